@@ -136,7 +136,7 @@ fc_uniform_of(uint32_t high, uint32_t low)
 {
 	uint64_t	bits = ((uint64_t) high << 32 | low) >> 12;
 
-	return ((double) bits + 0.5) * 0x1p-52;
+	return ((double) bits + 0.5) * FC_EXP2_MINUS(52);
 }
 
 double

@@ -81,7 +81,7 @@ fc_float_of_half(uint32_t half)
 	float		x;
 
 	memcpy(&x, &bits, sizeof(x));
-	x *= 0x1p112f;
+	x *= FC_EXP2(112f);
 	memcpy(&bits, &x, sizeof(bits));
 	bits |= magnitude >= UINT32_C(0x7c00) ? UINT32_C(0x7f800000) : 0;	/* infinite, or NaN */
 	bits |= (half & UINT32_C(0x8000)) << 16;

@@ -81,7 +81,7 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	double		rows = (double) n * (12.0 * (double) d + 150.0 + (d > FC_PACK_DIMENSIONS ? 4.0 * (2.0 + log((double) k + 5.0)) : 0.0));
 	double		clusters = ((double) k + 5.0) * (60.0 * (double) d + 400.0);
 
-	return (size_t) fmin(rows + clusters + 0x1p20, 0x1p62);
+	return (size_t) fmin(rows + clusters + FC_EXP2(20), FC_EXP2(62));
 }
 
 /* The arrays of rows, of k clusters, and of as many more as a round adds. */

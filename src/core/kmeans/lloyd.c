@@ -292,7 +292,7 @@ fc_kmeans_round(fc_kmeans_work *w)
 		longest = fc_greater(longest, sqrt(square));
 		fc_check();
 	}
-	w->score_rounding = ((double) d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * longest) * longest;
+	w->score_rounding = ((double) d + 4.0) * FC_EXP2_MINUS(24) * (w->rows.length + 0.5 * longest) * longest;
 }
 
 void

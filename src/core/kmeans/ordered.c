@@ -26,7 +26,7 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 	double		axes = (double) fc_axes_for(d, 2 * k);
 	double		wide = axes < (double) d ? (double) n * (8.0 * (double) d + 12.0 * axes) + 40.0 * (double) d * axes : 0.0;
 
-	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) + 4.0 * (double) n * (double) d + wide, 0x1p62);
+	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) + 4.0 * (double) n * (double) d + wide, FC_EXP2(62));
 }
 
 /* ---- rows as they were collected ---- */

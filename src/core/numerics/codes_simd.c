@@ -167,7 +167,7 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, 
 	row.scale = greatest / (float) MOST;
 	round_row(z, n, (float) MOST / greatest, row.scale, &errors, bytes);
 	/* an error is rounded to 2^-23 of the coordinate, and a sum of n squares in any order to n 2^-24 of itself */
-	row.error = (float) (GENEROUS * sqrt((double) errors) * (1.0 + (double) n * 0x1p-24) + 0x1p-22 * length);
+	row.error = (float) (GENEROUS * sqrt((double) errors) * (1.0 + (double) n * FC_EXP2_MINUS(24)) + FC_EXP2_MINUS(22) * length);
 	row.length = (float) (GENEROUS * (length + (double) row.error));
 	return row;
 }

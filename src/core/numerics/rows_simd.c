@@ -291,11 +291,11 @@ fc_length_between(const double *x, const double *y, size_t d)
 {
 	double		square = scaled_gap(x, y, d, 1.0);
 
-	if (square > 0x1p-900 && square < INFINITY)
+	if (square > FC_EXP2_MINUS(900) && square < INFINITY)
 		return sqrt(square);
 	if (square < INFINITY)
-		return sqrt(scaled_gap(x, y, d, 0x1p500)) * 0x1p-500;
-	return sqrt(scaled_gap(x, y, d, 0x1p-540)) * 0x1p540;
+		return sqrt(scaled_gap(x, y, d, FC_EXP2(500))) * FC_EXP2_MINUS(500);
+	return sqrt(scaled_gap(x, y, d, FC_EXP2_MINUS(540))) * FC_EXP2(540);
 }
 
 /*

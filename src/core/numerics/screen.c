@@ -426,7 +426,7 @@ center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const sc
 			row->square = fc_row_square(y, screen->d);
 		}
 		far = sqrt(row->square) + screen->most;
-		row->slack = 0x1p-19 * screen->most * far + ((double) screen->d + 16.0) * 0x1p-52 * far * far;
+		row->slack = FC_EXP2_MINUS(19) * screen->most * far + ((double) screen->d + 16.0) * FC_EXP2_MINUS(52) * far * far;
 		row->number = r;
 		row->upper = INFINITY;
 		row->left = 0;
@@ -472,7 +472,7 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 
 		row->coded = fc_codes_of_row(codes, w->z + r * screen->lead, screen->lead, lead, w->bytes + r * codes->width);
 		row->coded.error += (float) ((error + screen->defect * lead) * 1.001 + 4.0 * FLOAT_UNIT * length);
-		row->coded.rest = (float) (rest * (1.0 + 0x1p-18) + 4.0 * FLOAT_UNIT * length);
+		row->coded.rest = (float) (rest * (1.0 + FC_EXP2_MINUS(18)) + 4.0 * FLOAT_UNIT * length);
 	}
 }
 
@@ -506,7 +506,7 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const in
 	if (row->lost)
 		return;
 	row->upper = fminf(row->upper, fc_codes_bound(codes, &row->coded, first, count, dots, w->lower, &lowest));
-	limit = (float) (((double) row->upper + 2.0 * row->slack) + 0x1p-22 * fabs((double) row->upper));
+	limit = (float) (((double) row->upper + 2.0 * row->slack) + FC_EXP2_MINUS(22) * fabs((double) row->upper));
 	if (lowest > limit)
 		return;
 	room = w->most - row->left;

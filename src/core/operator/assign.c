@@ -145,8 +145,8 @@ double_bound(const ranking *r)
 	double		far = sqrt(r->scored.square) + r->op->max_row_norm;
 	double		d = (double) r->op->d;
 
-	return r->bound * 0x1p-28 + 0x1p-23 * r->op->max_row_norm * far + (d + 8.0) * 0x1p-53 * far * far +
-		0x1p-148 * (1.0 + sqrt(d) * far);
+	return r->bound * FC_EXP2_MINUS(28) + FC_EXP2_MINUS(23) * r->op->max_row_norm * far + (d + 8.0) * FC_EXP2_MINUS(53) * far * far +
+		FC_EXP2_MINUS(148) * (1.0 + sqrt(d) * far);
 }
 
 /* Is row j, by its rounded score, possibly at most threshold?  NaN everywhere counts as yes. */
@@ -261,7 +261,7 @@ make_test(const ranking *r)
 {
 	const fc_exact_centroids *exact = &r->op->exact;
 	residual_test test = {.residual = exact->residual,.square = r->scored.square,.bound = r->bound,.orthogonal = exact->orthogonality_defect < 0.5};
-	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
+	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);	/* of ||R (x - o)||^2, generously */
 
 	if (test.orthogonal)
 	{
@@ -391,8 +391,8 @@ label_in_boxes(const fc_operator *op, const double *x)
 {
 	float		shifted[FC_BOXES_DIMENSIONS];
 	float		squared[2];
-	double		moved = 0x1p-23 * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
-	double		share = ((double) op->d + 4.0) * 0x1p-23;
+	double		moved = FC_EXP2_MINUS(23) * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	double		share = ((double) op->d + 4.0) * FC_EXP2_MINUS(23);
 	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
 	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared);
 	bool		sure = (double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
@@ -617,7 +617,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 			continue;
 		next++;
 		labels[at] = b->label[r];
-		length = (double) b->length[r] * (1.0 + 0x1p-23);
+		length = (double) b->length[r] * (1.0 + FC_EXP2_MINUS(23));
 		scored = (fc_scored) {.square = length * length};
 		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
 		/* written so that a NaN takes the single path too */

@@ -149,7 +149,7 @@ fc_coreset_limit(const double *importances, const double *weights, size_t n, dou
 static inline double
 uniform(uint64_t hash)
 {
-	return (double) ((hash >> 11) + 1) * 0x1p-53;
+	return (double) ((hash >> 11) + 1) * FC_EXP2_MINUS(53);
 }
 
 void

@@ -120,5 +120,5 @@ fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scor
 	}
 	/* A score and half a distance in double are each summed from at most 2 d + 8 terms, whose magnitudes sum to less than far^2. */
 	far = sqrt(square) + columns->reach;
-	return 4.0 * ((double) columns->d + 16.0) * 0x1p-53 * far * far + 0x1p-1000;
+	return 4.0 * ((double) columns->d + 16.0) * FC_EXP2_MINUS(53) * far * far + FC_EXP2_MINUS(1000);
 }

@@ -249,7 +249,7 @@ fc_offset_length(const double *offset, size_t d)
 static void
 rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 {
-	double		place = 0x1p-51 * fc_offset_length(op->offset, op->d);
+	double		place = FC_EXP2_MINUS(51) * fc_offset_length(op->offset, op->d);
 
 	op->max_row_norm = max_row_norm;
 	op->max_growth = greatest(op, 0.0f, scratch);
@@ -263,7 +263,7 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 	const fc_exact_centroids *exact = &op->exact;
 	double		d = (double) op->d;
 	double		most = exact->max_row_norm * (1.0 + 1e-5);
-	double		place = 0x1p-51 * exact->offset_length;
+	double		place = FC_EXP2_MINUS(51) * exact->offset_length;
 
 	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
 		return op;
@@ -283,9 +283,9 @@ fc_operator_rounding(const fc_operator *op, fc_scored scored)
 	double		length = sqrt(scored.square);
 	double		far = length + op->max_row_norm;
 
-	if (!(op->max_growth * length < 0x1p126))
+	if (!(op->max_growth * length < FC_EXP2(126)))
 		return INFINITY;
-	return sqrt(scored.variance) + op->error_relative * length + op->error_absolute + ((double) op->d + 8.0) * 0x1p-53 * far * far;
+	return sqrt(scored.variance) + op->error_relative * length + op->error_absolute + ((double) op->d + 8.0) * FC_EXP2_MINUS(53) * far * far;
 }
 
 double
@@ -294,10 +294,10 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 	double		n = (double) d;
 	double		far = length + max_row_norm;
 
-	if (!(sqrt(n) * max_row_norm * length < 0x1p126))
+	if (!(sqrt(n) * max_row_norm * length < FC_EXP2(126)))
 		return INFINITY;
 	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm +
-		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) + (n + 8.0) * 0x1p-53 * far * far;
+		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) + (n + 8.0) * FC_EXP2_MINUS(53) * far * far;
 }
 
 /* ---- the stored bounds ---- */
@@ -436,7 +436,7 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 		fc_check();
 		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch.floats), op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
-		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
+		residual[j] = (float) (gap * (1.0 + FC_EXP2_MINUS(20)) + (double) FLT_MIN);
 		max_square = fmax(max_square, square);
 		if (defect < 0.5)
 			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset, scratch.floats));
@@ -459,7 +459,7 @@ double_rounding(const fc_operator *op, float *scratch)
 		fc_check();
 		gain *= magnitude_norm(&op->factor[f], scratch + op->d + op->k);
 	}
-	return 0x1p-40 * gain;
+	return FC_EXP2_MINUS(40) * gain;
 }
 
 /* Is row j of a codebook for cosines of length 1?  Rows of products are only near to it. */

@@ -66,6 +66,17 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define FIXED_MAGIC	3.0f
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
 
+/* Coefficients of x, x^3, .. of sin(pi x), and of x^2, x^4, .. of cos(pi x), |x| <= 1/2, in single precision. */
+#define SINE_1		0x1.921fb4p+1f
+#define SINE_3		-0x1.4abbb6p+2f
+#define SINE_5		0x1.46676ep+1f
+#define SINE_7		-0x1.3232fap-1f
+#define SINE_9		0x1.3c4b2ap-4f
+#define COSINE_2	-0x1.3bd3b0p+2f
+#define COSINE_4	0x1.03bdaap+2f
+#define COSINE_6	-0x1.55041ap+0f
+#define COSINE_8	0x1.c2b9a2p-3f
+
 #include "sketch/isa_rows.h"
 #include "sketch/isa_raw.h"
 
@@ -77,15 +88,15 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 	vfloat		r = h - (magic - ROUND_MAGIC);
 	vint		sign = (vint) magic << 31;
 	vfloat		r2 = r * r;
-	vfloat		s = 0x1.3c4b2ap-4f * r2 - 0x1.3232fap-1f;
-	vfloat		c = 0x1.c2b9a2p-3f * r2 - 0x1.55041ap+0f;
+	vfloat		s = SINE_9 * r2 + SINE_7;
+	vfloat		c = COSINE_8 * r2 + COSINE_6;
 
-	s = s * r2 + 0x1.46676ep+1f;
-	s = s * r2 - 0x1.4abbb6p+2f;
-	s = s * r2 + 0x1.921fb4p+1f;
+	s = s * r2 + SINE_5;
+	s = s * r2 + SINE_3;
+	s = s * r2 + SINE_1;
 	s = s * r;
-	c = c * r2 + 0x1.03bdaap+2f;
-	c = c * r2 - 0x1.3bd3b0p+2f;
+	c = c * r2 + COSINE_4;
+	c = c * r2 + COSINE_2;
 	c = c * r2 + 1.0f;
 	*sine = (vint) ((vfloat) ((vint) s ^ sign) + FIXED_MAGIC);
 	*cosine = (vint) ((vfloat) ((vint) c ^ sign) + FIXED_MAGIC);

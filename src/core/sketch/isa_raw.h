@@ -85,8 +85,8 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 	{
 		vdouble		value = *(const vdouble *) (raw + r * length + i);
 		vdouble		q = round_vector(value * inverse_unit) - shift;
-		vdouble		a = round_vector(q * 0x1p-24);
-		vdouble		b = q - a * 0x1p24;
+		vdouble		a = round_vector(q * FC_EXP2_MINUS(24));
+		vdouble		b = q - a * FC_EXP2(24);
 
 		sum += q;
 		high += a * a;
@@ -196,8 +196,8 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {
-	double		a = rint(q * 0x1p-24);
-	double		b = q - a * 0x1p24;
+	double		a = rint(q * FC_EXP2_MINUS(24));
+	double		b = q - a * FC_EXP2(24);
 
 	sums[i] += q;
 	sums[row + i] += a * a;

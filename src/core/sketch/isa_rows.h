@@ -520,8 +520,8 @@ prepare(const fc_prepared *prepared, const fc_row *row, float *y)
 INLINE void
 track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 {
-	vdouble		a = round_vector(q * 0x1p-24);
-	vdouble		b = q - a * 0x1p24;
+	vdouble		a = round_vector(q * FC_EXP2_MINUS(24));
+	vdouble		b = q - a * FC_EXP2(24);
 	vdouble    *lower = (vdouble *) (sums + 4 * row + i);
 	vdouble    *upper = (vdouble *) (sums + 5 * row + i);
 

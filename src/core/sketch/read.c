@@ -21,7 +21,7 @@ typedef long double quad;
 static double
 weight_unit(const fc_sketch_view *sketch)
 {
-	return sketch->wide_z != NULL ? 0x1p-40 : 1.0;
+	return sketch->wide_z != NULL ? FC_EXP2_MINUS(40) : 1.0;
 }
 
 double
@@ -52,7 +52,7 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 {
 	quad		weight = (quad) sketch->head->weight;
 	quad		mean = (quad) sketch->sum[i] / weight;
-	quad		square = ((quad) sketch->high[i] * 0x1p48 + (quad) sketch->cross[i] * 0x1p25 +
+	quad		square = ((quad) sketch->high[i] * FC_EXP2(48) + (quad) sketch->cross[i] * FC_EXP2(25) +
 						  (quad) sketch->low[i]) / weight;
 	double		inverse_unit;
 	double		shift;
@@ -73,7 +73,7 @@ component(const fc_sketch_view *sketch, size_t j)
 static double
 component_unit(const fc_sketch_view *sketch)
 {
-	return 0x1p-22 / (double) sketch->head->weight;
+	return FC_EXP2_MINUS(22) / (double) sketch->head->weight;
 }
 
 void

@@ -117,7 +117,7 @@ fc_weight_on_grid(double weight, int64_t *grid)
 	if (weight == 0)
 		*grid = 0;
 	else if (weight >= FC_MIN_WEIGHT && weight <= FC_MAX_WEIGHT)
-		*grid = (int64_t) rint(weight * 0x1p40);
+		*grid = (int64_t) rint(weight * FC_EXP2(40));
 	else
 		return FC_EWEIGHT;
 	return FC_OK;

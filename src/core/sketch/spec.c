@@ -159,7 +159,7 @@ grid_valid(const fc_spec *spec)
 	{
 		double		width = spec->sigma * (scale ? scale[i] : 1.0);
 
-		if (!(width >= 1e-290 && width <= 1e290) || !(fabs(fc_spec_center(spec)[i]) / width <= 0x1p38))
+		if (!(width >= 1e-290 && width <= 1e290) || !(fabs(fc_spec_center(spec)[i]) / width <= FC_EXP2(38)))
 			return false;
 	}
 	return true;

@@ -38,7 +38,7 @@ report_status(fc_status status)
 {
 	const status_error *error = (Size) status < lengthof(errors) ? &errors[status] : &errors[FC_OK];
 
-	Assert(FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22);
+	Assert(FC_MIN_WEIGHT == FC_EXP2_MINUS(40) && FC_MAX_WEIGHT == FC_EXP2(22));
 	if (error->sqlstate == 0)
 		elog(ERROR, "unexpected status %d", (int) status);
 	ereport(ERROR, errcode(error->sqlstate), errmsg("%s", error->message),

@@ -201,7 +201,7 @@ check_single_precision(const vector *v)
 	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
 		return;
 	check_finite(v);
-	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < 0x1p63)
+	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < FC_EXP2(63))
 		at++;
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too large for single precision"),
 			errdetail("Element %zu is %g; the magnitude of an element must be below 2^63.", at + 1, row_element(v->doubles, v->floats, at)),

@@ -37,7 +37,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
 		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
-		{"init", OPTION_TEXT_OR_ROWS, &init, -0x1p63, 0x1p63},
+		{"init", OPTION_TEXT_OR_ROWS, &init, -FC_EXP2(63), FC_EXP2(63)},
 		{"start", OPTION_TEXT, &start, 0, 0},
 		{"centered", OPTION_BOOL, &call->centered, 0, 0},
 		{"seed", OPTION_SEED, &call->seed, 0, 0},

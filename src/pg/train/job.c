@@ -205,10 +205,12 @@ run_training(FunctionCallInfo fcinfo, training *t)
 {
 	held_model	held;
 	stored_version trained;
+	query_argument role = {"oid"};
 	query_argument arguments[] = {{"int8"}};
 	Datum		live;
 
-	run_query("SELECT check_execute($1, 'train')", 1, (query_argument[]) {{"oid", ObjectIdGetDatum(GetUserId())}}, 0);	/* retrain is another way here */
+	role.value = ObjectIdGetDatum(GetUserId());
+	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);	/* retrain is another way here */
 	train_rows(t);
 	start_serving(t);
 	keep_live(t);

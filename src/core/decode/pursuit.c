@@ -214,12 +214,12 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, dou
  * Cost of the Hessians: atoms x m x n^2 a round.
  */
 
-typedef struct move
+typedef struct mixture_move
 {
 	double		gain;
 	bool		split;
 	size_t		index;			/* mode or atom */
-} move;
+} mixture_move;
 
 /* importance_i = weight_i^2 / (G^-1)_ii */
 static void
@@ -336,7 +336,7 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 }
 
 static void
-insert_move(move *moves, size_t *count, size_t capacity, move candidate)
+insert_move(mixture_move *moves, size_t *count, size_t capacity, mixture_move candidate)
 {
 	size_t		place = *count;
 
@@ -354,7 +354,7 @@ insert_move(move *moves, size_t *count, size_t capacity, move candidate)
 
 /* The splits of largest predicted gain, best first, and their number; the mixture's residual stays in d->r_re, d->r_im. */
 static size_t
-propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves)
+propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 {
 	size_t		count = 0;
 
@@ -362,7 +362,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves)
 	hessians(d, mixture);
 	for (size_t i = 0; i < mixture->count; i++)
 	{
-		move		split = {.split = true,.index = i};
+		mixture_move		split = {.split = true,.index = i};
 
 		split_gain(d, i, mixture->variance[i]);
 		split.gain = d->improve.gain[i];
@@ -374,7 +374,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves)
 
 /* trial = mixture with the move applied: one atom more. */
 static void
-apply_move(fc_decoding *d, const fc_mixture *mixture, const move *m, fc_mixture *trial)
+apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m, fc_mixture *trial)
 {
 	double		variance = fc_mixture_variance(mixture);
 	double		step = variance > 0.0 ? sqrt(variance) : 0.5;
@@ -403,7 +403,7 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const move *m, fc_mixture 
 
 /* Drop the least important atom that the move did not touch. */
 static void
-drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
+drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 {
 	size_t		newest = trial->count - 1;
 	size_t		least = newest;
@@ -422,7 +422,7 @@ drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
 
 /* Try a move; if it lowers the cost the mixture becomes the trial. */
 static bool
-try_move(fc_decoding *d, const move *m, fc_mixture *mixture, double *cost)
+try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture, double *cost)
 {
 	fc_mixture *trial = &d->improve.trial;
 	double		trial_cost;
@@ -447,8 +447,8 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
-		const move	add = {.split = false};	/* of the highest mode */
-		move		splits[SPLITS_PER_ROUND];
+		const mixture_move	add = {.split = false};	/* of the highest mode */
+		mixture_move		splits[SPLITS_PER_ROUND];
 		size_t		count = propose_splits(d, mixture, splits);
 
 		accepted = false;

@@ -4,13 +4,13 @@
 #include "base/sort.h"
 
 /* Bubbles outside the tree, without gaps, and the best edge from the tree to each. */
-typedef struct outside
+typedef struct outside_tree
 {
 	fc_point_columns	points;
 	uint32_t   *bubble;
 	fc_edge    *edge;			/* b is the bubble */
 	double	   *squared;		/* from the last bubble of the tree */
-} outside;
+} outside_tree;
 
 static inline bool
 is_shorter(const fc_edge *a, const fc_edge *b)
@@ -20,7 +20,7 @@ is_shorter(const fc_edge *a, const fc_edge *b)
 
 /* The last of the bubbles outside takes the place of one that enters the tree. */
 static void
-remove_bubble(outside *o, size_t i)
+remove_bubble(outside_tree *o, size_t i)
 {
 	size_t		last = --o->points.n;
 
@@ -32,7 +32,7 @@ remove_bubble(outside *o, size_t i)
 
 /* Edges from bubble v, which is in the tree now; the place of the best of all. */
 static size_t
-offer_edges(outside *o, const double *core, uint32_t v)
+offer_edges(outside_tree *o, const double *core, uint32_t v)
 {
 	size_t		best = 0;
 
@@ -77,7 +77,7 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		m = bubbles->m;
-	outside		o = {fc_point_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
+	outside_tree		o = {fc_point_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
 	uint32_t	v = 0;
 
 	for (size_t i = 0; i < m; i++)

@@ -5,7 +5,7 @@
 #define LEAST_SCALE			1e-150	/* less is rounding */
 
 /* A value that is being written. */
-typedef struct writer
+typedef struct encoder_writer
 {
 	const fc_sample *sample;
 	fc_arena   *arena;
@@ -20,10 +20,10 @@ typedef struct writer
 	size_t		columns;
 	size_t		dim;
 	size_t		categories;
-} writer;
+} encoder_writer;
 
 static uint32_t
-write_text(writer *w, const char *text, size_t length)
+write_text(encoder_writer *w, const char *text, size_t length)
 {
 	size_t		start = w->text_used;
 
@@ -35,7 +35,7 @@ write_text(writer *w, const char *text, size_t length)
 
 /* All dimensions of the feature by one scale. */
 static void
-set_scale(writer *w, size_t width, double scale, double weight)
+set_scale(encoder_writer *w, size_t width, double scale, double weight)
 {
 	for (size_t j = 0; j < width; j++)
 		w->scale[j] = (scale > LEAST_SCALE ? scale : 1.0) / weight;
@@ -43,7 +43,7 @@ set_scale(writer *w, size_t width, double scale, double weight)
 
 /* Means into center, deviations into scale, 0 without rows; the root of the sum of the variances. */
 static double
-moments(writer *w, const fc_learner *learner, size_t width)
+moments(encoder_writer *w, const fc_learner *learner, size_t width)
 {
 	int64_t		n = learner->numbers + learner->booleans;
 	double		total = 0.0;
@@ -64,7 +64,7 @@ moments(writer *w, const fc_learner *learner, size_t width)
 
 /* Numbers and vectors. */
 static void
-write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *choice)
+write_numbers(encoder_writer *w, const fc_learner *learner, const fc_feature_choice *choice)
 {
 	static const double quartiles[3] = {0.25, 0.5, 0.75};
 	double		found[3];
@@ -92,7 +92,7 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 
 /* Shares of the categories, of others and of NULL; p (1 - p) together. */
 static void
-write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *choice)
+write_categories(encoder_writer *w, const fc_learner *learner, const fc_feature_choice *choice)
 {
 	const fc_frequent_items *tally = &learner->categories;
 	int64_t		rows = tally->total + (choice->missing ? learner->nulls_seen : 0);
@@ -123,7 +123,7 @@ write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *
 }
 
 static void
-write_feature(writer *w, size_t i, const fc_feature_choice *choice)
+write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 {
 	const fc_learner *learner = &w->sample->learners[i];
 	const fc_feature_name *name = &w->sample->names[i];
@@ -149,7 +149,7 @@ write_feature(writer *w, size_t i, const fc_feature_choice *choice)
 
 /* Names of columns, then paths. */
 static void
-write_names(writer *w)
+write_names(encoder_writer *w)
 {
 	const fc_feature_name *names = w->sample->names;
 
@@ -170,7 +170,7 @@ void
 fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 				 fc_encoder_header *header)
 {
-	writer		w = {.sample = sample,.arena = arena};
+	encoder_writer		w = {.sample = sample,.arena = arena};
 	fc_encoder	view;
 
 	memset(header, 0, choice->size);

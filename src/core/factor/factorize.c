@@ -440,14 +440,14 @@ judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t c
 
 /* ---- candidates ---- */
 
-typedef struct candidate
+typedef struct tried_method
 {
 	fc_method	method;
 	int			factors;		/* of palm4MSA */
 	size_t		budget;
 	fc_factorize_trial trial;
 	double		cost;
-} candidate;
+} tried_method;
 
 /* Two factors with as many values each, or the short one full: the sparsity of the long one. */
 static size_t
@@ -461,7 +461,7 @@ balanced_sparsity(size_t k, size_t d, size_t budget)
 
 /* The options that make a candidate. */
 static fc_factorize_options
-candidate_options(const fc_operator *op, const fc_factorize_options *options, const candidate *c)
+candidate_options(const fc_operator *op, const fc_factorize_options *options, const tried_method *c)
 {
 	fc_factorize_options own = *options;
 
@@ -478,11 +478,11 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options, co
 
 /* The methods tried at a budget: those that can keep to it and pay at this size. */
 static size_t
-list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
+list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, tried_method *list)
 {
 	int			usual = (int) factors_of(op, options);
 	size_t		size = op->k * op->d * (size_t) usual;
-	candidate	all[MAX_CANDIDATES] = {
+	tried_method	all[MAX_CANDIDATES] = {
 		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
 		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
 	};
@@ -535,7 +535,7 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 
 /* The work of a candidate; its options go to *own. */
 static fc_factorize_work
-candidate_work(const fc_factorize_work *w, const candidate *c, fc_factorize_options *own)
+candidate_work(const fc_factorize_work *w, const tried_method *c, fc_factorize_options *own)
 {
 	fc_factorize_work result = *w;
 
@@ -547,7 +547,7 @@ candidate_work(const fc_factorize_work *w, const candidate *c, fc_factorize_opti
 
 /* Made and compared on the first or, held_out, the second half of the sample; the product itself is not kept. */
 static void
-try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_out, candidate *c)
+try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_out, tried_method *c)
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
@@ -567,13 +567,13 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_o
 
 /* Are distances to the product's rows what the options ask for? */
 static bool
-close_enough(const fc_factorize_work *w, const candidate *c)
+close_enough(const fc_factorize_work *w, const tried_method *c)
 {
 	return !(w->options->sse_ratio > 0.0) || c->trial.sse_ratio <= w->options->sse_ratio;
 }
 
 static bool
-better(const fc_factorize_work *w, const candidate *a, const candidate *b)
+better(const fc_factorize_work *w, const tried_method *a, const tried_method *b)
 {
 	if (close_enough(w, a) != close_enough(w, b))
 		return close_enough(w, a);
@@ -584,9 +584,9 @@ better(const fc_factorize_work *w, const candidate *a, const candidate *b)
 
 /* The best at one budget, with the judgement of the half that had no part in the choice. */
 static void
-best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, candidate *best)
+best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, tried_method *best)
 {
-	candidate	list[MAX_CANDIDATES];
+	tried_method	list[MAX_CANDIDATES];
 	size_t		count = list_candidates(w->op, w->options, budget, list);
 
 	for (size_t i = 0; i < count; i++)
@@ -602,7 +602,7 @@ best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget
 }
 
 static void
-search(const fc_factorize_work *w, const judged_rows *sample, candidate *best)
+search(const fc_factorize_work *w, const judged_rows *sample, tried_method *best)
 {
 	size_t		cells = w->op->k * w->op->d;
 
@@ -617,7 +617,7 @@ search(const fc_factorize_work *w, const judged_rows *sample, candidate *best)
 		if (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS && best->cost < (double) cells)
 			return;
 	}
-	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.trial = {.agreement = 1.0},.cost = (double) cells};
+	*best = (tried_method) {.method = FC_METHOD_DENSE,.budget = cells,.trial = {.agreement = 1.0},.cost = (double) cells};
 }
 
 static void
@@ -629,7 +629,7 @@ run_auto(const fc_factorize_work *whole, fc_operator *out, fc_factorization *fro
 	fc_factorize_work chosen;
 	fc_operator exact = {0};
 	judged_rows sample;
-	candidate	best = {.method = FC_METHOD_DENSE};
+	tried_method	best = {.method = FC_METHOD_DENSE};
 
 	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS ? limited.palm.sweeps : FC_AUTO_SWEEPS;
 	w.options = &limited;

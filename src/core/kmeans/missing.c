@@ -12,7 +12,7 @@
  */
 #define MIN_NULLS				8
 
-typedef struct missing
+typedef struct missing_values
 {
 	const float *x;				/* n x d, indicators 0 */
 	size_t		n;
@@ -31,12 +31,12 @@ typedef struct missing
 	uint32_t   *rows;			/* count x m: of the second half */
 	uint32_t   *nulls;			/* count x m: of these */
 	double	   *explained;		/* count: R^2, 0 where it is not significant */
-} missing;
+} missing_values;
 
-static missing
+static missing_values
 take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 {
-	missing		q = {
+	missing_values		q = {
 		.n = n,.d = d,.count = count,.m = n / 2 / MIN_ROWS_PER_CLUSTER,.words = (n + 63) / 64
 	};
 
@@ -56,14 +56,14 @@ take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 }
 
 static inline bool
-is_null(const missing *q, size_t column, size_t row)
+is_null(const missing_values *q, size_t column, size_t row)
 {
 	return q->null[column * q->words + row / 64] >> (row % 64) & 1;
 }
 
 /* Indicators into bits. */
 static void
-take_indicators(missing *q, float *x, const fc_missing_column *column)
+take_indicators(missing_values *q, float *x, const fc_missing_column *column)
 {
 	memset(q->null, 0, q->count * q->words * sizeof(uint64_t));
 	for (size_t i = 0; i < q->n; i++)
@@ -80,7 +80,7 @@ take_indicators(missing *q, float *x, const fc_missing_column *column)
 
 /* Has the column one value, in all of several rows that have any? */
 static bool
-is_constant(const missing *q, const fc_missing_column *column, size_t c)
+is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 {
 	const float *first = NULL;
 	size_t		values = 0;
@@ -100,7 +100,7 @@ is_constant(const missing *q, const fc_missing_column *column, size_t c)
 
 /* The small clusters of the first half. */
 static void
-cluster_rows(missing *q, uint64_t seed, fc_arena *arena)
+cluster_rows(missing_values *q, uint64_t seed, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
@@ -132,7 +132,7 @@ squared_phi(const double nulls[3], double n)
 
 /* phi^2 of the NULLs of two columns */
 static double
-correlation(const missing *q, size_t a, size_t b)
+correlation(const missing_values *q, size_t a, size_t b)
 {
 	const uint64_t *left = q->null + a * q->words;
 	const uint64_t *right = q->null + b * q->words;
@@ -148,7 +148,7 @@ correlation(const missing *q, size_t a, size_t b)
 }
 
 static void
-group_columns(missing *q)
+group_columns(missing_values *q)
 {
 	size_t		n = 0;
 
@@ -178,7 +178,7 @@ group_columns(missing *q)
 
 /* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
 static size_t
-nearest_without(missing *q, const float *x, const fc_missing_column *column, size_t first, size_t last)
+nearest_without(missing_values *q, const float *x, const fc_missing_column *column, size_t first, size_t last)
 {
 	size_t		nearest = 0;
 
@@ -197,7 +197,7 @@ nearest_without(missing *q, const float *x, const fc_missing_column *column, siz
 }
 
 static void
-count_nulls(missing *q, const fc_missing_column *column)
+count_nulls(missing_values *q, const fc_missing_column *column)
 {
 	memset(q->rows, 0, q->count * q->m * sizeof(uint32_t));
 	memset(q->nulls, 0, q->count * q->m * sizeof(uint32_t));
@@ -234,7 +234,7 @@ greatest_by_chance(double degrees, double z)
 }
 
 static double
-explained_by_clusters(const missing *q, size_t c, double z)
+explained_by_clusters(const missing_values *q, size_t c, double z)
 {
 	const uint32_t *rows = q->rows + c * q->m;
 	const uint32_t *nulls = q->nulls + c * q->m;
@@ -259,7 +259,7 @@ explained_by_clusters(const missing *q, size_t c, double z)
 }
 
 static void
-judge(missing *q, size_t columns, bool *informative)
+judge(missing_values *q, size_t columns, bool *informative)
 {
 	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));	/* more than the normal deviate that is exceeded with FC_MISSING_LEVEL / count: P(Z > z) < exp(-z^2 / 2) */
 	size_t		slight = 0;
@@ -284,7 +284,7 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 					   fc_arena *arena, bool *informative)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	missing		q = take_missing(n, d, count, arena);
+	missing_values		q = take_missing(n, d, count, arena);
 
 	take_indicators(&q, x, column);
 	for (size_t c = 0; c < count; c++)

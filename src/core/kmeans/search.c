@@ -118,16 +118,16 @@ arrange_by_tree(fc_kmeans_work *w)
 }
 
 /* Some of the centroids. */
-typedef struct candidates
+typedef struct candidate_list
 {
 	const uint32_t *list;		/* ascending */
 	size_t		count;
 	uint32_t   *free;			/* room for shorter lists */
-} candidates;
+} candidate_list;
 
 /* The candidate nearest to the middle of a box. */
 static const float *
-nearest_to_middle(const fc_kmeans_work *w, const float *box, const candidates *c)
+nearest_to_middle(const fc_kmeans_work *w, const float *box, const candidate_list *c)
 {
 	float		middle[FC_PACK_DIMENSIONS];
 	const float *nearest = NULL;
@@ -168,12 +168,12 @@ is_farther(const float *c, const float *near, const float *box, size_t d)
 }
 
 /* The candidates that are nearest to some point of the box, and perhaps others. */
-static candidates
-filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
+static candidate_list
+filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 {
 	const float *box = fc_kdtree_box(&t->rows, a);
 	const float *near;
-	candidates	left = {c.free, 0, NULL};
+	candidate_list	left = {c.free, 0, NULL};
 
 	if (c.count == 1 || (t->asked[a.depth] >= LEVEL_TRIALS &&
 						 t->told[a.depth] * LEVEL_TRIALS < t->asked[a.depth]))
@@ -192,7 +192,7 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
 
 /* The rows of a leaf against the candidates. */
 static void
-label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *c)
+label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidate_list *c)
 {
 	size_t		d = w->rows.d;
 
@@ -212,9 +212,9 @@ label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *
 }
 
 static void
-label_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
+label_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 {
-	candidates	left = filter(w, t, a, c);
+	candidate_list	left = filter(w, t, a, c);
 
 	fc_check();
 	if (fc_node_is_leaf(a))
@@ -230,7 +230,7 @@ static void
 label_by_tree(fc_kmeans_work *w)
 {
 	kdtree_search *t = w->searched;
-	candidates	all = {t->list, w->k, t->list + w->k};
+	candidate_list	all = {t->list, w->k, t->list + w->k};
 
 	memset(t->asked, 0, sizeof(t->asked));
 	memset(t->told, 0, sizeof(t->told));

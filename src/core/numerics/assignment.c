@@ -14,16 +14,16 @@
 #define MOST_ROUNDS	10			/* of pairs that are nearest to each other; those that are left then are new */
 
 /* A view that always has rows <= columns. */
-typedef struct matrix
+typedef struct cost_matrix
 {
 	const double *cost;
 	size_t		rows;
 	size_t		columns;
 	size_t		row_stride;
 	size_t		column_stride;
-} matrix;
+} cost_matrix;
 
-typedef struct search
+typedef struct path_search
 {
 	double	   *u;				/* rows */
 	double	   *v;				/* columns */
@@ -33,11 +33,11 @@ typedef struct search
 	size_t	   *column_of;		/* rows: its partner, or NONE */
 	unsigned char *done;		/* columns */
 	size_t	   *path_rows;		/* rows reached, in order */
-} search;
+} path_search;
 
 /* Relax all columns from `row`; the nearest column not done. */
 static size_t
-relax(const matrix *m, search *s, size_t row, double length)
+relax(const cost_matrix *m, path_search *s, size_t row, double length)
 {
 	size_t		best = NONE;
 	const double *cost = m->cost + row * m->row_stride;
@@ -63,7 +63,7 @@ relax(const matrix *m, search *s, size_t row, double length)
 
 /* Pair `start` along a shortest augmenting path. */
 static void
-augment(const matrix *m, search *s, size_t start)
+augment(const cost_matrix *m, path_search *s, size_t start)
 {
 	size_t		reached = 0;
 	size_t		row = start;
@@ -112,12 +112,12 @@ void
 fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena, int32_t *column_of_row)
 {
 	bool		turned = rows > columns;
-	matrix		m = {cost, rows, columns, columns, 1};
+	cost_matrix		m = {cost, rows, columns, columns, 1};
 	fc_mark		used = fc_arena_mark(arena);
-	search		s;
+	path_search		s;
 
 	if (turned)
-		m = (matrix) {cost, columns, rows, 1, columns};
+		m = (cost_matrix) {cost, columns, rows, 1, columns};
 	s.u = FC_TAKE(arena, m.rows, double);
 	s.v = FC_TAKE(arena, m.columns, double);
 	s.shortest = FC_TAKE(arena, m.columns, double);
@@ -234,18 +234,18 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 
 /* ---- many clusters: those that are nearest to each other are the same, time and again of those that are left ---- */
 
-typedef struct left
+typedef struct unmatched
 {
 	int32_t    *number;			/* clusters without a partner */
 	size_t		count;
 	int32_t    *nearest;		/* the place of the nearest of the other side, lowest of equals */
 	double	   *least;			/* and its distance */
-} left;
+} unmatched;
 
-static left
+static unmatched
 take_left(size_t k, fc_arena *arena)
 {
-	left		all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t), FC_TAKE(arena, k, double)};
+	unmatched		all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t), FC_TAKE(arena, k, double)};
 
 	for (size_t j = 0; j < k; j++)
 		all.number[j] = (int32_t) j;
@@ -253,7 +253,7 @@ take_left(size_t k, fc_arena *arena)
 }
 
 static void
-find_nearest(const left *a, const double *of_a, const left *b, const double *of_b, size_t d)
+find_nearest(const unmatched *a, const double *of_a, const unmatched *b, const double *of_b, size_t d)
 {
 	for (size_t i = 0; i < a->count; i++)
 		a->least[i] = INFINITY;
@@ -281,7 +281,7 @@ find_nearest(const left *a, const double *of_a, const left *b, const double *of_
 
 /* Those of a whose nearest of b has them as its own nearest leave, and get its number where there are numbers. */
 static size_t
-leave_mutual(const left *a, const left *b, int32_t *number, int32_t *kept)
+leave_mutual(const unmatched *a, const unmatched *b, int32_t *number, int32_t *kept)
 {
 	size_t		count = 0;
 
@@ -300,8 +300,8 @@ leave_mutual(const left *a, const left *b, int32_t *number, int32_t *kept)
 static void
 pair_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
-	left		a = take_left(k_old, arena);
-	left		b = take_left(k_new, arena);
+	unmatched		a = take_left(k_old, arena);
+	unmatched		b = take_left(k_new, arena);
 	int32_t    *kept[2] = {FC_TAKE(arena, k_old, int32_t), FC_TAKE(arena, k_new, int32_t)};
 
 	for (size_t j = 0; j < k_new; j++)

@@ -14,14 +14,14 @@
 #define PARTS		(LANES / VECTOR_LANES)
 #define GROUP_ROWS	4			/* rows of the matrix at once */
 
-typedef struct lanes
+typedef struct sum_lanes
 {
 	vfloat		part[PARTS];
-} lanes;
+} sum_lanes;
 
 /* Sum of 16 lanes by halves. */
 INLINE float
-fold(lanes sum)
+fold(sum_lanes sum)
 {
 	vfloat		eight[PARTS / 2];
 	vfloat4		four;
@@ -54,8 +54,8 @@ fold_sixteen(const vdouble sums[4 * QUAD])
 
 #define widened(x)	FC_WIDEN(vdouble, *(const vhalf *) (x))
 
-INLINE lanes
-multiply_add(lanes sum, const float *a, const float *x)
+INLINE sum_lanes
+multiply_add(sum_lanes sum, const float *a, const float *x)
 {
 	for (int i = 0; i < LANES; i += VECTOR_LANES)
 		sum.part[i / VECTOR_LANES] += *(const vfloat *) (a + i) * *(const vfloat *) (x + i);
@@ -66,7 +66,7 @@ multiply_add(lanes sum, const float *a, const float *x)
 INLINE void
 dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
 {
-	lanes		sum[GROUP_ROWS] = {{{{0}}}};
+	sum_lanes		sum[GROUP_ROWS] = {{{{0}}}};
 	size_t		whole = d / LANES * LANES;
 
 	for (size_t i = 0; i < whole; i += LANES)
@@ -85,7 +85,7 @@ short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
 	float		padded[LANES] = {0};
 	float		copy[LANES] = {0};
-	lanes		none = {{{0}}};
+	sum_lanes		none = {{{0}}};
 	size_t		r = 0;
 
 	memcpy(padded, x, d * sizeof(float));
@@ -139,7 +139,7 @@ FC_CLONES
 float
 fc_float_square(const float *x, size_t n)
 {
-	lanes		sum = {{{0}}};
+	sum_lanes		sum = {{{0}}};
 	size_t		i = 0;
 	float		rest = 0.0f;
 

@@ -492,7 +492,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 
 /* ---- many rows ---- */
 
-typedef struct tile
+typedef struct centroid_tile
 {
 	float	   *x;				/* rows x d: x - o */
 	float	   *dots;			/* rows x TILE */
@@ -501,9 +501,9 @@ typedef struct tile
 	float	   *length;			/* rows: ||x - o|| */
 	int32_t    *label;			/* rows */
 	fc_scratch	single;			/* of one row */
-} tile;
+} centroid_tile;
 
-typedef struct block
+typedef struct row_block
 {
 	float	   *eight;			/* 8 x d: x - o */
 	float	   *x;				/* d x FC_BLOCK_ROWS */
@@ -512,7 +512,7 @@ typedef struct block
 	float	   *rows;			/* FC_BLOCK_ROWS x k */
 	fc_scratch	single;			/* of one row */
 	fc_scored	scored[FC_BLOCK_ROWS];
-} block;
+} row_block;
 
 /* The longest vector between two factors. */
 static size_t
@@ -556,7 +556,7 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 
 /* Labels and the two lowest scores of a tile of rows. */
 static void
-score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
+score_tile(const fc_operator *op, const centroid_tile *b, size_t rows, int32_t *labels)
 {
 	const fc_factor *codebook = &op->factor[0];
 
@@ -593,7 +593,7 @@ count_unlabelled(const int32_t *labels, size_t rows)
 
 /* The rows without a label. */
 static void
-assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
+assign_tile(const fc_operator *op, const double *x, size_t rows, const centroid_tile *b, int32_t *labels)
 {
 	size_t		next = 0;
 
@@ -633,7 +633,7 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratc
 {
 	size_t		rows = n < TILE ? n : TILE;
 	size_t		step = op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows;
-	tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	centroid_tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 	fc_scratch	rest = {scratch.floats + b.single.count, scratch.count - b.single.count};
 
 	b.x = rest.floats;
@@ -668,7 +668,7 @@ assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch
 
 /* x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are zero. */
 static void
-fill_block(const fc_operator *op, const double *x, size_t rows, block *b)
+fill_block(const fc_operator *op, const double *x, size_t rows, row_block *b)
 {
 	for (size_t first = 0; first < FC_BLOCK_ROWS; first += 8)
 	{
@@ -689,7 +689,7 @@ squared(double x)
 
 /* Everything but the first factor; returns the input of the first. */
 static const float *
-apply_inner(const fc_operator *op, block *b)
+apply_inner(const fc_operator *op, row_block *b)
 {
 	const float *input = b->x;
 	float		squares[FC_BLOCK_ROWS];
@@ -713,7 +713,7 @@ apply_inner(const fc_operator *op, block *b)
 
 /* Labels of the rows of a block that are marked, from all their scores. */
 static void
-choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
+choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, row_block *b, int32_t *labels)
 {
 	fc_check();
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
@@ -728,7 +728,7 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 
 /* A bound for all rows of a block. */
 static double
-common_rounding(const fc_operator *op, const block *b, size_t rows)
+common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 {
 	fc_scored	most = b->scored[0];
 
@@ -742,7 +742,7 @@ common_rounding(const fc_operator *op, const block *b, size_t rows)
 
 /* The last factor goes straight into the lowest scores; where two are too close, all are needed, as for the best few. */
 static void
-assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
+assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b, int32_t *labels)
 {
 	float		lowest[FC_BLOCK_ROWS];
 	float		second[FC_BLOCK_ROWS];
@@ -775,7 +775,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 static void
 assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	row_block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
 	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
 	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;

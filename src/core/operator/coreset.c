@@ -8,7 +8,7 @@
 
 #define LANES 4				/* of a sum */
 
-typedef double four __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef double four_doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 size_t
 fc_coreset_bytes(size_t d, size_t capacity)
@@ -78,13 +78,13 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const dou
 static inline __attribute__((always_inline)) double
 square_of(const double *x, const double *center, size_t d)
 {
-	four		square = {0.0};
+	four_doubles		square = {0.0};
 	double		rest = 0.0;
 	size_t		i = 0;
 
 	for (; i + LANES <= d; i += LANES)
 	{
-		four		gap = *(const four *) (x + i) - *(const four *) (center + i);
+		four_doubles		gap = *(const four_doubles *) (x + i) - *(const four_doubles *) (center + i);
 
 		square += gap * gap;
 	}

@@ -10,13 +10,13 @@
 
 #define MOST_CATEGORIES		32	/* of a column, by default */
 
-typedef enum transform
+typedef enum transform_kind
 {
 	TRANSFORM_STANDARD,
 	TRANSFORM_ROBUST,
 	TRANSFORM_LOG,
 	TRANSFORM_NONE
-} transform;
+} transform_kind;
 
 static const named_value transforms[] = {
 	{"standard", TRANSFORM_STANDARD}, {"robust", TRANSFORM_ROBUST}, {"log", TRANSFORM_LOG}, {"none", TRANSFORM_NONE}
@@ -41,7 +41,7 @@ word_of(const char *option, const JsonbValue *value)
 /* ---- one column's values ---- */
 
 static void
-set_transform(feature_options *feature, transform wanted, bool by_name)
+set_transform(feature_options *feature, transform_kind wanted, bool by_name)
 {
 	feature->log = wanted == TRANSFORM_LOG;
 	feature->log_by_name = by_name && wanted == TRANSFORM_LOG;
@@ -60,7 +60,7 @@ set_transform_of(encoder_options *options, Size first, Size last, const JsonbVal
 	int			wanted = choice_of_name("option \"transform\":", word_of("transform", value), transforms, lengthof(transforms));
 
 	for (Size i = first; i < last; i++)
-		set_transform(&options->feature[i], (transform) wanted, true);
+		set_transform(&options->feature[i], (transform_kind) wanted, true);
 }
 
 static void
@@ -239,7 +239,7 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 		feature->weight = 1.0;
 		feature->nulls = (fc_nulls) nulls;
 		if (all_transform != NULL)
-			set_transform(feature, (transform) choice_of_name("option \"transform\":", all_transform, transforms, lengthof(transforms)), false);
+			set_transform(feature, (transform_kind) choice_of_name("option \"transform\":", all_transform, transforms, lengthof(transforms)), false);
 	}
 	for (Size i = 0; given != NULL && i < lengthof(by_name); i++)
 		set_by_name(&options, &by_name[i], given, names, count, first);

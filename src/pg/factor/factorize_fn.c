@@ -136,19 +136,19 @@ report_error(const fc_factorization *from, const fc_operator *op)
 
 /* ---- the choice of auto ---- */
 
-typedef struct trials
+typedef struct trial_rows
 {
 	int			count;
 	fc_factorize_trial closest;	/* of the least share of changed labels */
 	fc_factorize_trial last;
 	double		sse_ratio;		/* the option */
 	bool		verbose;
-} trials;
+} trial_rows;
 
 static void
 keep_trial(void *ctx, const fc_factorize_trial *trial)
 {
-	trials	   *kept = ctx;
+	trial_rows	   *kept = ctx;
 
 	kept->last = *trial;
 	if (kept->count++ == 0 || trial->agreement > kept->closest.agreement)
@@ -167,7 +167,7 @@ measured_on(const fc_factorize_trial *trial)
 
 /* The promise of auto, where it is not kept or the price of keeping it is the dense operator: true when that was told. */
 static bool
-report_choice(const fc_factorization *from, const trials *kept)
+report_choice(const fc_factorization *from, const trial_rows *kept)
 {
 	if (kept->count == 0 || (from->method != FC_METHOD_DENSE && from->agreement >= FC_AUTO_LABELS))
 		return false;
@@ -192,7 +192,7 @@ factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb
 	fc_operator op;
 	fc_operator sample;
 	fc_operator out = {0};
-	trials		kept = {0};
+	trial_rows		kept = {0};
 	fc_factorization from;
 	fc_factorize_options options;
 	uint32		rerank = 0;

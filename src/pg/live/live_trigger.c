@@ -36,7 +36,7 @@
 	(TRIGGER_FIRED_FOR_STATEMENT(event) && (TRIGGER_FIRED_BY_TRUNCATE(event) ? TRIGGER_FIRED_BEFORE(event) : TRIGGER_FIRED_AFTER(event)))
 
 /* Changes of a leaf that are not written yet. */
-typedef struct pending
+typedef struct pending_changes
 {
 	live_sketch *live;
 	int			level;			/* of the subtransaction that made them */
@@ -44,7 +44,7 @@ typedef struct pending
 	MemoryContext context;		/* owns everything in this struct */
 	live_evaluation *evaluation;	/* NULL if all expressions are columns */
 	live_changes *changes;
-} pending;
+} pending_changes;
 
 static List *pendings = NIL;	/* in TopTransactionContext */
 
@@ -52,7 +52,7 @@ static List *pendings = NIL;	/* in TopTransactionContext */
 
 /* The value of an expression that is there. */
 static Datum
-value_of(const pending *p, int expression, ExprContext *context, TupleTableSlot *slot, bool *null)
+value_of(const pending_changes *p, int expression, ExprContext *context, TupleTableSlot *slot, bool *null)
 {
 	if (p->live->plain[expression] != 0)
 		return slot_getattr(slot, p->live->plain[expression], null);
@@ -60,7 +60,7 @@ value_of(const pending *p, int expression, ExprContext *context, TupleTableSlot 
 }
 
 static void
-count_values(const pending *p, ExprContext *context, TupleTableSlot *slot, int sign)
+count_values(const pending_changes *p, ExprContext *context, TupleTableSlot *slot, int sign)
 {
 	bool		null;
 	Datum		vector;
@@ -91,7 +91,7 @@ count_values(const pending *p, ExprContext *context, TupleTableSlot *slot, int s
 
 /* Count the row of the slot.  Evaluation may change followed tables, so that each row has a context for its values. */
 static void
-count_row(pending *p, TupleTableSlot *slot, int sign)
+count_row(pending_changes *p, TupleTableSlot *slot, int sign)
 {
 	ExprContext *context = NULL;
 	bool		busy = p->busy;
@@ -162,7 +162,7 @@ write_pending(void)
 
 	for (int i = list_length(pendings) - 1; i >= 0; i--)
 	{
-		pending    *p = list_nth(pendings, i);
+		pending_changes    *p = list_nth(pendings, i);
 
 		if (p->level != level)
 			continue;
@@ -203,20 +203,20 @@ end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId par
 		write_pending();
 	for (int i = list_length(pendings) - 1; event == SUBXACT_EVENT_ABORT_SUB && i >= 0; i--)
 	{
-		pending    *p = list_nth(pendings, i);
+		pending_changes    *p = list_nth(pendings, i);
 
 		if (p->level >= GetCurrentTransactionNestLevel())
 			pendings = list_delete_ptr(pendings, p);	/* its memory goes with the transaction */
 	}
 }
 
-static pending *
+static pending_changes *
 begin_pending(live_sketch *live)
 {
 	static bool hooked = false;
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "fastclust pending changes", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	pending    *p = palloc0(sizeof(pending));
+	pending_changes    *p = palloc0(sizeof(pending_changes));
 
 	if (!hooked)
 	{
@@ -238,7 +238,7 @@ begin_pending(live_sketch *live)
 	return p;
 }
 
-static pending *
+static pending_changes *
 pending_of(live_sketch *live)
 {
 	int			level = GetCurrentTransactionNestLevel();
@@ -246,7 +246,7 @@ pending_of(live_sketch *live)
 
 	foreach(cell, pendings)
 	{
-		pending    *p = lfirst(cell);
+		pending_changes    *p = lfirst(cell);
 
 		if (p->live == live && p->level == level)
 			return p;
@@ -266,7 +266,7 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	foreach(cell, pendings)
-		if (((const pending *) lfirst(cell))->live->id == PG_GETARG_INT64(0))
+		if (((const pending_changes *) lfirst(cell))->live->id == PG_GETARG_INT64(0))
 			PG_RETURN_BOOL(true);
 	PG_RETURN_BOOL(false);
 }
@@ -279,7 +279,7 @@ count_change(live_sketch *live, const TriggerData *trigger)
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = live};
 	bool		update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
 	int			level;
-	pending    *p;
+	pending_changes    *p;
 
 	error_context_stack = &callback;
 	level = live->settings ? fix_settings(FIX_ALL) : -1;
@@ -299,7 +299,7 @@ count_change(live_sketch *live, const TriggerData *trigger)
 static void
 count_table(live_sketch *live, Relation table)
 {
-	pending    *p = pending_of(live);
+	pending_changes    *p = pending_of(live);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	TableScanDesc scan = begin_table_scan(table, snapshot);

@@ -45,20 +45,20 @@
 #define MOST_SHOWN	200			/* bytes of it in a message */
 
 /* A condition that is read. */
-typedef struct condition
+typedef struct read_condition
 {
 	const char *given;			/* the condition as it was given */
 	const char *query;			/* SELECT_WORD and that */
 	Relation	relation;
 	List	   *columns;		/* their numbers, each once */
 	bool		in_server;		/* an error now is the server's */
-} condition;
+} read_condition;
 
 /* ---- errors ---- */
 
 /* The place of a byte of the query, as a character of the text counted from 1. */
 static int
-character_at(const condition *c, int location)
+character_at(const read_condition *c, int location)
 {
 	int			offset = location - (int) strlen(SELECT_WORD);
 
@@ -66,7 +66,7 @@ character_at(const condition *c, int location)
 }
 
 static int
-errplace(const condition *c, int character)
+errplace(const read_condition *c, int character)
 {
 	int			shown = pg_mbcliplen(c->given, (int) strlen(c->given), MOST_SHOWN);
 	const char *more = c->given[shown] == '\0' ? "" : " ...";
@@ -75,7 +75,7 @@ errplace(const condition *c, int character)
 }
 
 static void
-reject(const condition *c, const char *what, int location)
+reject(const read_condition *c, const char *what, int location)
 {
 	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"where\" cannot use %s", what),
 			errplace(c, character_at(c, location)),
@@ -84,7 +84,7 @@ reject(const condition *c, const char *what, int location)
 
 /* An error of the server's grammar or analysis, with the place in words; its position is one in our own query. */
 static void
-rethrow_with_place(const condition *c, MemoryContext context)
+rethrow_with_place(const read_condition *c, MemoryContext context)
 {
 	ErrorData  *error;
 	int			place;
@@ -112,7 +112,7 @@ is_plain_select(const SelectStmt *s)
 
 /* The only expression of the text. */
 static Node *
-only_expression(const condition *c, List *statements)
+only_expression(const read_condition *c, List *statements)
 {
 	Node	   *statement = list_length(statements) == 1 ? (linitial_node(RawStmt, statements))->stmt : NULL;
 	ResTarget  *target = NULL;
@@ -126,7 +126,7 @@ only_expression(const condition *c, List *statements)
 
 /* A name without schema, or of pg_catalog: the others could be anybody's. */
 static void
-check_name(const condition *c, List *name, const char *what, int location)
+check_name(const read_condition *c, List *name, const char *what, int location)
 {
 	if (list_length(name) > 2 || (list_length(name) == 2 && strcmp(strVal(linitial(name)), "pg_catalog") != 0))
 		reject(c, psprintf("%s %s", what, NameListToString(name)), location);
@@ -146,7 +146,7 @@ is_harmless_type(Oid type)
 }
 
 static void
-check_column(condition *c, const ColumnRef *ref)
+check_column(read_condition *c, const ColumnRef *ref)
 {
 	Node	   *last = llast(ref->fields);
 	const char *name = IsA(last, String) ? strVal(last) : NULL;
@@ -168,7 +168,7 @@ check_column(condition *c, const ColumnRef *ref)
 }
 
 static void
-check_cast(const condition *c, const TypeCast *cast)
+check_cast(const read_condition *c, const TypeCast *cast)
 {
 	Type		type = cast->typeName->pct_type ? NULL : LookupTypeName(NULL, cast->typeName, NULL, true);
 	bool		harmless = type == NULL || is_harmless_type(typeTypeId(type));
@@ -183,7 +183,7 @@ check_cast(const condition *c, const TypeCast *cast)
 static bool
 check_grammar(Node *node, void *context)
 {
-	condition  *c = context;
+	read_condition  *c = context;
 	FuncCall   *call;
 
 	if (node == NULL)
@@ -238,7 +238,7 @@ check_grammar(Node *node, void *context)
 /* ---- analysis ---- */
 
 static Node *
-analyse(const condition *c, Node *raw)
+analyse(const read_condition *c, Node *raw)
 {
 	ParseState *state = make_parsestate(NULL);
 	ParseNamespaceItem *item;
@@ -280,7 +280,7 @@ function_problem(Node *node)
 static bool
 check_functions(Node *node, void *context)
 {
-	const condition *c = context;
+	const read_condition *c = context;
 
 	if (node == NULL)
 		return false;
@@ -321,7 +321,7 @@ check_functions(Node *node, void *context)
 /* ---- the condition ---- */
 
 static Node *
-checked(condition *c)
+checked(read_condition *c)
 {
 	MemoryContext context = CurrentMemoryContext;
 	Node	   *raw;
@@ -352,7 +352,7 @@ checked(condition *c)
 }
 
 static ArrayType *
-column_names(const condition *c)
+column_names(const read_condition *c)
 {
 	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) * sizeof(Datum));
 	int			count = 0;
@@ -367,7 +367,7 @@ column_names(const condition *c)
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)
 {
-	condition	c = {0};
+	read_condition	c = {0};
 	Node	   *expression;
 	char	   *resolved;
 	int			level = fix_settings(FIX_READING | FIX_CONDITION);

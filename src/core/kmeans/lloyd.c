@@ -154,12 +154,15 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
 	{
 		const float *measured = w->near + start;
+		double		potential;
 
 		if (q != SIZE_MAX)
 			measured = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + q * w->rows.n + start;
 		if (q != SIZE_MAX && w->rows.packs != NULL)	/* cheaper to measure again than to store */
 			candidate_distances(w, start, q, 1, w->seeding.distance, FC_TILE_ROWS);
-		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = fc_kmeans_potential(w, measured, start, smaller(start + FC_TILE_ROWS, w->rows.n), true);
+		potential = fc_kmeans_potential(w, measured, start, smaller(start + FC_TILE_ROWS, w->rows.n), true);
+		w->seeding.potential[start / FC_TILE_ROWS] = potential;
+		w->seeding.total += potential;
 	}
 }
 

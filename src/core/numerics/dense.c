@@ -45,8 +45,9 @@ name(const fc_product *p, const type *a, const type *b, type *c) \
 		{ \
 			fc_check(); \
 			gemm(CblasRowMajor, TRANSPOSED(p->transpose_a), TRANSPOSED(p->transpose_b), \
-				 (int) smaller(rows, p->m - row), (int) smaller(columns, p->n - column), (int) p->k, \
-				 (type) p->alpha, a + A_AT(p, row), (int) p->lda, b + B_AT(p, column), (int) p->ldb, \
+				 (int) smaller(rows, p->m - row), (int) smaller(columns, p->n - column), \
+				 (int) p->k, (type) p->alpha, a + A_AT(p, row), (int) p->lda, \
+				 b + B_AT(p, column), (int) p->ldb, \
 				 (type) p->beta, c + C_AT(p, row, column), (int) p->ldc); \
 		} \
 } \

@@ -72,9 +72,12 @@ load_doubles(const double *x, size_t left)
 INLINE vdouble
 load_floats(const float *x, size_t left)
 {
+	__m128i		mask;
+
 	if (left >= DOUBLES)
 		left = DOUBLES;
-	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left))));
+	mask = _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left));
+	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, mask));
 }
 
 INLINE vdouble

@@ -20,13 +20,15 @@
 
 /* pg_proc_aclcheck became one of many. */
 #if PG_VERSION_NUM >= 160000
-#define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
+#define pg_proc_aclcheck(function, role, mode) \
+	object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
-#define named_memory(name, size, initialize, found) GetNamedDSMSegment(name, size, initialize, found NAMED_MEMORY_NULL)
+#define named_memory(name, size, initialize, found) \
+	GetNamedDSMSegment(name, size, initialize, found NAMED_MEMORY_NULL)
 #else
 #define SHARED_MEMORY_IS_PRELOADED
 #if PG_VERSION_NUM >= 150000
@@ -58,7 +60,8 @@
 /* From 14 on SPI gives the rows of a plan to a receiver. */
 #if PG_VERSION_NUM >= 140000
 #define SPI_HAS_RECEIVERS true
-#define execute_into(plan, rows) (void) SPI_execute_plan_extended(plan, &(SPIExecuteOptions) {.dest = (rows)})
+#define execute_into(plan, rows) \
+	(void) SPI_execute_plan_extended(plan, &(SPIExecuteOptions) {.dest = (rows)})
 #else
 #define SPI_HAS_RECEIVERS false
 #define execute_into(plan, rows) ((void) (plan), (void) (rows))

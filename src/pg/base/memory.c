@@ -39,7 +39,7 @@ check_budget(Size bytes, const char *what)
 }
 
 void
-hold(account *account, Size bytes)
+hold(memory_account *account, Size bytes)
 {
 	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes : SIZE_MAX, account->what);
 	account->held += bytes;
@@ -66,7 +66,7 @@ alloc_large(Size bytes)
 static void *
 grow(void *host, size_t bytes)
 {
-	account    *account = host;
+	memory_account    *account = host;
 
 	hold(account, bytes);
 	return alloc_large_in(account->context, bytes);
@@ -75,14 +75,14 @@ grow(void *host, size_t bytes)
 static void
 shrink(void *host, void *block, size_t bytes)
 {
-	account    *account = host;
+	memory_account    *account = host;
 
 	pfree(block);
 	account->held -= bytes;
 }
 
 fc_arena
-hold_arena(account *account)
+hold_arena(memory_account *account)
 {
 	account->context = CurrentMemoryContext;
 	return (fc_arena) {.grow = grow,.shrink = shrink,.host = account};
@@ -91,7 +91,7 @@ hold_arena(account *account)
 fc_arena
 make_arena_in(MemoryContext context, const char *what)
 {
-	account    *own = MemoryContextAllocZero(context, sizeof(account));
+	memory_account    *own = MemoryContextAllocZero(context, sizeof(memory_account));
 	fc_arena	arena = hold_arena(own);
 
 	own->what = what;

@@ -12,18 +12,18 @@ extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 extern void check_budget(Size bytes, const char *what);
 
 /* The part of the budget that one call holds, for calls that take memory step by step. */
-typedef struct account
+typedef struct memory_account
 {
 	const char *what;			/* named in the error */
 	Size		held;			/* bytes */
 	MemoryContext context;		/* of the blocks of its arenas */
-} account;
+} memory_account;
 
 /* Bytes to be held from now on: an error when all together are more than the budget. */
-extern void hold(account *account, Size bytes);
+extern void hold(memory_account *account, Size bytes);
 
 /* An arena in the current context, or another, whose blocks are held, of an account or of one of its own; and its end. */
-extern fc_arena hold_arena(account *account);
+extern fc_arena hold_arena(memory_account *account);
 extern fc_arena make_arena(const char *what);
 extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);

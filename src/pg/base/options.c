@@ -158,6 +158,8 @@ static uint64
 seed_of(const option *opt, const JsonbValue *value)
 {
 	Datum		exact;
+	Datum		lowest;
+	Datum		highest;
 	double		number;
 
 	require_type(opt, value, jbvNumeric);
@@ -165,8 +167,10 @@ seed_of(const option *opt, const JsonbValue *value)
 	if (number != floor(number))
 		reject(opt, value_text(value));
 	exact = NumericGetDatum(value->val.numeric);
-	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX)))) ||
-		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MIN)))))
+	lowest = DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MIN));
+	highest = DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX));
+	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, highest)) ||
+		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, lowest)))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
 				errdetail("It may be from -2^63 to 2^63 - 1."));
 	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, exact));

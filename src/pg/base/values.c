@@ -42,18 +42,18 @@ checked_value(void *value, Size size, const value_type *type, int sqlstate)
 Datum
 value_in(FunctionCallInfo fcinfo, const value_type *type)
 {
-	char	   *text = PG_GETARG_CSTRING(0);
-	Size		length = strlen(text);
+	char	   *hex = PG_GETARG_CSTRING(0);
+	Size		length = strlen(hex);
 	char	   *value;
 
-	if (length < 2 || text[0] != '\\' || text[1] != 'x' || length % 2 != 0)
+	if (length < 2 || hex[0] != '\\' || hex[1] != 'x' || length % 2 != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type %s", type->name),
 				errdetail("The text form is \\x followed by an even number of hexadecimal digits."));
 	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		hex_decode(text + at, Min(HEX_PIECE, length - at), value + VARHDRSZ + (at - 2) / 2);
+		hex_decode(hex + at, Min(HEX_PIECE, length - at), value + VARHDRSZ + (at - 2) / 2);
 	}
 	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (length - 2) / 2, type,
 									ERRCODE_INVALID_TEXT_REPRESENTATION));
@@ -75,20 +75,20 @@ char *
 value_text(const struct varlena *value)
 {
 	Size		length = VARSIZE_ANY_EXHDR(value);
-	char	   *text;
+	char	   *hex;
 
 	if (length > (MaxAllocSize - 3) / 2)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a value of %zu bytes is too large for its text form", length),
 				errhint("Use the binary form, as COPY (FORMAT binary) does."));
-	text = palloc(3 + 2 * length);
-	memcpy(text, "\\x", 2);
+	hex = palloc(3 + 2 * length);
+	memcpy(hex, "\\x", 2);
 	for (Size at = 0; at < length; at += HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at), text + 2 + 2 * at);
+		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at), hex + 2 + 2 * at);
 	}
-	text[2 + 2 * length] = '\0';
-	return text;
+	hex[2 + 2 * length] = '\0';
+	return hex;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_value_out);

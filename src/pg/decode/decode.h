@@ -22,7 +22,7 @@ typedef struct decode_call
 	fc_decode_result result;
 	fc_back_projection		lift;
 	double		seconds;
-	account		memory;
+	memory_account		memory;
 } decode_call;
 
 /*

@@ -62,12 +62,15 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
 Datum
 fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 {
+	const fc_drift_counts *part;
+
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(1)));	/* the executor copies it */
-	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), drift_counts_closed(DRIFT_COUNTS_ARG(1)), 1));
+	part = drift_counts_closed(DRIFT_COUNTS_ARG(1));
+	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), part, 1));
 }
 
 /* NULL where no row was counted: none of them had a direction. */

@@ -35,7 +35,7 @@ drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 {
 	fc_operator op;
 	fc_drift_sample sample = sample_of_rows(rows, &op);
-	account		memory = {"a drift_spec"};
+	memory_account		memory = {"a drift_spec"};
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
@@ -236,7 +236,8 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 
 /* ---- change points ---- */
 
-#define QUERY_HINT	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
+#define QUERY_HINT \
+	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
 
 /* Error callback: PostgreSQL's errors about the shape of a query have no hint. */
 static void

@@ -236,6 +236,7 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	ArrayType  *given = PG_GETARG_ARRAYTYPE_P(2);
 	int			count = ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given));
 	ranges		r = {.view = &view,.count = (Size) count};
+	char	   *shown;
 	StringInfoData all;
 
 	fc_encoder_view(ENCODER_ARG(0), &view);
@@ -251,9 +252,16 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	r.lower_shown = read_elements(fcinfo, 5, "lower_shown", TEXTOID, r.count);
 	r.upper_shown = read_elements(fcinfo, 6, "upper_shown", TEXTOID, r.count);
 	if (r.feature->kind == FC_FEATURE_CATEGORY)
-		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, value_of(&r, PG_GETARG_OID(1), 0))));
+	{
+		shown = value_of(&r, PG_GETARG_OID(1), 0);
+		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, shown)));
+	}
 	if (r.feature->kind == FC_FEATURE_BOOLEAN)
-		PG_RETURN_TEXT_P(cstring_to_text(boolean_condition(&r, value_of(&r, PG_GETARG_OID(1), 0), holds_at(&r, 0), holds_at(&r, r.feature->width))));
+	{
+		shown = value_of(&r, PG_GETARG_OID(1), 0);
+		shown = boolean_condition(&r, shown, holds_at(&r, 0), holds_at(&r, r.feature->width));
+		PG_RETURN_TEXT_P(cstring_to_text(shown));
+	}
 	initStringInfo(&all);
 	for (Size i = 0; i < r.count; i++)
 		appendStringInfo(&all, "%s%s", i > 0 ? " AND " : "", range_condition(&r, PG_GETARG_OID(1), i));

@@ -79,13 +79,15 @@ static void
 reject_large(const prepared_encoder *encoder, Size dimension, double x)
 {
 	Size		i = encoder->view.features - 1;
+	const char *name;
 
 	while (encoder->view.feature[i].first > dimension)
 		i--;
+	name = encoder->names[encoder->view.feature[i].column];
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
 			encoder->view.feature[i].kind != FC_FEATURE_NUMBER ? errhint("Divide it by a constant.") :
 			errhint("Train with its logarithm: %s.",
-					options_for_both(column_option("transform", encoder->names[encoder->view.feature[i].column], "\"log\""))));
+					options_for_both(column_option("transform", name, "\"log\""))));
 }
 
 static Datum

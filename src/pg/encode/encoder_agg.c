@@ -27,7 +27,7 @@ enum
 typedef struct encoder_state
 {
 	MemoryContext context;
-	account		memory;
+	memory_account		memory;
 	int64		rows;			/* those skipped included */
 	int64		skipped;
 	uint64		generation;		/* of the arguments that its features are known to be of */
@@ -529,7 +529,7 @@ Datum
 fastclust_encoder_final(PG_FUNCTION_ARGS)
 {
 	const encoder_state *state = PG_ARGISNULL(0) ? NULL : (const encoder_state *) PG_GETARG_POINTER(0);
-	account		memory = {"encoder_agg"};
+	memory_account		memory = {"encoder_agg"};
 	fc_sample	sample;
 	fc_encoder_choice choice;
 	fc_encoder_header *header;

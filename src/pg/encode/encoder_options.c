@@ -10,6 +10,8 @@
 
 #define MOST_CATEGORIES		32	/* of a column, by default */
 
+#define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
+
 typedef enum transform_kind
 {
 	TRANSFORM_STANDARD,
@@ -153,7 +155,7 @@ paths_of(JsonbContainer *object, const char *name)
 		return NULL;
 	if (found.type != jbvBinary || !JsonContainerIsArray(found.val.binary.data) || JsonContainerSize(found.val.binary.data) == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
-				errhint("As in %s.", options_for_both(column_option("paths", name, "[\"key\", \"key.of.an.object\"]"))));
+				errhint("As in %s.", options_for_both(column_option("paths", name, EXAMPLE_PATHS))));
 	return found.val.binary.data;
 }
 

@@ -167,7 +167,12 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	names = palloc(view.columns * sizeof(Datum));
 	for (Size i = 0; i < view.columns; i++)
-		names[i] = DirectFunctionCall1(namein, CStringGetDatum(encoder_text(&view, view.column[i].name_start, view.column[i].name_length)));
+	{
+		const fc_encoder_column *column = &view.column[i];
+		char	   *name = encoder_text(&view, column->name_start, column->name_length);
+
+		names[i] = DirectFunctionCall1(namein, CStringGetDatum(name));
+	}
 	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
 }
 

@@ -511,7 +511,11 @@ read_json(const Jsonb *jsonb, const json_path *path, bool as_text, fc_feature_ce
 	{
 		case jbvNumeric:
 			if (as_text)
-				set_string(cell, DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))));
+			{
+				Datum		number = NumericGetDatum(value.val.numeric);
+
+				set_string(cell, DatumGetCString(DirectFunctionCall1(numeric_out, number)));
+			}
 			else
 				set_number(cell, number_of_numeric(path->label, NumericGetDatum(value.val.numeric)));
 			return FC_FEATURE_NUMBER;

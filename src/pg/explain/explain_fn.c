@@ -164,7 +164,7 @@ PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
 fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 {
-	account		memory = {"rules"};
+	memory_account		memory = {"rules"};
 	fc_operator raw;
 	fc_labelled rows;
 	fc_rule_tree tree;
@@ -208,7 +208,7 @@ PG_FUNCTION_INFO_V1(fastclust_quality_of_sample);
 Datum
 fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 {
-	account		memory = {"score"};
+	memory_account		memory = {"score"};
 	fc_operator op;
 	fc_operator rows;
 	fc_scratch	scratch;

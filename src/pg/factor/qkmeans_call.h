@@ -28,7 +28,7 @@ typedef struct qkmeans_call
 	uint64		seed;
 	int			trials;			/* of sparsities */
 	fc_trial	same_labels;	/* the first of them whose labels are as good as those of the start; factors 0: none */
-	account		memory;
+	memory_account		memory;
 	instr_time	last;
 	FunctionCallInfo rows;		/* for a row a scan, or NULL */
 	qkmeans_entry entry;		/* of the last scan */

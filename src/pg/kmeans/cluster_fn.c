@@ -29,7 +29,7 @@ fc_operator_header *
 cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *options, const fc_operator_header *start, double trim)
 {
 	fc_kmeans_result result = {0};
-	account		memory = {"k-means of a sample"};
+	memory_account		memory = {"k-means of a sample"};
 	fc_operator op;
 	fc_operator_header *found;
 	fc_arena	arena;
@@ -69,7 +69,7 @@ even_clusters(const fc_operator_header *rows, const fc_operator_header *start, d
 Size
 distinct_rows(const fc_operator_header *header, Size most)
 {
-	account		memory = {"a sample"};
+	memory_account		memory = {"a sample"};
 	fc_operator op;
 	float	   *rows;
 	fc_keyed   *items;
@@ -102,7 +102,7 @@ move_to_origin(const fc_operator *op, float *x)
 fc_choice *
 choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double trim, const bool *apart)
 {
-	account		memory = {"choose_k"};
+	memory_account		memory = {"choose_k"};
 	fc_choice  *choice = palloc(sizeof(fc_choice));
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_operator op;

@@ -18,7 +18,7 @@ typedef struct collection
 	Size		room;
 	Jsonb	   *options;
 	double	   *x;				/* n x d */
-	account    *account;		/* of the call that scans them, or NULL */
+	memory_account    *account;		/* of the call that scans them, or NULL */
 } collection;
 
 extern const state_kind kmeans_state_kind;

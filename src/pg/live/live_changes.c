@@ -244,7 +244,11 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 			make_sketch(changes, side);
 		add_to_sketch(changes, side->sketch, v);
 		if (side->counts != NULL)
-			side->counts = drift_counts_add_row(drift_prepared_of_spec(changes->live->drift_spec), v->doubles, v->floats, side->counts);
+		{
+			const fc_drift_prepared *prepared = drift_prepared_of_spec(changes->live->drift_spec);
+
+			side->counts = drift_counts_add_row(prepared, v->doubles, v->floats, side->counts);
+		}
 	}
 }
 

@@ -33,7 +33,8 @@
 
 #define ROW_EVENTS(event) (TRIGGER_FIRED_FOR_ROW(event) && TRIGGER_FIRED_AFTER(event))
 #define STATEMENT_EVENTS(event) \
-	(TRIGGER_FIRED_FOR_STATEMENT(event) && (TRIGGER_FIRED_BY_TRUNCATE(event) ? TRIGGER_FIRED_BEFORE(event) : TRIGGER_FIRED_AFTER(event)))
+	(TRIGGER_FIRED_FOR_STATEMENT(event) && \
+	 (TRIGGER_FIRED_BY_TRUNCATE(event) ? TRIGGER_FIRED_BEFORE(event) : TRIGGER_FIRED_AFTER(event)))
 
 /* Changes of a leaf that are not written yet. */
 typedef struct pending_changes

@@ -29,13 +29,16 @@
 #include "pg/operator/operator_value.h"
 
 /* Micro-clusters label the rows where there are some: model.h. */
-#define PART_COLUMNS "COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
+#define PART_COLUMNS \
+	"COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map," \
+	" v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
 /* The parameters are model, group and version. */
 #define QUERY_OF(models) \
-	"SELECT m.group_by::pg_catalog.text, m.version, " PART_COLUMNS " FROM " models " m LEFT JOIN LATERAL" \
+	"SELECT m.group_by::pg_catalog.text, m.version, " PART_COLUMNS \
+	" FROM " models " m LEFT JOIN LATERAL" \
 	" (SELECT * FROM fastclust_internal.readable_versions v WHERE v.model_id OPERATOR(pg_catalog.=) m.id" \
 	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true" \
 	" WHERE m.model OPERATOR(pg_catalog.=) $1"
@@ -353,8 +356,11 @@ hash_text(uint64 seed, const text *value)
 #define SH_ELEMENT_TYPE model_slot
 #define SH_KEY_TYPE model_key
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) hash_text(hash_text((uint32) (key).version, (key).name), (key).group)
-#define SH_EQUAL(table, a, b) (same_text((a).name, (b).name) && same_text((a).group, (b).group) && (a).version == (b).version)
+#define SH_HASH_KEY(table, key) \
+	hash_text(hash_text((uint32) (key).version, (key).name), (key).group)
+#define SH_EQUAL(table, a, b) \
+	(same_text((a).name, (b).name) && same_text((a).group, (b).group) && \
+	 (a).version == (b).version)
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE

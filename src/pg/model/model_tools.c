@@ -157,7 +157,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	fc_sketch_view sketch;
 	fc_operator op;
 	fc_arena	arena;
-	account		memory = {"the fit of a model"};
+	memory_account		memory = {"the fit of a model"};
 	double	   *centroids;
 	double	   *spreads;
 	double		residual;
@@ -305,7 +305,7 @@ places_of_numbers(const int32 *numbers, Size k)
 fc_operator_header *
 renumbered(const fc_operator_header *header, const int32 *numbers)
 {
-	account		memory = {"the operator"};
+	memory_account		memory = {"the operator"};
 	fc_operator op;
 	fc_operator result;
 	fc_operator_header *stored;

@@ -354,12 +354,13 @@ checked(read_condition *c)
 static ArrayType *
 column_names(const read_condition *c)
 {
+	TupleDesc	descriptor = RelationGetDescr(c->relation);
 	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) * sizeof(Datum));
 	int			count = 0;
 	ListCell   *cell;
 
 	foreach(cell, c->columns)
-		names[count++] = NameGetDatum(&TupleDescAttr(RelationGetDescr(c->relation), lfirst_int(cell) - 1)->attname);
+		names[count++] = NameGetDatum(&TupleDescAttr(descriptor, lfirst_int(cell) - 1)->attname);
 	return construct_array(names, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR);
 }
 
@@ -395,9 +396,11 @@ Datum
 fastclust_row_condition(PG_FUNCTION_ARGS)
 {
 	ArrayType  *columns;
+	char	   *given;
 	Datum		values[2];
 
-	values[0] = CStringGetTextDatum(resolved_condition(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), &columns));
+	given = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	values[0] = CStringGetTextDatum(resolved_condition(PG_GETARG_OID(0), given, &columns));
 	values[1] = PointerGetDatum(columns);
 	return row_result(fcinfo, values, NULL);
 }

@@ -21,7 +21,7 @@
 double
 limit_of_ranks(const fc_operator_header *header, const double *center, double variance, double share)
 {
-	account		memory = {"a sample of shards"};
+	memory_account		memory = {"a sample of shards"};
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *row;
@@ -106,7 +106,7 @@ moved_row(void *place, size_t j)
 fc_operator_header *
 rows_in_units(const fc_operator_header *header, units from, units to)
 {
-	account		memory = {"rows in units"};
+	memory_account		memory = {"rows in units"};
 	moved_rows	rows = {.from = from,.to = to};
 	bool		moved = from.center || from.scale || to.center || to.scale;
 	fc_centroid_source source = {.row = moved_row,.place = &rows};
@@ -149,7 +149,7 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 
 /* Labels and squared distances of the rows by op; the memory stays held by the account. */
 static fc_fit
-fit_rows(const fc_operator_header *header, const fc_operator_header *row_header, account *memory)
+fit_rows(const fc_operator_header *header, const fc_operator_header *row_header, memory_account *memory)
 {
 	fc_operator op;
 	fc_operator rows;
@@ -177,7 +177,7 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 fit_profile
 profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count)
 {
-	account		memory = {"the profile of a fit"};
+	memory_account		memory = {"the profile of a fit"};
 	fc_fit		fit = fit_rows(plain_operator(op), rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
 	fit_profile profile;
@@ -228,7 +228,7 @@ plain_operator(const fc_operator_header *header)
 fc_comparison
 compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, const fc_operator_header *rows, double trim)
 {
-	account		memory = {"the comparison of two fits"};
+	memory_account		memory = {"the comparison of two fits"};
 	fc_fit		a = fit_rows(op_a, rows, &memory);
 	fc_fit		b = fit_rows(op_b, rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
@@ -272,7 +272,7 @@ gain_of_step(const fc_operator_header *old_header, const fc_operator_header *nex
 two_labellings
 label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a, const fc_operator_header *b, const fc_operator_header *rows_for_b)
 {
-	account		memory = {"labels by two operators"};
+	memory_account		memory = {"labels by two operators"};
 	two_labellings labels;
 
 	labels.a = fit_rows(a, rows_for_a, &memory);
@@ -316,7 +316,7 @@ counted_labels(const two_labellings *labels)
 fc_operator_header *
 rows_drawn_from(const fc_operator_header *header, const double *spreads, Size count, int64 seed)
 {
-	account		memory = {"drawn_rows"};
+	memory_account		memory = {"drawn_rows"};
 	fc_operator op;
 	double	   *rows;
 	double	   *weights;

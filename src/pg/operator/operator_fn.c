@@ -150,7 +150,7 @@ centroids_for(fc_metric metric, const fc_operator *op)
 fc_operator_header *
 with_metric(const fc_operator_header *header, fc_metric metric)
 {
-	account		memory = {"with_metric"};
+	memory_account		memory = {"with_metric"};
 	fc_operator op;
 
 	open_operator(header, &op);

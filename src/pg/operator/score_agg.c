@@ -84,7 +84,7 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, fc_aren
 	fc_contingency *table;
 	fc_cell    *cells;
 	fc_arena	arena;
-	account		memory = {"the score"};
+	memory_account		memory = {"the score"};
 	Size		n;
 	double		result;
 

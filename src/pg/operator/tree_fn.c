@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
 Datum
 fastclust_cluster_joins(PG_FUNCTION_ARGS)
 {
-	account		memory = {"the tree of the clusters"};
+	memory_account		memory = {"the tree of the clusters"};
 	fc_operator op;
 	fc_arena	arena;
 	fc_join    *joins;
@@ -49,7 +49,7 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 fc_operator_header *
 joined_clusters(const fc_operator_header *header, const int32 *number, Size count)
 {
-	account		memory = {"joined clusters"};
+	memory_account		memory = {"joined clusters"};
 	fc_operator op;
 	double	   *row;
 	double	   *centroids;
@@ -87,7 +87,7 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 fc_search_result
 recall_of_search(const fc_operator_header *header, const fc_operator_header *rows_header, double n, int64 probes)
 {
-	account		memory = {"the recall of a search"};
+	memory_account		memory = {"the recall of a search"};
 	fc_operator op;
 	fc_operator rows;
 	fc_search	search;
@@ -136,7 +136,7 @@ PG_FUNCTION_INFO_V1(fastclust_cluster_places);
 Datum
 fastclust_cluster_places(PG_FUNCTION_ARGS)
 {
-	account		memory = {"the map of the clusters"};
+	memory_account		memory = {"the map of the clusters"};
 	fc_operator op;
 	fc_arena	arena;
 	double	   *places;

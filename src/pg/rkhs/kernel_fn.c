@@ -70,7 +70,7 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 /* A stored map from the solution for the landmarks of an operator. */
 static fc_kernel_map_header *
-store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const double *norms, const double *t, const fc_operator_header *op)
+store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit, const double *norms, const double *t, const fc_operator_header *op)
 {
 	Size		size = fc_kernel_map_size(op->k, rank, VARSIZE(op));
 	fc_kernel_map_header *header;
@@ -95,7 +95,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	Size		pairs;
 	Size		found;
 	fc_operator op;
-	account		memory = {"nystroem"};
+	memory_account		memory = {"nystroem"};
 	fc_arena	arena;
 	double	   *norms;
 	double	   *t;
@@ -123,7 +123,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 
 /* The map of the chosen features; rows x are n x d. */
 static fc_kernel_map_header *
-write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
+write_map(memory_account *memory, const fc_spectral *chosen, const double *x, Size d)
 {
 	Size		m = chosen->landmarks;
 	fc_operator_header *op;
@@ -151,7 +151,7 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 fc_kernel_map_header *
 spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 {
-	account		memory = {"spectral_map"};
+	memory_account		memory = {"spectral_map"};
 	fc_operator op;
 	fc_spectral chosen = {0};
 	fc_scratch	scratch;

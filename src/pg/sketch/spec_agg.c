@@ -177,7 +177,7 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 		return;
 	if (fc_reservoir_is_full(sample))
 	{
-		account		memory = {"sketch_spec_agg"};
+		memory_account		memory = {"sketch_spec_agg"};
 		fc_arena	arena;
 
 		hold(&memory, state_bytes(state));
@@ -194,7 +194,7 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 
 /* The sample with equal rows merged; the state itself, which is held, stays as it is. */
 static fc_reservoir
-compacted(const spec_state *state, account *memory)
+compacted(const spec_state *state, memory_account *memory)
 {
 	fc_arena	arena;
 	fc_reservoir copy;
@@ -319,7 +319,7 @@ static void
 serialize(FunctionCallInfo fcinfo, void *packed, StringInfo message)
 {
 	spec_state	state = *(const spec_state *) packed;
-	account		memory = {"sketch_spec_agg"};
+	memory_account		memory = {"sketch_spec_agg"};
 
 	state.sample = compacted(packed, &memory);
 	pq_sendbytes(message, (const char *) &state, sizeof(spec_state));
@@ -400,7 +400,7 @@ spec_of_state(const spec_state *state)
 	fc_reservoir sample;
 	fc_spec_options options;
 	fc_spec_parts parts;
-	account		memory = {"sketch_spec_agg"};
+	memory_account		memory = {"sketch_spec_agg"};
 	fc_arena	found;
 	fc_arena	work;
 	double	   *weight;

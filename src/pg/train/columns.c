@@ -62,7 +62,9 @@ listed_columns(const char *name, const char *const *names, int count)
 	for (const char *begin = name;;)
 	{
 		const char *end = strchr(begin, ',');
-		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(cstring_to_text_with_len(begin, (int) (end != NULL ? end - begin : (ptrdiff_t) strlen(begin))))));
+		Size		length = end != NULL ? (Size) (end - begin) : strlen(begin);
+		text	   *part = cstring_to_text_with_len(begin, (int) length);
+		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(part)));
 
 		if (!is_among(one, names, count))
 			return NULL;
@@ -80,7 +82,8 @@ column_hint(Oid relation, const char *name)
 	int			count;
 	FormData_pg_attribute *columns = relation_columns(relation, &count);
 	const char **names = palloc(Max(1, count) * sizeof(char *));
-	char	   *low = TextDatumGetCString(DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID, CStringGetTextDatum(name)));
+	Datum		lowered = DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID, CStringGetTextDatum(name));
+	char	   *low = TextDatumGetCString(lowered);
 	char	   *list;
 	char	   *hint;
 	char	   *meant;

@@ -218,7 +218,7 @@ begin_retraining(const held_model *held, const stored_version *version,
 		ereport(WARNING, errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
 				errhint("To learn others, train a model under another name."));
 	relation = scanned_relation(held, version, options->relation, settings);
-	open_source(&source, relation, &version->features, version->vector, settings->group_by);
+	open_source(&source, relation, &version->features, version->is_vector, settings->group_by);
 	source.encoder = version->encoder;
 	warn_idle_options(method, options, settings);
 	t = begin_training(held, &source, clusters_of_retraining(version, options, settings), method, settings);

@@ -226,7 +226,7 @@ begin_decoded(const held_model *held, const stored_version *version, const train
 	training   *t = palloc0(sizeof(training));
 
 	t->source = (train_source) {.relation = version->relation,.features = version->features.names,.feature_count = version->features.count,
-		.vector = version->vector,.encoder = version->encoder};
+		.is_vector = version->is_vector,.encoder = version->encoder};
 	t->source.cosine = version->options->metric == FC_COSINE;
 	t->model_id = held->id;
 	t->model = held->model;

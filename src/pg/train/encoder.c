@@ -62,7 +62,7 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 
 /* The centroids of op, which are rows by the encoder, the features with an indicator, and how many these are. */
 static float *
-read_rows(const fc_encoder *encoder, fc_operator *op, account *memory, fc_missing_column **columns, Size **numbers, Size *count)
+read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory, fc_missing_column **columns, Size **numbers, Size *count)
 {
 	fc_missing_column *column = *columns = palloc(encoder->features * sizeof(fc_missing_column));
 	Size	   *number = *numbers = palloc(encoder->features * sizeof(Size));
@@ -86,7 +86,7 @@ read_rows(const fc_encoder *encoder, fc_operator *op, account *memory, fc_missin
 static bool *
 informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *rows, int64 seed)
 {
-	account		memory = {"the NULLs of a sample"};
+	memory_account		memory = {"the NULLs of a sample"};
 	fc_encoder	encoder;
 	fc_operator op;
 	fc_arena	arena;
@@ -141,7 +141,7 @@ is_complete(const float *x, const fc_missing_column *column, Size count, const b
 static fc_operator_header *
 imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const fc_operator_header *sample)
 {
-	account		memory = {"rows without NULLs"};
+	memory_account		memory = {"rows without NULLs"};
 	fc_encoder	flagged;
 	fc_encoder	encoder;
 	fc_operator op;
@@ -374,7 +374,7 @@ learn_encoder(training *t)
 	StringInfoData every;
 	fc_encoder_header *learned;
 
-	if (source->vector)
+	if (source->is_vector)
 		return;
 	initStringInfo(&picked);
 	initStringInfo(&every);

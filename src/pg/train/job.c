@@ -41,6 +41,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const train_option
 	int			count;
 	bool		none;
 	Datum		problem;
+	Datum		shown;
 	StringInfoData name;
 
 	if (!superuser())
@@ -53,7 +54,8 @@ warn_foreign_code(Oid relation, const feature_list *features, const train_option
 	if (none || options->quiet)
 		return;
 	initStringInfo(&name);
-	escape_json(&name, DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))));
+	shown = DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation));
+	escape_json(&name, DatumGetCString(shown));
 	ereport(NOTICE, errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
 			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data));
 }

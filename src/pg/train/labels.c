@@ -115,7 +115,7 @@ call_of(const char *function, const train_source *source, const stored_version *
 {
 	const char *model = quote_literal_cstr(version->model);
 
-	if (source->vector)
+	if (source->is_vector)
 		return psprintf("%s(%s, %s%s%s)", function, model, source->raw, source->group_by != NULL ? ", " : "", source->group_by != NULL ? source->group_value : "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);
@@ -149,7 +149,7 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	for (int i = 0; i < keys.count; i++)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
-	open_source(&source, relation, &version.features, version.vector, version.options->group_by);
+	open_source(&source, relation, &version.features, version.is_vector, version.options->group_by);
 	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", keys.names, keys.count), call_of("predict", &source, &version), distance ? ", " : "",
 					   distance ? call_of("predict_distance", &source, &version) : "", distance ? " AS distance" : "");
 	rows = psprintf("FROM %s t WHERE %s", source.relation, where == NULL ? "true" : resolved_condition(relation, where, NULL));
@@ -158,10 +158,15 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"", listed("q", keys.names, keys.count), distance ? ", q.distance" : "", columns, source.group_value, rows,
 						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[], %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
 														   "  FROM model_clusters m WHERE m.model = $1", 1, &model, 0, NULL)));
-	nulls[1] = !version.vector || source.group_by != NULL || source.sparse || named || distance;
+	nulls[1] = !version.is_vector || source.group_by != NULL || source.sparse || named || distance;
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s", columns, named ? "" : rows)), false, -1);
 	if (!nulls[1])
-		values[1] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s, %s AS cluster %s", listed("t", keys.names, keys.count), source.raw, rows)), false, -1);
+	{
+		char	   *query = psprintf("SELECT %s, %s AS cluster %s", listed("t", keys.names, keys.count),
+									 source.raw, rows);
+
+		values[1] = SPI_datumTransfer(CStringGetTextDatum(query), false, -1);
+	}
 	SPI_finish();
 	return row_result(fcinfo, values, nulls);
 }
@@ -432,6 +437,7 @@ fastclust_write_labels(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"model", "relation", "target", "options"};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};
+	char	   *name;
 	RangeVar   *target;
 	Oid			relation;
 	Oid			schema;
@@ -443,5 +449,7 @@ fastclust_write_labels(PG_FUNCTION_ARGS)
 	relation = RangeVarGetRelid(target, NoLock, true);
 	schema = OidIsValid(relation) ? get_rel_namespace(relation) : RangeVarGetCreationNamespace(target);
 	function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup("label_rows"))), lengthof(types), types, false);
-	return OidFunctionCall4(function, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), CStringGetTextDatum(quote_qualified_identifier(get_namespace_name_or_temp(schema), target->relname)), PG_GETARG_DATUM(3));
+	name = quote_qualified_identifier(get_namespace_name_or_temp(schema), target->relname);
+	return OidFunctionCall4(function, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1),
+							CStringGetTextDatum(name), PG_GETARG_DATUM(3));
 }

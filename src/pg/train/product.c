@@ -84,7 +84,7 @@ product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header 
 void
 learn_product(const training *t, train_part *part, const fc_operator_header *rows, Size k)
 {
-	bool		scanned = t->source.vector && !t->source.cosine && t->units.center == NULL;
+	bool		scanned = t->source.is_vector && !t->source.cosine && t->units.center == NULL;
 	TimestampTz begun = GetCurrentTimestamp();
 	qkmeans_call call = {0};
 

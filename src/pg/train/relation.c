@@ -186,7 +186,7 @@ row_hash(const train_source *source)
 	initStringInfo(&calls);
 	features = append_hashes(&calls, source, true, source->feature_count);
 	(void) append_hashes(&calls, source, false, source->feature_count + OTHERS_HASHED - features);
-	if (features == 0 && source->vector)
+	if (features == 0 && source->is_vector)
 		appendStringInfo(&calls, source->cast ? "%shash_array_extended(%s, 0)" : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)", calls.len > 0 ? ", " : "", source->raw);
 	return calls.len == 0 ? "hashtextextended((t.*)::text, 0)" : psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
 }
@@ -316,7 +316,7 @@ check_columns(const train_source *source)
 	{
 		Oid			type = column_type(source->id, source->features[i]);
 
-		if (source->vector && !becomes_vector(type))
+		if (source->is_vector && !becomes_vector(type))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 					errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
 					errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]. Train on other columns as a list: ARRAY[%s].", quote_literal_cstr(source->features[i])));
@@ -357,7 +357,7 @@ void
 open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
 {
 	*source = (train_source) {.id = relation,.features = features->names,.feature_count = features->count,.group_by = group_by};
-	source->vector = vector;
+	source->is_vector = vector;
 	check_relation(relation);
 	check_columns(source);
 	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP ? quote_qualified_identifier("pg_temp", get_rel_name(relation)) : relation_name(relation);
@@ -398,14 +398,14 @@ add_options(train_source *source, const train_options *options)
 	if (options->since != NULL)
 		source->filter = both(source->filter, window_condition(source->id, source->relation,
 															   options->since));
-	if (source->vector && options->encoder != NULL)
+	if (source->is_vector && options->encoder != NULL)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",
 					   source->features[0]),
 				errhint("Leave it out, or train on columns of numbers."));
 	if (options->metric == FC_EUCLIDEAN)
 		return;
-	if (!source->vector)
+	if (!source->is_vector)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric cosine is for a column of vectors"),
 				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
 	if (options->standardize)
@@ -509,7 +509,7 @@ fastclust_row_expressions(PG_FUNCTION_ARGS)
 	MemoryContextSwitchTo(context);
 	open_source(&source, PG_GETARG_OID(0), &features, PG_ARGISNULL(2) ? has_vectors(PG_GETARG_OID(0), features.names[0]) : PG_GETARG_BOOL(2), PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
 	SPI_finish();
-	if (!PG_ARGISNULL(4) && !source.vector)
+	if (!PG_ARGISNULL(4) && !source.is_vector)
 	{
 		Datum		encoded = DirectFunctionCall1(fastclust_encoder_columns, PG_GETARG_DATUM(4));
 
@@ -519,18 +519,20 @@ fastclust_row_expressions(PG_FUNCTION_ARGS)
 		use_encoder(&source, ENCODER_ARG(4));
 	}
 	values[0] = CStringGetTextDatum(source.relation);
-	values[1] = BoolGetDatum(source.vector);
+	values[1] = BoolGetDatum(source.is_vector);
 	nulls[2] = source.raw == NULL;
 	if (!nulls[2])
-		values[2] = CStringGetTextDatum(!source.vector || source.cast || source.array ? source.raw : array_text(&source));
+		values[2] = CStringGetTextDatum(!source.is_vector || source.cast || source.array ? source.raw : array_text(&source));
 	values[3] = CStringGetTextDatum(source.group_value);
-	nulls[4] = source.encoder == NULL && (source.vector || !has_numbers(&source));
+	nulls[4] = source.encoder == NULL && (source.is_vector || !has_numbers(&source));
 	values[4] = Int32GetDatum(source.encoder != NULL ? (int32) ((fc_encoder_header *) source.encoder)->dim : source.feature_count);
 	values[5] = BoolGetDatum(source.sharded);
 	nulls[6] = nulls[7] = PG_ARGISNULL(5);
 	if (!nulls[6])
 	{
-		values[6] = CStringGetTextDatum(resolved_condition(source.id, text_to_cstring(PG_GETARG_TEXT_PP(5)), &columns));
+		char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(5));
+
+		values[6] = CStringGetTextDatum(resolved_condition(source.id, given, &columns));
 		values[7] = PointerGetDatum(columns);
 	}
 	return row_result(fcinfo, values, nulls);

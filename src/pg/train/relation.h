@@ -14,7 +14,7 @@ typedef struct train_source
 	char	   *relation;		/* qualified and quoted */
 	char	  **features;
 	int			feature_count;
-	bool		vector;			/* features is one column of vectors */
+	bool		is_vector;			/* features is one column of vectors */
 	bool		cast;			/* which a cast makes of the column */
 	bool		array;			/* of arrays */
 	bool		sparse;			/* given as a sparsevec */

@@ -153,7 +153,7 @@ some_rows(const fc_operator_header *header, Size step, Size most)
 fc_operator_header *
 rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 {
-	account		memory = {"features of a sample"};
+	memory_account		memory = {"features of a sample"};
 	fc_kernel_map map;
 	fc_operator op;
 	double	   *x;
@@ -232,7 +232,7 @@ drawn_rows(const training *t, const train_source *source, Size dim, const char *
 	scan_request request = {.size = size};
 	query_argument plan = {"scan_plan", plan_of_scan(t, source, &request)};
 	scan_result result;
-	account		memory = {"a sample"};
+	memory_account		memory = {"a sample"};
 	fc_operator_header *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;

@@ -149,13 +149,15 @@ static void
 hash_on_shards(const training *t, bool hashing)
 {
 	char	   *passed_on;
+	char	   *memory;
 
 	if (!t->source.sharded || t->source.group_by == NULL)
 		return;
 	passed_on = GetConfigOptionByName("citus.propagate_set_commands", NULL, false);
 	set_config_option("citus.propagate_set_commands", "local", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 	set_locally(hashing ? "enable_sort = off" : "enable_sort TO DEFAULT");
-	set_locally(hashing ? psprintf("work_mem = %s", quote_literal_cstr(GetConfigOptionByName("work_mem", NULL, false))) : "work_mem TO DEFAULT");
+	memory = quote_literal_cstr(GetConfigOptionByName("work_mem", NULL, false));
+	set_locally(hashing ? psprintf("work_mem = %s", memory) : "work_mem TO DEFAULT");
 	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
@@ -179,7 +181,7 @@ take_steps(const training *t, train_part *part, const scan_result *result)
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {
-	account		memory = {"a sample"};
+	memory_account		memory = {"a sample"};
 	scan_result result;
 	bool		null;
 	Datum		group = query_value(row, 1, &null);
@@ -322,7 +324,7 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
-	account		memory = {"samples of groups"};
+	memory_account		memory = {"samples of groups"};
 
 	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1, &plan,
 			  scan_flags(&t->source));

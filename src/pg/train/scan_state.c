@@ -152,7 +152,7 @@ Datum
 fastclust_scan_result(PG_FUNCTION_ARGS)
 {
 	scan_result result;
-	account		memory = {"the sample"};
+	memory_account		memory = {"the sample"};
 	TupleDesc	desc;
 	Datum		values[6];
 	bool		nulls[6] = {false};
@@ -191,7 +191,11 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 	else if (right->counts != NULL)
 		left->counts = drift_counts_combined(left->counts, drift_counts_closed(right->counts), 1);
 	if (left->sample == NULL && right->sample != NULL)
-		left->sample = coreset_with_room(fcinfo, right->sample, capacity_of_sample(right->sample, packed_coreset(right->sample)));
+	{
+		Size		capacity = capacity_of_sample(right->sample, packed_coreset(right->sample));
+
+		left->sample = coreset_with_room(fcinfo, right->sample, capacity);
+	}
 	else if (right->sample != NULL)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);
 	for (int i = 0; i < SCAN_STEPS; i++)

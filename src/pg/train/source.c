@@ -69,7 +69,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 	StringInfoData query;
 	char	   *scan = psprintf("%s(%s, %s, %s)", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
 							 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? row_key(source) : "NULL",
-					 source->vector ? source->raw : source->feature_count > MOST_CELLS ? "t.*" : listed("t", source->features, source->feature_count));
+					 source->is_vector ? source->raw : source->feature_count > MOST_CELLS ? "t.*" : listed("t", source->features, source->feature_count));
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
 		appendStringInfo(&query, "SELECT %s, fastclust_internal.sum(q.s) FROM (", merged);
@@ -88,8 +88,11 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 char *
 scan_text(const train_source *source, double wanted, double estimate, int64 seed)
 {
-	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
-		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by a column that it has */
+	const char *value = "''::text";
+
+	/* a foreign server groups by a column that it has */
+	if (source->group_by != NULL)
+		value = source->leaf_count == 0 ? source->group_value : psprintf("t.%s", quote_identifier(source->group_by));
 
 	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true,
 					  source->group_by == NULL ? "q.value" : group_text(source, "q.value"), wanted, estimate, seed);
@@ -185,7 +188,7 @@ fastclust_estimated_rows(PG_FUNCTION_ARGS)
 char *
 row_text(const train_source *source, bool scaled, bool mapped)
 {
-	char	   *row = !scaled ? source->raw : source->vector ? psprintf("vector_in_units($1, $2, %s)", source->raw) : source->encoded;
+	char	   *row = !scaled ? source->raw : source->is_vector ? psprintf("vector_in_units($1, $2, %s)", source->raw) : source->encoded;
 
 	return mapped ? psprintf("kernel_features($3, %s)", row) : row;
 }

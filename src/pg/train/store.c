@@ -311,7 +311,7 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
 	set_column(&row, "features", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count)));
-	set_column(&row, "vector", BoolGetDatum(t->source.vector));
+	set_column(&row, "vector", BoolGetDatum(t->source.is_vector));
 	set_value(&row, "encoder", t->source.encoder);
 	set_column(&row, "k", Int32GetDatum((int32) (part->micro != NULL ? part->op->k : t->k)));
 	set_column(&row, "options", JsonbPGetDatum(t->stored));

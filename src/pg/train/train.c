@@ -122,6 +122,7 @@ static void
 check_imported(const training *t)
 {
 	query_argument names = {"_text"};
+	Datum		shown;
 	char	   *listed = NULL;
 
 	if (t->imported == NULL || t->imported->d == t->dim)
@@ -129,7 +130,8 @@ check_imported(const training *t)
 	if (t->source.encoder != NULL)
 	{
 		names.value = PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder));
-		listed = TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names, 0, NULL));
+		shown = query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names, 0, NULL);
+		listed = TextDatumGetCString(shown);
 	}
 	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 			errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d,

@@ -67,7 +67,7 @@ open_version(Datum record)
 	version.method = method == NULL ? METHOD_NONE : train_method_of(method);
 	version.relation = field_text(&version, "relation");
 	version.features = read_features(features == 0 ? NULL : DatumGetArrayTypeP(features));
-	version.vector = DatumGetBool(field(&version, "vector"));
+	version.is_vector = DatumGetBool(field(&version, "vector"));
 	version.encoder = field_value(&version, "encoder");
 	version.k = (Size) DatumGetInt32(field(&version, "k"));
 	version.options = options == 0 ? options_of_text("{}") :
@@ -76,7 +76,7 @@ open_version(Datum record)
 	version.map = field_value(&version, "map");
 	version.spec = field_value(&version, "spec");
 	version.sketch = field_value(&version, "training_sketch");
-	if (version.vector == (version.encoder != NULL))
+	if (version.is_vector == (version.encoder != NULL))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a version of columns has an encoder, and one of vectors has none"));
 	return version;
 }
@@ -103,7 +103,7 @@ units_of_version(const stored_version *version, Size d)
 static void
 open_version_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
 {
-	open_source(source, relation, &version->features, version->vector, group_by);
+	open_source(source, relation, &version->features, version->is_vector, group_by);
 	add_options(source, version->options);
 	if (version->encoder != NULL)
 		use_encoder(source, (const fc_encoder_header *) version->encoder);

@@ -16,7 +16,7 @@ typedef struct stored_version
 	train_method method;		/* METHOD_NONE: it is not there */
 	char	   *relation;
 	feature_list features;
-	bool		vector;
+	bool		is_vector;
 	struct varlena *encoder;
 	Size		k;
 	const train_options *options;

@@ -69,8 +69,13 @@ partition_condition(Oid relation, const char *rows, const char *which)
 	for (int i = partitions->nparts - 1; i >= 0 && !found; i--)
 		if (i != partitions->boundinfo->default_index)
 		{
-			condition = resolved_condition(relation, TextDatumGetCString(DirectFunctionCall1(pg_get_partition_constraintdef, ObjectIdGetDatum(partitions->oids[i]))), NULL);
-			found = DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s t WHERE %s)", rows, condition), 0, NULL, QUERY_STABLE, NULL));
+			Datum		bounds = DirectFunctionCall1(pg_get_partition_constraintdef,
+											 ObjectIdGetDatum(partitions->oids[i]));
+			char	   *query;
+
+			condition = resolved_condition(relation, TextDatumGetCString(bounds), NULL);
+			query = psprintf("SELECT EXISTS (SELECT FROM %s t WHERE %s)", rows, condition);
+			found = DatumGetBool(query_datum(query, 0, NULL, QUERY_STABLE, NULL));
 		}
 	table_close(table, AccessShareLock);
 	return found ? condition : "false";

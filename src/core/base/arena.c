@@ -4,7 +4,8 @@
 
 #define ALIGNMENT	((size_t) 64)
 #define LEAST_BLOCK ((size_t) 1 << 12)
-#define MOST_BLOCK	((size_t) 1 << 16)	/* that small pieces share; a larger piece has a block of its own */
+#define MOST_BLOCK	((size_t) 1 << 16)	/* that small pieces share; a larger
+										 * piece has a block of its own */
 
 void		(*fc_interrupt_check) (void);
 void		(*fc_numeric_failure) (void);
@@ -18,7 +19,8 @@ typedef struct fc_block
 static inline char *
 aligned(void *p)
 {
-	return (char *) (((uintptr_t) p + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+	return (char *) (((uintptr_t) p + ALIGNMENT - 1) &
+					 ~(uintptr_t) (ALIGNMENT - 1));
 }
 
 /* Where the memory of a new block begins. */
@@ -27,7 +29,10 @@ add_block(fc_arena *arena, size_t bytes)
 {
 	fc_block   *block = arena->grow(arena->host, bytes);
 
-	*block = (fc_block) {arena->top, bytes};
+	*block = (fc_block)
+	{
+		arena->top, bytes
+	};
 	arena->top = block;
 	arena->held += bytes;
 	return aligned(block + 1);
@@ -41,9 +46,11 @@ fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 	size_t		bytes;
 	size_t		room;
 
-	if (__builtin_mul_overflow(count, item_size, &bytes) || __builtin_add_overflow(bytes, sizeof(fc_block) + ALIGNMENT, &room))
+	if (__builtin_mul_overflow(count, item_size, &bytes) ||
+		__builtin_add_overflow(bytes, sizeof(fc_block) + ALIGNMENT, &room))
 		bytes = room = SIZE_MAX;
-	if (arena->next != NULL && start <= arena->end && bytes <= (size_t) (arena->end - start))
+	if (arena->next != NULL && start <= arena->end &&
+		bytes <= (size_t) (arena->end - start))
 	{
 		arena->next = start + bytes;
 		return start;
@@ -74,7 +81,11 @@ fc_arena_release(fc_arena *arena, fc_mark mark)
 fc_arena
 fc_arena_measure(void)
 {
-	return (fc_arena) {.next = (char *) ALIGNMENT,.end = (char *) (SIZE_MAX / 4)};
+	return (fc_arena)
+	{
+		.next = (char *) ALIGNMENT,
+			.end = (char *) (SIZE_MAX / 4)
+	};
 }
 
 size_t

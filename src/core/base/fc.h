@@ -1,5 +1,6 @@
 /*
- * fc.h - shared by every file of the core: status, interrupts, memory, views, and the mathematics and the strings of C.
+ * fc.h - shared by every file of the core: status, interrupts, memory, views,
+ * and the mathematics and the strings of C.
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
@@ -32,12 +33,16 @@ typedef enum fc_status
 } fc_status;
 
 /* The limits of values of all rooms. */
-/* 2^n and 2^-n of a literal n, such as 24 or 24f: pg_bsd_indent does not read 0x1p-24. */
+/*
+ * 2^n and 2^-n of a literal n, such as 24 or 24f: pg_bsd_indent does not read
+ * 0x1p-24.
+ */
 #define FC_EXP2(n)			0x1p##n
 #define FC_EXP2_MINUS(n)	0x1p-##n
 
 #define FC_MAX_DIM			32768
-#define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is learned, and categories of a column */
+#define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is
+									 * learned, and categories of a column */
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
@@ -61,16 +66,19 @@ fc_greater(double a, double b)
 }
 
 /*
- * Called between blocks of work: once for a row or a line of a matrix, which costs a nanosecond.  A pass over the numbers of one
- * stored value, of a GB at most, calls it not at all or a few times: it takes a tenth of a second.  NULL: no calls.  One for the whole process, set by the
- * host.  It may longjmp out of any function of the core, which owns nothing; a host without longjmp sets a
- * flag in it, and looks at the flag between its own calls of the core.
+ * Called between blocks of work: once for a row or a line of a matrix, which
+ * costs a nanosecond. A pass over the numbers of one stored value, of a GB at
+ * most, calls it not at all or a few times: it takes a tenth of a second.
+ * NULL: no calls. One for the whole process, set by the host. It may longjmp
+ * out of any function of the core, which owns nothing; a host without longjmp
+ * sets a flag in it, and looks at the flag between its own calls of the core.
  */
 extern void (*fc_interrupt_check) (void);
 
 /*
- * Called where LAPACK fails, which it does not on finite numbers.  The server's raises an error; where it returns, or is NULL, the results
- * of the failed routine are no numbers to rely on.
+ * Called where LAPACK fails, which it does not on finite numbers. The server's
+ * raises an error; where it returns, or is NULL, the results of the failed
+ * routine are no numbers to rely on.
  */
 extern void (*fc_numeric_failure) (void);
 
@@ -85,13 +93,15 @@ fc_check(void)
 }
 
 /*
- * A stack of memory that grows by blocks of the host's.  grow never returns without memory: a host that refuses
- * jumps (SIZE_MAX: more than there is).  held is the bytes of the blocks.  An arena over memory of a known size
- * has next and end alone.
+ * A stack of memory that grows by blocks of the host's. grow never returns
+ * without memory: a host that refuses jumps (SIZE_MAX: more than there is).
+ * held is the bytes of the blocks. An arena over memory of a known size has
+ * next and end alone.
  */
 typedef struct fc_arena
 {
-	char	   *next;			/* of the block that small pieces are taken from */
+	char	   *next;			/* of the block that small pieces are taken
+								 * from */
 	char	   *end;
 	struct fc_block *top;
 	size_t		held;
@@ -103,7 +113,10 @@ typedef struct fc_arena
 /* 64-byte aligned memory of count items, not cleared. */
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
-/* A place of the stack; everything taken since is released when it is restored.  {0}: the bottom. */
+/*
+ * A place of the stack; everything taken since is released when it is
+ * restored. {0}: the bottom.
+ */
 typedef struct fc_mark
 {
 	char	   *next;
@@ -114,7 +127,10 @@ typedef struct fc_mark
 static inline fc_mark
 fc_arena_mark(const fc_arena *arena)
 {
-	return (fc_mark) {arena->next, arena->end, arena->top};
+	return (fc_mark)
+	{
+		arena->next, arena->end, arena->top
+	};
 }
 
 void		fc_arena_release(fc_arena *arena, fc_mark mark);
@@ -123,8 +139,8 @@ void		fc_arena_release(fc_arena *arena, fc_mark mark);
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
 
 /*
- * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with assertions): a caller who
- * breaks a contract ends the process there.
+ * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with
+ * assertions): a caller who breaks a contract ends the process there.
  */
 #ifdef FC_ASSERTIONS
 #define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
@@ -133,8 +149,8 @@ void		fc_arena_release(fc_arena *arena, fc_mark mark);
 #endif
 
 /*
- * Floats lent for the time of a call.  Each function that takes scratch names the function that says
- * how many it needs, and asserts that they are there.
+ * Floats lent for the time of a call. Each function that takes scratch names
+ * the function that says how many it needs, and asserts that they are there.
  */
 typedef struct fc_scratch
 {
@@ -146,13 +162,16 @@ typedef struct fc_scratch
 static inline fc_scratch
 fc_take_scratch(fc_arena *arena, size_t count)
 {
-	return (fc_scratch) {FC_TAKE(arena, count, float), count};
+	return (fc_scratch)
+	{
+		FC_TAKE(arena, count, float), count
+	};
 }
 
 /*
- * An arena of addresses without memory, which measures the bytes that code takes from it.
- * fc_arena_measured is about the size that an arena grows to for the same.  fc_arena_reserve counts what a
- * callee takes and releases.
+ * An arena of addresses without memory, which measures the bytes that code
+ * takes from it. fc_arena_measured is about the size that an arena grows to
+ * for the same. fc_arena_reserve counts what a callee takes and releases.
  */
 fc_arena	fc_arena_measure(void);
 size_t		fc_arena_measured(const fc_arena *arena);
@@ -195,7 +214,10 @@ fc_weight_sum(const double *weight, size_t n)
 	return sum;
 }
 
-/* A row of d numbers of which most are 0: the others, their places rising from 0. */
+/*
+ * A row of d numbers of which most are 0: the others, their places rising from
+ * 0.
+ */
 typedef struct fc_sparse_row
 {
 	const uint32_t *indices;	/* count, below d */
@@ -217,7 +239,10 @@ fc_zero_padding(const void *end_of_data, const void *end)
 	return true;
 }
 
-/* Is every magnitude below 2^63 (so that single-precision products stay finite)? */
+/*
+ * Is every magnitude below 2^63 (so that single-precision products stay
+ * finite)?
+ */
 bool		fc_all_moderate(const double *x, size_t n);
 bool		fc_all_moderate_float(const float *x, size_t n);
 

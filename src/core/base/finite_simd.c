@@ -1,4 +1,7 @@
-/* finite_simd.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles, halves as floats */
+/*
+ * finite_simd.c - values as they come in: are all finite, or moderate, by
+ * their exponents; floats as doubles, halves as floats
+ */
 
 #include "base/fc.h"
 #include "base/simd.h"
@@ -25,7 +28,8 @@ fc_all_finite(const double *x, size_t n)
 	uint64_t	bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
+		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) ==
+			UINT64_C(0x7ff0000000000000);
 	return bad == 0;
 }
 
@@ -47,7 +51,8 @@ fc_all_moderate(const double *x, size_t n)
 	uint64_t	bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >= (uint64_t) (1023 + 63) << 52;
+		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >=
+			(uint64_t) (1023 + 63) << 52;
 	return bad == 0;
 }
 

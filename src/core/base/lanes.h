@@ -1,16 +1,21 @@
 /*
- * lanes.h - vectors of FC_VECTOR_BYTES for the inner loops (*_simd.c), whose lanes are compared without branches.
+ * lanes.h - vectors of FC_VECTOR_BYTES for the inner loops (*_simd.c), whose
+ * lanes are compared without branches.
  */
 #ifndef FC_BASE_LANES_H
 #define FC_BASE_LANES_H
 
 #include "base/simd.h"
 
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef float vfloat
+			__attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
+typedef float vhalf
+			__attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef double vdouble
+			__attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
+typedef int32_t vint
+			__attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 
 #define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* of a vector of floats */
 #define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector of doubles */

@@ -38,16 +38,19 @@ fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
 static inline uint64_t
 mix(uint64_t a, uint64_t b)
 {
-	unsigned __int128 product = (unsigned __int128) a * b;
+	unsigned	__int128 product = (unsigned __int128) a * b;
 
 	return (uint64_t) product ^ (uint64_t) (product >> 64);
 }
 
-/* A keyed hash in the manner of wyhash: 8 bytes a step, folded multiplication. */
+/*
+ * A keyed hash in the manner of wyhash: 8 bytes a step, folded multiplication.
+ */
 static inline uint64_t
 begin_hash(uint64_t seed, size_t size)
 {
-	return mix(seed ^ UINT64_C(0xA0761D6478BD642F), (uint64_t) size ^ UINT64_C(0xE7037ED1A0B428DB));
+	return mix(seed ^ UINT64_C(0xA0761D6478BD642F),
+			   (uint64_t) size ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
 static inline uint64_t
@@ -84,15 +87,21 @@ fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 uint64_t
 fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 {
-	uint64_t	hash = mix(a ^ seed ^ UINT64_C(0xA0761D6478BD642F), b ^ UINT64_C(0xE7037ED1A0B428DB));
+	uint64_t	hash = mix(a ^ seed ^ UINT64_C(0xA0761D6478BD642F),
+						   b ^ UINT64_C(0xE7037ED1A0B428DB));
 
-	hash = mix(hash ^ UINT64_C(0x8EBC6AF09C88C6E3), c ^ UINT64_C(0x589965CC75374CC3));
+	hash = mix(hash ^ UINT64_C(0x8EBC6AF09C88C6E3),
+			   c ^ UINT64_C(0x589965CC75374CC3));
 	return mix(hash ^ seed, UINT64_C(0x1D8E4E27C47D124F));
 }
 
-/* Each word waits for the product before it: two hashes take hardly longer than one. */
+/*
+ * Each word waits for the product before it: two hashes take hardly longer
+ * than one.
+ */
 void
-fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2])
+fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,
+		  uint64_t digest[2])
 {
 	const unsigned char *p = bytes;
 	size_t		words = size / 8;
@@ -111,7 +120,7 @@ fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t dige
 fc_rng
 fc_rng_start(uint64_t seed, uint64_t stream)
 {
-	fc_rng		rng = {.key = seed, .stream = stream};
+	fc_rng		rng = {.key = seed,.stream = stream};
 
 	return rng;
 }
@@ -121,8 +130,10 @@ fc_rng_word(fc_rng *rng)
 {
 	if (rng->left == 0)
 	{
-		uint32_t	counter[4] = {(uint32_t) rng->position, (uint32_t) (rng->position >> 32),
-		(uint32_t) rng->stream, (uint32_t) (rng->stream >> 32)};
+		uint32_t	counter[4] = {(uint32_t) rng->position,
+			(uint32_t) (rng->position >> 32),
+			(uint32_t) rng->stream,
+		(uint32_t) (rng->stream >> 32)};
 
 		fc_philox(rng->key, counter, rng->block);
 		rng->position++;
@@ -151,7 +162,8 @@ void
 fc_normal_pair(const uint32_t block[4], double pair[2])
 {
 	double		radius = sqrt(-2.0 * log(fc_uniform_of(block[0], block[1])));
-	double		angle = 6.283185307179586476925 * fc_uniform_of(block[2], block[3]);
+	double		angle = (6.283185307179586476925 *
+						 fc_uniform_of(block[2], block[3]));
 
 	pair[0] = radius * cos(angle);
 	pair[1] = radius * sin(angle);

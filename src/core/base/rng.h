@@ -1,10 +1,11 @@
 /*
  * rng.h - counter-based random numbers.
  *
- * Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): a block of four 32-bit words
- * is a pure function of a 64-bit key and a 128-bit counter, so any block can be
- * redrawn alone.  A stream walks the counter for code that wants numbers in
- * sequence.  Integers are the same on every machine; normals pass through libm.
+ * Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): a block of four 32-bit
+ * words is a pure function of a 64-bit key and a 128-bit counter, so any block
+ * can be redrawn alone. A stream walks the counter for code that wants numbers
+ * in sequence. Integers are the same on every machine; normals pass through
+ * libm.
  */
 #ifndef FC_BASE_RNG_H
 #define FC_BASE_RNG_H
@@ -18,7 +19,8 @@ uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 uint64_t	fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 
 /* Two of them, of many bytes at one go. */
-void		fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2]);
+void		fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,
+					  uint64_t digest[2]);
 
 typedef struct fc_rng
 {

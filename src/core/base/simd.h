@@ -1,12 +1,15 @@
 /*
- * simd.h - one function, a version per instruction set, chosen when the module is loaded; vectors; shuffles.
+ * simd.h - one function, a version per instruction set, chosen when the module
+ * is loaded; vectors; shuffles.
  *
- * Versions need indirect functions in compiler, linker and C library: GCC and glibc on x86-64.
+ * Versions need indirect functions in compiler, linker and C library: GCC and
+ * glibc on x86-64.
  */
 #ifndef FC_BASE_SIMD_H
 #define FC_BASE_SIMD_H
 
-#include <stdint.h>				/* defines __GLIBC__ where the C library is glibc */
+#include <stdint.h>				/* defines __GLIBC__ where the C library is
+								 * glibc */
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -16,8 +19,9 @@
 #endif
 
 /*
- * Bytes of a vector; of one in loops that the versions for x86-64-v4 may widen.  GCC takes vectors that are longer
- * than the machine's registers through memory: 16 bytes on ARM.
+ * Bytes of a vector; of one in loops that the versions for x86-64-v4 may
+ * widen. GCC takes vectors that are longer than the machine's registers
+ * through memory: 16 bytes on ARM.
  */
 #ifdef __aarch64__
 #define FC_VECTOR_BYTES			16
@@ -34,7 +38,10 @@
 #define FC_LANE_NUMBERS	{0, 1, 2, 3, 4, 5, 6, 7}
 #endif
 
-/* Floats as doubles, and doubles rounded to floats; gcc converts vectors of 8 bytes lane by lane. */
+/*
+ * Floats as doubles, and doubles rounded to floats; gcc converts vectors of 8
+ * bytes lane by lane.
+ */
 #ifdef __aarch64__
 #include <arm_neon.h>
 #define FC_WIDEN(vdouble, floats)	((vdouble) vcvt_f64_f32((float32x2_t) (floats)))
@@ -45,8 +52,10 @@
 #endif
 
 /*
- * The lesser and the greater of two numbers, floats or doubles, of which b is no NaN, in the words that become one instruction
- * of vectors.  On ARM a loop over FC_GREATER becomes vectors as it stands; elsewhere it needs lanes of its own.
+ * The lesser and the greater of two numbers, floats or doubles, of which b is
+ * no NaN, in the words that become one instruction of vectors. On ARM a loop
+ * over FC_GREATER becomes vectors as it stands; elsewhere it needs lanes of
+ * its own.
  */
 #ifdef __aarch64__
 #include <math.h>
@@ -62,7 +71,10 @@
 /* Lane i of an array of vectors with `lanes` each. */
 #define FC_LANE(vectors, lanes, i)	((vectors)[(i) / (lanes)][(i) % (lanes)])
 
-/* Lanes of a and b by number, those of b behind those of a; places is an integer vector of their shape. */
+/*
+ * Lanes of a and b by number, those of b behind those of a; places is an
+ * integer vector of their shape.
+ */
 #ifdef __clang__
 #define FC_SHUFFLE(places, a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -70,8 +82,9 @@
 #endif
 
 /*
- * A number of half precision (IEEE 754 binary16) as a float, exactly, without an instruction for it: the 15 bits of the magnitude,
- * moved up to those of a float, are the number times 2^-112, subnormal ones too.
+ * A number of half precision (IEEE 754 binary16) as a float, exactly, without
+ * an instruction for it: the 15 bits of the magnitude, moved up to those of a
+ * float, are the number times 2^-112, subnormal ones too.
  */
 static inline float
 fc_float_of_half(uint32_t half)
@@ -83,7 +96,8 @@ fc_float_of_half(uint32_t half)
 	memcpy(&x, &bits, sizeof(x));
 	x *= FC_EXP2(112f);
 	memcpy(&bits, &x, sizeof(bits));
-	bits |= magnitude >= UINT32_C(0x7c00) ? UINT32_C(0x7f800000) : 0;	/* infinite, or NaN */
+	/* infinite, or NaN */
+	bits |= magnitude >= UINT32_C(0x7c00) ? UINT32_C(0x7f800000) : 0;
 	bits |= (half & UINT32_C(0x8000)) << 16;
 	memcpy(&x, &bits, sizeof(x));
 	return x;

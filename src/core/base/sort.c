@@ -28,7 +28,10 @@ places_of(size_t counts[VALUES])
 	}
 }
 
-/* Fewer items than counters are sorted by insertion, which keeps equal ones in their order, too. */
+/*
+ * Fewer items than counters are sorted by insertion, which keeps equal ones in
+ * their order, too.
+ */
 static void
 sort_few(fc_keyed *items, size_t n)
 {
@@ -82,13 +85,20 @@ fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 	for (size_t r = 0; r < n; r++)
 	{
 		fc_check();
-		items[r] = (fc_keyed) {fc_hash_bytes(0, (const char *) rows + r * row_bytes, row_bytes), r};
+		items[r] = (fc_keyed)
+		{
+			fc_hash_bytes(0,
+						  (const char *) rows + r * row_bytes,
+						  row_bytes),
+				r
+		};
 	}
 	fc_sort(items, n, items + n);
 }
 
 void
-fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, fc_keyed *items, size_t *distinct)
+fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most,
+				  fc_keyed *items, size_t *distinct)
 {
 	*distinct = 0;
 	for (size_t prefix = 2 * most; *distinct < most; prefix *= 2)

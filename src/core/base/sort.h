@@ -13,16 +13,24 @@ typedef struct fc_keyed
 } fc_keyed;
 
 /*
- * Sort n items by key, ascending and stable (radix by bytes, least significant first; a
- * byte that all keys share costs nothing).  scratch has n items.
+ * Sort n items by key, ascending and stable (radix by bytes, least significant
+ * first; a byte that all keys share costs nothing). scratch has n items.
  */
 void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
 
-/* n items (2 n of memory) in the order of a hash of n rows of so many bytes: the rows' values alone decide. */
-void		fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
+/*
+ * n items (2 n of memory) in the order of a hash of n rows of so many bytes:
+ * the rows' values alone decide.
+ */
+void
+			fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
-/* How many of n rows are different, by their hashes, counted up to `most`: a prefix tells where few are equal.  2 n items of memory. */
-void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, fc_keyed *items, size_t *distinct);
+/*
+ * How many of n rows are different, by their hashes, counted up to `most`: a
+ * prefix tells where few are equal. 2 n items of memory.
+ */
+void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
+							  size_t most, fc_keyed *items, size_t *distinct);
 
 /* A signed label as a key of the same order. */
 static inline uint64_t

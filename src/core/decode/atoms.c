@@ -4,9 +4,9 @@
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
  *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,   J = mean_j |r_j|^2
  *
- * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for the angles,
- * one sincos for the block, one GEMM to reduce it, so that memory is
- * atoms x FC_FREQUENCY_BLOCK whatever m, and the check comes once a block.
+ * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
+ * the angles, one sincos for the block, one GEMM to reduce it, so that memory
+ * is atoms x FC_FREQUENCY_BLOCK whatever m, and the check comes once a block.
  */
 #include "decode/internal.h"
 
@@ -14,15 +14,25 @@
 #include "base/simd.h"
 #include "numerics/dense.h"
 
-#define ATOMS		((size_t) 1024)	/* whose sines are taken between two checks */
+#define ATOMS		((size_t) 1024) /* whose sines are taken between two
+									 * checks */
 
-/* Cosines and sines (count x width) of point atoms at frequencies first .. first + width - 1. */
+/*
+ * Cosines and sines (count x width) of point atoms at frequencies first ..
+ * first + width - 1.
+ */
 void
-fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
-				  double *cosine, double *sine)
+fc_point_features(const fc_decoding *d, const double *center, size_t count,
+				  size_t first, size_t width, double *cosine, double *sine)
 {
-	fc_product	p = {.transpose_b = true,.m = count,.n = width,.k = d->n,.alpha = 1.0,
-	.lda = d->n,.ldb = d->n,.ldc = width};
+	fc_product	p = {.transpose_b = true,
+		.m = count,
+		.n = width,
+		.k = d->n,
+		.alpha = 1.0,
+		.lda = d->n,
+		.ldb = d->n,
+	.ldc = width};
 
 	fc_multiply(&p, center, d->omega + first * d->n, cosine);
 	for (size_t i = 0, some; i < count; i += some)
@@ -34,15 +44,20 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count, size
 	}
 }
 
-/* The same of Gaussian atoms: of their variance, or with model gaussian of the covariance each has. */
+/*
+ * The same of Gaussian atoms: of their variance, or with model gaussian of the
+ * covariance each has.
+ */
 void
-fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
-			size_t first, size_t width, double *cosine, double *sine)
+fc_features(const fc_decoding *d, const double *center, const double *variance,
+			size_t count, size_t first, size_t width, double *cosine,
+			double *sine)
 {
 	fc_point_features(d, center, count, first, width, cosine, sine);
 	for (size_t i = 0; variance != NULL && i < count; i++)
 		if (variance[i] > 0.0)
-			fc_damp_double(width, variance[i], d->half_norm + first, cosine + i * width, sine + i * width);
+			fc_damp_double(width, variance[i], d->half_norm + first,
+						   cosine + i * width, sine + i * width);
 	for (size_t i = 0; d->envelope != NULL && i < count; i++)
 		for (size_t j = 0; j < width; j++)
 		{
@@ -51,10 +66,13 @@ fc_features(const fc_decoding *d, const double *center, const double *variance, 
 		}
 }
 
-/* gram (count^2) = Re(A A*) / m, rhs = Re(A z*) / m; cosine and sine are count x FC_FREQUENCY_BLOCK scratch. */
+/*
+ * gram (count^2) = Re(A A*) / m, rhs = Re(A z*) / m; cosine and sine are count
+ * x FC_FREQUENCY_BLOCK scratch.
+ */
 void
-fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
-		double *cosine, double *sine, double *gram, double *rhs)
+fc_gram(fc_decoding *d, const double *center, const double *variance,
+		size_t count, double *cosine, double *sine, double *gram, double *rhs)
 {
 	double		scale = 1.0 / (double) d->m;
 	int			rows = (int) count;
@@ -69,8 +87,10 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 		fc_features(d, center, variance, count, first, width, cosine, sine);
 		fc_rank_update(count, width, scale, cosine, gram);
 		fc_rank_update(count, width, scale, sine, gram);
-		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, cosine, columns, d->z_re + first, 1, 1.0, rhs, 1);
-		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, sine, columns, d->z_im + first, 1, 1.0, rhs, 1);
+		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, cosine,
+					columns, d->z_re + first, 1, 1.0, rhs, 1);
+		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, sine,
+					columns, d->z_im + first, 1, 1.0, rhs, 1);
 		fc_check();
 	}
 	fc_mirror_lower(gram, count);
@@ -78,16 +98,19 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 
 /* r -= alpha' A in one block of frequencies. */
 static void
-subtract_atoms(fc_decoding *d, const fc_mixture *mixture, size_t first, size_t width)
+subtract_atoms(fc_decoding *d, const fc_mixture *mixture, size_t first,
+			   size_t width)
 {
 	int			rows = (int) mixture->count;
 	int			columns = (int) width;
 
-	fc_features(d, mixture->center, mixture->variance, mixture->count, first, width, d->select.cosine, d->select.sine);
-	cblas_dgemv(CblasRowMajor, CblasTrans, rows, columns, -1.0, d->select.cosine, columns,
-				mixture->weight, 1, 1.0, d->r_re + first, 1);
-	cblas_dgemv(CblasRowMajor, CblasTrans, rows, columns, -1.0, d->select.sine, columns,
-				mixture->weight, 1, 1.0, d->r_im + first, 1);
+	fc_features(d, mixture->center, mixture->variance, mixture->count, first,
+				width, d->select.cosine, d->select.sine);
+	cblas_dgemv(CblasRowMajor, CblasTrans, rows, columns, -1.0,
+				d->select.cosine, columns, mixture->weight, 1, 1.0,
+				d->r_re + first, 1);
+	cblas_dgemv(CblasRowMajor, CblasTrans, rows, columns, -1.0, d->select.sine,
+				columns, mixture->weight, 1, 1.0, d->r_im + first, 1);
 }
 
 /* r = z - alpha' A into d->r_re, d->r_im; returns mean_j |r_j|^2. */
@@ -131,9 +154,11 @@ fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to)
 
 /* One more atom: a point at center (n), of no weight yet. */
 void
-fc_mixture_append(const fc_decoding *d, const double *center, fc_mixture *mixture)
+fc_mixture_append(const fc_decoding *d, const double *center,
+				  fc_mixture *mixture)
 {
-	memcpy(mixture->center + mixture->count * d->n, center, d->n * sizeof(double));
+	memcpy(mixture->center + mixture->count * d->n, center,
+		   d->n * sizeof(double));
 	mixture->variance[mixture->count] = 0.0;
 	mixture->weight[mixture->count++] = 0.0;
 }
@@ -143,9 +168,12 @@ fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom)
 {
 	size_t		after = mixture->count - atom - 1;
 
-	memmove(mixture->center + atom * d->n, mixture->center + (atom + 1) * d->n, after * d->n * sizeof(double));
-	memmove(mixture->weight + atom, mixture->weight + atom + 1, after * sizeof(double));
-	memmove(mixture->variance + atom, mixture->variance + atom + 1, after * sizeof(double));
+	memmove(mixture->center + atom * d->n, mixture->center + (atom + 1) * d->n,
+			after * d->n * sizeof(double));
+	memmove(mixture->weight + atom, mixture->weight + atom + 1,
+			after * sizeof(double));
+	memmove(mixture->variance + atom, mixture->variance + atom + 1,
+			after * sizeof(double));
 	mixture->count--;
 }
 
@@ -170,7 +198,8 @@ fc_mixture_variance(const fc_mixture *mixture)
 void
 fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
 {
-	fc_gram(d, mixture->center, mixture->variance, mixture->count, d->select.cosine, d->select.sine, d->improve.gram, d->improve.rhs);
+	fc_gram(d, mixture->center, mixture->variance, mixture->count,
+			d->select.cosine, d->select.sine, d->improve.gram, d->improve.rhs);
 }
 
 /* Weights by NNLS against z. */
@@ -178,7 +207,8 @@ void
 fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 {
 	fc_gram_of_mixture(d, mixture);
-	fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena, mixture->weight);
+	fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena,
+			mixture->weight);
 }
 
 size_t
@@ -199,12 +229,13 @@ fc_lightest(const fc_mixture *mixture)
  *     sin(pi h) = (-1)^q sin(pi r),  cos(pi h) = (-1)^q cos(pi r)
  *     exp(-t) = 2^p 2^f,  p = round(-t / ln 2),  f in [-1/2, 1/2]
  *
- * Rounding is the addition of 1.5 x 2^(mantissa bits): the integer then lies in
- * the low bits of the sum, its lowest bit is the parity, and the subtraction
- * h - q is exact at any magnitude.  The polynomials are minimax (Remez) in r^2
- * and in f; their errors lie below the rounding of the type.  The loops are
- * plain C that gcc turns into vectors at -O3, once per instruction set.
- * -ffast-math would fold the rounding away and must never be used here.
+ * Rounding is the addition of 1.5 x 2^(mantissa bits): the integer then lies
+ * in the low bits of the sum, its lowest bit is the parity, and the
+ * subtraction h - q is exact at any magnitude. The polynomials are minimax
+ * (Remez) in r^2 and in f; their errors lie below the rounding of the type.
+ * The loops are plain C that gcc turns into vectors at -O3, once per
+ * instruction set. -ffast-math would fold the rounding away and must never be
+ * used here.
  */
 
 #define FLOAT_ROUNDER 12582912.0f	/* 1.5 x 2^23 */
@@ -299,7 +330,8 @@ fc_sincos_double(size_t count, double *restrict cosine, double *restrict sine)
 }
 
 /* exp(-t) for t >= 0; below exp(-708) it is 0. */
-static inline __attribute__((always_inline)) double
+static inline __attribute__((always_inline))
+double
 exp_negative(double t)
 {
 	double		x = t < 708.0 ? t * -1.44269504088896340736 : -1022.0;
@@ -341,7 +373,8 @@ fc_damp_double(size_t count, double variance, const double *restrict half_norm,
 }
 
 FC_CLONES void
-fc_envelope_double(size_t count, double variance, const double *restrict half_norm, double *restrict y)
+fc_envelope_double(size_t count, double variance,
+				   const double *restrict half_norm, double *restrict y)
 {
 	for (size_t i = 0; i < count; i++)
 		y[i] = exp_negative(variance * half_norm[i]);

@@ -1,4 +1,7 @@
-/* back_project.c - centroids of a decoder in the user's coordinates; see decode.h */
+/*
+ * back_project.c - centroids of a decoder in the user's coordinates; see
+ * decode.h
+ */
 #include "decode/decode.h"
 
 #include "numerics/dense.h"
@@ -6,7 +9,8 @@
 
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static void
-set_rest(const fc_sketch_view *sketch, bool outliers, double *mean, double *rest)
+set_rest(const fc_sketch_view *sketch, bool outliers, double *mean,
+		 double *rest)
 {
 	const fc_spec *spec = sketch->spec;
 	const double *center = fc_spec_center(spec);
@@ -15,7 +19,9 @@ set_rest(const fc_sketch_view *sketch, bool outliers, double *mean, double *rest
 	size_t		d = spec->dim;
 
 	for (size_t i = 0; i < d; i++)
-		rest[i] = mean[i] = outliers ? 0.0 : (fc_sketch_mean(sketch, i) - center[i]) / (scale ? scale[i] : 1.0);
+		rest[i] = mean[i] = outliers ? 0.0
+			: (fc_sketch_mean(sketch, i) - center[i]) /
+			(scale ? scale[i] : 1.0);
 	for (size_t r = 0; !outliers && r < spec->reduced; r++)
 	{
 		double		along = 0;
@@ -39,17 +45,23 @@ scale_basis(const fc_spec *spec, double *scaled)
 	{
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
+			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] *
+				(scale ? scale[i] : 1.0);
 	}
 }
 
 void
-fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers, bool covariances, fc_arena *arena, fc_back_projection *back)
+fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers,
+						bool covariances, fc_arena *arena,
+						fc_back_projection *back)
 {
 	const fc_spec *spec = sketch->spec;
 	size_t		values = covariances ? (size_t) spec->reduced * spec->dim : 0;
 
-	*back = (fc_back_projection) {.spec = spec};
+	*back = (fc_back_projection)
+	{
+		.spec = spec
+	};
 	if (fc_spec_basis(spec) == NULL)
 		return;
 	back->rest = FC_TAKE(arena, spec->dim, double);
@@ -61,7 +73,8 @@ fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers, bool covari
 }
 
 void
-fc_back_project_centroid(const fc_back_projection *back, const double *y, double *x)
+fc_back_project_centroid(const fc_back_projection *back, const double *y,
+						 double *x)
 {
 	const fc_spec *spec = back->spec;
 	const double *center = fc_spec_center(spec);
@@ -93,18 +106,28 @@ scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 	{
 		fc_check();
 		for (size_t j = 0; j < d; j++)
-			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
+			covariance[i * d + j] = unit * reduced[i * d + j] *
+				(scale ? scale[i] * scale[j] : 1.0);
 	}
 }
 
 void
-fc_back_project_covariance(const fc_back_projection *back, const double *reduced, double *covariance)
+fc_back_project_covariance(const fc_back_projection *back,
+						   const double *reduced, double *covariance)
 {
 	const fc_spec *spec = back->spec;
 	size_t		d = spec->dim;
 	size_t		n = spec->reduced;
-	const fc_product inner = {.m = n,.n = d,.k = n,.alpha = 1,.lda = n,.ldb = d,.ldc = d};
-	const fc_product outer = {.transpose_a = true,.m = d,.n = d,.k = n,.alpha = 1,.lda = d,.ldb = d,.ldc = d};
+	const fc_product inner =
+	{.m = n,.n = d,.k = n,.alpha = 1,.lda = n,.ldb = d,.ldc = d};
+	const fc_product outer = {.transpose_a = true,
+		.m = d,
+		.n = d,
+		.k = n,
+		.alpha = 1,
+		.lda = d,
+		.ldb = d,
+	.ldc = d};
 
 	if (fc_spec_basis(spec) == NULL)
 	{

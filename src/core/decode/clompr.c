@@ -5,25 +5,31 @@
  *       1. c <- a maximum of f_r in the box, the highest reached from L starts
  *       2. C <- C + c
  *       3. if |C| > k: alpha = NNLS; the atom of least weight leaves
- *       4. alpha = argmin over alpha >= 0 of J = mean_j |z_j - sum_i alpha_i exp(i omega_j . c_i)|^2
+ *       4. alpha = argmin over alpha >= 0 of J = mean_j |z_j - sum_i alpha_i
+ *          exp(i omega_j . c_i)|^2
  *       5. (C, alpha) <- a local minimum of J in the box
- *     then 5 once more, ten times as far; polish: again with a width that all atoms share
+ *     then 5 once more, ten times as far; polish: again with a width that all
+ *     atoms share
  *
- * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS.  A step beyond the
- * k-th that raises J is undone: J never rises once there are k atoms.  One start climbs by
- * L-BFGS-B, as in the paper; more climb together by mean shift and the highest is polished.
+ * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS. A step
+ * beyond the k-th that raises J is undone: J never rises once there are k
+ * atoms. One start climbs by L-BFGS-B, as in the paper; more climb together by
+ * mean shift and the highest is polished.
  *
- * Cost: 2k (L m n a mean-shift step + k m n a gradient).  Keriven, Tremblay, Traonmilin,
- * Gribonval 2017 (compressive K-means), algorithm 1.
+ * Cost: 2k (L m n a mean-shift step + k m n a gradient). Keriven, Tremblay,
+ * Traonmilin, Gribonval 2017 (compressive K-means), algorithm 1.
  */
 #include "decode/internal.h"
 
 #include "base/blas.h"
 
-#define CLIMB_ITERATIONS		30		/* mean-shift steps of a climb */
-#define CLIMB_TOLERANCE			1e-2	/* times sqrt(eta): length of a step that ends a climb */
-#define POLISH_ITERATIONS		100		/* iterations of L-BFGS-B for a single atom */
-#define JOINT_ITERATIONS		100		/* iterations of L-BFGS-B after each new atom */
+#define CLIMB_ITERATIONS		30	/* mean-shift steps of a climb */
+#define CLIMB_TOLERANCE			1e-2	/* times sqrt(eta): length of a step
+										 * that ends a climb */
+#define POLISH_ITERATIONS		100 /* iterations of L-BFGS-B for a single
+									 * atom */
+#define JOINT_ITERATIONS		100 /* iterations of L-BFGS-B after each new
+									 * atom */
 #define VALUE_SCALE 100.0		/* f is at most a share of 1 */
 
 double
@@ -49,8 +55,8 @@ fc_evaluate_peak(void *decoding, const double *c, double *gradient)
 			value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
 			cosine[j] = cosine[j] * im[j] - sine[j] * re[j];
 		}
-		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI, d->omega + first * d->n, n,
-					cosine, 1, 1.0, gradient, 1);
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI,
+					d->omega + first * d->n, n, cosine, 1, 1.0, gradient, 1);
 		fc_check();
 	}
 	d->evaluations++;
@@ -70,7 +76,8 @@ climb(fc_decoding *d, double *center)
 		w->upper[l] = d->upper[l];
 		w->bound_kind[l] = 2;
 	}
-	(void) fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, POLISH_ITERATIONS);
+	(void) fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance,
+					   POLISH_ITERATIONS);
 	memcpy(center, w->x, d->n * sizeof(double));
 }
 
@@ -81,12 +88,18 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 	double	   *best;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	best = d->start + (d->starts > 1 ? fc_highest_start(d, CLIMB_ITERATIONS, CLIMB_TOLERANCE) : 0) * d->n;
+	best = d->start + (d->starts > 1 ? fc_highest_start(d, CLIMB_ITERATIONS,
+														CLIMB_TOLERANCE)
+					   : 0) *
+		d->n;
 	climb(d, best);
 	fc_mixture_append(d, best, mixture);
 }
 
-/* Steps 2 to 5 with the new atom in place; *cost the mixture's before and after. */
+/*
+ * Steps 2 to 5 with the new atom in place; *cost the mixture's before and
+ * after.
+ */
 static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
 {

@@ -3,21 +3,22 @@
  *
  * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
  * k-means on it:
- *     1. forward   from sample centroids, if any; modes of the residual's field,
+ *     1. forward from sample centroids, if any; modes of the residual's field,
  *                  matching pursuit, joint refinement, until k atoms   pursuit.c
  *     2. improve   add / split / drop exchanges                 pursuit.c
  *     3. grow      up to 2k atoms (k the clusters asked for, or those the
  *                  sketch was made for) if the cost is above the noise floor
- *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a width
+ *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a
+ *                  width
  *                  per atom; insignificant atoms dropped
  *     4. k-means on points of the density                       density.c
  *     5. with pilot rows: on these points and rows that the sketch reweights
  *                                                               density.c
- * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the algorithms of
- * the papers: clompr.c, sketch_shift.c.
+ * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the
+ * algorithms of the papers: clompr.c, sketch_shift.c.
  *
- * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted by
- * two atoms, and matching moments is not minimising the SSE; step 4 is.
+ * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted
+ * by two atoms, and matching moments is not minimising the SSE; step 4 is.
  */
 #include "decode/internal.h"
 
@@ -26,25 +27,30 @@
 /* points that auto and clompr climb from in a round, at least */
 #define AUTO_STARTS				64
 
-#define SHIFT_STARTS			1000	/* points that sketch-and-shift climbs from in a round */
+#define SHIFT_STARTS			1000	/* points that sketch-and-shift climbs
+										 * from in a round */
 
 /* points that auto climbs from where its residual shows missed clusters */
 #define RETRY_STARTS			1000
 
-#define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have missed clusters ... */
+#define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have
+								 * missed clusters ... */
 #define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
 
 /* rounds of improvement, or atoms that clompr tries, per cluster */
 #define ROUNDS_PER_CLUSTER		2
 
-#define TOLERANCE				1e-8	/* relative fall of the cost that ends a stage */
-#define ATOMS_PER_CLUSTER		2		/* atoms of the density per cluster at most */
+#define TOLERANCE				1e-8	/* relative fall of the cost that ends
+										 * a stage */
+#define ATOMS_PER_CLUSTER		2	/* atoms of the density per cluster at
+									 * most */
 
 /* informative moments that each unknown of the density needs */
 #define MOMENTS_PER_UNKNOWN		1.5
 
-#define GROW_ROUNDS				20		/* rounds that add atoms beyond one per cluster */
-#define FINAL_ITERATIONS		200		/* iterations of the last refinement */
+#define GROW_ROUNDS				20	/* rounds that add atoms beyond one per
+									 * cluster */
+#define FINAL_ITERATIONS		200 /* iterations of the last refinement */
 
 /* the same at the noise floor, where more would fit noise */
 #define CERTIFIED_ITERATIONS	60
@@ -57,20 +63,25 @@
 fc_decode_options
 fc_decode_defaults(void)
 {
-	fc_decode_options options = {.replicates = 1, .polish = true};
+	fc_decode_options options = {.replicates = 1,.polish = true};
 
 	return options;
 }
 
 static fc_decode_options
-resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_decoder decoder)
+resolve(const fc_decode_options *given, size_t k, size_t sample_centroids,
+		fc_decoder decoder)
 {
 	fc_decode_options options = given != NULL ? *given : fc_decode_defaults();
-	bool		shift = decoder == FC_DECODE_SHIFT || decoder == FC_DECODE_DISCRETIZED;
+	bool		shift = (decoder == FC_DECODE_SHIFT ||
+						 decoder == FC_DECODE_DISCRETIZED);
 
 	if (options.starts <= 0)
 		options.starts = shift ? SHIFT_STARTS
-			: AUTO_STARTS / 2 + (sample_centroids > AUTO_STARTS / 2 ? (int) sample_centroids : AUTO_STARTS / 2);
+			: AUTO_STARTS / 2 +
+			(sample_centroids > AUTO_STARTS / 2
+			 ? (int) sample_centroids
+			 : AUTO_STARTS / 2);
 	if (options.rounds <= 0)
 		options.rounds = (int) (ROUNDS_PER_CLUSTER * k);
 	if (shift && (size_t) options.rounds < k)
@@ -84,7 +95,10 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_de
 	return options;
 }
 
-/* Multiply-adds of sine and cosine, and (measured) how often each decoder computes the features of a point. */
+/*
+ * Multiply-adds of sine and cosine, and (measured) how often each decoder
+ * computes the features of a point.
+ */
 #define FEATURE			12.0
 
 #define AUTO_CLIMBED	5e4
@@ -96,7 +110,8 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_de
 #define DISCRETIZED		2.0
 
 double
-fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder, const fc_decode_options *options)
+fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,
+					 const fc_decode_options *options)
 {
 	fc_decode_options o = resolve(options, k, 0, decoder);
 	double		clusters = (double) k;
@@ -105,7 +120,8 @@ fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder, const fc_
 	switch (decoder)
 	{
 		case FC_DECODE_AUTO:
-			points = AUTO_CLIMBED + clusters * (AUTO_REFINED + AUTO_HESSIANS * (double) n);
+			points = AUTO_CLIMBED +
+				clusters * (AUTO_REFINED + AUTO_HESSIANS * (double) n);
 			break;
 		case FC_DECODE_CLOMPR:
 			points = clusters * (CLOMPR_CLIMBED + CLOMPR_REFINED * clusters);
@@ -144,7 +160,10 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 	return ATOMS_PER_CLUSTER * most_clusters(d) + 1;
 }
 
-/* Lay out all memory but that of the inner solvers; d->n, m, k, rows and options are set. */
+/*
+ * Lay out all memory but that of the inner solvers; d->n, m, k, rows and
+ * options are set.
+ */
 static void
 take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
@@ -180,7 +199,8 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 }
 
 static void
-set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
+set_sizes(fc_decoding *d, const fc_problem *problem, size_t k,
+		  fc_decoder decoder, const fc_decode_options *options)
 {
 	memset(d, 0, sizeof *d);
 	d->problem = problem;
@@ -189,20 +209,24 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->k = k;
 	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
 	d->initial = problem->initial != NULL ? problem->initial_count : 0;
-	d->sample_centroids = d->initial + (problem->sample_centroids != NULL ? problem->sample_centroid_count : 0);
+	d->sample_centroids = d->initial + (problem->sample_centroids != NULL
+										? problem->sample_centroid_count
+										: 0);
 	d->options = resolve(options, k, d->sample_centroids, decoder);
 	d->widest = (size_t) d->options.starts;
-	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) &&
-		d->widest < RETRY_STARTS)
+	if (decoder == FC_DECODE_AUTO &&
+		(options == NULL || options->starts <= 0) && d->widest < RETRY_STARTS)
 		d->widest = RETRY_STARTS;
-	d->uniform_starts = (decoder == FC_DECODE_SHIFT && !d->options.polish) || decoder == FC_DECODE_DISCRETIZED;
+	d->uniform_starts = (decoder == FC_DECODE_SHIFT && !d->options.polish) ||
+		decoder == FC_DECODE_DISCRETIZED;
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
 
 static size_t
 grown_size(const fc_decoding *d)
 {
-	double		affordable = (double) d->informative / (MOMENTS_PER_UNKNOWN * (double) (d->n + 1));
+	double		affordable = ((double) d->informative /
+							  (MOMENTS_PER_UNKNOWN * (double) (d->n + 1)));
 	size_t		most = ATOMS_PER_CLUSTER * most_clusters(d);
 
 	if (affordable <= (double) d->k)
@@ -223,15 +247,20 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 }
 
 /*
- * Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k.  The first replicate begins with the sample's
- * clusters.  A climb would leave them: in many dimensions kernels of clusters well apart merge to one mode between them.
+ * Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k.
+ * The first replicate begins with the sample's clusters. A climb would leave
+ * them: in many dimensions kernels of clusters well apart merge to one mode
+ * between them.
  */
 static double
 fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 {
 	fc_mixture *mixture = &d->current;
-	bool		sampled = d->initial == 0 && replicate == 0 && d->options.init == FC_INIT_DEFAULT && d->k >= d->problem->clusters;
-	size_t		warm = sampled ? smaller(d->sample_centroids, d->problem->clusters) : d->initial;
+	bool		sampled = (d->initial == 0 && replicate == 0 &&
+						   d->options.init == FC_INIT_DEFAULT &&
+						   d->k >= d->problem->clusters);
+	size_t		warm = (sampled ? smaller(d->sample_centroids, d->problem->clusters)
+						: d->initial);
 	double		cost = fc_warm_start(d, FC_WIDTH_SHARED, warm, mixture);
 
 	fc_forward(d, d->k, d->k, mixture, &cost);
@@ -245,7 +274,9 @@ fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 	grow(d, mixture, &cost);
 	if (cost > d->floor)
 		cost = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture);
-	cost = fc_refine(d, FC_WIDTH_EACH, cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture);
+	cost = fc_refine(d, FC_WIDTH_EACH,
+					 cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS,
+					 mixture);
 	fc_drop_insignificant(d, cost, mixture);
 	cost = fc_residual(d, mixture);
 	fc_report_progress(d, "density", (int) mixture->count, cost);
@@ -254,9 +285,13 @@ fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 	return cost;
 }
 
-/* One run from a seed's own numbers, kept in d->best and d->best_skeleton if its cost is the smallest so far. */
+/*
+ * One run from a seed's own numbers, kept in d->best and d->best_skeleton if
+ * its cost is the smallest so far.
+ */
 static void
-try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of_k, double *best_cost)
+try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
+			  double *cost_of_k, double *best_cost)
 {
 	double		reported;
 	double		cost;
@@ -265,7 +300,9 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of
 	if (decoder == FC_DECODE_AUTO)
 		cost = fit_density(d, replicate, &reported);
 	else
-		reported = cost = decoder == FC_DECODE_CLOMPR ? fc_clompr(d, &d->current) : fc_sketch_shift(d, &d->current);
+		reported = cost = decoder == FC_DECODE_CLOMPR
+			? fc_clompr(d, &d->current)
+			: fc_sketch_shift(d, &d->current);
 	*cost_of_k = fmin(*cost_of_k, reported);
 	if (!(cost < *best_cost))
 		return;
@@ -273,24 +310,31 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of
 	fc_mixture_copy(d, &d->current, &d->best);
 	fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
 	if (d->best_covariance != NULL)
-		memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
-}
-
-/* May clusters have been missed?  One of k equal ones leaves 1 / sqrt(k) of the sketch. */
-static bool
-poor_fit(const fc_decoding *d, double cost_of_k)
-{
-	double		share = fmin(MISSED_RESIDUAL, MISSED_RESIDUAL_ROOT_K / sqrt((double) d->k));
-
-	return d->k >= d->problem->clusters && cost_of_k > share * share * d->energy;
+		memcpy(d->best_covariance, d->covariance,
+			   d->k * d->n * d->n * sizeof(double));
 }
 
 /*
- * All replicates; then, after a poor fit, once more from many more starts: in a box of
- * many bandwidths few of 64 begin on a slope.
+ * May clusters have been missed? One of k equal ones leaves 1 / sqrt(k) of the
+ * sketch.
+ */
+static bool
+poor_fit(const fc_decoding *d, double cost_of_k)
+{
+	double		share = fmin(MISSED_RESIDUAL,
+							 MISSED_RESIDUAL_ROOT_K / sqrt((double) d->k));
+
+	return d->k >= d->problem->clusters &&
+		cost_of_k > share * share * d->energy;
+}
+
+/*
+ * All replicates; then, after a poor fit, once more from many more starts: in
+ * a box of many bandwidths few of 64 begin on a slope.
  */
 static void
-fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
+fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
+			   double *best_cost)
 {
 	*best_cost = INFINITY;
 	*cost_of_k = INFINITY;
@@ -306,9 +350,12 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *be
 static void
 cluster_density(fc_decoding *d, double cost)
 {
-	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
+	const double *initial = (d->best_skeleton.count == d->k
+							 ? d->best_skeleton.center
+							 : NULL);
 	bool		sample = d->rows > 0;
-	size_t		count = sample ? fc_reweighted_points(d, &d->best, cost <= d->floor) : 0;
+	size_t		count = (sample ? fc_reweighted_points(d, &d->best, cost <= d->floor)
+						 : 0);
 
 	if (count == 0)
 		count = fc_density_points(d, &d->best);
@@ -318,10 +365,15 @@ cluster_density(fc_decoding *d, double cost)
 		d->points.weight[0] = 1.0;
 		count = 1;
 	}
-	fc_cluster_points(d, count, initial, sample ? SAMPLE_MARGIN : DENSITY_MARGIN, sample ? SAMPLE_ITERATIONS : DENSITY_ITERATIONS);
+	fc_cluster_points(d, count, initial,
+					  sample ? SAMPLE_MARGIN : DENSITY_MARGIN,
+					  sample ? SAMPLE_ITERATIONS : DENSITY_ITERATIONS);
 }
 
-/* The atoms are the answer; a spread is the common width, or that of the covariance. */
+/*
+ * The atoms are the answer; a spread is the common width, or that of the
+ * covariance.
+ */
 static void
 take_atoms(fc_decoding *d)
 {
@@ -340,8 +392,8 @@ take_atoms(fc_decoding *d)
 }
 
 /*
- * place (k): where each cluster goes in the result.  Clusters that continue one of the
- * centroids given to start from take its number.
+ * place (k): where each cluster goes in the result. Clusters that continue one
+ * of the centroids given to start from take its number.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)
@@ -353,13 +405,15 @@ number_clusters(fc_decoding *d, int32_t *place)
 	if (d->initial == 0)
 		return;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	fc_pair_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
+	fc_pair_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n,
+					 d->arena, place);
 	fc_complete_numbers(place, d->k, d->arena);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
 static void
-report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result *result)
+report(const fc_decoding *d, const int32_t *place, double cost,
+	   fc_decode_result *result)
 {
 	const fc_problem *p = d->problem;
 	size_t		square = d->n * d->n;
@@ -373,15 +427,21 @@ report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result
 
 		for (size_t l = 0; l < d->n; l++)
 		{
-			double		u = fc_clip(d->points.centroids[c * d->n + l], d->lower[l], d->upper[l]);
+			double		u = fc_clip(d->points.centroids[c * d->n + l], d->lower[l],
+									d->upper[l]);
 
 			result->centroids[to * d->n + l] = p->mean[l] + d->unit * u;
 		}
-		result->weights[to] = total > 0.0 ? d->points.shares[c] / total : 1.0 / (double) d->k;
+		result->weights[to] = total > 0.0 ? d->points.shares[c] / total
+			: 1.0 / (double) d->k;
 		result->spreads[to] = d->unit * d->points.spreads[c];
 		for (size_t i = 0; result->covariances != NULL && i < square; i++)
-			result->covariances[to * square + i] = d->best_covariance == NULL ? 0.0
-				: d->unit * d->unit * d->best_covariance[c * square + i];
+			result
+				->covariances[to * square +
+							  i] = d->best_covariance == NULL
+				? 0.0
+				: d->unit * d->unit *
+				d->best_covariance[c * square + i];
 	}
 	result->cost = cost;
 	result->relative_residual = sqrt(cost / fmax(d->energy, 1e-300));
@@ -394,8 +454,9 @@ report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result
 }
 
 fc_status
-fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options,
-		  fc_arena *arena, fc_decode_result *result)
+fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
+		  const fc_decode_options *options, fc_arena *arena,
+		  fc_decode_result *result)
 {
 	fc_decoding d;
 	fc_mark		mark = fc_arena_mark(arena);

@@ -1,11 +1,12 @@
 /*
  * density.c - k-means on the fitted density: moments become an SSE.
  *
- * The mixture describes where the rows lie; the centroids that minimise the SSE
- * are not its atoms but the k-means solution of the density.  So: antithetic
- * normal points around each atom (c + tau e and c - tau e, scaled so that their
- * mean and mean square are exactly the atom's), weights alpha_i / points of i,
- * then weighted k-means++ and Lloyd, the k-atom solution being one start.
+ * The mixture describes where the rows lie; the centroids that minimise the
+ * SSE are not its atoms but the k-means solution of the density. So:
+ * antithetic normal points around each atom (c + tau e and c - tau e, scaled
+ * so that their mean and mean square are exactly the atom's), weights alpha_i
+ * / points of i, then weighted k-means++ and Lloyd, the k-atom solution being
+ * one start.
  *
  * Cost: points x k x n a Lloyd step.
  */
@@ -16,19 +17,25 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define DENSITY_POINTS			3000	/* points that stand for the fitted density */
+#define DENSITY_POINTS			3000	/* points that stand for the fitted
+										 * density */
 #define SAMPLE_ROWS ((size_t) 1000)
-#define MIN_PAIRS				4		/* pairs of points of an atom at least */
-#define KMEANS_STARTS			12		/* starts of k-means of the points */
-#define KMEANS_TOLERANCE		1e-4	/* relative fall of its SSE that ends Lloyd's steps */
+#define MIN_PAIRS				4	/* pairs of points of an atom at least */
+#define KMEANS_STARTS			12	/* starts of k-means of the points */
+#define KMEANS_TOLERANCE		1e-4	/* relative fall of its SSE that ends
+										 * Lloyd's steps */
 
 /* times the rows: penalty of the squared weight of a sample row */
 #define ROW_PENALTY				1e-4
 
-#define ATOM_PENALTY			1e-9	/* penalty of the squared weight of an atom */
-#define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
-#define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
-#define FARTHEST_DEVIATIONS 20.0	/* deviations of the nearest atom, root mean square over dimensions */
+#define ATOM_PENALTY			1e-9	/* penalty of the squared weight of an
+										 * atom */
+#define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing
+										 * but noise ... */
+#define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the
+								 * sample */
+#define FARTHEST_DEVIATIONS 20.0	/* deviations of the nearest atom, root
+									 * mean square over dimensions */
 
 void
 fc_density_take(fc_decoding *d, fc_arena *arena)
@@ -59,7 +66,8 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 
 /* pairs of antithetic points for one atom, from row first of points.x on */
 static void
-draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, size_t first)
+draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
+		  size_t first)
 {
 	float	   *x = d->points.x + first * d->n;
 	size_t		coordinates = pairs * d->n;
@@ -83,7 +91,10 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	}
 }
 
-/* The points of the mixture into points.x, their weights summing to the mixture's; the number of points. */
+/*
+ * The points of the mixture into points.x, their weights summing to the
+ * mixture's; the number of points.
+ */
 size_t
 fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -98,16 +109,22 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 		if (!(share > 0.0))
 			continue;
 		if (mixture->variance[i] > 0.0)
-			pairs = (size_t) fmax(ceil(share * DENSITY_POINTS / 2.0), MIN_PAIRS);
-		draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, filled);
+			pairs = (size_t) fmax(ceil(share * DENSITY_POINTS / 2.0),
+								  MIN_PAIRS);
+		draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs,
+				  filled);
 		for (size_t j = 0; j < 2 * pairs; j++)
-			d->points.weight[filled + j] = mixture->weight[i] / (double) (2 * pairs);
+			d->points.weight[filled + j] = mixture->weight[i] /
+				(double) (2 * pairs);
 		filled += 2 * pairs;
 	}
 	return filled;
 }
 
-/* spreads = deviation per dimension of each cluster's points around its centroid */
+/*
+ * spreads = deviation per dimension of each cluster's points around its
+ * centroid
+ */
 static void
 measure_spreads(fc_decoding *d, size_t count)
 {
@@ -119,20 +136,31 @@ measure_spreads(fc_decoding *d, size_t count)
 		size_t		cluster = (size_t) w->labels[i];
 
 		fc_check();
-		w->spreads[cluster] += w->weight[i] * fc_row_distance(w->centroids + cluster * d->n, NULL, w->x + i * d->n, d->n);
+		w->spreads[cluster] += w->weight[i] *
+			fc_row_distance(w->centroids + cluster * d->n,
+							NULL, w->x + i * d->n, d->n);
 	}
 	for (size_t c = 0; c < d->k; c++)
-		w->spreads[c] = w->shares[c] > 0.0 ? sqrt(w->spreads[c] / (w->shares[c] * (double) d->n)) : 0.0;
+		w->spreads[c] = w->shares[c] > 0.0
+			? sqrt(w->spreads[c] /
+				   (w->shares[c] * (double) d->n))
+			: 0.0;
 }
 
-/* Weighted k-means of the first count points; centroids, shares and spreads in d->points. */
+/*
+ * Weighted k-means of the first count points; centroids, shares and spreads in
+ * d->points.
+ */
 void
-fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations)
+fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
+				  double margin, int iterations)
 {
 	fc_points_work *w = &d->points;
-	fc_rows		rows = {.x = w->x, .weight = w->weight, .n = count, .d = d->n};
+	fc_rows		rows = {.x = w->x,.weight = w->weight,.n = count,.d = d->n};
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {.centroids = w->centroids, .weights = w->shares, .labels = w->labels};
+	fc_kmeans_result result = {.centroids = w->centroids,
+		.weights = w->shares,
+	.labels = w->labels};
 
 	options.n_init = KMEANS_STARTS;
 	options.iterations = iterations;
@@ -146,19 +174,20 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double ma
 /*
  * A sample of rows, reweighted until it matches the sketch.
  *
- *     min over p >= 0 of  mean_j | z_j - sum_i p_i A_ij |^2 + lambda R sum_rows (p_i / w_i)^2
+ *     min over p >= 0 of mean_j | z_j - sum_i p_i A_ij |^2 + lambda R sum_rows
+ *     (p_i / w_i)^2
  *
  * over the atoms of the fitted density (no penalty) and R sample rows of
- * multiplicity w_i (mean 1): a non-negative ridge.  The rows bring the shape of
+ * multiplicity w_i (mean 1): a non-negative ridge. The rows bring the shape of
  * the clusters, the sketch brings the counts of all rows; k-means on both then
  * sees a sample calibrated by the whole table.
  *
- * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such a row is alone, so
- * its weight is the field f_r at it, which is noise of size sqrt(J0 / 2m), and a
- * handful of outliers with noise weights and huge squares would take centroids
- * away from the clusters.  Heavy tails reach 10 to 20 deviations and must stay in
- * (they carry SSE); with 1 % of rows at 50 times the spread 12 to 20 do equally
- * well and 40 does not.
+ * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such
+ * a row is alone, so its weight is the field f_r at it, which is noise of size
+ * sqrt(J0 / 2m), and a handful of outliers with noise weights and huge squares
+ * would take centroids away from the clusters. Heavy tails reach 10 to 20
+ * deviations and must stay in (they carry SSE); with 1 % of rows at 50 times
+ * the spread 12 to 20 do equally well and 40 does not.
  *
  * Cost: R^2 m for the Gram matrix in float (the ridge of lambda R dwarfs its
  * rounding), a few Cholesky factorisations of the positive part.
@@ -174,7 +203,8 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 	for (size_t i = 0; i < mixture->count; i++)
 	{
 		const double *center = mixture->center + i * d->n;
-		double		reach = FARTHEST_DEVIATIONS * FARTHEST_DEVIATIONS * (double) d->n * fmax(mixture->variance[i], common);
+		double		reach = (FARTHEST_DEVIATIONS * FARTHEST_DEVIATIONS *
+							 (double) d->n * fmax(mixture->variance[i], common));
 
 		if (fc_square_between(row, center, d->n) <= reach)
 			return true;
@@ -182,7 +212,10 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 	return false;
 }
 
-/* Choose at most limit rows and lay out the columns, atoms first, then rows; their number. */
+/*
+ * Choose at most limit rows and lay out the columns, atoms first, then rows;
+ * their number.
+ */
 static size_t
 lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 {
@@ -193,7 +226,8 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	memcpy(w->center, mixture->center, atoms * d->n * sizeof(double));
 	for (size_t i = 0; i < d->rows; i++)
 		d->permutation[i] = i;
-	for (size_t turn = 0; turn < d->rows && count < w->capacity && count < limit; turn++)
+	for (size_t turn = 0;
+		 turn < d->rows && count < w->capacity && count < limit; turn++)
 	{
 		size_t		chosen = fc_draw_row(d, turn);
 		const double *row = d->row + chosen * d->n;
@@ -206,28 +240,34 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	}
 	for (size_t i = 0; i < atoms + count; i++)
 	{
-		double		multiplicity = i < atoms ? 1.0 : d->row_weight[w->row[i - atoms]];
+		double		multiplicity = (i < atoms ? 1.0
+									: d->row_weight[w->row[i - atoms]]);
 
 		w->variance[i] = i < atoms ? mixture->variance[i] : 0.0;
-		w->penalty[i] = i < atoms ? ATOM_PENALTY : ROW_PENALTY * (double) count / (multiplicity * multiplicity);
+		w->penalty[i] = i < atoms ? ATOM_PENALTY
+			: ROW_PENALTY * (double) count /
+			(multiplicity * multiplicity);
 	}
 	return atoms + count;
 }
 
 /*
- * points = the atoms' points with their new weights, then the rows of positive weight; returns their number,
- * 0 when nothing has weight.  certified: the mixture already fits to the noise floor, so that few rows do.
+ * points = the atoms' points with their new weights, then the rows of positive
+ * weight; returns their number, 0 when nothing has weight. certified: the
+ * mixture already fits to the noise floor, so that few rows do.
  */
 size_t
 fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)
 {
 	fc_reweight_work *w = &d->reweight;
 	fc_mixture	reweighted = *mixture;
-	bool		many = d->problem->rows > MANY_TIMES_SAMPLE * (double) SAMPLE_ROWS;
-	size_t		columns = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : SAMPLE_ROWS);
+	bool		many = (d->problem->rows > MANY_TIMES_SAMPLE * (double) SAMPLE_ROWS);
+	size_t		columns = lay_out(d, mixture,
+								  certified && many ? CERTIFIED_ROWS : SAMPLE_ROWS);
 	size_t		count;
 
-	fc_gram(d, w->center, w->variance, columns, w->cosine, w->sine, w->gram, w->rhs);
+	fc_gram(d, w->center, w->variance, columns, w->cosine, w->sine, w->gram,
+			w->rhs);
 	for (size_t i = 0; i < columns; i++)
 		w->gram[i * columns + i] += w->penalty[i];
 	fc_nnls(w->gram, w->rhs, columns, d->arena, w->weight);

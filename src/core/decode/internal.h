@@ -1,12 +1,15 @@
 /*
- * internal.h - the state and the functions that the stages of the decoder share.
+ * internal.h - the state and the functions that the stages of the decoder
+ * share.
  *
- * Coordinates inside the decoder: u = (y - mean) / h, h^2 = n / mean_j |omega_j|^2,
- * the bandwidth of the sketch's own kernel, so a plain mean-shift step has length
- * factor 1 and the refinement's variables are of order 1.  The moments are
- * rotated to the same origin.  Frequencies are in half-turns (divided by pi).
+ * Coordinates inside the decoder: u = (y - mean) / h, h^2 = n / mean_j
+ * |omega_j|^2, the bandwidth of the sketch's own kernel, so a plain mean-shift
+ * step has length factor 1 and the refinement's variables are of order 1. The
+ * moments are rotated to the same origin. Frequencies are in half-turns
+ * (divided by pi).
  *
- * Memory: every stage lays out its scratch once, through its fc_*_take function.
+ * Memory: every stage lays out its scratch once, through its fc_*_take
+ * function.
  */
 #ifndef FC_DECODE_INTERNAL_H
 #define FC_DECODE_INTERNAL_H
@@ -14,11 +17,14 @@
 #include "base/rng.h"
 #include "decode/decode.h"
 
-#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
+#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of
+											 * all atoms stay in cache */
 #define FC_PI 3.14159265358979323846
-#define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
+#define FC_MID_ITERATIONS 100	/* of a joint refinement on the way */
 
-/* ---- a local minimum of a smooth function between bounds, by L-BFGS-B ---- */
+/*
+ * ---- a local minimum of a smooth function between bounds, by L-BFGS-B ----
+ */
 
 typedef struct fc_minimizer
 {
@@ -32,13 +38,17 @@ typedef struct fc_minimizer
 } fc_minimizer;
 
 /* The value at x, and the gradient there. */
-typedef double (*fc_objective) (void *context, const double *x, double *gradient);
+typedef double (*fc_objective) (void *context, const double *x,
+								double *gradient);
 
 void		fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w);
 
-/* w->x to a local minimum between the bounds, whose value is returned: until it falls by less than tolerance, relative, or iterations. */
-double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
-						double tolerance, int iterations);
+/*
+ * w->x to a local minimum between the bounds, whose value is returned: until
+ * it falls by less than tolerance, relative, or iterations.
+ */
+double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
+						void *context, double tolerance, int iterations);
 
 /* ---- the stages ---- */
 
@@ -57,7 +67,8 @@ typedef struct fc_shift_work
 	float	   *im;
 	float	   *center;			/* starts x n, active points packed */
 	float	   *gradient;		/* starts x n, active points packed */
-	float	   *direction;		/* starts x n, normalised gradient at the best point */
+	float	   *direction;		/* starts x n, normalised gradient at the best
+								 * point */
 	float	   *best;			/* starts x n */
 	float	   *value;			/* starts, packed */
 	float	   *best_value;
@@ -66,16 +77,19 @@ typedef struct fc_shift_work
 	float	   *cosine;			/* starts x FC_FREQUENCY_BLOCK */
 	float	   *sine;
 	double	   *envelope;		/* m */
-	double	   *modes;			/* starts x n, distinct modes by falling height */
+	double	   *modes;			/* starts x n, distinct modes by falling
+								 * height */
 	size_t	   *order;
 } fc_shift_work;
 
 typedef struct fc_refine_work
 {
-	fc_minimizer solver;		/* of centers, weights, variances, each divided by its scale */
+	fc_minimizer solver;		/* of centers, weights, variances, each
+								 * divided by its scale */
 	double	   *scale;
 	double	   *point;			/* x times scale */
-	double	   *gradient;		/* at point; room for a variance an atom in every mode */
+	double	   *gradient;		/* at point; room for a variance an atom in
+								 * every mode */
 	double	   *cosine;			/* atoms x FC_FREQUENCY_BLOCK */
 	double	   *sine;
 	double	   *block;			/* REFINE_VECTORS x FC_FREQUENCY_BLOCK */
@@ -152,7 +166,8 @@ typedef struct fc_decoding
 	size_t		sample_centroids;
 	bool		uniform_starts; /* in the box; else normal */
 	bool		discretized;	/* starts are not climbed from */
-	size_t		initial;		/* of the sample centroids, the first: centroids given to start from */
+	/* of the sample centroids, the first: centroids given to start from */
+	size_t		initial;
 	fc_arena   *arena;
 	fc_rng		rng;
 	double		unit;			/* h in units of sigma */
@@ -170,9 +185,11 @@ typedef struct fc_decoding
 	double	   *r_im;
 	double	   *lower;			/* n, the box in u */
 	double	   *upper;
-	double	   *middle;			/* n, where normal starts fall, and their deviation */
+	double	   *middle;			/* n, where normal starts fall, and their
+								 * deviation */
 	double	   *stddev;
-	bool		moved;			/* the rows are not where the sample centroids are */
+	bool		moved;			/* the rows are not where the sample centroids
+								 * are */
 	bool		cut;			/* outliers were left out of the box */
 	double	   *sample_centroid;	/* sample_centroids x n, in u */
 	double	   *row;			/* rows x n, the pilot in u */
@@ -204,7 +221,8 @@ fc_block_width(const fc_decoding *d, size_t first)
 }
 
 static inline void
-fc_report_progress(const fc_decoding *d, const char *stage, int step, double cost)
+fc_report_progress(const fc_decoding *d, const char *stage, int step,
+				   double cost)
 {
 	if (d->options.progress != NULL)
 		d->options.progress(d->options.progress_context, stage, step, cost);
@@ -216,42 +234,57 @@ fc_clip(double x, double lower, double upper)
 	return x < lower ? lower : x > upper ? upper : x;
 }
 
-/* setup.c: all of the decoding that follows from the problem, once its memory is taken */
+/*
+ * setup.c: all of the decoding that follows from the problem, once its memory
+ * is taken
+ */
 void		fc_set_up(fc_decoding *d);
 
 /* atoms.c */
-void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
-							  double *cosine, double *sine);
-void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
-						size_t first, size_t width, double *cosine, double *sine);
-void		fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
-					double *cosine, double *sine, double *gram, double *rhs);
+void
+			fc_point_features(const fc_decoding *d, const double *center, size_t count,
+							  size_t first, size_t width, double *cosine, double *sine);
+void		fc_features(const fc_decoding *d, const double *center,
+						const double *variance, size_t count, size_t first,
+						size_t width, double *cosine, double *sine);
+void
+			fc_gram(fc_decoding *d, const double *center, const double *variance,
+					size_t count, double *cosine, double *sine, double *gram, double *rhs);
 void		fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture);
 double		fc_residual(fc_decoding *d, const fc_mixture *mixture);
 void		fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
-void		fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
-void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
-void		fc_mixture_append(const fc_decoding *d, const double *center, fc_mixture *mixture);
+void
+			fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
+void
+			fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
+void		fc_mixture_append(const fc_decoding *d, const double *center,
+							  fc_mixture *mixture);
 void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
 double		fc_mixture_variance(const fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
 /*
- * Angles of sine and cosine are in half-turns: h stands for the angle pi h, so that frequencies scaled by 1/pi once need no other range
- * reduction than rounding.
+ * Angles of sine and cosine are in half-turns: h stands for the angle pi h, so
+ * that frequencies scaled by 1/pi once need no other range reduction than
+ * rounding.
  *
- * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h comes in through cosine.
- * |h| <= 2^21 (float), 2^50 (double); beyond that the results are finite but
- * meaningless.  Absolute error: 2e-7 (float), 1e-15 (double).
+ * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h comes in through
+ * cosine. |h| <= 2^21 (float), 2^50 (double); beyond that the results are
+ * finite but meaningless. Absolute error: 2e-7 (float), 1e-15 (double).
  */
 void		fc_sincos_float(size_t count, float *cosine, float *sine);
 void		fc_sincos_double(size_t count, double *cosine, double *sine);
 
-/* cosine[i] and sine[i] times exp(-variance half_norm[i]); relative error 1e-14. */
-void		fc_damp_double(size_t count, double variance, const double *half_norm, double *cosine, double *sine);
+/*
+ * cosine[i] and sine[i] times exp(-variance half_norm[i]); relative error
+ * 1e-14.
+ */
+void		fc_damp_double(size_t count, double variance, const double *half_norm,
+						   double *cosine, double *sine);
 
 /* y[i] = exp(-variance half_norm[i]) */
-void		fc_envelope_double(size_t count, double variance, const double *half_norm, double *y);
+void		fc_envelope_double(size_t count, double variance, const double *half_norm,
+							   double *y);
 
 typedef enum fc_width_mode
 {
@@ -262,9 +295,13 @@ typedef enum fc_width_mode
 
 /* modes.c */
 
-/* The number of the turn-th row of a random order that is made as it goes, in d->permutation. */
+/*
+ * The number of the turn-th row of a random order that is made as it goes, in
+ * d->permutation.
+ */
 size_t		fc_draw_row(fc_decoding *d, size_t turn);
-void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
+						   double *start);
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
@@ -273,32 +310,48 @@ size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 
 /* refine.c */
 void		fc_refine_take(fc_decoding *d, fc_arena *arena);
-size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
-double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *gradient);
-double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture);
+size_t
+			fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
+double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
+							   const double *x, double *gradient);
+double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
+					  fc_mixture *mixture);
 
-/* The first count sample centroids, weighted and refined, or an empty mixture; its cost. */
-double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count, fc_mixture *mixture);
+/*
+ * The first count sample centroids, weighted and refined, or an empty mixture;
+ * its cost.
+ */
+double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
+						  fc_mixture *mixture);
 
-/* The last refinement of the papers' decoders: atoms as they are; then points, by option polish, with a width that all share. */
+/*
+ * The last refinement of the papers' decoders: atoms as they are; then points,
+ * by option polish, with a width that all share.
+ */
 double		fc_polish(fc_decoding *d, fc_mixture *mixture);
 
 /* pursuit.c */
 void		fc_pursuit_take(fc_decoding *d, fc_arena *arena);
-void		fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost);
+void		fc_forward(fc_decoding *d, size_t target, size_t chunk,
+					   fc_mixture *mixture, double *cost);
 void		fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost);
 void		fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 
 /* density.c */
 void		fc_density_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture);
-size_t		fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
-void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
+size_t
+			fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
+void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
+							  double margin, int iterations);
 
 /* clompr.c; each returns the cost */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
-/* -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im. */
+/*
+ * -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j
+ * Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im.
+ */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
 /* sketch_shift.c; memory for model gaussian only */

@@ -3,10 +3,14 @@
  *
  *     range      uniform in the box
  *     sample     pilot rows, without repetition while they last
- *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2, c_j the atoms so far
- *     default    sample centroids if they all find room, then pilot rows, every fourth start and those
- *                without rows uniform in the box (sketch-and-shift) or normal with the rows'
- *                mean and deviation: rows may have moved since the pilot was taken
+ *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2,
+ *                c_j the atoms so far
+ *     default    sample centroids if they all find room, then pilot rows,
+ *                every fourth start and those
+ *                without rows uniform in the box (sketch-and-shift) or normal
+ *                with the rows'
+ *                mean and deviation: rows may have moved since the pilot was
+ *                taken
  *
  * Compressive K-means, s3.2 (range, sample, k++).
  */
@@ -20,9 +24,11 @@
 
 #define STEP_GROWTH				1.6f	/* factor on a step after a success */
 #define MAX_STEP				16.0f	/* plain mean-shift steps */
-#define STEP_SHRINK				0.25f	/* factor after a failure, and the shortest step */
-#define MODE_ITERATIONS			30		/* steps of a climb at most */
-#define MODE_TOLERANCE			1e-2	/* times sqrt(eta): length of a step that ends a climb */
+#define STEP_SHRINK				0.25f	/* factor after a failure, and the
+										 * shortest step */
+#define MODE_ITERATIONS			30	/* steps of a climb at most */
+#define MODE_TOLERANCE			1e-2	/* times sqrt(eta): length of a step
+										 * that ends a climb */
 
 /* times sqrt(eta): distance below which two modes are one */
 #define MODE_RADIUS				0.5
@@ -39,7 +45,10 @@ fc_draw_row(fc_decoding *d, size_t turn)
 	return chosen;
 }
 
-/* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns their sum. */
+/*
+ * row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns their
+ * sum.
+ */
 static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)
 {
@@ -51,7 +60,9 @@ measure_rows(fc_decoding *d, const fc_mixture *chosen)
 
 		fc_check();
 		for (size_t c = 0; c < chosen->count; c++)
-			nearest = fmin(nearest, fc_square_between(d->row + i * d->n, chosen->center + c * d->n, d->n));
+			nearest = fmin(nearest,
+						   fc_square_between(d->row + i * d->n,
+											 chosen->center + c * d->n, d->n));
 		d->row_distance[i] = d->row_weight[i] * nearest;
 		total += d->row_distance[i];
 	}
@@ -69,12 +80,19 @@ draw_far_row(fc_decoding *d, double total)
 	return d->row + i * d->n;
 }
 
-/* count points to start from (count x n), clipped to the box; chosen holds the atoms so far. */
+/*
+ * count points to start from (count x n), clipped to the box; chosen holds the
+ * atoms so far.
+ */
 void
-fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start)
+fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
+			   double *start)
 {
 	fc_init		init = d->options.init;
-	size_t		sample_centroids = init == FC_INIT_DEFAULT && d->sample_centroids < count ? d->sample_centroids : 0;
+	size_t		sample_centroids = (init == FC_INIT_DEFAULT &&
+									d->sample_centroids < count
+									? d->sample_centroids
+									: 0);
 	bool		rows = d->rows > 0 && init != FC_INIT_RANGE;
 	bool		uniform = init == FC_INIT_RANGE || d->uniform_starts;
 	double		total = 0.0;
@@ -92,12 +110,16 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
 			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
-		else if (rows && (init != FC_INIT_DEFAULT || i % RANDOM_START_PERIOD != 0))
-			memcpy(point, d->row + fc_draw_row(d, i - sample_centroids) * d->n, d->n * sizeof(double));
+		else if (rows &&
+				 (init != FC_INIT_DEFAULT || i % RANDOM_START_PERIOD != 0))
+			memcpy(point, d->row + fc_draw_row(d, i - sample_centroids) * d->n,
+				   d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)
-				point[l] = uniform ? d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng) :
-					d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
+				point[l] = uniform ? d->lower[l] + (d->upper[l] - d->lower[l]) *
+					fc_rng_uniform(&d->rng)
+					: d->middle[l] +
+					d->stddev[l] * fc_rng_normal(&d->rng);
 		for (size_t l = 0; l < d->n; l++)
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}
@@ -106,16 +128,19 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 /*
  * The modes of the field a residual makes, by batched mean shift.
  *
- *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),  e_j = exp(-v |omega_j|^2 / 2)
- *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),       eta = n sum e_j / sum e_j |omega_j|^2
+ *     f_r(c) = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ), e_j = exp(-v
+ *     |omega_j|^2 / 2)
+ *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),
+ *         eta = n sum e_j / sum e_j |omega_j|^2
  *
- * All starts climb together: an iteration is two GEMMs and one sincos a block of
- * frequencies, in float (the climb needs no more, and its target is refined in
- * double later).  A start's step factor g grows 1.6 times on success and shrinks
- * four times on failure; starts that no longer move leave the batch.
- * e matches the field to atoms of variance v.
+ * All starts climb together: an iteration is two GEMMs and one sincos a block
+ * of frequencies, in float (the climb needs no more, and its target is refined
+ * in double later). A start's step factor g grows 1.6 times on success and
+ * shrinks four times on failure; starts that no longer move leave the batch. e
+ * matches the field to atoms of variance v.
  *
- * Cost: starts x m x n a step.  Belhadji, Gribonval 2022 (sketch and shift), s4.
+ * Cost: starts x m x n a step. Belhadji, Gribonval 2022 (sketch and shift),
+ * s4.
  */
 
 void
@@ -154,7 +179,8 @@ bandwidth(fc_decoding *d, double variance)
 		size_t		width = fc_block_width(d, first);
 
 		fc_check();
-		fc_envelope_double(width, variance, d->half_norm + first, envelope + first);
+		fc_envelope_double(width, variance, d->half_norm + first,
+						   envelope + first);
 		for (size_t j = first; j < first + width; j++)
 		{
 			sum += envelope[j];
@@ -170,8 +196,18 @@ evaluate_field(fc_decoding *d, size_t count)
 {
 	fc_shift_work *w = &d->shift;
 	int			rows = (int) count;
-	fc_product	angles = {.transpose_b = true,.m = count,.k = d->n,.alpha = 1.0,.lda = d->n,.ldb = d->n};
-	fc_product	sums = {.m = count,.n = d->n,.alpha = FC_PI,.beta = 1.0,.ldb = d->n,.ldc = d->n};
+	fc_product	angles = {.transpose_b = true,
+		.m = count,
+		.k = d->n,
+		.alpha = 1.0,
+		.lda = d->n,
+	.ldb = d->n};
+	fc_product	sums = {.m = count,
+		.n = d->n,
+		.alpha = FC_PI,
+		.beta = 1.0,
+		.ldb = d->n,
+	.ldc = d->n};
 
 	memset(w->value, 0, count * sizeof(float));
 	memset(w->gradient, 0, count * d->n * sizeof(float));
@@ -184,18 +220,25 @@ evaluate_field(fc_decoding *d, size_t count)
 		angles.n = angles.ldc = sums.k = sums.lda = width;
 		fc_multiply_float(&angles, w->center, omega, w->cosine);
 		fc_sincos_float(count * width, w->cosine, w->sine);
-		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->cosine, columns, w->re + first, 1, 1.0f, w->value, 1);
-		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->sine, columns, w->im + first, 1, 1.0f, w->value, 1);
+		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->cosine,
+					columns, w->re + first, 1, 1.0f, w->value, 1);
+		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->sine,
+					columns, w->im + first, 1, 1.0f, w->value, 1);
 		for (size_t i = 0; i < count; i++)
 			for (size_t j = 0; j < width; j++)
-				w->cosine[i * width + j] = w->cosine[i * width + j] * w->im[first + j] -
-					w->sine[i * width + j] * w->re[first + j];
+				w->cosine[i * width + j] = w->cosine[i * width + j] *
+					w->im[first + j] -
+					w->sine[i * width + j] *
+					w->re[first + j];
 		fc_multiply_float(&sums, w->cosine, omega, w->gradient);
 	}
 	d->evaluations++;
 }
 
-/* Keep or reject the point just evaluated (packed number i of start), propose the next; its distance. */
+/*
+ * Keep or reject the point just evaluated (packed number i of start), propose
+ * the next; its distance.
+ */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
 {
@@ -221,17 +264,23 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 		w->step[start] = fmaxf(w->step[start] * STEP_SHRINK, STEP_SHRINK);
 	for (size_t l = 0; l < d->n; l++)
 	{
-		double		next = (double) best[l] + eta * (double) w->step[start] * (double) direction[l];
+		double		next = ((double) best[l] +
+							eta * (double) w->step[start] * (double) direction[l]);
 
 		center[l] = (float) fc_clip(next, d->lower[l], d->upper[l]);
-		moved += ((double) center[l] - (double) best[l]) * ((double) center[l] - (double) best[l]);
+		moved += ((double) center[l] - (double) best[l]) *
+			((double) center[l] - (double) best[l]);
 	}
 	return sqrt(moved / fmax((double) w->step[start], 1.0));
 }
 
-/* Climb f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and value hold the result. */
+/*
+ * Climb f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and
+ * value hold the result.
+ */
 static void
-mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, double *center, double *value)
+mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
+		   double *center, double *value)
 {
 	fc_shift_work *w = &d->shift;
 	size_t		count = d->starts;
@@ -261,7 +310,8 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, do
 
 			if (advance(d, i, start, eta) <= tolerance * sqrt(eta))
 				continue;
-			memmove(w->center + kept * d->n, w->center + i * d->n, d->n * sizeof(float));
+			memmove(w->center + kept * d->n, w->center + i * d->n,
+					d->n * sizeof(float));
 			w->active[kept++] = start;
 		}
 		count = kept;
@@ -272,7 +322,10 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, do
 		value[i] = (double) w->best_value[i];
 }
 
-/* order = the starts by falling value, ties by number (insertion sort: starts are few) */
+/*
+ * order = the starts by falling value, ties by number (insertion sort: starts
+ * are few)
+ */
 static void
 sort_starts(fc_decoding *d, const double *value)
 {
@@ -288,7 +341,10 @@ sort_starts(fc_decoding *d, const double *value)
 	}
 }
 
-/* At most limit distinct modes of positive height of the mixture's residual, into shift.modes, highest first; their number. */
+/*
+ * At most limit distinct modes of positive height of the mixture's residual,
+ * into shift.modes, highest first; their number.
+ */
 size_t
 fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 {
@@ -298,7 +354,8 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	double		radius;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
+	mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start,
+			   d->start_value);
 	radius = MODE_RADIUS * MODE_RADIUS * bandwidth(d, variance);
 	sort_starts(d, d->start_value);
 	for (size_t i = 0; i < d->starts && found < limit; i++)
@@ -309,7 +366,9 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
 		fc_check();
-		while (other < found && fc_square_between(candidate, w->modes + other * d->n, d->n) > radius)
+		while (other < found &&
+			   fc_square_between(candidate, w->modes + other * d->n, d->n) >
+			   radius)
 			other++;
 		if (other < found)
 			continue;

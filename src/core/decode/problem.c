@@ -15,9 +15,13 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 	return spec->scales;
 }
 
-/* The frequencies of the first scale become those of `count` scales from `first` on, one scale behind the other. */
+/*
+ * The frequencies of the first scale become those of `count` scales from
+ * `first` on, one scale behind the other.
+ */
 static void
-scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count, float *omega)
+scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
+				  float *omega)
 {
 	const double *sigmas = fc_spec_sigmas(spec);
 	size_t		values = (size_t) spec->frequencies * spec->reduced;
@@ -34,13 +38,16 @@ scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count, float *om
 
 /* Frequencies of the scales, and their moments. */
 static void
-set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count, fc_arena *arena, fc_problem *problem)
+set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
+			fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = sketch->spec;
 	const double *sigmas = fc_spec_sigmas(spec);
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
-	float	   *omega = FC_TAKE(arena, (size_t) count * spec->frequencies * spec->reduced, float);
+	float	   *omega = FC_TAKE(arena,
+								(size_t) count * spec->frequencies * spec->reduced,
+								float);
 
 	fc_sketch_moments(sketch, re, im);
 	fc_frequencies(spec, arena, omega);
@@ -55,13 +62,15 @@ set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count, fc_are
 
 /* Mean, deviation and box of the rows in reduced coordinates. */
 static void
-set_statistics(const fc_sketch_view *sketch, fc_arena *arena, fc_problem *problem)
+set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
+			   fc_problem *problem)
 {
 	const fc_spec *spec = sketch->spec;
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
 	size_t		n = spec->reduced;
-	size_t		first = sketch->tracked - n;	/* projected: the reduced dimensions come last */
+	size_t		first = sketch->tracked - n;	/* projected: the reduced
+												 * dimensions come last */
 	bool		reduced = first > 0;
 	double	   *mean = FC_TAKE(arena, n, double);
 	double	   *stddev = FC_TAKE(arena, n, double);
@@ -70,45 +79,57 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena, fc_problem *proble
 
 	for (size_t i = 0; i < n; i++)
 	{
-		double		unit = reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0);
+		double		unit = (reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0));
 		double		origin = reduced ? 0.0 : center[i];
 		bool		known = (sketch->head->flags & FC_SKETCH_BOUNDS) != 0;
 
 		mean[i] = (fc_sketch_mean(sketch, first + i) - origin) / unit;
 		stddev[i] = sqrt(fc_sketch_variance(sketch, first + i)) / unit;
-		lower[i] = known ? (sketch->lower[first + i] - origin) / unit : -INFINITY;
-		upper[i] = known ? (sketch->upper[first + i] - origin) / unit : INFINITY;
+		lower[i] = known ? (sketch->lower[first + i] - origin) / unit
+			: -INFINITY;
+		upper[i] = known ? (sketch->upper[first + i] - origin) / unit
+			: INFINITY;
 	}
 	problem->clusters = spec->clusters;
 	problem->mean = mean;
 	problem->stddev = stddev;
 	problem->lower = lower;
 	problem->upper = upper;
-	problem->rows = fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
+	problem->rows = fc_sketch_total_weight(sketch) *
+		fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
 /* Centroids to start from, as far as the basis sees them. */
 static void
-set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena, fc_problem *problem)
+set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena,
+			fc_problem *problem)
 {
-	double	   *initial = FC_TAKE(arena, parts->initial_count * spec->reduced, double);
+	double	   *initial = FC_TAKE(arena, parts->initial_count * spec->reduced,
+								  double);
 	double	   *centred = FC_TAKE(arena, spec->dim, double);
 
 	for (size_t j = 0; j < parts->initial_count; j++)
-		fc_spec_reduce(spec, parts->initial + j * spec->dim, centred, initial + j * spec->reduced);
+		fc_spec_reduce(spec, parts->initial + j * spec->dim, centred,
+					   initial + j * spec->reduced);
 	problem->initial = initial;
 	problem->initial_count = parts->initial_count;
 }
 
 void
-fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder, const fc_problem_parts *parts,
-				fc_arena *arena, fc_problem *problem)
+fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
+				const fc_problem_parts *parts, fc_arena *arena,
+				fc_problem *problem)
 {
 	const fc_spec *spec = sketch->spec;
-	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
-	uint32_t	one = parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma) : spec->scales;
+	bool		joint = (decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR);
+	uint32_t	one = (parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma)
+					   : spec->scales);
 
-	*problem = (fc_problem) {.sample_centroids = fc_spec_sample_centroids(spec),.sample_centroid_count = spec->sample_centroids};
+	*problem = (fc_problem)
+	{
+		.sample_centroids = fc_spec_sample_centroids(spec),
+			.sample_centroid_count = spec->sample_centroids
+	};
 	if (one < spec->scales)
 		set_moments(sketch, one, 1, arena, problem);
 	else
@@ -127,5 +148,6 @@ fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder, const fc_probl
 double
 fc_problem_deviation(const fc_problem *problem)
 {
-	return sqrt(fc_sum_of_squares(problem->stddev, problem->n) / (double) problem->n);
+	return sqrt(fc_sum_of_squares(problem->stddev, problem->n) /
+				(double) problem->n);
 }

@@ -2,15 +2,16 @@
  * pursuit.c - the forward stage: many atoms at once from the residual.
  *
  *     dictionary D = current atoms + distinct modes of the residual's field
- *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii) outside the chosen set S;
+ *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii) outside the chosen
+ *     set S;
  *             alpha_S = argmin over alpha >= 0 of the cost (NNLS on G_SS)
  *     until |S| = limit or the score falls below 0.2 of the first
  *     then all atoms are refined together.
  *
- * Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on the Gram
- * matrix of the dictionary: after one pass over the frequencies a step costs
- * |D| |S|.  One round usually finds every well separated cluster, where CL-OMPR
- * would spend a mean shift and a refinement on each.
+ * Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on the
+ * Gram matrix of the dictionary: after one pass over the frequencies a step
+ * costs |D| |S|. One round usually finds every well separated cluster, where
+ * CL-OMPR would spend a mean shift and a refinement on each.
  */
 #include "decode/internal.h"
 
@@ -20,9 +21,12 @@
 /* share of the first score below which a pursuit takes no more atoms */
 #define MIN_SCORE_SHARE			0.2
 
-#define FORWARD_ITERATIONS		25		/* iterations of L-BFGS-B for all atoms after a pursuit */
-#define SPLITS_PER_ROUND		2		/* atoms whose split is tried in a round of improvement */
-#define MIN_GAIN				0.01	/* relative fall of the cost that an exchange must bring */
+#define FORWARD_ITERATIONS		25	/* iterations of L-BFGS-B for all atoms
+									 * after a pursuit */
+#define SPLITS_PER_ROUND		2	/* atoms whose split is tried in a round
+									 * of improvement */
+#define MIN_GAIN				0.01	/* relative fall of the cost that an
+										 * exchange must bring */
 
 /* cost over the cost before, above which a trial is not refined further */
 #define HOPELESS_COST_RATIO		1.5
@@ -33,7 +37,10 @@
 /* times the share of noise: importance below which an atom is dropped */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 
-/* distance from heavier atoms that isolates one; the radius of clusters is about 1 */
+/*
+ * distance from heavier atoms that isolates one; the radius of clusters is
+ * about 1
+ */
 #define ISOLATION_BANDWIDTHS	4.0
 
 void
@@ -41,7 +48,11 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_select_work *w = &d->select;
 	fc_improve_work *i = &d->improve;
-	size_t		dictionary = d->atoms + d->starts > d->sample_centroids ? d->atoms + d->starts : d->sample_centroids;	/* all of which setup.c looks at */
+
+	/* all of which setup.c looks at */
+	size_t		dictionary = (d->atoms + d->starts > d->sample_centroids
+							  ? d->atoms + d->starts
+							  : d->sample_centroids);
 	size_t		n = d->n;
 
 	w->center = FC_TAKE(arena, dictionary * d->n, double);
@@ -72,19 +83,25 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 
 /* Dictionary = atoms of the mixture and modes, all of the given variance. */
 static void
-build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes, double variance)
+build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
+				 double variance)
 {
 	fc_select_work *w = &d->select;
 	size_t		size = mixture->count + modes;
 
 	memcpy(w->center, mixture->center, mixture->count * d->n * sizeof(double));
-	memcpy(w->center + mixture->count * d->n, d->shift.modes, modes * d->n * sizeof(double));
+	memcpy(w->center + mixture->count * d->n, d->shift.modes,
+		   modes * d->n * sizeof(double));
 	for (size_t i = 0; i < size; i++)
 		w->variance[i] = variance;
-	fc_gram(d, w->center, w->variance, size, w->cosine, w->sine, w->gram, w->rhs);
+	fc_gram(d, w->center, w->variance, size, w->cosine, w->sine, w->gram,
+			w->rhs);
 }
 
-/* The entry outside the chosen set that correlates best with the residual of the chosen. */
+/*
+ * The entry outside the chosen set that correlates best with the residual of
+ * the chosen.
+ */
 static size_t
 best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
 {
@@ -119,13 +136,17 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 	{
 		fc_check();
 		for (size_t j = 0; j < chosen; j++)
-			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
+			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size +
+												  w->chosen[j]];
 		w->sub_rhs[i] = w->rhs[w->chosen[i]];
 	}
 	fc_nnls(w->sub_gram, w->sub_rhs, chosen, d->arena, w->weight);
 }
 
-/* Choose entries until limit, and return how many; the mixture's own atoms are chosen from the start. */
+/*
+ * Choose entries until limit, and return how many; the mixture's own atoms are
+ * chosen from the start.
+ */
 static size_t
 pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 {
@@ -149,7 +170,8 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 		if (first < 0.0)
 			first = score;
 		/* At least one new atom a round, or the stage would not end. */
-		if (entry == size || (score <= MIN_SCORE_SHARE * first && chosen > mixture->count))
+		if (entry == size ||
+			(score <= MIN_SCORE_SHARE * first && chosen > mixture->count))
 			break;
 		w->taken[entry] = true;
 		w->chosen[chosen++] = entry;
@@ -158,7 +180,10 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 	return chosen;
 }
 
-/* One round: the mixture grows to at most limit atoms and is refined.  Returns its cost. */
+/*
+ * One round: the mixture grows to at most limit atoms and is refined. Returns
+ * its cost.
+ */
 static double
 forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 {
@@ -177,7 +202,8 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 	mixture->count = pursue(d, mixture, mixture->count + modes, limit);
 	for (size_t i = 0; i < mixture->count; i++)
 	{
-		memcpy(mixture->center + i * d->n, w->center + w->chosen[i] * d->n, d->n * sizeof(double));
+		memcpy(mixture->center + i * d->n, w->center + w->chosen[i] * d->n,
+			   d->n * sizeof(double));
 		mixture->weight[i] = w->weight[i];
 		mixture->variance[i] = variance;
 	}
@@ -186,30 +212,37 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 
 /*
  * Grow the mixture to target atoms, at most chunk a round, unless the cost
- * reaches the noise floor before.  cost is the mixture's on entry (ignored when
+ * reaches the noise floor before. cost is the mixture's on entry (ignored when
  * it has no atoms) and on exit.
  */
 void
-fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost)
+fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
+		   double *cost)
 {
 	while (mixture->count < target && (mixture->count == 0 || *cost > d->floor))
-		*cost = forward_round(d, smaller(mixture->count + chunk, target), mixture);
+		*cost = forward_round(d, smaller(mixture->count + chunk, target),
+							  mixture);
 }
 
 /*
  * Exchange moves that leave a bad local minimum, and pruning.
  *
- *     add:    a mode c of the residual's field;   predicted gain f_r(c)^2 / ||A||^2
+ *     add:    a mode c of the residual's field;   predicted gain f_r(c)^2 /
+ *                                                 ||A||^2
  *     split:  atom i into c_i +- tau v, v the top eigenvector of the Hessian
- *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i)) omega_j omega_j'
- *             of f_r at c_i;                      predicted gain lambda^2 / ||(v . omega)^2 e||^2
- *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise of
+ *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i)) omega_j
+ *             omega_j'
+ *             of f_r at c_i;                      predicted gain lambda^2 /
+ *                                                 ||(v . omega)^2 e||^2
+ *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
+ *             of
  *             the cost without it
  *
  * A round tries the most promising splits in turn, then, if none helps, the
  * highest mode (a mean shift costs as much as a trial): apply, drop one other
- * atom, refine, keep if the cost falls by 1 %.  The number of atoms never changes.
- * Atoms whose importance is below their share of the noise are dropped at the end.
+ * atom, refine, keep if the cost falls by 1 %. The number of atoms never
+ * changes. Atoms whose importance is below their share of the noise are
+ * dropped at the end.
  *
  * Cost of the Hessians: atoms x m x n^2 a round.
  */
@@ -240,7 +273,8 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 	}
 	FC_REQUIRE(fc_solve_positive(w->factor, count, w->inverse, count));
 	for (size_t i = 0; i < count; i++)
-		w->importance[i] = mixture->weight[i] * mixture->weight[i] / w->inverse[i * count + i];
+		w->importance[i] = mixture->weight[i] * mixture->weight[i] /
+			w->inverse[i * count + i];
 }
 
 /* Take an atom out of the mixture and out of its Gram matrix. */
@@ -258,23 +292,36 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 			if (i != atom && j != atom)
 				*out++ = w->gram[i * count + j];
 	}
-	memmove(w->rhs + atom, w->rhs + atom + 1, (count - atom - 1) * sizeof(double));
+	memmove(w->rhs + atom, w->rhs + atom + 1,
+			(count - atom - 1) * sizeof(double));
 	fc_mixture_remove(d, mixture, atom);
 }
 
-/* Add one block's share to the Hessian of an atom, whose features there are cosine and sine (width). */
+/*
+ * Add one block's share to the Hessian of an atom, whose features there are
+ * cosine and sine (width).
+ */
 static void
-block_hessian(fc_decoding *d, const double *cosine, const double *sine, size_t first, size_t width, double *hessian)
+block_hessian(fc_decoding *d, const double *cosine, const double *sine,
+			  size_t first, size_t width, double *hessian)
 {
 	size_t		n = d->n;
 	double	   *scaled = d->improve.scaled;
 	const double *omega = d->omega + first * n;
-	fc_product	p = {.transpose_a = true,.m = n,.n = n,.k = width,.alpha = -FC_PI * FC_PI / (double) d->m,.beta = 1.0,
-	.lda = n,.ldb = n,.ldc = n};
+	fc_product	p = {.transpose_a = true,
+		.m = n,
+		.n = n,
+		.k = width,
+		.alpha = -FC_PI * FC_PI / (double) d->m,
+		.beta = 1.0,
+		.lda = n,
+		.ldb = n,
+	.ldc = n};
 
 	for (size_t j = 0; j < width; j++)
 	{
-		double		q = cosine[j] * d->r_re[first + j] + sine[j] * d->r_im[first + j];
+		double		q = (cosine[j] * d->r_re[first + j] +
+						 sine[j] * d->r_im[first + j]);
 
 		for (size_t l = 0; l < n; l++)
 			scaled[j * n + l] = q * omega[j * n + l];
@@ -294,9 +341,12 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 	{
 		size_t		width = fc_block_width(d, first);
 
-		fc_features(d, mixture->center, mixture->variance, mixture->count, first, width, d->select.cosine, d->select.sine);
+		fc_features(d, mixture->center, mixture->variance, mixture->count,
+					first, width, d->select.cosine, d->select.sine);
 		for (size_t i = 0; i < mixture->count; i++)
-			block_hessian(d, d->select.cosine + i * width, d->select.sine + i * width, first, width, w->hessian + i * square);
+			block_hessian(d, d->select.cosine + i * width,
+						  d->select.sine + i * width, first, width,
+						  w->hessian + i * square);
 	}
 }
 
@@ -308,11 +358,13 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 
 	for (size_t j = 0; j < d->m; j++)
 	{
-		double		projection = FC_PI * cblas_ddot((int) d->n, direction, 1, d->omega + j * d->n, 1);
+		double		projection = (FC_PI * cblas_ddot((int) d->n, direction, 1,
+													 d->omega + j * d->n, 1));
 		double		square = projection * projection;
 
 		fc_check();
-		norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
+		norm += exp(-2.0 * variance * d->half_norm[j]) * square * square /
+			(double) d->m;
 	}
 	return norm;
 }
@@ -326,17 +378,20 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	double	   *top = w->direction + atom * d->n;
 	double		curvature;
 
-	fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork);
+	fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work,
+					   w->eigen_iwork);
 	w->gain[atom] = 0.0;
 	curvature = w->eigenvalues[d->n - 1];
 	if (!(curvature > 0.0))
 		return;					/* nothing to gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
-	w->gain[atom] = curvature * curvature / fmax(split_norm(d, top, variance), 1e-300);
+	w->gain[atom] = curvature * curvature /
+		fmax(split_norm(d, top, variance), 1e-300);
 }
 
 static void
-insert_move(mixture_move *moves, size_t *count, size_t capacity, mixture_move candidate)
+insert_move(mixture_move *moves, size_t *count, size_t capacity,
+			mixture_move candidate)
 {
 	size_t		place = *count;
 
@@ -352,7 +407,10 @@ insert_move(mixture_move *moves, size_t *count, size_t capacity, mixture_move ca
 		(*count)++;
 }
 
-/* The splits of largest predicted gain, best first, and their number; the mixture's residual stays in d->r_re, d->r_im. */
+/*
+ * The splits of largest predicted gain, best first, and their number; the
+ * mixture's residual stays in d->r_re, d->r_im.
+ */
 static size_t
 propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 {
@@ -362,7 +420,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 	hessians(d, mixture);
 	for (size_t i = 0; i < mixture->count; i++)
 	{
-		mixture_move		split = {.split = true,.index = i};
+		mixture_move split = {.split = true,.index = i};
 
 		split_gain(d, i, mixture->variance[i]);
 		split.gain = d->improve.gain[i];
@@ -374,7 +432,8 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 
 /* trial = mixture with the move applied: one atom more. */
 static void
-apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m, fc_mixture *trial)
+apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
+		   fc_mixture *trial)
 {
 	double		variance = fc_mixture_variance(mixture);
 	double		step = variance > 0.0 ? sqrt(variance) : 0.5;
@@ -382,7 +441,8 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m, fc_
 
 	fc_mixture_copy(d, mixture, trial);
 	trial->count++;
-	trial->variance[mixture->count] = m->split ? mixture->variance[m->index] : variance;
+	trial->variance[mixture->count] = m->split ? mixture->variance[m->index]
+		: variance;
 	trial->weight[mixture->count] = 0.0;
 	if (!m->split)
 	{
@@ -394,7 +454,8 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m, fc_
 		double		shift = step * d->improve.direction[m->index * d->n + l];
 		double		center = mixture->center[m->index * d->n + l];
 
-		trial->center[m->index * d->n + l] = fc_clip(center - shift, d->lower[l], d->upper[l]);
+		trial->center[m->index * d->n + l] = fc_clip(center - shift,
+													 d->lower[l], d->upper[l]);
 		added[l] = fc_clip(center + shift, d->lower[l], d->upper[l]);
 	}
 	trial->weight[m->index] /= 2.0;
@@ -410,19 +471,23 @@ drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 
 	fc_gram_of_mixture(d, trial);
 	if (!m->split)
-		fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena, trial->weight);
+		fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena,
+				trial->weight);
 	weigh_atoms(d, trial);
 	for (size_t i = 0; i < newest; i++)
 		if (!(m->split && i == m->index) &&
-			(least == newest || d->improve.importance[i] < d->improve.importance[least]))
+			(least == newest ||
+			 d->improve.importance[i] < d->improve.importance[least]))
 			least = i;
 	remove_atom(d, trial, least);
-	fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena, trial->weight);
+	fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena,
+			trial->weight);
 }
 
 /* Try a move; if it lowers the cost the mixture becomes the trial. */
 static bool
-try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture, double *cost)
+try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
+		 double *cost)
 {
 	fc_mixture *trial = &d->improve.trial;
 	double		trial_cost;
@@ -430,7 +495,8 @@ try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture, double *cos
 	apply_move(d, mixture, m, trial);
 	drop_one(d, m, trial);
 	trial_cost = fc_refine(d, FC_WIDTH_SHARED, TRIAL_ITERATIONS, trial);
-	if (trial_cost > (1.0 - MIN_GAIN) * *cost && trial_cost < HOPELESS_COST_RATIO * *cost)
+	if (trial_cost > (1.0 - MIN_GAIN) * *cost &&
+		trial_cost < HOPELESS_COST_RATIO * *cost)
 		trial_cost = fc_refine(d, FC_WIDTH_SHARED, 2 * TRIAL_ITERATIONS, trial);
 	if (!(trial_cost < (1.0 - MIN_GAIN) * *cost))
 		return false;
@@ -439,7 +505,10 @@ try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture, double *cos
 	return true;
 }
 
-/* At most rounds exchange moves, until none helps or the cost reaches the noise floor. */
+/*
+ * At most rounds exchange moves, until none helps or the cost reaches the
+ * noise floor.
+ */
 void
 fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 {
@@ -447,8 +516,8 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
-		const mixture_move	add = {.split = false};	/* of the highest mode */
-		mixture_move		splits[SPLITS_PER_ROUND];
+		const mixture_move add = {.split = false};	/* of the highest mode */
+		mixture_move splits[SPLITS_PER_ROUND];
 		size_t		count = propose_splits(d, mixture, splits);
 
 		accepted = false;
@@ -465,7 +534,9 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
 	for (size_t i = 0; i < mixture->count; i++)
 		if (i != atom && mixture->weight[i] >= mixture->weight[atom] &&
-			fc_square_between(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
+			fc_square_between(mixture->center + i * d->n,
+							  mixture->center + atom * d->n, d->n) <
+			ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
 			return false;
 	return true;
 }
@@ -482,15 +553,18 @@ log_cells(const fc_decoding *d)
 }
 
 /*
- * Drop atoms, least important first: those whose importance is below 2 J0 (n + 1) / m, and
- * isolated ones that the mixture's residual (cost) explains: the highest of C peaks of a
- * random field of that energy has a gain of about cost log(C) / m.
+ * Drop atoms, least important first: those whose importance is below 2 J0 (n +
+ * 1) / m, and isolated ones that the mixture's residual (cost) explains: the
+ * highest of C peaks of a random field of that energy has a gain of about cost
+ * log(C) / m.
  */
 void
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 {
-	double		noise = SIGNIFICANT_NOISE_RATIO * d->floor * (double) (d->n + 1) / (double) d->m;
-	double		chance = fmax(noise, SIGNIFICANT_NOISE_RATIO * cost * (1.0 + log_cells(d)) / (double) d->m);
+	double		noise = (SIGNIFICANT_NOISE_RATIO * d->floor * (double) (d->n + 1) /
+						 (double) d->m);
+	double		chance = fmax(noise, SIGNIFICANT_NOISE_RATIO * cost *
+							  (1.0 + log_cells(d)) / (double) d->m);
 
 	fc_gram_of_mixture(d, mixture);
 	while (mixture->count > 1)
@@ -501,7 +575,8 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		weigh_atoms(d, mixture);
 		for (size_t i = 0; i < mixture->count; i++)
 		{
-			double		ratio = d->improve.importance[i] / (isolated(d, mixture, i) ? chance : noise);
+			double		ratio = (d->improve.importance[i] /
+								 (isolated(d, mixture, i) ? chance : noise));
 
 			if (ratio < lowest)
 			{
@@ -512,6 +587,7 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		if (lowest >= 1.0)
 			break;
 		remove_atom(d, mixture, least);
-		fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena, mixture->weight);
+		fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena,
+				mixture->weight);
 	}
 }

@@ -1,21 +1,23 @@
 /*
  * refine.c - all atoms moved together to fit the moments.
  *
- *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2) |^2
+ *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i) exp(-v_i
+ *     |omega_j|^2 / 2) |^2
  *     over c_i in the box, a_i >= 0, v_i >= 0
  *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
  *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
  *
- * Variables are measured in scales of equal curvature: with e the envelope of the
- * mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal of the
- * Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate of c_i and
- * a_i^2 q_2 for v_i (summed over i when shared).  A center's curvature is a_i^2
- * of a weight's, so without this thirty atoms need ten times the iterations.
+ * Variables are measured in scales of equal curvature: with e the envelope of
+ * the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal
+ * of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate
+ * of c_i and a_i^2 q_2 for v_i (summed over i when shared). A center's
+ * curvature is a_i^2 of a weight's, so without this thirty atoms need ten
+ * times the iterations.
  *
  * With one variance for all, e multiplies vectors of length m instead of the
- * features.  Double precision: near the noise floor J is 1e-6 of |z|^2 and float
- * features would stall the line search.
+ * features. Double precision: near the noise floor J is 1e-6 of |z|^2 and
+ * float features would stall the line search.
  *
  * Cost: atoms x m x n an evaluation.  Keriven, Tremblay, Traonmilin, Gribonval
  * 2017 (compressive K-means), alg. 1 step 5.
@@ -26,14 +28,15 @@
 #include "numerics/dense.h"
 
 #define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
-#define MIN_START_VARIANCE		1e-3	/* variance to start from; at 0 it has no gradient */
+#define MIN_START_VARIANCE		1e-3	/* variance to start from; at 0 it has
+										 * no gradient */
 
 /* share of the mean weight that an atom has at least in the scales */
 #define MIN_SCALED_SHARE		0.1
 
 #define SMALLEST_CURVATURE 1e-12
 #define LAST_ITERATIONS 1000
-#define LBFGS_PAIRS				12		/* pairs that L-BFGS-B remembers */
+#define LBFGS_PAIRS				12	/* pairs that L-BFGS-B remembers */
 #define GRADIENT_TOLERANCE 1e-7
 #define TASK_LENGTH 60
 #define EPSILON 2.220446049250313e-16
@@ -41,8 +44,9 @@
 /*
  * ---- L-BFGS-B ----
  *
- * Reverse communication: the library asks for values, so the interrupt check runs inside every
- * evaluation.  Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of their code.
+ * Reverse communication: the library asks for values, so the interrupt check
+ * runs inside every evaluation. Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of
+ * their code.
  */
 
 void
@@ -55,13 +59,16 @@ fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w)
 	w->lower = FC_TAKE(arena, variables, double);
 	w->upper = FC_TAKE(arena, variables, double);
 	w->bound_kind = FC_TAKE(arena, variables, int);
-	w->wa = FC_TAKE(arena, (2 * pairs + 5) * variables + 11 * pairs * pairs + 8 * pairs, double);
+	w->wa = FC_TAKE(arena,
+					(2 * pairs + 5) * variables + 11 * pairs * pairs +
+					8 * pairs,
+					double);
 	w->iwa = FC_TAKE(arena, 3 * variables, int);
 }
 
 double
-fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
-			double tolerance, int iterations)
+fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
+			void *context, double tolerance, int iterations)
 {
 	double		value = 0.0;
 	double		factr = tolerance / EPSILON;
@@ -80,8 +87,9 @@ fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *con
 	memset(csave, ' ', TASK_LENGTH);
 	for (;;)
 	{
-		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &value, w->gradient, &factr, &pgtol,
-				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
+		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &value,
+				w->gradient, &factr, &pgtol, w->wa, w->iwa, task, &silent,
+				csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
 		if (strncmp(task, "FG", 2) == 0)
 			value = objective(context, w->x, w->gradient);
 		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
@@ -100,7 +108,9 @@ enum
 size_t
 fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count)
 {
-	size_t		widths = mode == FC_WIDTH_NONE ? 0 : mode == FC_WIDTH_SHARED ? 1 : count;
+	size_t		widths = (mode == FC_WIDTH_NONE ? 0
+						  : mode == FC_WIDTH_SHARED ? 1
+						  : count);
 
 	return count * (d->n + 1) + widths;
 }
@@ -121,9 +131,11 @@ fc_refine_take(fc_decoding *d, fc_arena *arena)
 }
 
 static void
-multiply(int rows, int columns, double factor, const double *matrix, const double *vector, double *sum)
+multiply(int rows, int columns, double factor, const double *matrix,
+		 const double *vector, double *sum)
 {
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, factor, matrix, columns, vector, 1, 1.0, sum, 1);
+	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, factor, matrix,
+				columns, vector, 1, 1.0, sum, 1);
 }
 
 /*
@@ -131,7 +143,8 @@ multiply(int rows, int columns, double factor, const double *matrix, const doubl
  * times |omega_j|^2/2.  Returns sum_j |r_j|^2.
  */
 static double
-block_residual(fc_decoding *d, size_t count, const double *weight, size_t first, size_t width)
+block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
+			   size_t width)
 {
 	fc_refine_work *w = &d->refine;
 	double	   *envelope = w->block + ENVELOPE * FC_FREQUENCY_BLOCK;
@@ -140,8 +153,10 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 	double		scale = 2.0 / (double) d->m;
 	double		sum = 0.0;
 
-	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->cosine, (int) width, weight, 1, 0.0, re, 1);
-	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0, w->sine, (int) width, weight, 1, 0.0, im, 1);
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0,
+				w->cosine, (int) width, weight, 1, 0.0, re, 1);
+	cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) width, 1.0,
+				w->sine, (int) width, weight, 1, 0.0, im, 1);
 	for (size_t j = 0; j < width; j++)
 	{
 		double		r_re = d->z_re[first + j] - envelope[j] * re[j];
@@ -150,30 +165,44 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 		sum += r_re * r_re + r_im * r_im;
 		re[j] = scale * envelope[j] * r_re;
 		im[j] = scale * envelope[j] * r_im;
-		w->block[CURVED_RE * FC_FREQUENCY_BLOCK + j] = re[j] * d->half_norm[first + j];
-		w->block[CURVED_IM * FC_FREQUENCY_BLOCK + j] = im[j] * d->half_norm[first + j];
+		w->block[CURVED_RE * FC_FREQUENCY_BLOCK + j] = re[j] *
+			d->half_norm[first + j];
+		w->block[CURVED_IM * FC_FREQUENCY_BLOCK + j] = im[j] *
+			d->half_norm[first + j];
 	}
 	return sum;
 }
 
 /* Add one block's share of the gradient; the block's residual is ready. */
 static void
-block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *weight,
-			   size_t first, size_t width, double *gradient)
+block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
+			   const double *weight, size_t first, size_t width,
+			   double *gradient)
 {
 	fc_refine_work *w = &d->refine;
 	const double *re = w->block + RESIDUAL_RE * FC_FREQUENCY_BLOCK;
 	const double *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
 	int			rows = (int) count;
 	int			columns = (int) width;
-	fc_product	p = {.m = count,.n = d->n,.k = width,.alpha = -FC_PI,.beta = 1.0,.lda = width,.ldb = d->n,.ldc = d->n};
+	fc_product	p = {.m = count,
+		.n = d->n,
+		.k = width,
+		.alpha = -FC_PI,
+		.beta = 1.0,
+		.lda = width,
+		.ldb = d->n,
+	.ldc = d->n};
 
 	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);
 	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
 	if (mode != FC_WIDTH_NONE)
 	{
-		multiply(rows, columns, 1.0, w->cosine, w->block + CURVED_RE * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
-		multiply(rows, columns, 1.0, w->sine, w->block + CURVED_IM * FC_FREQUENCY_BLOCK, gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->cosine,
+				 w->block + CURVED_RE * FC_FREQUENCY_BLOCK,
+				 gradient + count * (d->n + 1));
+		multiply(rows, columns, 1.0, w->sine,
+				 w->block + CURVED_IM * FC_FREQUENCY_BLOCK,
+				 gradient + count * (d->n + 1));
 	}
 	for (size_t i = 0; i < count; i++)
 	{
@@ -187,11 +216,12 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 }
 
 /*
- * J and its gradient at x = (centers, weights, variances).  gradient has room for
- * a variance per atom in every mode.
+ * J and its gradient at x = (centers, weights, variances). gradient has room
+ * for a variance per atom in every mode.
  */
 double
-fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *gradient)
+fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
+				   const double *x, double *gradient)
 {
 	fc_refine_work *w = &d->refine;
 	const double *weight = x + count * d->n;
@@ -204,8 +234,10 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	{
 		size_t		width = fc_block_width(d, first);
 
-		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
-		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
+		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first,
+					width, w->cosine, w->sine);
+		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0,
+						   d->half_norm + first,
 						   w->block + ENVELOPE * FC_FREQUENCY_BLOCK);
 		sum += block_residual(d, count, weight, first, width);
 		block_gradient(d, mode, count, weight, first, width, gradient);
@@ -245,7 +277,10 @@ curvatures(fc_decoding *d, double variance, double q[3])
 		q[p] = fmax(q[p] / (double) d->m, SMALLEST_CURVATURE);
 }
 
-/* scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the mean. */
+/*
+ * scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the
+ * mean.
+ */
 static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
@@ -266,7 +301,8 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 
 		squares += share * share;
 		for (size_t l = 0; l < d->n; l++)
-			center[i * d->n + l] = 1.0 / (share * sqrt(2.0 * q[1] / (double) d->n));
+			center[i * d->n + l] = 1.0 /
+				(share * sqrt(2.0 * q[1] / (double) d->n));
 		weight[i] = 1.0 / sqrt(q[0]);
 		if (mode == FC_WIDTH_EACH)
 			width[i] = 1.0 / (share * sqrt(q[2]));
@@ -287,8 +323,10 @@ pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	memcpy(w->x + centers, mixture->weight, mixture->count * sizeof(double));
 	for (size_t i = centers + mixture->count; i < variables; i++)
 	{
-		double		variance = mode == FC_WIDTH_SHARED ? fc_mixture_variance(mixture)
-			: mixture->variance[i - centers - mixture->count];
+		double		variance = (mode == FC_WIDTH_SHARED
+								? fc_mixture_variance(mixture)
+								: mixture
+								->variance[i - centers - mixture->count]);
 
 		w->x[i] = fmax(variance, MIN_START_VARIANCE);
 	}
@@ -308,9 +346,11 @@ unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
 	const double *variance = x + mixture->count * (d->n + 1);
 
 	memcpy(mixture->center, x, mixture->count * d->n * sizeof(double));
-	memcpy(mixture->weight, x + mixture->count * d->n, mixture->count * sizeof(double));
+	memcpy(mixture->weight, x + mixture->count * d->n,
+		   mixture->count * sizeof(double));
 	for (size_t i = 0; i < mixture->count && mode != FC_WIDTH_NONE; i++)
-		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0] : variance[i];
+		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0]
+			: variance[i];
 }
 
 typedef struct refinement
@@ -338,37 +378,48 @@ evaluate_scaled(void *context, const double *x, double *gradient)
 	double		value;
 
 	unscale(r, x);
-	value = r->unit * fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, r->d->refine.gradient);
+	value = r->unit * fc_refine_evaluate(r->d, r->mode, r->count,
+										 r->d->refine.point,
+										 r->d->refine.gradient);
 	for (size_t i = 0; i < r->variables; i++)
 		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
 	return value;
 }
 
-/* mixture moves to a local minimum of J from where it is, or as far as iterations go; J there. */
+/*
+ * mixture moves to a local minimum of J from where it is, or as far as
+ * iterations go; J there.
+ */
 double
-fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture)
+fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
+		  fc_mixture *mixture)
 {
-	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
+	refinement	r = {d, mode, mixture->count,
+		fc_refine_variables(d, mode, mixture->count),
 	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
 
 	set_scales(d, mode, mixture);
 	pack(d, mode, mixture);
-	value = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations);
+	value = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r,
+						d->options.tolerance, iterations);
 	unscale(&r, d->refine.solver.x);
 	unpack(d, mode, mixture);
 	return value / r.unit;
 }
 
 double
-fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count, fc_mixture *mixture)
+fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
+			  fc_mixture *mixture)
 {
 	mixture->count = count;
 	for (size_t i = 0; i < count; i++)
 	{
 		mixture->variance[i] = 0.0;
 		for (size_t l = 0; l < d->n; l++)
-			mixture->center[i * d->n + l] = fc_clip(d->sample_centroid[i * d->n + l], d->lower[l], d->upper[l]);
+			mixture->center[i * d->n +
+							l] = fc_clip(d->sample_centroid[i * d->n + l],
+										 d->lower[l], d->upper[l]);
 	}
 	if (count == 0)
 		return fc_residual(d, mixture);
@@ -381,5 +432,7 @@ fc_polish(fc_decoding *d, fc_mixture *mixture)
 {
 	double		cost = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture);
 
-	return d->options.polish && d->options.model == FC_MODEL_DIRAC ? fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture) : cost;
+	return d->options.polish && d->options.model == FC_MODEL_DIRAC
+		? fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture)
+		: cost;
 }

@@ -8,8 +8,10 @@
 
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
-#define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample centroids must still see */
-#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is 1.2 deviations */
+#define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample
+									 * centroids must still see */
+#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is
+								 * 1.2 deviations */
 #define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
 #define SAMPLE_CENTROID_MARGIN 4.0	/* sigma, around the sample centroids */
 #define FAR_OUT_HALF_WIDTHS 10.0
@@ -50,17 +52,24 @@ set_frequencies(fc_decoding *d)
 	}
 }
 
-/* Is a point in the box?  A pilot row outside is none of the sketch's, or an outlier. */
+/*
+ * Is a point in the box? A pilot row outside is none of the sketch's, or an
+ * outlier.
+ */
 static bool
 inside_box(const fc_decoding *d, const double *u)
 {
 	for (size_t l = 0; l < d->n; l++)
-		if (!(u[l] >= d->lower[l] - BOX_MARGIN && u[l] <= d->upper[l] + BOX_MARGIN))
+		if (!(u[l] >= d->lower[l] - BOX_MARGIN &&
+			  u[l] <= d->upper[l] + BOX_MARGIN))
 			return false;
 	return true;
 }
 
-/* Sample centroids, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
+/*
+ * Sample centroids, and pilot rows of positive weight in the box, in u; the
+ * rows' weights scaled to mean 1.
+ */
 static void
 set_rows(fc_decoding *d)
 {
@@ -70,7 +79,9 @@ set_rows(fc_decoding *d)
 
 	for (size_t i = 0; i < d->sample_centroids * d->n; i++)
 	{
-		double		y = i < d->initial * d->n ? p->initial[i] : (double) p->sample_centroids[i - d->initial * d->n];
+		double		y = (i < d->initial * d->n
+						 ? p->initial[i]
+						 : (double) p->sample_centroids[i - d->initial * d->n]);
 
 		d->sample_centroid[i] = (y - p->mean[i % d->n]) / d->unit;
 	}
@@ -83,7 +94,9 @@ set_rows(fc_decoding *d)
 		if (!(weight > 0.0))
 			continue;
 		for (size_t l = 0; l < d->n; l++)
-			d->row[d->rows * d->n + l] = ((double) p->pilot[i * d->n + l] - p->mean[l]) / d->unit;
+			d->row[d->rows * d->n + l] = ((double) p->pilot[i * d->n + l] -
+										  p->mean[l]) /
+				d->unit;
 		if (!inside_box(d, d->row + d->rows * d->n))
 			continue;
 		d->row_weight[d->rows++] = weight;
@@ -104,7 +117,8 @@ mean_envelope(fc_decoding *d, double variance)
 		size_t		width = fc_block_width(d, first);
 
 		fc_check();
-		fc_envelope_double(width, variance, d->half_norm + first, d->shift.envelope);
+		fc_envelope_double(width, variance, d->half_norm + first,
+						   d->shift.envelope);
 		for (size_t j = 0; j < width; j++)
 			mean += d->shift.envelope[j] / (double) d->m;
 	}
@@ -112,23 +126,29 @@ mean_envelope(fc_decoding *d, double variance)
 }
 
 /*
- * Have the rows moved away from where the sample centroids (those of the sample's k clusters) are?
- * sum_i f_z(c_i) is then noise; of clusters that stayed it is the mean of the envelope of a
- * cluster, more where they overlap.  Sample centroids and pilot rows are of no use then.
+ * Have the rows moved away from where the sample centroids (those of the
+ * sample's k clusters) are? sum_i f_z(c_i) is then noise; of clusters that
+ * stayed it is the mean of the envelope of a cluster, more where they overlap.
+ * Sample centroids and pilot rows are of no use then.
  */
 static void
 check_sample_centroids(fc_decoding *d)
 {
-	size_t		count = d->sample_centroids - d->initial < d->problem->clusters ? d->sample_centroids - d->initial : d->problem->clusters;
+	size_t		count = (d->sample_centroids - d->initial < d->problem->clusters
+						 ? d->sample_centroids - d->initial
+						 : d->problem->clusters);
 	double	   *rhs = d->select.rhs;
 	double		seen = 0.0;
 
 	if (count == 0)
 		return;
-	fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
+	fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count,
+			d->select.cosine, d->select.sine, d->select.gram, rhs);
 	for (size_t i = 0; i < count; i++)
 		seen += rhs[i];
-	d->moved = seen < STAYED_DENSITY_SHARE * mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit));
+	d->moved = seen <
+		STAYED_DENSITY_SHARE *
+		mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit));
 	if (d->moved)
 	{
 		d->sample_centroids = d->initial;
@@ -139,21 +159,28 @@ check_sample_centroids(fc_decoding *d)
 /*
  * The box that centers may move in, and where random starts fall.
  *
- * The box is that of the rows, or mean +- 6 deviations when their bounds are not known.
- * A handful of rows far out would make it so large that noise alone has high peaks in it,
- * and any of them fits better than nothing.  With sample centroids (centroids of a sample) in
- * c_l +- A_l, a dimension whose farthest row lies D_l away is cut to c_l +- 2 A_l when
+ * The box is that of the rows, or mean +- 6 deviations when their bounds are
+ * not known. A handful of rows far out would make it so large that noise alone
+ * has high peaks in it, and any of them fits better than nothing. With sample
+ * centroids (centroids of a sample) in c_l +- A_l, a dimension whose farthest
+ * row lies D_l away is cut to c_l +- 2 A_l when
  *
- *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l / 2
+ *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l /
+ *                                                       2
  *
- * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a fifth of an average
- * cluster: outliers.  A cluster of more rows keeps its place however far it is.  A share w at
- * D_l moves the mean by w D_l, far less than s_l = w^(1/2) D_l; rows that have all moved do not.
+ * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a
+ * fifth of an average cluster: outliers. A cluster of more rows keeps its
+ * place however far it is. A share w at D_l moves the mean by w D_l, far less
+ * than s_l = w^(1/2) D_l; rows that have all moved do not.
  */
 
-/* The interval of the sample centroids along dimension l, in the problem's coordinates. */
+/*
+ * The interval of the sample centroids along dimension l, in the problem's
+ * coordinates.
+ */
 static void
-sample_centroid_interval(const fc_problem *p, size_t l, double *center, double *half)
+sample_centroid_interval(const fc_problem *p, size_t l, double *center,
+						 double *half)
 {
 	double		least = INFINITY;
 	double		most = -INFINITY;
@@ -162,7 +189,8 @@ sample_centroid_interval(const fc_problem *p, size_t l, double *center, double *
 	{
 		double		value = (double) p->sample_centroids[i * p->n + l];
 
-		least = value < least ? value : least;	/* gcc 12.2 for ARM fails on fmin and fmax here */
+		least = value < least ? value : least;	/* gcc 12.2 for ARM fails on
+												 * fmin and fmax here */
 		most = value > most ? value : most;
 	}
 	*center = 0.5 * (least + most);
@@ -182,8 +210,10 @@ cut_outliers(fc_decoding *d, size_t l)
 	center = (center - p->mean[l]) / d->unit;
 	half /= d->unit;
 	farthest = fmax(d->upper[l] - center, center - d->lower[l]);
-	if (!(farthest > FAR_OUT_HALF_WIDTHS * half) || !(fabs(center) < MOVED_DEVIATIONS * d->stddev[l]) ||
-		!(d->stddev[l] * d->stddev[l] < OUTLIER_SHARE / (double) d->k * farthest * farthest))
+	if (!(farthest > FAR_OUT_HALF_WIDTHS * half) ||
+		!(fabs(center) < MOVED_DEVIATIONS * d->stddev[l]) ||
+		!(d->stddev[l] * d->stddev[l] <
+		  OUTLIER_SHARE / (double) d->k * farthest * farthest))
 		return;
 	d->lower[l] = fmax(d->lower[l], center - CUT_HALF_WIDTHS * half);
 	d->upper[l] = fmin(d->upper[l], center + CUT_HALF_WIDTHS * half);
@@ -201,8 +231,10 @@ set_box(fc_decoding *d)
 	for (size_t l = 0; l < d->n; l++)
 	{
 		double		half = BOX_DEVIATIONS * p->stddev[l];
-		double		lower = isfinite(p->lower[l]) ? p->lower[l] - p->mean[l] : -half;
-		double		upper = isfinite(p->upper[l]) ? p->upper[l] - p->mean[l] : half;
+		double		lower = (isfinite(p->lower[l]) ? p->lower[l] - p->mean[l]
+							 : -half);
+		double		upper = (isfinite(p->upper[l]) ? p->upper[l] - p->mean[l]
+							 : half);
 
 		d->lower[l] = lower / d->unit;
 		d->upper[l] = fmax(upper, lower) / d->unit;

@@ -2,19 +2,23 @@
  * sketch_shift.c - sketch-and-shift.
  *
  *     for t = 1 .. T: climb f_r from L starts, the highest point joins C;
- *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;  r = z - alpha' A(C)
+ *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||; r
+ *                     = z - alpha' A(C)
  *     keep the k largest alpha
- *     polish: (C, alpha) <- a local minimum of the cost, as wide as the clusters (refine.c); exchanges (pursuit.c)
+ *     polish: (C, alpha) <- a local minimum of the cost, as wide as the
+ *     clusters (refine.c); exchanges (pursuit.c)
  *
- * T = 2k.  Atoms are points (model dirac) or Gaussians whose covariance is read off the
- * sketch at the mode (model gaussian, below).  The discretized variant takes the
- * highest of the L starts without climbing.
+ * T = 2k. Atoms are points (model dirac) or Gaussians whose covariance is read
+ * off the sketch at the mode (model gaussian, below). The discretized variant
+ * takes the highest of the L starts without climbing.
  *
- * Without polish this is the paper, and starts are uniform in the box: their number must then grow
- * with box volume / sigma^n, or none begins on a slope.  With it they are normal, and sigma may be 1 to 4
- * deviations of a cluster for any law (1.4 to 2 for law gaussian alone).
+ * Without polish this is the paper, and starts are uniform in the box: their
+ * number must then grow with box volume / sigma^n, or none begins on a slope.
+ * With it they are normal, and sigma may be 1 to 4 deviations of a cluster for
+ * any law (1.4 to 2 for law gaussian alone).
  *
- * Cost: T L m n a step.  Belhadji, Gribonval 2024 (sketch and shift), algorithm 2, s4.1.
+ * Cost: T L m n a step. Belhadji, Gribonval 2024 (sketch and shift), algorithm
+ * 2, s4.1.
  */
 #include "decode/internal.h"
 
@@ -31,16 +35,19 @@
  * Gaussian atoms with a covariance of their own, read off the sketch.
  *
  *     H = (grad f grad f' - f Hess f) / f^2      at a mode c of f = f_z
- *     Sigma_c = H^-1 - s^2 I                     s the bandwidth of the kernel of f
+ *     Sigma_c = H^-1 - s^2 I                     s the bandwidth of the kernel
+ *                                                of f
  *     atom_j = exp(i omega_j . c) exp(-omega_j' Sigma_c omega_j / 2)
  *
- * H is minus the Hessian of log f.  Around an isolated Gaussian cluster f is a Gaussian of
- * covariance Sigma_c + s^2 I, whose log has that Hessian.  A direction in which Sigma_c comes out
- * negative by less than s^2 / 2 has no width (a constant column, noise); when c is no mode, or f
- * is narrower than its kernel by more, the atom is a point.  Needs frequencies of the law `gaussian`, for which f is a density
- * smoothed by a Gaussian kernel.
+ * H is minus the Hessian of log f. Around an isolated Gaussian cluster f is a
+ * Gaussian of covariance Sigma_c + s^2 I, whose log has that Hessian. A
+ * direction in which Sigma_c comes out negative by less than s^2 / 2 has no
+ * width (a constant column, noise); when c is no mode, or f is narrower than
+ * its kernel by more, the atom is a point. Needs frequencies of the law
+ * `gaussian`, for which f is a density smoothed by a Gaussian kernel.
  *
- * Cost: m n^2 an atom.  Belhadji, Gribonval 2024 (sketch and shift), appendix B.
+ * Cost: m n^2 an atom. Belhadji, Gribonval 2024 (sketch and shift), appendix
+ * B.
  */
 void
 fc_covariance_take(fc_decoding *d, fc_arena *arena)
@@ -56,15 +63,22 @@ fc_covariance_take(fc_decoding *d, fc_arena *arena)
 
 /* f, its gradient (n) and Hessian (n x n) of the sketch itself at c. */
 static void
-local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double *hessian)
+local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
+			double *hessian)
 {
 	fc_improve_work *w = &d->improve;
 	double		scale = 1.0 / (double) d->m;
 	double	   *cosine = d->select.cosine;
 	double	   *sine = d->select.sine;
 	int			n = (int) d->n;
-	fc_product	p = {.transpose_a = true,.m = d->n,.n = d->n,.alpha = -scale * FC_PI * FC_PI,.beta = 1.0,
-	.lda = d->n,.ldb = d->n,.ldc = d->n};
+	fc_product	p = {.transpose_a = true,
+		.m = d->n,
+		.n = d->n,
+		.alpha = -scale * FC_PI * FC_PI,
+		.beta = 1.0,
+		.lda = d->n,
+		.ldb = d->n,
+	.ldc = d->n};
 
 	*f = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
@@ -86,25 +100,32 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 			for (size_t l = 0; l < d->n; l++)
 				w->scaled[j * d->n + l] = q * omega[j * d->n + l];
 		}
-		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, scale * FC_PI, omega, n, cosine, 1, 1.0, gradient, 1);
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, scale * FC_PI,
+					omega, n, cosine, 1, 1.0, gradient, 1);
 		p.k = width;
 		fc_multiply(&p, w->scaled, omega, hessian);
 	}
 }
 
-/* covariance (n x n) from H (destroyed): all zero when H is not that of a mode. */
+/*
+ * covariance (n x n) from H (destroyed): all zero when H is not that of a
+ * mode.
+ */
 static void
 covariance_of(fc_decoding *d, double *h, double *covariance)
 {
 	fc_improve_work *w = &d->improve;
 	double	   *values = w->eigenvalues;
-	double		bandwidth = (d->problem->bandwidth > 0.0 ? d->problem->bandwidth : 1.0) / d->unit;
+	double		bandwidth = ((d->problem->bandwidth > 0.0 ? d->problem->bandwidth
+							  : 1.0) /
+							 d->unit);
 
 	fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork);
 	memset(covariance, 0, d->n * d->n * sizeof(double));
 	for (size_t i = 0; i < d->n; i++)
 	{
-		if (!(values[i] > 0.0) || !(1.0 / values[i] > MIN_VARIANCE_RATIO * bandwidth * bandwidth))
+		if (!(values[i] > 0.0) ||
+			!(1.0 / values[i] > MIN_VARIANCE_RATIO * bandwidth * bandwidth))
 			return;
 		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
 	}
@@ -119,7 +140,12 @@ static void
 fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 {
 	int			n = (int) d->n;
-	fc_product	p = {.n = d->n,.k = d->n,.alpha = 1.0,.lda = d->n,.ldb = d->n,.ldc = d->n};
+	fc_product	p = {.n = d->n,
+		.k = d->n,
+		.alpha = 1.0,
+		.lda = d->n,
+		.ldb = d->n,
+	.ldc = d->n};
 
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
@@ -130,7 +156,9 @@ fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 		fc_multiply(&p, omega, covariance, d->improve.scaled);
 		for (size_t j = 0; j < width; j++)
 			envelope[first + j] = exp(-0.5 * FC_PI * FC_PI *
-									  cblas_ddot(n, d->improve.scaled + j * d->n, 1, omega + j * d->n, 1));
+									  cblas_ddot(n,
+												 d->improve.scaled + j * d->n,
+												 1, omega + j * d->n, 1));
 	}
 }
 
@@ -147,7 +175,9 @@ set_covariance(fc_decoding *d, const double *c, size_t atom)
 	memset(covariance, 0, d->n * d->n * sizeof(double));
 	for (size_t i = 0; i < d->n && f > 0.0; i++)
 		for (size_t j = 0; j < d->n; j++)
-			h[i * d->n + j] = (gradient[i] * gradient[j] - f * h[i * d->n + j]) / (f * f);
+			h[i * d->n + j] = (gradient[i] * gradient[j] -
+							   f * h[i * d->n + j]) /
+				(f * f);
 	if (f > 0.0)
 		covariance_of(d, h, covariance);
 	fill_envelope(d, covariance, d->envelope + atom * d->m);
@@ -161,8 +191,10 @@ remove_covariance(const fc_decoding *d, size_t count, size_t atom)
 
 	if (d->options.model != FC_MODEL_GAUSSIAN)
 		return;
-	memmove(d->envelope + atom * d->m, d->envelope + (atom + 1) * d->m, after * d->m * sizeof(double));
-	memmove(d->covariance + atom * square, d->covariance + (atom + 1) * square, after * square * sizeof(double));
+	memmove(d->envelope + atom * d->m, d->envelope + (atom + 1) * d->m,
+			after * d->m * sizeof(double));
+	memmove(d->covariance + atom * square, d->covariance + (atom + 1) * square,
+			after * square * sizeof(double));
 }
 
 static void
@@ -171,7 +203,9 @@ add_highest(fc_decoding *d, fc_mixture *mixture)
 	double	   *best;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	best = d->start + fc_highest_start(d, d->discretized ? 1 : SHIFT_ITERATIONS, SHIFT_TOLERANCE) * d->n;
+	best = d->start + fc_highest_start(d, d->discretized ? 1 : SHIFT_ITERATIONS,
+									   SHIFT_TOLERANCE) *
+		d->n;
 	fc_mixture_append(d, best, mixture);
 	if (d->options.model == FC_MODEL_GAUSSIAN)
 		set_covariance(d, best, mixture->count - 1);
@@ -183,7 +217,8 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 	double		cost;
 
 	mixture->count = 0;
-	(void) fc_residual(d, mixture);	/* sets the residual in d, which add_highest reads */
+	(void) fc_residual(d, mixture); /* sets the residual in d, which
+									 * add_highest reads */
 	for (int t = 0; t < d->options.rounds; t++)
 	{
 		add_highest(d, mixture);
@@ -200,7 +235,11 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 	cost = fc_residual(d, mixture);
 	if (!d->options.polish || d->discretized)
 		return cost;
-	/* Centers and weights move together; points get a common width, and clusters that were missed take the place of others. */
+
+	/*
+	 * Centers and weights move together; points get a common width, and
+	 * clusters that were missed take the place of others.
+	 */
 	cost = fc_polish(d, mixture);
 	if (d->options.model == FC_MODEL_DIRAC)
 		fc_improve(d, d->options.rounds, mixture, &cost);

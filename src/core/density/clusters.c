@@ -1,15 +1,21 @@
 /*
- * clusters.c - the condensed tree of bubbles, its leaves as clusters, and noise; density.h has the thresholds.
+ * clusters.c - the condensed tree of bubbles, its leaves as clusters, and
+ * noise; density.h has the thresholds.
  *
- * Parts join along the edges of the spanning tree from the shortest on.  The peak of a part is its bubble of least r_K.  A part is real if
- * it holds a split already, or has R rows and e > r_K'(peak): at the radius of the valley the ball about the peak holds K' rows, that about
- * the valley K.  Two real parts are a split; each that holds none yet is a cluster, with the bubbles that it has then.  Otherwise they grow.
+ * Parts join along the edges of the spanning tree from the shortest on. The
+ * peak of a part is its bubble of least r_K. A part is real if it holds a
+ * split already, or has R rows and e > r_K'(peak): at the radius of the valley
+ * the ball about the peak holds K' rows, that about the valley K. Two real
+ * parts are a split; each that holds none yet is a cluster, with the bubbles
+ * that it has then. Otherwise they grow.
  *
- *     first   = e of the last split, the sparsest valley; 0 without a split, where all is one cluster
+ *     first   = e of the last split, the sparsest valley; 0 without a split,
+ *             where all is one cluster
  *     reach_c = the r_K beyond which rows are noise (noise.c)
  *
- * A second walk along the edges gives a part without a label that of the bubble through which it joins, while e <= reach_c.  Noise are
- * bubbles without a label, and those with r_K" > reach_c.  All radii are squared here.
+ * A second walk along the edges gives a part without a label that of the
+ * bubble through which it joins, while e <= reach_c. Noise are bubbles without
+ * a label, and those with r_K" > reach_c. All radii are squared here.
  */
 #include "density/internal.h"
 
@@ -30,16 +36,20 @@
 /* Z on a narrow band in more dimensions, where it hardly can */
 #define CHANCE_ON_BAND			36.0
 
-/* dimensions above 2 that help to walk around a valley of chance, not of grain */
+/*
+ * dimensions above 2 that help to walk around a valley of chance, not of grain
+ */
 #define MAX_MORE_DIMENSIONS		0.25
 
-#define UNBIASED_NOISE			0.5		/* value of the option noise with which K" is K */
+#define UNBIASED_NOISE			0.5 /* value of the option noise with which K"
+									 * is K */
 
 /* share of min_rows (R) in a ball that measures density: K / R */
 #define BALL_SHARE				0.35
 
-#define MIN_BALL_ROWS			5.0		/* rows of a ball at least */
-#define MIN_BALL_BUBBLES		5.0		/* micro-clusters in a ball of K rows at least */
+#define MIN_BALL_ROWS			5.0 /* rows of a ball at least */
+#define MIN_BALL_BUBBLES		5.0 /* micro-clusters in a ball of K rows at
+									 * least */
 
 /*
  * share of a point's rows that count as grain; it parts planted segments of
@@ -53,7 +63,8 @@
  */
 #define LATTICE_VALUES			9.0
 
-#define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
+#define ROUNDING		1e-3	/* of steps of a lattice whose points are
+								 * floats */
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
 static void
@@ -63,7 +74,10 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 	fc_keyed   *items = FC_TAKE(arena, 2 * k, fc_keyed);
 
 	for (size_t c = 0; c < k; c++)
-		items[c] = (fc_keyed) {~fc_number_key(rows[c]), c};
+		items[c] = (fc_keyed)
+	{
+		~fc_number_key(rows[c]), c
+	};
 	fc_sort(items, k, items + k);
 	for (size_t i = 0; i < k; i++)
 		number[items[i].value] = (int32_t) i;
@@ -73,13 +87,18 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 /* ---- thresholds ---- */
 
 /*
- * On a line, or along a narrow band, a valley of chance cannot be walked around, and the better the more dimensions there are: r_K' is on the
- * curve through that of a line (1) and that of the plane (2).
+ * On a line, or along a narrow band, a valley of chance cannot be walked
+ * around, and the better the more dimensions there are: r_K' is on the curve
+ * through that of a line (1) and that of the plane (2).
  */
 static void
-widen_on_line(size_t d, double most, double core, double tail, double on_line, double *sure)
+widen_on_line(size_t d, double most, double core, double tail, double on_line,
+			  double *sure)
 {
-	double		dimension = d == 1 ? 1.0 : fmin(fc_dimension(d, fc_log_growth(core, tail)), most);
+	double		dimension = (d == 1
+							 ? 1.0
+							 : fmin(fc_dimension(d, fc_log_growth(core, tail)),
+									most));
 
 	if (*sure > 0.0)
 		*sure *= pow(on_line / *sure, 2.0 - dimension);
@@ -88,7 +107,9 @@ widen_on_line(size_t d, double most, double core, double tail, double on_line, d
 }
 
 static double *
-radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double rows, double K, double step, const double *near, fc_arena *arena)
+radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options,
+				 double rows, double K, double step, const double *near,
+				 fc_arena *arena)
 {
 	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
@@ -102,23 +123,32 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
-		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + grain));
+		mass[SURE_ON_LINE * b->m + a] = K +
+			sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE
+					   : CHANCE_ON_BAND) +
+					  grain));
 		mass[TAIL * b->m + a] = K / FC_GROWTH_SHARE;
 		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED_NOISE) * above;
 	}
 	if (near == NULL)
 		fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
 	for (size_t i = 0; near != NULL && i < THRESHOLDS * b->m; i++)
-		radius[i] = step * pow(fmax(mass[i], 0.0) / near[i % b->m], 2.0 / (double) b->d);
+		radius[i] = step * pow(fmax(mass[i], 0.0) / near[i % b->m],
+							   2.0 / (double) b->d);
 	fc_arena_release(arena, mark);
 	for (size_t a = 0; a < b->m; a++)
-		widen_on_line(b->d, 2.0 + MAX_MORE_DIMENSIONS * chance / (chance + b->n[a]),
+		widen_on_line(b->d,
+					  2.0 + MAX_MORE_DIMENSIONS * chance / (chance + b->n[a]),
 					  radius[CORE * b->m + a], radius[TAIL * b->m + a],
-					  radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
+					  radius[SURE_ON_LINE * b->m + a],
+					  &radius[SURE * b->m + a]);
 	return radius;
 }
 
-/* Are most rows in bubbles of several rows without extent?  Integers, ages: the step of such a lattice separates nothing. */
+/*
+ * Are most rows in bubbles of several rows without extent? Integers, ages: the
+ * step of such a lattice separates nothing.
+ */
 static bool
 is_lattice(const fc_bubbles *b)
 {
@@ -130,10 +160,13 @@ is_lattice(const fc_bubbles *b)
 	{
 		square += b->square[a] / (double) b->m;
 		for (size_t c = 0; c < b->d; c++)
-			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] / (double) (b->m * b->d);
+			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] /
+				(double) (b->m * b->d);
 	}
 	for (size_t a = 0; a < b->m; a++)
-		more += b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean ? b->n[a] : -b->n[a];
+		more += b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean
+			? b->n[a]
+			: -b->n[a];
 	return b->m > 1 && more > 0.0;
 }
 
@@ -154,7 +187,10 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
 	fc_arena_release(arena, mark);
 }
 
-/* Stretches the columns of a lattice to the widest of their steps, the medians between values, so that a step of each separates as little. */
+/*
+ * Stretches the columns of a lattice to the widest of their steps, the medians
+ * between values, so that a step of each separates as little.
+ */
 static void
 stretch_columns(fc_bubbles *b, fc_arena *arena)
 {
@@ -173,17 +209,22 @@ stretch_columns(fc_bubbles *b, fc_arena *arena)
 		sort_numbers(x, b->m, arena);
 		range = x[b->m - 1] - x[0];
 		for (size_t a = 0; a + 1 < b->m; a++)
-			equal += (x[a] = x[a + 1] - x[a]) <= ROUNDING * range / (double) b->m;
+			equal += (x[a] = x[a + 1] - x[a]) <=
+				ROUNDING * range / (double) b->m;
 		sort_numbers(x, b->m - 1, arena);
 		step[c] = equal + 1 < b->m ? x[(equal + b->m - 2) / 2] : 0.0;
 		widest = fmax(widest, step[c]);
 	}
 	for (size_t i = 0; i < b->m * b->d; i++)
-		mean[i] = b->mean[i] * (step[i % b->d] > 0.0 ? widest / step[i % b->d] : 1.0);
+		mean[i] = b->mean[i] *
+			(step[i % b->d] > 0.0 ? widest / step[i % b->d] : 1.0);
 	b->mean = mean;
 }
 
-/* The squared step of a lattice: the median length of an edge of its shortest tree. */
+/*
+ * The squared step of a lattice: the median length of an edge of its shortest
+ * tree.
+ */
 static double
 squared_step(const density_walk *w, fc_arena *arena)
 {
@@ -195,16 +236,21 @@ squared_step(const density_walk *w, fc_arena *arena)
 }
 
 /*
- * Where points of a lattice hold more than K rows, a ball of K shows each point alone.  So density there is a sum of Gaussians of the width of a step,
- * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), wider where columns have many values.  Returns the most of these, which is then K.
+ * Where points of a lattice hold more than K rows, a ball of K shows each
+ * point alone. So density there is a sum of Gaussians of the width of a step,
+ * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), wider where
+ * columns have many values. Returns the most of these, which is then K.
  */
 static double
 smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 {
-	double		values = pow((double) b->m, 1.0 / (double) b->d);	/* of a column */
-	double		width = step * fmax(values / LATTICE_VALUES, 1.0);	/* both squared */
+	/* of a column */
+	double		values = pow((double) b->m, 1.0 / (double) b->d);
+
+	/* both squared */
+	double		width = step * fmax(values / LATTICE_VALUES, 1.0);
 	double		most = 0.0;
-	fc_point_columns	points = fc_point_columns_of(b, arena);
+	fc_point_columns points = fc_point_columns_of(b, arena);
 	double	   *squared = FC_TAKE(arena, b->m, double);
 
 	for (size_t a = 0; a < b->m; a++)
@@ -224,7 +270,8 @@ smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 static bool
 is_real(const density_walk *w, uint32_t part, double reach)
 {
-	return w->node[part] >= 0 || (w->rows[part] >= w->min_rows && reach > w->radius[SURE][w->peak[part]]);
+	return w->node[part] >= 0 || (w->rows[part] >= w->min_rows &&
+								  reach > w->radius[SURE][w->peak[part]]);
 }
 
 /* The number of a cluster of the bubbles that the part has now. */
@@ -233,7 +280,11 @@ new_cluster(density_walk *w, uint32_t part)
 {
 	int32_t		c = (int32_t) w->found->k++;
 
-	w->found->cluster[c] = (fc_density_cluster) {w->peak[part], w->rows[part], 0.0};
+	w->found->cluster[c] = (fc_density_cluster)
+	{
+		w->peak[part], w->rows[part],
+			0.0
+	};
 	fc_label_part(&w->parts, part, c, w->found->label);
 	return c;
 }
@@ -245,7 +296,12 @@ split_parts(density_walk *w, uint32_t x, uint32_t y, double reach)
 		w->node[x] = new_cluster(w, x);
 	if (w->node[y] < 0)
 		w->node[y] = new_cluster(w, y);
-	w->found->split[w->splits] = (fc_density_split) {w->node[x], w->node[y], sqrt(reach), w->rows[x] + w->rows[y]};
+	w->found->split[w->splits] = (fc_density_split)
+	{
+		w->node[x], w->node[y],
+			sqrt(reach),
+			w->rows[x] + w->rows[y]
+	};
 	w->node[x] = (int32_t) (w->b->m + w->splits++);
 	w->first = reach;
 }
@@ -267,7 +323,8 @@ find_splits(density_walk *w)
 			x = y;
 			y = held;
 		}
-		if (is_real(w, x, w->edges[i].reach) && is_real(w, y, w->edges[i].reach))
+		if (is_real(w, x, w->edges[i].reach) &&
+			is_real(w, y, w->edges[i].reach))
 			split_parts(w, x, y, w->edges[i].reach);
 		else if (w->node[x] < 0)
 			w->node[x] = w->node[y];
@@ -303,16 +360,23 @@ number_clusters(density_walk *w, fc_arena *arena)
 		int32_t    *node[2] = {&f->split[i].left, &f->split[i].right};
 
 		for (int side = 0; side < 2; side++)
-			*node[side] = (size_t) *node[side] < w->b->m ? number[*node[side]] : *node[side] - (int32_t) w->b->m + (int32_t) f->k;
+			*node[side] = (size_t) *node[side] < w->b->m
+				? number[*node[side]]
+				: *node[side] - (int32_t) w->b->m +
+				(int32_t) f->k;
 	}
 	fc_arena_release(arena, mark);
 }
 
 /* ---- labels ---- */
 
-/* Bubbles of a part that have no label take that of the bubble through which it joins, while the edge is within the cluster's limit (k). */
+/*
+ * Bubbles of a part that have no label take that of the bubble through which
+ * it joins, while the edge is within the cluster's limit (k).
+ */
 static void
-spread_labels(const density_walk *w, const double *limit, int32_t *label, fc_arena *arena)
+spread_labels(const density_walk *w, const double *limit, int32_t *label,
+			  fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_parts	parts = fc_new_parts(w->b->m, arena);
@@ -323,10 +387,12 @@ spread_labels(const density_walk *w, const double *limit, int32_t *label, fc_are
 	for (size_t i = 0; i + 1 < w->b->m; i++)
 	{
 		uint32_t	end[2] = {w->edges[i].a, w->edges[i].b};
-		uint32_t	part[2] = {fc_part_of(&parts, end[0]), fc_part_of(&parts, end[1])};
+		uint32_t	part[2] = {fc_part_of(&parts, end[0]),
+		fc_part_of(&parts, end[1])};
 
 		for (int side = 0; side < 2; side++)
-			if (label[end[side]] >= 0 && label[end[1 - side]] < 0 && w->edges[i].reach <= limit[label[end[side]]])
+			if (label[end[side]] >= 0 && label[end[1 - side]] < 0 &&
+				w->edges[i].reach <= limit[label[end[side]]])
 				fc_label_part(&parts, part[1 - side], label[end[side]], label);
 		fc_join_parts(&parts, part[0], part[1]);
 	}
@@ -361,7 +427,8 @@ label_bubbles(density_walk *w, fc_arena *arena)
 }
 
 void
-fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, fc_arena *arena, fc_density *found)
+fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
+					fc_arena *arena, fc_density *found)
 {
 	fc_bubbles	stretched = *given;
 	const fc_bubbles *bubbles = &stretched;
@@ -373,17 +440,31 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, 
 	double		step = 0.0;
 	double		rows = 0.0;
 	double		squares = 0.0;
-	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.lattice = lattice,.found = found};
+	density_walk w = {.b = bubbles,
+		.min_rows = options->min_rows,
+		.lattice = lattice,
+	.found = found};
 
-	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
-	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
+	*found = (fc_density)
+	{
+		0,
+			FC_TAKE(arena, m, fc_density_cluster),
+			FC_TAKE(arena, m, fc_density_split),
+			FC_TAKE(arena, m, int32_t),
+			FC_TAKE(arena, m, int32_t),
+			FC_TAKE(arena, m, double)
+	};
 	mark = fc_arena_mark(arena);
 	for (size_t a = 0; a < m; a++)
 	{
 		rows += bubbles->n[a];
 		squares += bubbles->n[a] * bubbles->n[a];
 	}
-	/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
+
+	/*
+	 * Fewer rows than a few bubbles have would show the grain of these.
+	 * Points of a lattice have none.
+	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 			   lattice ? 0.0 : MIN_BALL_BUBBLES * rows / (double) m);
 	w.edges = FC_TAKE(arena, m, fc_edge);
@@ -398,7 +479,9 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, 
 	radius = radii_of_bubbles(bubbles, options, rows, w.K, step, near, arena);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	for (size_t a = 0; lattice && a < m; a++)
-		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) * (1.0 + ROUNDING);	/* within a step no point stands out */
+		/* within a step no point stands out */
+		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
+			(1.0 + ROUNDING);
 	w.parts = fc_new_parts(m, arena);
 	w.rows = FC_TAKE(arena, m, double);
 	w.peak = FC_TAKE(arena, m, uint32_t);
@@ -421,7 +504,8 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, 
 
 /* Dense bubbles of the same part get one number, others -1. */
 static size_t
-number_parts(const fc_bubbles *b, fc_parts *parts, const double *core, double most, fc_arena *arena, int32_t *label)
+number_parts(const fc_bubbles *b, fc_parts *parts, const double *core,
+			 double most, fc_arena *arena, int32_t *label)
 {
 	double	   *rows = FC_TAKE(arena, b->m, double);
 	int32_t    *number = FC_TAKE(arena, b->m, int32_t);
@@ -435,7 +519,8 @@ number_parts(const fc_bubbles *b, fc_parts *parts, const double *core, double mo
 		}
 	for (size_t a = 0; a < b->m; a++)
 	{
-		label[a] = core[a] <= most ? number[fc_part_of(parts, (uint32_t) a)] : -1;
+		label[a] = core[a] <= most ? number[fc_part_of(parts, (uint32_t) a)]
+			: -1;
 		if (label[a] >= 0)
 			rows[label[a]] += b->n[a];
 	}
@@ -446,10 +531,11 @@ number_parts(const fc_bubbles *b, fc_parts *parts, const double *core, double mo
 }
 
 size_t
-fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena *arena, int32_t *label, double *radius)
+fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale,
+					fc_arena *arena, int32_t *label, double *radius)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_point_columns	points = fc_point_columns_of(b, arena);
+	fc_point_columns points = fc_point_columns_of(b, arena);
 	fc_parts	parts = fc_new_parts(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);

@@ -1,4 +1,7 @@
-/* distances_simd.c - distances from a point to many, a dimension at a time; see internal.h */
+/*
+ * distances_simd.c - distances from a point to many, a dimension at a time;
+ * see internal.h
+ */
 #include "density/internal.h"
 
 #include "base/simd.h"
@@ -7,11 +10,12 @@
 
 FC_CLONES
 void
-fc_point_distances(const fc_point_columns *points, const double *x, double *squared)
+fc_point_distances(const fc_point_columns *points, const double *x,
+				   double *squared)
 {
 	for (size_t first = 0; first < points->n; first += BLOCK)
 	{
-		size_t		count = points->n - first < BLOCK ? points->n - first : BLOCK;
+		size_t		count = (points->n - first < BLOCK ? points->n - first : BLOCK);
 		double	   *sum = squared + first;
 
 		for (size_t i = 0; i < count; i++)

@@ -1,12 +1,18 @@
-/* tree.c - the minimum spanning tree of bubbles, by Prim's algorithm over all pairs, and parts that join along it */
+/*
+ * tree.c - the minimum spanning tree of bubbles, by Prim's algorithm over all
+ * pairs, and parts that join along it
+ */
 #include "density/internal.h"
 
 #include "base/sort.h"
 
-/* Bubbles outside the tree, without gaps, and the best edge from the tree to each. */
+/*
+ * Bubbles outside the tree, without gaps, and the best edge from the tree to
+ * each.
+ */
 typedef struct outside_tree
 {
-	fc_point_columns	points;
+	fc_point_columns points;
 	uint32_t   *bubble;
 	fc_edge    *edge;			/* b is the bubble */
 	double	   *squared;		/* from the last bubble of the tree */
@@ -15,22 +21,29 @@ typedef struct outside_tree
 static inline bool
 is_shorter(const fc_edge *a, const fc_edge *b)
 {
-	return a->reach < b->reach || (a->reach == b->reach && (a->length < b->length || (a->length == b->length && a->b < b->b)));
+	return a->reach < b->reach ||
+		(a->reach == b->reach &&
+		 (a->length < b->length || (a->length == b->length && a->b < b->b)));
 }
 
-/* The last of the bubbles outside takes the place of one that enters the tree. */
+/*
+ * The last of the bubbles outside takes the place of one that enters the tree.
+ */
 static void
 remove_bubble(outside_tree *o, size_t i)
 {
 	size_t		last = --o->points.n;
 
 	for (size_t c = 0; c < o->points.d; c++)
-		o->points.x[c * o->points.stride + i] = o->points.x[c * o->points.stride + last];
+		o->points.x[c * o->points.stride +
+					i] = o->points.x[c * o->points.stride + last];
 	o->bubble[i] = o->bubble[last];
 	o->edge[i] = o->edge[last];
 }
 
-/* Edges from bubble v, which is in the tree now; the place of the best of all. */
+/*
+ * Edges from bubble v, which is in the tree now; the place of the best of all.
+ */
 static size_t
 offer_edges(outside_tree *o, const double *core, uint32_t v)
 {
@@ -39,7 +52,8 @@ offer_edges(outside_tree *o, const double *core, uint32_t v)
 	for (size_t i = 0; i < o->points.n; i++)
 	{
 		uint32_t	b = o->bubble[i];
-		fc_edge		edge = {fmax(fmax(core[v], core[b]), o->squared[i]), o->squared[i], v, b};
+		fc_edge		edge = {fmax(fmax(core[v], core[b]), o->squared[i]),
+		o->squared[i], v, b};
 
 		if (is_shorter(&edge, &o->edge[i]))
 			o->edge[i] = edge;
@@ -73,17 +87,23 @@ sort_edges(fc_edge *edges, size_t n, fc_arena *arena)
 }
 
 void
-fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena, fc_edge *edges)
+fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
+				 fc_edge *edges)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		m = bubbles->m;
-	outside_tree		o = {fc_point_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
+	outside_tree o = {fc_point_columns_of(bubbles, arena),
+		FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge),
+	FC_TAKE(arena, m, double)};
 	uint32_t	v = 0;
 
 	for (size_t i = 0; i < m; i++)
 	{
 		o.bubble[i] = (uint32_t) i;
-		o.edge[i] = (fc_edge) {INFINITY, INFINITY, 0, (uint32_t) i};
+		o.edge[i] = (fc_edge)
+		{
+			INFINITY, INFINITY, 0, (uint32_t) i
+		};
 	}
 	remove_bubble(&o, 0);
 	for (size_t i = 0; i + 1 < m; i++)
@@ -91,7 +111,8 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 		size_t		best;
 
 		fc_check();
-		fc_point_distances(&o.points, bubbles->mean + v * bubbles->d, o.squared);
+		fc_point_distances(&o.points, bubbles->mean + v * bubbles->d,
+						   o.squared);
 		best = offer_edges(&o, core, v);
 		edges[i] = o.edge[best];
 		v = edges[i].b;
@@ -106,7 +127,8 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 fc_parts
 fc_new_parts(size_t n, fc_arena *arena)
 {
-	fc_parts	parts = {FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t)};
+	fc_parts	parts = {FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t),
+	FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t)};
 
 	for (size_t v = 0; v < n; v++)
 	{

@@ -4,14 +4,16 @@
 #include "base/blas.h"
 #include "drift/waves.h"
 
-#define MAX_WINDOW				16		/* days of the longest window */
-#define WINDOWS					5		/* windows: 1, 2, 4, 8 and 16 days */
-#define MIN_SEGMENT				3		/* days that a window is compared with at least */
+#define MAX_WINDOW				16	/* days of the longest window */
+#define WINDOWS					5	/* windows: 1, 2, 4, 8 and 16 days */
+#define MIN_SEGMENT				3	/* days that a window is compared with at
+									 * least */
 
 /* moments of a day's sketch that are looked at; more gain little */
 #define MAX_MOMENTS				256
 
-#define MAX_LAW_DAYS			256		/* days that the null law is learned from at most */
+#define MAX_LAW_DAYS			256 /* days that the null law is learned from
+									 * at most */
 
 /* days after a change during which the null law before it holds */
 #define NEW_LAW_DAYS			30
@@ -26,13 +28,21 @@ typedef struct change_series
 {
 	const fc_spec *spec;
 	size_t		length;			/* of z: 2 moments */
-	double	   *sum;			/* (days + 1) x length: of n z of the days before */
-	double	   *rows;			/* days + 1: of n, effective rows W^2 / sum w^2 */
-	double	   *mean;			/* (days + 1) x d: of n times the means of the columns, less those of the first day */
+	double	   *sum;			/* (days + 1) x length: of n z of the days
+								 * before */
+	double	   *rows;			/* days + 1: of n, effective rows W^2 / sum
+								 * w^2 */
+
+	/*
+	 * (days + 1) x d: of n times the means of the columns, less those of the
+	 * first day
+	 */
+	double	   *mean;
 	double	   *square;			/* (days + 1) x d: of n times the squares */
 	double	   *between;		/* d: n times the variance of a day's mean */
 	double	   *t;				/* MAX_WINDOW x d */
-	double	   *u;				/* MAX_LAW_DAYS x length: work of the law, as the next two */
+	double	   *u;				/* MAX_LAW_DAYS x length: work of the law, as
+								 * the next two */
 	double	   *gram;			/* MAX_LAW_DAYS^2 */
 	double	   *gram2;			/* MAX_LAW_DAYS^2 */
 } change_series;
@@ -49,7 +59,8 @@ typedef struct day_law
 
 /* Adds a day of n rows to the sums of the columns. */
 static void
-add_columns(const change_series *series, const fc_sketch_view *first, const fc_sketch_view *day, size_t t, double n)
+add_columns(const change_series *series, const fc_sketch_view *first,
+			const fc_sketch_view *day, size_t t, double n)
 {
 	size_t		d = series->spec->dim;
 
@@ -58,12 +69,15 @@ add_columns(const change_series *series, const fc_sketch_view *first, const fc_s
 		double		x = fc_sketch_mean(day, i) - fc_sketch_mean(first, i);
 
 		series->mean[(t + 1) * d + i] = series->mean[t * d + i] + n * x;
-		series->square[(t + 1) * d + i] = series->square[t * d + i] + n * (fc_sketch_variance(day, i) + x * x);
+		series->square[(t + 1) * d + i] = series->square[t * d + i] +
+			n * (fc_sketch_variance(day, i) +
+				 x * x);
 	}
 }
 
 static void
-read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_series *series)
+read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
+		  change_series *series)
 {
 	size_t		d = days[0].spec->dim;
 	size_t		moments = fc_spec_moments(days[0].spec);
@@ -98,7 +112,9 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_seri
 		fc_sketch_moments(&days[t], z, z + moments);
 		for (size_t j = 0; j < taken; j++)
 			for (size_t part = 0; part < 2; part++)
-				after[2 * j + part] = before[2 * j + part] + n * z[part * moments + j * stride] / sqrt((double) taken);
+				after[2 * j + part] = before[2 * j + part] +
+					n * z[part * moments + j * stride] /
+					sqrt((double) taken);
 		series->rows[t + 1] = series->rows[t] + n;
 		add_columns(series, &days[0], &days[t], t, n);
 	}
@@ -106,16 +122,20 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_seri
 
 /* ||mean of the days [middle, end) - mean of [first, middle)||^2 over c */
 static double
-distance(const change_series *series, size_t first, size_t middle, size_t end, double *c)
+distance(const change_series *series, size_t first, size_t middle, size_t end,
+		 double *c)
 {
-	const double *sum[3] = {series->sum + first * series->length, series->sum + middle * series->length, series->sum + end * series->length};
+	const double *sum[3] = {series->sum + first * series->length,
+		series->sum + middle * series->length,
+	series->sum + end * series->length};
 	double		n1 = series->rows[middle] - series->rows[first];
 	double		n2 = series->rows[end] - series->rows[middle];
 	double		square = 0;
 
 	for (size_t j = 0; j < series->length; j++)
 	{
-		double		gap = (sum[2][j] - sum[1][j]) / n2 - (sum[1][j] - sum[0][j]) / n1;
+		double		gap = ((sum[2][j] - sum[1][j]) / n2 -
+						   (sum[1][j] - sum[0][j]) / n1);
 
 		square += gap * gap;
 	}
@@ -123,28 +143,45 @@ distance(const change_series *series, size_t first, size_t middle, size_t end, d
 	return square / *c;
 }
 
-/* Of days [first, end): the mean of a column, and its variance over all rows. */
+/*
+ * Of days [first, end): the mean of a column, and its variance over all rows.
+ */
 static double
-mean_of_days(const change_series *series, size_t first, size_t end, size_t column, double *variance)
+mean_of_days(const change_series *series, size_t first, size_t end,
+			 size_t column, double *variance)
 {
 	size_t		d = series->spec->dim;
 	double		n = series->rows[end] - series->rows[first];
-	double		mean = (series->mean[end * d + column] - series->mean[first * d + column]) / n;
+	double		mean = ((series->mean[end * d + column] -
+						 series->mean[first * d + column]) /
+						n);
 
-	*variance = fmax((series->square[end * d + column] - series->square[first * d + column]) / n - mean * mean, 0.0);
+	*variance = fmax((series->square[end * d + column] -
+					  series->square[first * d + column]) /
+					 n -
+					 mean * mean,
+					 0.0);
 	return mean;
 }
 
-/* The difference of a column's means in [middle, end) and [first, middle), over its deviation by the greatest of both sides' variances and that between days. */
+/*
+ * The difference of a column's means in [middle, end) and [first, middle),
+ * over its deviation by the greatest of both sides' variances and that between
+ * days.
+ */
 static double
-student(const change_series *series, size_t first, size_t middle, size_t end, size_t column)
+student(const change_series *series, size_t first, size_t middle, size_t end,
+		size_t column)
 {
 	double		variance[2];
 	double		before = mean_of_days(series, first, middle, column, &variance[0]);
-	double		gap = mean_of_days(series, middle, end, column, &variance[1]) - before;
+	double		gap = (mean_of_days(series, middle, end, column, &variance[1]) -
+					   before);
 	double		most = fmax(fmax(variance[0], variance[1]),
-							fmax(series->between[column], MIN_SQUARE * before * before));
-	double		c = 1.0 / (series->rows[middle] - series->rows[first]) + 1.0 / (series->rows[end] - series->rows[middle]);
+							fmax(series->between[column],
+								 MIN_SQUARE * before * before));
+	double		c = (1.0 / (series->rows[middle] - series->rows[first]) +
+					 1.0 / (series->rows[end] - series->rows[middle]));
 
 	return gap == 0 ? 0 : gap / sqrt(c * most);
 }
@@ -163,9 +200,11 @@ learn_columns(const change_series *series, size_t start, size_t end)
 		series->between[i] = 0;
 		for (size_t t = start; t < end; t++)
 		{
-			double		gap = mean_of_days(series, t, t + 1, i, &variance) - mean;
+			double		gap = (mean_of_days(series, t, t + 1, i, &variance) - mean);
 
-			series->between[i] += gap * gap * (series->rows[t + 1] - series->rows[t]) / (double) (end - start - 1);
+			series->between[i] += gap * gap *
+				(series->rows[t + 1] - series->rows[t]) /
+				(double) (end - start - 1);
 		}
 	}
 }
@@ -184,15 +223,23 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 	for (size_t a = 0; a < days; a++)
 	{
 		const double *sum = series->sum + (start + a) * series->length;
-		double		rows = series->rows[start + a + 1] - series->rows[start + a];
+		double		rows = (series->rows[start + a + 1] - series->rows[start + a]);
 
 		for (size_t j = 0; j < series->length; j++)
-			series->u[a * series->length + j] = (sum[series->length + j] - sum[j]) / sqrt(rows) -
-				sqrt(rows) * (series->sum[end * series->length + j] - series->sum[start * series->length + j]) / n;
+			series->u[a * series->length +
+					  j] = (sum[series->length + j] - sum[j]) / sqrt(rows) -
+				sqrt(rows) *
+				(series->sum[end * series->length + j] -
+				 series->sum[start * series->length + j]) /
+				n;
 	}
 	fc_check();
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size, size, length, 1.0, series->u, length, series->u, length, 0.0, series->gram, size);
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, series->gram, size, series->gram, size, 0.0, series->gram2, size);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size, size, length,
+				1.0, series->u, length, series->u, length, 0.0, series->gram,
+				size);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size,
+				1.0, series->gram, size, series->gram, size, 0.0, series->gram2,
+				size);
 	for (size_t a = 0; a < days; a++)
 		trace[1] += series->gram[a * days + a] / nu;
 	for (size_t i = 0; i < days * days; i++)
@@ -202,23 +249,37 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 	}
 	law->days = days;
 	law->trace = trace[1];
-	law->null.square = nu * nu / ((nu - 1.0) * (nu + 2.0)) * (trace[2] - trace[1] * trace[1] / nu);
-	law->null.square = fmin(fmax(law->null.square, 1e-6 * trace[1] * trace[1]), trace[1] * trace[1]);
-	law->null.cube = pow(nu, 4.0) / ((nu - 1.0) * (nu - 2.0) * (nu + 2.0) * (nu + 4.0)) *
-		(trace[3] - 3.0 / nu * trace[2] * trace[1] + 2.0 / (nu * nu) * pow(trace[1], 3.0));
-	law->null.cube = trace[1] > 0 ? fmin(fmax(law->null.cube, law->null.square * law->null.square / trace[1]), pow(law->null.square, 1.5)) : 0.0;
+	law->null.square = nu * nu / ((nu - 1.0) * (nu + 2.0)) *
+		(trace[2] - trace[1] * trace[1] / nu);
+	law->null.square = fmin(fmax(law->null.square, 1e-6 * trace[1] * trace[1]),
+							trace[1] * trace[1]);
+	law->null.cube = pow(nu, 4.0) /
+		((nu - 1.0) * (nu - 2.0) * (nu + 2.0) * (nu + 4.0)) *
+		(trace[3] - 3.0 / nu * trace[2] * trace[1] +
+		 2.0 / (nu * nu) * pow(trace[1], 3.0));
+	law->null.cube = trace[1] > 0 ? fmin(fmax(law->null.cube,
+											  law->null.square *
+											  law->null.square / trace[1]),
+										 pow(law->null.square, 1.5))
+		: 0.0;
 	law->null.square *= 1.0 + 2.0 / nu;
 	law->null.cube *= 1.0 + 6.0 / nu;
 	learn_columns(series, start, end);
 }
 
-/* Learned again when the days since the last change are an eighth more than it was learned from; after a change the law before holds for a while. */
+/*
+ * Learned again when the days since the last change are an eighth more than it
+ * was learned from; after a change the law before holds for a while.
+ */
 static void
-update_law(const change_series *series, size_t first, size_t end, size_t *learned, day_law *law)
+update_law(const change_series *series, size_t first, size_t end,
+		   size_t *learned, day_law *law)
 {
 	size_t		days = end - first;
 
-	if (days < FC_CHANGE_HISTORY || (*learned == 0 && law->days > 0 && days < NEW_LAW_DAYS) || days * 8 < *learned * 9)
+	if (days < FC_CHANGE_HISTORY ||
+		(*learned == 0 && law->days > 0 && days < NEW_LAW_DAYS) ||
+		days * 8 < *learned * 9)
 		return;
 	learn_law(series, first, end, law);
 	*learned = days;
@@ -227,19 +288,28 @@ update_law(const change_series *series, size_t first, size_t end, size_t *learne
 /* ---- a change ---- */
 
 static void
-describe_change(const change_series *series, size_t first, const day_law *law, const fc_sketch_view *last, fc_arena *arena, fc_change *change)
+describe_change(const change_series *series, size_t first, const day_law *law,
+				const fc_sketch_view *last, fc_arena *arena, fc_change *change)
 {
 	double		c;
 	size_t		end = change->found + 1;
-	double		excess = distance(series, first, change->first, end, &c) - law->trace;
+	double		excess = (distance(series, first, change->first, end, &c) -
+						  law->trace);
 	double		variance[2];
 
-	change->effect = fc_spec_basis(series->spec) != NULL ? NAN : sqrt(fmax(c * excess, 0.0) / fmax(fc_wave_response(last, arena), 1e-30));
+	change->effect = fc_spec_basis(series->spec) != NULL
+		? NAN
+		: sqrt(fmax(c * excess, 0.0) /
+			   fmax(fc_wave_response(last, arena), 1e-30));
 	change->column = 0;
 	for (size_t i = 1; i < series->spec->dim; i++)
-		if (fabs(student(series, first, change->first, end, i)) > fabs(student(series, first, change->first, end, change->column)))
+		if (fabs(student(series, first, change->first, end, i)) >
+			fabs(student(series, first, change->first, end, change->column)))
 			change->column = i;
-	change->shift = mean_of_days(series, change->first, end, change->column, &variance[1]) - mean_of_days(series, first, change->first, change->column, &variance[0]);
+	change->shift = mean_of_days(series, change->first, end, change->column,
+								 &variance[1]) -
+		mean_of_days(series, first, change->first, change->column,
+					 &variance[0]);
 	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }
 
@@ -247,12 +317,17 @@ describe_change(const change_series *series, size_t first, const day_law *law, c
 static double
 student_tail(double t, double freedom)
 {
-	return erfc((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(0.5 * freedom * log1p(t * t / freedom)));
+	return erfc((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) *
+				sqrt(0.5 * freedom * log1p(t * t / freedom)));
 }
 
-/* Is the last of the days [first, end) an alarm?  The change is where the waves, or the column, whose p is least are farthest. */
+/*
+ * Is the last of the days [first, end) an alarm? The change is where the
+ * waves, or the column, whose p is least are farthest.
+ */
 static bool
-find_change(const change_series *series, size_t first, size_t end, const day_law *law, fc_change *change)
+find_change(const change_series *series, size_t first, size_t end,
+			const day_law *law, fc_change *change)
 {
 	size_t		d = series->spec->dim;
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
@@ -273,8 +348,11 @@ find_change(const change_series *series, size_t first, size_t end, const day_law
 		least = fmin(least, p);
 		for (size_t i = 0; i < d; i++)
 		{
-			series->t[w * d + i] = fabs(student(series, first, end - 1 - w, end, i));
-			p = tested ? (double) d * student_tail(series->t[w * d + i], (double) law->days - 1.0) : 1;
+			series->t[w * d + i] = fabs(student(series, first, end - 1 - w, end,
+												i));
+			p = tested ? (double) d * student_tail(series->t[w * d + i],
+												   (double) law->days - 1.0)
+				: 1;
 			column = p < least ? i : column;
 			least = fmin(least, p);
 		}
@@ -293,7 +371,8 @@ find_change(const change_series *series, size_t first, size_t end, const day_law
 }
 
 void
-fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found)
+fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena,
+				fc_change *changes, size_t *found)
 {
 	change_series series;
 	day_law		law = {0};
@@ -310,7 +389,8 @@ fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena, fc_ch
 		update_law(&series, first, t, &learned, &law);
 		if (!find_change(&series, first, t + 1, &law, &changes[*found]))
 			continue;
-		describe_change(&series, first, &law, &days[changes[*found].first - 1], arena, &changes[*found]);
+		describe_change(&series, first, &law, &days[changes[*found].first - 1],
+						arena, &changes[*found]);
 		first = changes[(*found)++].first;
 		learned = 0;
 	}

@@ -8,32 +8,51 @@
 /* ---- the bytes ---- */
 
 bool
-fc_drift_counts_of_spec(const fc_drift_counts *counts, const fc_drift_spec *spec)
+fc_drift_counts_of_spec(const fc_drift_counts *counts,
+						const fc_drift_spec *spec)
 {
-	return counts->digest[0] == spec->digest[0] && counts->digest[1] == spec->digest[1] && counts->dim == spec->dim &&
+	return counts->digest[0] == spec->digest[0] &&
+		counts->digest[1] == spec->digest[1] && counts->dim == spec->dim &&
 		counts->plain == spec->plain && counts->far == spec->far;
 }
 
 static fc_drift_counts
 fixed_fields(const fc_drift_spec *spec, uint8_t flags)
 {
-	return (fc_drift_counts) {.version = FC_DRIFT_VERSION,.flags = flags,.digest = {spec->digest[0], spec->digest[1]},
-	.dim = spec->dim,.plain = spec->plain,.far = spec->far};
+	return (fc_drift_counts)
+	{
+		.version = FC_DRIFT_VERSION,
+			.flags = flags,
+			.digest =
+		{
+			spec->digest[0], spec->digest[1]
+		},
+			.dim = spec->dim,
+			.plain = spec->plain,
+			.far = spec->far
+	};
 }
 
 /* Bytes of the counts alone. */
 static size_t
 numbers_size(const fc_drift_counts *counts, uint8_t flags)
 {
-	return (fc_drift_numbers(counts) * ((flags & FC_DRIFT_WIDE) ? sizeof(uint64_t) : sizeof(uint32_t)) + 7) / 8 * 8;
+	return (fc_drift_numbers(counts) * ((flags & FC_DRIFT_WIDE)
+										? sizeof(uint64_t)
+										: sizeof(uint32_t)) +
+			7) /
+		8 * 8;
 }
 
 size_t
 fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
 {
-	size_t		words = (flags & FC_DRIFT_OPEN) ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts)) : 0;
+	size_t		words = ((flags & FC_DRIFT_OPEN)
+						 ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts))
+						 : 0);
 
-	return sizeof(fc_drift_counts) + numbers_size(counts, flags) + words * sizeof(uint32_t);
+	return sizeof(fc_drift_counts) + numbers_size(counts, flags) +
+		words * sizeof(uint32_t);
 }
 
 size_t
@@ -45,7 +64,8 @@ fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags)
 }
 
 void
-fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts)
+fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
+					 fc_drift_counts *counts)
 {
 	memset(counts, 0, fc_drift_size_of_spec(spec, flags));
 	*counts = fixed_fields(spec, flags);
@@ -54,11 +74,13 @@ fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *
 static inline uint32_t *
 words_of(fc_drift_counts *counts)
 {
-	return (uint32_t *) ((char *) (counts + 1) + numbers_size(counts, counts->flags));
+	return (uint32_t *) ((char *) (counts + 1) +
+						 numbers_size(counts, counts->flags));
 }
 
 fc_status
-fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *target)
+fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
+				 fc_drift_counts *target)
 {
 	size_t		numbers = fc_drift_numbers(source);
 
@@ -79,7 +101,8 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *
 		if (flags & FC_DRIFT_WIDE)
 			((uint64_t *) (target + 1))[i] = fc_drift_number(source, i);
 		else
-			((uint32_t *) (target + 1))[i] = (uint32_t) fc_drift_number(source, i);
+			((uint32_t *) (target + 1))[i] = (uint32_t) fc_drift_number(source,
+																		i);
 	}
 	return FC_OK;
 }
@@ -115,11 +138,18 @@ fc_drift_counts_check(const void *bytes, size_t size)
 {
 	const fc_drift_counts *counts = bytes;
 
-	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION || counts->padding != 0 || counts->pending != 0 ||
-		counts->dim < 1 || counts->dim > FC_MAX_DIM || counts->plain > FC_DRIFT_PLAIN || counts->plain > counts->dim ||
-		counts->far > FC_DRIFT_FAR || counts->far > counts->dim || counts->rows < 0 || counts->rows > FC_MAX_ROWS ||
-		counts->flags != fc_drift_width(counts->rows) || fc_drift_counts_size(counts, counts->flags) != size ||
-		!fc_zero_padding((const char *) (counts + 1) + fc_drift_numbers(counts) * (counts->flags ? sizeof(uint64_t) : sizeof(uint32_t)),
+	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION ||
+		counts->padding != 0 || counts->pending != 0 || counts->dim < 1 ||
+		counts->dim > FC_MAX_DIM || counts->plain > FC_DRIFT_PLAIN ||
+		counts->plain > counts->dim || counts->far > FC_DRIFT_FAR ||
+		counts->far > counts->dim || counts->rows < 0 ||
+		counts->rows > FC_MAX_ROWS ||
+		counts->flags != fc_drift_width(counts->rows) ||
+		fc_drift_counts_size(counts, counts->flags) != size ||
+		!fc_zero_padding((const char *) (counts + 1) +
+						 fc_drift_numbers(counts) *
+						 (counts->flags ? sizeof(uint64_t)
+						  : sizeof(uint32_t)),
 						 (const char *) bytes + size))
 		return FC_EFORMAT;
 	return check_numbers(counts);
@@ -138,18 +168,21 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 
 /* The pairs of bit b with those behind it, from number `begin` on. */
 static void
-fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low, const uint32_t *high)
+fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,
+		   const uint32_t *high)
 {
 	size_t		others = fc_drift_bits(counts) - b - 1;
 	uint32_t	sums[FC_DRIFT_PLAIN + FC_DRIFT_FAR];
 
 	if (!(counts->flags & FC_DRIFT_WIDE))
 	{
-		fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others, (uint32_t *) (counts + 1) + begin);
+		fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others,
+							(uint32_t *) (counts + 1) + begin);
 		return;
 	}
 	memset(sums, 0, others * sizeof(uint32_t));
-	fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others, sums);
+	fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others,
+						sums);
 	for (size_t j = 0; j < others; j++)
 		add_number(counts, begin + j, sums[j]);
 }
@@ -171,18 +204,21 @@ fc_drift_fold(fc_drift_counts *counts)
 }
 
 fc_status
-fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign)
+fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
+				 int sign)
 {
 	size_t		numbers = fc_drift_numbers(target);
 	int64_t		rows = target->rows + sign * source->rows;
 
 	FC_ASSERT(target->pending == 0 && source->pending == 0);
-	if (target->digest[0] != source->digest[0] || target->digest[1] != source->digest[1] || target->dim != source->dim ||
+	if (target->digest[0] != source->digest[0] ||
+		target->digest[1] != source->digest[1] || target->dim != source->dim ||
 		target->plain != source->plain || target->far != source->far)
 		return FC_EMISMATCH;
 	if (rows < 0)
 		return FC_ENEGATIVE;
-	if (rows > FC_MAX_ROWS || (!(target->flags & FC_DRIFT_WIDE) && fc_drift_width(rows)))
+	if (rows > FC_MAX_ROWS ||
+		(!(target->flags & FC_DRIFT_WIDE) && fc_drift_width(rows)))
 		return FC_EOVERFLOW;
 	for (size_t i = 0; i < numbers; i++)
 	{
@@ -202,19 +238,27 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sig
 static float
 threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
 {
-	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY) : fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
+	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY)
+		: fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
 }
 
 void
-fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
+fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
+				 fc_drift_prepared *prepared)
 {
 	size_t		d = spec->dim;
 	size_t		bits = fc_drift_spec_bits(spec);
 	size_t		lanes = FC_DRIFT_LANES(bits);
 	size_t		columns = FC_DRIFT_LANES(d);
 
-	*prepared = (fc_drift_prepared) {.dim = d,.plain = spec->plain,.bits = bits};
-	prepared->origin = fc_drift_origin(spec) != NULL ? FC_TAKE(arena, d, double) : NULL;
+	*prepared = (fc_drift_prepared)
+	{
+		.dim = d,
+			.plain = spec->plain,
+			.bits = bits
+	};
+	prepared->origin = fc_drift_origin(spec) != NULL ? FC_TAKE(arena, d, double)
+		: NULL;
 	prepared->threshold = FC_TAKE(arena, columns * THRESHOLDS, float);
 	prepared->column = FC_TAKE(arena, lanes, uint16_t);
 	prepared->lower = FC_TAKE(arena, lanes, float);
@@ -229,7 +273,11 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *
 	{
 		prepared->x[j] = 0.0f;
 		for (size_t k = 0; k < THRESHOLDS; k++)
-			prepared->threshold[(j / FC_DRIFT_TILE * THRESHOLDS + k) * FC_DRIFT_TILE + j % FC_DRIFT_TILE] = j < d ? threshold_of(spec, j, k) : INFINITY;
+			prepared->threshold[(j / FC_DRIFT_TILE * THRESHOLDS + k) *
+								FC_DRIFT_TILE +
+								j % FC_DRIFT_TILE] = j < d ? threshold_of(spec,
+																		  j, k)
+				: INFINITY;
 	}
 	for (size_t b = 0; b < FC_DRIFT_LANES(prepared->bits); b++)
 	{
@@ -242,23 +290,31 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *
 		prepared->column[b] = (uint16_t) j;
 		prepared->of_bits[b] = 0.0f;
 		prepared->lower[b] = real && far ? edge[third[FC_DRIFT_LOWER]] : NAN;
-		prepared->upper[b] = real ? edge[third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE]] : INFINITY;
+		prepared->upper[b] = real ? edge[third[far ? FC_DRIFT_UPPER
+											   : FC_DRIFT_MIDDLE]]
+			: INFINITY;
 	}
 }
 
 fc_status
-fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts)
+fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
+				   const float *floats, fc_drift_counts *counts)
 {
 	size_t		d = prepared->dim;
 	uint32_t   *cells = (uint32_t *) (counts + 1);
 
 	FC_ASSERT(counts->flags & FC_DRIFT_OPEN);
-	if (!(floats != NULL ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x) : fc_drift_take_doubles(doubles, prepared->origin, d, prepared->x)))
+	if (!(floats != NULL
+		  ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x)
+		  : fc_drift_take_doubles(doubles, prepared->origin, d,
+								  prepared->x)))
 		return FC_EVALUE;
-	fc_drift_places(prepared->x, prepared->threshold, THRESHOLDS, FC_DRIFT_LANES(d) / FC_DRIFT_TILE, prepared->place);
+	fc_drift_places(prepared->x, prepared->threshold, THRESHOLDS,
+					FC_DRIFT_LANES(d) / FC_DRIFT_TILE, prepared->place);
 	if (counts->flags & FC_DRIFT_WIDE)
 		for (size_t j = 0; j < d; j++)
-			add_number(counts, j * FC_DRIFT_CELLS + (size_t) prepared->place[j], 1);
+			add_number(counts, j * FC_DRIFT_CELLS + (size_t) prepared->place[j],
+					   1);
 	else
 		for (size_t j = 0; j < d; j++)
 			cells[j * FC_DRIFT_CELLS + (size_t) prepared->place[j]]++;
@@ -269,8 +325,13 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles, con
 		prepared->of_bits[b] = prepared->x[prepared->column[b]];
 	if (prepared->plain == d)
 		memcpy(prepared->of_bits, prepared->x, d * sizeof(float));
-	fc_drift_set_bits(prepared->of_bits, prepared->lower, prepared->upper, FC_DRIFT_LANES(prepared->bits), UINT32_C(1) << counts->pending % 32,
-					  words_of(counts) + (counts->pending < 32 ? 0 : FC_DRIFT_LANES(prepared->bits)));
+	fc_drift_set_bits(prepared->of_bits, prepared->lower, prepared->upper,
+					  FC_DRIFT_LANES(prepared->bits),
+					  UINT32_C(1) << counts->pending % 32,
+					  words_of(counts) +
+					  (counts->pending < 32
+					   ? 0
+					   : FC_DRIFT_LANES(prepared->bits)));
 	if (++counts->pending == FC_DRIFT_BATCH)
 		fc_drift_fold(counts);
 	return FC_OK;

@@ -1,15 +1,21 @@
-/* drift_spec_of_sample.c - edges, bits and waves from a sample of the training rows; see the header */
+/*
+ * drift_spec_of_sample.c - edges, bits and waves from a sample of the training
+ * rows; see the header
+ */
 #include "drift/drift_spec_of_sample.h"
 
 #include "base/rng.h"
 #include "base/sort.h"
 #include "drift/counts.h"
 
-static const double quantiles[] = {.001, .01, .05, .2, .35, .5, .65, .8, .95, .99, .999};
-static const double thirds[] = {[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
+static const double quantiles[] = {.001, .01, .05, .2, .35, .5,
+.65, .8, .95, .99, .999};
+static const double thirds[] =
+{[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
 
-#define MIN_FAR_EDGES			4		/* edges of a column that has a far bit */
-#define NORMAL_IQR				1.349	/* interquartile range of a standard normal variable */
+#define MIN_FAR_EDGES			4	/* edges of a column that has a far bit */
+#define NORMAL_IQR				1.349	/* interquartile range of a standard
+										 * normal variable */
 
 /*
  * scales from the median to the farthest value of a sample; sketches take
@@ -53,7 +59,10 @@ sort_values(const column_work *work, size_t count)
 	{
 		float		value = work->value[i] + 0.0f;	/* -0 and 0 are one value */
 
-		work->items[i] = (fc_keyed) {fc_number_key((double) value), 0};
+		work->items[i] = (fc_keyed)
+		{
+			fc_number_key((double) value), 0
+		};
 		memcpy(&work->items[i].value, &value, sizeof(float));
 	}
 	fc_sort(work->items, count, work->items + count);
@@ -100,7 +109,10 @@ values_below(const float *value, size_t n, float x)
 
 /* ---- edges ---- */
 
-/* Put x among count rising edges unless it is there; returns how many there are then. */
+/*
+ * Put x among count rising edges unless it is there; returns how many there
+ * are then.
+ */
 static size_t
 insert_edge(float *edge, size_t count, float x)
 {
@@ -139,7 +151,10 @@ atom_mass(const float *value, size_t n, float x)
 	return mass * FC_DRIFT_QUANTILES > n ? mass : 0;
 }
 
-/* For the heaviest atoms among the quantiles, as there is room, the largest value below. */
+/*
+ * For the heaviest atoms among the quantiles, as there is room, the largest
+ * value below.
+ */
 static size_t
 add_below_atoms(const float *value, size_t n, float *edge, size_t count)
 {
@@ -177,21 +192,28 @@ choose_edges(const float *value, size_t n, float *edge)
 	{
 		double		place = ceil(quantiles[q] * (double) n) - 1.0;
 
-		count = insert_edge(edge, count, value[place > 0 ? smaller((size_t) place, n - 1) : 0]);
+		count = insert_edge(edge, count,
+							value[place > 0 ? smaller((size_t) place, n - 1)
+								  : 0]);
 	}
 	return add_below_atoms(value, n, edge, count);
 }
 
-/* The edge below which the share of the sample is nearest to the wanted one. */
+/*
+ * The edge below which the share of the sample is nearest to the wanted one.
+ */
 static uint8_t
-nearest_edge(const float *value, size_t n, const float *edge, size_t count, double wanted)
+nearest_edge(const float *value, size_t n, const float *edge, size_t count,
+			 double wanted)
 {
 	size_t		best = 0;
 	double		least = INFINITY;
 
 	for (size_t k = 0; k < count; k++)
 	{
-		double		gap = fabs((double) values_up_to(value, n, edge[k]) / (double) n - wanted);
+		double		gap = fabs((double) values_up_to(value, n, edge[k]) /
+							   (double) n -
+							   wanted);
 
 		if (gap < least)
 		{
@@ -209,7 +231,11 @@ static size_t
 plain_bits(size_t d)
 {
 	size_t		cells = d * FC_DRIFT_CELLS * sizeof(uint32_t);
-	size_t		most = cells < FC_DRIFT_MOST_BYTES ? (size_t) sqrt(2.0 * (double) (FC_DRIFT_MOST_BYTES - cells) / sizeof(uint32_t)) : 0;
+	size_t		most = (cells < FC_DRIFT_MOST_BYTES
+						? (size_t) sqrt(2.0 *
+										(double) (FC_DRIFT_MOST_BYTES - cells) /
+										sizeof(uint32_t))
+						: 0);
 
 	return smaller(smaller(d, FC_DRIFT_PLAIN), most);
 }
@@ -219,8 +245,16 @@ plain_bits(size_t d)
 static fc_drift_spec
 first_fields(const fc_drift_sample *sample, uint64_t seed)
 {
-	return (fc_drift_spec) {.version = FC_DRIFT_VERSION,.metric = (uint8_t) sample->metric,.flags = sample->origin != NULL ? FC_DRIFT_ORIGIN : 0,
-	.dim = (uint32_t) sample->d,.plain = (uint32_t) plain_bits(sample->d),.seed = seed};
+	return (fc_drift_spec)
+	{
+		.version = FC_DRIFT_VERSION,
+			.metric = (uint8_t) sample->metric,
+			.flags = sample->origin != NULL ? FC_DRIFT_ORIGIN
+			: 0,
+			.dim = (uint32_t) sample->d,
+			.plain = (uint32_t) plain_bits(sample->d),
+			.seed = seed
+	};
 }
 
 size_t
@@ -241,20 +275,26 @@ typedef struct column_notes
 
 /* Edges, least value and thirds of column j. */
 static void
-choose_column(const column_work *work, size_t n, size_t j, const fc_drift_spec *spec, const column_notes *notes)
+choose_column(const column_work *work, size_t n, size_t j,
+			  const fc_drift_spec *spec, const column_notes *notes)
 {
-	float	   *edge = (float *) (uintptr_t) fc_drift_edges(spec) + j * FC_DRIFT_EDGES;
+	float	   *edge = ((float *) (uintptr_t) fc_drift_edges(spec) +
+						j * FC_DRIFT_EDGES);
 
 	notes->count[j] = (uint8_t) choose_edges(work->value, n, edge);
 	for (size_t k = notes->count[j]; k < FC_DRIFT_EDGES; k++)
 		edge[k] = INFINITY;
 	((float *) (uintptr_t) fc_drift_least(spec))[j] = work->value[0];
 	for (int which = 0; which < 3; which++)
-		notes->third[3 * j + (size_t) which] = nearest_edge(work->value, n, edge, notes->count[j], thirds[which]);
+		notes->third[3 * j + (size_t) which] = nearest_edge(work->value, n,
+															edge,
+															notes->count[j],
+															thirds[which]);
 }
 
 void
-fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, fc_drift_spec *spec)
+fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena,
+				fc_drift_spec *spec)
 {
 	column_work work;
 	column_notes notes;
@@ -267,7 +307,8 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 	memset(spec, 0, fc_drift_spec_bound(sample));
 	*spec = first_fields(sample, seed);
 	if (sample->origin != NULL)
-		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin, sample->d * sizeof(double));
+		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin,
+			   sample->d * sizeof(double));
 	for (size_t j = 0; j < sample->d; j++)
 	{
 		sort_column(sample, j, &work);
@@ -275,23 +316,33 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 	}
 	/* The columns of bits, and behind them the notes of the columns. */
 	column = (uint16_t *) (uintptr_t) fc_drift_bit_columns(spec);
-	/* `count` of d columns at random, rising: column i is among them with the probability (still wanted) / (still there). */
+
+	/*
+	 * `count` of d columns at random, rising: column i is among them with the
+	 * probability (still wanted) / (still there).
+	 */
 	rng = fc_rng_start(spec->seed, 0);
 	for (size_t i = 0, taken = 0; taken < spec->plain; i++)
 		if (fc_rng_below(&rng, spec->dim - i) < spec->plain - taken)
 			column[taken++] = (uint16_t) i;
 	for (size_t j = 0; spec->dim <= FC_DRIFT_FAR && j < spec->dim; j++)
 		if (notes.count[j] >= MIN_FAR_EDGES &&
-			notes.third[3 * j + FC_DRIFT_LOWER] < notes.third[3 * j + FC_DRIFT_UPPER])
+			notes.third[3 * j + FC_DRIFT_LOWER] <
+			notes.third[3 * j + FC_DRIFT_UPPER])
 			column[spec->plain + spec->far++] = (uint16_t) j;
-	memcpy((uint8_t *) (uintptr_t) fc_drift_edge_counts(spec), notes.count, spec->dim);
-	memcpy((uint8_t *) (uintptr_t) fc_drift_thirds(spec), notes.third, 3 * (size_t) spec->dim);
+	memcpy((uint8_t *) (uintptr_t) fc_drift_edge_counts(spec), notes.count,
+		   spec->dim);
+	memcpy((uint8_t *) (uintptr_t) fc_drift_thirds(spec), notes.third,
+		   3 * (size_t) spec->dim);
 	fc_drift_spec_seal(spec);
 }
 
 /* ---- waves ---- */
 
-/* The median distance from x among the values not equal to it; 1 where there are none.  work->value is lost. */
+/*
+ * The median distance from x among the values not equal to it; 1 where there
+ * are none. work->value is lost.
+ */
 static double
 distance_from_atom(const column_work *work, size_t n, float x)
 {
@@ -301,29 +352,39 @@ distance_from_atom(const column_work *work, size_t n, float x)
 		if (work->value[i] != x)
 			work->value[count++] = fabsf(work->value[i] - x);
 	sort_values(work, count);
-	return count == 0 ? 1.0 : 0.5 * ((double) work->value[(count - 1) / 2] + (double) work->value[count / 2]);
+	return count == 0 ? 1.0
+		: 0.5 * ((double) work->value[(count - 1) / 2] +
+				 (double) work->value[count / 2]);
 }
 
-/* Center and scale of a sorted column; the largest values of the sample stay within the range of a sketch. */
+/*
+ * Center and scale of a sorted column; the largest values of the sample stay
+ * within the range of a sketch.
+ */
 static void
-measure_column(const column_work *work, size_t n, double origin, bool zero_center, double sigma,
-			   double *center, double *scale)
+measure_column(const column_work *work, size_t n, double origin,
+			   bool zero_center, double sigma, double *center, double *scale)
 {
 	float		median = work->value[(n - 1) / 2];
-	double		range = (double) work->value[3 * n / 4] - (double) work->value[n / 4];
-	double		farthest = fmax((double) work->value[n - 1] - (double) median, (double) median - (double) work->value[0]);
+	double		range = ((double) work->value[3 * n / 4] -
+						 (double) work->value[n / 4]);
+	double		farthest = fmax((double) work->value[n - 1] - (double) median,
+								(double) median - (double) work->value[0]);
 
 	*center = zero_center ? 0.0 : origin + (double) median;
-	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median);
+	*scale = range > 0 ? range / NORMAL_IQR
+		: distance_from_atom(work, n, median);
 	*scale = fmax(fmax(*scale, farthest / MAX_SPREAD),
 				  fmax(fabs(*center) / MAX_OFFSET / sigma, MIN_SCALE));
 	if (zero_center)			/* rows are as far from 0 as the median is */
-		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
+		*scale = fmax(*scale,
+					  (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
 }
 
 void
-fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *arena,
-			  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
+fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed,
+			  fc_arena *arena, double *center, double *scale,
+			  double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
 {
 	column_work work;
 
@@ -333,9 +394,22 @@ fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc
 	for (size_t j = 0; j < sample->d; j++)
 	{
 		sort_column(sample, j, &work);
-		measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0], &center[j], &scale[j]);
+		measure_column(&work, looked_at(sample),
+					   sample->origin != NULL ? sample->origin[j] : 0.0,
+					   zero_center, sigmas[0], &center[j], &scale[j]);
 	}
-	*parts = (fc_spec_parts) {.dim = sample->d,.reduced = sample->d,.frequencies = FC_WAVES,.scales = FC_WAVE_SCALES,.law = FC_LAW_GAUSSIAN,
-	.structured = sample->d >= FC_STRUCTURED_CROSSOVER,.cosine = sample->metric == FC_COSINE,.seed = seed,
-	.center = center,.scale = scale,.sigmas = sigmas};
+	*parts = (fc_spec_parts)
+	{
+		.dim = sample->d,
+			.reduced = sample->d,
+			.frequencies = FC_WAVES,
+			.scales = FC_WAVE_SCALES,
+			.law = FC_LAW_GAUSSIAN,
+			.structured = sample->d >= FC_STRUCTURED_CROSSOVER,
+			.cosine = sample->metric == FC_COSINE,
+			.seed = seed,
+			.center = center,
+			.scale = scale,
+			.sigmas = sigmas
+	};
 }

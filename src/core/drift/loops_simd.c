@@ -24,9 +24,11 @@ TAKE(fc_drift_take_doubles, double, fabs, DBL_MAX)
 TAKE(fc_drift_take_floats, float, fabsf, FLT_MAX)
 
 FC_CLONES void
-fc_drift_places(const float *x, const float *threshold, size_t count, size_t tiles, int32_t *place)
+fc_drift_places(const float *x, const float *threshold, size_t count,
+				size_t tiles, int32_t *place)
 {
-	for (size_t t = 0; t < tiles; t++, x += FC_DRIFT_TILE, place += FC_DRIFT_TILE, threshold += count * FC_DRIFT_TILE)
+	for (size_t t = 0; t < tiles; t++, x += FC_DRIFT_TILE,
+		 place += FC_DRIFT_TILE, threshold += count * FC_DRIFT_TILE)
 	{
 		int32_t		below[FC_DRIFT_TILE] = {0};
 
@@ -38,14 +40,16 @@ fc_drift_places(const float *x, const float *threshold, size_t count, size_t til
 }
 
 FC_CLONES void
-fc_drift_set_bits(const float *x, const float *lower, const float *upper, size_t n, uint32_t mask, uint32_t *words)
+fc_drift_set_bits(const float *x, const float *lower, const float *upper,
+				  size_t n, uint32_t mask, uint32_t *words)
 {
 	for (size_t b = 0; b < n; b++)
 		words[b] |= ((x[b] <= lower[b]) | (x[b] > upper[b])) ? mask : 0;
 }
 
 FC_CLONES void
-fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before, float *step)
+fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
+			   float *step)
 {
 	for (size_t j = 0; j < n; j++)
 	{
@@ -54,9 +58,13 @@ fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before, float *
 	}
 }
 
-/* Bits are counted in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's Delight, 5-1), both words together from 4 on. */
+/*
+ * Bits are counted in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's
+ * Delight, 5-1), both words together from 4 on.
+ */
 FC_CLONES void
-fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low, const uint32_t *high, size_t n, uint32_t *both)
+fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low,
+					const uint32_t *high, size_t n, uint32_t *both)
 {
 	for (size_t j = 0; j < n; j++)
 	{

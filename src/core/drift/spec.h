@@ -1,21 +1,28 @@
 /*
- * spec.h - which counts drift compares: the flat, versioned bytes of a drift_spec.
+ * spec.h - which counts drift compares: the flat, versioned bytes of a
+ * drift_spec.
  *
- * A function of a sample of the training rows (drift_spec_of_sample.h).  Values are compared as floats from an origin, (float) (x - origin),
- * as the sample keeps them: a row of doubles and the same row of floats give the same counts.  Of a column
+ * A function of a sample of the training rows (drift_spec_of_sample.h). Values
+ * are compared as floats from an origin, (float) (x - origin), as the sample
+ * keeps them: a row of doubles and the same row of floats give the same
+ * counts. Of a column
  *     up to FC_DRIFT_EDGES edges e     rows with x <= e are counted,
  *     the least value of the sample    and those with x < least.
- * A bit of a row is a column above its middle edge (plain bits), or outside its two outer ones (far bits).  Rows in which
- * both of two bits are set are counted: pairs.
+ * A bit of a row is a column above its middle edge (plain bits), or outside
+ * its two outer ones (far bits). Rows in which both of two bits are set are
+ * counted: pairs.
  *
  * Layout (offsets multiples of 8, padding zero, byte order the machine's):
  *     fc_drift_spec
  *     double   origin[dim]            only with FC_DRIFT_ORIGIN
- *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite behind the last one
+ *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite behind the last
+ *                                           one
  *     float    least[dim]
- *     uint16   column[plain + far]    the column of each bit; rising among the plain ones and among the far ones
+ *     uint16   column[plain + far]    the column of each bit; rising among the
+ *                                     plain ones and among the far ones
  *     uint8    count[dim]             edges of a column, at least 1
- *     uint8    third[3 * dim]         of a column the numbers of the middle edge, the lower and the upper outer one
+ *     uint8    third[3 * dim]         of a column the numbers of the middle
+ *                                     edge, the lower and the upper outer one
  */
 #ifndef FC_DRIFT_SPEC_H
 #define FC_DRIFT_SPEC_H
@@ -23,13 +30,19 @@
 #include "numerics/metric.h"
 
 #define FC_DRIFT_EDGES		13
-#define FC_DRIFT_QUANTILES	11		/* edges of a column of many values, at least where they do not repeat */
-#define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* below the least value, up to each edge, above the last */
+#define FC_DRIFT_QUANTILES	11	/* edges of a column of many values, at least
+								 * where they do not repeat */
+#define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* below the least value,
+													 * up to each edge, above
+													 * the last */
 #define FC_DRIFT_VERSION	1
 #define FC_DRIFT_ORIGIN		0x01
-#define FC_DRIFT_PLAIN		512		/* columns with a plain bit at most */
-#define FC_DRIFT_FAR		128		/* far bits are where the columns are no more than this */
-#define FC_DRIFT_MOST_BYTES	((size_t) 1 << 20)	/* of counts of 32 bits with pairs: beyond, fewer columns have bits */
+#define FC_DRIFT_PLAIN		512 /* columns with a plain bit at most */
+#define FC_DRIFT_FAR		128 /* far bits are where the columns are no more
+								 * than this */
+#define FC_DRIFT_MOST_BYTES	((size_t) 1 << 20)	/* of counts of 32 bits with
+												 * pairs: beyond, fewer
+												 * columns have bits */
 
 enum
 {
@@ -40,9 +53,11 @@ enum
 
 typedef struct fc_drift_spec
 {
-	uint32_t	container;		/* belongs to the code that stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value;
+								 * ignored */
 	uint16_t	version;
-	uint8_t		metric;			/* fc_metric: euclidean, or cosine: rows are brought to length 1 first */
+	/* fc_metric: euclidean, or cosine: rows are brought to length 1 first */
+	uint8_t		metric;
 	uint8_t		flags;
 	uint64_t	digest[2];		/* of all but this and the container */
 	uint32_t	dim;
@@ -67,7 +82,8 @@ fc_drift_origin(const fc_drift_spec *spec)
 static inline const float *
 fc_drift_edges(const fc_drift_spec *spec)
 {
-	return (const float *) ((const double *) (spec + 1) + ((spec->flags & FC_DRIFT_ORIGIN) ? spec->dim : 0));
+	return (const float *) ((const double *) (spec + 1) +
+							((spec->flags & FC_DRIFT_ORIGIN) ? spec->dim : 0));
 }
 
 static inline const float *
@@ -85,7 +101,8 @@ fc_drift_bit_columns(const fc_drift_spec *spec)
 static inline const uint8_t *
 fc_drift_edge_counts(const fc_drift_spec *spec)
 {
-	return (const uint8_t *) (fc_drift_bit_columns(spec) + fc_drift_spec_bits(spec));
+	return (const uint8_t *) (fc_drift_bit_columns(spec) +
+							  fc_drift_spec_bits(spec));
 }
 
 static inline const uint8_t *

@@ -1,14 +1,19 @@
-/* test.c - one p, one effect, one verdict, and the columns that moved; see test.h */
+/*
+ * test.c - one p, one effect, one verdict, and the columns that moved; see
+ * test.h
+ */
 #include "drift/test.h"
 
 #include "drift/internal.h"
 
-#define EXACT_TESTS				12		/* strongest tables of a family that get an exact test */
+#define EXACT_TESTS				12	/* strongest tables of a family that get
+									 * an exact test */
 
 /* deviations of a shift that chance may hide before waves are left out */
 #define MAX_HIDDEN_BY_WAVES		1.0
 
-#define MIN_DEVIATION			1e-6	/* widths of the spec below which a column is constant */
+#define MIN_DEVIATION			1e-6	/* widths of the spec below which a
+										 * column is constant */
 
 /* A count of one column, or of a pair of bits, on both sides. */
 typedef struct two_by_two
@@ -16,7 +21,12 @@ typedef struct two_by_two
 	size_t		column;
 	size_t		other;			/* of a pair, else column */
 	double		count[2];
-	double		key;			/* minus fc_two_counts_deviance; log p of the exact test, once test_tables has run */
+
+	/*
+	 * minus fc_two_counts_deviance; log p of the exact test, once test_tables
+	 * has run
+	 */
+	double		key;
 } two_by_two;
 
 /* The tables of least key, least first. */
@@ -63,7 +73,9 @@ pair_tests(const fc_drift_spec *spec)
 static bool
 has_sums(const fc_drift_sides *sides)
 {
-	return sides->sketch[0] != NULL && sides->sketch[1] != NULL && sides->sketch[0]->head->weight > 0 && sides->sketch[1]->head->weight > 0;
+	return sides->sketch[0] != NULL && sides->sketch[1] != NULL &&
+		sides->sketch[0]->head->weight > 0 &&
+		sides->sketch[1]->head->weight > 0;
 }
 
 static bool
@@ -73,15 +85,20 @@ has_waves(const fc_drift_sides *sides)
 		fc_spec_basis(sides->sketch[0]->spec) == NULL;
 }
 
-/* Most training rows between two edges: a group has columns where no count sees them move, since edges are those of all groups. */
+/*
+ * Most training rows between two edges: a group has columns where no count
+ * sees them move, since edges are those of all groups.
+ */
 static bool
 is_coarse(const fc_drift_sides *sides, size_t j)
 {
 	double		most = 0;
 
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
-		most = fmax(most, (double) fc_drift_number(sides->counts[0], j * FC_DRIFT_CELLS + cell));
-	return fc_drift_edge_counts(sides->spec)[j] >= FC_DRIFT_QUANTILES && 2.0 * most > rows_of_side(sides, 0);
+		most = fmax(most, (double) fc_drift_number(sides->counts[0],
+												   j * FC_DRIFT_CELLS + cell));
+	return fc_drift_edge_counts(sides->spec)[j] >= FC_DRIFT_QUANTILES &&
+		2.0 * most > rows_of_side(sides, 0);
 }
 
 /* T4 */
@@ -90,7 +107,8 @@ mean_tests(const fc_drift_sides *sides)
 {
 	double		tests = 0;
 
-	for (size_t j = 0; has_counts(sides) && has_sums(sides) && j < sides->spec->dim; j++)
+	for (size_t j = 0;
+		 has_counts(sides) && has_sums(sides) && j < sides->spec->dim; j++)
 		tests += is_coarse(sides, j);
 	return tests;
 }
@@ -98,7 +116,9 @@ mean_tests(const fc_drift_sides *sides)
 static int
 count_families(const fc_drift_sides *sides, bool waves)
 {
-	return has_counts(sides) + (has_counts(sides) && pair_tests(sides->spec) > 0) + waves + (mean_tests(sides) > 0);
+	return has_counts(sides) +
+		(has_counts(sides) && pair_tests(sides->spec) > 0) + waves +
+		(mean_tests(sides) > 0);
 }
 
 /* ---- the strongest ---- */
@@ -120,7 +140,8 @@ keep_least(const two_by_two *table, table_list *tables)
 static void
 offer(two_by_two table, const fc_drift_sides *sides, table_list *tables)
 {
-	table.key = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0), table.count[1], rows_of_side(sides, 1));
+	table.key = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0),
+										table.count[1], rows_of_side(sides, 1));
 	keep_least(&table, tables);
 }
 
@@ -134,7 +155,9 @@ strongest_of_column(const fc_drift_sides *sides, size_t j)
 	for (size_t cell = 0; cell <= fc_drift_edge_counts(sides->spec)[j]; cell++)
 	{
 		for (int side = 0; side < 2; side++)
-			table.count[side] += (double) fc_drift_number(sides->counts[side], j * FC_DRIFT_CELLS + cell);
+			table.count[side] += (double) fc_drift_number(sides->counts[side],
+														  j * FC_DRIFT_CELLS +
+														  cell);
 		offer(table, sides, &one);
 	}
 	return strongest;
@@ -144,7 +167,8 @@ strongest_of_column(const fc_drift_sides *sides, size_t j)
 
 /* Rows with bit b, from the cells of its column. */
 static double
-rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b)
+rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts,
+			  size_t b)
 {
 	size_t		j = fc_drift_bit_columns(spec)[b];
 	const uint8_t *third = fc_drift_thirds(spec) + 3 * j;
@@ -152,14 +176,19 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b
 	double		rows = 0;
 
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
-		if (cell > (size_t) third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE] + 1 || (far && cell <= (size_t) third[FC_DRIFT_LOWER] + 1))
+		if (cell > (size_t) third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE] + 1 ||
+			(far && cell <= (size_t) third[FC_DRIFT_LOWER] + 1))
 			rows += (double) fc_drift_number(counts, j * FC_DRIFT_CELLS + cell);
 	return rows;
 }
 
-/* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  Counts that no rows have tell nothing. */
+/*
+ * "Both" and "one alone" of bits a and b, which are number `place`; one[side *
+ * bits + b]: rows with bit b. Counts that no rows have tell nothing.
+ */
 static void
-offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, size_t place, table_list *tables)
+offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b,
+		   size_t place, table_list *tables)
 {
 	size_t		bits = fc_drift_spec_bits(sides->spec);
 	const uint16_t *column = fc_drift_bit_columns(sides->spec);
@@ -172,7 +201,8 @@ offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, s
 
 		both.count[side] = (double) fc_drift_number(sides->counts[side], place);
 		alone.count[side] = with[a] + with[b] - 2.0 * both.count[side];
-		if (both.count[side] > fmin(with[a], with[b]) || with[a] + with[b] - both.count[side] > rows_of_side(sides, side))
+		if (both.count[side] > fmin(with[a], with[b]) ||
+			with[a] + with[b] - both.count[side] > rows_of_side(sides, side))
 			return;
 	}
 	offer(both, sides, tables);
@@ -180,7 +210,8 @@ offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, s
 }
 
 static void
-search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, table_list *tables)
+search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
+			 table_list *tables)
 {
 	size_t		bits = fc_drift_spec_bits(sides->spec);
 	const uint16_t *column = fc_drift_bit_columns(sides->spec);
@@ -211,7 +242,10 @@ test_tables(const fc_drift_sides *sides, table_list *tables)
 		two_by_two	table = tables->table[i];
 
 		fc_check();
-		table.key = fc_hypergeometric_log_p(table.count[0], rows_of_side(sides, 0), table.count[1], rows_of_side(sides, 1));
+		table.key = fc_hypergeometric_log_p(table.count[0],
+											rows_of_side(sides, 0),
+											table.count[1],
+											rows_of_side(sides, 1));
 		keep_least(&table, tables);
 	}
 }
@@ -231,7 +265,10 @@ typedef struct family
 	double		effect;
 } family;
 
-/* sqrt(pi / 2): of a normal column, that move its median split by a deviation of the split. */
+/*
+ * sqrt(pi / 2): of a normal column, that move its median split by a deviation
+ * of the split.
+ */
 #define DEVIATIONS	1.2533141373155003
 
 static double
@@ -241,20 +278,23 @@ harmonic(const fc_drift_sides *sides)
 }
 
 static double
-effect_of_table(const fc_drift_sides *sides, const two_by_two *table, double tests)
+effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
+				double tests)
 {
 	double		n1 = rows_of_side(sides, 0);
 	double		n2 = rows_of_side(sides, 1);
 	double		share = (table->count[0] + table->count[1]) / (n1 + n2);
 	double		gap = table->count[1] / n2 - table->count[0] / n1;
-	double		square = gap * gap / fmax(share * (1.0 - share), 1e-30) - 2.0 * harmonic(sides) * log(fmax(tests, 2.0));
+	double		square = (gap * gap / fmax(share * (1.0 - share), 1e-30) -
+						  2.0 * harmonic(sides) * log(fmax(tests, 2.0)));
 
 	return DEVIATIONS * sqrt(fmax(square, 0.0));
 }
 
 /* The least p of the strongest tables, times the tests. */
 static void
-test_family(const fc_drift_sides *sides, double tests, table_list *tables, family *result)
+test_family(const fc_drift_sides *sides, double tests, table_list *tables,
+			family *result)
 {
 	test_tables(sides, tables);
 	result->p = fmin(1.0, tests * exp(tables->table[0].key));
@@ -290,7 +330,9 @@ least_deviation(const fc_sketch_view *sketch, size_t j)
 	return MIN_DEVIATION * spec->sigma * (scale != NULL ? scale[j] : 1.0);
 }
 
-/* The p of a coarse column's means, 1 of others, and the shift in deviations. */
+/*
+ * The p of a coarse column's means, 1 of others, and the shift in deviations.
+ */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 {
@@ -303,9 +345,13 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 	if (!is_coarse(sides, j))
 		return 1.0;
 	for (int side = 0; side < 2; side++)
-		variance[side] = fmax(fc_sketch_variance(sides->sketch[side], j), least * least);
-	*shift = fabs(fc_sketch_mean(sides->sketch[1], j) - fc_sketch_mean(sides->sketch[0], j)) / sqrt((n1 * variance[0] + n2 * variance[1]) / (n1 + n2));
-	z = *shift / sqrt(harmonic(sides)) * fmin(1.0, sqrt(4.0 * fmin(n1, n2) / (n1 + n2)));
+		variance[side] = fmax(fc_sketch_variance(sides->sketch[side], j),
+							  least * least);
+	*shift = fabs(fc_sketch_mean(sides->sketch[1], j) -
+				  fc_sketch_mean(sides->sketch[0], j)) /
+		sqrt((n1 * variance[0] + n2 * variance[1]) / (n1 + n2));
+	z = *shift / sqrt(harmonic(sides)) *
+		fmin(1.0, sqrt(4.0 * fmin(n1, n2) / (n1 + n2)));
 	return fmin(1.0, 6.0 / (z * z * z * z));
 }
 
@@ -335,13 +381,17 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 	if (isnan(result->p_value))
 		return FC_VERDICT_TOO_FEW;
 	if (result->p_value < threshold)
-		return result->effect < min_effect ? FC_VERDICT_SLIGHT : FC_VERDICT_DRIFTED;
-	return result->hidden > FC_DRIFT_MOST_HIDDEN ? FC_VERDICT_TOO_FEW : FC_VERDICT_NONE;
+		return result->effect < min_effect ? FC_VERDICT_SLIGHT
+			: FC_VERDICT_DRIFTED;
+	return result->hidden > FC_DRIFT_MOST_HIDDEN ? FC_VERDICT_TOO_FEW
+		: FC_VERDICT_NONE;
 }
 
 /* The p, the effect and the verdict of all families together. */
 static void
-join_families(const fc_drift_sides *sides, const family *families, double threshold, const fc_wave_test *waves, fc_drift_result *result)
+join_families(const fc_drift_sides *sides, const family *families,
+			  double threshold, const fc_wave_test *waves,
+			  fc_drift_result *result)
 {
 	double		count = count_families(sides, !isnan(families[WAVES].p));
 
@@ -352,30 +402,54 @@ join_families(const fc_drift_sides *sides, const family *families, double thresh
 		result->family[f] = families[f].p;
 		if (isnan(families[f].p))
 			continue;
-		result->p_value = fmin(result->p_value, p);	/* NaN gives way */
-		result->effect = fmax(result->effect, p < threshold ? families[f].effect : 0.0);
+		result->p_value = fmin(result->p_value, p); /* NaN gives way */
+		result->effect = fmax(result->effect,
+							  p < threshold ? families[f].effect : 0.0);
 	}
-	result->hidden = !has_counts(sides) ? waves->hidden :
-		DEVIATIONS * sqrt(2.0 * harmonic(sides) * log(2.0 * count * fmax(column_tests(sides->spec), 2.0) / threshold));
+	result->hidden = !has_counts(sides)
+		? waves->hidden
+		: DEVIATIONS *
+		sqrt(2.0 * harmonic(sides) *
+			 log(2.0 * count *
+				 fmax(column_tests(sides->spec), 2.0) /
+				 threshold));
 }
 
 void
-fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, fc_arena *arena,
-					fc_drift_result *result)
+fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
+					double min_effect, fc_arena *arena, fc_drift_result *result)
 {
 	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 
-	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
+	*result = (fc_drift_result)
+	{
+		NAN,
+			NAN,
+			NAN,
+			NAN,
+			NAN,
+		{
+			NAN, NAN, NAN, NAN
+		},
+			FC_VERDICT_TOO_FEW
+	};
 	if (has_waves(sides) && sides->null != NULL)
-		fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena, &waves);
+		fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena,
+						&waves);
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
-		families[WAVES] = (family) {
-			waves.hidden <= MAX_HIDDEN_BY_WAVES ? waves.p_value : 1.0, waves.size
-		};
-	if (has_counts(sides) && fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
+		families[WAVES] = (family)
+	{
+		waves.hidden <= MAX_HIDDEN_BY_WAVES
+			? waves.p_value
+			: 1.0,
+			waves.size
+	};
+	if (has_counts(sides) &&
+		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >=
+		FC_DRIFT_LEAST_ROWS)
 	{
 		test_counts(sides, arena, families);
 		test_means(sides, &families[MEANS]);
@@ -385,19 +459,26 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	result->verdict = verdict_of(result, threshold, min_effect);
 }
 
-/* ---- shift and spread of a column, by the exact means and deviations of the sketches ---- */
+/*
+ * ---- shift and spread of a column, by the exact means and deviations of the
+ * sketches ----
+ */
 
 /* A column that was constant shifts in its own units. */
 static void
-describe_move(const fc_sketch_view *training, const fc_sketch_view *rows, fc_drift_move *move)
+describe_move(const fc_sketch_view *training, const fc_sketch_view *rows,
+			  fc_drift_move *move)
 {
 	size_t		i = move->column;
 	double		least = least_deviation(training, i);
 	double		before = sqrt(fc_sketch_variance(training, i));
 	double		after = sqrt(fc_sketch_variance(rows, i));
 
-	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : 1.0);
-	move->spread = before > least ? after / before : after > least ? INFINITY : 1.0;
+	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) /
+		(before > least ? before : 1.0);
+	move->spread = before > least ? after / before
+		: after > least ? INFINITY
+		: 1.0;
 }
 
 static void
@@ -412,25 +493,40 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 
 /* ---- which moved ---- */
 
-/* Tables whose p is below exp(limit), the first of each two columns, become moves, up to `most` in all; log_tests: of F T. */
+/*
+ * Tables whose p is below exp(limit), the first of each two columns, become
+ * moves, up to `most` in all; log_tests: of F T.
+ */
 static void
-take_moves(const table_list *tables, double log_tests, double limit, size_t most, fc_drift_move *moves, size_t *count)
+take_moves(const table_list *tables, double log_tests, double limit,
+		   size_t most, fc_drift_move *moves, size_t *count)
 {
-	for (size_t i = 0; i < tables->count && tables->table[i].key + log_tests < limit; i++)
+	for (size_t i = 0;
+		 i < tables->count && tables->table[i].key + log_tests < limit; i++)
 	{
 		const two_by_two *table = &tables->table[i];
 		bool		again = false;
 
 		for (size_t j = 0; j < *count; j++)
-			again |= moves[j].column == table->column && moves[j].other == table->other;
+			again |= moves[j].column == table->column &&
+				moves[j].other == table->other;
 		if (!again && *count < most)
-			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->key + log_tests, NAN, NAN};
+			moves[(*count)++] = (fc_drift_move)
+		{
+			table->column, table->other,
+				table->key + log_tests, NAN,
+				NAN
+		};
 	}
 }
 
-/* Marks the columns that moved, by a count or a mean; those of least p become tables. */
+/*
+ * Marks the columns that moved, by a count or a mean; those of least p become
+ * tables.
+ */
 static void
-list_columns(const fc_drift_sides *sides, double log_tests, double limit, table_list *tables, bool *moved)
+list_columns(const fc_drift_sides *sides, double log_tests, double limit,
+			 table_list *tables, bool *moved)
 {
 	bool		sums = has_sums(sides);
 	double		shift;
@@ -450,26 +546,33 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, table_
 }
 
 void
-fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
-			   fc_drift_move *moves, size_t *count)
+fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most,
+			   fc_arena *arena, fc_drift_move *moves, size_t *count)
 {
-	double		families = has_counts(sides) ? count_families(sides, has_waves(sides)) : 0;
+	double		families = (has_counts(sides)
+							? count_families(sides, has_waves(sides))
+							: 0);
 	table_list	tables = {.room = 2 * most};
 	bool	   *moved;
 
 	*count = 0;
-	if (!has_counts(sides) || fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
+	if (!has_counts(sides) ||
+		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) <
+		FC_DRIFT_LEAST_ROWS)
 		return;
 	tables.table = FC_TAKE(arena, tables.room, two_by_two);
 	moved = FC_TAKE(arena, sides->spec->dim, bool);
-	list_columns(sides, log(families * column_tests(sides->spec)), log(threshold), &tables, moved);
-	take_moves(&tables, log(families * column_tests(sides->spec)), log(threshold), most, moves, count);
+	list_columns(sides, log(families * column_tests(sides->spec)),
+				 log(threshold), &tables, moved);
+	take_moves(&tables, log(families * column_tests(sides->spec)),
+			   log(threshold), most, moves, count);
 	if (*count < most && pair_tests(sides->spec) > 0)
 	{
 		tables.count = 0;		/* pairs of the other columns */
 		search_pairs(sides, moved, arena, &tables);
 		test_tables(sides, &tables);
-		take_moves(&tables, log(families * pair_tests(sides->spec)), log(threshold), most, moves, count);
+		take_moves(&tables, log(families * pair_tests(sides->spec)),
+				   log(threshold), most, moves, count);
 	}
 	describe_moves(sides, moves, *count);
 }

@@ -1,11 +1,15 @@
-/* waves.c - the null law of the MMD^2 between sketches, and the test; see waves.h */
+/*
+ * waves.c - the null law of the MMD^2 between sketches, and the test; see
+ * waves.h
+ */
 #include "drift/waves.h"
 
 #include "base/blas.h"
 #include "base/rng.h"
 #include "drift/internal.h"
 
-#define CHANCE_DEVIATIONS		3.0		/* null deviations of the MMD^2 that chance may hide */
+#define CHANCE_DEVIATIONS		3.0 /* null deviations of the MMD^2 that
+									 * chance may hide */
 
 /*
  * tr S below which a few rows far out may make all of it, unseen by the null
@@ -35,13 +39,15 @@ typedef struct null_work
 } null_work;
 
 static void
-take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *work)
+take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
+			   null_work *work)
 {
 	size_t		length = 2 * fc_spec_moments(spec);
 
 	work->chosen = FC_TAKE(arena, rows, size_t);
 	work->row = FC_TAKE(arena, spec->dim, double);
-	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_OPEN, 1), 1);
+	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_OPEN, 1),
+								 1);
 	work->before = FC_TAKE(arena, length, int64_t);
 	work->phi = FC_TAKE(arena, rows * length, float);
 	work->kernel = FC_TAKE(arena, rows * rows, float);
@@ -50,12 +56,17 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 	work->mean = FC_TAKE(arena, rows, double);
 }
 
-/* phi / sqrt(moments) of the chosen rows, as each row adds it to the sums of a sketch. */
+/*
+ * phi / sqrt(moments) of the chosen rows, as each row adds it to the sums of a
+ * sketch.
+ */
 static fc_status
-write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *prepared, const null_work *work)
+write_features(const fc_drift_sample *sample, size_t rows,
+			   const fc_prepared *prepared, const null_work *work)
 {
 	size_t		length = 2 * prepared->moments;
-	double		unit = ldexp(1.0, -FC_COSINE_BITS) / sqrt((double) prepared->moments);
+	double		unit = (ldexp(1.0, -FC_COSINE_BITS) /
+						sqrt((double) prepared->moments));
 	fc_sketch_view sketch;
 	fc_status	status = FC_OK;
 
@@ -70,9 +81,11 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 
 		fc_check();
 		for (size_t i = 0; i < sample->d; i++)
-			work->row[i] = (double) value[i] + (sample->origin != NULL ? sample->origin[i] : 0.0);
+			work->row[i] = (double) value[i] +
+				(sample->origin != NULL ? sample->origin[i] : 0.0);
 		status = fc_sketch_add(prepared, &row, &sketch);
-		fc_drift_steps(sketch.z, length, unit, work->before, work->phi + r * length);
+		fc_drift_steps(sketch.z, length, unit, work->before,
+					   work->phi + r * length);
 	}
 	return status;
 }
@@ -81,7 +94,8 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 typedef struct weight_sums
 {
 	double		one;
-	double		heavy;			/* sum w^2 / sum w: the weight of a row as the rows see it */
+	double		heavy;			/* sum w^2 / sum w: the weight of a row as the
+								 * rows see it */
 } weight_sums;
 
 static weight_sums
@@ -95,10 +109,16 @@ sum_weights(const double *weight, size_t rows)
 		one += weight[r];
 		two += weight[r] * weight[r];
 	}
-	return (weight_sums) {one, two / one};
+	return (weight_sums)
+	{
+		one, two / one
+	};
 }
 
-/* kernel(r, s) <- sqrt(w_r w_s) times the centred kernel, 0 for r = s; returns the mean kernel value of two rows. */
+/*
+ * kernel(r, s) <- sqrt(w_r w_s) times the centred kernel, 0 for r = s; returns
+ * the mean kernel value of two rows.
+ */
 static double
 centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
 {
@@ -109,22 +129,33 @@ centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
 		double		sum = 0;
 
 		for (size_t s = 0; s < rows; s++)
-			sum += s == r ? 0.0 : work->weight[s] * (double) work->kernel[r * rows + s];
+			sum += s == r
+				? 0.0
+				: work->weight[s] * (double) work->kernel[r * rows + s];
 		total += work->weight[r] * sum;
 		work->mean[r] = sum / (sums->one - 2.0 * sums->heavy);
 	}
 	for (size_t r = 0; r < rows; r++)
 		for (size_t s = 0; s < rows; s++)
 		{
-			double		centred = (double) work->kernel[r * rows + s] - work->mean[r] - work->mean[s] +
-				total / ((sums->one - sums->heavy) * (sums->one - 2.0 * sums->heavy));
+			double		centred = ((double) work->kernel[r * rows + s] -
+								   work->mean[r] - work->mean[s] +
+								   total / ((sums->one - sums->heavy) *
+											(sums->one - 2.0 * sums->heavy)));
 
-			work->kernel[r * rows + s] = r == s ? 0.0f : (float) (sqrt(work->weight[r] * work->weight[s]) * centred);
+			work->kernel[r * rows + s] = r == s
+				? 0.0f
+				: (float) (sqrt(work->weight[r] *
+								work->weight[s]) *
+						   centred);
 		}
 	return total / (sums->one * (sums->one - sums->heavy));
 }
 
-/* The estimates, held to (tr S^2)^2 / tr S <= tr S^3 <= (tr S^2)^1.5, which hold for any S. */
+/*
+ * The estimates, held to (tr S^2)^2 / tr S <= tr S^3 <= (tr S^2)^1.5, which
+ * hold for any S.
+ */
 static fc_wave_null
 estimate(size_t rows, const null_work *work)
 {
@@ -134,7 +165,8 @@ estimate(size_t rows, const null_work *work)
 	double		cube = 0;
 	int			n = (int) rows;
 
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, work->kernel, n, work->kernel, n, 0.0f, work->square, n);
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f,
+				work->kernel, n, work->kernel, n, 0.0f, work->square, n);
 	for (size_t i = 0; i < rows * rows; i++)
 	{
 		square += (double) work->kernel[i] * (double) work->kernel[i];
@@ -144,12 +176,18 @@ estimate(size_t rows, const null_work *work)
 	cube /= sums.one * (sums.one - sums.heavy) * (sums.one - 5.0 * sums.heavy);
 	trace = fmax(trace, 0.0);
 	square = fmin(fmax(square, 1e-6 * trace * trace), trace * trace);
-	cube = square > 0 ? fmin(fmax(cube, square * square / trace), pow(square, 1.5)) : 0.0;
-	return (fc_wave_null) {square, cube};
+	cube = square > 0
+		? fmin(fmax(cube, square * square / trace), pow(square, 1.5))
+		: 0.0;
+	return (fc_wave_null)
+	{
+		square, cube
+	};
 }
 
 fc_status
-fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, fc_arena *arena,
+fc_wave_null_moments(const fc_drift_sample *sample, size_t most,
+					 const fc_prepared *prepared, fc_arena *arena,
 					 fc_wave_null *null)
 {
 	size_t		rows = smaller(sample->n, most);
@@ -160,11 +198,16 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 	fc_rng		rng = fc_rng_start(prepared->spec->seed, 2);
 
 	take_null_work(arena, rows, prepared->spec, &work);
-	/* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
+
+	/*
+	 * `rows` of the sample at random: row i is among them with the
+	 * probability (still wanted) / (still there).
+	 */
 	for (size_t i = 0, taken = 0; taken < rows; i++)
 		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
 		{
-			work.weight[taken] = sample->weights != NULL ? sample->weights[i] : 1.0;
+			work.weight[taken] = sample->weights != NULL ? sample->weights[i]
+				: 1.0;
 			work.chosen[taken++] = i;
 		}
 	sums = sum_weights(work.weight, rows);
@@ -173,7 +216,8 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 	status = write_features(sample, rows, prepared, &work);
 	if (status != FC_OK)
 		return status;
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) rows, length, 1.0f, work.phi, length, work.phi, length, 0.0f,
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) rows,
+				length, 1.0f, work.phi, length, work.phi, length, 0.0f,
 				work.kernel, (int) rows);
 	*null = estimate(rows, &work);
 	fc_check();
@@ -186,7 +230,8 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 static double
 effective_rows(const fc_sketch_view *sketch)
 {
-	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
+	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
+		fc_sketch_weight2(sketch);
 }
 
 /* tr S, by all training rows. */
@@ -195,7 +240,8 @@ trace(const fc_sketch_view *training)
 {
 	double		rows = effective_rows(training);
 
-	return rows / (rows - 1.0) * (1.0 - fc_sketch_similarity(training, training));
+	return rows / (rows - 1.0) *
+		(1.0 - fc_sketch_similarity(training, training));
 }
 
 double
@@ -225,27 +271,36 @@ fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 	double		w2 = fc_sketch_weight2(training);
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
-	double	   *variance = FC_TAKE(arena, spec->dim, double);	/* of the columns in units of x' */
-	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
+
+	/* of the columns in units of x' */
+	double	   *variance = FC_TAKE(arena, spec->dim, double);
+	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim,
+								float);
 
 	fc_sketch_moments(training, re, im);
 	fc_frequencies(spec, arena, omega);
 	for (size_t i = 0; i < spec->dim; i++)
-		variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
+		variance[i] = fc_spec_scale(spec) != NULL
+			? 1.0
+			: fc_sketch_variance(training, i);
 	for (size_t j = 0; j < spec->frequencies; j++)
 	{
 		double		norm = 0;
 
 		fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
-			norm += variance[i] * (double) omega[j * spec->dim + i] * (double) omega[j * spec->dim + i];
+			norm += variance[i] * (double) omega[j * spec->dim + i] *
+				(double) omega[j * spec->dim + i];
 		for (size_t s = 0; s < spec->scales; s++)
 		{
 			size_t		place = s * spec->frequencies + j;
 			double		square = re[place] * re[place] + im[place] * im[place];
-			double		power = fmax(0.0, w * w > w2 ? (w * w * square - w2) / (w * w - w2) : square);
+			double		power = fmax(0.0, w * w > w2
+									 ? (w * w * square - w2) / (w * w - w2)
+									 : square);
 
-			mean += power * norm / (fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
+			mean += power * norm /
+				(fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
 		}
 	}
 	fc_arena_release(arena, used);
@@ -253,14 +308,17 @@ fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 }
 
 void
-fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows, const fc_wave_null *null,
-				fc_arena *arena, fc_wave_test *test)
+fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
+				const fc_wave_null *null, fc_arena *arena, fc_wave_test *test)
 {
 	double		mean;
 	double		c;
 
 	FC_ASSERT(fc_spec_basis(training->spec) == NULL);
-	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
+	*test = (fc_wave_test)
+	{
+		NAN, NAN, NAN, NAN, NAN, 0
+	};
 	if (training->head->weight <= 0 || rows->head->weight <= 0)
 		return;
 	test->mmd2 = fc_sketch_distance(training, rows);
@@ -270,7 +328,9 @@ fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows, cons
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	test->null_sd = c * sqrt(2.0 * null->square);
-	test->p_value = trace(training) < MIN_TRACE ? 1.0 : fc_wave_tail(test->mmd2 / c, null);
+	test->p_value = trace(training) < MIN_TRACE
+		? 1.0
+		: fc_wave_tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
 	test->hidden = sqrt(CHANCE_DEVIATIONS * test->null_sd / fmax(mean, 1e-30));
 }

@@ -1,4 +1,7 @@
-/* encoder.c - the stored encoder: bytes, view, rows into numbers; see the header */
+/*
+ * encoder.c - the stored encoder: bytes, view, rows into numbers; see the
+ * header
+ */
 #include "encode/encoder.h"
 
 #include "base/rng.h"
@@ -12,18 +15,22 @@ padded(size_t text_bytes)
 }
 
 size_t
-fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, size_t text_bytes)
+fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories,
+				size_t text_bytes)
 {
-	return sizeof(fc_encoder_header) + columns * sizeof(fc_encoder_column) + features * sizeof(fc_encoder_feature) +
-		3 * dim * sizeof(double) + categories * sizeof(fc_encoder_category) + padded(text_bytes);
+	return sizeof(fc_encoder_header) + columns * sizeof(fc_encoder_column) +
+		features * sizeof(fc_encoder_feature) + 3 * dim * sizeof(double) +
+		categories * sizeof(fc_encoder_category) + padded(text_bytes);
 }
 
 void
-fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2])
+fc_encoder_digest(const fc_encoder_header *header, size_t size,
+				  uint64_t digest[2])
 {
 	static const uint64_t seeds[] = {1, 2};
 
-	fc_digest(seeds, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
+	fc_digest(seeds, &header->rows, size - offsetof(fc_encoder_header, rows),
+			  digest);
 }
 
 void
@@ -36,11 +43,13 @@ fc_encoder_view(const fc_encoder_header *header, fc_encoder *encoder)
 	encoder->rows = header->rows;
 	encoder->skipped = header->skipped;
 	encoder->column = (const fc_encoder_column *) (header + 1);
-	encoder->feature = (const fc_encoder_feature *) (encoder->column + encoder->columns);
+	encoder->feature = (const fc_encoder_feature *) (encoder->column +
+													 encoder->columns);
 	encoder->center = (const double *) (encoder->feature + encoder->features);
 	encoder->scale = encoder->center + encoder->dim;
 	encoder->fill = encoder->scale + encoder->dim;
-	encoder->category = (const fc_encoder_category *) (encoder->fill + encoder->dim);
+	encoder->category = (const fc_encoder_category *) (encoder->fill +
+													   encoder->dim);
 	encoder->text = (const char *) (encoder->category + encoder->categories);
 	encoder->slots_of = NULL;
 	encoder->slot = NULL;
@@ -57,7 +66,9 @@ fc_category_scale(const double *share, size_t width)
 		variance += share[i] * (1.0 - share[i]);
 		squares += share[i] * share[i];
 	}
-	return squares > 0.0 ? sqrt(variance / fmax(1.0, sqrt(fmax(1.0 / squares - 1.0, 0.0)))) : 0.0;
+	return squares > 0.0 ? sqrt(variance /
+								fmax(1.0, sqrt(fmax(1.0 / squares - 1.0, 0.0))))
+		: 0.0;
 }
 
 bool
@@ -93,7 +104,8 @@ fc_encoder_prepared_size(const fc_encoder *encoder)
 
 	for (size_t i = 0; i < encoder->features; i++)
 		slots += slots_for(&encoder->feature[i]);
-	return encoder->features * sizeof(fc_category_slots) + slots * sizeof(uint32_t);
+	return encoder->features * sizeof(fc_category_slots) +
+		slots * sizeof(uint32_t);
 }
 
 void
@@ -109,11 +121,18 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 		const fc_encoder_feature *feature = &encoder->feature[i];
 		uint32_t	slots = (uint32_t) slots_for(feature);
 
-		slots_of[i] = (fc_category_slots) {first, slots > 0 ? slots - 1 : 0};
+		slots_of[i] = (fc_category_slots)
+		{
+			first, slots > 0 ? slots - 1 : 0
+		};
 		for (uint32_t j = 0; j < feature->categories; j++)
 		{
-			const fc_encoder_category *category = &encoder->category[feature->first_category + j];
-			uint32_t	at = (uint32_t) fc_hash_bytes(0, encoder->text + category->start, category->length);
+			const fc_encoder_category
+					   *category = (&encoder->category[feature->first_category + j]);
+			uint32_t	at = ((uint32_t) fc_hash_bytes(0,
+													   encoder->text +
+													   category->start,
+													   category->length));
 
 			while (slot[first + (at & (slots - 1))] != 0)
 				at++;
@@ -125,9 +144,12 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 	encoder->slot = slot;
 }
 
-/* The number of a text among the feature's categories, or how many these are. */
+/*
+ * The number of a text among the feature's categories, or how many these are.
+ */
 static uint32_t
-find_category(const fc_encoder *encoder, size_t i, const char *text, size_t length)
+find_category(const fc_encoder *encoder, size_t i, const char *text,
+			  size_t length)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
 	const uint32_t *slot = encoder->slot + encoder->slots_of[i].first;
@@ -141,7 +163,8 @@ find_category(const fc_encoder *encoder, size_t i, const char *text, size_t leng
 		if (found == 0)
 			return feature->categories;
 		category = &encoder->category[feature->first_category + found - 1];
-		if (category->length == length && memcmp(encoder->text + category->start, text, length) == 0)
+		if (category->length == length &&
+			memcmp(encoder->text +category->start, text, length) == 0)
 			return found - 1;
 	}
 }
@@ -155,7 +178,8 @@ fc_signed_log(double x)
 }
 
 static void
-encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell, double *raw)
+encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell,
+			double *raw)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
 	uint32_t	place = find_category(encoder, i, cell->text, cell->length);
@@ -166,7 +190,8 @@ encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell, do
 }
 
 void
-fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_feature_cell *cells, double *raw)
+fc_encode(const fc_encoder *encoder, size_t first, size_t count,
+		  const fc_feature_cell *cells, double *raw)
 {
 	for (size_t i = first; i < first + count; i++)
 	{
@@ -186,10 +211,12 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_featur
 				fc_widen(cell->floats, fc_feature_values(feature), to);
 				break;
 			case FC_CELL_DOUBLES:
-				memcpy(to, cell->doubles, fc_feature_values(feature) * sizeof(double));
+				memcpy(to, cell->doubles,
+					   fc_feature_values(feature) * sizeof(double));
 				break;
 			case FC_CELL_NULL:
-				memcpy(to, encoder->fill + feature->first, feature->width * sizeof(double));
+				memcpy(to, encoder->fill + feature->first,
+					   feature->width * sizeof(double));
 				continue;
 		}
 		if (feature->missing)
@@ -202,7 +229,7 @@ typedef struct walk
 {
 	const fc_encoder *encoder;
 	size_t		text_bytes;		/* of all */
-	size_t		text;			/* up to here */
+	size_t text;				/* up to here */
 	size_t		features;
 	size_t		dim;
 	size_t		categories;
@@ -211,29 +238,37 @@ typedef struct walk
 static bool
 sizes_fit(const fc_encoder_header *header, size_t size)
 {
-	return header->version == FC_ENCODER_VERSION && header->padding == 0 && header->padding2 == 0 &&
-		header->columns >= 1 && header->columns <= header->features && header->features <= FC_MAX_FEATURES &&
-		header->dim >= header->features && header->dim <= FC_MAX_DIM && header->categories <= header->dim &&
-		header->text_bytes <= FC_MAX_ENCODED_TEXT && header->rows >= 0 && header->rows <= FC_MAX_ROWS &&
-		header->skipped >= 0 && header->skipped <= header->rows &&
-		size == fc_encoder_size(header->columns, header->features, header->dim, header->categories, header->text_bytes);
+	return header->version == FC_ENCODER_VERSION && header->padding == 0 &&
+		header->padding2 == 0 && header->columns >= 1 &&
+		header->columns <= header->features &&
+		header->features <= FC_MAX_FEATURES &&
+		header->dim >= header->features && header->dim <= FC_MAX_DIM &&
+		header->categories <= header->dim &&
+		header->text_bytes <= FC_MAX_ENCODED_TEXT && header->rows >= 0 &&
+		header->rows <= FC_MAX_ROWS && header->skipped >= 0 &&
+		header->skipped <= header->rows &&
+		size == fc_encoder_size(header->columns, header->features,
+								header->dim, header->categories,
+								header->text_bytes);
 }
 
 /* The next piece of the text, without a byte 0. */
 static bool
 takes_text(walk *at, size_t start, size_t length)
 {
-	if (start != at->text || length > at->text_bytes - at->text || memchr(at->encoder->text + start, 0, length) != NULL)
+	if (start != at->text ||length > at->text_bytes - at->text ||
+		memchr(at->encoder->text +start, 0, length) != NULL)
 		return false;
-	at->text += length;
+	at->text +=length;
 	return true;
 }
 
 static int
-compare_texts(const walk *at, size_t a, size_t a_length, size_t b, size_t b_length)
+compare_texts(const walk *at, size_t a, size_t a_length, size_t b,
+			  size_t b_length)
 {
 	size_t		shorter = a_length < b_length ? a_length : b_length;
-	int			order = memcmp(at->encoder->text + a, at->encoder->text + b, shorter);
+	int			order = memcmp(at->encoder->text +a, at->encoder->text +b, shorter);
 
 	return order != 0 ? order : a_length < b_length ? -1 : a_length > b_length;
 }
@@ -247,33 +282,42 @@ columns_fit(walk *at)
 	{
 		const fc_encoder_column *column = &encoder->column[i];
 
-		if (column->name_length == 0 || !takes_text(at, column->name_start, column->name_length) ||
+		if (column->name_length == 0 ||
+			!takes_text(at, column->name_start, column->name_length) ||
 			column->first_feature != at->features || column->features < 1 ||
 			column->features > encoder->features - at->features)
 			return false;
 		at->features += column->features;
 		fc_check();
 		for (size_t j = 0; j < i; j++)
-			if (compare_texts(at, encoder->column[j].name_start, encoder->column[j].name_length,
+			if (compare_texts(at, encoder->column[j].name_start,
+							  encoder->column[j].name_length,
 							  column->name_start, column->name_length) == 0)
 				return false;
 	}
 	return at->features == encoder->features;
 }
 
-/* Is the path there where it must be, and another than those before it in its column? */
+/*
+ * Is the path there where it must be, and another than those before it in its
+ * column?
+ */
 static bool
-path_fits(walk *at, const fc_encoder_feature *feature, size_t first, size_t number)
+path_fits(walk *at, const fc_encoder_feature *feature, size_t first,
+		  size_t number)
 {
 	const fc_encoder_feature *other = at->encoder->feature + first;
 
-	if (feature->path_length > 0 ? feature->kind > FC_FEATURE_BOOLEAN && feature->kind != FC_FEATURE_CATEGORY :
-		at->encoder->column[feature->column].features != 1)
+	if (feature->path_length > 0
+		? feature->kind > FC_FEATURE_BOOLEAN &&
+		feature->kind != FC_FEATURE_CATEGORY
+		: at->encoder->column[feature->column].features != 1)
 		return false;
 	if (!takes_text(at, feature->path_start, feature->path_length))
 		return false;
 	for (; other < at->encoder->feature + number; other++)
-		if (compare_texts(at, other->path_start, other->path_length, feature->path_start, feature->path_length) == 0)
+		if (compare_texts(at, other->path_start, other->path_length,
+						  feature->path_start, feature->path_length) == 0)
 			return false;
 	return true;
 }
@@ -283,25 +327,37 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {
 	static const uint8_t zero[sizeof(feature->padding)] = {0};
 
-	return feature->kind < FC_FEATURE_ANY && feature->log <= 1 && feature->scaling < FC_SCALING_DEFAULT &&
-		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 && feature->missing <= 1 &&
-		(!feature->log || feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_INTERVAL) &&
+	return feature->kind < FC_FEATURE_ANY && feature->log <= 1 &&
+		feature->scaling < FC_SCALING_DEFAULT &&
+		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 &&
+		feature->missing <= 1 &&
+		(!feature->log || feature->kind == FC_FEATURE_NUMBER ||
+		 feature->kind == FC_FEATURE_INTERVAL) &&
 		memcmp(feature->padding, zero, sizeof(zero)) == 0 &&
-		feature->weight >= FC_LEAST_WEIGHT && feature->weight <= FC_GREATEST_WEIGHT &&
-		feature->nulls_seen >= 0 && feature->nulls_seen <= encoder->rows;
+		feature->weight >= FC_LEAST_WEIGHT &&
+		feature->weight <= FC_GREATEST_WEIGHT && feature->nulls_seen >= 0 &&
+		feature->nulls_seen <= encoder->rows;
 }
 
 /* Do the dimensions follow those before, as many as the kind has? */
 static bool
 dimensions_fit(walk *at, const fc_encoder_feature *feature)
 {
-	size_t		width = feature->kind == FC_FEATURE_CATEGORY ? (size_t) feature->categories + feature->other + feature->missing :
-		feature->kind == FC_FEATURE_VECTOR ? feature->width : 1 + (size_t) feature->missing;
+	size_t		width = (feature->kind == FC_FEATURE_CATEGORY
+						 ? (size_t) feature->categories + feature->other +
+						 feature->missing
+						 : feature->kind == FC_FEATURE_VECTOR
+						 ? feature->width
+						 : 1 + (size_t) feature->missing);
 
-	if (feature->first != at->dim || feature->width != width || width < 1 || width > at->encoder->dim - at->dim ||
-		(feature->kind == FC_FEATURE_VECTOR && fc_feature_values(feature) < 1) ||
-		feature->first_category != at->categories || feature->categories > at->encoder->categories - at->categories ||
-		(feature->kind != FC_FEATURE_CATEGORY && (feature->categories != 0 || feature->other)))
+	if (feature->first != at->dim || feature->width != width || width < 1 ||
+		width > at->encoder->dim - at->dim ||
+		(feature->kind == FC_FEATURE_VECTOR &&
+		 fc_feature_values(feature) < 1) ||
+		feature->first_category != at->categories ||
+		feature->categories > at->encoder->categories - at->categories ||
+		(feature->kind != FC_FEATURE_CATEGORY &&
+		 (feature->categories != 0 || feature->other)))
 		return false;
 	at->dim += width;
 	at->categories += feature->categories;
@@ -315,13 +371,16 @@ features_fit(walk *at)
 	size_t		number = 0;
 
 	for (size_t c = 0; c < encoder->columns; c++)
-		for (size_t last = number + encoder->column[c].features; number < last; number++)
+		for (size_t last = number + encoder->column[c].features; number < last;
+			 number++)
 		{
 			const fc_encoder_feature *feature = &encoder->feature[number];
 
 			fc_check();
-			if (feature->column != c || !settings_fit(encoder, feature) || !dimensions_fit(at, feature) ||
-				!path_fits(at, feature, encoder->column[c].first_feature, number))
+			if (feature->column != c || !settings_fit(encoder, feature) ||
+				!dimensions_fit(at, feature) ||
+				!path_fits(at, feature, encoder->column[c].first_feature,
+						   number))
 				return false;
 		}
 	return at->dim == encoder->dim && at->categories == encoder->categories;
@@ -335,10 +394,15 @@ categories_fit(walk *at)
 	for (size_t i = 0; i < encoder->features; i++)
 		for (size_t j = 0; j < encoder->feature[i].categories; j++)
 		{
-			const fc_encoder_category *category = &encoder->category[encoder->feature[i].first_category + j];
+			const fc_encoder_category *category = (&encoder
+												   ->category[encoder->feature[i].first_category +
+															  j]);
 
-			if (category->count < 0 || category->count > encoder->rows || !takes_text(at, category->start, category->length) ||
-				(j > 0 && compare_texts(at, category[-1].start, category[-1].length, category->start, category->length) >= 0))
+			if (category->count < 0 || category->count > encoder->rows ||
+				!takes_text(at, category->start, category->length) ||
+				(j > 0 &&
+				 compare_texts(at, category[-1].start, category[-1].length,
+							   category->start, category->length) >= 0))
 				return false;
 		}
 	return at->text == at->text_bytes;
@@ -370,9 +434,11 @@ fc_encoder_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	fc_encoder_view(header, &encoder);
 	at.text_bytes = header->text_bytes;
-	if (!fc_zero_padding(encoder.text + at.text_bytes, (const char *) bytes + size))
+	if (!fc_zero_padding(encoder.text +at.text_bytes,
+						 (const char *) bytes + size))
 		return FC_EFORMAT;
-	if (!columns_fit(&at) || !features_fit(&at) || !categories_fit(&at) || !numbers_fit(&encoder))
+	if (!columns_fit(&at) || !features_fit(&at) || !categories_fit(&at) ||
+		!numbers_fit(&encoder))
 		return FC_EFORMAT;
 	return FC_OK;
 }

@@ -1,4 +1,7 @@
-/* frequent_items.c - counts of distinct values in bounded memory; see the header */
+/*
+ * frequent_items.c - counts of distinct values in bounded memory; see the
+ * header
+ */
 #include "encode/frequent_items.h"
 
 #include "base/rng.h"
@@ -6,7 +9,7 @@
 
 #define FIRST_SLOTS		32
 #define FIRST_TEXT		256
-#define ROWS			4			/* of the sketch */
+#define ROWS			4		/* of the sketch */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
@@ -23,13 +26,15 @@ fc_frequent_has_room(const fc_frequent_items *tally, size_t length)
 {
 	if (length > FC_FREQUENT_LENGTH)
 		return true;
-	return has_free_slot(tally) && tally->text_used + length <= tally->text_room;
+	return has_free_slot(tally) &&
+		tally->text_used + length <= tally->text_room;
 }
 
 bool
 fc_frequent_is_over(const fc_frequent_items *tally)
 {
-	return tally->used > (tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
+	return tally->used >
+		(tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
 }
 
 /* ---- hashed counters ---- */
@@ -40,7 +45,8 @@ counter(const fc_frequent_items *tally, uint64_t key, size_t row)
 	uint32_t	first = (uint32_t) key;
 	uint32_t	step = (uint32_t) (key >> 32) | 1;
 
-	return tally->sketch + row * COLUMNS + ((first + (uint32_t) row * step) >> 8) % COLUMNS;
+	return tally->sketch + row * COLUMNS +
+		((first + (uint32_t) row * step) >> 8) % COLUMNS;
 }
 
 static int64_t
@@ -64,7 +70,9 @@ add_to_sketch(fc_frequent_items *tally, uint64_t key, int64_t count)
 int64_t
 fc_frequent_count(const fc_frequent_items *tally, size_t slot)
 {
-	return tally->sketch == NULL ? tally->entry[slot].count : sketched_count(tally, tally->entry[slot].key);
+	return tally->sketch == NULL
+		? tally->entry[slot].count
+		: sketched_count(tally, tally->entry[slot].key);
 }
 
 bool
@@ -84,33 +92,45 @@ fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
 
 /* ---- slots ---- */
 
-/* The slot of a value, or the empty one where it belongs; text is NULL for a number. */
+/*
+ * The slot of a value, or the empty one where it belongs; text is NULL for a
+ * number.
+ */
 static fc_frequent_item *
-find_slot(const fc_frequent_items *tally, uint64_t key, const char *text, size_t length)
+find_slot(const fc_frequent_items *tally, uint64_t key, const char *text,
+		  size_t length)
 {
-	size_t		i = (size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->slots - 1);
+	size_t		i = ((size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) &
+					 (tally->slots - 1));
 
 	for (;; i = (i + 1) & (tally->slots - 1))
 	{
 		fc_frequent_item *entry = &tally->entry[i];
 
-		if (entry->count == 0 || (entry->key == key && entry->length == length &&
-								  (length == 0 || memcmp(tally->text + entry->start, text, length) == 0)))
+		if (entry->count == 0 ||
+			(entry->key == key && entry->length == length &&
+			 (length == 0 ||
+			  memcmp(tally->text +entry->start, text, length) == 0)))
 			return entry;
 	}
 }
 
 static void
-count_value(fc_frequent_items *tally, uint64_t key, const char *text, size_t length, int64_t count)
+count_value(fc_frequent_items *tally, uint64_t key, const char *text,
+			size_t length, int64_t count)
 {
 	fc_frequent_item *entry = find_slot(tally, key, text, length);
 
 	if (entry->count == 0)
 	{
 		FC_ASSERT(fc_frequent_has_room(tally, length));
-		*entry = (fc_frequent_item) {key, 0, (uint32_t) tally->text_used, (uint32_t) length};
+		*entry = (fc_frequent_item)
+		{
+			key, 0, (uint32_t) tally->text_used,
+				(uint32_t) length
+		};
 		if (length > 0)
-			memcpy(tally->text + tally->text_used, text, length);
+			memcpy(tally->text +tally->text_used, text, length);
 		tally->text_used += length;
 		tally->used++;
 	}
@@ -125,7 +145,8 @@ fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count)
 }
 
 void
-fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length, int64_t count)
+fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length,
+					 int64_t count)
 {
 	uint64_t	key;
 
@@ -148,7 +169,9 @@ next_slots(const fc_frequent_items *tally)
 {
 	if (tally->slots == 0)
 		return FIRST_SLOTS;
-	return has_free_slot(tally) || fc_frequent_is_over(tally) ? tally->slots : 2 * tally->slots;
+	return has_free_slot(tally) || fc_frequent_is_over(tally)
+		? tally->slots
+		: 2 * tally->slots;
 }
 
 static size_t
@@ -164,10 +187,14 @@ next_text_room(const fc_frequent_items *tally, size_t length)
 size_t
 fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length)
 {
-	return next_slots(tally) * sizeof(fc_frequent_item) + next_text_room(tally, length);
+	return next_slots(tally) * sizeof(fc_frequent_item) +
+		next_text_room(tally, length);
 }
 
-/* Texts whose bounds are below this are not listed any longer: at most half of the list stays. */
+/*
+ * Texts whose bounds are below this are not listed any longer: at most half of
+ * the list stays.
+ */
 static int64_t
 least_listed(const fc_frequent_items *tally)
 {
@@ -178,7 +205,8 @@ least_listed(const fc_frequent_items *tally)
 	{
 		stay = 0;
 		for (size_t i = 0; i < tally->slots; i++)
-			stay += tally->entry[i].count > 0 && fc_frequent_count(tally, i) >= least;
+			stay += tally->entry[i].count > 0 &&
+				fc_frequent_count(tally, i) >= least;
 		if (stay > FC_FREQUENT_TEXTS / 2)
 			least = 2 * least + 1;
 	}
@@ -188,9 +216,10 @@ least_listed(const fc_frequent_items *tally)
 void
 fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
 {
-	fc_frequent_items	from = *tally;
+	fc_frequent_items from = *tally;
 	bool		over = fc_frequent_is_over(tally);
-	unsigned int rounding = over && !tally->texts && tally->dropped < MOST_DROPPED;
+	unsigned int rounding = (over && !tally->texts &&
+							 tally->dropped < MOST_DROPPED);
 	int64_t		least = over && tally->texts ? least_listed(tally) : 0;
 
 	tally->slots = next_slots(&from);
@@ -204,8 +233,10 @@ fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
 	{
 		const fc_frequent_item *entry = &from.entry[i];
 
-		if (entry->count > 0 && (!over || !from.texts || fc_frequent_count(&from, i) >= least))
-			count_value(tally, entry->key >> rounding, from.text + entry->start, entry->length, entry->count);
+		if (entry->count > 0 &&
+			(!over || !from.texts || fc_frequent_count(&from, i) >= least))
+			count_value(tally, entry->key >> rounding, from.text +entry->start,
+						entry->length, entry->count);
 	}
 }
 
@@ -215,7 +246,8 @@ fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
 static double
 number_of_key(uint64_t key, unsigned int dropped)
 {
-	uint64_t	bits = dropped > 0 ? key << dropped | UINT64_C(1) << (dropped - 1) : key;
+	uint64_t	bits = (dropped > 0 ? key << dropped | UINT64_C(1) << (dropped - 1)
+						: key);
 	double		x;
 
 	bits = bits & SIGN ? bits & ~SIGN : ~bits;
@@ -225,7 +257,8 @@ number_of_key(uint64_t key, unsigned int dropped)
 
 /* The number of rank r, counted from 0. */
 static double
-number_of_rank(const fc_frequent_items *tally, const fc_keyed *items, int64_t rank)
+number_of_rank(const fc_frequent_items *tally, const fc_keyed *items,
+			   int64_t rank)
 {
 	size_t		i = 0;
 
@@ -235,7 +268,8 @@ number_of_rank(const fc_frequent_items *tally, const fc_keyed *items, int64_t ra
 }
 
 void
-fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena, double *values)
+fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares,
+					  size_t count, fc_arena *arena, double *values)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
@@ -244,7 +278,11 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size
 
 	for (size_t i = 0; i < tally->slots; i++)
 		if (tally->entry[i].count > 0)
-			items[n++] = (fc_keyed) {tally->entry[i].key, (uint64_t) tally->entry[i].count};
+			items[n++] = (fc_keyed)
+		{
+			tally->entry[i].key,
+				(uint64_t) tally->entry[i].count
+		};
 	fc_sort(items, n, scratch);
 	for (size_t i = 0; i < count; i++)
 	{
@@ -260,25 +298,35 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size
 
 /* ---- the most frequent ---- */
 
-/* Does the text of slot a come before that of b: by its count, then by its bytes; or by its bytes alone? */
+/*
+ * Does the text of slot a come before that of b: by its count, then by its
+ * bytes; or by its bytes alone?
+ */
 static bool
-comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a, uint32_t b)
+comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a,
+			 uint32_t b)
 {
 	const fc_frequent_item *left = &tally->entry[a];
 	const fc_frequent_item *right = &tally->entry[b];
-	size_t		shorter = left->length < right->length ? left->length : right->length;
+	size_t		shorter = (left->length < right->length ? left->length
+						   : right->length);
 	int			order = 0;
 
 	if (by_count && fc_frequent_count(tally, a) != fc_frequent_count(tally, b))
 		return fc_frequent_count(tally, a) > fc_frequent_count(tally, b);
 	if (shorter > 0)
-		order = memcmp(tally->text + left->start, tally->text + right->start, shorter);
+		order = memcmp(tally->text +left->start, tally->text +right->start,
+					   shorter);
 	return order != 0 ? order < 0 : left->length < right->length;
 }
 
-/* Put a slot into a list of n in order; the last one leaves where there is no room for it. */
+/*
+ * Put a slot into a list of n in order; the last one leaves where there is no
+ * room for it.
+ */
 static size_t
-insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size_t n, size_t room, uint32_t slot)
+insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots,
+			size_t n, size_t room, uint32_t slot)
 {
 	size_t		at = n;
 
@@ -292,9 +340,11 @@ insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size
 }
 
 size_t
-fc_frequent_frequent(const fc_frequent_items *tally, size_t most, uint32_t *chosen)
+fc_frequent_frequent(const fc_frequent_items *tally, size_t most,
+					 uint32_t *chosen)
 {
-	int64_t		least = tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN : 1;
+	int64_t		least = (tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN
+						 : 1);
 	size_t		n = 0;
 
 	for (size_t i = 0; most > 0 && i < tally->slots; i++)

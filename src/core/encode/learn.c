@@ -1,4 +1,7 @@
-/* learn.c - sums and counts of a feature's values, and how it is encoded then; see learn.h and write.c */
+/*
+ * learn.c - sums and counts of a feature's values, and how it is encoded then;
+ * see learn.h and write.c
+ */
 #include "encode/learn.h"
 
 #include <stdlib.h>
@@ -38,7 +41,8 @@ fc_exact_add(fc_exact_sum *sum, double x)
 	place = (unsigned int) (bits >> 52 & 0x7FF);
 	if (place > 0)
 		mantissa |= UINT64_C(1) << 52;
-	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* x = mantissa 2^(place - OFFSET) */
+	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* x = mantissa 2^(place -
+													 * OFFSET) */
 	digit = sum->digit + place / BITS;
 	above = mantissa >> (BITS - place % BITS);	/* the shift is from 1 to 32 */
 	mantissa = mantissa << (place % BITS) & MASK;
@@ -107,11 +111,12 @@ fc_exact_value(const fc_exact_sum *sum)
 }
 
 void
-fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n, double center)
+fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
+				double center)
 {
 	fc_exact_sum carried;
 	double		high = center * center;
-	double		factor = magnitude(sum, &carried) ? 2.0 * center : -2.0 * center;
+	double		factor = (magnitude(sum, &carried) ? 2.0 * center : -2.0 * center);
 
 	for (size_t i = 0; i < FC_EXACT_DIGITS; i++)
 		if (carried.digit[i] != 0)
@@ -149,7 +154,9 @@ fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell)
 {
 	learner->numbers++;
 	for (size_t i = 0; i < learner->width; i++)
-		add_element(learner, i, cell->kind == FC_CELL_FLOATS ? (double) cell->floats[i] : cell->doubles[i]);
+		add_element(learner, i,
+					cell->kind == FC_CELL_FLOATS ? (double) cell->floats[i]
+					: cell->doubles[i]);
 }
 
 void
@@ -160,7 +167,8 @@ fc_learn_text(fc_learner *learner, const char *text, size_t length)
 }
 
 void
-fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length)
+fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
+			 const char *text, size_t length)
 {
 	fc_frequent_add_text(&learner->categories, text, length, 1);
 	if (kind == FC_FEATURE_CATEGORY)
@@ -188,29 +196,42 @@ kind_of(const fc_learner *learner)
 }
 
 static void
-choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
+choose_categories(const fc_learner *learner, fc_arena *arena,
+				  fc_feature_choice *feature)
 {
 	const fc_frequent_items *tally = &learner->categories;
 
 	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
-	feature->categories = fc_frequent_frequent(tally, learner->most_categories, feature->slots);
+	feature->categories = fc_frequent_frequent(tally, learner->most_categories,
+											   feature->slots);
 	feature->other = true;		/* a value that is new later is seen there */
-	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
+	feature->missing = learner->nulls_seen > 0 &&
+		learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
 }
 
 static void
-choose_feature(const fc_learner *learner, bool alone, fc_arena *arena, fc_feature_choice *feature)
+choose_feature(const fc_learner *learner, bool alone, fc_arena *arena,
+			   fc_feature_choice *feature)
 {
 	bool		scalar;
 
-	*feature = (fc_feature_choice) {.kind = kind_of(learner),.width = 1,.scaling = learner->scaling};
-	scalar = feature->kind != FC_FEATURE_CATEGORY && feature->kind != FC_FEATURE_VECTOR;
+	*feature = (fc_feature_choice)
+	{
+		.kind = kind_of(learner),
+			.width = 1,
+			.scaling = learner->scaling
+	};
+	scalar = feature->kind != FC_FEATURE_CATEGORY &&
+		feature->kind != FC_FEATURE_VECTOR;
 	if (feature->kind == FC_FEATURE_VECTOR)
 		feature->width = learner->width;
-	feature->each = alone && feature->kind == FC_FEATURE_VECTOR && feature->scaling == FC_SCALING_STANDARD;
+	feature->each = alone && feature->kind == FC_FEATURE_VECTOR &&
+		feature->scaling == FC_SCALING_STANDARD;
 	if (feature->scaling == FC_SCALING_DEFAULT)
-		feature->scaling = alone && feature->kind == FC_FEATURE_VECTOR ? FC_SCALING_NONE : FC_SCALING_STANDARD;
+		feature->scaling = alone && feature->kind == FC_FEATURE_VECTOR
+			? FC_SCALING_NONE
+			: FC_SCALING_STANDARD;
 	if (feature->scaling == FC_SCALING_ROBUST && !scalar)
 		feature->scaling = FC_SCALING_STANDARD;
 	if (feature->kind == FC_FEATURE_CATEGORY)
@@ -218,19 +239,25 @@ choose_feature(const fc_learner *learner, bool alone, fc_arena *arena, fc_featur
 }
 
 fc_status
-fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad)
+fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
+				  fc_encoder_choice *choice, size_t *bad)
 {
-	*choice = (fc_encoder_choice) {.feature = FC_TAKE(arena, sample->features, fc_feature_choice)};
+	*choice = (fc_encoder_choice)
+	{
+		.feature = FC_TAKE(arena, sample->features, fc_feature_choice)
+	};
 	for (size_t i = 0; i < sample->features; i++)
 	{
 		fc_feature_choice *feature = &choice->feature[i];
 		const fc_feature_name *name = &sample->names[i];
 
-		choose_feature(&sample->learners[i], sample->features == 1, arena, feature);
+		choose_feature(&sample->learners[i], sample->features == 1, arena,
+					   feature);
 		*bad = i;
 		if (feature->width == 0)
 			return FC_EEMPTY;
-		if (i == 0 || name->name_length != name[-1].name_length || memcmp(name->name, name[-1].name, name->name_length) != 0)
+		if (i == 0 || name->name_length != name[-1].name_length ||
+			memcmp(name->name, name[-1].name, name->name_length) != 0)
 		{
 			choice->columns++;
 			choice->text_bytes += name->name_length;
@@ -239,9 +266,13 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *c
 		choice->categories += feature->categories;
 		choice->text_bytes += name->path_length;
 		for (size_t j = 0; j < feature->categories; j++)
-			choice->text_bytes += sample->learners[i].categories.entry[feature->slots[j]].length;
+			choice->text_bytes += sample->learners[i]
+				.categories.entry[feature->slots[j]]
+				.length;
 	}
-	choice->size = fc_encoder_size(choice->columns, sample->features, choice->dim, choice->categories, choice->text_bytes);
+	choice->size = fc_encoder_size(choice->columns, sample->features,
+								   choice->dim, choice->categories,
+								   choice->text_bytes);
 	return FC_OK;
 }
 
@@ -256,14 +287,18 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Shares of the least and the greatest of n sorted values, where these are sentinels; not of 0, 1 and shares between them. */
+/*
+ * Shares of the least and the greatest of n sorted values, where these are
+ * sentinels; not of 0, 1 and shares between them.
+ */
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])
 {
 	size_t		low = 0;		/* rows of the least value */
 	size_t		high = 0;
 	size_t		others = 1;
-	size_t		least = larger(FC_SENTINEL_ROWS, (size_t) (FC_SENTINEL_SHARE * (double) n));
+	size_t		least = larger(FC_SENTINEL_ROWS,
+							   (size_t) (FC_SENTINEL_SHARE * (double) n));
 
 	while (low < n && sorted[low] == sorted[0])
 		low++;
@@ -273,13 +308,19 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 		others += sorted[r] > sorted[r - 1];
 	if (others < FC_SENTINEL_OTHERS)
 		return;
-	if (fabs(sorted[0]) > 1.0 && low >= least && sorted[low] - sorted[0] > sorted[n - 1 - high] - sorted[low])
+	if (fabs(sorted[0]) > 1.0 && low >= least &&
+		sorted[low] - sorted[0] > sorted[n - 1 - high] - sorted[low])
 		share[0] = (double) low / (double) n;
-	if (fabs(sorted[n - 1]) > 1.0 && high >= least && sorted[n - 1] - sorted[n - 1 - high] > sorted[n - 1 - high] - sorted[low])
+	if (fabs(sorted[n - 1]) > 1.0 && high >= least &&
+		sorted[n - 1] - sorted[n - 1 - high] >
+		sorted[n - 1 - high] - sorted[low])
 		share[1] = (double) high / (double) n;
 }
 
-/* Returns the third standardised moment of n values or of their logarithms; 0 if all are equal. */
+/*
+ * Returns the third standardised moment of n values or of their logarithms; 0
+ * if all are equal.
+ */
 static double
 skew_of(const double *x, size_t n, bool log)
 {
@@ -300,10 +341,12 @@ skew_of(const double *x, size_t n, bool log)
 }
 
 fc_column_facts
-fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled, double *sorted)
+fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled,
+				   double *sorted)
 {
 	fc_column_facts facts = {0};
-	double		squares[2] = {0};	/* about the median, of far rows and of all */
+	double		squares[2] = {0};	/* about the median, of far rows and of
+									 * all */
 	double		median;
 	double		far;
 	size_t		rows = n;
@@ -321,7 +364,8 @@ fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled,
 	{
 		double		square = (sorted[r] - median) * (sorted[r] - median);
 
-		facts.unique += (r == 0 || sorted[r - 1] < sorted[r]) && (r + 1 == n || sorted[r] < sorted[r + 1]);
+		facts.unique += (r == 0 || sorted[r - 1] < sorted[r]) &&
+			(r + 1 == n || sorted[r] < sorted[r + 1]);
 		squares[1] += square;
 		if (far > 0 && square > far * far)
 		{
@@ -346,7 +390,10 @@ fc_correlation(const double *x, size_t n, size_t d, size_t i, size_t j)
 	double		mean[2] = {0};
 	double		sum[3] = {0};
 
-	/* Differences from the first row are exactly 0 in a constant column; those from a rounded mean are not. */
+	/*
+	 * Differences from the first row are exactly 0 in a constant column;
+	 * those from a rounded mean are not.
+	 */
 	for (size_t r = 0; r < n; r++)
 	{
 		mean[0] += (x[r * d + i] - x[i]) / (double) n;

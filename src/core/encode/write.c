@@ -1,7 +1,8 @@
 /* write.c - the value of an encoder that was learned; see learn.h */
 #include "encode/learn.h"
 
-#define NORMAL_QUARTILES	1.3489795003921634	/* between those of the normal law of deviation 1 */
+#define NORMAL_QUARTILES	1.3489795003921634	/* between those of the normal
+												 * law of deviation 1 */
 #define LEAST_SCALE			1e-150	/* less is rounding */
 
 /* A value that is being written. */
@@ -28,7 +29,7 @@ write_text(encoder_writer *w, const char *text, size_t length)
 	size_t		start = w->text_used;
 
 	if (length > 0)
-		memcpy(w->text + start, text, length);
+		memcpy(w->text +start, text, length);
 	w->text_used += length;
 	return (uint32_t) start;
 }
@@ -41,7 +42,10 @@ set_scale(encoder_writer *w, size_t width, double scale, double weight)
 		w->scale[j] = (scale > LEAST_SCALE ? scale : 1.0) / weight;
 }
 
-/* Means into center, deviations into scale, 0 without rows; the root of the sum of the variances. */
+/*
+ * Means into center, deviations into scale, 0 without rows; the root of the
+ * sum of the variances.
+ */
 static double
 moments(encoder_writer *w, const fc_learner *learner, size_t width)
 {
@@ -64,7 +68,8 @@ moments(encoder_writer *w, const fc_learner *learner, size_t width)
 
 /* Numbers and vectors. */
 static void
-write_numbers(encoder_writer *w, const fc_learner *learner, const fc_feature_choice *choice)
+write_numbers(encoder_writer *w, const fc_learner *learner,
+			  const fc_feature_choice *choice)
 {
 	static const double quartiles[3] = {0.25, 0.5, 0.75};
 	double		found[3];
@@ -85,17 +90,19 @@ write_numbers(encoder_writer *w, const fc_learner *learner, const fc_feature_cho
 	}
 	if (choice->each)
 		for (size_t j = 0; j < choice->width; j++)
-			w->scale[j] = (w->scale[j] > LEAST_SCALE ? w->scale[j] : 1.0) / learner->weight;
+			w->scale[j] = (w->scale[j] > LEAST_SCALE ? w->scale[j] : 1.0) /
+				learner->weight;
 	else
 		set_scale(w, choice->width, scale, learner->weight);
 }
 
 /* Shares of the categories, of others and of NULL; p (1 - p) together. */
 static void
-write_categories(encoder_writer *w, const fc_learner *learner, const fc_feature_choice *choice)
+write_categories(encoder_writer *w, const fc_learner *learner,
+				 const fc_feature_choice *choice)
 {
 	const fc_frequent_items *tally = &learner->categories;
-	int64_t		rows = tally->total + (choice->missing ? learner->nulls_seen : 0);
+	int64_t		rows = (tally->total + (choice->missing ? learner->nulls_seen : 0));
 	int64_t		others = tally->total;
 	double		scale;
 	double	   *share = w->center;
@@ -105,7 +112,14 @@ write_categories(encoder_writer *w, const fc_learner *learner, const fc_feature_
 		const fc_frequent_item *entry = &tally->entry[choice->slots[j]];
 		int64_t		count = fc_frequent_count(tally, choice->slots[j]);
 
-		w->category[j] = (fc_encoder_category) {write_text(w, tally->text + entry->start, entry->length), entry->length, count};
+		w->category[j] = (fc_encoder_category)
+		{
+			write_text(w,
+					   tally->text +
+					   entry->start,
+					   entry->length),
+				entry->length, count
+		};
 		others -= count < others ? count : others;
 		*share++ = (double) count / (double) rows;
 	}
@@ -119,7 +133,9 @@ write_categories(encoder_writer *w, const fc_learner *learner, const fc_feature_
 	scale = fc_category_scale(w->center, choice->width);
 	if (choice->scaling == FC_SCALING_NONE)
 		memset(w->center, 0, choice->width * sizeof(double));
-	set_scale(w, choice->width, choice->scaling == FC_SCALING_NONE ? 1.0 : scale, learner->weight);
+	set_scale(w, choice->width,
+			  choice->scaling == FC_SCALING_NONE ? 1.0 : scale,
+			  learner->weight);
 }
 
 static void
@@ -129,12 +145,27 @@ write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 	const fc_feature_name *name = &w->sample->names[i];
 	fc_encoder_feature *feature = &w->feature[i];
 
-	*feature = (fc_encoder_feature) {.column = feature->column,.path_start = feature->path_start,.path_length = (uint32_t) name->path_length,
-		.first = (uint32_t) w->dim,.width = (uint32_t) choice->width,.first_category = (uint32_t) w->categories,
-		.categories = (uint32_t) choice->categories,.kind = (uint8_t) choice->kind,
-		.log = learner->log && (choice->kind == FC_FEATURE_NUMBER || choice->kind == FC_FEATURE_INTERVAL),
-		.scaling = (uint8_t) choice->scaling,.nulls = (uint8_t) learner->nulls,.other = choice->other,.missing = choice->missing,
-		.weight = learner->weight,.nulls_seen = learner->nulls_seen};
+	*feature = (fc_encoder_feature)
+	{
+		.column = feature->column,
+			.path_start = feature->path_start,
+			.path_length = (uint32_t) name->path_length,
+			.first = (uint32_t) w->dim,
+			.width = (uint32_t) choice->width,
+			.first_category = (uint32_t) w->categories,
+			.categories = (uint32_t) choice->categories,
+			.kind = (uint8_t) choice->kind,
+			.log = learner->log &&
+			(choice->kind == FC_FEATURE_NUMBER ||
+			 choice->kind ==
+			 FC_FEATURE_INTERVAL),
+			.scaling = (uint8_t) choice->scaling,
+			.nulls = (uint8_t) learner->nulls,
+			.other = choice->other,
+			.missing = choice->missing,
+			.weight = learner->weight,
+			.nulls_seen = learner->nulls_seen
+	};
 	if (choice->kind == FC_FEATURE_CATEGORY)
 		write_categories(w, learner, choice);
 	else
@@ -157,20 +188,28 @@ write_names(encoder_writer *w)
 	{
 		if (i == 0 || names[i].name_length != names[i - 1].name_length ||
 			memcmp(names[i].name, names[i - 1].name, names[i].name_length) != 0)
-			w->column[w->columns++] = (fc_encoder_column) {write_text(w, names[i].name, names[i].name_length),
-				(uint32_t) names[i].name_length, (uint32_t) i, 0};
+			w->column[w->columns++] = (fc_encoder_column)
+		{
+			write_text(w, names[i].name,
+					   names[i]
+					   .name_length),
+				(uint32_t) names[i]
+				.name_length,
+				(uint32_t) i, 0
+		};
 		w->column[w->columns - 1].features++;
 		w->feature[i].column = (uint32_t) (w->columns - 1);
 	}
 	for (size_t i = 0; i < w->sample->features; i++)
-		w->feature[i].path_start = write_text(w, names[i].path, names[i].path_length);
+		w->feature[i].path_start = write_text(w, names[i].path,
+											  names[i].path_length);
 }
 
 void
-fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
-				 fc_encoder_header *header)
+fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
+				 fc_arena *arena, fc_encoder_header *header)
 {
-	encoder_writer		w = {.sample = sample,.arena = arena};
+	encoder_writer w = {.sample = sample,.arena = arena};
 	fc_encoder	view;
 
 	memset(header, 0, choice->size);
@@ -197,7 +236,8 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 }
 
 void
-fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
+fc_encoder_of_vector(const char *name, size_t length, size_t d,
+					 const double *center, const double *scale,
 					 fc_encoder_header *header)
 {
 	size_t		size = fc_encoder_size(1, 1, d, 0, length);
@@ -209,9 +249,24 @@ fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *ce
 	header->dim = (uint32_t) d;
 	header->text_bytes = (uint32_t) length;
 	fc_encoder_view(header, &view);
-	*(fc_encoder_column *) view.column = (fc_encoder_column) {0, (uint32_t) length, 0, 1};
-	*(fc_encoder_feature *) view.feature = (fc_encoder_feature) {.path_start = (uint32_t) length,.width = (uint32_t) d,.kind = FC_FEATURE_VECTOR,
-		.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD,.nulls = FC_NULLS_SKIP,.weight = 1.0};
+	*(fc_encoder_column *) view.column = (fc_encoder_column)
+	{
+		0,
+			(uint32_t) length,
+			0, 1
+	};
+	*(fc_encoder_feature *) view
+		.feature = (fc_encoder_feature)
+	{
+		.path_start = (uint32_t) length,
+			.width = (uint32_t) d,
+			.kind = FC_FEATURE_VECTOR,
+			.scaling = scale == NULL
+			? FC_SCALING_NONE
+			: FC_SCALING_STANDARD,
+			.nulls = FC_NULLS_SKIP,
+			.weight = 1.0
+	};
 	for (size_t i = 0; i < d; i++)
 	{
 		((double *) view.center)[i] = center == NULL ? 0.0 : center[i];
@@ -223,20 +278,27 @@ fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *ce
 }
 
 static bool
-same_text(const fc_encoder *a, uint32_t a_start, uint32_t a_length, const fc_encoder *b, uint32_t b_start, uint32_t b_length)
+same_text(const fc_encoder *a, uint32_t a_start, uint32_t a_length,
+		  const fc_encoder *b, uint32_t b_start, uint32_t b_length)
 {
-	return a_length == b_length && memcmp(a->text + a_start, b->text + b_start, a_length) == 0;
+	return a_length == b_length &&
+		memcmp(a->text +a_start, b->text +b_start, a_length) == 0;
 }
 
 static bool
-same_feature(const fc_encoder *old, const fc_encoder_feature *a, const fc_encoder *new, const fc_encoder_feature *b)
+same_feature(const fc_encoder *old, const fc_encoder_feature *a,
+			 const fc_encoder *new, const fc_encoder_feature *b)
 {
 	const fc_encoder_column *x = &old->column[a->column];
 	const fc_encoder_column *y = &new->column[b->column];
 
-	return same_text(old, x->name_start, x->name_length, new, y->name_start, y->name_length) &&
-		same_text(old, a->path_start, a->path_length, new, b->path_start, b->path_length) &&
-		a->kind == b->kind && a->log == b->log && (a->kind == FC_FEATURE_CATEGORY || fc_feature_values(a) == fc_feature_values(b));
+	return same_text(old, x->name_start, x->name_length, new, y->name_start,
+					 y->name_length) &&
+		same_text(old, a->path_start, a->path_length, new, b->path_start,
+				  b->path_length) &&
+		a->kind == b->kind && a->log == b->log &&
+		(a->kind == FC_FEATURE_CATEGORY ||
+		 fc_feature_values(a) == fc_feature_values(b));
 }
 
 bool
@@ -250,27 +312,41 @@ fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
 	return true;
 }
 
-/* Rows of the new sample with a category; 0 where it is not among the new ones. */
+/*
+ * Rows of the new sample with a category; 0 where it is not among the new
+ * ones.
+ */
 static int64_t
-new_count(const fc_encoder *old, const fc_encoder_category *category, const fc_encoder *new, const fc_encoder_feature *feature)
+new_count(const fc_encoder *old, const fc_encoder_category *category,
+		  const fc_encoder *new, const fc_encoder_feature *feature)
 {
 	for (uint32_t j = 0; j < feature->categories; j++)
 	{
-		const fc_encoder_category *other = &new->category[feature->first_category + j];
+		const fc_encoder_category
+				   *other = (&new->category[feature->first_category + j]);
 
-		if (same_text(old, category->start, category->length, new, other->start, other->length))
+		if (same_text(old, category->start, category->length, new, other->start,
+					  other->length))
 			return other->count;
 	}
 	return 0;
 }
 
-/* Shares of the old categories in the new sample; one scale, as learn.h has it. */
+/*
+ * Shares of the old categories in the new sample; one scale, as learn.h has
+ * it.
+ */
 static void
-renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const fc_encoder *new, const fc_encoder_feature *learned,
+renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
+				 const fc_encoder *new, const fc_encoder_feature *learned,
 				 fc_encoder_category *category, double *center, double *scale)
 {
-	int64_t		texts = new->rows - new->skipped - (learned->nulls == FC_NULLS_SKIP ? 0 : learned->nulls_seen);
-	double		rows = fmax((double) (texts + (feature->missing ? learned->nulls_seen : 0)), 1.0);
+	int64_t		texts = (new->rows - new->skipped -
+						 (learned->nulls == FC_NULLS_SKIP ? 0
+						  : learned->nulls_seen));
+	double		rows = fmax((double) (texts +
+									  (feature->missing ? learned->nulls_seen : 0)),
+							1.0);
 	int64_t		others = texts;
 	double		common;
 	double	   *share = center;
@@ -290,24 +366,38 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const
 	{
 		if (learned->scaling == FC_SCALING_NONE)
 			center[j] = 0.0;
-		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common : 1.0) / learned->weight;
+		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common
+					: 1.0) /
+			learned->weight;
 	}
 }
 
-/* Center, scale and fill of the indicator, and the values' deviation over all rows; a feature that does not vary has the scale 1. */
+/*
+ * Center, scale and fill of the indicator, and the values' deviation over all
+ * rows; a feature that does not vary has the scale 1.
+ */
 static void
 indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {
-	double		nulls = feature->nulls == FC_NULLS_IMPUTE ? (double) feature->nulls_seen : 0.0;
-	double		share = nulls / fmax((double) (encoder->rows - encoder->skipped), 1.0);
-	bool		scaled = feature->scaling != FC_SCALING_NONE && share > 0.0 && share < 1.0;
+	double		nulls = (feature->nulls == FC_NULLS_IMPUTE
+						 ? (double) feature->nulls_seen
+						 : 0.0);
+	double		share = (nulls /
+						 fmax((double) (encoder->rows - encoder->skipped), 1.0));
+	bool		scaled = (feature->scaling != FC_SCALING_NONE && share > 0.0 &&
+						  share < 1.0);
 	double	   *scale = (double *) encoder->scale + feature->first;
 	size_t		values = fc_feature_values(feature);
 
 	for (size_t j = 0; j < values && scaled; j++)
 		scale[j] *= sqrt(1.0 - share);
-	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) / feature->weight;
-	((double *) encoder->center)[feature->first + values] = feature->scaling != FC_SCALING_NONE ? share : 0.0;
+	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) /
+		feature->weight;
+	((double *)
+	 encoder->center)[feature->first + values] = feature->scaling !=
+		FC_SCALING_NONE
+		? share
+		: 0.0;
 	((double *) encoder->fill)[feature->first + values] = 1.0;
 }
 
@@ -318,7 +408,8 @@ fc_encoder_flags_size(size_t flags)
 }
 
 void
-fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, fc_encoder_header *flagged)
+fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,
+					  const bool *flag, fc_encoder_header *flagged)
 {
 	size_t		flags = 0;
 	fc_encoder	from;
@@ -330,8 +421,11 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 	*flagged = *header;
 	flagged->dim += (uint32_t) flags;
 	fc_encoder_view(flagged, &to);
-	memcpy((void *) to.column, from.column, (size_t) ((const char *) from.center - (const char *) from.column));
-	memcpy((void *) to.category, from.category, (size_t) ((const char *) header + size - (const char *) from.category));
+	memcpy((void *) to.column, from.column,
+		   (size_t) ((const char *) from.center - (const char *) from.column));
+	memcpy((void *) to.category, from.category,
+		   (size_t) ((const char *) header + size -
+					 (const char *) from.category));
 	flags = 0;
 	for (size_t i = 0; i < from.features; i++)
 	{
@@ -339,9 +433,12 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 		size_t		bytes = feature->width * sizeof(double);
 
 		feature->first += (uint32_t) flags;
-		memcpy((double *) to.center + feature->first, from.center + from.feature[i].first, bytes);
-		memcpy((double *) to.scale + feature->first, from.scale + from.feature[i].first, bytes);
-		memcpy((double *) to.fill + feature->first, from.fill + from.feature[i].first, bytes);
+		memcpy((double *) to.center + feature->first,
+			   from.center + from.feature[i].first, bytes);
+		memcpy((double *) to.scale + feature->first,
+			   from.scale + from.feature[i].first, bytes);
+		memcpy((double *) to.fill + feature->first,
+			   from.fill + from.feature[i].first, bytes);
 		if (!flag[i])
 			continue;
 		feature->missing = 1;
@@ -349,7 +446,8 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 		flags++;
 		indicate_nulls(&to, feature);
 	}
-	fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), flagged->digest);
+	fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags),
+					  flagged->digest);
 }
 
 void
@@ -360,19 +458,22 @@ fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag)
 	fc_encoder_view(header, &encoder);
 	for (size_t i = 0; i < encoder.features; i++)
 	{
-		fc_encoder_feature *feature = (fc_encoder_feature *) &encoder.feature[i];
+		fc_encoder_feature *feature = ((fc_encoder_feature *) &encoder
+									   .feature[i]);
 
 		if (!flag[i])
 			continue;
 		for (size_t j = 0; j < feature->width; j++)
-			((double *) encoder.scale)[feature->first + j] *= feature->weight / FC_LEAST_WEIGHT;
+			((double *) encoder.scale)[feature->first + j] *= feature->weight /
+				FC_LEAST_WEIGHT;
 		feature->weight = FC_LEAST_WEIGHT;
 	}
 	fc_encoder_digest(header, size, header->digest);
 }
 
 void
-fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
+fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
+				 const fc_encoder_header *new_header,
 				 fc_encoder_header *renewed)
 {
 	fc_encoder	old;
@@ -397,14 +498,18 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_enco
 		feature->weight = learned->weight;
 		feature->nulls_seen = learned->nulls_seen;
 		if (feature->kind == FC_FEATURE_CATEGORY)
-			renew_categories(&old, feature, &new, learned, (fc_encoder_category *) to.category + feature->first_category, center, scale);
+			renew_categories(&old, feature, &new, learned,
+							 (fc_encoder_category *) to.category +
+							 feature->first_category,
+							 center, scale);
 		else
 		{
 			size_t		bytes = fc_feature_values(feature) * sizeof(double);
 
 			memcpy(center, new.center + learned->first, bytes);
 			memcpy(scale, new.scale + learned->first, bytes);
-			memcpy((double *) to.fill + feature->first, new.fill + learned->first, bytes);
+			memcpy((double *) to.fill + feature->first,
+				   new.fill + learned->first, bytes);
 			if (feature->missing && !learned->missing)
 				indicate_nulls(&to, feature);
 		}

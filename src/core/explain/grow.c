@@ -3,7 +3,10 @@
 
 #include "base/sort.h"
 
-/* A column that the path asks about already costs no condition: the gain of another counts so much less. */
+/*
+ * A column that the path asks about already costs no condition: the gain of
+ * another counts so much less.
+ */
 #define NEW_COLUMN	0.9
 
 /* Gains below this many nats are rounding. */
@@ -40,7 +43,10 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 
 /* ---- the best split of a node ---- */
 
-/* Is the column among those that the path to a node asks about?  *count: how many columns these are. */
+/*
+ * Is the column among those that the path to a node asks about? *count: how
+ * many columns these are.
+ */
 static bool
 is_asked(const fc_grower *grower, int32_t node, uint32_t column)
 {
@@ -64,7 +70,9 @@ columns_asked(const fc_grower *grower, int32_t node)
 	return count;
 }
 
-/* Counts of the node's labels in `above`, none in `below`; sum_c n_c log n_c. */
+/*
+ * Counts of the node's labels in `above`, none in `below`; sum_c n_c log n_c.
+ */
 static double
 count_labels(fc_grower *grower, const fc_grown_node *node)
 {
@@ -85,11 +93,13 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 }
 
 /*
- * The gain of the best split of a node along one axis, which becomes the node's if it is better, times `factor`, than its gain so far.
- * Counts are those of count_labels, and are again.
+ * The gain of the best split of a node along one axis, which becomes the
+ * node's if it is better, times `factor`, than its gain so far. Counts are
+ * those of count_labels, and are again.
  */
 static double
-sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor, fc_grown_node *node)
+sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
+		   fc_grown_node *node)
 {
 	const double *f = grower->n_log_n;
 	const double *x = grower->rows->x + axis * grower->rows->n;
@@ -133,7 +143,9 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor, fc_grown
 	{
 		node->gain = factor * best_gain;
 		node->axis = axis;
-		node->threshold = fc_short_threshold(grower->rows->axes[axis].kind, x[rows[node->begin + best - 1]], x[rows[node->begin + best]]);
+		node->threshold = fc_short_threshold(grower->rows->axes[axis].kind,
+											 x[rows[node->begin + best - 1]],
+											 x[rows[node->begin + best]]);
 	}
 	return best_gain;
 }
@@ -148,7 +160,8 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 	{
 		int32_t		other = labels[grower->order[i]];
 
-		if (grower->above[other] > grower->above[label] || (grower->above[other] == grower->above[label] && other < label))
+		if (grower->above[other] > grower->above[label] ||
+			(grower->above[other] == grower->above[label] && other < label))
 			label = other;
 	}
 	return label;
@@ -191,11 +204,19 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
 	int32_t		number = (int32_t) grower->count++;
 
 	grower->grown[number] = *range;
-	grower->nodes[number] = (fc_rule_node) {.parent = parent,.below = -1,.above = -1};
+	grower->nodes[number] = (fc_rule_node)
+	{
+		.parent = parent,
+			.below = -1,
+			.above = -1
+	};
 	return number;
 }
 
-/* Rows [begin, end) of a list: those that go below first, both as they were; where the others begin. */
+/*
+ * Rows [begin, end) of a list: those that go below first, both as they were;
+ * where the others begin.
+ */
 static size_t
 part_rows(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
 {
@@ -214,7 +235,8 @@ part_rows(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
 }
 
 static void
-mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows, size_t begin, size_t end)
+mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows,
+		  size_t begin, size_t end)
 {
 	const double *x = grower->rows->x + node->axis * grower->rows->n;
 
@@ -224,7 +246,8 @@ mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows, si
 
 /* The ranges of a node's children. */
 static void
-part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc_grown_node *above)
+part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
+		  fc_grown_node *above)
 {
 	size_t		middle = node->begin;
 
@@ -234,11 +257,15 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		fc_check();
-		middle = part_rows(grower, grower->order + axis * grower->parts.learn, node->begin, node->end);
+		middle = part_rows(grower, grower->order + axis * grower->parts.learn,
+						   node->begin, node->end);
 	}
 	below->end = above->begin = middle;
-	mark_rows(grower, node, grower->checked, node->check_begin, node->check_end);
-	below->check_end = above->check_begin = part_rows(grower, grower->checked, node->check_begin, node->check_end);
+	mark_rows(grower, node, grower->checked, node->check_begin,
+			  node->check_end);
+	below->check_end = above->check_begin = part_rows(grower, grower->checked,
+													  node->check_begin,
+													  node->check_end);
 }
 
 bool
@@ -250,9 +277,12 @@ fc_grower_split(fc_grower *grower)
 	fc_rule_node *node;
 
 	for (int32_t i = 0; i < (int32_t) grower->count; i++)
-		if (grower->nodes[i].below < 0 && (grower->nodes[best].below >= 0 || grower->grown[i].gain > grower->grown[best].gain))
+		if (grower->nodes[i].below < 0 &&
+			(grower->nodes[best].below >= 0 ||
+			 grower->grown[i].gain > grower->grown[best].gain))
 			best = i;
-	if (grower->nodes[best].below >= 0 || !(grower->grown[best].gain > 0.0) || grower->count + 2 > grower->most_nodes)
+	if (grower->nodes[best].below >= 0 || !(grower->grown[best].gain > 0.0) ||
+		grower->count + 2 > grower->most_nodes)
 		return false;
 	part_node(grower, &grower->grown[best], &below, &above);
 	node = &grower->nodes[best];
@@ -278,7 +308,13 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		for (size_t i = 0; i < n; i++)
-			items[i] = (fc_keyed) {fc_number_key(grower->rows->x[axis * grower->rows->n + i]), i};
+			items[i] = (fc_keyed)
+		{
+			fc_number_key(grower->rows
+						  ->x[axis * grower->rows->n +
+							  i]),
+				i
+		};
 		fc_check();
 		fc_sort(items, n, room);
 		for (size_t i = 0; i < n; i++)
@@ -290,9 +326,12 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 void
 fc_grower_restart(fc_grower *grower)
 {
-	fc_grown_node root = {.end = grower->parts.learn,.check_end = grower->parts.test - grower->parts.check};
+	fc_grown_node root = {.end = grower->parts.learn,
+		.check_end = grower->parts.test -
+	grower->parts.check};
 
-	memcpy(grower->order, grower->sorted, grower->rows->d * grower->parts.learn * sizeof(uint32_t));
+	memcpy(grower->order, grower->sorted,
+		   grower->rows->d * grower->parts.learn * sizeof(uint32_t));
 	for (size_t i = 0; i < root.check_end; i++)
 		grower->checked[i] = (uint32_t) (grower->parts.check + i);
 	grower->count = 0;

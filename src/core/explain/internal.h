@@ -1,4 +1,7 @@
-/* internal.h - growing the tree of rules, best split first; thresholds as short as people write them */
+/*
+ * internal.h - growing the tree of rules, best split first; thresholds as
+ * short as people write them
+ */
 #ifndef FC_EXPLAIN_INTERNAL_H
 #define FC_EXPLAIN_INTERNAL_H
 
@@ -26,8 +29,10 @@ typedef struct fc_grower
 	size_t		conditions;
 	fc_rule_parts parts;
 	size_t		most_nodes;
-	uint32_t   *sorted;			/* d times the rows to learn from, ascending in that axis */
-	uint32_t   *order;			/* d times the rows to learn from, ascending in that axis within a node */
+	uint32_t   *sorted;			/* d times the rows to learn from, ascending
+								 * in that axis */
+	/* d times the rows to learn from, ascending in that axis within a node */
+	uint32_t   *order;
 	uint32_t   *checked;		/* the rows that choose the size, by node */
 	uint32_t   *moved;			/* as many as either: room to part them */
 	uint8_t    *goes_above;		/* a flag of each row */
@@ -41,7 +46,8 @@ typedef struct fc_grower
 } fc_grower;
 
 /* The arrays of a grower, in the arena. */
-void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena);
+void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k,
+						   fc_arena *arena);
 
 /* The root with its best split. */
 void		fc_grower_start(fc_grower *grower, fc_arena *arena);
@@ -52,13 +58,23 @@ void		fc_grower_restart(fc_grower *grower);
 /* The root's best split is to be the one along this axis. */
 void		fc_grower_prefer(fc_grower *grower, uint32_t axis);
 
-/* Split the leaf of most gain; false, and nothing happens, when no split gains anything or there are nodes enough. */
+/*
+ * Split the leaf of most gain; false, and nothing happens, when no split gains
+ * anything or there are nodes enough.
+ */
 bool		fc_grower_split(fc_grower *grower);
 
-/* The axes of most gain, at most so many, best first; their gains are forgotten. */
+/*
+ * The axes of most gain, at most so many, best first; their gains are
+ * forgotten.
+ */
 size_t		fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes);
 
-/* The short rules beside a tree that is learned, and the precisions of its leaves. */
-void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
+/*
+ * The short rules beside a tree that is learned, and the precisions of its
+ * leaves.
+ */
+void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
+							   fc_rule_tree *tree);
 
 #endif							/* FC_EXPLAIN_INTERNAL_H */

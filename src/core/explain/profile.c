@@ -1,9 +1,15 @@
-/* profile.c - differences of a centroid from the mean of all rows; see explain.h */
+/*
+ * profile.c - differences of a centroid from the mean of all rows; see
+ * explain.h
+ */
 #include "explain/explain.h"
 
 #include "base/sort.h"
 
-/* Centroids are floats in units of the deviation: smaller differences are rounding. */
+/*
+ * Centroids are floats in units of the deviation: smaller differences are
+ * rounding.
+ */
 #define ROUNDING	1e-7
 
 /* exp of more is an infinity. */
@@ -37,11 +43,13 @@ telling(fc_axis_kind kind, const fc_profile_cell *cell)
 		return 0.0;
 	if (kind != FC_AXIS_FLAG || !(p > 0.0 && p < 1.0))
 		return fabs(cell->difference);
-	return sqrt(2.0 * fmax(0.0, divergence_part(q, p) + divergence_part(1.0 - q, 1.0 - p)));
+	return sqrt(2.0 * fmax(0.0, divergence_part(q, p) +
+						   divergence_part(1.0 - q, 1.0 - p)));
 }
 
 static fc_profile_cell
-cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double deviation)
+cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean,
+		double deviation)
 {
 	fc_profile_cell cell = {.axis = axis,.difference = NAN,.lift = NAN};
 
@@ -57,18 +65,29 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double d
 	return cell;
 }
 
-/* Places of d cells by |value|, the greatest first: an item's value is the axis. */
+/*
+ * Places of d cells by |value|, the greatest first: an item's value is the
+ * axis.
+ */
 static void
-sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d, fc_keyed *items, fc_keyed *room)
+sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d,
+		  fc_keyed *items, fc_keyed *room)
 {
 	for (size_t i = 0; i < d; i++)
-		items[i] = (fc_keyed) {~fc_number_key(by_apart ? fabs(cells[i].apart) : cells[i].telling), i};
+		items[i] = (fc_keyed)
+	{
+		~fc_number_key(by_apart ? fabs(cells[i].apart)
+					   : cells[i].telling),
+			i
+	};
 	fc_sort(items, d, room);
 }
 
 void
-fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *other, const double *mean, const double *deviation,
-				   size_t d, fc_arena *arena, fc_profile_cell *cells)
+fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
+				   const double *other, const double *mean,
+				   const double *deviation, size_t d, fc_arena *arena,
+				   fc_profile_cell *cells)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_profile_cell *unsorted = FC_TAKE(arena, d, fc_profile_cell);
@@ -77,8 +96,11 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 
 	for (size_t i = 0; i < d; i++)
 	{
-		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i], deviation[i]);
-		unsorted[i].apart = other != NULL && deviation[i] > 0.0 ? (centroid[i] - other[i]) / deviation[i] : 0.0;
+		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i],
+							  deviation[i]);
+		unsorted[i].apart = other != NULL && deviation[i] > 0.0
+			? (centroid[i] - other[i]) / deviation[i]
+			: 0.0;
 	}
 	sort_axes(unsorted, true, d, items, room);
 	for (size_t i = 0; i < d; i++)

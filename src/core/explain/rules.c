@@ -1,4 +1,7 @@
-/* rules.c - thresholds on few columns that tell the labels of rows; see explain.h */
+/*
+ * rules.c - thresholds on few columns that tell the labels of rows; see
+ * explain.h
+ */
 
 #include "explain/internal.h"
 
@@ -6,11 +9,20 @@
 
 typedef struct pruning
 {
-	double	   *worth;			/* of a row of each of k labels that gets its label */
-	double	   *value;			/* of each node: the worth of the rows that its leaves get right, minus the price of all leaves but one */
+	double	   *worth;			/* of a row of each of k labels that gets its
+								 * label */
+
+	/*
+	 * of each node: the worth of the rows that its leaves get right, minus
+	 * the price of all leaves but one
+	 */
+	double	   *value;
 } pruning;
 
-/* A part of the score is shared by all rows that choose the size, the rest by their labels. */
+/*
+ * A part of the score is shared by all rows that choose the size, the rest by
+ * their labels.
+ */
 static void
 weigh_labels(const fc_grower *grower, double *worth)
 {
@@ -22,7 +34,9 @@ weigh_labels(const fc_grower *grower, double *worth)
 		labels += worth[rows->labels[i]]++ == 0.0;
 	for (size_t j = 0; j < rows->k; j++)
 		if (worth[j] > 0.0)
-			worth[j] = (1.0 - FC_RULES_BALANCE) / (double) (grower->parts.test - grower->parts.check) + FC_RULES_BALANCE / ((double) labels * worth[j]);
+			worth[j] = (1.0 - FC_RULES_BALANCE) /
+				(double) (grower->parts.test - grower->parts.check) +
+				FC_RULES_BALANCE / ((double) labels * worth[j]);
 }
 
 /* The worth of the rows that a node gets right as a leaf. */
@@ -38,7 +52,10 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
 	return (double) right * worth[label];
 }
 
-/* Each node, its children before it, becomes a leaf unless these are worth their price. */
+/*
+ * Each node, its children before it, becomes a leaf unless these are worth
+ * their price.
+ */
 static void
 prune(fc_grower *grower, const pruning *room)
 {
@@ -65,7 +82,8 @@ prune(fc_grower *grower, const pruning *room)
 /* ---- learning ---- */
 
 void
-fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
+fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
+			   fc_rule_tree *tree)
 {
 	fc_grower	grower = {.rows = rows,.conditions = conditions};
 	double		best = -INFINITY;
@@ -73,12 +91,21 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_r
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;
 
-	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
+	FC_ASSERT(rows->n > 0 && conditions >= 1 &&
+			  conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&grower, rows->n, rows->d, rows->k, arena);
-	room = (pruning) {FC_TAKE(arena, rows->k, double), FC_TAKE(arena, grower.most_nodes, double)};
+	room = (pruning)
+	{
+		FC_TAKE(arena, rows->k, double),
+			FC_TAKE(arena, grower.most_nodes, double)
+	};
 	tree->nodes = FC_TAKE(arena, grower.most_nodes, fc_rule_node);
 	fc_grower_start(&grower, arena);
-	count = fc_best_axes(grower.gains, rows->d, larger(1, smaller(FC_RULES_TRIES, FC_RULES_VALUES / (rows->n * rows->d))), roots);
+	count = fc_best_axes(grower.gains, rows->d,
+						 larger(1,
+								smaller(FC_RULES_TRIES,
+										FC_RULES_VALUES / (rows->n * rows->d))),
+						 roots);
 	for (size_t i = 0; i < larger(count, 1); i++)
 	{
 		fc_grower_restart(&grower);

@@ -1,13 +1,21 @@
 /* short.c - the best short rule of each label; see explain.h */
 #include "explain/internal.h"
 
-/* Rows of other labels cost so much: the value of a rule is 0 at a precision of 0.85. */
+/*
+ * Rows of other labels cost so much: the value of a rule is 0 at a precision
+ * of 0.85.
+ */
 #define PENALTY		(0.85 / 0.15)
 
-/* A condition more, or a rule beside the tree's, must raise the value so much. */
+/*
+ * A condition more, or a rule beside the tree's, must raise the value so much.
+ */
 #define WORTH		1.05
 
-/* Values read in one pass over all labels: of more there are no short rules, of less there are several beginnings. */
+/*
+ * Values read in one pass over all labels: of more there are no short rules,
+ * of less there are several beginnings.
+ */
 #define MOST_VALUES	1e9
 
 typedef struct short_search
@@ -17,7 +25,8 @@ typedef struct short_search
 	size_t		tries;
 	int32_t		label;
 	double		share;			/* of the rows to learn from that have it */
-	uint8_t    *met;			/* of each row to learn from: are the ranges met? */
+	uint8_t    *met;			/* of each row to learn from: are the ranges
+								 * met? */
 	double	   *gains;			/* of each axis */
 	fc_range   *ranges;			/* the best one along each axis */
 } short_search;
@@ -49,11 +58,14 @@ between(fc_axis_kind kind, double low, double high)
 }
 
 /*
- * The range of an axis with the greatest value (rows of the label minus `penalty` times the others) among the marked rows, which is
- * returned: the greatest sum of neighbours in the order of the axis (Bentley 1984).  Equal values stay together.
+ * The range of an axis with the greatest value (rows of the label minus
+ * `penalty` times the others) among the marked rows, which is returned: the
+ * greatest sum of neighbours in the order of the axis (Bentley 1984). Equal
+ * values stay together.
  */
 static double
-best_range(const short_search *s, uint32_t axis, double penalty, fc_range *range)
+best_range(const short_search *s, uint32_t axis, double penalty,
+		   fc_range *range)
 {
 	const fc_labelled *rows = s->grower->rows;
 	const double *x = rows->x + axis * rows->n;
@@ -64,7 +76,9 @@ best_range(const short_search *s, uint32_t axis, double penalty, fc_range *range
 	double		low = -INFINITY;	/* the value before the sum's first one */
 	double		first = -INFINITY;
 	double		previous = -INFINITY;
-	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};	/* of the best sum: before, first, last, behind */
+
+	/* of the best sum: before, first, last, behind */
+	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 
 	for (size_t i = 0; i < n;)
 	{
@@ -98,7 +112,11 @@ best_range(const short_search *s, uint32_t axis, double penalty, fc_range *range
 		}
 		previous = value;
 	}
-	*range = (fc_range) {axis, between(rows->axes[axis].kind, ends[0], ends[1]), between(rows->axes[axis].kind, ends[2], ends[3])};
+	*range = (fc_range)
+	{
+		axis, between(rows->axes[axis].kind, ends[0], ends[1]),
+			between(rows->axes[axis].kind, ends[2], ends[3])
+	};
 	return isinf(range->lower.raw) && isinf(range->upper.raw) ? 0.0 : best;
 }
 
@@ -144,7 +162,10 @@ polish(short_search *s, fc_short_rule *rule)
 	}
 }
 
-/* A rule of at most so many ranges, the first of which lies along the axis of that place: the penalty rises from range to range. */
+/*
+ * A rule of at most so many ranges, the first of which lies along the axis of
+ * that place: the penalty rises from range to range.
+ */
 static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)
 {
@@ -157,7 +178,8 @@ find_rule(short_search *s, size_t wanted, size_t place)
 		size_t		needed = step == 1 ? place + 1 : 1;
 
 		mark_met(s, &rule, rule.count);
-		sweep_axes(s, least * pow(PENALTY / least, (double) step / (double) wanted));
+		sweep_axes(s, least * pow(PENALTY / least,
+								  (double) step / (double) wanted));
 		if (fc_best_axes(s->gains, s->grower->rows->d, needed, axes) < needed)
 			break;
 		add_range(&rule, &s->ranges[axes[needed - 1]]);
@@ -190,9 +212,13 @@ measure(short_search *s, fc_short_rule *rule)
 	return value_of(right, met);
 }
 
-/* The best leaf of each label in `best`, the share of each leaf's rows that have its label in its node. */
+/*
+ * The best leaf of each label in `best`, the share of each leaf's rows that
+ * have its label in its node.
+ */
 static void
-measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena, double *best)
+measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
+			   double *best)
 {
 	const fc_labelled *rows = s->grower->rows;
 	fc_mark		mark = fc_arena_mark(arena);
@@ -213,12 +239,16 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena, double *bes
 		if (met[i] > 0)
 		{
 			tree->nodes[i].precision = (double) right[i] / (double) met[i];
-			best[tree->nodes[i].label] = fmax(best[tree->nodes[i].label], value_of(right[i], met[i]));
+			best[tree->nodes[i].label] = fmax(best[tree->nodes[i].label],
+											  value_of(right[i], met[i]));
 		}
 	fc_arena_release(arena, mark);
 }
 
-/* A leaf is left out where a short rule tells all but a few of its rows, and these are not worth the price of a leaf. */
+/*
+ * A leaf is left out where a short rule tells all but a few of its rows, and
+ * these are not worth the price of a leaf.
+ */
 static void
 drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
 {
@@ -236,21 +266,27 @@ drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
 		size_t		leaf = fc_rules_leaf(tree, rows, i);
 		int32_t		label = tree->nodes[leaf].label;
 
-		alone[leaf] += rows->labels[i] == label && (rule[label] == NULL || !fc_rules_meets(rule[label], rows, i));
+		alone[leaf] += rows->labels[i] == label &&
+			(rule[label] == NULL ||
+			 !fc_rules_meets(rule[label], rows, i));
 	}
 	for (size_t i = 0; i < tree->count; i++)
-		if (rule[tree->nodes[i].label] != NULL && (double) alone[i] < FC_RULES_PRICE / (double) rows->k * (double) s->rows)
+		if (rule[tree->nodes[i].label] != NULL &&
+			(double) alone[i] <
+			FC_RULES_PRICE / (double) rows->k * (double) s->rows)
 			tree->nodes[i].precision = FC_RULES_DROPPED;
 	fc_arena_release(arena, mark);
 }
 
 static void
-search_label(short_search *s, size_t conditions, double least, fc_rule_tree *tree)
+search_label(short_search *s, size_t conditions, double least,
+			 fc_rule_tree *tree)
 {
 	fc_short_rule best;
 	bool		found = false;
 
-	for (size_t wanted = 1; wanted <= conditions && wanted <= FC_RULES_SHORT; wanted++)
+	for (size_t wanted = 1; wanted <= conditions && wanted <= FC_RULES_SHORT;
+		 wanted++)
 		for (size_t place = 0; place < (wanted > 1 ? s->tries : 1); place++)
 		{
 			fc_short_rule rule = find_rule(s, wanted, place);
@@ -267,7 +303,8 @@ search_label(short_search *s, size_t conditions, double least, fc_rule_tree *tre
 }
 
 void
-fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
+fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
+				   fc_rule_tree *tree)
 {
 	const fc_labelled *rows = grower->rows;
 	size_t		n = grower->parts.learn;
@@ -281,7 +318,8 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rul
 	s.met = FC_TAKE(arena, n, uint8_t);
 	s.gains = FC_TAKE(arena, rows->d, double);
 	s.ranges = FC_TAKE(arena, rows->d, fc_range);
-	s.tries = (size_t) fmax(1.0, fmin((double) FC_RULES_TRIES, MOST_VALUES / (4.0 * values)));
+	s.tries = (size_t) fmax(1.0, fmin((double) FC_RULES_TRIES,
+									  MOST_VALUES / (4.0 * values)));
 	measure_leaves(&s, tree, arena, best);
 	memset(counts, 0, rows->k * sizeof(size_t));
 	for (size_t i = 0; i < n; i++)
@@ -290,7 +328,8 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rul
 	{
 		s.label = (int32_t) j;
 		s.share = (double) counts[j] / (double) n;
-		if (counts[j] > 0 && counts[j] < n && best[j] * WORTH < (double) counts[j] * (double) s.rows / (double) n)
+		if (counts[j] > 0 && counts[j] < n &&
+			best[j] * WORTH < (double) counts[j] * (double) s.rows / (double) n)
 			search_label(&s, conditions, best[j], tree);
 	}
 	drop_told_leaves(&s, tree, arena);

@@ -1,20 +1,33 @@
-/* threshold.c - a number between two values of a feature, as short as people write it; see internal.h */
+/*
+ * threshold.c - a number between two values of a feature, as short as people
+ * write it; see internal.h
+ */
 #include "explain/internal.h"
 
 /* Digits of a double, and one for the difference of two. */
 #define MOST_DIGITS	18
 
-/* Rows are kept as floats around a mean: a value is off by so much of its magnitude at most. */
+/*
+ * Rows are kept as floats around a mean: a value is off by so much of its
+ * magnitude at most.
+ */
 #define ROUNDING	0x1p-23
 
-/* Upper limit of a threshold: high minus the rounding of floats, since the row above may have been rounded up to high. */
+/*
+ * Upper limit of a threshold: high minus the rounding of floats, since the row
+ * above may have been rounded up to high.
+ */
 static double
 below_rounding(double low, double high)
 {
-	return high - fmin(high / 4.0 - low / 4.0, ROUNDING * fmax(fabs(low), fabs(high)));
+	return high -
+		fmin(high / 4.0 - low / 4.0, ROUNDING * fmax(fabs(low), fabs(high)));
 }
 
-/* Is there a multiple of up / down from low to below high?  Then the one nearest to their middle; one of up and down is 1. */
+/*
+ * Is there a multiple of up / down from low to below high? Then the one
+ * nearest to their middle; one of up and down is 1.
+ */
 static bool
 find_multiple(double low, double high, double up, double down, double *t)
 {
@@ -32,7 +45,10 @@ find_multiple(double low, double high, double up, double down, double *t)
 	return false;
 }
 
-/* The number of the coarsest power of ten as its unit; how many digits it has, 0 when there is none. */
+/*
+ * The number of the coarsest power of ten as its unit; how many digits it has,
+ * 0 when there is none.
+ */
 static int
 coarsest_decimal(double low, double high, double *t)
 {
@@ -42,19 +58,25 @@ coarsest_decimal(double low, double high, double *t)
 	if (low <= 0.0 && 0.0 < below_rounding(low, high))
 		return 1;
 	for (int e = first; e >= first - MOST_DIGITS; e--)
-		if (find_multiple(low, high, e > 0 ? pow(10.0, e) : 1.0, e < 0 ? pow(10.0, -e) : 1.0, t))
+		if (find_multiple(low, high, e > 0 ? pow(10.0, e) : 1.0,
+						  e < 0 ? pow(10.0, -e) : 1.0, t))
 			return (int) floor(log10(fabs(*t))) - e + 1;
 	return 0;
 }
 
-/* The number of fewest digits, one from the inner range where that has as few; low where there is none. */
+/*
+ * The number of fewest digits, one from the inner range where that has as few;
+ * low where there is none.
+ */
 static double
 shortest_decimal(double low, double high, double inner_low, double inner_high)
 {
 	double		t;
 	double		inner;
 	int			digits = coarsest_decimal(low, high, &t);
-	int			inner_digits = inner_low < inner_high ? coarsest_decimal(inner_low, inner_high, &inner) : 0;
+	int			inner_digits = (inner_low < inner_high
+								? coarsest_decimal(inner_low, inner_high, &inner)
+								: 0);
 
 	if (digits == 0)
 		return low;
@@ -88,14 +110,23 @@ fc_short_threshold(fc_axis_kind kind, double low, double high)
 	if (kind == FC_AXIS_LOG)
 	{
 		high = below_rounding(low, high);
-		t.shown = shortest_decimal(from_log(low), from_log(high), from_log(low + quarter), from_log(high - quarter));
+		t.shown = shortest_decimal(from_log(low), from_log(high),
+								   from_log(low + quarter),
+								   from_log(high - quarter));
 		t.raw = copysign(log1p(fabs(t.shown)), t.shown);
-		return isfinite(t.shown) && low <= t.raw && t.raw < high ? t : (fc_threshold) {low, from_log(low)};
+		return isfinite(t.shown) && low <= t.raw && t.raw < high
+			? t
+			: (fc_threshold)
+		{
+			low, from_log(low)
+		};
 	}
 	if (kind == FC_AXIS_FLAG && low <= 0.5 && 0.5 < high)
 		t.shown = 0.5;
-	else if (!(kind == FC_AXIS_DAYS && find_step(day, 1, low, high, &t.shown)) &&
-			 !(kind == FC_AXIS_SECONDS && find_step(times, 4, low, high, &t.shown)))
+	else if (!(kind == FC_AXIS_DAYS &&
+			   find_step(day, 1, low, high, &t.shown)) &&
+			 !(kind == FC_AXIS_SECONDS &&
+			   find_step(times, 4, low, high, &t.shown)))
 		t.shown = shortest_decimal(low, high, low + quarter, high - quarter);
 	t.raw = t.shown;
 	return t;

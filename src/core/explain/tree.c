@@ -1,4 +1,7 @@
-/* tree.c - reading rules: the leaves of a tree, its conditions, the label of a row; see explain.h */
+/*
+ * tree.c - reading rules: the leaves of a tree, its conditions, the label of a
+ * row; see explain.h
+ */
 #include "explain/explain.h"
 
 
@@ -19,7 +22,8 @@ fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)
 size_t
 fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
 {
-	size_t		open = 1;		/* nodes whose leaves are still to be found, at the end of the list */
+	/* nodes whose leaves are still to be found, at the end of the list */
+	size_t		open = 1;
 	size_t		count = 0;
 
 	leaves[tree->count - 1] = 0;
@@ -48,7 +52,9 @@ fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
 	{
 		const fc_rule_node *node = &tree->nodes[at];
 
-		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw ? node->below : node->above);
+		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw
+					   ? node->below
+					   : node->above);
 	}
 	return at;
 }
@@ -61,7 +67,8 @@ fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
 	int32_t		label = precision == FC_RULES_DROPPED ? -1 : leaf->label;
 
 	for (size_t j = 0; j < tree->short_count; j++)
-		if (tree->shorts[j].precision > precision && fc_rules_meets(&tree->shorts[j], rows, i))
+		if (tree->shorts[j].precision > precision &&
+			fc_rules_meets(&tree->shorts[j], rows, i))
 		{
 			label = tree->shorts[j].label;
 			precision = tree->shorts[j].precision;
@@ -70,7 +77,8 @@ fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
 }
 
 size_t
-fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditions)
+fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
+					fc_condition *conditions)
 {
 	size_t		path[FC_RULES_DEPTH + 1];
 	size_t		depth = 0;
@@ -90,11 +98,17 @@ fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditi
 		while (c < count && conditions[c].axis != node->axis)
 			c++;
 		if (c == count)
-			conditions[count++] = (fc_condition) {node->axis, -INFINITY, INFINITY};
+			conditions[count++] = (fc_condition)
+		{
+			node->axis, -INFINITY,
+				INFINITY
+		};
 		if ((size_t) node->below == path[i - 1])
-			conditions[c].upper = fmin(conditions[c].upper, node->threshold.shown);
+			conditions[c].upper = fmin(conditions[c].upper,
+									   node->threshold.shown);
 		else
-			conditions[c].lower = fmax(conditions[c].lower, node->threshold.shown);
+			conditions[c].lower = fmax(conditions[c].lower,
+									   node->threshold.shown);
 	}
 	return count;
 }

@@ -1,10 +1,12 @@
 /*
  * butterfly.c - fixed supports and rank-1 approximations; see internal.h.
  *
- * State at a level: 2^level blocks of `height` rows and disjoint ranges of columns, side by
- * side in one height x columns matrix.  A split gives each block's halves of columns `half`
- * rows each; the piece of rows i, i + half and one half of the columns is
- *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
+ * State at a level: 2^level blocks of `height` rows and disjoint ranges of
+ * columns, side by side in one height x columns matrix. A split gives each
+ * block's halves of columns `half` rows each; the piece of rows i, i + half
+ * and one half of the columns is
+ *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram
+ *                            matrix of a, b.
  */
 #include "factor/internal.h"
 
@@ -26,7 +28,10 @@ range_start(size_t columns, size_t level, size_t b)
 	return (size_t) (((unsigned __int128) b * columns) >> level);
 }
 
-/* One piece: rows a and b (NULL: there is none), count columns; a becomes the new row. */
+/*
+ * One piece: rows a and b (NULL: there is none), count columns; a becomes the
+ * new row.
+ */
 static void
 fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 {
@@ -43,14 +48,18 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 		gram[1] += a[i] * b[i];
 		gram[2] += b[i] * b[i];
 	}
-	angle = 0.5 * atan2(2.0 * gram[1], gram[0] - gram[2]);	/* of the leading eigenvector */
+	/* of the leading eigenvector */
+	angle = 0.5 * atan2(2.0 * gram[1], gram[0] - gram[2]);
 	*x = cos(angle);
 	*y = sin(angle);
 	for (size_t i = 0; i < count; i++)
 		a[i] = *x * a[i] + *y * b[i];
 }
 
-/* The left factor of a split: rows block * height + r, columns (2 block + side) * half + i. */
+/*
+ * The left factor of a split: rows block * height + r, columns (2 block +
+ * side) * half + i.
+ */
 static void
 split(butterfly_work *w)
 {
@@ -58,7 +67,8 @@ split(butterfly_work *w)
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 
-	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half, 2 * blocks * w->height, s);
+	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
+						2 * blocks * w->height, s);
 	for (size_t r = 0; r <= s->plain.rows; r++)
 		s->plain.row_start[r] = (uint32_t) (2 * r);
 	s->plain.nonzeros = 2 * s->plain.rows;
@@ -68,7 +78,9 @@ split(butterfly_work *w)
 		for (size_t side = 0; side < 2; side++)
 		{
 			size_t		first = range_start(w->columns, w->level + 1, 2 * b + side);
-			size_t		count = range_start(w->columns, w->level + 1, 2 * b + side + 1) - first;
+			size_t		count = (range_start(w->columns, w->level + 1,
+											 2 * b + side + 1) -
+								 first);
 
 			for (size_t i = 0; i < half; i++)
 			{
@@ -77,7 +89,8 @@ split(butterfly_work *w)
 				size_t		column = (2 * b + side) * half + i;
 
 				fc_check();
-				fit_piece(w->m + i * w->columns + first, two ? w->m + (i + half) * w->columns + first : NULL,
+				fit_piece(w->m + i * w->columns + first,
+						  two ? w->m + (i + half) * w->columns + first : NULL,
 						  count, &pair[0], &pair[1]);
 				for (size_t k = 0; k < (two ? 2 : 1); k++)
 				{
@@ -103,12 +116,14 @@ close_chain(butterfly_work *w)
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 	size_t		count = 0;
 
-	fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
+	fc_sparse_pair_take(w->arena, blocks * w->height, w->columns,
+						w->height * w->columns, s);
 	for (size_t b = 0; b < blocks; b++)
 		for (size_t r = 0; r < w->height; r++)
 		{
 			fc_check();
-			for (size_t c = range_start(w->columns, w->level, b); c < range_start(w->columns, w->level, b + 1); c++)
+			for (size_t c = range_start(w->columns, w->level, b);
+				 c < range_start(w->columns, w->level, b + 1); c++)
 			{
 				s->plain.column[count] = (uint32_t) c;
 				s->plain.value[count++] = w->m[r * w->columns + c];
@@ -124,7 +139,9 @@ close_chain(butterfly_work *w)
 static double
 root_weight(const fc_target *target, size_t j)
 {
-	return target->weight != NULL && target->weight[j] > 0.0 ? sqrt(target->weight[j]) : 1.0;
+	return target->weight != NULL && target->weight[j] > 0.0
+		? sqrt(target->weight[j])
+		: 1.0;
 }
 
 void
@@ -142,7 +159,9 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	{
 		fc_check();
 		for (size_t i = 0; i < target->d; i++)
-			w.m[transpose ? i * target->k + j : j * target->d + i] = root_weight(target, j) * target->u[j * target->d + i];
+			w.m[transpose ? i * target->k + j
+				: j * target->d + i] = root_weight(target, j) *
+				target->u[j * target->d + i];
 	}
 	factors->count = 0;
 	factors->lambda = 1.0;
@@ -152,7 +171,8 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	if (transpose)
 		fc_factors_transpose(factors);
 	for (size_t j = 0; j < target->k; j++)
-		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
+		for (size_t p = first->plain.row_start[j];
+			 p < first->plain.row_start[j + 1]; p++)
 			first->plain.value[p] /= root_weight(target, j);
 	fc_sparse_pair_changed(first);
 }

@@ -1,28 +1,37 @@
 /*
  * constraint.c - projection on sets of sparse matrices; see the header.
  *
- * The entries of a line are sorted, ties as they stand.  Short lists are kept by insertion.
+ * The entries of a line are sorted, ties as they stand. Short lists are kept
+ * by insertion.
  */
 #include "factor/palm.h"
 
 #include "base/sort.h"
 
 size_t
-fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns)
+fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
+					   size_t columns)
 {
-	return smaller(rows * smaller(constraint->per_row, columns) + columns * smaller(constraint->per_column, rows), rows * columns);
+	return smaller(rows * smaller(constraint->per_row, columns) +
+				   columns * smaller(constraint->per_column, rows),
+				   rows * columns);
 }
 
 /* ---- marks ---- */
 
 /* Mark the count largest of n values, stride apart; items: room for 2 n. */
 static void
-mark_line(const double *line, size_t n, size_t stride, size_t count, fc_keyed *items, unsigned char *mark)
+mark_line(const double *line, size_t n, size_t stride, size_t count,
+		  fc_keyed *items, unsigned char *mark)
 {
 	for (size_t i = 0; i < n; i++)
-		items[i] = (fc_keyed) {~fc_number_key(fabs(line[i * stride])), i};
+		items[i] = (fc_keyed)
+	{
+		~fc_number_key(fabs(line[i * stride])), i
+	};
 	fc_sort(items, n, items + n);
-	for (size_t i = 0; i < smaller(count, n) && line[items[i].value * stride] != 0.0; i++)
+	for (size_t i = 0;
+		 i < smaller(count, n) && line[items[i].value * stride] != 0.0; i++)
 		mark[items[i].value * stride] = 1;
 }
 
@@ -51,7 +60,8 @@ gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 }
 
 void
-fc_constraint_project(const fc_constraint *constraint, const double *dense, fc_arena *arena, fc_sparse *a)
+fc_constraint_project(const fc_constraint *constraint, const double *dense,
+					  fc_arena *arena, fc_sparse *a)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
@@ -61,26 +71,30 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense, fc_a
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		fc_check();
-		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row, items, mark + r * a->columns);
+		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row,
+				  items, mark + r * a->columns);
 	}
 	for (size_t c = 0; c < a->columns; c++)
 	{
 		fc_check();
-		mark_line(dense + c, a->rows, a->columns, constraint->per_column, items, mark + c);
+		mark_line(dense + c, a->rows, a->columns, constraint->per_column, items,
+				  mark + c);
 	}
 	gather_marked(dense, mark, a);
 	fc_arena_release(arena, used);
 }
 
 void
-fc_largest_of_all(const double *dense, size_t total, fc_arena *arena, fc_sparse *a)
+fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
+				  fc_sparse *a)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		cells = a->rows * a->columns;
 	unsigned char *mark = FC_TAKE(arena, cells, unsigned char);
 
 	memset(mark, 0, cells);
-	mark_line(dense, cells, 1, total, FC_TAKE(arena, 2 * cells, fc_keyed), mark);
+	mark_line(dense, cells, 1, total, FC_TAKE(arena, 2 * cells, fc_keyed),
+			  mark);
 	gather_marked(dense, mark, a);
 	fc_arena_release(arena, used);
 }
@@ -90,7 +104,10 @@ fc_largest_of_all(const double *dense, size_t total, fc_arena *arena, fc_sparse 
 void
 fc_largest_take(fc_arena *arena, size_t rows, size_t columns, fc_largest *lists)
 {
-	*lists = (fc_largest) {0};
+	*lists = (fc_largest)
+	{
+		0
+	};
 	lists->in_row = FC_TAKE(arena, rows * FC_SHORT_LIST, fc_entry);
 	lists->in_column = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
 	lists->bucket = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
@@ -99,7 +116,8 @@ fc_largest_take(fc_arena *arena, size_t rows, size_t columns, fc_largest *lists)
 }
 
 void
-fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row, size_t per_column)
+fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row,
+				 size_t per_column)
 {
 	lists->per_row = per_row;
 	lists->per_column = per_column;
@@ -116,13 +134,22 @@ turn_columns(const fc_largest *lists, size_t rows, size_t columns)
 
 	memset(start, 0, (rows + 1) * sizeof(uint32_t));
 	for (size_t p = 0; p < columns * lists->per_column; p++)
-		start[lists->in_column[p].place + 1] += lists->in_column[p].value != 0.0;
+		start[lists->in_column[p].place + 1] += lists->in_column[p].value !=
+			0.0;
 	for (size_t r = 0; r < rows; r++)
 		start[r + 1] += start[r];
 	for (size_t p = 0; p < columns * lists->per_column; p++)
 		if (lists->in_column[p].value != 0.0)
-			lists->bucket[start[lists->in_column[p].place]++] =
-				(fc_entry) {lists->in_column[p].value, (uint32_t) (p / lists->per_column)};
+			lists->bucket
+				[start
+				 [lists->in_column[p]
+				  .place]++] = (fc_entry)
+		{
+			lists->in_column[p].value,
+				(uint32_t) (p /
+							lists
+							->per_column)
+		};
 	memmove(start + 1, start, rows * sizeof(uint32_t));
 	start[0] = 0;
 }
@@ -154,7 +181,8 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		fc_entry	own[FC_SHORT_LIST];
-		size_t		owns = sort_row(lists->in_row + r * lists->per_row, lists->per_row, own);
+		size_t		owns = sort_row(lists->in_row + r * lists->per_row,
+									lists->per_row, own);
 		size_t		i = 0;
 		size_t		p = lists->start[r];
 
@@ -162,10 +190,12 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 		a->row_start[r] = (uint32_t) count;
 		while (i < owns || p < lists->start[r + 1])
 		{
-			bool		mine = p == lists->start[r + 1] || (i < owns && own[i].place <= lists->bucket[p].place);
+			bool		mine = (p == lists->start[r + 1] ||
+								(i < owns && own[i].place <= lists->bucket[p].place));
 			const fc_entry *next = mine ? &own[i] : &lists->bucket[p];
 
-			p += !mine || (p < lists->start[r + 1] && lists->bucket[p].place == next->place);
+			p += !mine || (p < lists->start[r + 1] &&
+						   lists->bucket[p].place == next->place);
 			i += mine;
 			a->column[count] = next->place;
 			a->value[count++] = next->value;

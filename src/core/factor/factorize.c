@@ -1,6 +1,6 @@
 /*
- * factorize.c - an operator's centroids as a product with fewer parameters: the methods, their record, and the choice of auto;
- * see the header.
+ * factorize.c - an operator's centroids as a product with fewer parameters:
+ * the methods, their record, and the choice of auto; see the header.
  */
 #include "factor/factorize.h"
 
@@ -11,7 +11,8 @@
 /* share of the mean weight that a centroid counts with at least */
 #define MIN_WEIGHT				0.01
 
-#define SQUARES_ROUNDING		1e-24	/* rounding of a sum of squares, relative */
+#define SQUARES_ROUNDING		1e-24	/* rounding of a sum of squares,
+										 * relative */
 #define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
 
 typedef struct fc_factorize_work
@@ -29,7 +30,8 @@ typedef struct fc_factorize_work
 fc_factorize_options
 fc_factorize_defaults(void)
 {
-	fc_factorize_options options = {.centered = true,.palm = fc_palm_defaults()};
+	fc_factorize_options options = {.centered = true,
+	.palm = fc_palm_defaults()};
 
 	options.palm.sweeps = 100;
 	return options;
@@ -44,7 +46,9 @@ factors_of(const fc_operator *op, const fc_factorize_options *options)
 
 	if (options->factors > 0)
 		return (size_t) options->factors;
-	return options->method == FC_METHOD_PALM4MSA ? smaller(usual, FC_PALM_FACTORS) : usual;
+	return options->method == FC_METHOD_PALM4MSA
+		? smaller(usual, FC_PALM_FACTORS)
+		: usual;
 }
 
 static size_t
@@ -53,9 +57,13 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 	size_t		cells = op->k * op->d;
 
 	if (options->budget > 0.0)
-		return options->budget < (double) cells ? (size_t) options->budget : cells;
-	return smaller(cells, fc_sparsity_budget(op->k, op->d, factors_of(op, options),
-											  options->sparsity > 0 ? (size_t) options->sparsity : FC_DEFAULT_SPARSITY));
+		return options->budget < (double) cells ? (size_t) options->budget
+			: cells;
+	return smaller(cells,
+				   fc_sparsity_budget(op->k, op->d, factors_of(op, options),
+									  options->sparsity > 0
+									  ? (size_t) options->sparsity
+									  : FC_DEFAULT_SPARSITY));
 }
 
 size_t
@@ -66,30 +74,38 @@ fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
 
 	fc_line_constraints(k, d, count, sparsity, 1.0, constraint);
 	for (size_t q = 0; q < count; q++)
-		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
+		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, q),
+									  fc_factor_columns(k, d, count, q));
 	return sum;
 }
 
 size_t
-fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options)
+fc_factorize_least_budget(const fc_operator *op,
+						  const fc_factorize_options *options)
 {
 	if (options->method == FC_METHOD_SVD)
 		return op->k + op->d;
-	if (options->method == FC_METHOD_PALM4MSA || options->method == FC_METHOD_HIERARCHICAL)
-		return fc_least_budget(op->k, op->d, factors_of(op, options), (size_t) options->sparsity);
+	if (options->method == FC_METHOD_PALM4MSA ||
+		options->method == FC_METHOD_HIERARCHICAL)
+		return fc_least_budget(op->k, op->d, factors_of(op, options),
+							   (size_t) options->sparsity);
 	return 1;
 }
 
 /* ---- work ---- */
 
-/* Measured: passes of k x d through a sweep of dense residuals, k d min(k, d) of all trials of auto, and labels of a row there. */
+/*
+ * Measured: passes of k x d through a sweep of dense residuals, k d min(k, d)
+ * of all trials of auto, and labels of a row there.
+ */
 #define DENSE_SWEEP				8.0
 
 #define TRIALS_COST				160.0
 #define LABELS_COST				10.0
 
 double
-fc_factorize_operations(const fc_operator *op, const fc_factorize_options *options)
+fc_factorize_operations(const fc_operator *op,
+						const fc_factorize_options *options)
 {
 	double		cells = (double) op->k * (double) op->d;
 	double		inner = (double) smaller(op->k, op->d);
@@ -100,12 +116,15 @@ fc_factorize_operations(const fc_operator *op, const fc_factorize_options *optio
 	switch (options->method)
 	{
 		case FC_METHOD_PALM4MSA:
-			return 2.0 * sweeps * factors * (double) budget_of(op, options) * inner;
+			return 2.0 * sweeps * factors * (double) budget_of(op, options) *
+				inner;
 		case FC_METHOD_HIERARCHICAL:
 			return DENSE_SWEEP * sweeps * cells * inner;
 		case FC_METHOD_AUTO:
-			trials = cells * factors <= FC_AUTO_WORK ? TRIALS_COST : TRIALS_COST / 10.0;
-			return cells * (LABELS_COST * (double) options->sample->k + trials * inner);
+			trials = cells * factors <= FC_AUTO_WORK ? TRIALS_COST
+				: TRIALS_COST / 10.0;
+			return cells *
+				(LABELS_COST * (double) options->sample->k + trials * inner);
 		default:
 			return cells * inner;
 	}
@@ -132,7 +151,10 @@ set_offset(const fc_factorize_work *w, const double *u)
 	}
 }
 
-/* u minus the offset; differences of equal centroids are rounding and become 0. */
+/*
+ * u minus the offset; differences of equal centroids are rounding and become
+ * 0.
+ */
 static void
 centre(const fc_factorize_work *w, double *u)
 {
@@ -168,9 +190,13 @@ prepare(fc_factorize_work *w)
 
 	w->factors = factors_of(op, w->options);
 	w->budget = budget_of(op, w->options);
-	factors = larger(larger(w->factors, 2), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
+	/* a butterfly has one more */
+	factors = larger(larger(w->factors, 2), fc_factor_count(op->k, op->d) + 1);
 	w->offset = FC_TAKE(w->arena, op->d, double);
-	w->scratch = fc_take_scratch(w->arena, larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, factors)));
+	w->scratch = fc_take_scratch(w->arena,
+								 larger(fc_operator_scratch(op),
+										fc_operator_scratch_bound(op->k, op->d,
+																  factors)));
 	for (size_t j = 0; j < op->k; j++)
 	{
 		fc_check();
@@ -181,7 +207,10 @@ prepare(fc_factorize_work *w)
 		mean += op->weights[j] / (double) op->k;
 	for (size_t j = 0; j < op->k; j++)
 		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, MIN_WEIGHT) : 1.0;
-	w->target = (fc_target) {u, weight, op->k, op->d};
+	w->target = (fc_target)
+	{
+		u, weight, op->k, op->d
+	};
 	set_offset(w, u);
 	centre(w, u);
 }
@@ -201,8 +230,15 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 		values[p] = (float) (s->value[p] * scale);
 	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
-	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
-	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
+	*out = (fc_factor)
+	{
+		.rows = s->rows,
+			.columns = s->columns,
+			.nonzeros = s->nonzeros,
+			.values = values,
+			.row_start = full ? NULL : row_start,
+			.column = full ? NULL : column
+	};
 }
 
 void
@@ -219,13 +255,15 @@ fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 		double		norm = fc_sparse_norm(&factors->factor[q].plain);
 		double		own = norm > 0.0 ? scale / norm : 0.0;
 
-		store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
-										  arena, &out->factor[q]);
+		store_factor(&factors->factor[q].plain,
+					 q == 0 && factors->lambda < 0.0 ? -own : own, arena,
+					 &out->factor[q]);
 	}
 }
 
 double
-fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch)
+fc_relative_error(const fc_target *target, const fc_operator *op,
+				  fc_scratch scratch)
 {
 	double		rest = 0.0;
 	double		whole = 0.0;
@@ -259,7 +297,8 @@ all_zero(const double *x, size_t n)
 }
 
 static void
-run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+run_sparse(const fc_factorize_work *w, fc_method method, size_t budget,
+		   fc_operator *out)
 {
 	fc_factors	factors = {0};
 	fc_palm_result result;
@@ -271,11 +310,15 @@ run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_opera
 		fc_butterfly(&w->target, w->arena, &factors);
 	else
 	{
-		fc_line_constraints(w->op->k, w->op->d, w->factors, (size_t) w->options->sparsity,
-							w->options->budget > 0.0 ? (double) budget : 0.0, constraint);
-		fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		fc_line_constraints(w->op->k, w->op->d, w->factors,
+							(size_t) w->options->sparsity,
+							w->options->budget > 0.0 ? (double) budget : 0.0,
+							constraint);
+		fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint,
+						&factors);
 		if (method == FC_METHOD_HIERARCHICAL)
-			fc_hierarchical(&w->target, &w->options->palm, w->arena, &factors, &result);
+			fc_hierarchical(&w->target, &w->options->palm, w->arena, &factors,
+							&result);
 		else
 			fc_palm(&w->target, &w->options->palm, w->arena, &factors, &result);
 	}
@@ -291,9 +334,22 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	double		relative;
 
 	out->factors = 2;
-	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
-	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
-	fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
+	out->factor[0] = (fc_factor)
+	{
+		.rows = w->op->k,
+			.columns = rank,
+			.nonzeros = w->op->k * rank,
+			.values = left
+	};
+	out->factor[1] = (fc_factor)
+	{
+		.rows = rank,
+			.columns = w->op->d,
+			.nonzeros = rank * w->op->d,
+			.values = right
+	};
+	fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right,
+			   &relative);
 }
 
 static void
@@ -305,11 +361,18 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	for (size_t i = 0; i < cells; i++)
 		values[i] = (float) w->target.u[i];
 	out->factors = 1;
-	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
+	out->factor[0] = (fc_factor)
+	{
+		.rows = w->op->k,
+			.columns = w->op->d,
+			.nonzeros = cells,
+			.values = values
+	};
 }
 
 static void
-run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+run(const fc_factorize_work *w, fc_method method, size_t budget,
+	fc_operator *out)
 {
 	out->k = w->op->k;
 	out->d = w->op->d;
@@ -327,19 +390,29 @@ run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *ou
 /* ---- the record ---- */
 
 static void
-put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+put_record(const fc_factorize_work *w, fc_method method, double agreement,
+		   fc_operator *out, fc_factorization *from)
 {
-	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
+	*from = (fc_factorization)
+	{
+		.method = (uint32_t) method,
+			.agreement = agreement
+	};
 	from->relative_error = fc_relative_error(&w->target, out, w->scratch);
-	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena);
+	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
+								   w->options->palm.seed, w->arena);
 	if (method == FC_METHOD_SVD)
-		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
+		/* the same factors, but for the rounding of the product */
+		from->svd_error = from->relative_error;
 	out->factorization = from;
 }
 
 /* ---- labels of a sample ---- */
 
-/* Rows of a sample, at most FC_JUDGED_ROWS, in random order, with their labels and squared distances by the exact operator. */
+/*
+ * Rows of a sample, at most FC_JUDGED_ROWS, in random order, with their labels
+ * and squared distances by the exact operator.
+ */
 typedef struct judged_rows
 {
 	fc_operator rows;			/* a codebook */
@@ -348,11 +421,13 @@ typedef struct judged_rows
 } judged_rows;
 
 static void
-fit_rows(const fc_operator *op, const fc_operator *rows, fc_arena *arena, int32_t *labels, double *squares)
+fit_rows(const fc_operator *op, const fc_operator *rows, fc_arena *arena,
+		 int32_t *labels, double *squares)
 {
 	fc_mark		used = fc_arena_mark(arena);
 
-	fc_fit_rows(op, rows, fc_take_scratch(arena, fc_fit_scratch(op, rows)), FC_TAKE(arena, FC_FIT_BATCH * op->d, double), labels, squares);
+	fc_fit_rows(op, rows, fc_take_scratch(arena, fc_fit_scratch(op, rows)),
+				FC_TAKE(arena, FC_FIT_BATCH * op->d, double), labels, squares);
 	fc_arena_release(arena, used);
 }
 
@@ -365,7 +440,11 @@ draw_rows(const fc_operator *rows, size_t count, uint64_t seed, fc_arena *arena)
 	double	   *weights = FC_TAKE(arena, count, double);
 	uint32_t   *row = FC_TAKE(arena, rows->k, uint32_t);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(rows));
-	fc_operator drawn = {.k = count,.d = rows->d,.offset = rows->offset,.weights = weights,.factors = 1};
+	fc_operator drawn = {.k = count,
+		.d = rows->d,
+		.offset = rows->offset,
+		.weights = weights,
+	.factors = 1};
 
 	for (size_t i = 0; i < rows->k; i++)
 		row[i] = (uint32_t) i;
@@ -377,18 +456,32 @@ draw_rows(const fc_operator *rows, size_t count, uint64_t seed, fc_arena *arena)
 		row[other] = row[i];
 		weights[i] = rows->weights[chosen];
 		fc_check();
-		memcpy(values + i * rows->d, fc_operator_product_row(rows, chosen, scratch.floats), rows->d * sizeof(float));
+		memcpy(values + i * rows->d,
+			   fc_operator_product_row(rows, chosen, scratch.floats),
+			   rows->d * sizeof(float));
 	}
-	drawn.factor[0] = (fc_factor) {.rows = count,.columns = rows->d,.nonzeros = count * rows->d,.values = values};
+	drawn.factor[0] = (fc_factor)
+	{
+		.rows = count,
+			.columns = rows->d,
+			.nonzeros = count * rows->d,
+			.values = values
+	};
 	return drawn;
 }
 
 static void
-label_sample(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena, judged_rows *judged)
+label_sample(const fc_operator *exact, const fc_operator *rows, uint64_t seed,
+			 fc_arena *arena, judged_rows *judged)
 {
 	size_t		count = smaller(rows->k, FC_JUDGED_ROWS);
 
-	*judged = (judged_rows) {draw_rows(rows, count, seed, arena), FC_TAKE(arena, count, int32_t), FC_TAKE(arena, count, double)};
+	*judged = (judged_rows)
+	{
+		draw_rows(rows, count, seed, arena),
+			FC_TAKE(arena, count, int32_t),
+			FC_TAKE(arena, count, double)
+	};
 	fit_rows(exact, &judged->rows, arena, judged->labels, judged->squares);
 }
 
@@ -397,12 +490,16 @@ lowest_share(double share, double n)
 {
 	double		z2 = CONFIDENCE_SIGMAS * CONFIDENCE_SIGMAS;
 
-	return (share + z2 / (2.0 * n) - CONFIDENCE_SIGMAS * sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n);
+	return (share + z2 / (2.0 * n) -
+			CONFIDENCE_SIGMAS *
+			sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) /
+		(1.0 + z2 / n);
 }
 
 /* Labels `count` of them by `fast`, from `first` on, into *trial. */
 static void
-judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t count, fc_arena *arena, fc_factorize_trial *trial)
+judge(const judged_rows *judged, const fc_operator *fast, size_t first,
+	  size_t count, fc_arena *arena, fc_factorize_trial *trial)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	int32_t    *labels = FC_TAKE(arena, count, int32_t);
@@ -434,7 +531,9 @@ judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t c
 	if (!(weight > 0.0))
 		return;
 	trial->agreement = fmin(same / weight, 1.0);
-	trial->sse_ratio = exact_sse > 0.0 ? sse / exact_sse : sse > 0.0 ? INFINITY : 1.0;
+	trial->sse_ratio = exact_sse > 0.0 ? sse / exact_sse
+		: sse > 0.0 ? INFINITY
+		: 1.0;
 	trial->lowest = lowest_share(trial->agreement, weight * weight / squares);
 }
 
@@ -449,7 +548,10 @@ typedef struct tried_method
 	double		cost;
 } tried_method;
 
-/* Two factors with as many values each, or the short one full: the sparsity of the long one. */
+/*
+ * Two factors with as many values each, or the short one full: the sparsity of
+ * the long one.
+ */
 static size_t
 balanced_sparsity(size_t k, size_t d, size_t budget)
 {
@@ -461,7 +563,8 @@ balanced_sparsity(size_t k, size_t d, size_t budget)
 
 /* The options that make a candidate. */
 static fc_factorize_options
-candidate_options(const fc_operator *op, const fc_factorize_options *options, const tried_method *c)
+candidate_options(const fc_operator *op, const fc_factorize_options *options,
+				  const tried_method *c)
 {
 	fc_factorize_options own = *options;
 
@@ -474,18 +577,24 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options, co
 	return own;
 }
 
-#define MAX_CANDIDATES			5		/* methods tried at a budget */
+#define MAX_CANDIDATES			5	/* methods tried at a budget */
 
-/* The methods tried at a budget: those that can keep to it and pay at this size. */
+/*
+ * The methods tried at a budget: those that can keep to it and pay at this
+ * size.
+ */
 static size_t
-list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, tried_method *list)
+list_candidates(const fc_operator *op, const fc_factorize_options *options,
+				size_t budget, tried_method *list)
 {
 	int			usual = (int) factors_of(op, options);
 	size_t		size = op->k * op->d * (size_t) usual;
-	tried_method	all[MAX_CANDIDATES] = {
-		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
-		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
-	};
+	tried_method all[MAX_CANDIDATES] =
+	{{.method = FC_METHOD_PRUNE},
+	{.method = FC_METHOD_SVD},
+	{.method = FC_METHOD_PALM4MSA,.factors = usual},
+	{.method = FC_METHOD_HIERARCHICAL,.factors = usual},
+	{.method = FC_METHOD_PALM4MSA,.factors = 2}};
 	size_t		count = 0;
 
 	for (size_t i = 0; i < MAX_CANDIDATES; i++)
@@ -497,9 +606,12 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options, size
 		own = candidate_options(op, options, &all[i]);
 		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
 		if (i >= 2 && possible && own.sparsity == 0)
-			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors, 2) <= budget;
+			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors,
+										  2) <= budget;
 		if (i >= 2 && possible)
-			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK);
+			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL
+								? FC_AUTO_HIERARCHICAL
+								: FC_AUTO_WORK);
 		if (possible)
 			list[count++] = all[i];
 	}
@@ -514,11 +626,14 @@ cost_of(const fc_operator *op)
 	double		sum = 0.0;
 
 	for (size_t q = 0; q < op->factors; q++)
-		sum += (double) op->factor[q].nonzeros * (op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
+		sum += (double) op->factor[q].nonzeros *
+			(op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
 	return sum;
 }
 
-/* The product as a codebook: labels are the same, and batches of them cheap. */
+/*
+ * The product as a codebook: labels are the same, and batches of them cheap.
+ */
 static void
 flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 {
@@ -528,14 +643,28 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	fc_operator product = *op;
 
 	fc_operator_expand(&product, w->scratch, values);
-	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
-	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
+	*flat = (fc_operator)
+	{
+		.k = op->k,
+			.d = op->d,
+			.offset = op->offset,
+			.weights = op->weights,
+			.factors = 1
+	};
+	flat->factor[0] = (fc_factor)
+	{
+		.rows = op->k,
+			.columns = op->d,
+			.nonzeros = cells,
+			.values = values
+	};
 	fc_operator_measure(flat, w->scratch, half_norms);
 }
 
 /* The work of a candidate; its options go to *own. */
 static fc_factorize_work
-candidate_work(const fc_factorize_work *w, const tried_method *c, fc_factorize_options *own)
+candidate_work(const fc_factorize_work *w, const tried_method *c,
+			   fc_factorize_options *own)
 {
 	fc_factorize_work result = *w;
 
@@ -545,9 +674,13 @@ candidate_work(const fc_factorize_work *w, const tried_method *c, fc_factorize_o
 	return result;
 }
 
-/* Made and compared on the first or, held_out, the second half of the sample; the product itself is not kept. */
+/*
+ * Made and compared on the first or, held_out, the second half of the sample;
+ * the product itself is not kept.
+ */
 static void
-try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_out, tried_method *c)
+try_candidate(const fc_factorize_work *w, const judged_rows *sample,
+			  bool held_out, tried_method *c)
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
@@ -558,7 +691,8 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_o
 
 	run(&tried, c->method, c->budget, &out);
 	flatten(w, &out, &flat);
-	judge(sample, &flat, held_out ? half : 0, held_out ? sample->rows.k - half : half, w->arena, &c->trial);
+	judge(sample, &flat, held_out ? half : 0,
+		  held_out ? sample->rows.k - half : half, w->arena, &c->trial);
 	c->cost = cost_of(&out);
 	c->trial.method = c->method;
 	c->trial.values = fc_operator_values(&out);
@@ -569,7 +703,8 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_o
 static bool
 close_enough(const fc_factorize_work *w, const tried_method *c)
 {
-	return !(w->options->sse_ratio > 0.0) || c->trial.sse_ratio <= w->options->sse_ratio;
+	return !(w->options->sse_ratio > 0.0) ||
+		c->trial.sse_ratio <= w->options->sse_ratio;
 }
 
 static bool
@@ -582,11 +717,15 @@ better(const fc_factorize_work *w, const tried_method *a, const tried_method *b)
 	return a->cost < b->cost;
 }
 
-/* The best at one budget, with the judgement of the half that had no part in the choice. */
+/*
+ * The best at one budget, with the judgement of the half that had no part in
+ * the choice.
+ */
 static void
-best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, tried_method *best)
+best_within(const fc_factorize_work *w, const judged_rows *sample,
+			size_t budget, tried_method *best)
 {
-	tried_method	list[MAX_CANDIDATES];
+	tried_method list[MAX_CANDIDATES];
 	size_t		count = list_candidates(w->op, w->options, budget, list);
 
 	for (size_t i = 0; i < count; i++)
@@ -602,7 +741,8 @@ best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget
 }
 
 static void
-search(const fc_factorize_work *w, const judged_rows *sample, tried_method *best)
+search(const fc_factorize_work *w, const judged_rows *sample,
+	   tried_method *best)
 {
 	size_t		cells = w->op->k * w->op->d;
 
@@ -614,14 +754,25 @@ search(const fc_factorize_work *w, const judged_rows *sample, tried_method *best
 	for (size_t part = 16; part > 1; part /= 2)
 	{
 		best_within(w, sample, larger(cells / part, 1), best);
-		if (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS && best->cost < (double) cells)
+		if (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS &&
+			best->cost < (double) cells)
 			return;
 	}
-	*best = (tried_method) {.method = FC_METHOD_DENSE,.budget = cells,.trial = {.agreement = 1.0},.cost = (double) cells};
+	*best = (tried_method)
+	{
+		.method = FC_METHOD_DENSE,
+			.budget = cells,
+			.trial =
+		{
+			.agreement = 1.0
+		},
+			.cost = (double) cells
+	};
 }
 
 static void
-run_auto(const fc_factorize_work *whole, fc_operator *out, fc_factorization *from)
+run_auto(const fc_factorize_work *whole, fc_operator *out,
+		 fc_factorization *from)
 {
 	fc_factorize_options limited = *whole->options;
 	fc_factorize_work w = *whole;
@@ -629,9 +780,11 @@ run_auto(const fc_factorize_work *whole, fc_operator *out, fc_factorization *fro
 	fc_factorize_work chosen;
 	fc_operator exact = {0};
 	judged_rows sample;
-	tried_method	best = {.method = FC_METHOD_DENSE};
+	tried_method best = {.method = FC_METHOD_DENSE};
 
-	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS ? limited.palm.sweeps : FC_AUTO_SWEEPS;
+	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS
+		? limited.palm.sweeps
+		: FC_AUTO_SWEEPS;
 	w.options = &limited;
 	run(&w, FC_METHOD_DENSE, 0, &exact);
 	label_sample(&exact, limited.sample, limited.palm.seed, w.arena, &sample);

@@ -1,4 +1,7 @@
-/* factors.c - a product of sparse factors in training: shapes, room, start, product; see palm.h */
+/*
+ * factors.c - a product of sparse factors in training: shapes, room, start,
+ * product; see palm.h
+ */
 #include "factor/palm.h"
 
 /* ---- shapes ---- */
@@ -27,8 +30,8 @@ fc_factor_count(size_t k, size_t d)
 }
 
 void
-fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
-				fc_factors *factors)
+fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count,
+				const fc_constraint *constraint, fc_factors *factors)
 {
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
@@ -37,7 +40,11 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_cons
 		size_t		columns = fc_factor_columns(k, d, count, q);
 
 		/* its identity start included */
-		fc_sparse_pair_take(arena, rows, columns, larger(fc_constraint_capacity(&constraint[q], rows, columns), smaller(rows, columns)), &factors->factor[q]);
+		fc_sparse_pair_take(arena, rows, columns,
+							larger(fc_constraint_capacity(&constraint[q], rows,
+														  columns),
+								   smaller(rows, columns)),
+							&factors->factor[q]);
 		factors->constraint[q] = constraint[q];
 	}
 	fc_factors_start(factors);
@@ -117,8 +124,15 @@ fc_factors_transpose(fc_factors *factors)
 		const fc_sparse_pair *pair = &from.factor[from.count - 1 - q];
 		const fc_constraint *constraint = &from.constraint[from.count - 1 - q];
 
-		factors->factor[q] = (fc_sparse_pair) {pair->transposed, pair->plain};
-		factors->constraint[q] = (fc_constraint) {constraint->per_column, constraint->per_row};
+		factors->factor[q] = (fc_sparse_pair)
+		{
+			pair->transposed, pair->plain
+		};
+		factors->constraint[q] = (fc_constraint)
+		{
+			constraint->per_column,
+				constraint->per_row
+		};
 	}
 }
 
@@ -130,7 +144,9 @@ longest_factor(size_t k, size_t d, size_t count)
 	return d >= k ? count - 1 : 0;
 }
 
-/* With `own` on the factor with the longest side, and sparsity on the others. */
+/*
+ * With `own` on the factor with the longest side, and sparsity on the others.
+ */
 static size_t
 mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
 {
@@ -141,7 +157,8 @@ mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
 		size_t		most = q == longest_factor(k, d, count) ? own : sparsity;
 		fc_constraint constraint = {most, most};
 
-		sum += fc_constraint_capacity(&constraint, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
+		sum += fc_constraint_capacity(&constraint, fc_factor_rows(k, d, q),
+									  fc_factor_columns(k, d, count, q));
 	}
 	return sum;
 }
@@ -158,28 +175,35 @@ fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget)
 	size_t		most = larger(k, d);
 	size_t		sparsity = 1;
 
-	while (sparsity < most && fc_sparsity_budget(k, d, count, sparsity + 1) <= budget)
+	while (sparsity < most &&
+		   fc_sparsity_budget(k, d, count, sparsity + 1) <= budget)
 		sparsity++;
 	return sparsity;
 }
 
 void
-fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double budget, fc_constraint *constraint)
+fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
+					double budget, fc_constraint *constraint)
 {
-	size_t		values = budget < (double) k * (double) d ? (size_t) budget : k * d;
+	size_t		values = (budget < (double) k * (double) d ? (size_t) budget
+						  : k * d);
 	size_t		own = sparsity > 0 ? sparsity : FC_DEFAULT_SPARSITY;
 	size_t		others = own;
 
 	if (budget > 0.0 && sparsity == 0)
 		own = others = fc_sparsity_within(k, d, count, values);
 	else if (budget > 0.0)
-		for (others = 1; others < smaller(k, d) && mixed_budget(k, d, count, own, others + 1) <= values;)
+		for (others = 1; others < smaller(k, d) &&
+			 mixed_budget(k, d, count, own, others + 1) <= values;)
 			others++;
 	for (size_t q = 0; q < count; q++)
 	{
 		size_t		s = q == longest_factor(k, d, count) ? own : others;
 
-		constraint[q] = (fc_constraint) {s, s};
+		constraint[q] = (fc_constraint)
+		{
+			s, s
+		};
 	}
 }
 

@@ -1,8 +1,9 @@
 /*
  * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
- * The work is done on T (rows >= columns, U or its transpose): all = S_1 .. S_i R_i, the
- * residual last, which palm4MSA updates first and which starts at zero.
+ * The work is done on T (rows >= columns, U or its transpose): all = S_1 ..
+ * S_i R_i, the residual last, which palm4MSA updates first and which starts at
+ * zero.
  */
 #include "factor/internal.h"
 
@@ -59,8 +60,12 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 		memset(p->residual, 0, rest->rows * rest->columns * sizeof(double));
 		for (size_t r = 0; r < rest->rows; r++)
 			for (size_t e = rest->row_start[r]; e < rest->row_start[r + 1]; e++)
-				p->residual[r * rest->columns + rest->column[e]] = rest->value[e];
-		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
+				p->residual[r * rest->columns +
+							rest->column[e]] = rest->value[e];
+		part = (fc_target)
+		{
+			p->residual, NULL, rest->rows, rest->columns
+		};
 	}
 	constraint[0] = p->wanted->constraint[i];
 	constraint[1] = residual_constraint(&p->whole, p->wanted, i);
@@ -88,7 +93,10 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 {
 	size_t		inner = smaller(target->k, target->d);
 	fc_mark		used = fc_arena_mark(arena);
-	peeling		p = {.options = options,.arena = arena,.wanted = factors,.whole = {target->u, NULL, target->k, target->d}};
+	peeling		p = {.options = options,
+		.arena = arena,
+		.wanted = factors,
+	.whole = {target->u, NULL, target->k, target->d}};
 	fc_palm_options last = *options;
 	bool		turned = target->d >= target->k;
 
@@ -100,7 +108,10 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 			double	   *u = FC_TAKE(arena, target->k * target->d, double);
 
 			transpose(target, u);
-			p.whole = (fc_target) {u, NULL, target->d, target->k};
+			p.whole = (fc_target)
+			{
+				u, NULL, target->d, target->k
+			};
 			fc_factors_transpose(factors);
 		}
 		for (size_t i = 0; i + 1 < factors->count; i++)

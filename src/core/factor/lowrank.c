@@ -17,9 +17,13 @@ fc_rank_within(size_t k, size_t d, size_t budget)
 	return larger(1, smaller(budget / (k + d), smaller(k, d)));
 }
 
-/* The square of u - left right, left rounded: no difference of squares, which would cancel. */
+/*
+ * The square of u - left right, left rounded: no difference of squares, which
+ * would cancel.
+ */
 static double
-square_left(const double *u, const float *left, const float *right, size_t rank, size_t d)
+square_left(const double *u, const float *left, const float *right, size_t rank,
+			size_t d)
 {
 	double		square = 0.0;
 
@@ -39,9 +43,13 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 	return square;
 }
 
-/* left_j = right u_j; sums[0] is the weighted square of the residual of U, sums[1] of U. */
+/*
+ * left_j = right u_j; sums[0] is the weighted square of the residual of U,
+ * sums[1] of U.
+ */
 static void
-project_rows(const fc_target *target, size_t rank, const float *right, float *left, double sums[2])
+project_rows(const fc_target *target, size_t rank, const float *right,
+			 float *left, double sums[2])
 {
 	for (size_t j = 0; j < target->k; j++)
 	{
@@ -57,7 +65,8 @@ project_rows(const fc_target *target, size_t rank, const float *right, float *le
 				along += u[i] * (double) right[r * target->d + i];
 			left[j * rank + r] = (float) along;
 		}
-		sums[0] += weight_of(target, j) * square_left(u, left + j * rank, right, rank, target->d);
+		sums[0] += weight_of(target, j) *
+			square_left(u, left + j * rank, right, rank, target->d);
 		sums[1] += weight_of(target, j) * norm;
 	}
 }
@@ -74,7 +83,8 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 	{
 		fc_check();
 		for (size_t i = 0; i < target->d; i++)
-			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
+			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) *
+											target->u[j * target->d + i]);
 	}
 	fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
 	fc_arena_release(arena, used);
@@ -83,7 +93,8 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 }
 
 double
-fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena)
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed,
+			 fc_arena *arena)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		rank = fc_rank_within(target->k, target->d, values);
@@ -99,25 +110,29 @@ fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *ar
 }
 
 void
-fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_factors *factors)
+fc_prune(const fc_target *target, size_t budget, fc_arena *arena,
+		 fc_factors *factors)
 {
 	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
 	fc_sparse_pair *a = &factors->factor[0];
 
 	factors->count = 1;
 	factors->lambda = 1.0;
-	fc_sparse_pair_take(arena, target->k, target->d, smaller(budget, target->k * target->d), a);
+	fc_sparse_pair_take(arena, target->k, target->d,
+						smaller(budget, target->k * target->d), a);
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check();
 		for (size_t i = 0; i < target->d; i++)
-			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
+			weighted[j * target->d + i] = sqrt(weight_of(target, j)) *
+				target->u[j * target->d + i];
 	}
 	fc_largest_of_all(weighted, budget, arena, &a->plain);
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check();
-		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
+		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1];
+			 p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
 	}
 	fc_sparse_pair_changed(a);

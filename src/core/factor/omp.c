@@ -1,28 +1,37 @@
 /*
- * omp.c - orthogonal matching pursuit on a Gram matrix (Rubinstein, Zibulevsky, Elad 2008).
+ * omp.c - orthogonal matching pursuit on a Gram matrix (Rubinstein,
+ * Zibulevsky, Elad 2008).
  *
- * The next atom is the one most correlated with the residual, rest = b - G_I s.  With the Cholesky factor
- * G_II = L L' continued to all atoms, K = L^-1 G_I, an atom more is a row more of K (palm_simd.c):
- *     rest -= z K_r,    left -= K_r^2,    z = rest_i / sqrt(left_i) of the new atom i,
- * left_i being the part of atom i's square outside the span of the chosen.  A support I explains s' b_I.
+ * The next atom is the one most correlated with the residual, rest = b - G_I
+ * s. With the Cholesky factor G_II = L L' continued to all atoms, K = L^-1
+ * G_I, an atom more is a row more of K (palm_simd.c):
+ *     rest -= z K_r,    left -= K_r^2,    z = rest_i / sqrt(left_i) of the new
+ *                                         atom i,
+ * left_i being the part of atom i's square outside the span of the chosen. A
+ * support I explains s' b_I.
  */
 #include "factor/internal.h"
 
-#define MAX_ENTRIES	((size_t) 512)			/* entries of a line */
-#define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the largest */
+#define MAX_ENTRIES	((size_t) 512)	/* entries of a line */
+#define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the
+									 * largest */
 
 void
 fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 {
 	double		most = 0.0;
 
-	*pursuit = (fc_omp) {.gram = gram,.n = n};
+	*pursuit = (fc_omp)
+	{
+		.gram = gram,.n = n
+	};
 	pursuit->root = FC_TAKE(arena, n, double);
 	pursuit->rest = FC_TAKE(arena, n, double);
 	pursuit->left = FC_TAKE(arena, n, double);
 	pursuit->size = FC_TAKE(arena, n, double);
 	pursuit->rows = FC_TAKE(arena, smaller(n, MAX_ENTRIES) * n, double);
-	pursuit->cholesky = FC_TAKE(arena, MAX_ENTRIES * (MAX_ENTRIES + 1) / 2, double);
+	pursuit->cholesky = FC_TAKE(arena, MAX_ENTRIES * (MAX_ENTRIES + 1) / 2,
+								double);
 	for (int i = 0; i < 2; i++)
 	{
 		pursuit->value[i] = FC_TAKE(arena, MAX_ENTRIES, double);
@@ -31,7 +40,9 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)
-		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * most ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
+		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * most
+			? 1.0 / sqrt(gram[i * n + i])
+			: 0.0;
 }
 
 static inline double *
@@ -64,7 +75,8 @@ add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 
 /* Coefficients of the chosen atoms; returns the explained part s' b. */
 static double
-solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b, double *value)
+solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b,
+	  double *value)
 {
 	double		explained = 0.0;
 
@@ -111,12 +123,14 @@ pursue(fc_omp *p, const double *b, size_t entries, double *explained)
 }
 
 static size_t
-refit(fc_omp *p, const double *b, const fc_line *old, size_t room, double *explained)
+refit(fc_omp *p, const double *b, const fc_line *old, size_t room,
+	  double *explained)
 {
 	size_t		count = 0;
 
 	for (size_t i = 0; i < old->count && count < room; i++)
-		if (p->root[old->column[i]] > 0.0 && add_atom(p, p->chosen[1], count, old->column[i]))
+		if (p->root[old->column[i]] > 0.0 &&
+			add_atom(p, p->chosen[1], count, old->column[i]))
 			p->chosen[1][count++] = old->column[i];
 	*explained = solve(p, p->chosen[1], count, b, p->value[1]);
 	return count;
@@ -142,7 +156,8 @@ explained_by(const fc_omp *p, const double *b, const fc_line *old)
 
 /* Write entries in the order of their columns. */
 static void
-write_sorted(const uint32_t *chosen, const double *from, size_t count, uint32_t *column, double *value)
+write_sorted(const uint32_t *chosen, const double *from, size_t count,
+			 uint32_t *column, double *value)
 {
 	for (size_t r = 0; r < count; r++)
 	{
@@ -160,7 +175,7 @@ write_sorted(const uint32_t *chosen, const double *from, size_t count, uint32_t 
 
 size_t
 fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
-				size_t room, uint32_t *column, double *value)
+			size_t room, uint32_t *column, double *value)
 {
 	double		explained[2];
 	size_t		count[2];
@@ -180,6 +195,7 @@ fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
 		}
 		return old->count;
 	}
-	write_sorted(p->chosen[better], p->value[better], count[better], column, value);
+	write_sorted(p->chosen[better], p->value[better], count[better], column,
+				 value);
 	return count[better];
 }

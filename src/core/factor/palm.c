@@ -1,45 +1,54 @@
 /*
  * palm.c - palm4MSA with sparse algebra throughout.
  *
- * Sweep q = Q .. 1, with L = S_1 .. S_(q-1), R = S_(q+1) .. S_Q and Y = U R', H = R R' grown
- * from the right:
- *     X = L (S_q H)                      k x columns of S_q, in tiles of columns
+ * Sweep q = Q .. 1, with L = S_1 .. S_(q-1), R = S_(q+1) .. S_Q and Y = U R',
+ * H = R R' grown from the right:
+ *     X = L (S_q H)                      k x columns of S_q, in tiles of
+ *                                        columns
  *     G = L' W (lambda X - Y)
- *     S_q <- P(S_q - lambda / c G),      c = 1.001 lambda^2 ||W^(1/2) L||_2^2 ||R||_2^2
- * No product of two dense matrices appears: each tile of 32 columns passes the sparse factors
- * of L forth and back in cache.  A sweep costs about Q^2 nonzeros(S_q) min(k, d) multiply-adds.
+ *     S_q <- P(S_q - lambda / c G),      c = 1.001 lambda^2 ||W^(1/2) L||_2^2
+ *                                        ||R||_2^2
+ * No product of two dense matrices appears: each tile of 32 columns passes the
+ * sparse factors of L forth and back in cache. A sweep costs about Q^2
+ * nonzeros(S_q) min(k, d) multiply-adds.
  *
- * Objective: with D = S_q - lambda / c G a step onto any unit S with ||S - D|| <= ||S_q - D||
- * does not raise it (c bounds the curvature).  The projection on the union of rows and columns
- * may miss that; then D is projected on the old support, which never does.  Since the norms in
- * c are estimates, the objective is also computed after every sweep; a sweep that raised it
- * is undone and c doubled.
+ * Objective: with D = S_q - lambda / c G a step onto any unit S with ||S - D||
+ * <= ||S_q - D|| does not raise it (c bounds the curvature). The projection on
+ * the union of rows and columns may miss that; then D is projected on the old
+ * support, which never does. Since the norms in c are estimates, the objective
+ * is also computed after every sweep; a sweep that raised it is undone and c
+ * doubled.
  *
- * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and ||R||_2^2 = lambda_max(R R'), products of sparse
- * factors and a vector only.  Each starts from the vector it ended with in the last sweep.
+ * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and
+ * ||R||_2^2 = lambda_max(R R'), products of sparse factors and a vector only.
+ * Each starts from the vector it ended with in the last sweep.
  *
- * The ends, line by line: with everything else fixed, the columns of S_Q (R = I) are separate problems with one Gram matrix,
+ * The ends, line by line: with everything else fixed, the columns of S_Q (R =
+ * I) are separate problems with one Gram matrix,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
- * and so are the rows of S_1 (L = I), with G = R R', b = R u.  Each line takes the better of
- * orthogonal matching pursuit (omp.c) and its old support solved anew, so that the objective
- * does not rise; where a gradient step only drifts to another support, this finds it at once.
+ * and so are the rows of S_1 (L = I), with G = R R', b = R u. Each line takes
+ * the better of orthogonal matching pursuit (omp.c) and its old support solved
+ * anew, so that the objective does not rise; where a gradient step only drifts
+ * to another support, this finds it at once.
  */
 #include "factor/internal.h"
 
 #include "base/rng.h"
 
-#define STEP_MARGIN				1.001	/* factor on the Lipschitz constant of a gradient step */
+#define STEP_MARGIN				1.001	/* factor on the Lipschitz constant of
+										 * a gradient step */
 
 /* the same factor beyond which a step that gains nothing ends the sweeps */
 #define MAX_STEP_MARGIN			1024.0
 
-#define POWER_STEPS				40		/* power steps of the first estimate of a factor's norm */
+#define POWER_STEPS				40	/* power steps of the first estimate of a
+									 * factor's norm */
 
 /* power steps of later estimates, which begin from the last */
 #define WARM_POWER_STEPS		8
 
 #define POWER_TOLERANCE	1e-4
-#define MAX_PURSUED_ENTRIES		64		/* values of a line that is pursued */
+#define MAX_PURSUED_ENTRIES		64	/* values of a line that is pursued */
 
 /* rounding of the objective, relative to the objective of 0 */
 #define OBJECTIVE_ROUNDING		1e-16
@@ -47,7 +56,10 @@
 fc_palm_options
 fc_palm_defaults(void)
 {
-	return (fc_palm_options) {.sweeps = 300,.tolerance = 1e-6,.pursuit = true};
+	return (fc_palm_options)
+	{
+		.sweeps = 300,.tolerance = 1e-6,.pursuit = true
+	};
 }
 
 static size_t
@@ -62,7 +74,10 @@ widest_between(const fc_factors *factors)
 
 /* ---- memory ---- */
 
-/* Entries of a line up to FC_SHORT_LIST are listed; others take a dense matrix. */
+/*
+ * Entries of a line up to FC_SHORT_LIST are listed; others take a dense
+ * matrix.
+ */
 static bool
 is_listed(const fc_constraint *constraint)
 {
@@ -77,18 +92,23 @@ most_cells(const fc_factors *factors)
 
 	for (size_t q = 0; q < factors->count; q++)
 		if (!is_listed(&factors->constraint[q]))
-			cells = larger(cells, factors->factor[q].plain.rows * factors->factor[q].plain.columns);
+			cells = larger(cells, factors->factor[q].plain.rows *
+						   factors->factor[q].plain.columns);
 	return cells;
 }
 
-/* Numbers in the panels of the largest matrix between two factors: y, h or their product with one. */
+/*
+ * Numbers in the panels of the largest matrix between two factors: y, h or
+ * their product with one.
+ */
 static size_t
 panels_size(const fc_factors *factors)
 {
 	size_t		inner = widest_between(factors);
 	size_t		columns = larger(inner, factors->factor[0].plain.rows);
 
-	return inner * ((columns + FC_TILE_COLUMNS - 1) / FC_TILE_COLUMNS * FC_TILE_COLUMNS);
+	return inner * ((columns + FC_TILE_COLUMNS - 1) / FC_TILE_COLUMNS *
+					FC_TILE_COLUMNS);
 }
 
 static void
@@ -105,7 +125,8 @@ take_work(fc_palm_work *w)
 		entries = larger(entries, s->capacity);
 		w->left[q] = FC_TAKE(w->arena, s->rows, double);
 		w->right[q] = FC_TAKE(w->arena, s->columns, double);
-		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
+		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity,
+					   &w->saved[q]);
 	}
 	w->panel = widest_between(factors) * FC_TILE_COLUMNS;
 	w->step = FC_TAKE(w->arena, most_cells(factors), double);
@@ -123,7 +144,10 @@ take_work(fc_palm_work *w)
 
 /* ---- objective and scale ---- */
 
-/* Sums over columns first ..: ||U - lambda V||^2, <U - lambda V, V>, ||V||^2, all weighted. */
+/*
+ * Sums over columns first ..: ||U - lambda V||^2, <U - lambda V, V>, ||V||^2,
+ * all weighted.
+ */
 static void
 residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 {
@@ -134,7 +158,8 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 		const double *v = columns + j * FC_TILE_COLUMNS;
 		const double *u = w->target->u + j * w->d + first;
 		double		part[3] = {0};
-		double		weight = w->target->weight != NULL ? w->target->weight[j] : 1.0;
+		double		weight = (w->target->weight != NULL ? w->target->weight[j]
+							  : 1.0);
 
 		for (size_t i = 0; i < count; i++)
 		{
@@ -175,12 +200,16 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 	const fc_sparse_pair *s = &w->factors->factor[l];
 	double	   *swap = w->vector[0];
 
-	fc_sparse_vector(transposed ? &s->transposed : &s->plain, w->vector[0], w->vector[1]);
+	fc_sparse_vector(transposed ? &s->transposed : &s->plain, w->vector[0],
+					 w->vector[1]);
 	w->vector[0] = w->vector[1];
 	w->vector[1] = swap;
 }
 
-/* x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right of it. */
+/*
+ * x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right
+ * of it.
+ */
 static double
 power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
 {
@@ -191,7 +220,8 @@ power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
 		vector_through(w, l, false);
 	for (size_t j = 0; of_left && w->target->weight != NULL && j < w->k; j++)
 		w->vector[0][j] *= w->target->weight[j];
-	for (size_t l = of_left ? 0 : q + 1; l < (of_left ? q : w->factors->count); l++)
+	for (size_t l = of_left ? 0 : q + 1; l < (of_left ? q : w->factors->count);
+		 l++)
 		vector_through(w, l, true);
 	for (size_t l = w->factors->count; !of_left && l-- > q + 1;)
 		vector_through(w, l, false);
@@ -211,7 +241,10 @@ greatest_weight(const fc_palm_work *w)
 	return w->target->weight != NULL ? greatest : 1.0;
 }
 
-/* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate. */
+/*
+ * ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector
+ * of the last estimate.
+ */
 static double
 squared_norm(fc_palm_work *w, size_t q, bool of_left)
 {
@@ -228,7 +261,8 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 		double		last = norm;
 
 		fc_check();
-		norm = power_step(w, q, of_left, of_left ? s->rows : s->columns, of_left ? w->left[q] : w->right[q]);
+		norm = power_step(w, q, of_left, of_left ? s->rows : s->columns,
+						  of_left ? w->left[q] : w->right[q]);
 		if (norm - last <= POWER_TOLERANCE * norm)
 			break;
 	}
@@ -245,12 +279,15 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	const fc_constraint *constraint = &w->factors->constraint[q];
 	bool		listed = is_listed(constraint);
 
-	fc_largest_start(&w->largest, s->rows, s->columns, listed ? constraint->per_row : 0, listed ? constraint->per_column : 0);
+	fc_largest_start(&w->largest, s->rows, s->columns,
+					 listed ? constraint->per_row : 0,
+					 listed ? constraint->per_column : 0);
 	*along = 0.0;
 	for (size_t first = 0; first < s->columns; first += FC_TILE_COLUMNS)
 	{
 		fc_check();
-		fc_palm_step(w, q, c, first, smaller(FC_TILE_COLUMNS, s->columns - first), along);
+		fc_palm_step(w, q, c, first,
+					 smaller(FC_TILE_COLUMNS, s->columns - first), along);
 	}
 }
 
@@ -265,14 +302,17 @@ normalise(fc_sparse *s)
 	return norm;
 }
 
-/* held: the objective may not rise; a projection that may raise it gives way to the step on the old support. */
+/*
+ * held: the objective may not rise; a projection that may raise it gives way
+ * to the step on the old support.
+ */
 static void
 update_factor(fc_palm_work *w, size_t q, bool held)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	double		lambda = w->factors->lambda;
 	double		left = squared_norm(w, q, true);
-	double		c = w->margin * lambda * lambda * left * squared_norm(w, q, false);
+	double		c = (w->margin * lambda * lambda * left * squared_norm(w, q, false));
 	double		along;
 	double		norm;
 
@@ -282,7 +322,8 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	if (w->largest.per_row > 0)
 		fc_largest_gather(&w->largest, &s->plain);
 	else
-		fc_constraint_project(&w->factors->constraint[q], w->step, w->arena, &s->plain);
+		fc_constraint_project(&w->factors->constraint[q], w->step, w->arena,
+							  &s->plain);
 	norm = normalise(&s->plain);
 	if (!(norm > 0.0) || (held && norm < along))
 	{
@@ -290,7 +331,8 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 		if (norm > 0.0)
 		{
 			fc_sparse_transpose(&s->plain, &s->transposed);
-			memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
+			memcpy(s->transposed.value, w->stepped,
+				   s->plain.nonzeros * sizeof(double));
 			fc_sparse_transpose(&s->transposed, &s->plain);
 			normalise(&s->plain);
 		}
@@ -300,7 +342,10 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 
 /* ---- the ends, line by line ---- */
 
-/* Entries a line may have: its own and its share of those that the other direction may add. */
+/*
+ * Entries a line may have: its own and its share of those that the other
+ * direction may add.
+ */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
 {
@@ -309,7 +354,9 @@ entries_of(const fc_factors *factors, size_t q)
 	size_t		own = last ? constraint->per_column : constraint->per_row;
 	size_t		other = last ? constraint->per_row : constraint->per_column;
 	const fc_sparse *s = &factors->factor[q].plain;
-	size_t		lines = last ? s->columns : s->rows;	/* columns of the last factor, rows of the first */
+
+	/* columns of the last factor, rows of the first */
+	size_t		lines = last ? s->columns : s->rows;
 	size_t		length = last ? s->rows : s->columns;
 
 	return smaller(length, own + other * length / lines);
@@ -319,13 +366,15 @@ entries_of(const fc_factors *factors, size_t q)
 static bool
 is_pursued(const fc_palm_work *w, size_t q)
 {
-	return w->options->pursuit && w->factors->count > 1 && (q == 0 || q + 1 == w->factors->count) &&
+	return w->options->pursuit && w->factors->count > 1 &&
+		(q == 0 || q + 1 == w->factors->count) &&
 		entries_of(w->factors, q) <= MAX_PURSUED_ENTRIES;
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
 static void
-solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old, fc_sparse *out)
+solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
+			fc_sparse *out)
 {
 	fc_omp		pursuit;
 	size_t		entries = entries_of(w->factors, q);
@@ -341,13 +390,17 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 		for (size_t i = 0; i < count; i++)
 		{
 			size_t		start = old->row_start[first + i];
-			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
+			fc_line		line = {old->column + start, old->value + start,
+				w->factors->lambda,
 			old->row_start[first + i + 1] - start};
 
 			fc_check();
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
-			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
-											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
+			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns,
+										 entries, &line,
+										 out->capacity - out->nonzeros,
+										 out->column + out->nonzeros,
+										 out->value + out->nonzeros);
 		}
 	}
 	out->row_start[old->rows] = (uint32_t) out->nonzeros;
@@ -400,7 +453,8 @@ grow(fc_palm_work *w, size_t q)
 	}
 	w->y = w->product;
 	w->product = swap;
-	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE_COLUMNS)
+	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns;
+		 first += FC_TILE_COLUMNS)
 	{
 		fc_check();
 		fc_palm_multiply_h(w, q, first);
@@ -443,7 +497,8 @@ start(fc_palm_work *w, const fc_palm_options *options)
 		square[j] = 0.0;
 		fc_check();
 		for (size_t i = 0; i < w->d; i++)
-			square[j] += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
+			square[j] += w->target->u[j * w->d + i] *
+				w->target->u[j * w->d + i];
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
 		w->square += square[j];
 	}
@@ -463,7 +518,10 @@ start(fc_palm_work *w, const fc_palm_options *options)
 		fc_sparse_pair_changed(&w->factors->factor[q]);
 }
 
-/* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
+/*
+ * A sweep that raises the objective is undone; the next keep to supports that
+ * do not, with smaller steps.
+ */
 static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 {
@@ -479,7 +537,8 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 		w->saved_lambda = w->factors->lambda;
 		sweep(w, held);
 		objective = set_optimal_scale(w);
-		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
+		if (known &&
+			objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
 			for (size_t q = 0; q < w->factors->count; q++)
 			{
@@ -492,12 +551,14 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 			result->converged = w->margin > MAX_STEP_MARGIN;
 			continue;
 		}
-		result->converged = known && result->objective - objective <= options->tolerance * result->objective;
+		result->converged = known && result->objective - objective <=
+			options->tolerance * result->objective;
 		result->objective = objective;
 		result->sweeps = ++i;
 		known = true;
 		if (options->progress != NULL)
-			options->progress(options->progress_ctx, i, objective / w->square, fc_factors_nonzeros(w->factors));
+			options->progress(options->progress_ctx, i, objective / w->square,
+							  fc_factors_nonzeros(w->factors));
 	}
 }
 
@@ -505,10 +566,18 @@ void
 fc_palm(const fc_target *target, const fc_palm_options *options,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
-	fc_palm_work w = {.target = target,.options = options,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
+	fc_palm_work w = {.target = target,
+		.options = options,
+		.factors = factors,
+		.arena = arena,
+		.k = target->k,
+	.d = target->d};
 	fc_mark		used = fc_arena_mark(arena);
 
-	*result = (fc_palm_result) {0};
+	*result = (fc_palm_result)
+	{
+		0
+	};
 	start(&w, options);
 	if (options->warm)
 	{

@@ -1,20 +1,26 @@
 /*
- * palm_simd.c - the passes of palm4MSA over its dense matrices, and the search of matching pursuit.
+ * palm_simd.c - the passes of palm4MSA over its dense matrices, and the search
+ * of matching pursuit.
  *
- * A tile is rows x FC_TILE_COLUMNS.  A matrix is kept as panels: tiles of consecutive columns one behind
- * the other, w->panel numbers apart, so that the operands of a sparse matrix are contiguous:
+ * A tile is rows x FC_TILE_COLUMNS. A matrix is kept as panels: tiles of
+ * consecutive columns one behind the other, w->panel numbers apart, so that
+ * the operands of a sparse matrix are contiguous:
  *     y: R U' (inner x k), the transpose of Y;    h: H = R R';    product: S_q H.
  */
 #include "factor/internal.h"
 
 #include "base/simd.h"
 
-typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(8), may_alias));
+typedef double vdouble
+			__attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(8), may_alias));
 
 #define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
-/* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
+/*
+ * y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of
+ * a row pass by.
+ */
 FC_CLONES
 static void
 times(const fc_sparse *a, const double *x, double *y)
@@ -27,7 +33,11 @@ times(const fc_sparse *a, const double *x, double *y)
 
 		for (; p < a->row_start[r + 1]; p++)
 			for (size_t v = 0; v < PARTS; v++)
-				sum[v] += *(const vdouble *) (x + (size_t) a->column[p] * FC_TILE_COLUMNS + LANES * v) * a->value[p];
+				sum[v] += *(const vdouble *) (x +
+											  (size_t) a->column[p] *
+											  FC_TILE_COLUMNS +
+											  LANES * v) *
+					a->value[p];
 		for (size_t v = 0; v < PARTS; v++)
 			*(vdouble *) (y + r * FC_TILE_COLUMNS + LANES * v) = sum[v];
 	}
@@ -35,7 +45,10 @@ times(const fc_sparse *a, const double *x, double *y)
 
 /* ---- turning ---- */
 
-/* to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a tile; the rest zero. */
+/*
+ * to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a
+ * tile; the rest zero.
+ */
 static void
 turn(const double *from, size_t count, double *to)
 {
@@ -48,18 +61,24 @@ turn(const double *from, size_t count, double *to)
 	}
 }
 
-/* The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a matrix of `panels`, turned. */
+/*
+ * The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a
+ * matrix of `panels`, turned.
+ */
 static void
-turn_rows(const double *panels, size_t stride, size_t columns, size_t first, size_t count, double *tile)
+turn_rows(const double *panels, size_t stride, size_t columns, size_t first,
+		  size_t count, double *tile)
 {
 	for (size_t c = 0; c < columns; c += FC_TILE_COLUMNS)
 	{
 		double		block[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
 		bool		whole = c + FC_TILE_COLUMNS <= columns;
 
-		turn(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS, count, whole ? tile + c * FC_TILE_COLUMNS : block);
+		turn(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS,
+			 count, whole ? tile + c * FC_TILE_COLUMNS : block);
 		if (!whole)
-			memcpy(tile + c * FC_TILE_COLUMNS, block, (columns - c) * FC_TILE_COLUMNS * sizeof(double));
+			memcpy(tile + c * FC_TILE_COLUMNS, block,
+				   (columns - c) * FC_TILE_COLUMNS * sizeof(double));
 	}
 }
 
@@ -71,7 +90,10 @@ other_tile(const fc_palm_work *w, const double *tile)
 	return tile == (const double *) w->tile[0] ? w->tile[1] : w->tile[0];
 }
 
-/* S_0 .. S_(q - 1) x; the transpose of that product times x: where the result is. */
+/*
+ * S_0 .. S_(q - 1) x; the transpose of that product times x: where the result
+ * is.
+ */
 static double *
 up(fc_palm_work *w, size_t q, double *x)
 {
@@ -100,31 +122,43 @@ down(fc_palm_work *w, size_t q, double *x)
 
 /* Columns first .. of a factor, given its transpose. */
 static void
-sparse_columns(const fc_sparse *transposed, size_t first, size_t count, double *tile)
+sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
+			   double *tile)
 {
 	memset(tile, 0, transposed->columns * FC_TILE_COLUMNS * sizeof(double));
 	for (size_t c = 0; c < count; c++)
-		for (size_t p = transposed->row_start[first + c]; p < transposed->row_start[first + c + 1]; p++)
-			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
+		for (size_t p = transposed->row_start[first + c];
+			 p < transposed->row_start[first + c + 1]; p++)
+			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed
+				->value[p];
 }
 
 /* ---- the gradient of a factor ---- */
 
-/* Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE_COLUMNS) rows of a tile. */
+/*
+ * Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE_COLUMNS)
+ * rows of a tile.
+ */
 FC_CLONES
 static void
-misfit(double *x, const double *y, size_t count, double lambda, const double *weight, double scale)
+misfit(double *x, const double *y, size_t count, double lambda,
+	   const double *weight, double scale)
 {
 	for (size_t j = 0; j < count; j++)
 	{
 		double		factor = weight != NULL ? weight[j] * scale : scale;
 
 		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
-			x[j * FC_TILE_COLUMNS + i] = factor * (lambda * x[j * FC_TILE_COLUMNS + i] - y[j * FC_TILE_COLUMNS + i]);
+			x[j * FC_TILE_COLUMNS + i] = factor *
+				(lambda * x[j * FC_TILE_COLUMNS + i] -
+				 y[j * FC_TILE_COLUMNS + i]);
 	}
 }
 
-/* Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x FC_TILE_COLUMNS. */
+/*
+ * Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x
+ * FC_TILE_COLUMNS.
+ */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 {
@@ -137,7 +171,8 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(&w->factors->factor[q].plain, w->h + first / FC_TILE_COLUMNS * w->panel, x);
+		times(&w->factors->factor[q].plain,
+			  w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
 	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
@@ -146,17 +181,27 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 
 		fc_check();
 		if (last)
-			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
+			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count,
+							y);
 		else
-			turn(w->y + j / FC_TILE_COLUMNS * w->panel + first * FC_TILE_COLUMNS, count, y);
-		misfit(x + j * FC_TILE_COLUMNS, y, rows, lambda, weight != NULL ? weight + j : NULL, -lambda / c);
+			turn(w->y + j / FC_TILE_COLUMNS * w->panel +
+				 first * FC_TILE_COLUMNS,
+				 count, y);
+		misfit(x + j * FC_TILE_COLUMNS, y, rows, lambda,
+			   weight != NULL ? weight + j : NULL, -lambda / c);
 	}
 	return down(w, q, x);
 }
 
-/* ---- the largest entries: few enter, so a row of the tile is compared with the least of its lists at once ---- */
+/*
+ * ---- the largest entries: few enter, so a row of the tile is compared with
+ * the least of its lists at once ----
+ */
 
-/* Put an entry in a list in falling order; later ones of equal size come behind.  Returns the size of the last. */
+/*
+ * Put an entry in a list in falling order; later ones of equal size come
+ * behind. Returns the size of the last.
+ */
 static inline double
 keep(fc_entry *list, size_t room, double value, size_t place)
 {
@@ -165,13 +210,17 @@ keep(fc_entry *list, size_t room, double value, size_t place)
 
 	for (; at > 0 && fabs(list[at - 1].value) < size; at--)
 		list[at] = list[at - 1];
-	list[at] = (fc_entry) {value, (uint32_t) place};
+	list[at] = (fc_entry)
+	{
+		value, (uint32_t) place
+	};
 	return fabs(list[room - 1].value);
 }
 
 FC_CLONES
 void
-fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count)
+fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
+				 size_t first, size_t count)
 {
 	double		least[FC_TILE_COLUMNS] = {0};	/* of the columns */
 
@@ -182,29 +231,38 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_
 		int			any = 0;
 
 		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
-			any |= (row[i] > least[i]) | (row[i] < -least[i]) | (row[i] > in_row) | (row[i] < -in_row);
+			any |= (row[i] > least[i]) | (row[i] < -least[i]) |
+				(row[i] > in_row) | (row[i] < -in_row);
 		for (size_t i = 0; any && i < count; i++)
 		{
 			double		size = fabs(row[i]);
 
 			if (size > in_row)
-				in_row = keep(lists->in_row + r * lists->per_row, lists->per_row, row[i], first + i);
+				in_row = keep(lists->in_row + r * lists->per_row,
+							  lists->per_row, row[i], first + i);
 			if (size > least[i])
-				least[i] = keep(lists->in_column + (first + i) * lists->per_column, lists->per_column, row[i], r);
+				least[i] = keep(lists->in_column +
+								(first + i) * lists->per_column,
+								lists->per_column, row[i], r);
 		}
 		lists->least[r] = in_row;
 	}
 }
 
-/* The step of those columns: the gradient's added to S_q.  Its values on the support are left in w->stepped. */
+/*
+ * The step of those columns: the gradient's added to S_q. Its values on the
+ * support are left in w->stepped.
+ */
 void
-fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along)
+fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
+			 double *along)
 {
 	const fc_sparse *s = &w->factors->factor[q].transposed;
 	double	   *x = gradient(w, q, c, first, count);
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t p = s->row_start[first + i]; p < s->row_start[first + i + 1]; p++)
+		for (size_t p = s->row_start[first + i];
+			 p < s->row_start[first + i + 1]; p++)
 		{
 			double	   *cell = &x[(size_t) s->column[p] * FC_TILE_COLUMNS + i];
 
@@ -254,7 +312,8 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(&w->factors->factor[q].plain, w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+	times(&w->factors->factor[q].plain, w->tile[0],
+		  w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */
@@ -270,7 +329,8 @@ weigh(const fc_palm_work *w, double *tile)
 
 /* Columns first .. of the Gram matrix (n x n, row-major): L' W L, or H. */
 void
-fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *gram)
+fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count,
+			 double *gram)
 {
 	double	   *x = w->tile[0];
 
@@ -290,7 +350,8 @@ fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, do
 
 /* The right sides of lines first .., each of n: L' W U, or rows of Y. */
 void
-fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count, double *side)
+fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
+					size_t count, double *side)
 {
 	double	   *x = w->tile[0];
 
@@ -313,7 +374,8 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 {
 	size_t		last = w->factors->count - 1;
 
-	sparse_columns(&w->factors->factor[last].transposed, first, count, w->tile[0]);
+	sparse_columns(&w->factors->factor[last].transposed, first, count,
+				   w->tile[0]);
 	return up(w, last, w->tile[0]);
 }
 
@@ -321,7 +383,8 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 
 #define PURSUED	64				/* atoms of a block */
 #define PURSUED_LANES	8
-#define CORRELATION_NOISE	1e-12	/* of a correlation, relative to the first atom's */
+#define CORRELATION_NOISE	1e-12	/* of a correlation, relative to the first
+									 * atom's */
 
 FC_CLONES
 void
@@ -374,7 +437,8 @@ fc_omp_extend(fc_omp *p, size_t atom, const double *cholesky, size_t count)
 			rest[i] -= z * k;
 			left[i] -= k * root[i] * k * root[i];
 			size[i] = fabs(rest[i]) * root[i];
-			size[i] = left[i] > FC_DEPENDENT_SHARE && size[i] > noise ? size[i] : 0.0;
+			size[i] = left[i] > FC_DEPENDENT_SHARE && size[i] > noise ? size[i]
+				: 0.0;
 		}
 	}
 	p->size[atom] = 0.0;
@@ -396,7 +460,8 @@ fc_omp_best(const fc_omp *p)
 		double		top = 0.0;
 		size_t		i = 0;
 
-		for (; FC_GREATER_NEEDS_LANES && i + PURSUED_LANES <= width; i += PURSUED_LANES)
+		for (; FC_GREATER_NEEDS_LANES && i + PURSUED_LANES <= width;
+			 i += PURSUED_LANES)
 			for (size_t l = 0; l < PURSUED_LANES; l++)
 				most[l] = FC_GREATER(size[i + l], most[l]);
 		for (; i < width; i++)

@@ -6,12 +6,13 @@
 /* times an iteration's tolerance: ends the sweeps of the start */
 #define START_TOLERANCE_FACTOR	0.1
 
-#define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two copies of the factors */
+#define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two
+								 * copies of the factors */
 
 /* share of the scatter that a sum of squares counts as at least */
 #define MIN_SPREAD				1e-6
 
-#define FIRST_SPARSITY			2		/* values per line of the first trial */
+#define FIRST_SPARSITY			2	/* values per line of the first trial */
 
 /*
  * values per line up to which lines are pursued; with more, descent is no
@@ -19,7 +20,8 @@
  */
 #define MAX_SPARSITY			24
 
-#define FACTORS					2		/* factors of a product unless the options say how many */
+#define FACTORS					2	/* factors of a product unless the options
+									 * say how many */
 
 typedef struct qkmeans_work
 {
@@ -46,11 +48,15 @@ typedef struct qkmeans_work
 fc_qkmeans_options
 fc_qkmeans_defaults(void)
 {
-	fc_qkmeans_options options = {.iterations = 10,.tolerance = 1e-6,.start = FC_METHOD_AUTO,
-	.start_sweeps = 50,.palm = fc_palm_defaults()};
+	fc_qkmeans_options options = {.iterations = 10,
+		.tolerance = 1e-6,
+		.start = FC_METHOD_AUTO,
+		.start_sweeps = 50,
+	.palm = fc_palm_defaults()};
 
 	options.palm.sweeps = 10;
-	options.palm.tolerance = 1e-2;	/* the next iteration has other means anyway */
+	options.palm.tolerance = 1e-2;	/* the next iteration has other means
+									 * anyway */
 	return options;
 }
 
@@ -59,15 +65,18 @@ fc_qkmeans_defaults(void)
 size_t
 fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options)
 {
-	return options->factors > 0 ? (size_t) options->factors : fc_factor_count(k, d);
+	return options->factors > 0 ? (size_t) options->factors
+		: fc_factor_count(k, d);
 }
 
 static size_t
-set_constraints(size_t k, size_t d, const fc_qkmeans_options *options, fc_constraint *constraint)
+set_constraints(size_t k, size_t d, const fc_qkmeans_options *options,
+				fc_constraint *constraint)
 {
 	size_t		count = fc_qkmeans_factors(k, d, options);
 
-	fc_line_constraints(k, d, count, (size_t) options->sparsity, options->budget, constraint);
+	fc_line_constraints(k, d, count, (size_t) options->sparsity,
+						options->budget, constraint);
 	return count;
 }
 
@@ -78,21 +87,27 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 		(options->start == FC_METHOD_AUTO && k * d <= FC_QKMEANS_HIERARCHICAL);
 }
 
-/* Measured, as the sweeps of palm4MSA; the sum of squares is that of the sparsities tried. */
+/*
+ * Measured, as the sweeps of palm4MSA; the sum of squares is that of the
+ * sparsities tried.
+ */
 #define SPARSITY_SQUARES		1000.0
 
 #define DENSE_SWEEP				8.0
 
 double
-fc_qkmeans_operations(size_t n, size_t k, size_t d, const fc_qkmeans_options *options)
+fc_qkmeans_operations(size_t n, size_t k, size_t d,
+					  const fc_qkmeans_options *options)
 {
 	double		cells = (double) k * (double) d;
 	double		inner = (double) smaller(k, d);
-	double		sweep = fmin(SPARSITY_SQUARES * inner * (double) (k + d), 2.0 * FC_TRIAL_WORK);
+	double		sweep = fmin(SPARSITY_SQUARES * inner * (double) (k + d),
+							 2.0 * FC_TRIAL_WORK);
 
 	if (tries_hierarchical(k, d, options))
 		sweep += DENSE_SWEEP / 2.0 * cells * inner;
-	return 2.0 * options->start_sweeps * sweep + options->iterations * (double) n * cells;
+	return 2.0 * options->start_sweeps * sweep +
+		options->iterations * (double) n * cells;
 }
 
 size_t
@@ -106,14 +121,21 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 
 	for (size_t q = 0; q < count; q++)
 	{
-		values += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
-		dense += larger(constraint[q].per_row, constraint[q].per_column) > FC_SHORT_LIST ? 2 : 0;
+		values += fc_constraint_capacity(&constraint[q],
+										 fc_factor_rows(k, d, q),
+										 fc_factor_columns(k, d, count, q));
+		dense += larger(constraint[q].per_row, constraint[q].per_column) >
+			FC_SHORT_LIST
+			? 2
+			: 0;
 	}
 	if (count > 1)
 		dense += 3;				/* the panels of palm4MSA */
 	if (count > 1 && tries_hierarchical(k, d, options))
 		values += 2 * inner * inner + k * d / 4;
-	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner + (k + d) * (size_t) 8 * FC_TILE_COLUMNS) * sizeof(double);
+	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner +
+								   (k + d) * (size_t) 8 * FC_TILE_COLUMNS) *
+		sizeof(double);
 }
 
 static void
@@ -127,7 +149,8 @@ take_work(qkmeans_work *w)
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->moved_weight = FC_TAKE(w->arena, w->k, double);
-	w->scratch = fc_take_scratch(w->arena, fc_operator_scratch_bound(w->k, w->d, count));
+	w->scratch = fc_take_scratch(w->arena,
+								 fc_operator_scratch_bound(w->k, w->d, count));
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
 	for (size_t j = 0; j < w->k; j++)
@@ -151,16 +174,26 @@ copy_factors(const fc_factors *from, fc_factors *to)
 static void
 make_operator(qkmeans_work *w, fc_operator *op)
 {
-	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight};
+	*op = (fc_operator)
+	{
+		.k = w->k,
+			.d = w->d,
+			.offset = w->offset,
+			.weights = w->weight
+	};
 	fc_store_factors(&w->factors, w->arena, op);
 	fc_operator_measure(op, w->scratch, w->half_norms);
 	fc_operator_expand(op, w->scratch, w->rows);
 	w->op = op;
 }
 
-/* One scan of op: per cluster the weight and the mean of its rows, and the sums of squares. */
+/*
+ * One scan of op: per cluster the weight and the mean of its rows, and the
+ * sums of squares.
+ */
 static void
-scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena, double *weights, double *means, fc_measure *measure)
+scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
+	 double *weights, double *means, fc_measure *measure)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	double	   *row = FC_TAKE(arena, op->d, double);
@@ -218,7 +251,10 @@ look(qkmeans_work *w)
 	}
 }
 
-/* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
+/*
+ * Move a row to empty cluster j; returns by how much the SSE to the means
+ * falls.
+ */
 static double
 move_row(qkmeans_work *w, const double *x, size_t j)
 {
@@ -242,7 +278,10 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 	return square * n / (n - 1.0);
 }
 
-/* Means and weights with the farthest rows in the empty clusters; returns as move_row. */
+/*
+ * Means and weights with the farthest rows in the empty clusters; returns as
+ * move_row.
+ */
 static double
 fill_empty(qkmeans_work *w)
 {
@@ -266,13 +305,17 @@ fill_empty(qkmeans_work *w)
 	return fallen;
 }
 
-/* One factor that may hold every value: the means themselves, where gradient steps would leave small clusters behind. */
+/*
+ * One factor that may hold every value: the means themselves, where gradient
+ * steps would leave small clusters behind.
+ */
 static bool
 holds_all(const qkmeans_work *w)
 {
 	const fc_constraint *only = &w->constraint[0];
 
-	return w->factors.count == 1 && (only->per_row >= w->d || only->per_column >= w->k);
+	return w->factors.count == 1 &&
+		(only->per_row >= w->d || only->per_column >= w->k);
 }
 
 static void
@@ -320,7 +363,8 @@ improve(qkmeans_work *w)
 		double		fallen = fill_empty(w);
 
 		copy_factors(&w->factors, &w->saved);
-		if (w->step.wcss - fallen + train(w, w->moved_mean, w->moved_weight) <= w->step.objective)
+		if (w->step.wcss - fallen + train(w, w->moved_mean, w->moved_weight) <=
+			w->step.objective)
 			return;
 		copy_factors(&w->saved, &w->factors);
 	}
@@ -364,11 +408,16 @@ factor_start(qkmeans_work *w, const double *start)
 }
 
 void
-fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-			   const fc_qkmeans_options *options, fc_arena *arena,
-			   fc_factors *factors, fc_qkmeans_step *step)
+fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
+			   const fc_row_source *source, const fc_qkmeans_options *options,
+			   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step)
 {
-	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,
+		.options = options,
+		.arena = arena,
+		.offset = offset,
+		.k = k,
+	.d = d};
 	fc_operator op;
 
 	take_work(&w);
@@ -380,11 +429,16 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 }
 
 void
-fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-		   const fc_qkmeans_options *options, fc_arena *arena,
-		   fc_operator *out, fc_factorization *from)
+fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
+		   const fc_row_source *source, const fc_qkmeans_options *options,
+		   fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,
+		.options = options,
+		.arena = arena,
+		.offset = offset,
+		.k = k,
+	.d = d};
 	fc_target	target;
 	fc_mark		used;
 
@@ -401,15 +455,23 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		look(&w);
 		if (options->log != NULL)
 			options->log(options->log_ctx, &w.step, out);
-		if (i == options->iterations || (i > 0 && last - w.step.objective <= options->tolerance * last))
+		if (i == options->iterations ||
+			(i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;
 		improve(&w);
 	}
 	out->factorization = from;
-	target = (fc_target) {w.mean, w.weight, k, d};
-	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
+	target = (fc_target)
+	{
+		w.mean, w.weight, k, d
+	};
+	*from = (fc_factorization)
+	{
+		.method = FC_METHOD_QKMEANS,.agreement = -1.0
+	};
 	from->relative_error = fc_relative_error(&target, out, w.scratch);
-	from->svd_error = fc_equal_svd(&target, fc_factors_nonzeros(&w.factors), options->palm.seed, w.arena);
+	from->svd_error = fc_equal_svd(&target, fc_factors_nonzeros(&w.factors),
+								   options->palm.seed, w.arena);
 }
 
 /* ---- measures ---- */
@@ -423,30 +485,44 @@ fc_measure_ratio(double a, double b, double scatter)
 }
 
 void
-fc_measure_operator(const fc_operator *op, const fc_row_source *sample, fc_arena *arena, fc_measure *measure)
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
+					fc_arena *arena, fc_measure *measure)
 {
 	fc_mark		used = fc_arena_mark(arena);
 
-	scan(op, sample, arena, FC_TAKE(arena, op->k, double), FC_TAKE(arena, op->k * op->d, double), measure);
+	scan(op, sample, arena, FC_TAKE(arena, op->k, double),
+		 FC_TAKE(arena, op->k * op->d, double), measure);
 	fc_arena_release(arena, used);
 }
 
 void
-fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				 fc_arena *arena, fc_measure *measure)
+fc_measure_start(const double *start, const double *offset, size_t k, size_t d,
+				 const fc_row_source *sample, fc_arena *arena,
+				 fc_measure *measure)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	float	   *values = FC_TAKE(arena, k * d, float);
 	float	   *half_norms = FC_TAKE(arena, k, float);
 	double	   *weights = FC_TAKE(arena, k, double);
-	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
+	fc_operator op = {.k = k,
+		.d = d,
+		.factors = 1,
+		.offset = offset,
+		.weights = weights,
+	.half_norms = half_norms};
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
 
 	for (size_t i = 0; i < k * d; i++)
 		values[i] = (float) (start[i] - offset[i % d]);
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
-	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	op.factor[0] = (fc_factor)
+	{
+		.rows = k,
+			.columns = d,
+			.nonzeros = k * d,
+			.values = values
+	};
 	fc_operator_measure(&op, scratch, half_norms);
 	fc_measure_operator(&op, sample, arena, measure);
 	fc_arena_release(arena, used);
@@ -463,9 +539,13 @@ set_dense(size_t k, size_t d, fc_qkmeans_options *options)
 	options->budget = 0.0;
 }
 
-/* Sparsity s: false when it is too much for memory or patience, or no gain over the centroids as they are. */
+/*
+ * Sparsity s: false when it is too much for memory or patience, or no gain
+ * over the centroids as they are.
+ */
 static bool
-set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qkmeans_options *options)
+set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials,
+			 fc_qkmeans_options *options)
 {
 	double		cells = (double) k * (double) d;
 	double		inner = (double) (k < d ? k : d);
@@ -477,7 +557,8 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qk
 		options->factors = FACTORS;
 	count = fc_qkmeans_factors(k, d, options);
 	options->budget = two ? fmin(2.0 * s * lines, cells - 1.0) : 0.0;
-	return s <= MAX_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
+	return s <= MAX_SPARSITY &&
+		(double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
 		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&
 		(double) s * (double) s * inner * lines <= FC_TRIAL_WORK &&
 		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;
@@ -492,7 +573,8 @@ typedef struct findings
 } findings;
 
 static void
-consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *found)
+consider(const fc_qkmeans_options *options, const fc_trial *trial,
+		 findings *found)
 {
 	if (trial->objective < found->objective)
 	{
@@ -521,8 +603,9 @@ decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 }
 
 void
-fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options)
+fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
+				  const fc_row_source *sample, const fc_trials *trials,
+				  fc_arena *arena, fc_qkmeans_options *options)
 {
 	const fc_measure *dense = trials->dense;
 	fc_qkmeans_options trial = *options;
@@ -530,15 +613,19 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	findings	found = {.closest = *options,.objective = INFINITY};
 	fc_factors *factors = FC_TAKE(arena, 1, fc_factors);
 
-	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s += s > 3 ? s / 2 : 1)
+	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO &&
+		 set_sparsity(k, d, s, two, trials, &trial);
+		 s += s > 3 ? s / 2 : 1)
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
 		fc_mark		used = fc_arena_mark(arena);
 
-		fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
+		fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors,
+					   &step);
 		result.nonzeros = step.nonzeros;
-		result.objective = fc_measure_ratio(step.objective, dense->objective, dense->scatter);
+		result.objective = fc_measure_ratio(step.objective, dense->objective,
+											dense->scatter);
 		result.wcss = fc_measure_ratio(step.wcss, dense->wcss, dense->scatter);
 		if (trials->tried != NULL)
 			trials->tried(trials->tried_ctx, &result);
@@ -549,5 +636,6 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	*options = found.closest;
 	if (two)
 		decide(k, d, &found, options);
-	options->warm_factors = found.objective <= FC_CLOSE_SSE_RATIO ? factors : NULL;
+	options->warm_factors = found.objective <= FC_CLOSE_SSE_RATIO ? factors
+		: NULL;
 }

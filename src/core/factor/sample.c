@@ -1,18 +1,22 @@
-/* sample.c - rows in memory for QK-means: the start, and its scans; see the header */
+/*
+ * sample.c - rows in memory for QK-means: the start, and its scans; see the
+ * header
+ */
 #include "factor/sample.h"
 
 #include "base/rng.h"
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define START_STEPS				4		/* Lloyd steps on the sample at least */
-#define MORE_STEPS				25		/* Lloyd steps of each start where the sample is small */
-#define MORE_STARTS				5		/* starts where the sample is small */
+#define START_STEPS				4	/* Lloyd steps on the sample at least */
+#define MORE_STEPS				25	/* Lloyd steps of each start where the
+									 * sample is small */
+#define MORE_STARTS				5	/* starts where the sample is small */
 
 /* multiplications of steps and starts on the sample at most */
 #define START_WORK				0x1p34
 
-#define UNIFORM_STREAM			2		/* stream of random numbers */
+#define UNIFORM_STREAM			2	/* stream of random numbers */
 
 size_t
 fc_start_measured(size_t n, size_t k)
@@ -28,7 +32,8 @@ typedef struct start_work
 
 /* Rows drawn without replacement. */
 static void
-pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
+pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
+		  double *start)
 {
 	fc_rng		rng = fc_rng_start(seed, UNIFORM_STREAM);
 	size_t	   *place = FC_TAKE(w->arena, n, size_t);
@@ -47,24 +52,30 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, doub
 
 /* k-means of the sample. */
 static void
-cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
+cluster_rows (const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
+			  double *start)
 {
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {.centroids = start,.weights = FC_TAKE(w->arena, k, double)};
+	fc_kmeans_result result = {.centroids = start,
+	.weights = FC_TAKE(w->arena, k, double)};
 	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
-	double		steps = START_WORK / ((double) n * (double) k * (double) d);	/* affordable */
+
+	/* affordable */
+	double		steps = START_WORK / ((double) n * (double) k * (double) d);
 
 	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
-	options.iterations = (int) fmax(START_STEPS, fmin(MORE_STEPS, steps / options.n_init));
+	options.iterations = (int) fmax(START_STEPS,
+									fmin(MORE_STEPS, steps / options.n_init));
 	options.seed = seed;
 	fc_kmeans(&rows, k, NULL, &options, w->arena, &result);
 	fc_arena_release(w->arena, used);
 }
 
 fc_status
-fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options,
-				 fc_arena *arena, fc_ordering *ordering, double *start, double *measured)
+fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
+				 const fc_start_options *options, fc_arena *arena,
+				 fc_ordering *ordering, double *start, double *measured)
 {
 	start_work	w = {FC_TAKE(arena, n * d, float), arena};
 	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
@@ -75,11 +86,14 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 	count = fc_start_measured(n, k);
 	for (size_t r = 0; r < count; r++)
 	{
-		const float *row = w.ordered + (size_t) ((double) r / (double) count * (double) n) * d;
+		const float *row = (w.ordered + (size_t) ((double) r / (double) count *
+												  (double) n) *
+							d);
 
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
+			measured[r * d + i] = (double) row[i] / ordering->scale +
+				ordering->mean[i];
 	}
 	if (options->kind == FC_START_GIVEN)
 	{
@@ -89,13 +103,15 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else
-		cluster_rows(&w, n, d, k, options->seed, start);
+		cluster_rows (&w, n, d, k, options->seed, start);
+
 	fc_unorder_points(ordering, k, d, start);
 	return FC_OK;
 }
 
 double
-fc_greatest_magnitude(const double *points, const double *offset, size_t n, size_t d)
+fc_greatest_magnitude(const double *points, const double *offset, size_t n,
+					  size_t d)
 {
 	double		most = 0;
 
@@ -107,12 +123,20 @@ fc_greatest_magnitude(const double *points, const double *offset, size_t n, size
 
 /* ---- scans ---- */
 
-/* An operator as it is stored, with the rows of its product for distances, and scratch. */
+/*
+ * An operator as it is stored, with the rows of its product for distances, and
+ * scratch.
+ */
 typedef struct stored_operator
 {
 	fc_operator_header *header;
 	fc_operator op;
-	fc_scratch	scratch;		/* of fc_step_add and fc_operator_assign_batch with `batch` rows, and of one row */
+
+	/*
+	 * of fc_step_add and fc_operator_assign_batch with `batch` rows, and of
+	 * one row
+	 */
+	fc_scratch	scratch;
 	size_t		batch;
 } stored_operator;
 
@@ -122,15 +146,18 @@ store_operator(const fc_operator *op, fc_arena *arena, stored_operator *stored)
 	fc_status	status;
 
 	stored->batch = fc_step_capacity(op);
-	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
-	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
+	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op),
+													char);
+	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch),
+													fc_operator_batch_scratch(op, stored->batch)));
 	fc_operator_write(op, stored->header);
 	status = fc_operator_check(stored->header, fc_operator_size(op));
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(stored->header, &stored->op);
 	if (op->factors > 1)
-		fc_operator_expand(&stored->op, stored->scratch, FC_TAKE(arena, op->k * op->d, float));
+		fc_operator_expand(&stored->op, stored->scratch,
+						   FC_TAKE(arena, op->k * op->d, float));
 	return FC_OK;
 }
 
@@ -138,16 +165,23 @@ fc_status
 fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 			 double *sse, double *weights, double *means)
 {
-	const fc_operator_header shape = {.k = (uint32_t) op->k,.d = (uint32_t) op->d};
-	fc_step_result result = {.weights = weights,.sums = means,.counts = FC_TAKE(arena, op->k, int64_t)};
+	const fc_operator_header shape = {.k = (uint32_t) op->k,
+	.d = (uint32_t) op->d};
+	fc_step_result result = {.weights = weights,
+		.sums = means,
+	.counts = FC_TAKE(arena, op->k, int64_t)};
 	stored_operator stored;
 	fc_step    *step;
 	fc_status	status = store_operator(op, arena, &stored);
 
 	if (status != FC_OK)
 		return status;
-	step = (fc_step *) FC_TAKE(arena, fc_step_size(FC_STEP_LLOYD, &shape, fc_operator_size(op), stored.batch), char);
-	fc_step_init(FC_STEP_LLOYD, stored.header, fc_operator_size(op), stored.batch, step);
+	step = (fc_step *) FC_TAKE(arena,
+							   fc_step_size(FC_STEP_LLOYD, &shape,
+											fc_operator_size(op), stored.batch),
+							   char);
+	fc_step_init(FC_STEP_LLOYD, stored.header, fc_operator_size(op),
+				 stored.batch, step);
 	for (size_t r = 0; r < n; r++)
 	{
 		fc_check();
@@ -161,7 +195,8 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 }
 
 static void
-measure_rows(const stored_operator *stored, const double *x, size_t n, fc_arena *arena, double *distances)
+measure_rows(const stored_operator *stored, const double *x, size_t n,
+			 fc_arena *arena, double *distances)
 {
 	const fc_operator *op = &stored->op;
 	int32_t    *labels = FC_TAKE(arena, stored->batch, int32_t);
@@ -174,13 +209,15 @@ measure_rows(const stored_operator *stored, const double *x, size_t n, fc_arena 
 		fc_check();
 		fc_operator_assign_batch(op, rows, some, stored->scratch, labels);
 		for (size_t r = 0; r < some; r++)
-			distances[first + r] = fc_operator_distance(op, (size_t) labels[r], rows + r * op->d, stored->scratch);
+			distances[first + r] = fc_operator_distance(op, (size_t) labels[r],
+														rows + r * op->d,
+														stored->scratch);
 	}
 }
 
 fc_status
-fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
-				 double *rows, size_t *found)
+fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
+				 fc_arena *arena, double *rows, size_t *found)
 {
 	size_t		d = op->d;
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
@@ -191,7 +228,8 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 	if (status != FC_OK)
 		return status;
 	measure_rows(&stored, x, n, arena, distances);
-	fc_sort_rows(x, n, d * sizeof(double), order);	/* by a hash of their values, and then */
+	fc_sort_rows(x, n, d * sizeof(double), order);	/* by a hash of their
+													 * values, and then */
 	for (size_t r = 0; r < n; r++)
 		order[r].key = fc_number_key(-distances[order[r].value]);
 	fc_sort(order, n, order + n);

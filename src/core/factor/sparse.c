@@ -2,9 +2,13 @@
 #include "factor/palm.h"
 
 void
-fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a)
+fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity,
+			   fc_sparse *a)
 {
-	*a = (fc_sparse) {.rows = rows,.columns = columns,.capacity = capacity};
+	*a = (fc_sparse)
+	{
+		.rows = rows,.columns = columns,.capacity = capacity
+	};
 	a->row_start = FC_TAKE(arena, rows + 1, uint32_t);
 	a->column = FC_TAKE(arena, capacity, uint32_t);
 	a->value = FC_TAKE(arena, capacity, double);
@@ -12,7 +16,8 @@ fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc
 }
 
 void
-fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a)
+fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns,
+					size_t capacity, fc_sparse_pair *a)
 {
 	fc_sparse_take(arena, rows, columns, capacity, &a->plain);
 	fc_sparse_take(arena, columns, rows, capacity, &a->transposed);
@@ -27,7 +32,10 @@ fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
 	memcpy(to->value, from->value, from->nonzeros * sizeof(double));
 }
 
-/* Counting sort by column: entries of a column come in the order of their rows. */
+/*
+ * Counting sort by column: entries of a column come in the order of their
+ * rows.
+ */
 void
 fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 {
@@ -109,39 +117,50 @@ fc_sparse_vector(const fc_sparse *a, const double *x, double *y)
 /* ---- tiles ---- */
 
 void
-fc_tile_columns(const double *matrix, size_t stride, size_t rows, size_t first, size_t count, double *tile)
+fc_tile_columns(const double *matrix, size_t stride, size_t rows, size_t first,
+				size_t count, double *tile)
 {
 	for (size_t r = 0; r < rows; r++)
 	{
-		memcpy(tile + r * FC_TILE_COLUMNS, matrix + r * stride + first, count * sizeof(double));
+		memcpy(tile + r * FC_TILE_COLUMNS, matrix + r * stride + first,
+			   count * sizeof(double));
 		if (count < FC_TILE_COLUMNS)
-			memset(tile + r * FC_TILE_COLUMNS + count, 0, (FC_TILE_COLUMNS - count) * sizeof(double));
+			memset(tile + r * FC_TILE_COLUMNS + count, 0,
+				   (FC_TILE_COLUMNS - count) * sizeof(double));
 	}
 }
 
 void
-fc_tile_to_columns(const double *tile, size_t rows, size_t first, size_t count, double *matrix, size_t stride)
+fc_tile_to_columns(const double *tile, size_t rows, size_t first, size_t count,
+				   double *matrix, size_t stride)
 {
 	for (size_t r = 0; r < rows; r++)
-		memcpy(matrix + r * stride + first, tile + r * FC_TILE_COLUMNS, count * sizeof(double));
+		memcpy(matrix + r * stride + first, tile + r * FC_TILE_COLUMNS,
+			   count * sizeof(double));
 }
 
 void
-fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first, size_t count, double *tile)
+fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first,
+			 size_t count, double *tile)
 {
 	if (count < FC_TILE_COLUMNS)
 		memset(tile, 0, columns * FC_TILE_COLUMNS * sizeof(double));
 	for (size_t block = 0; block < columns; block += FC_TILE_COLUMNS)
 		for (size_t r = 0; r < count; r++)
-			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS; c++)
-				tile[c * FC_TILE_COLUMNS + r] = matrix[(first + r) * stride + c];
+			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
+				 c++)
+				tile[c * FC_TILE_COLUMNS + r] = matrix[(first + r) * stride +
+													   c];
 }
 
 void
-fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count, double *matrix, size_t stride)
+fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count,
+				double *matrix, size_t stride)
 {
 	for (size_t block = 0; block < columns; block += FC_TILE_COLUMNS)
 		for (size_t r = 0; r < count; r++)
-			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS; c++)
-				matrix[(first + r) * stride + c] = tile[c * FC_TILE_COLUMNS + r];
+			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
+				 c++)
+				matrix[(first + r) * stride + c] = tile[c * FC_TILE_COLUMNS +
+														r];
 }

@@ -4,14 +4,16 @@
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
-#define MIN_AGREEMENT			0.5		/* agreement of the halves at a bend of the cost */
-#define MAX_KINKS				8		/* numbers tried where the logarithm of the cost bends */
+#define MIN_AGREEMENT			0.5 /* agreement of the halves at a bend of
+									 * the cost */
+#define MAX_KINKS				8	/* numbers tried where the logarithm of
+									 * the cost bends */
 
 /* bend of the logarithm of the cost at which numbers are tried */
 #define MIN_KINK				5e-4
 
-#define MIN_SEARCH_WORK			1e7		/* multiply-adds of a search at least */
-#define SEARCH_ROUNDS			10		/* rounds of breathing of a search at most */
+#define MIN_SEARCH_WORK			1e7 /* multiply-adds of a search at least */
+#define SEARCH_ROUNDS			10	/* rounds of breathing of a search at most */
 
 /* share of the clusters with others within them that must be far apart */
 #define LEVEL_SHARE				0.8
@@ -36,11 +38,15 @@ typedef struct k_search
 	size_t		fine;			/* of tried: the finest of the stable numbers */
 } k_search;
 
-/* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */
+/*
+ * From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and
+ * FC_EVIDENCE_CLUSTERS.
+ */
 static size_t
 most_clusters(size_t n, size_t max_k)
 {
-	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
+	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS),
+							 max_k));
 }
 
 /* time of all searches in Lloyd steps with max_k clusters (measured) */
@@ -51,7 +57,8 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 {
 	size_t		most = most_clusters(n, max_k);
 
-	return SEARCHES_COST * (double) n * (double) most * (double) fc_axes_for(d, most);
+	return SEARCHES_COST * (double) n * (double) most *
+		(double) fc_axes_for(d, most);
 }
 
 /* The rows but those farthest from their median. */
@@ -65,11 +72,16 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 	size_t		count;
 
 	fc_widen(rows->x, rows->n * rows->d, x);
-	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
+	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside,
+			&count);
 	for (size_t i = 0; i < count; i++)
-		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
+		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d,
+			   rows->d * sizeof(float));
 	fc_arena_release(arena, mark);
-	*rows = (fc_rows) {.x = kept,.n = count,.d = rows->d};
+	*rows = (fc_rows)
+	{
+		.x = kept,.n = count,.d = rows->d
+	};
 }
 
 /* The evidence of k, put in its place unless it is there. */
@@ -85,19 +97,25 @@ try_k(k_search *s, size_t k)
 
 	while (place < choice->count && choice->tried[place].k < k)
 		place++;
-	if (k < 1 || (place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
+	if (k < 1 || (place < choice->count && choice->tried[place].k == k) ||
+		choice->count == FC_TRIED_MAX)
 		return;
 	for (int side = 0; side < 2; side++)
 		found.of[side] = FC_TAKE(s->arena, k * halves->d, double);
 	mark = fc_arena_mark(s->arena);
 	s->options.budget = MIN_SEARCH_WORK +
 		FC_CHOOSE_PASSES * (double) halves->n * (double) k * (double) halves->d;
-	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL, &s->options, s->arena, &found, &tried.evidence);
+	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL,
+					   &s->options, s->arena, &found, &tried.evidence);
 	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
-	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
-	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
-	memmove(s->found + place + 1, s->found + place, (choice->count - place) * sizeof(fc_half_centroids));
+	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found /
+		(double) k
+		: NAN;
+	memmove(choice->tried + place + 1, choice->tried + place,
+			(choice->count - place) * sizeof(fc_tried));
+	memmove(s->found + place + 1, s->found + place,
+			(choice->count - place) * sizeof(fc_half_centroids));
 	choice->tried[place] = tried;
 	s->found[place] = found;
 	choice->count++;
@@ -110,13 +128,20 @@ measure_gains(fc_choice *choice)
 	{
 		const fc_tried *before = &choice->tried[i == 0 ? 0 : i - 1];
 		fc_tried   *here = &choice->tried[i];
-		double		left = before->evidence.cost > 0.0 ? here->evidence.cost / before->evidence.cost : 1.0;
+		double		left = (before->evidence.cost > 0.0
+							? here->evidence.cost / before->evidence.cost
+							: 1.0);
 
-		here->gain = i == 0 ? NAN : 1.0 - pow(left, 1.0 / (double) (here->k - before->k));
+		here->gain = i == 0 ? NAN
+			: 1.0 - pow(left,
+						1.0 / (double) (here->k - before->k));
 	}
 }
 
-/* Where the logarithm of the cost bends most between two numbers tried, by the lines before and after them; 0: nowhere. */
+/*
+ * Where the logarithm of the cost bends most between two numbers tried, by the
+ * lines before and after them; 0: nowhere.
+ */
 static size_t
 kink(const fc_choice *choice)
 {
@@ -132,10 +157,15 @@ kink(const fc_choice *choice)
 		double		after = fmax(choice->tried[i + 1].gain, 0.0);
 
 		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= most ||
-			fmax(low->evidence.agreement, high->evidence.agreement) < MIN_AGREEMENT)
+			fmax(low->evidence.agreement, high->evidence.agreement) <
+			MIN_AGREEMENT)
 			continue;
 		most = before - FC_CLEAR_GAIN * after;
-		found = low->k + (size_t) fmin(fmax(gap * (high->gain - after) / (before - after) + 0.5, 1.0), gap - 1.0);
+		found = low->k + (size_t) fmin(fmax(gap * (high->gain - after) /
+											(before - after) +
+											0.5,
+											1.0),
+									   gap - 1.0);
 	}
 	return found;
 }
@@ -154,29 +184,39 @@ refine(k_search *s)
 	}
 }
 
-/* Does its last cluster gain more than one too many does, or is it found and the next no cluster? */
+/*
+ * Does its last cluster gain more than one too many does, or is it found and
+ * the next no cluster?
+ */
 static bool
 last_gains(const fc_choice *choice, size_t i)
 {
 	const fc_tried *tried = &choice->tried[i];
 	double		k = (double) tried->k;
 
-	if (i + 1 == choice->count || tried[-1].k + 1 < tried->k || tried->gain >= FC_CLEAR_GAIN * tried[1].gain)
+	if (i + 1 == choice->count || tried[-1].k + 1 < tried->k ||
+		tried->gain >= FC_CLEAR_GAIN * tried[1].gain)
 		return true;
-	return tried[1].k == tried->k + 1 && tried->evidence.found > k - 0.5 && tried[1].evidence.separated < k + 0.5;
+	return tried[1].k == tried->k + 1 && tried->evidence.found > k - 0.5 &&
+		tried[1].evidence.separated < k + 0.5;
 }
 
 /* Clusters without any spread are values that repeat. */
 static bool
 is_stable(const fc_choice *choice, size_t i)
 {
-	return choice->tried[i].stability >= FC_CLEAR_STABILITY && choice->tried[i].evidence.cost > FC_NO_SPREAD * choice->tried[0].evidence.cost &&
+	return choice->tried[i].stability >= FC_CLEAR_STABILITY &&
+		choice->tried[i].evidence.cost >
+		FC_NO_SPREAD * choice->tried[0].evidence.cost &&
 		last_gains(choice, i);
 }
 
 /* ---- levels ---- */
 
-/* A cluster of the coarser number, seen by the shortest tree that joins the finer centroids. */
+/*
+ * A cluster of the coarser number, seen by the shortest tree that joins the
+ * finer centroids.
+ */
 typedef struct tree_part
 {
 	double		within;			/* its longest edge */
@@ -185,7 +225,8 @@ typedef struct tree_part
 
 /* The shortest tree (Prim), edge by edge. */
 static void
-measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_arena *arena, tree_part *part)
+measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
+			 fc_arena *arena, tree_part *part)
 {
 	double	   *near = FC_TAKE(arena, k, double);
 	size_t	   *from = FC_TAKE(arena, k, size_t);
@@ -215,16 +256,22 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_are
 		}
 		added = next;
 		if (group[added] == group[from[added]])
-			part[group[added]].within = fmax(part[group[added]].within, near[added]);
+			part[group[added]].within = fmax(part[group[added]].within,
+											 near[added]);
 		else
 		{
-			part[group[added]].between = fmin(part[group[added]].between, near[added]);
-			part[group[from[added]]].between = fmin(part[group[from[added]]].between, near[added]);
+			part[group[added]].between = fmin(part[group[added]].between,
+											  near[added]);
+			part[group[from[added]]]
+				.between = fmin(part[group[from[added]]].between, near[added]);
 		}
 	}
 }
 
-/* Are clusters of the coarser number farther from each other than the finer clusters within them? */
+/*
+ * Are clusters of the coarser number farther from each other than the finer
+ * clusters within them?
+ */
 static bool
 is_level(k_search *s, size_t coarse, size_t fine)
 {
@@ -238,12 +285,17 @@ is_level(k_search *s, size_t coarse, size_t fine)
 	size_t		apart = 0;
 
 	for (size_t g = 0; g < of->k; g++)
-		part[g] = (tree_part) {0.0, INFINITY};
+		part[g] = (tree_part)
+	{
+		0.0, INFINITY
+	};
 	for (size_t j = 0; j < in->k; j++)
 	{
 		group[j] = 0;
 		for (size_t g = 1; g < of->k; g++)
-			if (fc_square_between(in->of[0] + j * d, of->of[0] + g * d, d) < fc_square_between(in->of[0] + j * d, of->of[0] + group[j] * d, d))
+			if (fc_square_between(in->of[0] + j * d, of->of[0] + g * d, d) <
+				fc_square_between(in->of[0] + j * d, of->of[0] + group[j] * d,
+								  d))
 				group[j] = g;
 	}
 	measure_tree(in->of[0], in->k, d, group, s->arena, part);
@@ -254,12 +306,16 @@ is_level(k_search *s, size_t coarse, size_t fine)
 			apart += part[g].between >= FC_LEVEL_GAP * part[g].within;
 		}
 	fc_arena_release(s->arena, mark);
-	return 2 * parted > of->k && (double) apart >= LEVEL_SHARE * (double) parted;
+	return 2 * parted > of->k &&
+		(double) apart >= LEVEL_SHARE * (double) parted;
 }
 
 /* ---- the choice ---- */
 
-/* Where no number is stable: the one whose clusters come back and lower the cost by the greatest power of their number. */
+/*
+ * Where no number is stable: the one whose clusters come back and lower the
+ * cost by the greatest power of their number.
+ */
 static size_t
 most_useful(const fc_choice *choice)
 {
@@ -270,7 +326,10 @@ most_useful(const fc_choice *choice)
 	for (size_t i = 1; i < choice->count; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
-		double		useful = tried->evidence.agreement * log(whole / fmax(tried->evidence.cost, FC_NO_SPREAD * whole)) / log((double) tried->k);
+		double		useful = (tried->evidence.agreement *
+							  log(whole /
+								  fmax(tried->evidence.cost, FC_NO_SPREAD * whole)) /
+							  log((double) tried->k));
 
 		if (useful > most)
 		{
@@ -281,7 +340,10 @@ most_useful(const fc_choice *choice)
 	return best;
 }
 
-/* Are there more clusters than the greatest number tried?  All of that are apart, and the cost falls faster than that of one cloud. */
+/*
+ * Are there more clusters than the greatest number tried? All of that are
+ * apart, and the cost falls faster than that of one cloud.
+ */
 static bool
 is_cut_off(const k_search *s)
 {
@@ -303,49 +365,64 @@ choose(k_search *s)
 
 	for (size_t i = 1; i <= last; i++)
 	{
-		double		balance = 2.0 * choice->tried[i].evidence.found - (double) choice->tried[i].k;
+		double balance = (2.0 * choice->tried[i].evidence.found -
+						  (double) choice->tried[i].k);
 
-		if (is_stable(choice, i) && balance > most)
+		if (is_stable(choice, i) && balance >most)
 		{
 			most = balance;
+
 			fine = i;
 		}
 	}
 	if (is_cut_off(s))
 		fine = last;
-	choice->verdict = fine == 0 ? FC_K_UNCLEAR : fine == last ? FC_K_LIMIT : FC_K_CLEAR;
+	choice->verdict = fine == 0 ? FC_K_UNCLEAR
+		: fine == last ? FC_K_LIMIT
+		: FC_K_CLEAR;
 	choice->chosen = fine == 0 ? most_useful(choice) : fine;
 	choice->second = 0;
 	s->fine = fine;
 	for (size_t i = fine; i-- > 1;)
 		if (is_stable(choice, i) && is_level(s, i, fine))
 		{
-			choice->second = choice->verdict == FC_K_LIMIT ? 0 : choice->tried[choice->chosen].k;
+			choice->second = choice->verdict == FC_K_LIMIT
+				? 0
+				: choice->tried[choice->chosen].k;
 			choice->chosen = i;
 			choice->verdict = FC_K_CLEAR;
 		}
 }
 
-/* Does a greater number have more clusters that are found, or as good a bend of the cost with clusters that come back?  Of levels all do.  0: none. */
+/*
+ * Does a greater number have more clusters that are found, or as good a bend
+ * of the cost with clusters that come back? Of levels all do. 0: none.
+ */
 static size_t
 rival_of(const k_search *s)
 {
 	const fc_choice *choice = s->choice;
 	const fc_tried *chosen = &choice->tried[choice->chosen];
 
-	for (size_t i = choice->chosen + 1; i < choice->count && choice->chosen == s->fine; i++)
+	for (size_t i = choice->chosen + 1;
+		 i < choice->count && choice->chosen == s->fine; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
 
 		if (tried->evidence.found >= (double) chosen->k + 1.0 ||
-			(i + 1 < choice->count && tried->evidence.agreement >= RIVAL_AGREEMENT && tried->gain >= RIVAL_GAIN * chosen->gain &&
+			(i + 1 < choice->count &&
+			 tried->evidence.agreement >= RIVAL_AGREEMENT &&
+			 tried->gain >= RIVAL_GAIN * chosen->gain &&
 			 tried->gain >= FC_CLEAR_GAIN * tried[1].gain))
 			return tried->k;
 	}
 	return 0;
 }
 
-/* A number is stable beside its neighbours, and clear where its clusters hide no others and it has no rival. */
+/*
+ * A number is stable beside its neighbours, and clear where its clusters hide
+ * no others and it has no rival.
+ */
 static void
 try_all(k_search *s, size_t most)
 {
@@ -376,22 +453,27 @@ try_all(k_search *s, size_t most)
 	} while (choice->count > count);
 	if (choice->verdict != FC_K_CLEAR)
 		return;
-	fc_count_hidden(&s->halves, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
+	fc_count_hidden(&s->halves, s->found[choice->chosen].of[0],
+					s->found[choice->chosen].k, s->arena, &choice->hidden);
 	choice->rival = rival_of(s);
 	if (choice->hidden > 0 || choice->rival > 0)
 		choice->verdict = FC_K_UNCLEAR;
 }
 
 void
-fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, const fc_kmeans_options *options,
-			fc_arena *arena, fc_choice *choice)
+fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
+			const fc_kmeans_options *options, fc_arena *arena,
+			fc_choice *choice)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
 	fc_sphere	centered = {0};
 	k_search	s = {.options = *options,.arena = arena,.choice = choice};
 
-	*choice = (fc_choice) {.count = 0};
+	*choice = (fc_choice)
+	{
+		.count = 0
+	};
 	s.options.n_init = 1;
 	s.options.rounds = SEARCH_ROUNDS;
 	s.options.iterations = 20;
@@ -402,19 +484,32 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, c
 	{
 		float	   *y = FC_TAKE(arena, kept.n * FC_CHOOSE_AXES, float);
 
-		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
+		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y,
+						&s.lost);
 		if (options->sphere != NULL)
 			centered.radius = options->sphere->radius;
 		s.options.sphere = options->sphere != NULL ? &centered : NULL;
-		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = FC_CHOOSE_AXES};
+		kept = (fc_rows)
+		{
+			.x = y,
+				.weight = kept.weight,
+				.n = kept.n,
+				.d = FC_CHOOSE_AXES
+		};
 	}
 	if (kept.n < 2)
 	{
-		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
+		choice->tried[choice->count++] = (fc_tried)
+		{
+			.k = 1,
+				.gain = NAN,
+				.stability = NAN
+		};
 	}
 	else
 	{
-		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL, options->seed, arena);
+		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL,
+								  options->seed, arena);
 		try_all(&s, most_clusters(kept.n, max_k));
 	}
 	fc_arena_release(arena, mark);

@@ -10,7 +10,7 @@
 #include "numerics/rows.h"
 
 #define STREAM_HALVES	7
-#define STREAM_SEEDS	8	/* and that of each number of clusters */
+#define STREAM_SEEDS	8		/* and that of each number of clusters */
 #define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1) /* windows along a line */
 
 /* ---- valleys ---- */
@@ -18,16 +18,25 @@
 fc_valleys
 fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena)
 {
-	fc_valleys	valleys = {.k = k,.slope = FC_TAKE(arena, k * k, double),.counts = FC_TAKE(arena, k * k * FC_VALLEY_BINS, uint32_t),.rows = FC_TAKE(arena, k, size_t)};
+	fc_valleys	valleys = {.k = k,
+		.slope = FC_TAKE(arena, k * k, double),
+		.counts = FC_TAKE(arena, k * k * FC_VALLEY_BINS,
+						  uint32_t),
+	.rows = FC_TAKE(arena, k, size_t)};
 
 	memset(valleys.counts, 0, k * k * FC_VALLEY_BINS * sizeof(uint32_t));
 	memset(valleys.rows, 0, k * sizeof(size_t));
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = 0; j <= i; j++)
 		{
-			double		square = fc_square_between(centroids + i * d, centroids + j * d, d);
+			double		square = fc_square_between(centroids + i * d,
+												   centroids + j * d, d);
 
-			valleys.slope[i * k + j] = valleys.slope[j * k + i] = square > 0.0 ? 0.5 / square : 0.0;
+			valleys.slope[i * k + j] = valleys
+				.slope[j * k + i] = square > 0.0
+				? 0.5 /
+				square
+				: 0.0;
 		}
 	return valleys;
 }
@@ -41,25 +50,33 @@ fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label)
 	valleys->rows[label]++;
 	for (size_t j = 0; j < valleys->k; j++)
 	{
-		double		bins = (squares[j] - squares[label]) * slope[j] / FC_VALLEY_WIDTH;	/* from the border */
+		/* from the border */
+		double		bins = ((squares[j] - squares[label]) * slope[j] /
+							FC_VALLEY_WIDTH);
 
 		if (j != label && bins < FC_VALLEY_BINS)
 			counts[j * FC_VALLEY_BINS + (bins > 0.0 ? (size_t) bins : 0)]++;
 	}
 }
 
-/* Counts in windows along the line from the centroid of cluster i to that of j. */
+/*
+ * Counts in windows along the line from the centroid of cluster i to that of
+ * j.
+ */
 static void
 window_counts(const fc_valleys *valleys, size_t i, size_t j, double *window)
 {
-	const uint32_t *near = valleys->counts + (i * valleys->k + j) * FC_VALLEY_BINS;
-	const uint32_t *far = valleys->counts + (j * valleys->k + i) * FC_VALLEY_BINS;
+	const uint32_t *near = (valleys->counts +
+							(i * valleys->k + j) * FC_VALLEY_BINS);
+	const uint32_t *far = (valleys->counts +
+						   (j * valleys->k + i) * FC_VALLEY_BINS);
 
 	for (size_t v = 0; v < PLACES; v++)
 	{
 		window[v] = 0.0;
 		for (size_t b = v; b < v + FC_VALLEY_WINDOW; b++)
-			window[v] += b < FC_VALLEY_BINS ? near[FC_VALLEY_BINS - 1 - b] : far[b - FC_VALLEY_BINS];
+			window[v] += b < FC_VALLEY_BINS ? near[FC_VALLEY_BINS - 1 - b]
+				: far[b - FC_VALLEY_BINS];
 	}
 }
 
@@ -112,7 +129,9 @@ fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 		for (size_t j = 0; j < i; j++)
 		{
 			fc_check();
-			if (valleys->rows[j] < FC_VALLEY_ROWS || root_of(parent, i) == root_of(parent, j) || has_valley(valleys, i, j))
+			if (valleys->rows[j] < FC_VALLEY_ROWS ||
+				root_of(parent, i) == root_of(parent, j) ||
+				has_valley(valleys, i, j))
 				continue;
 			parent[root_of(parent, i)] = root_of(parent, j);
 			--*separated;
@@ -143,7 +162,10 @@ typedef struct comparison
 	evidence_half part[2];
 } comparison;
 
-/* The mean step between the values of a coordinate, 0 where these are one or many. */
+/*
+ * The mean step between the values of a coordinate, 0 where these are one or
+ * many.
+ */
 static double
 step_of(const fc_halves *h, size_t c)
 {
@@ -166,7 +188,8 @@ step_of(const fc_halves *h, size_t c)
 		least = x < least ? x : least;
 		most = x > most ? x : most;
 	}
-	return count > 1 ? ((double) most - (double) least) / (double) (count - 1) : 0.0;
+	return count > 1 ? ((double) most - (double) least) / (double) (count - 1)
+		: 0.0;
 }
 
 /* Values that repeat become even laws, of a step to either side. */
@@ -186,14 +209,18 @@ spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)
 			memcpy(h->y, h->x, h->n * h->d * sizeof(float));
 		}
 		for (size_t i = 0; i < h->n; i++)
-			h->y[i * h->d + c] += (float) ((2.0 * fc_rng_uniform(rng) - 1.0) * step);
+			h->y[i * h->d + c] += (float) ((2.0 * fc_rng_uniform(rng) - 1.0) *
+										   step);
 	}
 }
 
 fc_halves
-fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed, fc_arena *arena)
+fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
+			   fc_arena *arena)
 {
-	fc_halves	h = {.x = FC_TAKE(arena, rows->n * rows->d, float),.n = rows->n,.d = rows->d};
+	fc_halves	h = {.x = FC_TAKE(arena, rows->n * rows->d, float),
+		.n = rows->n,
+	.d = rows->d};
 	fc_rng		rng = fc_rng_start(seed, STREAM_HALVES);
 	size_t		row_size = h.d * sizeof(float);
 
@@ -212,7 +239,8 @@ fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed, fc_arena *
 
 /* The memory of all steps. */
 static comparison
-take_comparison(const fc_halves *all, const fc_half_centroids *found, fc_arena *arena)
+take_comparison(const fc_halves *all, const fc_half_centroids *found,
+				fc_arena *arena)
 {
 	comparison	h = {.all = all,.k = found->k};
 	size_t		n = all->n;
@@ -227,15 +255,23 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found, fc_arena *
 
 		part->centroids = found->of[side];
 		part->labels = FC_TAKE(arena, n, int32_t);
-		part->rows = (fc_rows) {.x = all->x + side * (n / 2) * all->d,.d = all->d};
+		part->rows = (fc_rows)
+		{
+			.x = all->x + side * (n / 2) * all->d,
+				.d = all->d
+		};
 		part->rows.n = side == 0 ? n / 2 : n - n / 2;
 	}
 	return h;
 }
 
-/* Centroids first .. k - 1 are rows, each drawn by its squared distance from those before (k-means++). */
+/*
+ * Centroids first .. k - 1 are rows, each drawn by its squared distance from
+ * those before (k-means++).
+ */
 static void
-add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *arena, double *centroids)
+add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed,
+		  fc_arena *arena, double *centroids)
 {
 	fc_rng		rng = fc_rng_start(seed, STREAM_SEEDS + k);
 	double	   *near = FC_TAKE(arena, rows->n, double);
@@ -258,20 +294,23 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *
 			while (drawn + 1 < rows->n && (place -= near[drawn]) > 0.0)
 				drawn++;
 			for (size_t c = 0; c < rows->d; c++)
-				centroids[j * rows->d + c] = (double) rows->x[drawn * rows->d + c];
+				centroids[j * rows->d + c] = (double)
+					rows->x[drawn * rows->d + c];
 		}
 		for (size_t c = 0; c < rows->d; c++)
 			rounded[c] = (float) centroids[j * rows->d + c];
 		for (size_t i = 0; i < rows->n; i++)
 		{
 			fc_check();
-			near[i] = fmin(near[i], fc_row_gap(rows->x + i * rows->d, rounded, rows->d));
+			near[i] = fmin(near[i],
+						   fc_row_gap(rows->x + i * rows->d, rounded, rows->d));
 		}
 	}
 }
 
 static void
-fit_half(comparison *h, size_t side, const fc_half_centroids *fewer, const fc_kmeans_options *options, fc_arena *arena)
+fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
+		 const fc_kmeans_options *options, fc_arena *arena)
 {
 	evidence_half *part = &h->part[side];
 	fc_mark		mark = fc_arena_mark(arena);
@@ -332,18 +371,22 @@ judge_rows(comparison *h, evidence_half *part, size_t side)
 
 /* Rows and clusters that both halves see alike. */
 static void
-measure_agreement(comparison *h, fc_arena *arena, double *agreement, size_t *returning)
+measure_agreement(comparison *h, fc_arena *arena, double *agreement,
+				  size_t *returning)
 {
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
 	for (size_t i = 0; i < h->all->n; i++)
-		h->counts[(size_t) h->part[0].labels[i] * h->k + (size_t) h->part[1].labels[i]]++;
+		h->counts[(size_t) h->part[0].labels[i] * h->k +
+				  (size_t) h->part[1].labels[i]]++;
 	fc_pair_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
 	*returning = 0;
 	for (size_t j = 0; j < h->k; j++)
 	{
 		double		common = h->counts[j * h->k + (size_t) h->number[j]];
-		double		either = (double) (h->part[0].valleys.rows[j] + h->part[1].valleys.rows[h->number[j]]) - common;
+		double		either = ((double) (h->part[0].valleys.rows[j] +
+										h->part[1].valleys.rows[h->number[j]]) -
+							  common);
 
 		*agreement += common / (double) h->all->n;
 		*returning += common >= FC_EVIDENCE_OVERLAP * either && common > 0.0;
@@ -351,8 +394,9 @@ measure_agreement(comparison *h, fc_arena *arena, double *agreement, size_t *ret
 }
 
 void
-fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_kmeans_options *options,
-				   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence)
+fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer,
+				   const fc_kmeans_options *options, fc_arena *arena,
+				   const fc_half_centroids *found, fc_evidence *evidence)
 {
 	comparison	h = take_comparison(halves, found, arena);
 	size_t		returning;
@@ -369,5 +413,7 @@ fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, cons
 		evidence->separated += 0.5 * (double) separated;
 	}
 	measure_agreement(&h, arena, &evidence->agreement, &returning);
-	evidence->found = (double) returning < evidence->separated ? (double) returning : evidence->separated;
+	evidence->found = (double) returning < evidence->separated
+		? (double) returning
+		: evidence->separated;
 }

@@ -5,14 +5,14 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BINS_PER_DEVIATION		16		/* bins of counts along a line */
+#define BINS_PER_DEVIATION		16	/* bins of counts along a line */
 
 /* deviations to either side of the mean that the bins cover */
 #define REACH					10
 
 #define BINS				(2 * REACH * BINS_PER_DEVIATION)
-#define MIN_WINDOW				4		/* bins of the narrowest window */
-#define MIN_ROWS				40		/* rows of a cluster that is looked into */
+#define MIN_WINDOW				4	/* bins of the narrowest window */
+#define MIN_ROWS				40	/* rows of a cluster that is looked into */
 
 /* Mean and deviation of values, without those three deviations away. */
 static void
@@ -35,7 +35,9 @@ measure_values(const double *values, size_t n, double *mean, double *deviation)
 				count++;
 			}
 		*mean = center + sum / fmax(count, 1.0);
-		*deviation = sqrt(fmax(square / fmax(count, 1.0) - (*mean - center) * (*mean - center), 0.0));
+		*deviation = sqrt(fmax(square / fmax(count, 1.0) -
+							   (*mean - center) * (*mean - center),
+							   0.0));
 		center = *mean;
 		limit = 3.0 * *deviation;
 	}
@@ -44,20 +46,26 @@ measure_values(const double *values, size_t n, double *mean, double *deviation)
 static bool
 is_valley(double count, double peak)
 {
-	return count <= FC_HIDDEN_DEPTH * peak && peak - count >= FC_HIDDEN_ERRORS * sqrt(peak + count);
+	return count <= FC_HIDDEN_DEPTH * peak &&
+		peak - count >= FC_HIDDEN_ERRORS * sqrt(peak + count);
 }
 
-/* The place of the first peak beside a valley at v, to the left or the right (step). */
+/*
+ * The place of the first peak beside a valley at v, to the left or the right
+ * (step).
+ */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)
 {
 	size_t		best = v;
 
-	for (size_t u = v; u < places; u += (size_t) (ptrdiff_t) step)	/* below 0 it is great */
+	/* below 0 it is great */
+	for (size_t u = v; u < places; u += (size_t) (ptrdiff_t) step)
 	{
 		if (window[u] > window[best])
 			best = u;
-		if (is_valley(window[v], window[best]) && is_valley(window[u], window[best]))
+		if (is_valley(window[v], window[best]) &&
+			is_valley(window[u], window[best]))
 			break;
 	}
 	return best;
@@ -88,7 +96,8 @@ widest_gap(const double *bins, size_t width)
 
 		if (peak > 0.0 && is_valley(window[v], peak))
 		{
-			size_t		gap = first_peak(window, places, v, 1) - first_peak(window, places, v, -1);
+			size_t		gap = (first_peak(window, places, v, 1) -
+							   first_peak(window, places, v, -1));
 
 			widest = gap > widest ? gap : widest;
 		}
@@ -110,11 +119,13 @@ gap_of(const double *values, size_t n, double *deviation)
 		return 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		double		place = ((values[i] - mean) / *deviation + REACH) * BINS_PER_DEVIATION;
+		double		place = (((values[i] - mean) / *deviation + REACH) *
+							 BINS_PER_DEVIATION);
 
 		bins[(size_t) fmin(fmax(place, 0.0), BINS - 1.0)]++;
 	}
-	for (size_t width = MIN_WINDOW; width <= BINS_PER_DEVIATION && widest == 0; width *= 2)
+	for (size_t width = MIN_WINDOW; width <= BINS_PER_DEVIATION && widest == 0;
+		 width *= 2)
 		widest = widest_gap(bins, width);
 	return (double) widest * *deviation / BINS_PER_DEVIATION;
 }
@@ -129,7 +140,8 @@ typedef struct cluster_rows
 	size_t		k;
 	const double *centroids;	/* k x d */
 	int32_t    *label;			/* n */
-	float	   *part;			/* n x d: the rows of a cluster about their mean */
+	float	   *part;			/* n x d: the rows of a cluster about their
+								 * mean */
 	double	   *values;			/* n: along a line */
 } cluster_rows;
 
@@ -138,7 +150,8 @@ static double
 gap_between(cluster_rows *c, size_t a, size_t b)
 {
 	size_t		count = 0;
-	double		length = fc_square_between(c->centroids + a * c->d, c->centroids + b * c->d, c->d);
+	double		length = fc_square_between(c->centroids + a * c->d,
+										   c->centroids + b * c->d, c->d);
 	double		deviation;
 
 	for (size_t r = 0; r < c->n; r++)
@@ -148,7 +161,8 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 		if ((size_t) c->label[r] != a && (size_t) c->label[r] != b)
 			continue;
 		for (size_t i = 0; i < c->d; i++)
-			along += (double) c->y[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
+			along += (double) c->y[r * c->d + i] *
+				(c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 		c->values[count++] = along / sqrt(length);
 	}
 	return length > 0.0 ? gap_of(c->values, count, &deviation) : 0.0;
@@ -156,7 +170,8 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 
 /* The widest gap of a coordinate of `count` rows of d, and its deviation. */
 static double
-gap_along(cluster_rows *c, const float *x, size_t count, size_t d, double *deviation)
+gap_along(cluster_rows *c, const float *x, size_t count, size_t d,
+		  double *deviation)
 {
 	for (size_t r = 0; r < count; r++)
 		c->values[r] = (double) x[r * d];
@@ -176,32 +191,41 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
 		if ((size_t) c->label[r] == a)
-			memcpy(c->part + count++ * c->d, c->y + r * c->d, c->d * sizeof(float));
+			memcpy(c->part + count++ * c->d, c->y + r * c->d,
+				   c->d * sizeof(float));
 	if (count >= MIN_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
 		for (size_t i = 0; i < c->d; i++)
-			*gap = fmax(*gap, gap_along(c, c->part + i, count, c->d, &deviation[i]));
+			*gap = fmax(*gap,
+						gap_along(c, c->part + i, count, c->d, &deviation[i]));
 		for (size_t i = 0; i < count * c->d; i++)
-			c->part[i] /= deviation[i % c->d] > 0.0 ? (float) deviation[i % c->d] : 1.0f;
+			c->part[i] /= deviation[i % c->d] > 0.0
+				? (float) deviation[i % c->d]
+				: 1.0f;
 		fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
 		for (size_t r = 0; r < count; r++)
 			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
 		for (size_t i = 0; i < axes; i++)
 		{
-			double		square = 0.0;	/* of a step of 1 along the axis, in the rows' units */
+			double		square = 0.0;	/* of a step of 1 along the axis, in
+										 * the rows' units */
 			double		unused;
 
 			for (size_t j = 0; j < c->d; j++)
-				square += deviation[j] * deviation[j] * (double) basis[i * c->d + j] * (double) basis[i * c->d + j];
-			*gap = fmax(*gap, sqrt(square) * gap_along(c, y + i, count, axes, &unused));
+				square += deviation[j] * deviation[j] *
+					(double) basis[i * c->d + j] *
+					(double) basis[i * c->d + j];
+			*gap = fmax(*gap, sqrt(square) *
+						gap_along(c, y + i, count, axes, &unused));
 		}
 	}
 	fc_arena_release(arena, mark);
 }
 
 static void
-find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena, uint8_t *hides)
+find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena,
+			uint8_t *hides)
 {
 	for (size_t a = 0; a < c->k; a++)
 	{
@@ -209,7 +233,9 @@ find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena, uint8_t *h
 
 		fc_check();
 		gap_within(c, a, arena, &gap);
-		hides[a] |= gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(c, a, (size_t) nearest[a]);
+		hides[a] |= gap > 0.0 && nearest[a] >= 0 &&
+			gap >= FC_HIDDEN_SHARE *
+			gap_between(c, a, (size_t) nearest[a]);
 	}
 }
 
@@ -218,14 +244,18 @@ static void
 label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
 {
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
-	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the given centroids */
-	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),.weights = FC_TAKE(arena, c->k, double),.labels = c->label};
+	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the
+										 * given centroids */
+	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),
+		.weights = FC_TAKE(arena, c->k, double),
+	.labels = c->label};
 
 	fc_kmeans(&rows, c->k, c->centroids, &options, arena, &result);
 }
 
 void
-fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
+fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
+				fc_arena *arena, size_t *hidden)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		n = rows->n;
@@ -244,7 +274,8 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_are
 	find_hidden(&c, nearest, arena, hides);
 	if (rows->y != rows->x)
 	{
-		float	   *others = FC_TAKE(arena, n * d, float);	/* without coordinates whose values repeat */
+		/* without coordinates whose values repeat */
+		float	   *others = FC_TAKE(arena, n * d, float);
 
 		for (size_t i = 0; i < n * d; i++)
 			others[i] = rows->y[i % d] != rows->x[i % d] ? 0.0f : rows->x[i];

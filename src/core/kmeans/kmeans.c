@@ -3,9 +3,11 @@
  *
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
- * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are found in one of four ways (search.c), and rounds beyond their first
- * minimum (split_merge.c).  A Lloyd step costs n k d multiply-adds in float at most.  Dot products are taken in tiles of fixed shape: the
- * answer depends on the seed and the rows alone.
+ * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are
+ * found in one of four ways (search.c), and rounds beyond their first minimum
+ * (split_merge.c). A Lloyd step costs n k d multiply-adds in float at most.
+ * Dot products are taken in tiles of fixed shape: the answer depends on the
+ * seed and the rows alone.
  */
 #include "kmeans/internal.h"
 #include "kmeans/ordered.h"
@@ -14,7 +16,8 @@
 
 #include "numerics/rows.h"
 
-#define MAX_SEARCH_STARTS		14.0	/* plain starts that a search may cost at most */
+#define MAX_SEARCH_STARTS		14.0	/* plain starts that a search may cost
+										 * at most */
 
 /* plain starts, besides k, that a search of few clusters may cost */
 #define BASE_SEARCH_STARTS		5.0
@@ -22,11 +25,15 @@
 /* plain starts that a search may cost where BLAS makes the products */
 #define BLAS_SEARCH_STARTS		5.0
 
-#define MIN_START_STEPS			12.0	/* Lloyd steps that a plain start counts as at least */
-#define MIN_BUDGET				1e8		/* multiply-adds of a search at least */
-#define MIN_WORK_TO_AGREE		2e7		/* multiply-adds before a search may end by agreement */
-#define AGREEING_STARTS			3		/* starts at the same lowest SSE that end a search */
-#define SAME_SSE_TOLERANCE		1e-4	/* relative difference of two SSE that count as the same */
+#define MIN_START_STEPS			12.0	/* Lloyd steps that a plain start
+										 * counts as at least */
+#define MIN_BUDGET				1e8 /* multiply-adds of a search at least */
+#define MIN_WORK_TO_AGREE		2e7 /* multiply-adds before a search may end
+									 * by agreement */
+#define AGREEING_STARTS			3	/* starts at the same lowest SSE that end
+									 * a search */
+#define SAME_SSE_TOLERANCE		1e-4	/* relative difference of two SSE that
+										 * count as the same */
 
 /* times the tolerance: ends the Lloyd steps before rounds of breathing */
 #define START_TOLERANCE_FACTOR	10.0
@@ -40,45 +47,82 @@
 /* clusters from which on rounds split and merge; with fewer they breathe */
 #define SPLIT_MERGE_CLUSTERS	256
 
-/* the same of dimensions, where the distances that breathing draws by are alike */
+/*
+ * the same of dimensions, where the distances that breathing draws by are
+ * alike
+ */
 #define SPLIT_MERGE_DIMENSIONS	128
 
-/* rows per cluster that splits need; of fewer, gains are those of single rows */
+/*
+ * rows per cluster that splits need; of fewer, gains are those of single rows
+ */
 #define SPLIT_MERGE_ROWS		3
 
-static const fc_effort efforts[] = {
-	[FC_BALANCED] = {
-		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .max_trial_failures = 4,
-		.max_trial_work = 5e9, .end_tolerance = 0.0, .typical_steps = 37.0,
-		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
-	},
-	[FC_FAST] = {
-		.budget = 0.25, .start_tolerance = 5e-2, .sure_gain = 5e-2, .max_trial_failures = 0,
-		.max_trial_work = 0.0, .end_tolerance = 5e-3, .typical_steps = 16.0,
-		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
-	},
-	[FC_THOROUGH] = {
-		.budget = 4.0, .start_tolerance = 1e-2, .sure_gain = 1e-3, .max_trial_failures = 4,
-		.max_trial_work = INFINITY, .end_tolerance = 0.0, .typical_steps = 45.0,
-		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
-	},
-	[FC_BRIEF] = {
-		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .max_trial_failures = 4,
-		.max_trial_work = 5e9, .end_tolerance = 0.0, .typical_steps = 37.0,
-		.breath = 3, .failures_to_shrink = 1, .max_breath_failures = 2, .coarse_steps = 3
-	}
-};
+static const fc_effort efforts[] =
+{[FC_BALANCED] = {.budget = 1.0,
+		.start_tolerance = 1e-2,
+		.sure_gain = 3e-3,
+		.max_trial_failures = 4,
+		.max_trial_work = 5e9,
+		.end_tolerance = 0.0,
+		.typical_steps = 37.0,
+		.breath = 5,
+		.failures_to_shrink = 2,
+		.max_breath_failures = INT_MAX,
+.coarse_steps = 5},
+[FC_FAST] = {.budget = 0.25,
+	.start_tolerance = 5e-2,
+	.sure_gain = 5e-2,
+	.max_trial_failures = 0,
+	.max_trial_work = 0.0,
+	.end_tolerance = 5e-3,
+	.typical_steps = 16.0,
+	.breath = 5,
+	.failures_to_shrink = 2,
+	.max_breath_failures = INT_MAX,
+.coarse_steps = 5},
+[FC_THOROUGH] = {.budget = 4.0,
+	.start_tolerance = 1e-2,
+	.sure_gain = 1e-3,
+	.max_trial_failures = 4,
+	.max_trial_work = INFINITY,
+	.end_tolerance = 0.0,
+	.typical_steps = 45.0,
+	.breath = 5,
+	.failures_to_shrink = 2,
+	.max_breath_failures = INT_MAX,
+.coarse_steps = 5},
+[FC_BRIEF] = {.budget = 1.0,
+	.start_tolerance = 1e-2,
+	.sure_gain = 3e-3,
+	.max_trial_failures = 4,
+	.max_trial_work = 5e9,
+	.end_tolerance = 0.0,
+	.typical_steps = 37.0,
+	.breath = 3,
+	.failures_to_shrink = 1,
+	.max_breath_failures = 2,
+.coarse_steps = 3}};
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
 {
-	return (fc_kmeans_options) {.n_init = FC_KMEANS_SEARCH,.rounds = FC_KMEANS_SEARCH,.iterations = 100,.tolerance = 1e-4};
+	return (fc_kmeans_options)
+	{
+		.n_init = FC_KMEANS_SEARCH,
+			.rounds = FC_KMEANS_SEARCH,
+			.iterations = 100,
+			.tolerance = 1e-4
+	};
 }
 
 size_t
 fc_kmeans_worksize(size_t n, size_t d, size_t k)
 {
-	double		rows = (double) n * (12.0 * (double) d + 150.0 + (d > FC_PACK_DIMENSIONS ? 4.0 * (2.0 + log((double) k + 5.0)) : 0.0));
+	double		rows = ((double) n * (12.0 * (double) d + 150.0 +
+									  (d > FC_PACK_DIMENSIONS
+									   ? 4.0 * (2.0 + log((double) k + 5.0))
+									   : 0.0)));
 	double		clusters = ((double) k + 5.0) * (60.0 * (double) d + 400.0);
 
 	return (size_t) fmin(rows + clusters + FC_EXP2(20), FC_EXP2(62));
@@ -106,14 +150,28 @@ take_state(fc_kmeans_work *w)
 	w->weight = FC_TAKE(arena, k, double);
 	w->count = FC_TAKE(arena, k, size_t);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	w->splits = (fc_splits) {.row = FC_TAKE(arena, n, uint32_t),.first = FC_TAKE(arena, k + 1, size_t),
-		.gain = FC_TAKE(arena, k, double),.cost = FC_TAKE(arena, k, double),.partner = FC_TAKE(arena, k, size_t),
-		.taken = FC_TAKE(arena, k, bool),.by_gain = FC_TAKE(arena, k, fc_keyed),.by_cost = FC_TAKE(arena, k, fc_keyed),
-	.scratch = FC_TAKE(arena, k, fc_keyed),.direction = FC_TAKE(arena, d, float),.sums = FC_TAKE(arena, 2 * d, double)};
+	w->splits = (fc_splits)
+	{
+		.row = FC_TAKE(arena, n, uint32_t),
+			.first = FC_TAKE(arena, k + 1, size_t),
+			.gain = FC_TAKE(arena, k, double),
+			.cost = FC_TAKE(arena, k, double),
+			.partner = FC_TAKE(arena, k, size_t),
+			.taken = FC_TAKE(arena, k, bool),
+			.by_gain = FC_TAKE(arena, k, fc_keyed),
+			.by_cost = FC_TAKE(arena, k, fc_keyed),
+			.scratch = FC_TAKE(arena, k, fc_keyed),
+			.direction = FC_TAKE(arena, d, float),
+			.sums = FC_TAKE(arena, 2 * d, double)
+	};
 	w->seeding.draws = 2 + (size_t) log((double) k);
 	w->seeding.potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
 	w->seeding.candidate = FC_TAKE(arena, w->seeding.draws * d, float);
-	w->seeding.distance = FC_TAKE(arena, w->seeding.draws * (w->rows.packs != NULL ? FC_TILE_ROWS : n), float);
+	w->seeding.distance = FC_TAKE(arena,
+								  w->seeding.draws * (w->rows.packs != NULL
+													  ? FC_TILE_ROWS
+													  : n),
+								  float);
 }
 
 /* ---- starts ---- */
@@ -122,7 +180,8 @@ take_state(fc_kmeans_work *w)
 static bool
 wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 {
-	return k > 1 && (k >= SPLIT_MERGE_CLUSTERS || rows->d >= SPLIT_MERGE_DIMENSIONS) &&
+	return k > 1 &&
+		(k >= SPLIT_MERGE_CLUSTERS || rows->d >= SPLIT_MERGE_DIMENSIONS) &&
 		rows->n / SPLIT_MERGE_ROWS >= k && rows->n <= UINT32_MAX;
 }
 
@@ -134,14 +193,19 @@ make_plan(fc_kmeans_work *w)
 	bool		search = options->n_init < 0;
 
 	w->effort = efforts + options->effort;
-	w->breath = w->k > 2 * w->effort->breath ? w->effort->breath : w->k > 1 ? (w->k + 1) / 2 : 0;
+	w->breath = w->k > 2 * w->effort->breath ? w->effort->breath
+		: w->k > 1 ? (w->k + 1) / 2
+		: 0;
 	if (options->rounds < 0)
 		options->rounds = search ? INT_MAX : 0;
 	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
 	w->search = fc_kmeans_choose_search(&w->rows, w->k);
-	w->budget = options->budget > 0.0 ? options->budget : search ? 0.0 : INFINITY;
+	w->budget = options->budget > 0.0 ? options->budget
+		: search ? 0.0
+		: INFINITY;
 	w->wide = search && w->search->wide &&
-		(double) w->rows.n * (double) w->k * (double) w->rows.d >= MIN_WIDE_WORK;
+		(double) w->rows.n * (double) w->k * (double) w->rows.d >=
+		MIN_WIDE_WORK;
 	if (search)
 		options->n_init = w->split_merge || w->wide ? 1 : INT_MAX;
 	if (w->wide && !w->split_merge)
@@ -157,7 +221,8 @@ starts_of_search(size_t d, size_t k)
 }
 
 /* The cost of fc_kmeans, as measured. */
-#define FLOAT_COST				0.2		/* cost of a multiply-add of floats in those of doubles */
+#define FLOAT_COST				0.2 /* cost of a multiply-add of floats in
+									 * those of doubles */
 #define TYPICAL_STEPS			20.0	/* Lloyd steps of a plain start */
 
 /* Lloyd steps that the balance of clusters takes as long as */
@@ -166,7 +231,7 @@ starts_of_search(size_t d, size_t k)
 /* times 1 / (k d): share of a Lloyd step that bounds leave */
 #define BOUNDED_SHARE			55000.0
 
-#define MIN_BOUNDED_SHARE		0.1		/* the same share at least */
+#define MIN_BOUNDED_SHARE		0.1 /* the same share at least */
 
 /* times d / k: square of the share of a Lloyd step that a tree leaves */
 #define TREE_SHARE				512.0
@@ -178,19 +243,23 @@ starts_of_search(size_t d, size_t k)
 #define AXES_COST				6.0
 
 double
-fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
+fc_kmeans_operations(size_t n, size_t d, size_t k,
+					 const fc_kmeans_options *options)
 {
 	const fc_kmeans_rows rows = {.n = n,.d = d};
 	const fc_effort *effort = efforts + options->effort;
 	double		step = (double) n * ((double) k * (double) d + STEP_OVERHEAD);
-	double		steps = fmin(TYPICAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
+	double		steps = (fmin(TYPICAL_STEPS, options->iterations) *
+						 fmax(1.0, options->n_init));
 	size_t		axes = fc_axes_for(d, 2 * k);
 	double		inner = fmin((double) n, (double) d);
-	double		bounded = fmax(MIN_BOUNDED_SHARE, BOUNDED_SHARE / ((double) k * (double) d)) +
-		2.0 * (double) d / (double) n;
+	double		bounded = (fmax(MIN_BOUNDED_SHARE,
+								BOUNDED_SHARE / ((double) k * (double) d)) +
+						   2.0 * (double) d / (double) n);
 	double		in_tree = sqrt(TREE_SHARE * (double) d / (double) k);
 	bool		wide = fc_kmeans_choose_search(&rows, k)->wide;
-	double		rounds = effort->typical_steps * fmin(1.0, wide ? bounded : in_tree);
+	double		rounds = (effort->typical_steps *
+						  fmin(1.0, wide ? bounded : in_tree));
 
 	if (options->n_init < 0)
 		steps = wants_split_merge(&rows, k) ? rounds : effort->budget *
@@ -201,26 +270,35 @@ fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *opti
 	if (options->n_init >= 0 || axes == d)
 		return step;
 	return step + AXES_READ_COST * (double) n * (double) d * inner +
-		AXES_COST * inner * inner * (double) axes + fc_kmeans_operations(n, axes, k, options);
+		AXES_COST * inner * inner * (double) axes +
+		fc_kmeans_operations(n, axes, k, options);
 }
 
-/* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
+/*
+ * The budget of a search, in multiply-adds, once its first start has cost so
+ * much without rounds.
+ */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	double		scores = w->rows.order == NULL ? (double) w->k * (double) w->rows.d : STEP_OVERHEAD;	/* a tree saves most */
+	/* a tree saves most */
+	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
+						  : STEP_OVERHEAD);
 
-	double		least = MIN_START_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD);
+	double		least = (MIN_START_STEPS * (double) w->rows.n *
+						 (scores + STEP_OVERHEAD));
 
 	return w->effort->budget *
-		fmax(MIN_BUDGET, starts_of_search(w->rows.d, w->k) * fmax(start, least));
+		fmax(MIN_BUDGET,
+			 starts_of_search(w->rows.d, w->k) * fmax(start, least));
 }
 
 /* The centroids of w take the place of a worse incumbent. */
 static void
 offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 {
-	if (result->winner >= 0 && !(w->sse < result->sse * (1.0 - w->options.margin)))
+	if (result->winner >= 0 &&
+		!(w->sse < result->sse * (1.0 - w->options.margin)))
 		return;
 	memcpy(result->centroids, w->centroid, w->k * w->rows.d * sizeof(double));
 	result->sse = w->sse;
@@ -228,9 +306,13 @@ offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 	result->winner = start;
 }
 
-/* One start: the given centroids (start 0) or seeds, Lloyd's steps, then rounds. */
+/*
+ * One start: the given centroids (start 0) or seeds, Lloyd's steps, then
+ * rounds.
+ */
 static void
-try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result *result)
+try_start(fc_kmeans_work *w, int start, const double *initial,
+		  fc_kmeans_result *result)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
 	double		tolerance = w->options.tolerance;
@@ -244,7 +326,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
 	if (w->rows.order != NULL)	/* seeds are dearer than steps there */
-		seeded = (double) w->compared * (double) w->rows.d + STEP_OVERHEAD * (double) w->visited;
+		seeded = (double) w->compared * (double) w->rows.d +
+			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);
 	if (w->split_merge)
 		tolerance = fmax(tolerance, w->effort->start_tolerance);
@@ -260,11 +343,15 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 	offer(w, start, steps, result);
 }
 
-/* All starts, until the budget is spent or AGREEING_STARTS have the lowest SSE. */
+/*
+ * All starts, until the budget is spent or AGREEING_STARTS have the lowest
+ * SSE.
+ */
 static void
 try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 {
-	int			last = initial == NULL && w->options.n_init < 1 ? 1 : w->options.n_init;
+	int			last = (initial == NULL && w->options.n_init < 1 ? 1
+						: w->options.n_init);
 	double		lowest = INFINITY;
 	int			agreed = 0;
 
@@ -278,25 +365,32 @@ try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 		lowest = fmin(lowest, w->sse);
 		if (w->spent >= w->budget || !(lowest > 0.0) || w->k == 1)
 			break;
-		if (w->options.rounds > 0 && agreed >= AGREEING_STARTS && w->spent >= MIN_WORK_TO_AGREE)
+		if (w->options.rounds > 0 && agreed >= AGREEING_STARTS &&
+			w->spent >= MIN_WORK_TO_AGREE)
 			break;
 	}
 }
 
-/* The result's centroids go on to a smaller tolerance, and until no cluster is too large; then labels, weights and SSE. */
+/*
+ * The result's centroids go on to a smaller tolerance, and until no cluster is
+ * too large; then labels, weights and SSE.
+ */
 static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
 {
 	size_t		size = w->k * w->rows.d * sizeof(double);
 	bool		refine = w->options.rounds > 0 && !w->split_merge;
 
-	if (refine || w->sse != result->sse)	/* else the last start has won, as it was measured */
+	if (refine || w->sse != result->sse)	/* else the last start has won, as
+											 * it was measured */
 	{
 		memcpy(w->centroid, result->centroids, size);
 		fc_kmeans_assign(w);
 		if (refine)
 			(void) fc_kmeans_descend(w, w->options.iterations,
-									 FINAL_TOLERANCE_FACTOR * w->options.tolerance, INFINITY);
+									 FINAL_TOLERANCE_FACTOR *
+									 w->options.tolerance,
+									 INFINITY);
 		fc_kmeans_measure(w);
 	}
 	if (w->options.most > 0.0)
@@ -307,16 +401,24 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 	memcpy(result->centroids, w->centroid, size);
 	memcpy(result->weights, w->weight, w->k * sizeof(double));
 	for (size_t i = 0; i < w->rows.n && result->labels != NULL; i++)
-		result->labels[w->rows.order != NULL ? w->rows.order[i] : i] = w->label[i];
+		result->labels[w->rows.order != NULL ? w->rows.order[i]
+					   : i] = w->label[i];
 	result->sse = w->sse;
 	result->compared = w->compared;
 }
 
 void
-fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
-		  fc_arena *arena, fc_kmeans_result *result)
+fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
+		  const fc_kmeans_options *options, fc_arena *arena,
+		  fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.arena = arena,.options = *options,.k = k};
+	fc_kmeans_work w = {.rows = {.x = rows->x,
+			.weight = rows->weight,
+			.n = rows->n,
+	.d = rows->d},
+	.arena = arena,
+	.options = *options,
+	.k = k};
 	fc_mark		used = fc_arena_mark(arena);
 
 	make_plan(&w);

@@ -1,17 +1,21 @@
 /*
- * lloyd.c - one start: rows, seeds of greedy k-means++, and Lloyd's steps from there.
+ * lloyd.c - one start: rows, seeds of greedy k-means++, and Lloyd's steps from
+ * there.
  *
- * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with probability w_i D_i^2, where
- * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
- * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
- * that cancels.
- * Cost: n k d (3 + log k) multiply-adds.  Where a tree or bounds make Lloyd's steps cheap, n is a part of the rows, drawn at random: from
- * its seeds the steps, with rounds of splits and merges, reach the same SSE.
+ * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with
+ * probability w_i D_i^2, where D_i is the distance to the nearest centroid so
+ * far; best lowers sum_i w_i D_i^2 most. Small d measures ||x - c||^2
+ * directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless that cancels. Cost:
+ * n k d (3 + log k) multiply-adds. Where a tree or bounds make Lloyd's steps
+ * cheap, n is a part of the rows, drawn at random: from its seeds the steps,
+ * with rounds of splits and merges, reach the same SSE.
  *
- * Lloyd's steps: with W_j, S_j the weight and sum of cluster j the objective after an update is
- * sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.  Sums are double.  On a sphere the
- * nearest point to the rows of a cluster is that of their mean's direction (Dhillon & Modha 2001).  Once the rounding bound of scores
- * exceeds VISIBLE_SSE_SHARE of the mean squared distance, rows are assigned with care (search.c).
+ * Lloyd's steps: with W_j, S_j the weight and sum of cluster j the objective
+ * after an update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no
+ * extra pass for it. Sums are double. On a sphere the nearest point to the
+ * rows of a cluster is that of their mean's direction (Dhillon & Modha 2001).
+ * Once the rounding bound of scores exceeds VISIBLE_SSE_SHARE of the mean
+ * squared distance, rows are assigned with care (search.c).
  *
  * Lloyd 1982; Arthur, Vassilvitskii 2007, section 5 (greedy variant).
  */
@@ -22,7 +26,8 @@
 #include "base/blas.h"
 #include "numerics/rows.h"
 
-#define MAX_DRAWS				64		/* candidates for a centroid; 2 + log k stays below */
+#define MAX_DRAWS				64	/* candidates for a centroid; 2 + log k
+									 * stays below */
 
 /* rows per cluster that seeds are drawn from in a tree, at least */
 #define SEED_ROWS				8
@@ -42,8 +47,10 @@
 /* rounding of a squared distance in float, relative to ||x||^2 */
 #define DISTANCE_ROUNDING		4e-6
 
-#define STEPS_OF_SUMS			16		/* Lloyd steps after which all rows are summed again */
-#define FAR_OUT					1e6		/* root mean squares beyond which a row is far out */
+#define STEPS_OF_SUMS			16	/* Lloyd steps after which all rows are
+									 * summed again */
+#define FAR_OUT					1e6 /* root mean squares beyond which a row is
+									 * far out */
 
 /* falls of the last size by which an SSE may miss the one to be beaten */
 #define MAX_FALLS_TO_BEAT		20.0
@@ -61,7 +68,9 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 	double	   *ones = NULL;
 
 	rows->norm = FC_TAKE(w->arena, rows->n, float);
-	rows->packs = d <= FC_PACK_DIMENSIONS ? FC_TAKE(w->arena, (rows->n + FC_PACK) * d, float) : NULL;
+	rows->packs = d <= FC_PACK_DIMENSIONS
+		? FC_TAKE(w->arena, (rows->n + FC_PACK) * d, float)
+		: NULL;
 	if (rows->weight == NULL)
 		rows->weight = ones = FC_TAKE(w->arena, rows->n, double);
 	for (size_t i = 0; ones != NULL && i < rows->n; i++)
@@ -75,7 +84,9 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 		{
 			fc_check();
 			if (rows->packs != NULL)
-				fc_kmeans_pack(rows->x + i * d, rows->n - i < FC_PACK ? rows->n - i : FC_PACK, d, rows->packs + i * d);
+				fc_kmeans_pack(rows->x + i * d,
+							   rows->n - i < FC_PACK ? rows->n - i : FC_PACK, d,
+							   rows->packs + i * d);
 		}
 		rows->norm[i] = (float) square;
 		rows->total += weight;
@@ -88,9 +99,13 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 
 /* ---- k-means++ ---- */
 
-/* out[q * stride + r] = squared distance of row start + r of a block to candidate first + q. */
+/*
+ * out[q * stride + r] = squared distance of row start + r of a block to
+ * candidate first + q.
+ */
 static void
-candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count, float *out, size_t stride)
+candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
+					float *out, size_t stride)
 {
 	size_t		rows = smaller(start + FC_TILE_ROWS, w->rows.n) - start;
 	size_t		d = w->rows.d;
@@ -100,15 +115,18 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	w->visited += count * rows / 4;
 	fc_check();
 	if (w->rows.packs == NULL)
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) rows, (int) d,
-					1.0f, candidates, (int) d, w->rows.x + start * d, (int) d, 0.0f, w->tile, FC_TILE_ROWS);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count,
+					(int) rows, (int) d, 1.0f, candidates, (int) d,
+					w->rows.x + start * d, (int) d, 0.0f, w->tile,
+					FC_TILE_ROWS);
 	for (size_t q = 0; q < count; q++)
 	{
-		const float *c = candidates + q * d;
+		const float *c = candidates +q * d;
 		float		norm;
 
 		for (size_t i = 0; w->rows.packs != NULL && i < rows; i += FC_PACK)
-			fc_kmeans_pack_distance(w->rows.packs + (start + i) * d, d, c, out + q * stride + i);
+			fc_kmeans_pack_distance(w->rows.packs + (start + i) * d, d, c,
+									out + q * stride + i);
 		if (w->rows.packs != NULL)
 			continue;
 		norm = (float) fc_row_square(c, d);
@@ -133,12 +151,16 @@ best_candidate(fc_kmeans_work *w, size_t count)
 
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
 	{
-		float	   *out = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + start;
+		float	   *out = (w->rows.packs != NULL ? w->seeding.distance
+						   : w->seeding.distance + start);
 		size_t		stride = w->rows.packs != NULL ? FC_TILE_ROWS : w->rows.n;
 
 		candidate_distances(w, start, 0, count, out, stride);
 		for (size_t q = 0; q < count; q++)
-			total[q] += fc_kmeans_potential(w, out + q * stride, start, smaller(start + FC_TILE_ROWS, w->rows.n), false);
+			total[q] += fc_kmeans_potential(w, out + q * stride, start,
+											smaller(start + FC_TILE_ROWS,
+													w->rows.n),
+											false);
 	}
 	for (size_t q = 1; q < count; q++)
 		if (total[q] < total[best])
@@ -146,7 +168,10 @@ best_candidate(fc_kmeans_work *w, size_t count)
 	return best;
 }
 
-/* near takes the squared distances to candidate q, where these are less; with none (SIZE_MAX) the potential of near as it is. */
+/*
+ * near takes the squared distances to candidate q, where these are less; with
+ * none (SIZE_MAX) the potential of near as it is.
+ */
 static void
 keep_candidate(fc_kmeans_work *w, size_t q)
 {
@@ -157,16 +182,26 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 		double		potential;
 
 		if (q != SIZE_MAX)
-			measured = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + q * w->rows.n + start;
-		if (q != SIZE_MAX && w->rows.packs != NULL)	/* cheaper to measure again than to store */
-			candidate_distances(w, start, q, 1, w->seeding.distance, FC_TILE_ROWS);
-		potential = fc_kmeans_potential(w, measured, start, smaller(start + FC_TILE_ROWS, w->rows.n), true);
+			measured = w->rows.packs != NULL
+				? w->seeding.distance
+				: w->seeding.distance + q * w->rows.n + start;
+		if (q != SIZE_MAX && w->rows.packs != NULL) /* cheaper to measure
+													 * again than to store */
+			candidate_distances(w, start, q, 1, w->seeding.distance,
+								FC_TILE_ROWS);
+		potential = fc_kmeans_potential(w, measured, start,
+										smaller(start + FC_TILE_ROWS,
+												w->rows.n),
+										true);
 		w->seeding.potential[start / FC_TILE_ROWS] = potential;
 		w->seeding.total += potential;
 	}
 }
 
-/* Forget all seeds: every row is at the same distance, so that rows are drawn by weight. */
+/*
+ * Forget all seeds: every row is at the same distance, so that rows are drawn
+ * by weight.
+ */
 static void
 level_potential(fc_kmeans_work *w)
 {
@@ -175,7 +210,10 @@ level_potential(fc_kmeans_work *w)
 	keep_candidate(w, SIZE_MAX);
 }
 
-/* A row with probability w_i near_i / total: first its block, then the row; the last with mass, if rounding overshoots. */
+/*
+ * A row with probability w_i near_i / total: first its block, then the row;
+ * the last with mass, if rounding overshoots.
+ */
 static const float *
 draw_row(fc_kmeans_work *w)
 {
@@ -217,7 +255,8 @@ seed_one(fc_kmeans_work *w, size_t j)
 	size_t		draws = j == 0 ? 1 : w->seeding.draws;
 	size_t		best;
 
-	if (!(w->seeding.total > 0.0))	/* every row is a seed already: repeat some */
+	if (!(w->seeding.total > 0.0))	/* every row is a seed already: repeat
+									 * some */
 		level_potential(w);
 	for (size_t q = 0; q < draws; q++)
 		memcpy(w->seeding.candidate + q * d, draw_row(w), d * sizeof(float));
@@ -229,7 +268,10 @@ seed_one(fc_kmeans_work *w, size_t j)
 		w->centroid[j * d + c] = (double) w->seeding.candidate[best * d + c];
 }
 
-/* One row of each of `most` equal shares of the weight of w->rows, in their order. */
+/*
+ * One row of each of `most` equal shares of the weight of w->rows, in their
+ * order.
+ */
 static fc_kmeans_rows
 draw_part(fc_kmeans_work *w, size_t most)
 {
@@ -241,16 +283,21 @@ draw_part(fc_kmeans_work *w, size_t most)
 	size_t		taken = 0;
 
 	for (size_t i = 0; i < w->rows.n; i++)
-		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + fc_rng_uniform(&w->rng)))
+		for (passed += w->rows.weight[i]; taken < most && next < passed;
+			 next = share * ((double) taken + fc_rng_uniform(&w->rng)))
 			memcpy(x + taken++ * d, w->rows.x + i * d, d * sizeof(float));
-	return (fc_kmeans_rows) {.x = x,.n = taken,.d = d};
+	return (fc_kmeans_rows)
+	{
+		.x = x,.n = taken,.d = d
+	};
 }
 
 void
 fc_kmeans_seed(fc_kmeans_work *w)
 {
 	const fc_kmeans_rows *rows = &w->rows;
-	size_t		part = larger(rows->n / SEED_SHARE, (w->wide ? WIDE_SEED_ROWS : SEED_ROWS) * w->k);
+	size_t		part = larger(rows->n / SEED_SHARE,
+							  (w->wide ? WIDE_SEED_ROWS : SEED_ROWS) * w->k);
 	fc_kmeans_work some = *w;
 
 	if ((rows->order != NULL || w->wide) && part < rows->n)
@@ -295,7 +342,8 @@ fc_kmeans_round(fc_kmeans_work *w)
 		longest = fc_greater(longest, sqrt(square));
 		fc_check();
 	}
-	w->score_rounding = ((double) d + 4.0) * FC_EXP2_MINUS(24) * (w->rows.length + 0.5 * longest) * longest;
+	w->score_rounding = ((double) d + 4.0) * FC_EXP2_MINUS(24) *
+		(w->rows.length + 0.5 * longest) * longest;
 }
 
 void
@@ -309,16 +357,17 @@ fc_kmeans_assign(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding that they
- * leave behind stays small: few steps after the sums of all rows, and no row too far out.
+ * Sums, weights and counts of the clusters of w->label. From rows that moved
+ * alone, where the rounding that they leave behind stays small: few steps
+ * after the sums of all rows, and no row too far out.
  */
 static void
 sum_clusters(fc_kmeans_work *w, int step)
 {
 	const fc_kmeans_rows *rows = &w->rows;
 
-	if (step % STEPS_OF_SUMS == 0 ||
-		rows->length * rows->length * rows->total > FAR_OUT * FAR_OUT * rows->spread)
+	if (step % STEPS_OF_SUMS == 0 || rows->length * rows->length * rows->total >
+		FAR_OUT * FAR_OUT * rows->spread)
 	{
 		memset(w->sum, 0, w->k * rows->d * sizeof(double));
 		memset(w->weight, 0, w->k * sizeof(double));
@@ -329,13 +378,17 @@ sum_clusters(fc_kmeans_work *w, int step)
 	for (size_t start = 0, end; start < rows->n; start = end)
 	{
 		end = start + FC_TILE_ROWS < rows->n ? start + FC_TILE_ROWS : rows->n;
-		if (memcmp(w->label + start, w->summed_in + start, (end - start) * sizeof(int32_t)) != 0)
+		if (memcmp(w->label + start, w->summed_in + start,
+				   (end - start) * sizeof(int32_t)) != 0)
 			fc_kmeans_sum(w, start, end);
 		fc_check();
 	}
 }
 
-/* Rows by falling distance from their centroids; those within the rounding of ||x||^2 are left out, as they gain nothing. */
+/*
+ * Rows by falling distance from their centroids; those within the rounding of
+ * ||x||^2 are left out, as they gain nothing.
+ */
 static size_t
 rank_far_rows(fc_kmeans_work *w)
 {
@@ -345,12 +398,20 @@ rank_far_rows(fc_kmeans_work *w)
 		w->far = FC_TAKE(w->arena, 2 * w->rows.n, fc_keyed);
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
-		double		distance = fc_row_distance(w->centroid + (size_t) w->label[i] * w->rows.d, NULL, w->rows.x + i * w->rows.d, w->rows.d);
-		double		rounding = w->careful ? 0.0 : DISTANCE_ROUNDING * (double) w->rows.norm[i];
+		double		distance = fc_row_distance(w->centroid +
+											   (size_t) w->label[i] * w->rows.d,
+											   NULL, w->rows.x + i * w->rows.d,
+											   w->rows.d);
+		double		rounding = (w->careful
+								? 0.0
+								: DISTANCE_ROUNDING * (double) w->rows.norm[i]);
 
 		fc_check();
 		if (distance > 0.0 && distance > rounding && w->rows.weight[i] > 0.0)
-			w->far[count++] = (fc_keyed) {~fc_number_key(distance), i};
+			w->far[count++] = (fc_keyed)
+		{
+			~fc_number_key(distance), i
+		};
 	}
 	fc_sort(w->far, count, w->far + w->rows.n);
 	return count;
@@ -376,7 +437,10 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 	w->summed_in[row] = (int32_t) j;
 }
 
-/* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
+/*
+ * Empty clusters take the farthest rows; when no row is far they copy a row
+ * and stay empty.
+ */
 static void
 fill_empty(fc_kmeans_work *w)
 {
@@ -393,11 +457,15 @@ fill_empty(fc_kmeans_work *w)
 		if (next < far)
 			move_row(w, j, w->far[next++].value);
 		for (size_t c = 0; c < d && w->count[j] == 0; c++)
-			w->centroid[j * d + c] = (double) w->rows.x[w->rows.heaviest * d + c];
+			w->centroid[j * d + c] = (double)
+				w->rows.x[w->rows.heaviest * d + c];
 	}
 }
 
-/* Moves the mean in centroid j onto the sphere, if it has a direction; returns the square of the way, by W times which the SSE rises. */
+/*
+ * Moves the mean in centroid j onto the sphere, if it has a direction; returns
+ * the square of the way, by W times which the SSE rises.
+ */
 static double
 to_sphere(const fc_kmeans_work *w, size_t j)
 {
@@ -417,9 +485,12 @@ to_sphere(const fc_kmeans_work *w, size_t j)
 	{
 		double		at = center != NULL ? center[c] : 0.0;
 
-		centroid[c] = at + (centroid[c] - at) * (w->options.sphere->radius / length);
+		centroid[c] = at +
+			(centroid[c] - at) * (w->options.sphere->radius / length);
 	}
-	return length > 0.0 ? (length - w->options.sphere->radius) * (length - w->options.sphere->radius) : 0.0;
+	return length > 0.0 ? (length - w->options.sphere->radius) *
+		(length - w->options.sphere->radius)
+		: 0.0;
 }
 
 /* centroid = means of the clusters of w->label, sse by the formula above. */
@@ -464,7 +535,8 @@ fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat)
 		sse = w->sse;
 		falling = previous - sse > tolerance * previous &&
 			sse - beat < MAX_FALLS_TO_BEAT * (previous - sse);
-		if (!w->careful && 4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * sse)
+		if (!w->careful &&
+			4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * sse)
 			falling = w->careful = true;
 		fc_kmeans_assign(w);
 		w->sse = previous = sse;
@@ -483,14 +555,16 @@ fc_kmeans_measure(fc_kmeans_work *w)
 	{
 		size_t		j = (size_t) w->label[i];
 		double		weight = w->rows.weight[i];
-		double		distance = fc_row_distance(w->centroid + j * d, NULL, w->rows.x + i * d, d);
+		double		distance = fc_row_distance(w->centroid + j * d, NULL,
+											   w->rows.x + i * d, d);
 
 		fc_check();
 		w->weight[j] += weight;
 		w->sse += weight * distance;
 		w->near[i] = (float) distance;
 	}
-	w->spent = (double) w->compared * (double) d + STEP_OVERHEAD * (double) w->visited;
+	w->spent = (double) w->compared * (double) d +
+		STEP_OVERHEAD * (double) w->visited;
 }
 
 void

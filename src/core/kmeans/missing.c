@@ -26,8 +26,10 @@ typedef struct missing_values
 	float	   *rounded;		/* m x d */
 	double	   *squares;		/* m: of a row, by all columns */
 	double	   *others;			/* m: by the others */
-	size_t	   *group;			/* count: the first column that is missing together with this one */
-	size_t	   *order;			/* count: columns, those of a group next to each other */
+	size_t	   *group;			/* count: the first column that is missing
+								 * together with this one */
+	size_t	   *order;			/* count: columns, those of a group next to
+								 * each other */
 	uint32_t   *rows;			/* count x m: of the second half */
 	uint32_t   *nulls;			/* count x m: of these */
 	double	   *explained;		/* count: R^2, 0 where it is not significant */
@@ -36,9 +38,11 @@ typedef struct missing_values
 static missing_values
 take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 {
-	missing_values		q = {
-		.n = n,.d = d,.count = count,.m = n / 2 / MIN_ROWS_PER_CLUSTER,.words = (n + 63) / 64
-	};
+	missing_values q = {.n = n,
+		.d = d,
+		.count = count,
+		.m = n / 2 / MIN_ROWS_PER_CLUSTER,
+	.words = (n + 63) / 64};
 
 	q.m = q.m < FC_MISSING_CLUSTERS ? q.m : FC_MISSING_CLUSTERS;
 	q.null = FC_TAKE(arena, count * q.words, uint64_t);
@@ -100,7 +104,7 @@ is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 
 /* The small clusters of the first half. */
 static void
-cluster_rows(missing_values *q, uint64_t seed, fc_arena *arena)
+cluster_rows (missing_values *q, uint64_t seed, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
@@ -125,9 +129,12 @@ static double
 squared_phi(const double nulls[3], double n)
 {
 	double		shares[3] = {nulls[0] / n, nulls[1] / n, nulls[2] / n};
-	double		variances = shares[0] * (1.0 - shares[0]) * shares[1] * (1.0 - shares[1]);
+	double		variances = (shares[0] * (1.0 - shares[0]) * shares[1] *
+							 (1.0 - shares[1]));
 
-	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) * (shares[2] - shares[0] * shares[1]) / variances : 0.0;
+	return variances > 0.0 ? (shares[2] - shares[0] * shares[1]) *
+		(shares[2] - shares[0] * shares[1]) / variances
+		: 0.0;
 }
 
 /* phi^2 of the NULLs of two columns */
@@ -158,7 +165,9 @@ group_columns(missing_values *q)
 		for (size_t a = 0; a < b; a++)
 		{
 			fc_check();
-			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
+			if (q->group[a] != q->group[b] &&
+				correlation(q, a, b) >=
+				FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
 			{
 				size_t		kept = smaller(q->group[a], q->group[b]);
 				size_t		joined = larger(q->group[a], q->group[b]);
@@ -176,9 +185,13 @@ group_columns(missing_values *q)
 
 /* ---- NULLs that the other columns explain ---- */
 
-/* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
+/*
+ * The nearest cluster of a row by all dimensions but those of columns
+ * order[first] to order[last - 1].
+ */
 static size_t
-nearest_without(missing_values *q, const float *x, const fc_missing_column *column, size_t first, size_t last)
+nearest_without(missing_values *q, const float *x,
+				const fc_missing_column *column, size_t first, size_t last)
 {
 	size_t		nearest = 0;
 
@@ -189,7 +202,9 @@ nearest_without(missing_values *q, const float *x, const fc_missing_column *colu
 		{
 			const fc_missing_column *own = &column[q->order[i]];
 
-			q->others[j] -= fc_row_gap(x + own->first, q->rounded + j * q->d + own->first, own->values);
+			q->others[j] -= fc_row_gap(x + own->first,
+									   q->rounded + j * q->d + own->first,
+									   own->values);
 		}
 		nearest = q->others[j] < q->others[nearest] ? j : nearest;
 	}
@@ -212,13 +227,17 @@ count_nulls(missing_values *q, const fc_missing_column *column)
 		{
 			size_t		nearest;
 
-			for (last = first + 1; last < q->count && q->group[q->order[last]] == q->group[q->order[first]];)
+			for (last = first + 1;
+				 last < q->count &&
+				 q->group[q->order[last]] == q->group[q->order[first]];)
 				last++;
 			nearest = nearest_without(q, x, column, first, last);
 			for (size_t i = first; i < last; i++)
 			{
 				q->rows[q->order[i] * q->m + nearest]++;
-				q->nulls[q->order[i] * q->m + nearest] += is_null(q, q->order[i], row);
+				q->nulls[q->order[i] * q->m + nearest] += is_null(q,
+																  q->order[i],
+																  row);
 			}
 		}
 	}
@@ -228,7 +247,8 @@ count_nulls(missing_values *q, const fc_missing_column *column)
 static double
 greatest_by_chance(double degrees, double z)
 {
-	double		root = 1.0 - 2.0 / (9.0 * degrees) + z * sqrt(2.0 / (9.0 * degrees));
+	double		root = (1.0 - 2.0 / (9.0 * degrees) +
+						z * sqrt(2.0 / (9.0 * degrees)));
 
 	return degrees * root * root * root;
 }
@@ -255,13 +275,19 @@ explained_by_clusters(const missing_values *q, size_t c, double z)
 			between += rows[j] * gap * gap / (share * (1.0 - share));
 			degrees += 1.0;
 		}
-	return degrees >= 1.0 && between > greatest_by_chance(degrees, z) ? (between - degrees) / n : 0.0;
+	return degrees >= 1.0 && between > greatest_by_chance(degrees, z)
+		? (between - degrees) / n
+		: 0.0;
 }
 
 static void
 judge(missing_values *q, size_t columns, bool *informative)
 {
-	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));	/* more than the normal deviate that is exceeded with FC_MISSING_LEVEL / count: P(Z > z) < exp(-z^2 / 2) */
+	/*
+	 * more than the normal deviate that is exceeded with FC_MISSING_LEVEL /
+	 * count: P(Z > z) < exp(-z^2 / 2)
+	 */
+	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));
 	size_t		slight = 0;
 	double		least;
 
@@ -270,28 +296,35 @@ judge(missing_values *q, size_t columns, bool *informative)
 		q->explained[c] = explained_by_clusters(q, c, z);
 		slight += q->explained[c] >= FC_MISSING_SLIGHT;
 	}
-	least = slight <= 1 ? FC_MISSING_ALONE : 2 * slight <= columns + 1 ? FC_MISSING_FEW : FC_MISSING_MANY;
+	least = slight <= 1 ? FC_MISSING_ALONE
+		: 2 * slight <= columns + 1 ? FC_MISSING_FEW
+		: FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
 	{
 		informative[c] |= q->explained[c] >= least;
 		for (size_t b = 0; b < c && informative[c]; b++)
-			informative[c] = !informative[b] || correlation(q, b, c) < FC_MISSING_SAME * FC_MISSING_SAME;
+			informative[c] = !informative[b] ||
+				correlation(q, b, c) <
+				FC_MISSING_SAME * FC_MISSING_SAME;
 	}
 }
 
 void
-fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
-					   fc_arena *arena, bool *informative)
+fc_missing_informative(float *x, size_t n, size_t d,
+					   const fc_missing_column *column, size_t count,
+					   size_t columns, uint64_t seed, fc_arena *arena,
+					   bool *informative)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	missing_values		q = take_missing(n, d, count, arena);
+	missing_values q = take_missing(n, d, count, arena);
 
 	take_indicators(&q, x, column);
 	for (size_t c = 0; c < count; c++)
 		informative[c] = is_constant(&q, column, c);
 	if (q.m >= 2)
 	{
-		cluster_rows(&q, seed, arena);
+		cluster_rows (&q, seed, arena);
+
 		group_columns(&q);
 		count_nulls(&q, column);
 		judge(&q, columns, informative);
@@ -309,17 +342,25 @@ typedef struct imputation
 	size_t		count;
 	bool	   *kept;			/* count */
 	size_t		donors;
-	double	   *gap;			/* donors: mean of squares over the dimensions that both rows have */
-	double	   *nearest;		/* count x NEAR: gaps to the nearest donors by the other columns, ascending */
+	/* donors: mean of squares over the dimensions that both rows have */
+	double	   *gap;
+
+	/*
+	 * count x NEAR: gaps to the nearest donors by the other columns,
+	 * ascending
+	 */
+	double	   *nearest;
 	bool	   *null;			/* count x NEAR: of these donors */
 	bool	   *wanted;			/* count: is the column to be NULL? */
-	bool	   *asked;			/* count: does it matter that the donor's is so? */
+	bool	   *asked;			/* count: does it matter that the donor's is
+								 * so? */
 } imputation;
 
 static imputation
 take_imputation(size_t n, size_t count, fc_arena *arena)
 {
-	imputation	q = {.count = count,.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS};
+	imputation	q = {.count = count,
+	.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS};
 
 	q.gap = FC_TAKE(arena, q.donors, double);
 	q.nearest = FC_TAKE(arena, count * FC_MISSING_NEAR, double);
@@ -335,7 +376,10 @@ has_null(const imputation *q, size_t row, size_t c)
 	return q->x[row * q->d + q->column[c].indicator] > 0.0f;
 }
 
-/* Columns that have a NULL where one that is kept has: |phi| >= FC_MISSING_SAME. */
+/*
+ * Columns that have a NULL where one that is kept has: |phi| >=
+ * FC_MISSING_SAME.
+ */
 static void
 keep_same(imputation *q, size_t n)
 {
@@ -350,7 +394,8 @@ keep_same(imputation *q, size_t n)
 				nulls[1] += has_null(q, i, c);
 				nulls[2] += has_null(q, i, b) && has_null(q, i, c);
 			}
-			q->kept[c] = q->kept[b] && squared_phi(nulls, (double) n) >= FC_MISSING_SAME * FC_MISSING_SAME;
+			q->kept[c] = q->kept[b] && squared_phi(nulls, (double) n) >=
+				FC_MISSING_SAME * FC_MISSING_SAME;
 		}
 }
 
@@ -375,7 +420,10 @@ insert_donor(imputation *q, size_t c, double gap, bool null)
 	}
 }
 
-/* Gaps are infinite to donors that share less than half of the row's dimensions. */
+/*
+ * Gaps are infinite to donors that share less than half of the row's
+ * dimensions.
+ */
 static void
 measure_donors(imputation *q, size_t row)
 {
@@ -403,16 +451,26 @@ measure_donors(imputation *q, size_t row)
 		for (size_t c = 0; c < q->count; c++)
 			if (has_null(q, row, c) || has_null(q, j, c))
 			{
-				total -= fc_row_gap(x + q->column[c].first, donor + q->column[c].first, q->column[c].values + 1);
-				shared -= has_null(q, row, c) ? 0.0 : (double) q->column[c].values;
+				total -= fc_row_gap(x + q->column[c].first,
+									donor + q->column[c].first,
+									q->column[c].values + 1);
+				shared -= has_null(q, row, c) ? 0.0
+					: (double) q->column[c].values;
 			}
-		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < had ? INFINITY : total / shared;
+		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < had
+			? INFINITY
+			: total / shared;
 		for (size_t c = 0; c < q->count && isfinite(q->gap[j]); c++)
 			if (q->kept[c])
 			{
 				bool		both = !has_null(q, row, c) && !has_null(q, j, c);
-				double		others = shared - (both ? (double) q->column[c].values : 0.0);
-				double		gap = total - (both ? fc_row_gap(x + q->column[c].first, donor + q->column[c].first, q->column[c].values) : 0.0);
+				double		others = (shared -
+									  (both ? (double) q->column[c].values : 0.0));
+				double		gap = (total -
+								   (both ? fc_row_gap(x + q->column[c].first,
+													  donor + q->column[c].first,
+													  q->column[c].values)
+									: 0.0));
 
 				if (others >= 1.0)
 					insert_donor(q, c, gap / others, has_null(q, j, c));
@@ -420,7 +478,10 @@ measure_donors(imputation *q, size_t row)
 	}
 }
 
-/* Which columns of the row are to be NULL?  Returns whether cells of a donor are needed. */
+/*
+ * Which columns of the row are to be NULL? Returns whether cells of a donor
+ * are needed.
+ */
 static bool
 choose_nulls(imputation *q, size_t row)
 {
@@ -433,7 +494,8 @@ choose_nulls(imputation *q, size_t row)
 
 		for (size_t i = 0; i < FC_MISSING_NEAR; i++)
 			nulls += q->null[c * FC_MISSING_NEAR + i];
-		q->wanted[c] = q->kept[c] && (4 * nulls > 3 * FC_MISSING_NEAR || (own && 4 * nulls >= FC_MISSING_NEAR));
+		q->wanted[c] = q->kept[c] && (4 * nulls > 3 * FC_MISSING_NEAR ||
+									  (own && 4 * nulls >= FC_MISSING_NEAR));
 		needed |= q->wanted[c] != own;
 	}
 	return needed;
@@ -462,8 +524,9 @@ choose_donor(const imputation *q)
 }
 
 void
-fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
-				  fc_arena *arena)
+fc_missing_impute(const float *x, size_t n, size_t d,
+				  const fc_missing_column *column, size_t count, bool *kept,
+				  float *y, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	imputation	q = take_imputation(n, count, arena);
@@ -484,7 +547,9 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 
 			for (size_t c = 0; c < count; c++)
 				if (q.wanted[c] != has_null(&q, row, c))
-					memcpy(y + row * d + column[c].first, donor + column[c].first, (column[c].values + 1) * sizeof(float));
+					memcpy(y + row * d + column[c].first,
+						   donor + column[c].first,
+						   (column[c].values + 1) * sizeof(float));
 		}
 	}
 	fc_arena_release(arena, mark);

@@ -1,18 +1,19 @@
 /*
  * nearest_simd.c - the inner loops of k-means; see internal.h
  *
- * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
- * a coordinate.  Each function is built for several instruction sets and the loader
- * picks one.
+ * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused
+ * multiply-add a coordinate. Each function is built for several instruction
+ * sets and the loader picks one.
  */
 #include "kmeans/internal.h"
 
 #include "base/lanes.h"
 
-typedef int32_t vhalf_int __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef int32_t vhalf_int
+			__attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
 #define VECTORS		(FC_PACK / VECTOR_LANES)
-#define GROUP_CENTROIDS	2	/* centroids whose scores share the registers */
+#define GROUP_CENTROIDS	2		/* centroids whose scores share the registers */
 
 void
 fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
@@ -29,26 +30,34 @@ INLINE void
 keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
 {
 	vint		better = score < *low;
-	vint		number = (vint) {0} + (int32_t) j;
+	vint		number = (vint) {0} +(int32_t) j;
 
 	*low = (vfloat) choose(better, (vint) score, (vint) *low);
 	*argument = choose(better, number, *argument);
 }
 
-/* Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in registers; lower ones replace best. */
+/*
+ * Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in
+ * registers; lower ones replace best.
+ */
 INLINE void
-group_nearest(const float *packed, size_t d, const float *c, const float *half_norms, size_t first,
-			  size_t count, vfloat low[VECTORS], vint argument[VECTORS])
+group_nearest(const float *packed, size_t d, const float *c,
+			  const float *half_norms, size_t first, size_t count,
+			  vfloat low[VECTORS], vint argument[VECTORS])
 {
 	vfloat		score[GROUP_CENTROIDS][VECTORS];
 
 	for (size_t j = 0; j < count; j++)
 		for (int v = 0; v < VECTORS; v++)
-			score[j][v] = (vfloat) {0} + half_norms[first + j];
+			score[j][v] = (vfloat)
+		{
+			0
+		} +half_norms[first + j];
 	for (size_t i = 0; i < d; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		x = *(const vfloat *) (packed + i * FC_PACK + v * VECTOR_LANES);
+			vfloat		x = (*(const vfloat *) (packed + i * FC_PACK +
+												v * VECTOR_LANES));
 
 			for (size_t j = 0; j < count; j++)
 				score[j][v] -= x * c[(first + j) * d + i];
@@ -61,7 +70,8 @@ group_nearest(const float *packed, size_t d, const float *c, const float *half_n
 FC_CLONES
 void
 fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
-					   const float *half_norms, size_t k, float *best, int32_t *label)
+					   const float *half_norms, size_t k, float *best,
+					   int32_t *label)
 {
 	vfloat		low[VECTORS];
 	vint		argument[VECTORS];
@@ -69,11 +79,18 @@ fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 
 	for (int v = 0; v < VECTORS; v++)
 	{
-		low[v] = (vfloat) {0} + INFINITY;
-		argument[v] = (vint) {0};
+		low[v] = (vfloat)
+		{
+			0
+		} +INFINITY;
+		argument[v] = (vint)
+		{
+			0
+		};
 	}
 	for (; j + GROUP_CENTROIDS <= k; j += GROUP_CENTROIDS)
-		group_nearest(packed, d, centroids, half_norms, j, GROUP_CENTROIDS, low, argument);
+		group_nearest(packed, d, centroids, half_norms, j, GROUP_CENTROIDS, low,
+					  argument);
 	for (; j < k; j++)
 		group_nearest(packed, d, centroids, half_norms, j, 1, low, argument);
 	memcpy(best, low, sizeof(low));
@@ -81,14 +98,20 @@ fc_kmeans_pack_nearest(const float *packed, size_t d, const float *centroids,
 }
 
 INLINE void
-pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS])
+pack_distance(const float *packed, size_t d, const float *c,
+			  vfloat sum[VECTORS])
 {
 	for (int v = 0; v < VECTORS; v++)
-		sum[v] = (vfloat) {0};
+		sum[v] = (vfloat)
+	{
+		0
+	};
 	for (size_t i = 0; i < d; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		difference = *(const vfloat *) (packed + i * FC_PACK + v * VECTOR_LANES) - c[i];
+			vfloat		difference = (*(const vfloat *) (packed + i * FC_PACK +
+														 v * VECTOR_LANES) -
+									  c[i]);
 
 			sum[v] += difference * difference;
 		}
@@ -96,7 +119,8 @@ pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS]
 
 FC_CLONES
 void
-fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance)
+fc_kmeans_pack_distance(const float *packed, size_t d, const float *c,
+						float *distance)
 {
 	vfloat		sum[VECTORS];
 
@@ -106,8 +130,8 @@ fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *di
 
 FC_CLONES
 void
-fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, size_t k,
-					   float *best, int32_t *label)
+fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
+					   size_t k, float *best, int32_t *label)
 {
 	vfloat		low[VECTORS];
 	vfloat		sum[VECTORS];
@@ -115,8 +139,14 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, si
 
 	for (int v = 0; v < VECTORS; v++)
 	{
-		low[v] = (vfloat) {0} + INFINITY;
-		argument[v] = (vint) {0};
+		low[v] = (vfloat)
+		{
+			0
+		} +INFINITY;
+		argument[v] = (vint)
+		{
+			0
+		};
 	}
 	for (size_t j = 0; j < k; j++)
 	{
@@ -128,12 +158,16 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, si
 	memcpy(label, argument, sizeof(argument));
 }
 
-/* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
+/*
+ * One row of a tile: lanes keep their own minimum and its position, then are
+ * compared in order.
+ */
 FC_CLONES
 static void
-row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
+row_nearest(const float *dots, size_t count, const float *half_norms,
+			size_t first, float *best, int32_t *label)
 {
-	vfloat		low = (vfloat) {0} + INFINITY;
+	vfloat		low = (vfloat) {0} +INFINITY;
 	vint		argument = (vint) {0};
 	vint		here = FC_LANE_NUMBERS;
 	float		smallest = *best;
@@ -142,17 +176,19 @@ row_nearest(const float *dots, size_t count, const float *half_norms, size_t fir
 
 	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, here += VECTOR_LANES)
 	{
-		vfloat		score = *(const vfloat *) (half_norms + first + j) - *(const vfloat *) (dots + j);
+		vfloat		score = (*(const vfloat *) (half_norms + first + j) -
+							 *(const vfloat *) (dots + j));
 		vint		better = score < low;
 
 		low = (vfloat) choose(better, (vint) score, (vint) low);
 		argument = choose(better, here, argument);
 	}
-	for (int lane = 0; lane < VECTOR_LANES && count >= VECTOR_LANES; lane++)
+	for (int lane = 0; lane <VECTOR_LANES && count >= VECTOR_LANES; lane ++)
 	{
 		int32_t		candidate = argument[lane] + (int32_t) first;
 
-		if (low[lane] < smallest || (low[lane] == smallest && candidate < where))
+		if (low[lane] < smallest ||
+			(low[lane] == smallest && candidate < where))
 		{
 			smallest = low[lane];
 			where = candidate;
@@ -169,11 +205,13 @@ row_nearest(const float *dots, size_t count, const float *half_norms, size_t fir
 }
 
 void
-fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
-					   size_t first, float *best, int32_t *label)
+fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count,
+					   const float *half_norms, size_t first, float *best,
+					   int32_t *label)
 {
 	for (size_t r = 0; r < rows; r++)
-		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
+		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first,
+					best + r, label + r);
 }
 
 INLINE void
@@ -211,9 +249,13 @@ fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last)
 	}
 }
 
-/* A vector of rows: the lower of distance and near, times its weight, onto sum. */
+/*
+ * A vector of rows: the lower of distance and near, times its weight, onto
+ * sum.
+ */
 INLINE void
-add_potential(const float *distance, float *near, const double *weight, bool update, vdouble *sum)
+add_potential(const float *distance, float *near, const double *weight,
+			  bool update, vdouble *sum)
 {
 	vhalf		low = *(const vhalf *) near;
 	vhalf		here = *(const vhalf *) distance;
@@ -226,7 +268,8 @@ add_potential(const float *distance, float *near, const double *weight, bool upd
 
 FC_CLONES
 double
-fc_kmeans_potential(const fc_kmeans_work *w, const float *distance, size_t first, size_t last, bool update)
+fc_kmeans_potential(const fc_kmeans_work *w, const float *distance,
+					size_t first, size_t last, bool update)
 {
 	float	   *near = w->near + first;
 	const double *weight = w->rows.weight + first;
@@ -237,7 +280,8 @@ fc_kmeans_potential(const fc_kmeans_work *w, const float *distance, size_t first
 
 	for (; i + 4 <= rows; i += 4)
 		for (size_t q = 0; q < QUAD; q++)
-			add_potential(distance + i + q * DOUBLES, near + i + q * DOUBLES, weight + i + q * DOUBLES, update, &sums[q]);
+			add_potential(distance + i + q * DOUBLES, near + i + q * DOUBLES,
+						  weight + i + q * DOUBLES, update, &sums[q]);
 	for (; i < rows; i++)
 	{
 		float		low = distance[i] < near[i] ? distance[i] : near[i];
@@ -246,7 +290,7 @@ fc_kmeans_potential(const fc_kmeans_work *w, const float *distance, size_t first
 			near[i] = low;
 		sum += (double) low * weight[i];
 	}
-	for (int lane = 0; lane < 4; lane++)
+	for (int lane = 0; lane <4; lane ++)
 		sum += FC_LANE(sums, DOUBLES, lane);
 	return sum;
 }

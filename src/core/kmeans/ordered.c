@@ -1,8 +1,10 @@
 /*
- * ordered.c - k-means of rows as they were collected, of wide rows, and of all rows but those farthest out; see ordered.h
+ * ordered.c - k-means of rows as they were collected, of wide rows, and of all
+ * rows but those farthest out; see ordered.h
  *
- * Cost of principal axes: n d^2 multiply-adds, or 32 n d axes where d > 512; then a search on so many axes and Lloyd's steps in d
- * dimensions.  Of a trimmed search: n k d multiply-adds more for each change of R.
+ * Cost of principal axes: n d^2 multiply-adds, or 32 n d axes where d > 512;
+ * then a search on so many axes and Lloyd's steps in d dimensions. Of a
+ * trimmed search: n k d multiply-adds more for each change of R.
  */
 #include "kmeans/ordered.h"
 
@@ -18,22 +20,28 @@
 /* least exponent of the greatest magnitude, so that the scale stays finite */
 #define MIN_EXPONENT			(-1000)
 
-#define MAX_TRIM_CHANGES		30		/* changes of the trimmed rows at most */
+#define MAX_TRIM_CHANGES		30	/* changes of the trimmed rows at most */
 
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 {
 	double		axes = (double) fc_axes_for(d, 2 * k);
-	double		wide = axes < (double) d ? (double) n * (8.0 * (double) d + 12.0 * axes) + 40.0 * (double) d * axes : 0.0;
+	double		wide = (axes < (double) d
+						? (double) n * (8.0 * (double) d + 12.0 * axes) +
+						40.0 * (double) d * axes
+						: 0.0);
 
-	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) + 4.0 * (double) n * (double) d + wide, FC_EXP2(62));
+	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) +
+						 4.0 * (double) n * (double) d + wide,
+						 FC_EXP2(62));
 }
 
 /* ---- rows as they were collected ---- */
 
 /* The mean, summed in the order of the rows. */
 static void
-set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mean)
+set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
+		 double *mean)
 {
 	memset(mean, 0, d * sizeof(double));
 	for (size_t r = 0; r < n; r++)
@@ -68,7 +76,8 @@ set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 }
 
 fc_status
-fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *ordered, fc_ordering *ordering)
+fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,
+			  float *ordered, fc_ordering *ordering)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
@@ -83,25 +92,32 @@ fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *order
 
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) * ordering->scale);
+			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) *
+										  ordering->scale);
 	}
 	fc_arena_release(arena, used);
 	return status;
 }
 
 void
-fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *points)
+fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
+				  double *points)
 {
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
-			points[j * d + i] = points[j * d + i] / ordering->scale + ordering->mean[i];
+			points[j * d + i] = points[j * d + i] / ordering->scale +
+				ordering->mean[i];
 }
 
 /* ---- principal axes ---- */
 
-/* The mean square of rows, about their mean or the center of the sphere, in place. */
+/*
+ * The mean square of rows, about their mean or the center of the sphere, in
+ * place.
+ */
 static void
-center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)
+center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
+				 double *square)
 {
 	if (sphere == NULL)
 		fc_center_rows(x, n, d);
@@ -109,7 +125,8 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *
 	for (size_t i = 0; i < n; i++)
 	{
 		fc_check();
-		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
+		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d;
+			 c++)
 			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
 		*square += fc_row_square(x + i * d, d) / (double) n;
 	}
@@ -117,7 +134,8 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *
 
 /* y (n x axes) = x A'; *square is its mean square. */
 static void
-project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, float *y, double *square)
+project_rows(const float *x, size_t n, size_t d, const float *axes,
+			 size_t count, float *y, double *square)
 {
 	*square = 0.0;
 	for (size_t i = 0; i < n; i++)
@@ -129,7 +147,8 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 }
 
 void
-fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y, double *lost)
+fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
+				fc_arena *arena, float *y, double *lost)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
@@ -145,9 +164,13 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_ar
 	*lost = fmax(whole - left, 0.0);
 }
 
-/* Weighted means of the rows of each label; a cluster without rows has the first row. */
+/*
+ * Weighted means of the rows of each label; a cluster without rows has the
+ * first row.
+ */
 static void
-means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *weights, double *means)
+means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k,
+				double *weights, double *means)
 {
 	memset(means, 0, k * rows->d * sizeof(double));
 	memset(weights, 0, k * sizeof(double));
@@ -157,16 +180,20 @@ means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *we
 
 		fc_check();
 		weights[labels[i]] += weight;
-		fc_axpy(weight, rows->x + i * rows->d, rows->d, means + (size_t) labels[i] * rows->d);
+		fc_axpy(weight, rows->x + i * rows->d, rows->d,
+				means + (size_t) labels[i] * rows->d);
 	}
 	for (size_t j = 0; j < k; j++)
 		for (size_t c = 0; c < rows->d; c++)
-			means[j * rows->d + c] = weights[j] > 0.0 ? means[j * rows->d + c] / weights[j] : (double) rows->x[c];
+			means[j * rows->d + c] = weights[j] > 0.0
+				? means[j * rows->d + c] / weights[j]
+				: (double) rows->x[c];
 }
 
 void
-fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
-				  fc_arena *arena, fc_kmeans_result *result)
+fc_kmeans_on_axes(const fc_rows *rows, size_t k,
+				  const fc_kmeans_options *options, fc_arena *arena,
+				  fc_kmeans_result *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		axes = fc_axes_for(rows->d, 2 * k);
@@ -177,12 +204,17 @@ fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	float	   *y = FC_TAKE(arena, rows->n * axes, float);
 	int32_t    *labels = FC_TAKE(arena, rows->n, int32_t);
 	double	   *start = FC_TAKE(arena, k * rows->d, double);
-	fc_kmeans_result found = {.centroids = FC_TAKE(arena, k * axes, double),.weights = result->weights,.labels = labels};
+	fc_kmeans_result found = {.centroids = FC_TAKE(arena, k * axes, double),
+		.weights = result->weights,
+	.labels = labels};
 	double		lost;
 
 	if (options->sphere != NULL)
 	{
-		centered = (fc_sphere) {NULL, options->sphere->radius};
+		centered = (fc_sphere)
+		{
+			NULL, options->sphere->radius
+		};
 		search.sphere = &centered;
 	}
 	refine.n_init = 0;
@@ -240,7 +272,8 @@ begin_inside(trimming *t, fc_arena *arena)
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
 
 	fc_widen(rows->x, rows->n * rows->d, x);
-	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
+	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside,
+			&t->count);
 	for (size_t i = 0; t->count < t->k && i < rows->n; i++)
 		t->inside[i] = i;
 	if (t->count < t->k)
@@ -264,8 +297,12 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 
 		fc_check();
 		for (size_t j = 0; j < t->k; j++)
-			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
-		t->nearest[i] = (fc_keyed) {fc_number_key(least), i};
+			least = fmin(least, fc_row_gap(rows->x + i * rows->d,
+										   t->rounded + j * rows->d, rows->d));
+		t->nearest[i] = (fc_keyed)
+		{
+			fc_number_key(least), i
+		};
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
 	fc_sort(t->nearest, rows->n, t->scratch);
@@ -285,21 +322,27 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 }
 
 static void
-fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
+fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options,
+		   fc_arena *arena, fc_kmeans_result *result)
 {
 	const fc_rows *rows = t->rows;
-	fc_rows		inside = {.x = t->x,.weight = t->weight,.n = t->count,.d = rows->d};
+	fc_rows		inside = {.x = t->x,
+		.weight = t->weight,
+		.n = t->count,
+	.d = rows->d};
 
 	for (size_t r = 0; r < t->count; r++)
 	{
-		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d, rows->d * sizeof(float));
+		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d,
+			   rows->d * sizeof(float));
 		t->weight[r] = weight_of(rows, t->inside[r]);
 	}
 	fc_kmeans(&inside, t->k, initial, options, arena, result);
 }
 
 void
-fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
+fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
+				  const double *initial, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -325,22 +368,30 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 
 /* ---- the choice ---- */
 
-/* For cosines the unit sphere, where rows are (x - origin) scale; center is room for d. */
+/*
+ * For cosines the unit sphere, where rows are (x - origin) scale; center is
+ * room for d.
+ */
 static void
-place_sphere(const double *origin, double scale, size_t d, double *center, fc_sphere *sphere, fc_kmeans_options *options)
+place_sphere(const double *origin, double scale, size_t d, double *center,
+			 fc_sphere *sphere, fc_kmeans_options *options)
 {
 	if (options->metric != FC_COSINE)
 		return;
 	for (size_t i = 0; i < d; i++)
 		center[i] = origin != NULL ? -origin[i] * scale : 0.0;
-	*sphere = (fc_sphere) {center, scale};
+	*sphere = (fc_sphere)
+	{
+		center, scale
+	};
 	options->sphere = sphere;
 }
 
 /* Wide rows of length 1 are searched on their leading axes. */
 static void
-search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
-	   fc_arena *arena, fc_kmeans_result *result)
+search(const fc_rows *rows, size_t k, const double *initial,
+	   const fc_kmeans_options *options, fc_arena *arena,
+	   fc_kmeans_result *result)
 {
 	if (initial == NULL && fc_axes_for(rows->d, 2 * k) < rows->d)
 		fc_kmeans_on_axes(rows, k, options, arena, result);
@@ -349,8 +400,9 @@ search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_opt
 }
 
 fc_status
-fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options,
-					fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result)
+fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
+					const fc_kmeans_options *options, fc_arena *arena,
+					fc_ordering *ordering, fc_kmeans_result *result)
 {
 	float	   *ordered = FC_TAKE(arena, n * d, float);
 	double	   *center = FC_TAKE(arena, d, double);
@@ -385,8 +437,10 @@ fc_scale_rows(float *x, size_t count)
 }
 
 fc_status
-fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
-				 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
+fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k,
+				 const double *origin, double *initial, double trim,
+				 const fc_kmeans_options *options, fc_arena *arena,
+				 fc_kmeans_result *result)
 {
 	double		scale = fc_scale_rows(x, n * d);
 	double	   *center = FC_TAKE(arena, d, double);
@@ -398,12 +452,14 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 		return FC_EEMPTY;
 	place_sphere(origin, scale, d, center, &sphere, &placed);
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
-		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
+		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) *
+			scale;
 	if (trim > 0.0)
 		fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result);
 	else
 		search(&scaled, k, initial, &placed, arena, result);
 	for (size_t i = 0; i < k * d; i++)
-		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
+		result->centroids[i] = result->centroids[i] / scale +
+			(origin != NULL ? origin[i % d] : 0.0);
 	return FC_OK;
 }

@@ -1,24 +1,31 @@
 /*
  * search.c - the nearest centroid of every row, in one of four ways.
  *
- *     kdtree    many clusters in few dimensions: sets of centroids go down a k-d tree of rows
- *     bounds    many clusters in many dimensions: bounds leave few distances to measure (numerics/screen.h)
+ *     kdtree    many clusters in few dimensions: sets of centroids go down a
+ *               k-d tree of rows
+ *     bounds    many clusters in many dimensions: bounds leave few distances
+ *               to measure (numerics/screen.h)
  *     packs     few dimensions: all scores of FC_PACK rows at once
  *     tiles     all scores by BLAS, in tiles of fixed shape
  *
- * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their distance from
- * the origin.  Then (work.careful) distances are compared instead: ||x - c||^2 itself for packs, in
- * double for rows whose two best scores are within the bound otherwise.
+ * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their
+ * distance from the origin. Then (work.careful) distances are compared
+ * instead: ||x - c||^2 itself for packs, in double for rows whose two best
+ * scores are within the bound otherwise.
  *
- * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other, consecutive in its order; every node has the box of its rows.
- * A set of centroids goes down from the root and loses at each node those that are not nearest to any point of its box.  The others
- * are compared row by row: the labels are those of all distances, up to ties within rounding.  A centroid c is farther than c' from all
- * of a box when it is from the corner v that lies farthest along c - c':
+ * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other,
+ * consecutive in its order; every node has the box of its rows. A set of
+ * centroids goes down from the root and loses at each node those that are not
+ * nearest to any point of its box. The others are compared row by row: the
+ * labels are those of all distances, up to ties within rounding. A centroid c
+ * is farther than c' from all of a box when it is from the corner v that lies
+ * farthest along c - c':
  *     ||v - c||^2 - ||v - c'||^2 = sum_i (c'_i - c_i) (2 v_i - c_i - c'_i) > 0
  *
  * Cost: n k d multiply-adds in float at most.
  *
- * Kanungo, Mount, Netanyahu, Piatko, Silverman, Wu 2002 (the filtering algorithm), on blocks of rows.
+ * Kanungo, Mount, Netanyahu, Piatko, Silverman, Wu 2002 (the filtering
+ * algorithm), on blocks of rows.
  */
 #include "kmeans/internal.h"
 
@@ -33,7 +40,8 @@
  */
 #define TREE_CLUSTERS			24
 
-#define TREE_BLOCKS				8		/* blocks of rows from which on a tree is tried */
+#define TREE_BLOCKS				8	/* blocks of rows from which on a tree is
+									 * tried */
 
 /*
  * numbers of candidates, in k, that the lists of a path hold: 1 + 1 + 3/4 +
@@ -45,8 +53,8 @@
 #define SHORTER_SHARE			0.75
 
 /*
- * nodes after which a level is given up, if fewer than 1 / LEVEL_TRIALS of them
- * shortened their lists
+ * nodes after which a level is given up, if fewer than 1 / LEVEL_TRIALS of
+ * them shortened their lists
  */
 #define LEVEL_TRIALS			8
 
@@ -54,7 +62,8 @@
 
 /* The block of rows from `start` on against some centroids. */
 static void
-label_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
+label_block(fc_kmeans_work *w, size_t start, const float *centroids,
+			const float *half, size_t count)
 {
 	size_t		rows = smaller(FC_TILE_ROWS, w->rows.n - start);
 	size_t		d = w->rows.d;
@@ -62,9 +71,11 @@ label_block(fc_kmeans_work *w, size_t start, const float *centroids, const float
 	w->compared += rows * count;
 	for (size_t i = start; i < start + rows; i += FC_PACK)
 		if (w->careful)
-			fc_kmeans_pack_closest(w->rows.packs + i * d, d, centroids, count, w->near + i, w->label + i);
+			fc_kmeans_pack_closest(w->rows.packs + i * d, d, centroids, count,
+								   w->near + i, w->label + i);
 		else
-			fc_kmeans_pack_nearest(w->rows.packs + i * d, d, centroids, half, count, w->near + i, w->label + i);
+			fc_kmeans_pack_nearest(w->rows.packs + i * d, d, centroids, half,
+								   count, w->near + i, w->label + i);
 	fc_check();
 }
 
@@ -82,10 +93,16 @@ static const fc_kmeans_search packs = {false, NULL, label_by_packs};
 typedef struct kdtree_search
 {
 	fc_kdtree	rows;			/* its leaves are blocks */
-	uint32_t   *list;			/* LISTS k: centroids that may be nearest, by level */
+	uint32_t   *list;			/* LISTS k: centroids that may be nearest, by
+								 * level */
 	float	   *centroids;		/* k x d: those of a leaf */
 	float	   *half;			/* k */
-	size_t		asked[64];		/* how well boxes have done at each level: where few of them told anything, */
+
+	/*
+	 * how well boxes have done at each level: where few of them told
+	 * anything,
+	 */
+	size_t		asked[64];
 	size_t		told[64];		/* they are not asked again */
 } kdtree_search;
 
@@ -127,7 +144,8 @@ typedef struct candidate_list
 
 /* The candidate nearest to the middle of a box. */
 static const float *
-nearest_to_middle(const fc_kmeans_work *w, const float *box, const candidate_list *c)
+nearest_to_middle(const fc_kmeans_work *w, const float *box,
+				  const candidate_list *c)
 {
 	float		middle[FC_PACK_DIMENSIONS];
 	const float *nearest = NULL;
@@ -162,25 +180,30 @@ is_farther(const float *c, const float *near, const float *box, size_t d)
 	{
 		double		corner = (double) (c[i] > near[i] ? box[d + i] : box[i]);
 
-		sum += ((double) near[i] - (double) c[i]) * ((corner - (double) c[i]) + (corner - (double) near[i]));
+		sum += ((double) near[i] - (double) c[i]) *
+			((corner - (double) c[i]) + (corner - (double) near[i]));
 	}
 	return sum > 0.0;
 }
 
-/* The candidates that are nearest to some point of the box, and perhaps others. */
+/*
+ * The candidates that are nearest to some point of the box, and perhaps
+ * others.
+ */
 static candidate_list
 filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 {
 	const float *box = fc_kdtree_box(&t->rows, a);
 	const float *near;
-	candidate_list	left = {c.free, 0, NULL};
+	candidate_list left = {c.free, 0, NULL};
 
 	if (c.count == 1 || (t->asked[a.depth] >= LEVEL_TRIALS &&
 						 t->told[a.depth] * LEVEL_TRIALS < t->asked[a.depth]))
 		return c;
 	near = nearest_to_middle(w, box, &c);
 	for (size_t p = 0; p < c.count; p++)
-		if (!is_farther(w->rounded + c.list[p] * w->rows.d, near, box, w->rows.d))
+		if (!is_farther(w->rounded + c.list[p] * w->rows.d, near, box,
+						w->rows.d))
 			c.free[left.count++] = c.list[p];
 	t->asked[a.depth]++;
 	if ((double) left.count > SHORTER_SHARE * (double) c.count)
@@ -192,7 +215,8 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 
 /* The rows of a leaf against the candidates. */
 static void
-label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidate_list *c)
+label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start,
+		   const candidate_list *c)
 {
 	size_t		d = w->rows.d;
 
@@ -203,7 +227,8 @@ label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidate_li
 	}
 	for (size_t p = 0; p < c->count; p++)
 	{
-		memcpy(t->centroids + p * d, w->rounded + c->list[p] * d, d * sizeof(float));
+		memcpy(t->centroids + p * d, w->rounded + c->list[p] * d,
+			   d * sizeof(float));
 		t->half[p] = w->half[c->list[p]];
 	}
 	label_block(w, start, t->centroids, t->half, c->count);
@@ -214,7 +239,7 @@ label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidate_li
 static void
 label_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 {
-	candidate_list	left = filter(w, t, a, c);
+	candidate_list left = filter(w, t, a, c);
 
 	fc_check();
 	if (fc_node_is_leaf(a))
@@ -230,7 +255,7 @@ static void
 label_by_tree(fc_kmeans_work *w)
 {
 	kdtree_search *t = w->searched;
-	candidate_list	all = {t->list, w->k, t->list + w->k};
+	candidate_list all = {t->list, w->k, t->list + w->k};
 
 	memset(t->asked, 0, sizeof(t->asked));
 	memset(t->told, 0, sizeof(t->told));
@@ -246,15 +271,18 @@ static const fc_kmeans_search tree = {false, arrange_by_tree, label_by_tree};
 static double
 square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 {
-	return fc_row_gap(w->rows.x + i * w->rows.d, w->rounded + j * w->rows.d, w->rows.d);
+	return fc_row_gap(w->rows.x + i * w->rows.d, w->rounded + j * w->rows.d,
+					  w->rows.d);
 }
 
 /*
- * label and near of row i by distances in double: of the centroid with the lowest score, in near, and of those whose scores rounding may have put
- * above it.  dots (k): NULL where they are no longer there.
+ * label and near of row i by distances in double: of the centroid with the
+ * lowest score, in near, and of those whose scores rounding may have put above
+ * it. dots (k): NULL where they are no longer there.
  */
 static void
-resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart, double bound)
+resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart,
+			 double bound)
 {
 	double		limit = (double) w->near[i] + bound;
 	double		best = square_gap(w, i, (size_t) w->label[i]);
@@ -292,19 +320,27 @@ label_tile(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
-		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
+		size_t		count = (w->k - first < FC_TILE_CENTROIDS ? w->k - first
+							 : FC_TILE_CENTROIDS);
 
 		fc_check();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
-					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
+					(int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
+					w->rounded + first * d, (int) d, 0.0f, w->tile,
+					FC_TILE_CENTROIDS);
 		for (size_t r = 0; w->careful && r < rows; r++)
-			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
-						  w->near + start + r, second + r, w->label + start + r);
+			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first,
+						  count, first, w->near + start + r, second + r,
+						  w->label + start + r);
 		if (!w->careful)
-			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
+			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first,
+								   w->near + start, w->label + start);
 	}
 	for (size_t r = 0; w->careful && r < rows; r++)
-		resolve_ties(w, start + r, w->k <= FC_TILE_CENTROIDS ? w->tile + r * FC_TILE_CENTROIDS : NULL, second[r] - w->near[start + r] > bound, bound);
+		resolve_ties(w, start + r,
+					 w->k <= FC_TILE_CENTROIDS ? w->tile + r * FC_TILE_CENTROIDS
+					 : NULL,
+					 second[r] - w->near[start + r] > bound, bound);
 }
 
 static void
@@ -324,7 +360,10 @@ keep_bounds(fc_kmeans_work *w)
 {
 	fc_screen  *bounds = FC_TAKE(w->arena, 1, fc_screen);
 
-	*bounds = (fc_screen) {0};
+	*bounds = (fc_screen)
+	{
+		0
+	};
 	w->searched = bounds;
 }
 
@@ -345,10 +384,13 @@ distance_of(const void *context, size_t row, size_t j)
 
 /* Labels of rows that bounds suit.  False: some have none. */
 static bool
-label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_t start, size_t count)
+label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch,
+			  size_t start, size_t count)
 {
 	bounded_rows context = {w, start};
-	fc_screened rows = {.x_float = w->rows.x + start * w->rows.d,.distance = distance_of,.context = &context};
+	fc_screened rows = {.x_float = w->rows.x + start * w->rows.d,
+		.distance = distance_of,
+	.context = &context};
 	int			way = fc_screen_choose(bounds);
 
 	if (way == FC_SCREEN_NONE)
@@ -361,7 +403,9 @@ label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_t s
 		if (w->label[i] < 0)
 			return false;
 		square = square_gap(w, i, (size_t) w->label[i]);
-		w->near[i] = (float) (w->careful ? square : 0.5 * (square - (double) w->rows.norm[i]));
+		w->near[i] = (float) (w->careful
+							  ? square
+							  : 0.5 * (square - (double) w->rows.norm[i]));
 	}
 	w->compared += count * w->k;
 	return true;
@@ -374,14 +418,18 @@ label_by_bounds(fc_kmeans_work *w)
 	fc_screen  *bounds = w->searched;
 	fc_screen	before = *bounds;
 	fc_scratch	scratch = {0};
-	bool		built = fc_screen_build(w->rounded, NULL, w->k, w->rows.d, before.k == 0 || before.lead > 0, w->arena, bounds);
+	bool		built = fc_screen_build(w->rounded, NULL, w->k, w->rows.d,
+										before.k == 0 || before.lead > 0, w->arena,
+										bounds);
 
 	memcpy(bounds->record, before.record, sizeof(before.record));
 	if (built)
-		scratch = fc_take_scratch(w->arena, fc_screen_scratch(bounds, FC_SCREEN_ROWS));
+		scratch = fc_take_scratch(w->arena,
+								  fc_screen_scratch(bounds, FC_SCREEN_ROWS));
 	for (size_t start = 0; start < w->rows.n; start += FC_SCREEN_ROWS)
 	{
-		size_t		count = w->rows.n - start < FC_SCREEN_ROWS ? w->rows.n - start : FC_SCREEN_ROWS;
+		size_t		count = (w->rows.n - start < FC_SCREEN_ROWS ? w->rows.n - start
+							 : FC_SCREEN_ROWS);
 
 		if (!built || !label_bounded(w, bounds, scratch, start, count))
 			label_tile(w, start, count);
@@ -398,6 +446,9 @@ fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)
 {
 	if (rows->d > FC_PACK_DIMENSIONS)
 		return fc_screen_suits(k, rows->d) ? &bounded : &tiles;
-	return k >= TREE_CLUSTERS * rows->d && rows->n >= TREE_BLOCKS * FC_TILE_ROWS &&
-		rows->n <= UINT32_MAX ? &tree : &packs;
+	return k >= TREE_CLUSTERS * rows->d &&
+		rows->n >= TREE_BLOCKS * FC_TILE_ROWS &&
+		rows->n <= UINT32_MAX
+		? &tree
+		: &packs;
 }

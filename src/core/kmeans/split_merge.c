@@ -1,31 +1,44 @@
 /*
- * split_merge.c - rounds that lift a solution of Lloyd's steps out of its local minimum.
+ * split_merge.c - rounds that lift a solution of Lloyd's steps out of its
+ * local minimum.
  *
- * Lloyd's steps move no centroid from a group of rows that has two to two groups that share one.  Rounds do, in one of two ways.
+ * Lloyd's steps move no centroid from a group of rows that has two to two
+ * groups that share one. Rounds do, in one of two ways.
  *
- * Breathing: a round adds m centroids where rows are far from theirs, as greedy k-means++ goes on from k seeds (lloyd.c), takes a few
- * Lloyd steps with k + m, merges clusters back to k, and goes on with Lloyd's steps; it is undone unless the SSE fell.  m shrinks after
- * rounds in vain.  Cost: (2 + log k) n m d, ten to thirty Lloyd steps, k^2 d.
+ * Breathing: a round adds m centroids where rows are far from theirs, as
+ * greedy k-means++ goes on from k seeds (lloyd.c), takes a few Lloyd steps
+ * with k + m, merges clusters back to k, and goes on with Lloyd's steps; it is
+ * undone unless the SSE fell. m shrinks after rounds in vain. Cost: (2 + log
+ * k) n m d, ten to thirty Lloyd steps, k^2 d.
  *
- * Split and merge, many at a time: each cluster is split in two, which lowers the SSE by its gain, and is joined with the nearest other,
- * which raises it by its cost.  The greatest gains are paired with the least costs, and no cluster is in two pairs.
+ * Split and merge, many at a time: each cluster is split in two, which lowers
+ * the SSE by its gain, and is joined with the nearest other, which raises it
+ * by its cost. The greatest gains are paired with the least costs, and no
+ * cluster is in two pairs.
  *
- *     sure     gains are above costs: the SSE falls by their differences, before the Lloyd steps that follow
- *     trials   gains over costs are above their medians' ratio: only the Lloyd steps that follow tell, and a round in vain is
- *              undone.  Where rows fill space evenly a split gains less than a join costs, and yet most cells could be moved.
+ *     sure     gains are above costs: the SSE falls by their differences,
+ *              before the Lloyd steps that follow
+ *     trials   gains over costs are above their medians' ratio: only the Lloyd
+ *              steps that follow tell, and a round in vain is
+ *              undone. Where rows fill space evenly a split gains less than a
+ *              join costs, and yet most cells could be moved.
  *
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
- * Where no cluster may have more than some weight, one that has is split in two across its first axis, at the median where the means of the
- * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that together have at most the rows of one:
- * those that cost least are joined.  Rows then go to their nearest centroids, and the next round splits the clusters that are still too large.  Where no cluster
- * is too large, Lloyd's steps go on as long as that stays so.  Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster
- * that is split.
+ * Where no cluster may have more than some weight, one that has is split in
+ * two across its first axis, at the median where the means of the pieces would
+ * not divide it about evenly. The second centroid comes from two clusters near
+ * each other that together have at most the rows of one: those that cost least
+ * are joined. Rows then go to their nearest centroids, and the next round
+ * splits the clusters that are still too large. Where no cluster is too large,
+ * Lloyd's steps go on as long as that stays so. Cost of a round: that of a
+ * Lloyd step, k^2 d, and 16 d for each row of a cluster that is split.
  *
- * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the SSE (Ward 1963).
+ * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the
+ * SSE (Ward 1963).
  *
- * Fritzke 2020 (breathing k-means; there the centroids of the lowest utility leave); Kaukoranta, Franti, Nevalainen 1998 (iterative
- * split and merge).
+ * Fritzke 2020 (breathing k-means; there the centroids of the lowest utility
+ * leave); Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge).
  */
 #include "kmeans/internal.h"
 
@@ -41,12 +54,13 @@
 /* times the tolerance: ends the Lloyd steps of a round of breathing */
 #define ROUND_TOLERANCE_FACTOR	3.0
 
-#define MAX_ROUNDS				60		/* rounds of splits and merges */
+#define MAX_ROUNDS				60	/* rounds of splits and merges */
 
 /* gain over cost of a sure move; both change as other clusters move */
 #define SURE_RATIO				1.05
 
-#define TRIAL_SHARE				8		/* a trial moves 1 / TRIAL_SHARE of the centroids at most */
+#define TRIAL_SHARE				8	/* a trial moves 1 / TRIAL_SHARE of the
+									 * centroids at most */
 
 /*
  * SSE after the first step of a trial, over the SSE before, above which it
@@ -54,7 +68,7 @@
  */
 #define MAX_TRIAL_RISE			1.002
 
-#define TRIAL_STEPS				3		/* Lloyd steps of a trial that goes on */
+#define TRIAL_STEPS				3	/* Lloyd steps of a trial that goes on */
 
 /*
  * relative fall of the SSE below which a trial fails, and the next one moves
@@ -65,9 +79,11 @@
 /* relative fall of the SSE below which a step is the last of its trial */
 #define MIN_STEP_GAIN			3e-3
 
-#define PIECE_STEPS				2		/* Lloyd steps of the two pieces of a cluster */
+#define PIECE_STEPS				2	/* Lloyd steps of the two pieces of a
+									 * cluster */
 
-#define MAX_BALANCE_ROUNDS		100		/* rounds that split clusters above the limit */
+#define MAX_BALANCE_ROUNDS		100 /* rounds that split clusters above the
+									 * limit */
 
 /*
  * rounds in a row that lower neither the largest cluster nor the excess
@@ -84,8 +100,10 @@
 /* share of a cluster in its larger piece above which the median divides it */
 #define MAX_UNEVEN_SHARE		0.7
 
-#define MEDIAN_HALVINGS			24		/* halvings of the interval that holds the median */
-#define MAX_SETTLING_STEPS		10		/* Lloyd steps once no cluster is above the limit */
+#define MEDIAN_HALVINGS			24	/* halvings of the interval that holds the
+									 * median */
+#define MAX_SETTLING_STEPS		10	/* Lloyd steps once no cluster is above
+									 * the limit */
 
 /* relative fall of the SSE below which such a step is the last */
 #define MIN_SETTLING_GAIN		1e-3
@@ -97,10 +115,15 @@
 
 /* Numbers of clusters by values of at least 0. */
 static void
-rank_clusters(const fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
+rank_clusters(const fc_kmeans_work *w, const double *values, bool falling,
+			  fc_keyed *ranks)
 {
 	for (size_t j = 0; j < w->k; j++)
-		ranks[j] = (fc_keyed) {fc_number_key(falling ? -values[j] : values[j]), j};
+		ranks[j] = (fc_keyed)
+	{
+		fc_number_key(falling ? -values[j] : values[j]),
+			j
+	};
 	fc_sort(ranks, w->k, w->splits.scratch);
 }
 
@@ -120,13 +143,17 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
-		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
+		size_t		count = (w->k - first < FC_TILE_CENTROIDS ? w->k - first
+							 : FC_TILE_CENTROIDS);
 
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rounded + start * d, (int) d,
-					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
+					(int) count, (int) d, 1.0f, w->rounded + start * d, (int) d,
+					w->rounded + first * d, (int) d, 0.0f, w->tile,
+					FC_TILE_CENTROIDS);
 		for (size_t r = 0; first == start && r < rows; r++)
 			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
-		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
+		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best,
+							   label);
 		fc_check();
 	}
 	for (size_t r = 0; r < rows; r++)
@@ -140,7 +167,10 @@ cost_of_merging(const fc_kmeans_work *w, size_t a, size_t b)
 	size_t		d = w->rows.d;
 	double		both = w->weight[a] + w->weight[b];
 
-	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * d, w->rounded + b * d, d) : 0.0;
+	return both > 0.0
+		? w->weight[a] * w->weight[b] / both *
+		fc_row_gap(w->rounded + a * d, w->rounded + b * d, d)
+		: 0.0;
 }
 
 /* partner, cost and by_cost of the rounded centroids. */
@@ -151,9 +181,12 @@ find_merges(fc_kmeans_work *w)
 
 	w->compared += w->k * w->k;
 	for (size_t start = 0; start < w->k; start += FC_TILE_ROWS)
-		find_partners(w, start, w->k - start < FC_TILE_ROWS ? w->k - start : FC_TILE_ROWS);
+		find_partners(w, start,
+					  w->k - start < FC_TILE_ROWS ? w->k - start
+					  : FC_TILE_ROWS);
 	for (size_t j = 0; j < w->k; j++)
-		s->cost[j] = s->partner[j] != j ? cost_of_merging(w, j, s->partner[j]) : INFINITY;
+		s->cost[j] = s->partner[j] != j ? cost_of_merging(w, j, s->partner[j])
+			: INFINITY;
 	rank_clusters(w, s->cost, false, s->by_cost);
 }
 
@@ -175,7 +208,10 @@ join(fc_kmeans_work *w, size_t a, size_t b)
 	s->taken[a] = s->taken[b] = true;
 }
 
-/* Joins cluster b to a, and moves the centroid of b to a piece of cluster `split`; all are taken. */
+/*
+ * Joins cluster b to a, and moves the centroid of b to a piece of cluster
+ * `split`; all are taken.
+ */
 static void
 move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
@@ -222,7 +258,10 @@ find_cheapest_merges(fc_kmeans_work *w)
 	memset(s->taken, 0, w->k * sizeof(bool));
 }
 
-/* Merges pairs, those that cost least first, until there are k clusters; the last take the places of those that are gone. */
+/*
+ * Merges pairs, those that cost least first, until there are k clusters; the
+ * last take the places of those that are gone.
+ */
 static void
 merge_down(fc_kmeans_work *w, size_t k)
 {
@@ -248,8 +287,10 @@ merge_down(fc_kmeans_work *w, size_t k)
 			if (s->partner[j] == SIZE_MAX)
 			{
 				w->k--;
-				memmove(w->centroid + j * d, w->centroid + w->k * d, d * sizeof(double));
-				memmove(w->rounded + j * d, w->rounded + w->k * d, d * sizeof(float));
+				memmove(w->centroid + j * d, w->centroid + w->k * d,
+						d * sizeof(double));
+				memmove(w->rounded + j * d, w->rounded + w->k * d,
+						d * sizeof(float));
 				w->weight[j] = w->weight[w->k];
 			}
 	}
@@ -263,11 +304,13 @@ breathe_once(fc_kmeans_work *w, size_t m, double beat)
 
 	fc_kmeans_add(w, m);
 	fc_kmeans_assign(w);
-	(void) fc_kmeans_descend(w, w->effort->coarse_steps, COARSE_TOLERANCE, INFINITY);
+	(void) fc_kmeans_descend(w, w->effort->coarse_steps, COARSE_TOLERANCE,
+							 INFINITY);
 	merge_down(w, k);
 	fc_kmeans_assign(w);
 	(void) fc_kmeans_descend(w, w->options.iterations,
-							 ROUND_TOLERANCE_FACTOR * w->options.tolerance, beat);
+							 ROUND_TOLERANCE_FACTOR * w->options.tolerance,
+							 beat);
 	fc_kmeans_measure(w);
 }
 
@@ -280,7 +323,9 @@ breathe(fc_kmeans_work *w)
 	int			failures = 0;
 	bool		better = true;
 
-	for (int round = 0; round < w->options.rounds && m > 0 && w->sse > 0.0 && w->spent < w->budget; round++)
+	for (int round = 0; round < w->options.rounds && m > 0 && w->sse > 0.0 &&
+		 w->spent < w->budget;
+		 round++)
 	{
 		double		before = w->sse;
 
@@ -351,7 +396,10 @@ limit_through(const fc_kmeans_work *w, size_t j)
 	return limit;
 }
 
-/* Sums and weights of the rows of cluster j on both sides of the plane direction . x = limit. */
+/*
+ * Sums and weights of the rows of cluster j on both sides of the plane
+ * direction . x = limit.
+ */
 static void
 sum_sides(fc_kmeans_work *w, size_t j, double limit)
 {
@@ -372,7 +420,10 @@ sum_sides(fc_kmeans_work *w, size_t j, double limit)
 	}
 }
 
-/* The direction of the first principal axis of cluster j, about: a step of the power method from the row farthest from its centroid. */
+/*
+ * The direction of the first principal axis of cluster j, about: a step of the
+ * power method from the row farthest from its centroid.
+ */
 static void
 point_along_axis(fc_kmeans_work *w, size_t j)
 {
@@ -388,12 +439,14 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 		if (w->near[s->row[q]] > w->near[farthest])
 			farthest = s->row[q];
 	for (size_t c = 0; c < d; c++)
-		s->direction[c] = (float) ((double) w->rows.x[farthest * d + c] - centroid[c]);
+		s->direction[c] = (float) ((double) w->rows.x[farthest * d + c] -
+								   centroid[c]);
 	limit = limit_through(w, j);
 	memset(s->sums, 0, d * sizeof(double));
 	for (size_t q = s->first[j]; q < s->first[j + 1]; q++)
 	{
-		double		share = w->rows.weight[s->row[q]] * (place_along(w, s->row[q]) - limit);
+		double		share = (w->rows.weight[s->row[q]] *
+							 (place_along(w, s->row[q]) - limit));
 
 		if (q % FC_TILE_ROWS == 0)
 			fc_check();
@@ -409,7 +462,10 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 		s->direction[c] = most > 0.0 ? (float) (s->sums[c] / most) : 0.0f;
 }
 
-/* The means of both sides become pieces, which gain W+ W- / W ||m+ - m-||^2, and the plane goes halfway between them: its limit. */
+/*
+ * The means of both sides become pieces, which gain W+ W- / W ||m+ - m-||^2,
+ * and the plane goes halfway between them: its limit.
+ */
 static double
 set_pieces(fc_kmeans_work *w, size_t j)
 {
@@ -430,11 +486,15 @@ set_pieces(fc_kmeans_work *w, size_t j)
 		square += gap * gap;
 		limit += gap * 0.5 * (here + there);
 	}
-	s->gain[j] = s->weight[0] * s->weight[1] / (s->weight[0] + s->weight[1]) * square;
+	s->gain[j] = s->weight[0] * s->weight[1] / (s->weight[0] + s->weight[1]) *
+		square;
 	return limit;
 }
 
-/* Two pieces of cluster j, in its places of w->rounded and w->sum, and gain, 0 where it has none: by its principal axis, then a few Lloyd steps. */
+/*
+ * Two pieces of cluster j, in its places of w->rounded and w->sum, and gain, 0
+ * where it has none: by its principal axis, then a few Lloyd steps.
+ */
 static void
 split_cluster(fc_kmeans_work *w, size_t j)
 {
@@ -457,7 +517,10 @@ split_cluster(fc_kmeans_work *w, size_t j)
 
 /* ---- rounds of splits and merges ---- */
 
-/* Pairs `most` greatest gains at most with the least costs, and moves centroids; how many. */
+/*
+ * Pairs `most` greatest gains at most with the least costs, and moves
+ * centroids; how many.
+ */
 static size_t
 move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 {
@@ -483,7 +546,8 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 		if (s->taken[split])
 			continue;
 		s->taken[split] = true; /* it does not leave, and nobody joins it */
-		while (next < w->k && (s->taken[s->by_cost[next].value] || s->taken[s->partner[s->by_cost[next].value]]))
+		while (next < w->k && (s->taken[s->by_cost[next].value] ||
+							   s->taken[s->partner[s->by_cost[next].value]]))
 			next++;
 		if (next == w->k)
 			break;
@@ -497,8 +561,9 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 }
 
 /*
- * Rounds that never raise the SSE, and Lloyd's steps from the best.  Sure moves go on until a round gains little; then trials, until so many as
- * the effort allows have gained little or were condemned.
+ * Rounds that never raise the SSE, and Lloyd's steps from the best. Sure moves
+ * go on until a round gains little; then trials, until so many as the effort
+ * allows have gained little or were condemned.
  */
 static void
 split_merge(fc_kmeans_work *w)
@@ -508,21 +573,26 @@ split_merge(fc_kmeans_work *w)
 	bool		sure = true;
 	int			failures = 0;
 
-	for (int round = 0; round < MAX_ROUNDS && round < w->options.rounds && w->sse > 0.0; round++)
+	for (int round = 0;
+		 round < MAX_ROUNDS && round < w->options.rounds && w->sse > 0.0;
+		 round++)
 	{
 		double		before = w->sse;
 		double		spent = w->spent;
 
-		if (!(sure || failures < effort->max_trial_failures) || w->spent >= w->budget)
+		if (!(sure || failures < effort->max_trial_failures) ||
+			w->spent >= w->budget)
 			break;
 		find_merges(w);
 		gather_clusters(w);
 		for (size_t j = 0; j < w->k; j++)
-			split_cluster(w, j);	/* pieces take the place of the rounded centroids */
+			split_cluster(w, j);	/* pieces take the place of the rounded
+									 * centroids */
 		memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
 		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
-		if (!sure && (effort->max_trial_failures == 0 || move_centroids(w, most, false) == 0))
+		if (!sure && (effort->max_trial_failures == 0 ||
+					  move_centroids(w, most, false) == 0))
 			break;
 		fc_kmeans_assign(w);
 		(void) fc_kmeans_descend(w, 1, 0.0, INFINITY);
@@ -538,12 +608,16 @@ split_merge(fc_kmeans_work *w)
 		}
 		if (!sure && !(w->sse < (1.0 - MIN_TRIAL_GAIN) * before))
 		{
-			failures += w->spent - spent > effort->max_trial_work ? effort->max_trial_failures : 1;
+			failures += w->spent - spent > effort->max_trial_work
+				? effort->max_trial_failures
+				: 1;
 			most = most > 1 ? most / 2 : 1;
 		}
 		sure = sure && w->sse < (1.0 - effort->sure_gain) * before;
 	}
-	(void) fc_kmeans_descend(w, w->options.iterations, fmax(w->options.tolerance, effort->end_tolerance), INFINITY);
+	(void) fc_kmeans_descend(w, w->options.iterations,
+							 fmax(w->options.tolerance, effort->end_tolerance),
+							 INFINITY);
 	fc_kmeans_measure(w);
 }
 
@@ -578,8 +652,9 @@ balance_of(const fc_kmeans_work *w)
 }
 
 /*
- * The pieces of cluster j moved so that the plane between them halves it, where its rows let it: both on a line through its centroid, as
- * far from the median as its sides are on average.
+ * The pieces of cluster j moved so that the plane between them halves it,
+ * where its rows let it: both on a line through its centroid, as far from the
+ * median as its sides are on average.
  */
 static void
 halve_cluster(fc_kmeans_work *w, size_t j)
@@ -597,7 +672,8 @@ halve_cluster(fc_kmeans_work *w, size_t j)
 
 	for (size_t c = 0; c < d; c++)
 	{
-		s->direction[c] = (float) ((double) w->rounded[j * d + c] - w->sum[j * d + c]);
+		s->direction[c] = (float) ((double) w->rounded[j * d + c] -
+								   w->sum[j * d + c]);
 		square += (double) s->direction[c] * (double) s->direction[c];
 		place += (double) s->direction[c] * centroid[c];
 	}
@@ -615,24 +691,35 @@ halve_cluster(fc_kmeans_work *w, size_t j)
 	if (!(s->weight[0] > 0.0 && s->weight[1] > 0.0 && square > 0.0))
 		return;
 	for (size_t c = 0; c < d; c++)
-		reach += 0.5 * (double) s->direction[c] * (s->sums[d + c] / s->weight[1] - s->sums[c] / s->weight[0]);
+		reach += 0.5 * (double) s->direction[c] *
+			(s->sums[d + c] / s->weight[1] - s->sums[c] / s->weight[0]);
 	for (size_t c = 0; c < d; c++)
 	{
 		double		unit = (double) s->direction[c] / square;
 
-		w->rounded[j * d + c] = (float) (centroid[c] + (limit - place + reach) * unit);
+		w->rounded[j * d + c] = (float) (centroid[c] +
+										 (limit - place + reach) * unit);
 		w->sum[j * d + c] = centroid[c] + (limit - place - reach) * unit;
 	}
 }
 
-/* The pieces of cluster j, whose rows are about evenly on both sides of the plane between them.  False: all its rows are at one place. */
+/*
+ * The pieces of cluster j, whose rows are about evenly on both sides of the
+ * plane between them. False: all its rows are at one place.
+ */
 static bool
 split_evenly(fc_kmeans_work *w, size_t j)
 {
 	fc_splits  *s = &w->splits;
+
 	split_cluster(w, j);
 	if (!(s->gain[j] > 0.0))
-	{							/* the plane through a centroid that lies aside of its rows divides none: it moves to their mean */
+
+		/*
+		 * the plane through a centroid that lies aside of its rows divides
+		 * none: it moves to their mean
+		 */
+	{
 		sum_sides(w, j, INFINITY);
 		for (size_t c = 0; c < w->rows.d && s->weight[0] > 0.0; c++)
 			w->centroid[j * w->rows.d + c] = s->sums[c] / s->weight[0];
@@ -645,30 +732,42 @@ split_evenly(fc_kmeans_work *w, size_t j)
 	return true;
 }
 
-/* Whom cluster j is joined with before it leaves; itself: its rows go to whoever is nearest. */
+/*
+ * Whom cluster j is joined with before it leaves; itself: its rows go to
+ * whoever is nearest.
+ */
 static size_t
 partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 {
 	return alone ? j : w->splits.partner[j];
 }
 
-/* A cluster that may leave, as it and its partner have at most `most`: next among those by cost, or w->k. */
+/*
+ * A cluster that may leave, as it and its partner have at most `most`: next
+ * among those by cost, or w->k.
+ */
 static size_t
 next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
 {
 	const fc_splits *s = &w->splits;
+
 	for (; *next < w->k; ++*next)
 	{
 		size_t		leaves = s->by_cost[*next].value;
 		size_t		joined = partner_of(w, leaves, alone);
 
-		if (!s->taken[leaves] && !s->taken[joined] && (alone || joined != leaves) && w->weight[leaves] + w->weight[joined] <= most)
+		if (!s->taken[leaves] && !s->taken[joined] &&
+			(alone || joined != leaves) &&
+			w->weight[leaves] + w->weight[joined] <= most)
 			return leaves;
 	}
 	return w->k;
 }
 
-/* Clusters above the limit are split, the largest first, as long as others can leave; how many. */
+/*
+ * Clusters above the limit are split, the largest first, as long as others can
+ * leave; how many.
+ */
 static size_t
 move_from_large(fc_kmeans_work *w)
 {
@@ -686,12 +785,19 @@ move_from_large(fc_kmeans_work *w)
 	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > most; i++)
 	{
 		size_t		large = s->by_gain[i].value;
-		double		less = JOINED_SHARE * w->weight[large]; /* too large as well, but less so */
+
+		/* too large as well, but less so */
+		double		less = JOINED_SHARE * w->weight[large];
 		double		limits[] = {JOINED_SHARE * most, most, less, less};
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 
 		while (leaves == w->k && moves == 0 && rule < ALONE)
-		{						/* alone: near a large cluster that is nearest to all the others no two are a pair */
+
+			/*
+			 * alone: near a large cluster that is nearest to all the others
+			 * no two are a pair
+			 */
+		{
 			next = 0;
 			rule++;
 			leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
@@ -700,7 +806,8 @@ move_from_large(fc_kmeans_work *w)
 			break;
 		if (split_evenly(w, large))
 		{
-			move_centroid(w, partner_of(w, leaves, rule == ALONE), leaves, large);
+			move_centroid(w, partner_of(w, leaves, rule == ALONE), leaves,
+						  large);
 			moves++;
 		}
 		rule = rule == ALONE ? ALONE : 0;
@@ -717,7 +824,8 @@ settle_balance(fc_kmeans_work *w, double sse)
 
 	memcpy(w->centroid, w->best, size);
 	fc_kmeans_assign(w);
-	for (int step = 0; step < MAX_SETTLING_STEPS && !(gain < MIN_SETTLING_GAIN * sse); step++)
+	for (int step = 0;
+		 step < MAX_SETTLING_STEPS && !(gain < MIN_SETTLING_GAIN * sse); step++)
 	{
 		balance		b;
 
@@ -745,11 +853,13 @@ fc_kmeans_balance(fc_kmeans_work *w)
 	{
 		balance		b;
 
-		if (!(best.excess > 0.0) || in_vain >= MAX_BALANCE_FAILURES || move_from_large(w) == 0)
+		if (!(best.excess > 0.0) || in_vain >= MAX_BALANCE_FAILURES ||
+			move_from_large(w) == 0)
 			break;
 		fc_kmeans_settle(w);
 		b = balance_of(w);
-		in_vain = b.largest < best.largest || b.excess < excess ? 0 : in_vain + 1;
+		in_vain = b.largest < best.largest || b.excess < excess ? 0
+			: in_vain + 1;
 		excess = fmin(excess, b.excess);
 		if (b.largest < best.largest)
 		{

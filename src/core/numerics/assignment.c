@@ -1,17 +1,20 @@
 /*
  * assignment.c - the assignment problem by shortest augmenting paths.
  *
- * Rows enter one by one.  With potentials u, v such that cost - u - v >= 0, and 0 on
- * the pairs so far, a Dijkstra search from the new row finds the cheapest path to a
- * free column; pairs along the path are swapped and the potentials kept feasible.
+ * Rows enter one by one. With potentials u, v such that cost - u - v >= 0, and
+ * 0 on the pairs so far, a Dijkstra search from the new row finds the cheapest
+ * path to a free column; pairs along the path are swapped and the potentials
+ * kept feasible.
  */
 #include "numerics/assignment.h"
 
 #include "numerics/rows.h"
 
 #define NONE SIZE_MAX
-#define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
-#define MOST_ROUNDS	10			/* of pairs that are nearest to each other; those that are left then are new */
+#define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at:
+									 * cubic time */
+#define MOST_ROUNDS	10			/* of pairs that are nearest to each other;
+								 * those that are left then are new */
 
 /* A view that always has rows <= columns. */
 typedef struct cost_matrix
@@ -55,7 +58,8 @@ relax(const cost_matrix *m, path_search *s, size_t row, double length)
 			s->from[j] = row;
 		}
 		if (best == NONE || s->shortest[j] < s->shortest[best] ||
-			(s->shortest[j] == s->shortest[best] && s->row_of[j] == NONE && s->row_of[best] != NONE))
+			(s->shortest[j] == s->shortest[best] && s->row_of[j] == NONE &&
+			 s->row_of[best] != NONE))
 			best = j;
 	}
 	return best;
@@ -91,7 +95,8 @@ augment(const cost_matrix *m, path_search *s, size_t start)
 	}
 	s->u[start] += length;
 	for (size_t p = 1; p < reached; p++)
-		s->u[s->path_rows[p]] += length - s->shortest[s->column_of[s->path_rows[p]]];
+		s->u[s->path_rows[p]] += length -
+			s->shortest[s->column_of[s->path_rows[p]]];
 	for (size_t j = 0; j < m->columns; j++)
 		if (s->done[j])
 			s->v[j] -= length - s->shortest[j];
@@ -109,15 +114,19 @@ augment(const cost_matrix *m, path_search *s, size_t start)
 }
 
 void
-fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena, int32_t *column_of_row)
+fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
+			  int32_t *column_of_row)
 {
 	bool		turned = rows > columns;
-	cost_matrix		m = {cost, rows, columns, columns, 1};
+	cost_matrix m = {cost, rows, columns, columns, 1};
 	fc_mark		used = fc_arena_mark(arena);
-	path_search		s;
+	path_search s;
 
 	if (turned)
-		m = (cost_matrix) {cost, columns, rows, 1, columns};
+		m = (cost_matrix)
+	{
+		cost, columns, rows, 1, columns
+	};
 	s.u = FC_TAKE(arena, m.rows, double);
 	s.v = FC_TAKE(arena, m.columns, double);
 	s.shortest = FC_TAKE(arena, m.columns, double);
@@ -157,7 +166,10 @@ squared_distance(const double *a, const double *b, size_t d)
 	return length * length;
 }
 
-/* Squared distance of old cluster i to its nearest other that is not on the same spot. */
+/*
+ * Squared distance of old cluster i to its nearest other that is not on the
+ * same spot.
+ */
 static double
 squared_separation(const double *old, size_t k, size_t d, size_t i)
 {
@@ -211,12 +223,14 @@ fc_pair_clusters_worksize(size_t k_old, size_t k_new)
 {
 	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
-	return lists + (are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
+	return lists +
+		(are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
 }
 
 /* cost (k_new x k_old) of every pair. */
 static void
-cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, double *cost)
+cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
+		   size_t d, double *cost)
 {
 	for (size_t i = 0; i < k_old; i++)
 	{
@@ -224,7 +238,8 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 
 		for (size_t j = 0; j < k_new; j++)
 		{
-			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
+			double		ratio = (4.0 * squared_distance(new + j * d, old + i * d, d) /
+								 separation);
 
 			fc_check();
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
@@ -232,20 +247,25 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	}
 }
 
-/* ---- many clusters: those that are nearest to each other are the same, time and again of those that are left ---- */
+/*
+ * ---- many clusters: those that are nearest to each other are the same, time
+ * and again of those that are left ----
+ */
 
 typedef struct unmatched
 {
 	int32_t    *number;			/* clusters without a partner */
 	size_t		count;
-	int32_t    *nearest;		/* the place of the nearest of the other side, lowest of equals */
+	int32_t    *nearest;		/* the place of the nearest of the other side,
+								 * lowest of equals */
 	double	   *least;			/* and its distance */
 } unmatched;
 
 static unmatched
 take_left(size_t k, fc_arena *arena)
 {
-	unmatched		all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t), FC_TAKE(arena, k, double)};
+	unmatched	all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t),
+	FC_TAKE(arena, k, double)};
 
 	for (size_t j = 0; j < k; j++)
 		all.number[j] = (int32_t) j;
@@ -253,7 +273,8 @@ take_left(size_t k, fc_arena *arena)
 }
 
 static void
-find_nearest(const unmatched *a, const double *of_a, const unmatched *b, const double *of_b, size_t d)
+find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
+			 const double *of_b, size_t d)
 {
 	for (size_t i = 0; i < a->count; i++)
 		a->least[i] = INFINITY;
@@ -262,7 +283,9 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b, const d
 		b->least[j] = INFINITY;
 		for (size_t i = 0; i < a->count; i++)
 		{
-			double		length = fc_length_between(of_a + (size_t) a->number[i] * d, of_b + (size_t) b->number[j] * d, d);
+			double		length = fc_length_between(of_a + (size_t) a->number[i] * d,
+												   of_b + (size_t) b->number[j] * d,
+												   d);
 
 			fc_check();
 			if (length < b->least[j])
@@ -279,9 +302,13 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b, const d
 	}
 }
 
-/* Those of a whose nearest of b has them as its own nearest leave, and get its number where there are numbers. */
+/*
+ * Those of a whose nearest of b has them as its own nearest leave, and get its
+ * number where there are numbers.
+ */
 static size_t
-leave_mutual(const unmatched *a, const unmatched *b, int32_t *number, int32_t *kept)
+leave_mutual(const unmatched *a, const unmatched *b, int32_t *number,
+			 int32_t *kept)
 {
 	size_t		count = 0;
 
@@ -298,15 +325,18 @@ leave_mutual(const unmatched *a, const unmatched *b, int32_t *number, int32_t *k
 }
 
 static void
-pair_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
+pair_many(const double *old, size_t k_old, const double *new, size_t k_new,
+		  size_t d, fc_arena *arena, int32_t *number)
 {
-	unmatched		a = take_left(k_old, arena);
-	unmatched		b = take_left(k_new, arena);
-	int32_t    *kept[2] = {FC_TAKE(arena, k_old, int32_t), FC_TAKE(arena, k_new, int32_t)};
+	unmatched	a = take_left(k_old, arena);
+	unmatched	b = take_left(k_new, arena);
+	int32_t    *kept[2] = {FC_TAKE(arena, k_old, int32_t),
+	FC_TAKE(arena, k_new, int32_t)};
 
 	for (size_t j = 0; j < k_new; j++)
 		number[j] = -1;
-	for (int round = 0; round < MOST_ROUNDS && a.count > 0 && b.count > 0; round++)
+	for (int round = 0; round < MOST_ROUNDS && a.count > 0 && b.count > 0;
+		 round++)
 	{
 		size_t		count;
 
@@ -320,8 +350,8 @@ pair_many(const double *old, size_t k_old, const double *new, size_t k_new, size
 }
 
 void
-fc_pair_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
-				 fc_arena *arena, int32_t *number)
+fc_pair_clusters(const double *old, size_t k_old, const double *new,
+				 size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
 	double	   *cost;
 
@@ -336,7 +366,8 @@ fc_pair_clusters(const double *old, size_t k_old, const double *new, size_t k_ne
 }
 
 void
-fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
+fc_pair_labels(const double *counts, size_t k_old, size_t k_new,
+			   fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 
@@ -346,7 +377,8 @@ fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena
 }
 
 void
-fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest, double *distance)
+fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest,
+				  double *distance)
 {
 	for (size_t i = 0; i < k; i++)
 	{
@@ -355,7 +387,9 @@ fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest,
 		nearest[i] = -1;
 		for (size_t j = 0; j < k; j++)
 		{
-			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
+			double		square = (j == i ? INFINITY
+								  : squared_distance(centroids + i * d,
+													 centroids + j * d, d));
 
 			fc_check();
 			if (square < best)

@@ -16,8 +16,10 @@
 
 #define LANES		16
 #define MOST		127.0
-#define SMALL		0x1p-30		/* a vector so much shorter than others has no bytes */
-#define GENEROUS	(1.0 + 0x1p-18)	/* more than the roundings of the floats that bounds are made of */
+#define SMALL		0x1p-30		/* a vector so much shorter than others has no
+								 * bytes */
+#define GENEROUS	(1.0 + 0x1p-18) /* more than the roundings of the floats
+									 * that bounds are made of */
 
 bool
 fc_codes_are_fast(void)
@@ -25,7 +27,8 @@ fc_codes_are_fast(void)
 #if defined(BYTE_PRODUCTS) && defined(__aarch64__)
 	return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #elif defined(BYTE_PRODUCTS)
-	return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
+	return __builtin_cpu_supports("avx512vnni") &&
+		__builtin_cpu_supports("avx512bw");
 #else
 	return false;
 #endif
@@ -39,8 +42,10 @@ fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
 	codes->k = k;
 	codes->room = (k + FC_CODES_PANEL - 1) / FC_CODES_PANEL * FC_CODES_PANEL;
 	codes->width = (n + 3) / 4 * 4;
-	codes->bytes = fast ? FC_TAKE(arena, codes->room * codes->width, int8_t) : NULL;
-	codes->floats = fast ? NULL : FC_TAKE(arena, codes->room * codes->width, float);
+	codes->bytes = fast ? FC_TAKE(arena, codes->room * codes->width, int8_t)
+		: NULL;
+	codes->floats = fast ? NULL
+		: FC_TAKE(arena, codes->room * codes->width, float);
 	codes->shift = FC_TAKE(arena, codes->room, int32_t);
 	codes->half = FC_TAKE(arena, codes->room, float);
 	codes->scale = FC_TAKE(arena, codes->room, float);
@@ -53,7 +58,10 @@ static inline void
 put(const fc_codes *codes, size_t j, size_t i, int value)
 {
 	if (codes->bytes != NULL)
-		codes->bytes[((j / LANES * (codes->width / 4) + i / 4) * LANES + j % LANES) * 4 + i % 4] = (int8_t) value;
+		codes->bytes[((j / LANES * (codes->width / 4) + i / 4) * LANES +
+					  j % LANES) *
+					 4 +
+					 i % 4] = (int8_t) value;
 	else
 		codes->floats[j * codes->width + i] = (float) value;
 }
@@ -68,12 +76,14 @@ close_panel(fc_codes *codes, size_t j)
 			put(codes, j, i, 0);
 		codes->shift[j] = 0;
 		codes->half[j] = INFINITY;
-		codes->scale[j] = codes->length[j] = codes->error[j] = codes->rest[j] = 0.0f;
+		codes->scale[j] = codes->length[j] = codes->error[j] = codes->rest
+			[j] = 0.0f;
 	}
 }
 
 void
-fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half, double rest, double most)
+fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half,
+			 double rest, double most)
 {
 	double		greatest = 0.0;
 	double		square = 0.0;
@@ -87,7 +97,9 @@ fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half, 
 	for (size_t i = 0; i < codes->width; i++)
 	{
 		double		value = i < n ? u[i] : 0.0;
-		int			code = scale > 0.0 ? (int) fmin(fmax(rint(value / scale), -MOST), MOST) : 0;
+		int			code = (scale > 0.0
+							? (int) fmin(fmax(rint(value / scale), -MOST), MOST)
+							: 0);
 
 		put(codes, j, i, code);
 		sum += code;
@@ -106,7 +118,8 @@ fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half, 
 
 FC_CLONES
 static void
-round_row(const float *z, size_t n, float inverse, float scale, float *errors, uint8_t *bytes)
+round_row(const float *z, size_t n, float inverse, float scale, float *errors,
+		  uint8_t *bytes)
 {
 	float		sum[LANES] = {0};
 	size_t		i = 0;
@@ -152,7 +165,8 @@ greatest_of(const float *z, size_t n)
 }
 
 fc_coded_row
-fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, uint8_t *bytes)
+fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
+				uint8_t *bytes)
 {
 	fc_coded_row row = {0};
 	float		greatest = greatest_of(z, n);
@@ -166,8 +180,14 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, 
 	}
 	row.scale = greatest / (float) MOST;
 	round_row(z, n, (float) MOST / greatest, row.scale, &errors, bytes);
-	/* an error is rounded to 2^-23 of the coordinate, and a sum of n squares in any order to n 2^-24 of itself */
-	row.error = (float) (GENEROUS * sqrt((double) errors) * (1.0 + (double) n * FC_EXP2_MINUS(24)) + FC_EXP2_MINUS(22) * length);
+
+	/*
+	 * an error is rounded to 2^-23 of the coordinate, and a sum of n squares
+	 * in any order to n 2^-24 of itself
+	 */
+	row.error = (float) (GENEROUS * sqrt((double) errors) *
+						 (1.0 + (double) n * FC_EXP2_MINUS(24)) +
+						 FC_EXP2_MINUS(22) * length);
 	row.length = (float) (GENEROUS * (length + (double) row.error));
 	return row;
 }
@@ -181,12 +201,16 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length, 
 
 #ifdef __aarch64__
 
-#define ROWS		FEW_ROWS	/* times the vectors of a group, four a register: 16 of 32 registers hold sums */
+#define ROWS		FEW_ROWS	/* times the vectors of a group, four a
+								 * register: 16 of 32 registers hold sums */
 #define GROUPS		1
 #define QUARTERS	(LANES / 4)
 
-/* sum + four coordinates of a row, quarter `four` of its register, times those of four vectors. */
-INLINE int32x4_t
+/*
+ * sum + four coordinates of a row, quarter `four` of its register, times those
+ * of four vectors.
+ */
+INLINE		int32x4_t
 add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
 {
 	switch (four)
@@ -202,9 +226,13 @@ add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
 	}
 }
 
-/* sum += coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width` apart, times those of a group of vectors. */
+/*
+ * sum += coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width` apart,
+ * times those of a group of vectors.
+ */
 INLINE void
-add_coordinates(const uint8_t *rows, size_t width, const int8_t *group, size_t count, int fours, int32x4_t sum[ROWS][QUARTERS])
+add_coordinates(const uint8_t *rows, size_t width, const int8_t *group,
+				size_t count, int fours, int32x4_t sum[ROWS][QUARTERS])
 {
 	int8x16_t	row[ROWS];
 
@@ -229,9 +257,14 @@ add_coordinates(const uint8_t *rows, size_t width, const int8_t *group, size_t c
 		}
 }
 
-/* count <= ROWS rows, `width` apart, times a group of vectors; dots are `stride` apart.  The instruction takes signed bytes: shift makes up for it. */
+/*
+ * count <= ROWS rows, `width` apart, times a group of vectors; dots are
+ * `stride` apart. The instruction takes signed bytes: shift makes up for it.
+ */
 INLINE void
-multiply_groups(const uint8_t *rows, size_t width, const int8_t *group, const int32_t *shift, size_t count, int32_t *dots, size_t stride)
+multiply_groups(const uint8_t *rows, size_t width, const int8_t *group,
+				const int32_t *shift, size_t count, int32_t *dots,
+				size_t stride)
 {
 	int32x4_t	sum[ROWS][QUARTERS];
 	size_t		i = 0;
@@ -254,20 +287,29 @@ multiply_groups(const uint8_t *rows, size_t width, const int8_t *group, const in
 
 #else
 
-#define ROWS		12			/* rows x groups of vectors: 24 of 32 registers hold sums, */
-#define GROUPS		2			/* and the vectors stay in the first cache for all rows */
+#define ROWS		12			/* rows x groups of vectors: 24 of 32
+								 * registers hold sums, */
+#define GROUPS		2			/* and the vectors stay in the first cache for
+								 * all rows */
 
-/* The compiler's own pattern for this instruction copies every sum to memory. */
+/*
+ * The compiler's own pattern for this instruction copies every sum to memory.
+ */
 INLINE __m512i
 add_products(__m512i sum, __m512i row, __m512i vectors)
 {
-	__asm__("vpdpbusd %2, %1, %0" : "+v" (sum) : "v" (row), "v" (vectors));
+__asm__("vpdpbusd %2, %1, %0":"+v"(sum):"v"(row), "v"(vectors));
 	return sum;
 }
 
-/* count <= ROWS rows, `width` apart, times GROUPS groups of vectors; dots are `stride` apart. */
+/*
+ * count <= ROWS rows, `width` apart, times GROUPS groups of vectors; dots are
+ * `stride` apart.
+ */
 INLINE void
-multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, const int32_t *shift, size_t count, int32_t *dots, size_t stride)
+multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups,
+				const int32_t *shift, size_t count, int32_t *dots,
+				size_t stride)
 {
 	__m512i		sum[ROWS][GROUPS];
 
@@ -307,9 +349,9 @@ multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups, const i
 
 #endif
 
-__attribute__((target(BYTE_TARGET)))
-static void
-multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, int32_t *dots)
+__attribute__((target(BYTE_TARGET))) static void
+multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n,
+			   size_t first, size_t count, int32_t *dots)
 {
 	for (size_t j = 0; j < count; j += GROUPS * LANES)
 	{
@@ -318,11 +360,14 @@ multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n, size_t firs
 		size_t		r = 0;
 
 		for (; r + ROWS <= n; r += ROWS)
-			multiply_groups(rows + r * codes->width, codes->width, groups, shift, ROWS, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups,
+							shift, ROWS, dots + r * count + j, count);
 		for (; r + FEW_ROWS <= n; r += FEW_ROWS)
-			multiply_groups(rows + r * codes->width, codes->width, groups, shift, FEW_ROWS, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups,
+							shift, FEW_ROWS, dots + r * count + j, count);
 		for (; r < n; r++)
-			multiply_groups(rows + r * codes->width, codes->width, groups, shift, 1, dots + r * count + j, count);
+			multiply_groups(rows + r * codes->width, codes->width, groups,
+							shift, 1, dots + r * count + j, count);
 	}
 }
 
@@ -330,14 +375,17 @@ multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n, size_t firs
 
 /* Integers below 2^24 are exact as floats, sums of them too. */
 static void
-multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, float *work, int32_t *dots)
+multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n,
+				size_t first, size_t count, float *work, int32_t *dots)
 {
 	float	   *products = (float *) dots;
 
 	for (size_t i = 0; i < n * codes->width; i++)
 		work[i] = (float) rows[i];
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) count, (int) codes->width, 1.0f, work, (int) codes->width,
-				codes->floats + first * codes->width, (int) codes->width, 0.0f, products, (int) count);
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) count,
+				(int) codes->width, 1.0f, work, (int) codes->width,
+				codes->floats + first * codes->width, (int) codes->width, 0.0f,
+				products, (int) count);
 	for (size_t i = 0; i < n * count; i++)
 	{
 		int32_t		whole = (int32_t) products[i];
@@ -347,7 +395,8 @@ multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n, size_t fir
 }
 
 void
-fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n, size_t first, size_t count, float *work, int32_t *dots)
+fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n,
+				  size_t first, size_t count, float *work, int32_t *dots)
 {
 #ifdef BYTE_PRODUCTS
 	if (codes->bytes != NULL)
@@ -361,8 +410,10 @@ fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n, size_t f
 
 /* ---- bounds ---- */
 
-static inline __attribute__((always_inline)) float
-bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *restrict lower,
+static inline __attribute__((always_inline))
+float
+bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
+	  size_t count, const int32_t *dots, float *restrict lower,
 	  float *lowest_lower, bool whole)
 {
 	const int32_t *shift = codes->shift + first;
@@ -380,8 +431,11 @@ bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count
 	for (size_t j = 0; j < count; j += LANES)
 		for (size_t l = 0; l < LANES; l++)
 		{
-			float		score = half[j + l] - (float) (dots[j + l] - shift[j + l]) * (row->scale * scale[j + l]);
-			float		reach = row->error * length[j + l] + row->length * error[j + l] + (whole ? 0.0f : row->rest * rest[j + l]);
+			float		score = (half[j + l] - (float) (dots[j + l] - shift[j + l]) *
+								 (row->scale * scale[j + l]));
+			float		reach = (row->error * length[j + l] +
+								 row->length * error[j + l] +
+								 (whole ? 0.0f : row->rest * rest[j + l]));
 			float		upper = score + reach;
 
 			lower[j + l] = score - reach;
@@ -399,22 +453,25 @@ bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count
 
 FC_CLONES
 float
-fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first, size_t count, const int32_t *dots, float *lower,
-			   float *lowest)
+fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
+			   size_t count, const int32_t *dots, float *lower, float *lowest)
 {
-	return row->rest > 0.0f ? bound(codes, row, first, count, dots, lower, lowest, false) :
-		bound(codes, row, first, count, dots, lower, lowest, true);
+	return row->rest > 0.0f
+		? bound(codes, row, first, count, dots, lower, lowest, false)
+		: bound(codes, row, first, count, dots, lower, lowest, true);
 }
 
 /* Is one of LANES values at most `limit`? */
-static inline __attribute__((always_inline)) bool
+static inline __attribute__((always_inline))
+bool
 any_within(const float *lower, float limit)
 {
 #ifdef __aarch64__
 	uint32x4_t	any = vdupq_n_u32(0);
 
 	for (size_t l = 0; l < LANES; l += 4)
-		any = vorrq_u32(any, vcleq_f32(vld1q_f32(lower + l), vdupq_n_f32(limit)));
+		any = vorrq_u32(any,
+						vcleq_f32(vld1q_f32(lower + l), vdupq_n_f32(limit)));
 	return vmaxvq_u32(any) != 0;
 #else
 	int32_t		any = 0;
@@ -427,7 +484,8 @@ any_within(const float *lower, float limit)
 
 FC_CLONES
 size_t
-fc_codes_within(const float *lower, size_t count, float limit, size_t room, uint32_t *places)
+fc_codes_within(const float *lower, size_t count, float limit, size_t room,
+				uint32_t *places)
 {
 	size_t		found = 0;
 

@@ -7,11 +7,14 @@
 
 #include "base/blas.h"
 
-#define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */
+#define LONGEST_WORK ((size_t) 1 << 32) /* multiply-adds of a call: some 0.2 s */
 #define TILE_ROWS	256			/* of a product */
-#define MIRRORED	32			/* rows and columns of a tile that stays in the cache */
-#define WHOLE		3072		/* a Cholesky factorisation of this order takes 0.25 s */
-#define PANEL		128			/* rows of one beyond; those behind take 0.3 s of order 10 000 */
+#define MIRRORED	32			/* rows and columns of a tile that stays in
+								 * the cache */
+#define WHOLE		3072		/* a Cholesky factorisation of this order
+								 * takes 0.25 s */
+#define PANEL		128			/* rows of one beyond; those behind take 0.3 s
+								 * of order 10 000 */
 #define BLOCKED		64			/* columns that LAPACK takes together */
 
 /* ---- products ---- */
@@ -20,7 +23,8 @@
 static void
 tile_of(const fc_product *p, size_t *rows, size_t *columns)
 {
-	bool		whole = (double) p->m * (double) p->n * (double) p->k <= (double) LONGEST_WORK;
+	bool		whole = ((double) p->m * (double) p->n * (double) p->k <=
+						 (double) LONGEST_WORK);
 
 	*rows = larger(1, whole ? p->m : smaller(p->m, TILE_ROWS));
 	*columns = larger(1, whole ? p->n : LONGEST_WORK / (*rows * p->k));
@@ -56,17 +60,23 @@ extern int	no_such_variable
 MULTIPLY(fc_multiply, double, cblas_dgemm);
 MULTIPLY(fc_multiply_float, float, cblas_sgemm);
 
-/* A tile of columns or rows of A a call, so that it is no longer work than a check may wait. */
+/*
+ * A tile of columns or rows of A a call, so that it is no longer work than a
+ * check may wait.
+ */
 static void
-rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
+rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a,
+			size_t lda, double *c)
 {
 	size_t		step = larger(1, LONGEST_WORK / larger(1, n * n));
 
 	for (size_t first = 0; first < k; first += step)
 	{
 		fc_check();
-		cblas_dsyrk(CblasRowMajor, CblasLower, TRANSPOSED(transposed), (int) n, (int) smaller(step, k - first), alpha,
-					a + first * (transposed ? lda : 1), (int) lda, 1.0, c, (int) n);
+		cblas_dsyrk(CblasRowMajor, CblasLower, TRANSPOSED(transposed), (int) n,
+					(int) smaller(step, k - first), alpha,
+					a + first * (transposed ? lda : 1), (int) lda, 1.0, c,
+					(int) n);
 	}
 }
 
@@ -77,7 +87,8 @@ fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c)
 }
 
 void
-fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
+fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a,
+						  size_t lda, double *c)
 {
 	rank_update(true, n, k, alpha, a, lda, c);
 }
@@ -116,8 +127,11 @@ factorise(double *a, size_t n)
 		dpotrf_("L", &panel, corner, &order, &info);
 		if (info != 0)
 			return false;
-		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, panel, behind, 1.0, corner, order, beside, order);
-		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, behind, panel, -1.0, beside, order, 1.0, beside + (size_t) panel * n, order);
+		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans,
+					CblasNonUnit, panel, behind, 1.0, corner, order, beside,
+					order);
+		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, behind, panel, -1.0,
+					beside, order, 1.0, beside + (size_t) panel * n, order);
 	}
 	return true;
 }
@@ -158,7 +172,8 @@ fc_eigen_integers(size_t n)
 }
 
 void
-fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers)
+fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
+				   int *integers)
 {
 	int			order = (int) n;
 	int			length = (int) fc_eigen_work(n);
@@ -166,7 +181,8 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integ
 	int			info;
 
 	fc_check();
-	dsyevd_("V", "U", &order, a, &order, values, work, &length, integers, &integer_count, &info);
+	dsyevd_("V", "U", &order, a, &order, values, work, &length, integers,
+			&integer_count, &info);
 	FC_REQUIRE(info == 0);
 }
 
@@ -177,17 +193,18 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integ
  *
  *     x_F = G_FF^-1 b_F,  x_rest = 0;   y = G x - b,  y_F = 0
  *
- * F is the set of variables allowed to be positive.  A variable of F with x < 0
+ * F is the set of variables allowed to be positive. A variable of F with x < 0
  * or one outside with y < 0 is infeasible; all of them change sides at once,
- * which reaches the optimum in a handful of Cholesky factorisations whatever the
- * size (Lawson and Hanson's method moves one variable a step).  When the number
- * of infeasible variables has not fallen for three rounds, only the last of them
- * is moved (Murty's rule), which cannot cycle.
+ * which reaches the optimum in a handful of Cholesky factorisations whatever
+ * the size (Lawson and Hanson's method moves one variable a step). When the
+ * number of infeasible variables has not fallen for three rounds, only the
+ * last of them is moved (Murty's rule), which cannot cycle.
  *
  * Cost: |F|^3 / 3 + count |F| a round.  A ridge of 1e-10 of the mean diagonal
  * makes coinciding columns harmless.
  *
- * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33, alg. 1.
+ * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33,
+ * alg. 1.
  */
 #define RIDGE 1e-10
 #define PATIENCE 3
@@ -247,14 +264,16 @@ count_infeasible(pivoting *p)
 	size_t		infeasibles = 0;
 
 	memcpy(p->y, p->rhs, p->count * sizeof(double));
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) p->count, (int) p->count, 1.0,
-				p->gram, (int) p->count, p->x, 1, -1.0, p->y, 1);
+	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) p->count, (int) p->count,
+				1.0, p->gram, (int) p->count, p->x, 1, -1.0, p->y, 1);
 	for (size_t i = 0; i < p->count; i++)
 		infeasibles += infeasible(p, i);
 	return infeasibles;
 }
 
-/* Move every infeasible variable to the other side, or only the last of them. */
+/*
+ * Move every infeasible variable to the other side, or only the last of them.
+ */
 static void
 exchange(pivoting *p, bool all)
 {
@@ -299,10 +318,11 @@ pivot(pivoting *p)
 }
 
 void
-fc_nnls(const double *gram, const double *rhs, size_t count, fc_arena *arena, double *x)
+fc_nnls(const double *gram, const double *rhs, size_t count, fc_arena *arena,
+		double *x)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	pivoting	p = {.gram = gram, .rhs = rhs, .count = count, .x = x};
+	pivoting	p = {.gram = gram,.rhs = rhs,.count = count,.x = x};
 	double		trace = 0.0;
 	double		largest = 0.0;
 

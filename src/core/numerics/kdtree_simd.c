@@ -4,22 +4,34 @@
 #include "base/simd.h"
 #include "numerics/selection.h"
 
-#define SAMPLE			512		/* points that tell which side of a box is the longest */
-#define LEAST_POINTS	8192	/* fewer are met sooner by packs, from 4 to 32 dimensions (measured) */
+#define SAMPLE			512		/* points that tell which side of a box is the
+								 * longest */
+#define LEAST_POINTS	8192	/* fewer are met sooner by packs, from 4 to 32
+								 * dimensions (measured) */
 #define REACH			4.0f	/* as kdtree.h says */
-#define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a distance in float */
+#define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a
+											 * distance in float */
 
 void
-fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width, fc_kdtree *tree)
+fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width,
+			   fc_kdtree *tree)
 {
-	*tree = (fc_kdtree) {.n = n,.d = d,.leaf = leaf,.leaves = (n + leaf - 1) / leaf,.width = width};
+	*tree = (fc_kdtree)
+	{
+		.n = n,
+			.d = d,
+			.leaf = leaf,
+			.leaves = (n + leaf - 1) / leaf,
+			.width = width
+	};
 	tree->order = FC_TAKE(arena, n, uint32_t);
 	tree->box = FC_TAKE(arena, (2 * tree->leaves - 1) * 2 * width, float);
 }
 
 /* The box of every step-th point first .. last - 1; its longest side. */
 static size_t
-measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last, size_t step, float *box)
+measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last,
+			size_t step, float *box)
 {
 	size_t		d = t->d;
 	float	   *high = box + t->width;
@@ -56,7 +68,11 @@ build(const fc_kdtree *t, const float *points, fc_node a)
 	size_t		first = a.first * t->leaf;
 	size_t		last = smaller(a.last * t->leaf, t->n);
 	fc_coordinate along = {.d = t->d};
-	size_t		longest = measure_box(t, points, first, last, fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE), box);
+	size_t		longest = measure_box(t, points, first, last,
+									  fc_node_is_leaf(a)
+									  ? 1
+									  : larger(1, (last - first) / SAMPLE),
+									  box);
 
 	fc_check();
 	if (fc_node_is_leaf(a))
@@ -93,11 +109,17 @@ fc_boxes_suit(size_t k, size_t d)
 void
 fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
 {
-	fc_kdtree_take(arena, k, d, FC_BOXES_LEAF, (d + FC_BOXES_LANES - 1) / FC_BOXES_LANES * FC_BOXES_LANES, &boxes->tree);
-	boxes->packs = FC_TAKE(arena, boxes->tree.leaves * d * FC_BOXES_LEAF, float);
+	fc_kdtree_take(arena, k, d, FC_BOXES_LEAF,
+				   (d + FC_BOXES_LANES - 1) / FC_BOXES_LANES * FC_BOXES_LANES,
+				   &boxes->tree);
+	boxes->packs = FC_TAKE(arena, boxes->tree.leaves * d * FC_BOXES_LEAF,
+						   float);
 }
 
-/* The points of leaves coordinate by coordinate; lanes beyond the last repeat it. */
+/*
+ * The points of leaves coordinate by coordinate; lanes beyond the last repeat
+ * it.
+ */
 void
 fc_boxes_build(fc_boxes *boxes, const float *points)
 {
@@ -109,7 +131,8 @@ fc_boxes_build(fc_boxes *boxes, const float *points)
 		const float *x = points + t->order[smaller(p, t->n - 1)] * t->d;
 
 		for (size_t c = 0; c < t->d; c++)
-			boxes->packs[(p / FC_BOXES_LEAF * t->d + c) * FC_BOXES_LEAF + p % FC_BOXES_LEAF] = x[c];
+			boxes->packs[(p / FC_BOXES_LEAF * t->d + c) * FC_BOXES_LEAF +
+						 p % FC_BOXES_LEAF] = x[c];
 	}
 }
 
@@ -128,23 +151,28 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 
 			sum[r] += gap * gap;
 		}
-	for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+	for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
 		least[lane] = sum[lane];
 	for (size_t r = 0; r < FC_BOXES_LEAF; r += FC_BOXES_LANES)
-		for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+		for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
 		{
 			squared[r + lane] = sum[r + lane];
-			least[lane] = sum[r + lane] < least[lane] ? sum[r + lane] : least[lane];
+			least[lane] = sum[r + lane] < least[lane] ? sum[r + lane]
+				: least[lane];
 		}
-	for (size_t lane = 1; lane < FC_BOXES_LANES; lane++)
+	for (size_t lane = 1; lane <FC_BOXES_LANES; lane ++)
 		least[0] = least[lane] < least[0] ? least[lane] : least[0];
 	return least[0];
 }
 
-/* Squared distances to two boxes, of max(low - x, x - high, 0)^2, summed in FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not. */
+/*
+ * Squared distances to two boxes, of max(low - x, x - high, 0)^2, summed in
+ * FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not.
+ */
 FC_CLONES
 static void
-box_distances(const float *const box[2], size_t width, const float *x, float squared[2])
+box_distances(const float *const box[2], size_t width, const float *x,
+			  float squared[2])
 {
 	for (int b = 0; b < 2; b++)
 	{
@@ -154,7 +182,7 @@ box_distances(const float *const box[2], size_t width, const float *x, float squ
 		float		all = 0.0f;
 
 		for (size_t first = 0; first < width; first += FC_BOXES_LANES)
-			for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+			for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
 			{
 				float		below = low[first + lane] - x[first + lane];
 				float		above = x[first + lane] - high[first + lane];
@@ -163,7 +191,7 @@ box_distances(const float *const box[2], size_t width, const float *x, float squ
 				outside = outside > 0.0f ? outside : 0.0f;
 				sum[lane] += outside * outside;
 			}
-		for (size_t lane = 0; lane < FC_BOXES_LANES; lane++)
+		for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
 			all += sum[lane];
 		squared[b] = all;
 	}
@@ -199,11 +227,14 @@ scan_leaf(box_search *s, size_t leaf)
 	const uint32_t *number = s->b->tree.order + leaf * FC_BOXES_LEAF;
 	size_t		count = smaller(FC_BOXES_LEAF, s->b->tree.n - leaf * FC_BOXES_LEAF);
 	float		squared[FC_BOXES_LEAF];
-	float		least = leaf_distances(s->b->packs + leaf * s->b->tree.d * FC_BOXES_LEAF, s->b->tree.d, s->x, squared);
+	float		least = leaf_distances(s->b->packs +
+									   leaf * s->b->tree.d * FC_BOXES_LEAF,
+									   s->b->tree.d, s->x, squared);
 
 	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
 	{
-		bool		nearer = squared[r] < s->squared || (squared[r] == s->squared && number[r] < s->nearest);
+		bool		nearer = (squared[r] < s->squared ||
+							  (squared[r] == s->squared && number[r] < s->nearest));
 
 		if (nearer || squared[r] < s->second)
 			s->second = nearer ? s->squared : squared[r];
@@ -239,10 +270,16 @@ visit(box_search *s, fc_node a)
 }
 
 size_t
-fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2])
+fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
+					 float squared[2])
 {
 	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	box_search	s = {.b = boxes,.x = padded,.nearest = SIZE_MAX,.squared = INFINITY,.second = INFINITY,.margin = margin};
+	box_search	s = {.b = boxes,
+		.x = padded,
+		.nearest = SIZE_MAX,
+		.squared = INFINITY,
+		.second = INFINITY,
+	.margin = margin};
 
 	memcpy(padded, x, boxes->tree.d * sizeof(float));
 	visit(&s, fc_kdtree_root(&boxes->tree));

@@ -1,22 +1,26 @@
 /*
  * metric.c - rows on the unit sphere; see metric.h
  *
- * The square of the length is summed in LANES lanes, coordinate i in lane i mod LANES, without fused multiply-add: its
- * bits depend on the row alone.  Rows whose squares could overflow or vanish are multiplied by a power of two first,
- * which is exact: the multiples of a row by powers of two become the same unit row.
+ * The square of the length is summed in LANES lanes, coordinate i in lane i
+ * mod LANES, without fused multiply-add: its bits depend on the row alone.
+ * Rows whose squares could overflow or vanish are multiplied by a power of two
+ * first, which is exact: the multiples of a row by powers of two become the
+ * same unit row.
  */
 #include "numerics/metric.h"
 
 #include "base/lanes.h"
 
 #define LANES		8
-#define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums without loss */
+#define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums
+								 * without loss */
 #define LARGEST		0x1p400
 
 const char *
 fc_metric_name(fc_metric metric)
 {
-	static const char *const names[FC_METRICS] = {"euclidean", "cosine", "inner_product"};
+	static const char *const names[FC_METRICS] = {"euclidean", "cosine",
+	"inner_product"};
 
 	return names[metric];
 }
@@ -42,7 +46,8 @@ sum_of_lanes(const vdouble sum[2 * QUAD])
 
 	for (int i = 0; i < QUAD; i++)
 		half[i] = sum[i] + sum[QUAD + i];
-	return (FC_LANE(half, DOUBLES, 0) + FC_LANE(half, DOUBLES, 2)) + (FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
+	return (FC_LANE(half, DOUBLES, 0) + FC_LANE(half, DOUBLES, 2)) +
+		(FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
 }
 
 /* sum of x^2 */
@@ -55,8 +60,9 @@ square_in_lanes(const double *x, size_t d)
 
 	for (; i + LANES <= d; i += LANES)
 		for (size_t v = 0; v < 2 * QUAD; v++)
-			sum[v] += *(const vdouble *) (x + i + v * DOUBLES) * *(const vdouble *) (x + i + v * DOUBLES);
-	for (size_t lane = 0; i + lane < d; lane++)
+			sum[v] += *(const vdouble *) (x + i + v * DOUBLES) *
+				*(const vdouble *) (x + i + v * DOUBLES);
+	for (size_t lane = 0; i + lane <d; lane ++)
 		tail[lane] = x[i + lane] * x[i + lane];
 	for (size_t v = 0; v < 2 * QUAD; v++)
 		sum[v] += *(const vdouble *) (tail + v * DOUBLES);

@@ -1,16 +1,20 @@
 /*
- * principal.c - leading eigenvectors of a symmetric matrix A; leading principal axes: eigenvectors of A' A.
+ * principal.c - leading eigenvectors of a symmetric matrix A; leading
+ * principal axes: eigenvectors of A' A.
  *
  * Three ways, by size (the rows of principal axes are A, rows x d):
- *     order <= 512:     all eigenvectors by divide and conquer; d <= 512: of A' A      rows d^2 + 9 d^3
- *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A                               rows^2 d + 9 rows^3
+ *     order <= 512:     all eigenvectors by divide and conquer; d <= 512: of A' A  rows d^2 + 9 d^3
+ *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
  *     else:             subspace iteration from r + 10 random rows Q
- *                           Z = Q A (or Q A' A),  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
- * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).  When there are more than 512 rows the Ritz step is left out:
- * the iterates, orthonormalised in order, approach the axes in order themselves.
+ *                           Z = Q A (or Q A' A), H = Z Q' = S' T S
+ *                           (Rayleigh-Ritz), Q <- orth(S Z)
+ * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When
+ * there are more than 512 rows the Ritz step is left out: the iterates,
+ * orthonormalised in order, approach the axes in order themselves.
  *
- * Products with the rows of principal axes are in float, all else in double.  Orthonormal rows by block Gram-Schmidt, every
- * projection done twice (Giraud, Langou, Rozloznik 2005), dependent rows replaced.
+ * Products with the rows of principal axes are in float, all else in double.
+ * Orthonormal rows by block Gram-Schmidt, every projection done twice (Giraud,
+ * Langou, Rozloznik 2005), dependent rows replaced.
  */
 #include "numerics/principal.h"
 
@@ -25,7 +29,8 @@
 #define AXES_ROUNDS	9			/* of products in float */
 #define LEAST_GAIN	1e-8
 #define TOLERANCE	1e-9
-#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent row after projection, in float products */
+#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent row after
+									 * projection, in float products */
 
 /* ---- work ---- */
 
@@ -39,7 +44,12 @@ typedef struct eigen_work
 static eigen_work
 take_eigen(fc_arena *arena, size_t order)
 {
-	return (eigen_work) {FC_TAKE(arena, order, double), FC_TAKE(arena, fc_eigen_work(order), double), FC_TAKE(arena, fc_eigen_integers(order), int)};
+	return (eigen_work)
+	{
+		FC_TAKE(arena, order, double),
+			FC_TAKE(arena, fc_eigen_work(order), double),
+			FC_TAKE(arena, fc_eigen_integers(order), int)
+	};
 }
 
 /* Rows whose span is iterated. */
@@ -63,16 +73,30 @@ typedef struct subspace
 } subspace;
 
 static subspace
-take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows, size_t n, size_t r)
+take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows,
+			  size_t n, size_t r)
 {
 	size_t		p = smaller(r + FC_EIGEN_SPARE, n);
 	bool		ritz = p <= FC_EIGEN_WHOLE;
 
-	return (subspace) {.p = p,.n = n,.r = r,.a = a,.x = x,.rows = rows,.q = FC_TAKE(arena, p * n, double),.z = FC_TAKE(arena, p * n, double),
-		.turned = FC_TAKE(arena, p * TILE, double),.coefficient = FC_TAKE(arena, ORTHO_AXES * p, double),
-		.h = ritz ? FC_TAKE(arena, p * p, double) : NULL,.eigen = take_eigen(arena, ritz ? p : 0),
-		.rounded = FC_TAKE(arena, x != NULL ? p * n : 0, float),.image = FC_TAKE(arena, x != NULL ? p * n : 0, float),
-	.tile = FC_TAKE(arena, TILE * TILE_AXES, float)};
+	return (subspace)
+	{
+		.p = p,
+			.n = n,
+			.r = r,
+			.a = a,
+			.x = x,
+			.rows = rows,
+			.q = FC_TAKE(arena, p * n, double),
+			.z = FC_TAKE(arena, p * n, double),
+			.turned = FC_TAKE(arena, p * TILE, double),
+			.coefficient = FC_TAKE(arena, ORTHO_AXES * p, double),
+			.h = ritz ? FC_TAKE(arena, p * p, double) : NULL,
+			.eigen = take_eigen(arena, ritz ? p : 0),
+			.rounded = FC_TAKE(arena, x != NULL ? p * n : 0, float),
+			.image = FC_TAKE(arena, x != NULL ? p * n : 0, float),
+			.tile = FC_TAKE(arena, TILE * TILE_AXES, float)
+	};
 }
 
 /* ---- orthonormal rows ---- */
@@ -88,8 +112,10 @@ project_out(subspace *s, size_t from, size_t a, size_t count)
 
 	if (a == from)
 		return;
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, width, n, 1.0, row, n, against, n, 0.0, s->coefficient, width);
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) count, n, width, -1.0, s->coefficient, width, against, n, 1.0, row, n);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, width, n,
+				1.0, row, n, against, n, 0.0, s->coefficient, width);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) count, n,
+				width, -1.0, s->coefficient, width, against, n, 1.0, row, n);
 }
 
 static double
@@ -102,14 +128,18 @@ normalise(double *row, size_t n)
 	return length;
 }
 
-/* Row a, once a unit vector and now free of rows 0 .. from, joins the orthonormal ones. */
+/*
+ * Row a, once a unit vector and now free of rows 0 .. from, joins the
+ * orthonormal ones.
+ */
 static void
 join_row(subspace *s, size_t from, size_t a, size_t *unused)
 {
 	double	   *row = s->q + a * s->n;
 
 	project_out(s, from, a, 1);
-	while (!(normalise(row, s->n) > DEPENDENT_RESIDUE)) /* try the next coordinate vector; n > a, so one will do */
+	/* try the next coordinate vector; n > a, so one will do */
+	while (!(normalise(row, s->n) > DEPENDENT_RESIDUE))
 	{
 		memset(row, 0, s->n * sizeof(double));
 		row[(*unused)++ % s->n] = 1.0;
@@ -144,11 +174,14 @@ orthonormalise(subspace *s)
 
 /* c (m x n, stride ldc) = or += op(a) op(b), in float. */
 static void
-multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const float *a, size_t lda,
-		 const float *b, size_t ldb, bool add, float *c, size_t ldc)
+multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
+		 const float *a, size_t lda, const float *b, size_t ldb, bool add,
+		 float *c, size_t ldc)
 {
-	cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-				(int) m, (int) n, (int) k, 1.0f, a, (int) lda, b, (int) ldb, add ? 1.0f : 0.0f, c, (int) ldc);
+	cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+				transpose_b ? CblasTrans : CblasNoTrans, (int) m, (int) n,
+				(int) k, 1.0f, a, (int) lda, b, (int) ldb, add ? 1.0f : 0.0f, c,
+				(int) ldc);
 }
 
 /* z = q A' A, one pass over the rows. */
@@ -167,15 +200,20 @@ apply_covariance(subspace *s)
 			size_t		axes = smaller(TILE_AXES, s->p - a);
 
 			fc_check();
-			multiply(false, true, rows, axes, s->n, x, s->n, s->rounded + a * s->n, s->n, false, s->tile, TILE_AXES);
-			multiply(true, false, axes, s->n, rows, s->tile, TILE_AXES, x, s->n, start > 0, s->image + a * s->n, s->n);
+			multiply(false, true, rows, axes, s->n, x, s->n,
+					 s->rounded + a * s->n, s->n, false, s->tile, TILE_AXES);
+			multiply(true, false, axes, s->n, rows, s->tile, TILE_AXES, x, s->n,
+					 start > 0, s->image + a * s->n, s->n);
 		}
 	}
 	for (size_t i = 0; i < s->p * s->n; i++)
 		s->z[i] = (double) s->image[i];
 }
 
-/* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
+/*
+ * rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a
+ * tile of columns at a time.
+ */
 static void
 turn(subspace *s, double *rows)
 {
@@ -187,10 +225,12 @@ turn(subspace *s, double *rows)
 		int			columns = (int) smaller(TILE, s->n - start);
 
 		fc_check();
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, s->h, p, rows + start, n,
-					0.0, s->turned, TILE);
-		for (size_t j = 0; j < s->p; j++)	/* backwards: the greatest value first */
-			memcpy(rows + (s->p - 1 - j) * s->n + start, s->turned + j * TILE, (size_t) columns * sizeof(double));
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p,
+					1.0, s->h, p, rows + start, n, 0.0, s->turned, TILE);
+		for (size_t j = 0; j < s->p; j++)	/* backwards: the greatest value
+											 * first */
+			memcpy(rows + (s->p - 1 - j) * s->n + start, s->turned + j * TILE,
+				   (size_t) columns * sizeof(double));
 	}
 }
 
@@ -206,7 +246,8 @@ residual(const subspace *s)
 
 		for (size_t i = 0; i < s->n; i++)
 		{
-			double		error = s->z[j * s->n + i] - s->eigen.values[s->p - 1 - j] * s->q[j * s->n + i];
+			double		error = (s->z[j * s->n + i] -
+								 s->eigen.values[s->p - 1 - j] * s->q[j * s->n + i]);
 
 			sum += error * error;
 		}
@@ -226,12 +267,29 @@ explained(const subspace *s)
 	return sum;
 }
 
-/* One round: z = images of q; with a Ritz step both turned, greatest value first. */
+/*
+ * One round: z = images of q; with a Ritz step both turned, greatest value
+ * first.
+ */
 static void
 take_images(subspace *s)
 {
-	fc_product	images = {.transpose_b = true,.m = s->p,.n = s->n,.k = s->n,.alpha = 1.0,.lda = s->n,.ldb = s->n,.ldc = s->n};
-	fc_product	inner = {.transpose_b = true,.m = s->p,.n = s->p,.k = s->n,.alpha = 1.0,.lda = s->n,.ldb = s->n,.ldc = s->p};
+	fc_product	images = {.transpose_b = true,
+		.m = s->p,
+		.n = s->n,
+		.k = s->n,
+		.alpha = 1.0,
+		.lda = s->n,
+		.ldb = s->n,
+	.ldc = s->n};
+	fc_product	inner = {.transpose_b = true,
+		.m = s->p,
+		.n = s->p,
+		.k = s->n,
+		.alpha = 1.0,
+		.lda = s->n,
+		.ldb = s->n,
+	.ldc = s->p};
 
 	if (s->a != NULL)
 		fc_multiply(&images, s->q, s->a, s->z);
@@ -240,7 +298,8 @@ take_images(subspace *s)
 	if (s->h == NULL)
 		return;
 	fc_multiply(&inner, s->z, s->q, s->h);
-	fc_symmetric_eigen(s->h, s->p, s->eigen.values, s->eigen.lapack, s->eigen.integers);
+	fc_symmetric_eigen(s->h, s->p, s->eigen.values, s->eigen.lapack,
+					   s->eigen.integers);
 	turn(s, s->q);
 	turn(s, s->z);
 }
@@ -261,7 +320,10 @@ iterate(subspace *s, int rounds, uint64_t seed)
 
 		take_images(s);
 		now = s->h != NULL ? explained(s) : INFINITY;
-		if (round == rounds - 1 || (s->h != NULL && (residual(s) <= TOLERANCE * fabs(s->eigen.values[s->p - 1]) || now - before <= LEAST_GAIN * now)))
+		if (round == rounds - 1 ||
+			(s->h != NULL &&
+			 (residual(s) <= TOLERANCE * fabs(s->eigen.values[s->p - 1]) ||
+			  now - before <= LEAST_GAIN * now)))
 			break;
 		before = now;
 		memcpy(s->q, s->z, s->p * s->n * sizeof(double));
@@ -280,7 +342,8 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 	if (whole)
 	{
 		s.eigen = take_eigen(arena, n);
-		fc_symmetric_eigen(a, n, s.eigen.values, s.eigen.lapack, s.eigen.integers);
+		fc_symmetric_eigen(a, n, s.eigen.values, s.eigen.lapack,
+						   s.eigen.integers);
 	}
 	else
 	{
@@ -290,7 +353,8 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 	for (size_t j = 0; j < r; j++)
 	{
 		values[j] = s.eigen.values[(whole ? n : s.p) - 1 - j];
-		memcpy(vectors + j * n, whole ? a + (n - 1 - j) * n : s.q + j * n, n * sizeof(double));
+		memcpy(vectors + j * n, whole ? a + (n - 1 - j) * n : s.q + j * n,
+			   n * sizeof(double));
 	}
 	fc_arena_release(arena, used);
 }
@@ -299,7 +363,8 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 
 /* matrix = A' A (d x d) or A A' (rows x rows), summed in float. */
 static void
-square_rows(const subspace *s, bool covariance, size_t order, float *sums, double *matrix)
+square_rows(const subspace *s, bool covariance, size_t order, float *sums,
+			double *matrix)
 {
 	size_t		step = covariance ? TILE : TILE_AXES;
 
@@ -310,15 +375,20 @@ square_rows(const subspace *s, bool covariance, size_t order, float *sums, doubl
 
 		fc_check();
 		if (covariance)
-			multiply(true, false, s->n, s->n, rows, x, s->n, x, s->n, start > 0, sums, s->n);
+			multiply(true, false, s->n, s->n, rows, x, s->n, x, s->n, start > 0,
+					 sums, s->n);
 		else
-			multiply(false, true, rows, s->rows, s->n, x, s->n, s->x, s->n, false, sums + start * s->rows, s->rows);
+			multiply(false, true, rows, s->rows, s->n, x, s->n, s->x, s->n,
+					 false, sums + start * s->rows, s->rows);
 	}
 	for (size_t i = 0; i < order * order; i++)
 		matrix[i] = (double) sums[i];
 }
 
-/* q_a = u_a A for the leading eigenvectors u_a (last in matrix, order x order), order the rows of A; zero beyond. */
+/*
+ * q_a = u_a A for the leading eigenvectors u_a (last in matrix, order x
+ * order), order the rows of A; zero beyond.
+ */
 static void
 combine(subspace *s, const double *matrix, float *vectors)
 {
@@ -327,13 +397,15 @@ combine(subspace *s, const double *matrix, float *vectors)
 	memset(s->q, 0, s->p * s->n * sizeof(double));
 	for (size_t a = 0; a < axes; a++)
 		for (size_t i = 0; i < s->rows; i++)
-			vectors[a * s->rows + i] = (float) matrix[(s->rows - 1 - a) * s->rows + i];
+			vectors[a * s->rows + i] = (float)
+				matrix[(s->rows - 1 - a) * s->rows + i];
 	for (size_t a = 0; a < axes; a += TILE_AXES)
 	{
 		size_t		count = smaller(TILE_AXES, axes - a);
 
 		fc_check();
-		multiply(false, false, count, s->n, s->rows, vectors + a * s->rows, s->rows, s->x, s->n, false, s->rounded + a * s->n, s->n);
+		multiply(false, false, count, s->n, s->rows, vectors + a * s->rows,
+				 s->rows, s->x, s->n, false, s->rounded + a * s->n, s->n);
 	}
 	for (size_t i = 0; i < axes * s->n; i++)
 		s->q[i] = (double) s->rounded[i];
@@ -350,11 +422,13 @@ axes_whole(subspace *s, fc_arena *arena)
 	eigen_work	eigen = take_eigen(arena, order);
 
 	square_rows(s, covariance, order, sums, matrix);
-	fc_symmetric_eigen(matrix, order, eigen.values, eigen.lapack, eigen.integers);
+	fc_symmetric_eigen(matrix, order, eigen.values, eigen.lapack,
+					   eigen.integers);
 	if (!covariance)
 		combine(s, matrix, sums);
 	for (size_t a = 0; covariance && a < s->p; a++)
-		memcpy(s->q + a * s->n, matrix + (order - 1 - a) * s->n, s->n * sizeof(double));
+		memcpy(s->q + a * s->n, matrix + (order - 1 - a) * s->n,
+			   s->n * sizeof(double));
 }
 
 /* An axis and its opposite are one. */
@@ -373,8 +447,8 @@ round_with_sign(const double *axis, size_t d, float *out)
 }
 
 void
-fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
-				  fc_arena *arena, float *basis)
+fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
+				  uint64_t seed, fc_arena *arena, float *basis)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	subspace	s = take_subspace(arena, NULL, x, rows, d, n);
@@ -398,7 +472,8 @@ fc_principal_worksize(size_t rows, size_t d, size_t n)
 {
 	size_t		order = smaller(FC_EIGEN_WHOLE, larger(rows, d));
 
-	return (n + FC_EIGEN_SPARE) * d * (2 * sizeof(double) + 2 * sizeof(float)) + (n + 2 * FC_EIGEN_SPARE) * (n + TILE) * 4 * sizeof(double) +
+	return (n + FC_EIGEN_SPARE) * d * (2 * sizeof(double) + 2 * sizeof(float)) +
+		(n + 2 * FC_EIGEN_SPARE) * (n + TILE) * 4 * sizeof(double) +
 		4 * order * order * sizeof(double) + 65536;
 }
 

@@ -1,10 +1,11 @@
 /*
  * rows_simd.c - the inner loops over rows; see rows.h
  *
- * Four rows of the matrix share each piece of x.  The last d mod 16 coordinates are read
- * as the last 16 of the row against a copy of x whose other lanes are zero, so that no
- * loop runs over single coordinates.  Each function is built for several instruction
- * sets; those with fused multiply-add give the same bits, whatever the length of a vector.
+ * Four rows of the matrix share each piece of x. The last d mod 16 coordinates
+ * are read as the last 16 of the row against a copy of x whose other lanes are
+ * zero, so that no loop runs over single coordinates. Each function is built
+ * for several instruction sets; those with fused multiply-add give the same
+ * bits, whatever the length of a vector.
  */
 #include "numerics/rows.h"
 
@@ -38,7 +39,8 @@ fold(sum_lanes sum)
 INLINE double
 fold_double(const vdouble sum[QUAD])
 {
-	return (lane_of(sum, 0) + lane_of(sum, 2)) + (lane_of(sum, 1) + lane_of(sum, 3));
+	return (lane_of(sum, 0) + lane_of(sum, 2)) +
+		(lane_of(sum, 1) + lane_of(sum, 3));
 }
 
 /* Of sixteen lanes, four by four. */
@@ -48,7 +50,8 @@ fold_sixteen(const vdouble sums[4 * QUAD])
 	vdouble		four[QUAD];
 
 	for (int q = 0; q < QUAD; q++)
-		four[q] = (sums[q] + sums[QUAD + q]) + (sums[2 * QUAD + q] + sums[3 * QUAD + q]);
+		four[q] = (sums[q] + sums[QUAD + q]) +
+			(sums[2 * QUAD + q] + sums[3 * QUAD + q]);
 	return fold_double(four);
 }
 
@@ -58,15 +61,20 @@ INLINE sum_lanes
 multiply_add(sum_lanes sum, const float *a, const float *x)
 {
 	for (int i = 0; i < LANES; i += VECTOR_LANES)
-		sum.part[i / VECTOR_LANES] += *(const vfloat *) (a + i) * *(const vfloat *) (x + i);
+		sum.part[i / VECTOR_LANES] += *(const vfloat *) (a + i) *
+			*(const vfloat *) (x + i);
 	return sum;
 }
 
-/* rows <= GROUP_ROWS dot products of length d >= 16; tail is x's last 16 values, those seen already zero. */
+/*
+ * rows <= GROUP_ROWS dot products of length d >= 16; tail is x's last 16
+ * values, those seen already zero.
+ */
 INLINE void
-dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tail, float *y)
+dot_rows(const float *a, size_t rows, size_t d, const float *x,
+		 const float *tail, float *y)
 {
-	sum_lanes		sum[GROUP_ROWS] = {{{{0}}}};
+	sum_lanes	sum[GROUP_ROWS] = {{{{0}}}};
 	size_t		whole = d / LANES * LANES;
 
 	for (size_t i = 0; i < whole; i += LANES)
@@ -79,13 +87,16 @@ dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tai
 		y[r] = fold(sum[r]);
 }
 
-/* d < 16: a row and the numbers after it against x padded with zeros; the last rows from a copy. */
+/*
+ * d < 16: a row and the numbers after it against x padded with zeros; the last
+ * rows from a copy.
+ */
 INLINE void
 short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
 	float		padded[LANES] = {0};
 	float		copy[LANES] = {0};
-	sum_lanes		none = {{{0}}};
+	sum_lanes	none = {{{0}}};
 	size_t		r = 0;
 
 	memcpy(padded, x, d * sizeof(float));
@@ -100,7 +111,8 @@ short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 
 FC_CLONES
 void
-fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y)
+fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x,
+			   float *y)
 {
 	float		tail[LANES] = {0};
 	size_t		r = 0;
@@ -110,7 +122,7 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, floa
 		short_rows(a, rows, columns, x, y);
 		return;
 	}
-	for (size_t lane = LANES - columns % LANES; lane < LANES; lane++)
+	for (size_t lane = LANES - columns % LANES; lane <LANES; lane ++)
 		tail[lane] = x[columns - LANES + lane];
 	for (; r + GROUP_ROWS <= rows; r += GROUP_ROWS)
 		dot_rows(a + r * columns, GROUP_ROWS, columns, x, tail, y + r);
@@ -120,7 +132,8 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, floa
 
 FC_CLONES
 void
-fc_rows_in_units(const double *x, size_t n, size_t d, const double *center, const double *scale, double *out)
+fc_rows_in_units(const double *x, size_t n, size_t d, const double *center,
+				 const double *scale, double *out)
 {
 	for (size_t r = 0; r < n; r++, x += d, out += d)
 		for (size_t i = 0; i < d; i++)
@@ -139,7 +152,7 @@ FC_CLONES
 float
 fc_float_square(const float *x, size_t n)
 {
-	sum_lanes		sum = {{{0}}};
+	sum_lanes	sum = {{{0}}};
 	size_t		i = 0;
 	float		rest = 0.0f;
 
@@ -173,7 +186,7 @@ fc_row_gap(const float *x, const float *y, size_t d)
 
 		sum += value * value;
 	}
-	for (int lane = 0; lane < 4; lane++)
+	for (int lane = 0; lane <4; lane ++)
 		sum += lane_of(sums, lane);
 	return sum;
 }
@@ -199,7 +212,9 @@ shift(const double *x, const double *offset, size_t d, float *out)
 
 	for (; i + 16 <= d; i += 16)
 		for (size_t q = 0; q < 4 * QUAD; q++)
-			shift_vector(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
+			shift_vector(x + i + DOUBLES * q,
+						 offset != NULL ? offset + i + DOUBLES * q : NULL,
+						 out + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
@@ -240,7 +255,9 @@ fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 
 	for (; i + 16 <= d; i += 16)
 		for (size_t q = 0; q < 4 * QUAD; q++)
-			add_squares(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, v + i + DOUBLES * q, &sums[q]);
+			add_squares(x + i + DOUBLES * q,
+						offset != NULL ? offset + i + DOUBLES * q : NULL,
+						v + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
 		double		row = (double) v[i] + (offset != NULL ? offset[i] : 0.0);
@@ -260,7 +277,8 @@ fc_row_product(const double *x, const float *v, size_t d)
 
 	for (; i + 4 <= d; i += 4)
 		for (size_t q = 0; q < QUAD; q++)
-			sum[q] += *(const vdouble *) (x + i + q * DOUBLES) * widened(v + i + q * DOUBLES);
+			sum[q] += *(const vdouble *) (x + i + q * DOUBLES) *
+				widened(v + i + q * DOUBLES);
 	for (; i < d; i++)
 		tail += x[i] * (double) v[i];
 	return fold_double(sum) + tail;
@@ -277,7 +295,9 @@ scaled_gap(const double *x, const double *y, size_t d, double scale)
 	for (; i + 4 <= d; i += 4)
 		for (size_t q = 0; q < QUAD; q++)
 		{
-			vdouble		difference = (*(const vdouble *) (x + i + q * DOUBLES) - *(const vdouble *) (y + i + q * DOUBLES)) * scale;
+			vdouble		difference = ((*(const vdouble *) (x + i + q * DOUBLES) -
+									   *(const vdouble *) (y + i + q * DOUBLES)) *
+									  scale);
 
 			sums[q] += difference * difference;
 		}
@@ -301,12 +321,14 @@ fc_length_between(const double *x, const double *y, size_t d)
 /*
  * ---- the lowest of many scores ----
  *
- * Lanes keep their own lowest, second lowest and place, and are compared at the end.
+ * Lanes keep their own lowest, second lowest and place, and are compared at
+ * the end.
  */
 
 /* The same of all; NaN does not enter. */
 INLINE void
-enter_one(float score, int32_t place, float *lowest, float *second, int32_t *label)
+enter_one(float score, int32_t place, float *lowest, float *second,
+		  int32_t *label)
 {
 	const float higher = *lowest > score ? *lowest : score;
 
@@ -317,10 +339,10 @@ enter_one(float score, int32_t place, float *lowest, float *second, int32_t *lab
 
 FC_CLONES
 void
-fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
-			  float *lowest, float *second, int32_t *label)
+fc_two_lowest(const float *dots, const float *half_norms, size_t count,
+			  size_t first, float *lowest, float *second, int32_t *label)
 {
-	vfloat		low = (vfloat) {0} + INFINITY;
+	vfloat		low = (vfloat) {0} +INFINITY;
 	vfloat		next = low;
 	vint		argument = (vint) {0};
 	vint		place = FC_LANE_NUMBERS;
@@ -328,26 +350,33 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 
 	place += (int32_t) first;
 	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, place += VECTOR_LANES)
-		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
-	for (size_t lane = 0; j > 0 && lane < VECTOR_LANES; lane++)
+		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j),
+			  place, &low, &next, &argument);
+	for (size_t lane = 0; j > 0 && lane <VECTOR_LANES; lane ++)
 	{
 		enter_one(low[lane], argument[lane], lowest, second, label);
 		*second = next[lane] < *second ? next[lane] : *second;
 	}
 	for (; j < count; j++)
-		enter_one(half_norms[j] - dots[j], (int32_t) (first + j), lowest, second, label);
+		enter_one(half_norms[j] - dots[j], (int32_t) (first + j), lowest,
+				  second, label);
 }
 
 /* ---- of one row with packs ---- */
 
 #define VECTORS	(FC_PACKED / LANES)
 
-typedef float vwide __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef int32_t vwide_int __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef float vwide
+			__attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef int32_t vwide_int
+			__attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 #define choose_wide(mask, a, b)	((vwide) choose(mask, (vwide_int) (a), (vwide_int) (b)))
 
-/* Each lane takes the lowest two and the label of those and of the lane that is named in its place. */
+/*
+ * Each lane takes the lowest two and the label of those and of the lane that
+ * is named in its place.
+ */
 #define FOLD(...) \
 do { \
 	vwide		other = FC_SHUFFLE(vwide_int, low, low, __VA_ARGS__); \
@@ -368,26 +397,31 @@ fc_packs_floats(size_t k, size_t d)
 }
 
 void
-fc_packs_build(const float *values, const float *half_norms, size_t k, size_t d, float *packs)
+fc_packs_build(const float *values, const float *half_norms, size_t k, size_t d,
+			   float *packs)
 {
 	for (size_t first = 0; first < k; first += FC_PACKED)
 		for (size_t c = 0; c <= d; c++)
-			for (size_t lane = 0; lane < FC_PACKED; lane++)
+			for (size_t lane = 0; lane <FC_PACKED; lane ++)
 			{
 				size_t		j = first + lane;
 
-				*packs++ = j >= k ? (c < d ? 0.0f : INFINITY) : c < d ? values[j * d + c] : half_norms[j];
+				*packs++ = j >= k ? (c < d ? 0.0f : INFINITY)
+					: c < d ? values[j * d + c]
+					: half_norms[j];
 			}
 }
 
 FC_CLONES
 int32_t
-fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *lowest, float *second)
+fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
+				float *lowest, float *second)
 {
 	vwide		low = {0};
 	vwide		next = {0};
-	const vwide_int	numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	vwide_int		label = {0};
+	const vwide_int numbers = {0, 1, 2, 3, 4, 5, 6, 7,
+	8, 9, 10, 11, 12, 13, 14, 15};
+	vwide_int	label = {0};
 
 	low += INFINITY;
 	next += INFINITY;
@@ -401,9 +435,9 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *l
 		for (int v = 0; v < VECTORS; v++)
 		{
 			vwide		score = *(const vwide *) (packs + v * LANES) - dot[v];
-			vwide_int		lower = score < low;
+			vwide_int	lower = score < low;
 			vwide		other = choose_wide(lower, low, score);
-			vwide_int		here = numbers + (int32_t) (first + (size_t) v * LANES);
+			vwide_int	here = (numbers + (int32_t) (first + (size_t) v * LANES));
 
 			low = choose_wide(lower, score, low);
 			next = choose_wide(other < next, other, next);

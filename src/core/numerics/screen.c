@@ -1,14 +1,18 @@
 /*
  * screen.c - bounds that leave few centroids to measure; see screen.h
  *
- * Along axes A (lead x d, rows all but orthonormal, || A A' - I || <= delta) let z = fl(A y) = A y + e and r = y - A' z.  Then
+ * Along axes A (lead x d, rows all but orthonormal, || A A' - I || <= delta)
+ * let z = fl(A y) = A y + e and r = y - A' z. Then
  *
- *     y . v = z . A v + r . v,     | r . v | <= ||A r|| ||A v|| + ||r|| ||v - A' A v||,
- *     ||A r|| <= ||e|| + delta ||z||,     ||r||^2 <= ||y||^2 - ||z||^2 + 2 ||z|| ||e|| + delta ||z||^2,
+ *     y . v = z . A v + r . v,     | r . v | <= ||A r|| ||A v|| + ||r|| ||v -
+ *                                  A' A v||,
+ *     ||A r|| <= ||e|| + delta ||z||,     ||r||^2 <= ||y||^2 - ||z||^2 + 2
+ *                                         ||z|| ||e|| + delta ||z||^2,
  *
- * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, in whatever order sums are taken (Higham 2002, section 3.1).  A v and
- * ||v - A' A v|| are computed in double once a centroid.  Bounds are compared with a slack for the few roundings of floats that
- * they are made of, and for that of distances.
+ * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, in whatever order sums are
+ * taken (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in
+ * double once a centroid. Bounds are compared with a slack for the few
+ * roundings of floats that they are made of, and for that of distances.
  */
 #include "numerics/screen.h"
 
@@ -16,24 +20,27 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BLOCK			1024		/* centroids of one product, */
-#define PART			256			/* and of one look at its bounds */
+#define BLOCK			1024	/* centroids of one product, */
+#define PART			256		/* and of one look at its bounds */
 #define FLOAT_UNIT		0x1p-24
 #define LEAST_LEAD		32
 #define MOST_LEAD		128
-#define AXES_CENTROIDS	256			/* centroids whose principal axes are taken */
+#define AXES_CENTROIDS	256		/* centroids whose principal axes are taken */
 #define CODED			((size_t) 256)	/* centroids that are coded together */
-#define MOST_REST		0.1			/* share of the squares that axes may leave out; else they tell too little */
+#define MOST_REST		0.1		/* share of the squares that axes may leave
+								 * out; else they tell too little */
 
 /* The cost of things beside a multiply-add of sgemm. */
-#define BYTE_WORK		0.25		/* a multiply-add of bytes, */
-#define BOUND_WORK		12.0		/* the bound of a centroid, */
-#define SCORE_WORK		4.0			/* its score after sgemm, */
-#define CODE_WORK		16.0		/* a coordinate brought into bytes, */
-#define DISTANCE_WORK	10.0		/* and a coordinate of a distance in double */
-#define LIST_WORK		1.3			/* all work along leading axes, for the long lists that they leave */
-#define MEMORY			0.125		/* share of the last rows in a record's means */
-#define FADING			0.998		/* of records of ways not taken, so that they are tried again */
+#define BYTE_WORK		0.25	/* a multiply-add of bytes, */
+#define BOUND_WORK		12.0	/* the bound of a centroid, */
+#define SCORE_WORK		4.0		/* its score after sgemm, */
+#define CODE_WORK		16.0	/* a coordinate brought into bytes, */
+#define DISTANCE_WORK	10.0	/* and a coordinate of a distance in double */
+#define LIST_WORK		1.3		/* all work along leading axes, for the long
+								 * lists that they leave */
+#define MEMORY			0.125	/* share of the last rows in a record's means */
+#define FADING			0.998	/* of records of ways not taken, so that they
+								 * are tried again */
 
 /* ---- centers, axes and codes ---- */
 
@@ -52,7 +59,8 @@ typedef struct screen_parts
 } screen_parts;
 
 static void
-take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *screen)
+take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts,
+		   fc_screen *screen)
 {
 	parts->center = FC_TAKE(arena, d, double);
 	parts->axes = FC_TAKE(arena, lead_of(d) * d, float);
@@ -90,12 +98,14 @@ fc_screen_worksize(size_t k, size_t d)
 
 	take_parts(&measure, k, d, &parts, &screen);
 	take_work(&measure, k, d, &w);
-	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS), d, lead_of(d)));
+	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS),
+													 d, lead_of(d)));
 	return sizeof(fc_screen) + fc_arena_measured(&measure);
 }
 
 static void
-find_center(const float *values, const double *offset, size_t k, size_t d, double *center)
+find_center(const float *values, const double *offset, size_t k, size_t d,
+			double *center)
 {
 	memset(center, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
@@ -110,13 +120,15 @@ find_center(const float *values, const double *offset, size_t k, size_t d, doubl
 
 /* v of centroid j; returns ||v||^2. */
 static double
-about_center(const fc_screen *screen, const float *values, const double *offset, size_t j, double *v)
+about_center(const fc_screen *screen, const float *values, const double *offset,
+			 size_t j, double *v)
 {
 	double		square = 0.0;
 
 	for (size_t i = 0; i < screen->d; i++)
 	{
-		v[i] = (double) values[j * screen->d + i] + ((offset != NULL ? offset[i] : 0.0) - screen->center[i]);
+		v[i] = (double) values[j * screen->d + i] +
+			((offset != NULL ? offset[i] : 0.0) - screen->center[i]);
 		square += v[i] * v[i];
 	}
 	return square;
@@ -124,7 +136,8 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 
 /* The length of the longest centroid; false: out of range. */
 static bool
-find_most(const float *values, const double *offset, const build_work *w, fc_screen *screen)
+find_most(const float *values, const double *offset, const build_work *w,
+		  fc_screen *screen)
 {
 	double		square = 0.0;
 
@@ -134,12 +147,14 @@ find_most(const float *values, const double *offset, const build_work *w, fc_scr
 		square = fmax(square, about_center(screen, values, offset, j, w->v));
 	}
 	screen->most = sqrt(square) * (1.0 + 1e-9);
-	return screen->most < FC_SCREEN_FARTHEST && screen->most > 1.0 / FC_SCREEN_FARTHEST;
+	return screen->most < FC_SCREEN_FARTHEST &&
+		screen->most > 1.0 / FC_SCREEN_FARTHEST;
 }
 
 /* The axes of centroids spread evenly. */
 static void
-find_axes(const float *values, const double *offset, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
+find_axes(const float *values, const double *offset, fc_arena *arena,
+		  const build_work *w, float *axes, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
 
@@ -171,7 +186,9 @@ measure_defect(fc_screen *screen)
 	for (size_t a = 0; a < screen->lead; a++)
 		for (size_t b = 0; b <= a; b++)
 		{
-			double		gap = dot(screen->axes + a * screen->d, screen->axes + b * screen->d, screen->d) - (a == b ? 1.0 : 0.0);
+			double		gap = (dot(screen->axes + a * screen->d,
+								   screen->axes + b * screen->d, screen->d) -
+							   (a == b ? 1.0 : 0.0));
 
 			fc_check();
 			squares += (a == b ? 1.0 : 2.0) * gap * gap;
@@ -180,9 +197,13 @@ measure_defect(fc_screen *screen)
 	return screen->defect < 1e-3;
 }
 
-/* Blocks of centroids about the center into codes, along the axes too where there are any. */
+/*
+ * Blocks of centroids about the center into codes, along the axes too where
+ * there are any.
+ */
 static void
-code_centroids(const float *values, const double *offset, const build_work *w, fc_screen *screen)
+code_centroids(const float *values, const double *offset, const build_work *w,
+			   fc_screen *screen)
 {
 	size_t		lead = screen->lead;
 	size_t		d = screen->d;
@@ -195,15 +216,26 @@ code_centroids(const float *values, const double *offset, const build_work *w, f
 
 		fc_check();
 		for (size_t j = 0; j < count; j++)
-			w->square[j] = about_center(screen, values, offset, first + j, w->v + j * d);
-		for (size_t j = 0; j < count && screen->codes[FC_SCREEN_WHOLE].k > 0; j++)
-			fc_codes_set(&screen->codes[FC_SCREEN_WHOLE], first + j, w->v + j * d, d, 0.5 * w->square[j], 0.0, screen->most);
+			w->square[j] = about_center(screen, values, offset, first + j,
+										w->v + j * d);
+		for (size_t j = 0; j < count && screen->codes[FC_SCREEN_WHOLE].k > 0;
+			 j++)
+			fc_codes_set(&screen->codes[FC_SCREEN_WHOLE], first + j,
+						 w->v + j * d, d, 0.5 * w->square[j], 0.0,
+						 screen->most);
 		if (lead == 0)
 			continue;
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) lead, (int) d, 1.0, w->v, (int) d, w->axes, (int) d, 0.0, w->u, (int) lead);
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count,
+					(int) lead, (int) d, 1.0, w->v, (int) d, w->axes, (int) d,
+					0.0, w->u, (int) lead);
 		for (size_t j = 0; j < count; j++)
-			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j, w->u + j * lead, lead, 0.5 * w->square[j],
-						 fc_screen_left_out(screen, w->square[j], fc_sum_of_squares(w->u + j * lead, lead), 1e-10 * w->square[j]), screen->most);
+			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j,
+						 w->u + j * lead, lead, 0.5 * w->square[j],
+						 fc_screen_left_out(screen, w->square[j],
+											fc_sum_of_squares(w->u + j * lead,
+															  lead),
+											1e-10 * w->square[j]),
+						 screen->most);
 	}
 }
 
@@ -225,7 +257,8 @@ judge_axes(const build_work *w, fc_screen *screen)
 	for (size_t s = 0; s < some; s++)
 	{
 		fc_check();
-		fc_dense_apply(screen->axes, screen->lead, screen->d, w->some + s * screen->d, (float *) w->u);
+		fc_dense_apply(screen->axes, screen->lead, screen->d,
+					   w->some + s * screen->d, (float *) w->u);
 		all += fc_row_square(w->some + s * screen->d, screen->d);
 		along += fc_row_square((float *) w->u, screen->lead);
 	}
@@ -236,7 +269,8 @@ judge_axes(const build_work *w, fc_screen *screen)
 }
 
 bool
-fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena, fc_screen *screen)
+fc_screen_build(const float *values, const double *offset, size_t k, size_t d,
+				bool axes, fc_arena *arena, fc_screen *screen)
 {
 	screen_parts parts;
 	build_work	w;
@@ -244,7 +278,10 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 	bool		built;
 
 	FC_ASSERT(fc_screen_suits(k, d));
-	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
+	*screen = (fc_screen)
+	{
+		.k = k,.d = d,.lead = lead_of(d)
+	};
 	take_parts(arena, k, d, &parts, screen);
 	used = fc_arena_mark(arena);
 	take_work(arena, k, d, &w);
@@ -267,7 +304,10 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 
 /* ---- the choice of the way ---- */
 
-/* Survivors of a row at most; measuring more would cost as much as a matrix product. */
+/*
+ * Survivors of a row at most; measuring more would cost as much as a matrix
+ * product.
+ */
 static size_t
 most_left(size_t k)
 {
@@ -289,16 +329,24 @@ bounds_cost(const fc_screen *screen, int way)
 {
 	const fc_codes *codes = &screen->codes[way];
 	double		d = (double) screen->d;
-	double		axes = way == FC_SCREEN_LEADING ? (double) screen->lead * d : 0.0;
+	double		axes = (way == FC_SCREEN_LEADING ? (double) screen->lead * d : 0.0);
 
-	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d + axes;
+	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) *
+								 (double) codes->width +
+								 BOUND_WORK) +
+		CODE_WORK * d + axes;
 }
 
-/* and the candidates that bounds leave, where a row that is given up costs more. */
+/*
+ * and the candidates that bounds leave, where a row that is given up costs
+ * more.
+ */
 static double
-left_cost(const fc_screen *screen, const fc_screen_record *record, double given_up)
+left_cost(const fc_screen *screen, const fc_screen_record *record,
+		  double given_up)
 {
-	return record->measured * DISTANCE_WORK * (double) screen->d + record->given_up * given_up;
+	return record->measured * DISTANCE_WORK * (double) screen->d +
+		record->given_up * given_up;
 }
 
 static double
@@ -307,8 +355,11 @@ cost_of(const fc_screen *screen, int way)
 	if (way == FC_SCREEN_NONE)
 		return product_cost(screen);
 	if (way == FC_SCREEN_LEADING)
-		return LIST_WORK * (bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen)));
-	return bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen));
+		return LIST_WORK *
+			(bounds_cost(screen, way) +
+			 left_cost(screen, &screen->record[way], product_cost(screen)));
+	return bounds_cost(screen, way) +
+		left_cost(screen, &screen->record[way], product_cost(screen));
 }
 
 int
@@ -317,7 +368,8 @@ fc_screen_choose(fc_screen *screen)
 	int			best = FC_SCREEN_NONE;
 
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
-		if (screen->codes[way].k > 0 && cost_of(screen, way) < cost_of(screen, best))
+		if (screen->codes[way].k > 0 &&
+			cost_of(screen, way) < cost_of(screen, best))
 			best = way;
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
 		if (way != best)
@@ -329,9 +381,12 @@ fc_screen_choose(fc_screen *screen)
 }
 
 static void
-keep_record(fc_screen_record *record, size_t rows, double measured, double given_up)
+keep_record(fc_screen_record *record, size_t rows, double measured,
+			double given_up)
 {
-	double		share = rows < FC_SCREEN_ROWS / 4 ? MEMORY * (double) rows / (FC_SCREEN_ROWS / 4) : MEMORY;
+	double		share = (rows < FC_SCREEN_ROWS / 4
+						 ? MEMORY * (double) rows / (FC_SCREEN_ROWS / 4)
+						 : MEMORY);
 
 	if (record->measured == 0.0 && record->given_up == 0.0)
 		share = 1.0;
@@ -376,7 +431,8 @@ block_of(const fc_screen *screen)
 static void
 take_rows(fc_arena *arena, const fc_screen *screen, size_t n, screen_work *w)
 {
-	size_t		width = larger(screen->codes[FC_SCREEN_LEADING].width, screen->codes[FC_SCREEN_WHOLE].width);
+	size_t		width = larger(screen->codes[FC_SCREEN_LEADING].width,
+							   screen->codes[FC_SCREEN_WHOLE].width);
 
 	w->most = most_left(screen->k);
 	w->row = FC_TAKE(arena, n, screened_row);
@@ -409,7 +465,8 @@ is_near(const screened_row *row)
 
 /* Rows about the center. */
 static void
-center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const screen_work *w)
+center_rows(const fc_screen *screen, const fc_screened *rows, size_t n,
+			const screen_work *w)
 {
 	for (size_t r = 0; r < n; r++)
 	{
@@ -418,15 +475,19 @@ center_rows(const fc_screen *screen, const fc_screened *rows, size_t n, const sc
 		double		far;
 
 		if (rows->x != NULL)
-			row->square = fc_shift_row(rows->x + r * screen->d, screen->center, screen->d, y);
+			row->square = fc_shift_row(rows->x + r * screen->d, screen->center,
+									   screen->d, y);
 		else
 		{
 			for (size_t i = 0; i < screen->d; i++)
-				y[i] = (float) ((double) rows->x_float[r * screen->d + i] - screen->center[i]);
+				y[i] = (float) ((double) rows->x_float[r * screen->d + i] -
+								screen->center[i]);
 			row->square = fc_row_square(y, screen->d);
 		}
 		far = sqrt(row->square) + screen->most;
-		row->slack = FC_EXP2_MINUS(19) * screen->most * far + ((double) screen->d + 16.0) * FC_EXP2_MINUS(52) * far * far;
+		row->slack = FC_EXP2_MINUS(19) * screen->most * far +
+			((double) screen->d + 16.0) * FC_EXP2_MINUS(52) * far *
+			far;
 		row->number = r;
 		row->upper = INFINITY;
 		row->left = 0;
@@ -443,7 +504,9 @@ code_whole(const fc_screen *screen, size_t n, const screen_work *w)
 	{
 		double		length = sqrt(w->row[r].square);
 
-		w->row[r].coded = fc_codes_of_row(codes, w->y + r * screen->d, screen->d, length, w->bytes + r * codes->width);
+		w->row[r].coded = fc_codes_of_row(codes, w->y + r * screen->d,
+										  screen->d, length,
+										  w->bytes + r * codes->width);
 		w->row[r].coded.error += (float) (4.0 * FLOAT_UNIT * length);
 	}
 }
@@ -454,13 +517,16 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 {
 	const fc_codes *codes = &screen->codes[FC_SCREEN_LEADING];
 	double		terms = ((double) screen->d + 8.0) * FLOAT_UNIT;
-	double		projection = terms / (1.0 - terms) * sqrt((double) screen->lead) * (1.0 + screen->defect);
+	double		projection = (terms / (1.0 - terms) * sqrt((double) screen->lead) *
+							  (1.0 + screen->defect));
 
 	if (n == 1)
 		fc_dense_apply(screen->axes, screen->lead, screen->d, w->y, w->z);
 	else
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) screen->lead, (int) screen->d, 1.0f, w->y, (int) screen->d,
-					screen->axes, (int) screen->d, 0.0f, w->z, (int) screen->lead);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n,
+					(int) screen->lead, (int) screen->d, 1.0f, w->y,
+					(int) screen->d, screen->axes, (int) screen->d, 0.0f, w->z,
+					(int) screen->lead);
 	for (size_t r = 0; r < n; r++)
 	{
 		screened_row *row = &w->row[r];
@@ -468,11 +534,16 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 		double		square = fc_row_square(w->z + r * screen->lead, screen->lead);
 		double		lead = sqrt(square);
 		double		error = projection * length;
-		double		rest = fc_screen_left_out(screen, row->square, square, 2.0 * lead * error);
+		double		rest = fc_screen_left_out(screen, row->square, square,
+											  2.0 * lead * error);
 
-		row->coded = fc_codes_of_row(codes, w->z + r * screen->lead, screen->lead, lead, w->bytes + r * codes->width);
-		row->coded.error += (float) ((error + screen->defect * lead) * 1.001 + 4.0 * FLOAT_UNIT * length);
-		row->coded.rest = (float) (rest * (1.0 + FC_EXP2_MINUS(18)) + 4.0 * FLOAT_UNIT * length);
+		row->coded = fc_codes_of_row(codes, w->z + r * screen->lead,
+									 screen->lead, lead,
+									 w->bytes + r * codes->width);
+		row->coded.error += (float) ((error + screen->defect * lead) * 1.001 +
+									 4.0 * FLOAT_UNIT * length);
+		row->coded.rest = (float) (rest * (1.0 + FC_EXP2_MINUS(18)) +
+								   4.0 * FLOAT_UNIT * length);
 	}
 }
 
@@ -491,9 +562,13 @@ shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
 	row->left = left;
 }
 
-/* Centroids first .. + count that may be nearest join the list of row r; dots are its products with them. */
+/*
+ * Centroids first .. + count that may be nearest join the list of row r; dots
+ * are its products with them.
+ */
 static void
-screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const int32_t *dots, const screen_work *w)
+screen_row(const fc_codes *codes, size_t first, size_t count, size_t r,
+		   const int32_t *dots, const screen_work *w)
 {
 	screened_row *row = &w->row[r];
 	uint32_t   *place = w->place + r * w->most;
@@ -505,8 +580,11 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const in
 
 	if (row->lost)
 		return;
-	row->upper = fminf(row->upper, fc_codes_bound(codes, &row->coded, first, count, dots, w->lower, &lowest));
-	limit = (float) (((double) row->upper + 2.0 * row->slack) + FC_EXP2_MINUS(22) * fabs((double) row->upper));
+	row->upper = fminf(row->upper,
+					   fc_codes_bound(codes, &row->coded, first, count, dots,
+									  w->lower, &lowest));
+	limit = (float) (((double) row->upper + 2.0 * row->slack) +
+					 FC_EXP2_MINUS(22) * fabs((double) row->upper));
 	if (lowest > limit)
 		return;
 	room = w->most - row->left;
@@ -515,7 +593,8 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const in
 	{
 		shorten_list(row, place, bound, limit);
 		room = w->most - row->left;
-		found = fc_codes_within(w->lower, count, limit, room, place + row->left);
+		found = fc_codes_within(w->lower, count, limit, room,
+								place + row->left);
 	}
 	row->lost = found > room;
 	for (size_t i = row->left; i < row->left + found && !row->lost; i++)
@@ -526,9 +605,13 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r, const in
 	row->left += row->lost ? 0 : (uint32_t) found;
 }
 
-/* The nearest of those that are left of row r of the work, the likeliest first; *measured counts distances. */
+/*
+ * The nearest of those that are left of row r of the work, the likeliest
+ * first; *measured counts distances.
+ */
 static int32_t
-nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *measured)
+nearest_left(const fc_screened *rows, size_t r, const screen_work *w,
+			 double *measured)
 {
 	const screened_row *row = &w->row[r];
 	const uint32_t *place = w->place + r * w->most;
@@ -549,7 +632,9 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 	{
 		double		distance;
 
-		if (i == likely || row->square * (1.0 - 4.0 * FLOAT_UNIT) + 2.0 * ((double) bound[i] - row->slack) > best)
+		if (i == likely || row->square * (1.0 - 4.0 * FLOAT_UNIT) +
+			2.0 * ((double) bound[i] - row->slack) >
+			best)
 			continue;
 		distance = rows->distance(rows->context, row->number, place[i]);
 		*measured += 1.0;
@@ -562,9 +647,12 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 	return (int32_t) label;
 }
 
-/* Labels from the lists of all rows of the work, and the record of their way. */
+/*
+ * Labels from the lists of all rows of the work, and the record of their way.
+ */
 static void
-measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, const screen_work *w, int32_t *labels)
+measure_left(fc_screen_record *record, const fc_screened *rows, size_t n,
+			 const screen_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
 	double		lost = 0.0;
@@ -602,17 +690,22 @@ screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);
 		for (size_t r = 0; r < n; r++)
 			for (size_t part = 0; part < count; part += PART)
-				screen_row(codes, first + part, smaller(PART, count - part), r, w->dots + r * count + part, w);
+				screen_row(codes, first + part, smaller(PART, count - part), r,
+						   w->dots + r * count + part, w);
 	}
 }
 
 void
-fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels)
+fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n,
+				 fc_scratch scratch, int32_t *labels)
 {
-	fc_arena	arena = {.next = (char *) scratch.floats,.end = (char *) (scratch.floats + scratch.count)};
+	fc_arena	arena = {.next = (char *) scratch.floats,
+	.end = (char *) (scratch.floats + scratch.count)};
 	screen_work w;
 
-	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
+	FC_ASSERT(n <= FC_SCREEN_ROWS &&
+			  scratch.count >= fc_screen_scratch(screen, n) &&
+			  (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
 	take_rows(&arena, screen, n, &w);
 	center_rows(screen, rows, n, &w);
 	screen_rows(screen, way, n, &w);

@@ -1,4 +1,7 @@
-/* selection.c - numbers parted about a place of their order, and outliers; see selection.h */
+/*
+ * selection.c - numbers parted about a place of their order, and outliers; see
+ * selection.h
+ */
 #include "numerics/selection.h"
 
 #include "base/sort.h"
@@ -25,11 +28,15 @@ median_of_three(float a, float b, float c)
 }
 
 void
-fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place)
+fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
+			 size_t place)
 {
 	while (last - first > 1)
 	{
-		float		pivot = median_of_three(value_of(c, order[first]), value_of(c, order[first + (last - first) / 2]), value_of(c, order[last - 1]));
+		float		pivot = median_of_three(value_of(c, order[first]),
+											value_of(c, order[first +
+															  (last - first) / 2]),
+											value_of(c, order[last - 1]));
 		size_t		low = first;
 		size_t		middle = first;
 		size_t		high = last;
@@ -60,13 +67,15 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
 /*
  * Outliers by their distance from the median in robust units.
  *
- *     r_i^2 = sum_c ((x_ic - med_c) / s_c)^2,   s_c = 1.4826 median_i |x_ic - med_c|
+ *     r_i^2 = sum_c ((x_ic - med_c) / s_c)^2,   s_c = 1.4826 median_i |x_ic -
+ *                                               med_c|
  *
- * A dimension that is constant for half the rows has s_c = 0 and takes its standard
- * deviation instead; one that is constant for all counts nothing.  Quantiles are lower
- * weighted ones: the least value with at least that share of the weight at or below it,
- * so a row of weight 2 is the row twice.  Cost: two sorts a column.  1.4826 makes s_c the
- * standard deviation of a normal law (Hampel 1974).
+ * A dimension that is constant for half the rows has s_c = 0 and takes its
+ * standard deviation instead; one that is constant for all counts nothing.
+ * Quantiles are lower weighted ones: the least value with at least that share
+ * of the weight at or below it, so a row of weight 2 is the row twice. Cost:
+ * two sorts a column. 1.4826 makes s_c the standard deviation of a normal law
+ * (Hampel 1974).
  */
 #define MAD_UNIT	1.4826
 
@@ -89,7 +98,10 @@ weight_of(const trim_work *w, size_t i)
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
-/* The least value with at least `target` of the weight at or below it; sorts by value. */
+/*
+ * The least value with at least `target` of the weight at or below it; sorts
+ * by value.
+ */
 static double
 weighted_quantile(trim_work *w, double target)
 {
@@ -97,9 +109,13 @@ weighted_quantile(trim_work *w, double target)
 	size_t		i = 0;
 
 	for (size_t r = 0; r < w->rows; r++)
-		w->order[r] = (fc_keyed) {fc_number_key(w->value[r]), r};
+		w->order[r] = (fc_keyed)
+	{
+		fc_number_key(w->value[r]), r
+	};
 	fc_sort(w->order, w->rows, w->order + w->rows);
-	for (; i + 1 < w->rows && (below += weight_of(w, w->order[i].value)) < target;)
+	for (; i + 1 < w->rows &&
+		 (below += weight_of(w, w->order[i].value)) < target;)
 		i++;
 	return w->value[w->order[i].value];
 }
@@ -144,7 +160,8 @@ measure_rows(trim_work *w)
 		fc_check();
 		for (size_t c = 0; c < w->d; c++)
 		{
-			double		deviation = (w->x[i * w->d + c] - w->median[c]) * w->unit[c];
+			double		deviation = ((w->x[i * w->d + c] - w->median[c]) *
+									 w->unit[c]);
 
 			sum += deviation * deviation;
 		}
@@ -153,10 +170,14 @@ measure_rows(trim_work *w)
 }
 
 void
-fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
-		fc_arena *arena, size_t *inliers, size_t *count)
+fc_trim(const double *x, const double *weight, size_t rows, size_t d,
+		double fraction, fc_arena *arena, size_t *inliers, size_t *count)
 {
-	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.total = fc_weight_sum(weight, rows)};
+	trim_work	w = {.x = x,
+		.weight = weight,
+		.rows = rows,
+		.d = d,
+	.total = fc_weight_sum(weight, rows)};
 	fc_mark		used = fc_arena_mark(arena);
 	double		limit;
 

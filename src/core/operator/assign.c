@@ -1,24 +1,33 @@
 /*
- * assign.c - which centroids of an operator are nearest: to one row, to many rows, to sparse rows.
+ * assign.c - which centroids of an operator are nearest: to one row, to many
+ * rows, to sparse rows.
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * One row of a codebook takes bounds where there are many centroids (numerics/screen.c), or boxes of very many
- * (numerics/kdtree_simd.c), and where these do not tell, packs (numerics/rows_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
- * Products of several factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
- * the last factor's results go straight into the two lowest scores of each row.
+ * One row of a codebook takes bounds where there are many centroids
+ * (numerics/screen.c), or boxes of very many (numerics/kdtree_simd.c), and
+ * where these do not tell, packs (numerics/rows_simd.c). Many rows are one
+ * matrix product, unless bounds tell most centroids apart. Products of several
+ * factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors,
+ * coordinate by coordinate, and the last factor's results go straight into the
+ * two lowest scores of each row.
  *
- * With every rounded score within e of the exact one (rounding_bounds.c), the n nearest rows are among those at most 2 e above
- * the n-th lowest score.  When those are n rows they are the answer; else they are measured in double.  Rows of a product are
- * dear to make: of more than a few, those are measured that scores through the factors in double leave.
+ * With every rounded score within e of the exact one (rounding_bounds.c), the
+ * n nearest rows are among those at most 2 e above the n-th lowest score. When
+ * those are n rows they are the answer; else they are measured in double. Rows
+ * of a product are dear to make: of more than a few, those are measured that
+ * scores through the factors in double leave.
  *
- * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, the best few of the product are measured; or all that cannot be farther than
- * some centroid: cluster j is not nearest when its approximate distance exceeds r_j plus the distance of some centroid,
+ * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, the best few of the
+ * product are measured; or all that cannot be farther than some centroid:
+ * cluster j is not nearest when its approximate distance exceeds r_j plus the
+ * distance of some centroid,
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
- * or, where the last factor R is dense and all but orthonormal and the residuals e_j all but
- * orthogonal to it (an SVD), with rho = ||(x - o) - R^T R (x - o)|| by Pythagoras, when
+ * or, where the last factor R is dense and all but orthonormal and the
+ * residuals e_j all but orthogonal to it (an SVD), with rho = ||(x - o) - R^T
+ * R (x - o)|| by Pythagoras, when
  *
  *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
@@ -31,13 +40,20 @@
 #include "numerics/screen.h"
 #include "operator/internal.h"
 
-#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
+#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make,
+											 * about the cost of all scores in
+											 * double */
 #define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
-#define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
-#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
-#define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills whole cache lines */
+#define TILE		((size_t) 256)	/* rows, and centroids, of one matrix
+									 * product */
+#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by
+										 * one */
+#define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills
+									 * whole cache lines */
 #define FEW_ROWS	8			/* fewer do not fill a block */
-#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* numbers, which stay in the cache beside a block: faster than a matrix product */
+#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* numbers, which stay in the
+											 * cache beside a block: faster
+											 * than a matrix product */
 
 /* A row whose scores are known. */
 typedef struct ranking
@@ -67,11 +83,13 @@ after(double distance_a, int32_t a, double distance_b, int32_t b)
 
 /* Replace the entry at `place` of a heap with the farthest on top. */
 static void
-sift_down(int32_t *clusters, double *distances, size_t size, size_t place, int32_t cluster, double distance)
+sift_down(int32_t *clusters, double *distances, size_t size, size_t place,
+		  int32_t cluster, double distance)
 {
 	for (size_t child = 2 * place + 1; child < size; child = 2 * place + 1)
 	{
-		if (child + 1 < size && after(distances[child + 1], clusters[child + 1], distances[child], clusters[child]))
+		if (child + 1 < size && after(distances[child + 1], clusters[child + 1],
+									  distances[child], clusters[child]))
 			child++;
 		if (!after(distances[child], clusters[child], distance, cluster))
 			break;
@@ -94,7 +112,8 @@ clear_heap(int32_t *clusters, double *distances, size_t size)
 }
 
 static void
-offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double distance)
+offer(int32_t *clusters, double *distances, size_t size, size_t cluster,
+	  double distance)
 {
 	if (after(distances[0], clusters[0], distance, (int32_t) cluster))
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
@@ -117,7 +136,8 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 
 /* The `size` lowest of k scores in a heap. */
 static void
-offer_all(const double *scores, size_t k, size_t size, int32_t *clusters, double *distances)
+offer_all(const double *scores, size_t k, size_t size, int32_t *clusters,
+		  double *distances)
 {
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < k; j++)
@@ -131,13 +151,16 @@ product_distance(const ranking *r, size_t j)
 {
 	if (r->op->metric == FC_INNER_PRODUCT)
 		return fc_operator_distance(r->op, j, r->x, r->scratch);
-	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch.floats), r->op->d);
+	return fc_row_distance(r->x, r->op->offset,
+						   fc_operator_product_row(r->op, j, r->scratch.floats),
+						   r->op->d);
 }
 
 /*
- * Bound of |score in double - exact score of the row of the product as it is measured|: the
- * roundings of the factors are 2^-29 of those in float; the row and half its square are
- * rounded to float once, perhaps below the smallest normal one.
+ * Bound of |score in double - exact score of the row of the product as it is
+ * measured|: the roundings of the factors are 2^-29 of those in float; the row
+ * and half its square are rounded to float once, perhaps below the smallest
+ * normal one.
  */
 static double
 double_bound(const ranking *r)
@@ -145,24 +168,33 @@ double_bound(const ranking *r)
 	double		far = sqrt(r->scored.square) + r->op->max_row_norm;
 	double		d = (double) r->op->d;
 
-	return r->bound * FC_EXP2_MINUS(28) + FC_EXP2_MINUS(23) * r->op->max_row_norm * far + (d + 8.0) * FC_EXP2_MINUS(53) * far * far +
+	return r->bound * FC_EXP2_MINUS(28) +
+		FC_EXP2_MINUS(23) * r->op->max_row_norm * far +
+		(d + 8.0) * FC_EXP2_MINUS(53) * far * far +
 		FC_EXP2_MINUS(148) * (1.0 + sqrt(d) * far);
 }
 
-/* Is row j, by its rounded score, possibly at most threshold?  NaN everywhere counts as yes. */
+/*
+ * Is row j, by its rounded score, possibly at most threshold? NaN everywhere
+ * counts as yes.
+ */
 static inline bool
 possible(const ranking *r, size_t j, double threshold)
 {
 	return threshold == INFINITY || !(score_of(r, j) > threshold);
 }
 
-/* How many rows are possible and would have to be made; 0 when they need not, or nothing is bounded. */
+/*
+ * How many rows are possible and would have to be made; 0 when they need not,
+ * or nothing is bounded.
+ */
 static size_t
 close_ones(const ranking *r, double threshold)
 {
 	size_t		close = 0;
 
-	if (threshold == INFINITY || !(r->bound < INFINITY) || fc_operator_is_codebook(r->op))
+	if (threshold == INFINITY || !(r->bound < INFINITY) ||
+		fc_operator_is_codebook(r->op))
 		return 0;
 	for (size_t j = 0; j < r->op->k; j++)
 		close += possible(r, j, threshold);
@@ -171,7 +203,8 @@ close_ones(const ranking *r, double threshold)
 
 /* All clusters by scores, the `count` lowest in a heap. */
 static void
-offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distances)
+offer_scores(const ranking *r, size_t count, int32_t *clusters,
+			 double *distances)
 {
 	clear_heap(clusters, distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
@@ -180,7 +213,8 @@ offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distance
 
 /* The count nearest rows of the product, sorted. */
 static void
-nearest_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
+nearest_products(const ranking *r, size_t count, int32_t *clusters,
+				 double *distances)
 {
 	double		threshold = INFINITY;
 	double		limit = INFINITY;
@@ -191,8 +225,15 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 		offer_scores(r, count, clusters, distances);
 		threshold = distances[0] + 2.0 * r->bound;
 	}
-	if (close_ones(r, threshold) > count + FEW_PRODUCT_ROWS + (r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
-	{							/* more rows of the product than are measured at the cost of all scores in double */
+	if (close_ones(r, threshold) >
+		count + FEW_PRODUCT_ROWS +
+		(r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
+
+		/*
+		 * more rows of the product than are measured at the cost of all
+		 * scores in double
+		 */
+	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		offer_all(scores, r->op->k, count, clusters, distances);
 		limit = distances[0] + 2.0 * double_bound(r);
@@ -215,15 +256,20 @@ lowest_of(const ranking *r)
 	double		distance;
 	int32_t		label = 0;
 
-	fc_two_lowest(r->dots, r->op->half_norms, r->op->k, 0, &lowest, &second, &label);
+	fc_two_lowest(r->dots, r->op->half_norms, r->op->k, 0, &lowest, &second,
+				  &label);
 	if (!((double) second - (double) lowest > 2.0 * r->bound))
 		nearest_products(r, 1, &label, &distance);
 	return (size_t) label;
 }
 
-/* The count best rows of the product, in any order: by scores, unless rounding could change which. */
+/*
+ * The count best rows of the product, in any order: by scores, unless rounding
+ * could change which.
+ */
 static void
-best_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
+best_products(const ranking *r, size_t count, int32_t *clusters,
+			  double *distances)
 {
 	size_t		close = 0;
 	double		threshold;
@@ -232,15 +278,21 @@ best_products(const ranking *r, size_t count, int32_t *clusters, double *distanc
 	threshold = distances[0] + 2.0 * r->bound;
 	for (size_t j = 0; j < r->op->k; j++)
 		close += possible(r, j, threshold);
-	if (close != count || !(r->bound < INFINITY))	/* scores that overflow may be NaN, which no heap takes */
+	/* scores that overflow may be NaN, which no heap takes */
+	if (close != count || !(r->bound < INFINITY))
 		nearest_products(r, count, clusters, distances);
 }
 
 static ranking
-ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+ranking_of(const fc_operator *op, const double *x, fc_scored scored,
+		   const float *dots, fc_scratch scratch)
 {
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	return (ranking) {op, x, scored, fc_operator_rounding(op, scored), dots, scratch};
+	return (ranking)
+	{
+		op, x, scored, fc_operator_rounding(op, scored),
+			dots, scratch
+	};
 }
 
 /* ---- exact centroids ---- */
@@ -260,13 +312,21 @@ static residual_test
 make_test(const ranking *r)
 {
 	const fc_exact_centroids *exact = &r->op->exact;
-	residual_test test = {.residual = exact->residual,.square = r->scored.square,.bound = r->bound,.orthogonal = exact->orthogonality_defect < 0.5};
-	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);	/* of ||R (x - o)||^2, generously */
+	residual_test test = {.residual = exact->residual,
+		.square = r->scored.square,
+		.bound = r->bound,
+	.orthogonal = exact->orthogonality_defect < 0.5};
+
+	/* of ||R (x - o)||^2, generously */
+	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);
 
 	if (test.orthogonal)
 	{
-		test.rho = sqrt(fmax(0.0, r->scored.square - r->scored.inner) + (exact->orthogonality_defect + rounding) * r->scored.square);
-		test.slack = 2.0 * (sqrt(r->scored.square) + r->op->max_row_norm) * exact->residual_leakage;
+		test.rho = sqrt(fmax(0.0, r->scored.square - r->scored.inner) +
+						(exact->orthogonality_defect + rounding) *
+						r->scored.square);
+		test.slack = 2.0 * (sqrt(r->scored.square) + r->op->max_row_norm) *
+			exact->residual_leakage;
 	}
 	return test;
 }
@@ -279,7 +339,9 @@ excluded(const residual_test *test, size_t j, double score, double upper)
 	double		radius = upper + residual;
 
 	if (test->orthogonal)
-		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
+		return score - test->bound >
+			0.5 * (upper * upper - test->square - residual * residual) +
+			test->rho * residual + test->slack;
 	return score - test->bound > 0.5 * (radius * radius - test->square);
 }
 
@@ -287,16 +349,21 @@ excluded(const residual_test *test, size_t j, double score, double upper)
 static double
 measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
 {
-	fc_dense_apply(exact->op->factor[0].values + j * exact->op->d, 1, exact->op->d, x, dots + j);
-	return sqrt(fmax(0.0, exact->scored.square + 2.0 * (score_of(exact, j) + exact->bound)));
+	fc_dense_apply(exact->op->factor[0].values + j * exact->op->d, 1,
+				   exact->op->d, x, dots + j);
+	return sqrt(fmax(0.0, exact->scored.square +
+					 2.0 * (score_of(exact, j) + exact->bound)));
 }
 
-/* Scores of the codebook of exact centroids, of those that are not ruled out. */
+/*
+ * Scores of the codebook of exact centroids, of those that are not ruled out.
+ */
 static size_t
 exact_label(const ranking *r)
 {
 	size_t		k = r->op->k;
-	float	   *x = r->scratch.floats + (fc_operator_scratch(r->op) - r->op->d - 4 * k - 2);
+	float	   *x = (r->scratch.floats +
+					 (fc_operator_scratch(r->op) - r->op->d - 4 * k - 2));
 	float	   *dots = x + r->op->d;
 	residual_test test = make_test(r);
 	float		lowest = INFINITY;
@@ -304,11 +371,14 @@ exact_label(const ranking *r)
 	int32_t		first = 0;
 	fc_operator book;
 	fc_scored	unscored = {0};
-	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, unscored, dots, r->scratch);
+	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x,
+								   unscored, dots, r->scratch);
 	double		upper;
 
 	exact.scored.square = fc_shift_row(r->x, book.offset, book.d, x);
-	exact.bound = fc_codebook_rounding(book.d, book.max_row_norm, sqrt(exact.scored.square)) + fc_operator_rounding(&book, exact.scored);
+	exact.bound = fc_codebook_rounding(book.d, book.max_row_norm,
+									   sqrt(exact.scored.square)) +
+		fc_operator_rounding(&book, exact.scored);
 	for (size_t j = 0; j < k; j++)
 		dots[j] = -INFINITY;
 	if (!(r->bound < INFINITY) || !(exact.bound < INFINITY))
@@ -325,13 +395,21 @@ exact_label(const ranking *r)
 	return lowest_of(&exact);
 }
 
-/* The rerank best by their exact centroids, then those that follow in the order of the product. */
+/*
+ * The rerank best by their exact centroids, then those that follow in the
+ * order of the product.
+ */
 static void
-reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
+reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
+				 double *distances)
 {
 	size_t		few = smaller(r->op->exact.rerank, r->op->k);
 	size_t		listed = larger(few, count);
-	double	   *measured = (double *) (((uintptr_t) (r->scratch.floats + fc_operator_scratch(r->op) - 3 * r->op->k - 2) + 7) & ~(uintptr_t) 7);
+	double	   *measured = ((double *) (((uintptr_t) (r->scratch.floats +
+													  fc_operator_scratch(r->op) -
+													  3 * r->op->k - 2) +
+										 7) &
+										~(uintptr_t) 7));
 	int32_t    *found = (int32_t *) (measured + r->op->k);
 
 	if (count > few)
@@ -341,7 +419,8 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 	for (size_t i = 0; i < listed; i++)
 	{
 		fc_check();
-		measured[i] = fc_operator_distance(r->op, (size_t) found[i], r->x, r->scratch);
+		measured[i] = fc_operator_distance(r->op, (size_t) found[i], r->x,
+										   r->scratch);
 	}
 	for (size_t place = few / 2; place-- > 0;)
 		sift_down(found, measured, few, place, found[place], measured[place]);
@@ -350,9 +429,13 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 	memcpy(distances, measured, count * sizeof(double));
 }
 
-/* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
+/*
+ * The label of a row with dots = V (x - o), however rounded; dots may lie in
+ * the scratch.
+ */
 static size_t
-choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+choose(const fc_operator *op, const double *x, fc_scored scored,
+	   const float *dots, fc_scratch scratch)
 {
 	ranking		r = ranking_of(op, x, scored, dots, scratch);
 	int32_t		label;
@@ -379,33 +462,44 @@ distance_of(const void *context, size_t row, size_t j)
 {
 	const measured_rows *rows = context;
 
-	return fc_row_distance(rows->x + row * rows->op->d, rows->op->offset, rows->op->factor[0].values + j * rows->op->d, rows->op->d);
+	return fc_row_distance(rows->x + row * rows->op->d, rows->op->offset,
+						   rows->op->factor[0].values + j * rows->op->d,
+						   rows->op->d);
 }
 
 /*
- * The nearest centroid, or -1 where rounding might change which it is.  A square in float is within a share of (d + 4) 2^-23, and
- * the row, rounded, within 2^-23 of its length.
+ * The nearest centroid, or -1 where rounding might change which it is. A
+ * square in float is within a share of (d + 4) 2^-23, and the row, rounded,
+ * within 2^-23 of its length.
  */
 static int32_t
 label_in_boxes(const fc_operator *op, const double *x)
 {
 	float		shifted[FC_BOXES_DIMENSIONS];
 	float		squared[2];
-	double		moved = FC_EXP2_MINUS(23) * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	double		moved = (FC_EXP2_MINUS(23) *
+						 sqrt(fc_shift_row(x, op->offset, op->d, shifted)));
 	double		share = ((double) op->d + 4.0) * FC_EXP2_MINUS(23);
 	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
 	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared);
-	bool		sure = (double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
-		sqrt((double) squared[1] * (1.0 - share)) - moved > sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) + moved;
+	bool		sure = ((double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
+						sqrt((double) squared[1] * (1.0 - share)) - moved >
+						sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) +
+						moved);
 
 	return sure ? (int32_t) label : -1;
 }
 
-/* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen or op->boxes; -1 where another way is better. */
+/*
+ * Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen or
+ * op->boxes; -1 where another way is better.
+ */
 static void
-assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+assign_screened(const fc_operator *op, const double *x, size_t n,
+				fc_scratch scratch, int32_t *labels)
 {
-	int			way = op->screen != NULL ? fc_screen_choose(op->screen) : FC_SCREEN_NONE;
+	int			way = (op->screen != NULL ? fc_screen_choose(op->screen)
+					   : FC_SCREEN_NONE);
 	measured_rows measured = {op, x};
 	fc_screened rows = {.x = x,.distance = distance_of,.context = &measured};
 
@@ -421,7 +515,10 @@ assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scr
 
 /* ---- one row ---- */
 
-/* The label of a row about the offset, by packs; -1 where rounding might change it. */
+/*
+ * The label of a row about the offset, by packs; -1 where rounding might
+ * change it.
+ */
 static int32_t
 packed_label(const fc_operator *op, double square, const float *shifted)
 {
@@ -429,8 +526,10 @@ packed_label(const fc_operator *op, double square, const float *shifted)
 	fc_scored	scored = {.square = square};
 	float		lowest;
 	float		second;
-	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
-	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored);
+	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest,
+										&second);
+	double		bound = (fc_codebook_rounding(op->d, op->max_row_norm, length) +
+						 fc_operator_rounding(op, scored));
 
 	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
 }
@@ -445,7 +544,9 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	if (op->screen != NULL || op->boxes != NULL)
 		assign_screened(op, x, 1, scratch, &label);
 	if (label < 0 && op->packs != NULL)
-		label = packed_label(op, fc_shift_row(x, op->offset, op->d, scratch.floats), scratch.floats);
+		label = packed_label(op,
+							 fc_shift_row(x, op->offset, op->d, scratch.floats),
+							 scratch.floats);
 	if (label >= 0)
 		return (size_t) label;
 	scored = fc_operator_score(op, x, scratch.floats);
@@ -453,8 +554,8 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 }
 
 void
-fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
-					int32_t *clusters, double *distances)
+fc_operator_nearest(const fc_operator *op, const double *x, size_t count,
+					fc_scratch scratch, int32_t *clusters, double *distances)
 {
 	fc_operator book;
 	size_t		size = smaller(count, op->k);
@@ -464,7 +565,8 @@ fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scr
 	if (size == 0)
 		return;
 	op = fc_operator_deciding(op, &book);
-	r = ranking_of(op, x, fc_operator_score(op, x, scratch.floats), scratch.floats + op->d, scratch);
+	r = ranking_of(op, x, fc_operator_score(op, x, scratch.floats),
+				   scratch.floats + op->d, scratch);
 	if (op->exact.values == NULL)
 		nearest_products(&r, size, clusters, distances);
 	else
@@ -472,8 +574,10 @@ fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scr
 }
 
 void
-fc_operator_nearest_scored(const fc_operator *op, const double *x, const double *scores, double bound, size_t count, fc_scratch scratch,
-						   int32_t *clusters, double *distances)
+fc_operator_nearest_scored(const fc_operator *op, const double *x,
+						   const double *scores, double bound, size_t count,
+						   fc_scratch scratch, int32_t *clusters,
+						   double *distances)
 {
 	size_t		size = count < op->k ? count : op->k;
 	double		threshold;
@@ -485,7 +589,8 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 		if (scores[j] <= threshold)
 		{
 			fc_check();
-			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
+			offer(clusters, distances, size, j,
+				  fc_operator_distance(op, j, x, scratch));
 		}
 	sort_heap(clusters, distances, size);
 }
@@ -529,16 +634,21 @@ inner_width(const fc_operator *op)
 static size_t
 block_floats(const fc_operator *op, size_t n)
 {
-	size_t		floats = FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
+	size_t		floats = (FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) +
+						  8 * op->d);
 
-	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
+	return n < FEW_ROWS || floats > MOST_FLOATS
+		? 0
+		: floats + ALIGNMENT / sizeof(float);
 }
 
 /* Is it labelled by blocks, if these are not too large? */
 static inline bool
 takes_blocks(const fc_operator *op)
 {
-	return !fc_operator_is_plain(op) || (op->k * op->d < SMALL_CODEBOOK && op->screen == NULL && op->boxes == NULL);
+	return !fc_operator_is_plain(op) ||
+		(op->k * op->d < SMALL_CODEBOOK && op->screen == NULL &&
+		 op->boxes == NULL);
 }
 
 size_t
@@ -549,14 +659,16 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 
 	if (takes_blocks(op))
 		return own + block_floats(op, n);
-	return own + larger(rows * (op->d + TILE + 4), fc_operator_screened_scratch(op, n));
+	return own + larger(rows * (op->d + TILE + 4),
+						fc_operator_screened_scratch(op, n));
 }
 
 /* ---- codebooks ---- */
 
 /* Labels and the two lowest scores of a tile of rows. */
 static void
-score_tile(const fc_operator *op, const centroid_tile *b, size_t rows, int32_t *labels)
+score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
+		   int32_t *labels)
 {
 	const fc_factor *codebook = &op->factor[0];
 
@@ -571,12 +683,13 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows, int32_t *
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
 		fc_check();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
-					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
-					0.0f, b->dots, (int) TILE);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
+					(int) count, (int) op->d, 1.0f, b->x, (int) op->d,
+					codebook->values + first * op->d, (int) op->d, 0.0f,
+					b->dots, (int) TILE);
 		for (size_t r = 0; r < rows; r++)
-			fc_two_lowest(b->dots + r * TILE, op->half_norms + first, count, first,
-						  b->lowest + r, b->second + r, labels + r);
+			fc_two_lowest(b->dots + r * TILE, op->half_norms + first, count,
+						  first, b->lowest + r, b->second + r, labels + r);
 	}
 }
 
@@ -593,14 +706,17 @@ count_unlabelled(const int32_t *labels, size_t rows)
 
 /* The rows without a label. */
 static void
-assign_tile(const fc_operator *op, const double *x, size_t rows, const centroid_tile *b, int32_t *labels)
+assign_tile(const fc_operator *op, const double *x, size_t rows,
+			const centroid_tile *b, int32_t *labels)
 {
 	size_t		next = 0;
 
 	for (size_t r = 0; r < rows; r++)
 		if (labels[r] < 0)
 		{
-			b->length[next] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + next * op->d));
+			b->length[next] = (float) sqrt(fc_shift_row(x + r * op->d,
+														op->offset, op->d,
+														b->x + next * op->d));
 			next++;
 		}
 	score_tile(op, b, next, b->label);
@@ -618,23 +734,30 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const centroid_
 		next++;
 		labels[at] = b->label[r];
 		length = (double) b->length[r] * (1.0 + FC_EXP2_MINUS(23));
-		scored = (fc_scored) {.square = length * length};
-		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
+		scored = (fc_scored)
+		{
+			.square = length * length
+		};
+		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) +
+					   fc_operator_rounding(op, scored));
 		/* written so that a NaN takes the single path too */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
 		fc_check();
-		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d, b->single);
+		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d,
+												  b->single);
 	}
 }
 
 static void
-assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+assign_tiles(const fc_operator *op, const double *x, size_t n,
+			 fc_scratch scratch, int32_t *labels)
 {
 	size_t		rows = n < TILE ? n : TILE;
-	size_t		step = op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows;
-	centroid_tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
-	fc_scratch	rest = {scratch.floats + b.single.count, scratch.count - b.single.count};
+	size_t		step = (op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows);
+	centroid_tile b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	fc_scratch	rest = {scratch.floats + b.single.count,
+	scratch.count - b.single.count};
 
 	b.x = rest.floats;
 	b.dots = b.x + rows * op->d;
@@ -655,7 +778,8 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratc
 
 /* Rows one by one. */
 static void
-assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+assign_each(const fc_operator *op, const double *x, size_t n,
+			fc_scratch scratch, int32_t *labels)
 {
 	for (size_t r = 0; r < n; r++)
 	{
@@ -666,7 +790,10 @@ assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch
 
 /* ---- products ---- */
 
-/* x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are zero. */
+/*
+ * x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are
+ * zero.
+ */
 static void
 fill_block(const fc_operator *op, const double *x, size_t rows, row_block *b)
 {
@@ -674,7 +801,11 @@ fill_block(const fc_operator *op, const double *x, size_t rows, row_block *b)
 	{
 		for (size_t r = 0; r < 8; r++)
 			if (first + r < rows)
-				b->scored[first + r].square = fc_shift_row(x + (first + r) * op->d, op->offset, op->d, b->eight + r * op->d);
+				b->scored[first + r].square = fc_shift_row(x + (first + r) *
+														   op->d,
+														   op->offset, op->d,
+														   b->eight +
+														   r * op->d);
 			else
 				memset(b->eight + r * op->d, 0, op->d * sizeof(float));
 		fc_block_fill(b->eight, op->d, first, b->x);
@@ -695,14 +826,16 @@ apply_inner(const fc_operator *op, row_block *b)
 	float		squares[FC_BLOCK_ROWS];
 
 	for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
-		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
+		b->scored[r].variance = squared(op->factor[op->factors - 1].error) *
+			b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
 		fc_check();
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
-			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
+			b->scored[r].variance += squared(op->factor[f - 1].error) *
+				(double) squares[r];
 			if (f + 1 == op->factors)
 				b->scored[r].inner = (double) squares[r];
 		}
@@ -713,7 +846,8 @@ apply_inner(const fc_operator *op, row_block *b)
 
 /* Labels of the rows of a block that are marked, from all their scores. */
 static void
-choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, row_block *b, int32_t *labels)
+choose_marked(const fc_operator *op, const double *x, const bool *marked,
+			  size_t rows, const float *input, row_block *b, int32_t *labels)
 {
 	fc_check();
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
@@ -722,7 +856,8 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 	{
 		fc_check();
 		if (marked[r])
-			labels[r] = (int32_t) choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
+			labels[r] = (int32_t) choose(op, x + r * op->d, b->scored[r],
+										 b->rows + r * op->k, b->single);
 	}
 }
 
@@ -740,9 +875,13 @@ common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 	return fc_operator_rounding(op, most);
 }
 
-/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as for the best few. */
+/*
+ * The last factor goes straight into the lowest scores; where two are too
+ * close, all are needed, as for the best few.
+ */
 static void
-assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b, int32_t *labels)
+assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b,
+			 int32_t *labels)
 {
 	float		lowest[FC_BLOCK_ROWS];
 	float		second[FC_BLOCK_ROWS];
@@ -757,13 +896,15 @@ assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b, 
 	input = apply_inner(op, b);
 	fc_check();
 	if (!reranks)
-		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
+		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second,
+						label);
 	common = common_rounding(op, b, rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		double		gap = reranks ? 0.0 : (double) second[r] - (double) lowest[r];
+		double		gap = (reranks ? 0.0 : (double) second[r] - (double) lowest[r]);
 
-		marked[r] = !(gap > 2.0 * common) && !(gap > 2.0 * fc_operator_rounding(op, b->scored[r]));
+		marked[r] = !(gap > 2.0 * common) &&
+			!(gap > 2.0 * fc_operator_rounding(op, b->scored[r]));
 		any |= marked[r];
 		if (!marked[r])
 			labels[r] = label[r];
@@ -773,11 +914,14 @@ assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b, 
 }
 
 static void
-assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+assign_blocks(const fc_operator *op, const double *x, size_t n,
+			  fc_scratch scratch, int32_t *labels)
 {
-	row_block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	row_block	b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
-	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) +
+					  ALIGNMENT - 1) &
+					 ~(uintptr_t) (ALIGNMENT - 1));
 	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;
 	b.work[1] = b.work[0] + FC_BLOCK_ROWS * inner_width(op);
 	b.eight = b.work[1] + FC_BLOCK_ROWS * inner_width(op);
@@ -785,17 +929,19 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scrat
 	b.rows = b.dots + FC_BLOCK_ROWS * op->k;
 	for (size_t start = 0; start < n; start += FC_BLOCK_ROWS)
 	{
-		size_t		rows = n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS;
+		size_t		rows = (n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS);
 
 		if (rows < FEW_ROWS)
-			assign_each(op, x + start * op->d, n - start, b.single, labels + start);
+			assign_each(op, x + start * op->d, n - start, b.single,
+						labels + start);
 		else
 			assign_block(op, x + start * op->d, rows, &b, labels + start);
 	}
 }
 
 void
-fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
+						 fc_scratch scratch, int32_t *labels)
 {
 	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
 	if (!takes_blocks(op))
@@ -809,7 +955,8 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_sc
 /* ---- sparse rows ---- */
 
 bool
-fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *scores, size_t *label)
+fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
+				  double *scores, size_t *label)
 {
 	double		bound = fc_columns_score(columns, x, scores);
 	double		lowest = INFINITY;

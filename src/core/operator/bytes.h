@@ -5,17 +5,24 @@
  *     fc_operator_header
  *     double weights[k]
  *     double offset[d]                       only with FC_OPERATOR_OFFSET
- *     double exact offset[d]                 only with FC_OPERATOR_EXACT_OFFSET
- *     fc_factorization                       only with FC_OPERATOR_FACTORIZATION
+ *     double exact offset[d]                 only with
+ *                                            FC_OPERATOR_EXACT_OFFSET
+ *     fc_factorization                       only with
+ *                                            FC_OPERATOR_FACTORIZATION
  *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
- *                sparse: float values[nonzeros], uint32 row_start[rows + 1], column[nonzeros] of
+ *                sparse: float values[nonzeros], uint32 row_start[rows + 1],
+ *                column[nonzeros] of
  *                        uint16 where columns <= 65536, else uint32
  *     float  residual[k], exact half_norms[k], exact values[k * d]     only with FC_OPERATOR_EXACT
- *     int32  number[k]                       only with FC_OPERATOR_NUMBERS, where numbers have gaps; not with FC_OPERATOR_REGIONS
- *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k], peak[k]     only with FC_OPERATOR_REGIONS
- * The digest covers everything behind it; equal digests mean the same operator.
+ *     int32  number[k]                       only with FC_OPERATOR_NUMBERS,
+ *                                            where numbers have gaps; not with
+ *                                            FC_OPERATOR_REGIONS
+ *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k],
+ *         peak[k]  only with FC_OPERATOR_REGIONS
+ * The digest covers everything behind it; equal digests mean the same
+ * operator.
  */
 #ifndef FC_OPERATOR_BYTES_H
 #define FC_OPERATOR_BYTES_H
@@ -28,13 +35,15 @@
 #define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
 #define FC_OPERATOR_NUMBERS	0x08
 #define FC_OPERATOR_FACTORIZATION	0x10
-#define FC_OPERATOR_COSINE	0x20	/* the metric: at most one of these two, else euclidean, as in bytes of old */
+#define FC_OPERATOR_COSINE	0x20	/* the metric: at most one of these two,
+									 * else euclidean, as in bytes of old */
 #define FC_OPERATOR_INNER_PRODUCT	0x40	/* half norms are 0 */
 #define FC_OPERATOR_REGIONS	0x80
 
 typedef struct fc_operator_header
 {
-	uint32_t	container;		/* belongs to the code that stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value;
+								 * ignored */
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* 0 */
@@ -42,12 +51,14 @@ typedef struct fc_operator_header
 	uint32_t	k;
 	uint32_t	d;
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
-	uint32_t	rerank;			/* 0 without FC_OPERATOR_EXACT, else 1 .. k or FC_RERANK_EXACT */
+	uint32_t	rerank;			/* 0 without FC_OPERATOR_EXACT, else 1 .. k or
+								 * FC_RERANK_EXACT */
 	double		max_row_norm;	/* rounding bounds, see operator.h */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;
-	double		exact_max_row_norm;	/* these four are 0 without FC_OPERATOR_EXACT */
+	double		exact_max_row_norm; /* these four are 0 without
+									 * FC_OPERATOR_EXACT */
 	double		exact_offset_length;
 	double		orthogonality_defect;
 	double		residual_leakage;
@@ -69,19 +80,30 @@ typedef struct fc_factor_header
 	double		error;			/* rounding bound, see operator.h */
 } fc_factor_header;
 
-/* Bytes of an operator with these factors (values of the views are not read). */
+/*
+ * Bytes of an operator with these factors (values of the views are not read).
+ */
 size_t		fc_operator_size(const fc_operator *op);
 
-/* Where the values of the first factor go: the caller that puts them there gives them as that factor's. */
+/*
+ * Where the values of the first factor go: the caller that puts them there
+ * gives them as that factor's.
+ */
 float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
 
-/* Write op (all arrays given, fc_operator_measure called) as fc_operator_size bytes, digest included. */
+/*
+ * Write op (all arrays given, fc_operator_measure called) as fc_operator_size
+ * bytes, digest included.
+ */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
-/* Validate size untrusted bytes aligned to 8, without the checks of fc_operator_verify: FC_OK or FC_EFORMAT. */
+/*
+ * Validate size untrusted bytes aligned to 8, without the checks of
+ * fc_operator_verify: FC_OK or FC_EFORMAT.
+ */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

@@ -1,17 +1,32 @@
-/* codebook.c - operators out of centroids, and centroids out of operators; see codebook.h */
+/*
+ * codebook.c - operators out of centroids, and centroids out of operators; see
+ * codebook.h
+ */
 #include "operator/codebook.h"
 
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define OFFSET_RATIO	64.0	/* of the squared length of the mean to the mean squared distance from it */
+#define OFFSET_RATIO	64.0	/* of the squared length of the mean to the
+								 * mean squared distance from it */
 
 static fc_operator
-codebook_view(size_t k, size_t d, const double *offset, const double *weights, const float *values)
+codebook_view(size_t k, size_t d, const double *offset, const double *weights,
+			  const float *values)
 {
-	fc_operator op = {.k = k,.d = d,.offset = offset,.weights = weights,.factors = 1};
+	fc_operator op = {.k = k,
+		.d = d,
+		.offset = offset,
+		.weights = weights,
+	.factors = 1};
 
-	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	op.factor[0] = (fc_factor)
+	{
+		.rows = k,
+			.columns = d,
+			.nonzeros = k * d,
+			.values = values
+	};
 	return op;
 }
 
@@ -27,7 +42,8 @@ fc_codebook_size(size_t k, size_t d)
 static inline const double *
 row_of(const fc_centroid_source *rows, size_t j)
 {
-	return rows->row != NULL ? rows->row(rows->place, j) : rows->x + j * rows->d;
+	return rows->row != NULL ? rows->row(rows->place, j)
+		: rows->x + j * rows->d;
 }
 
 /* The mean of the centroids; is it to be the offset? */
@@ -59,7 +75,8 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 
 /* Centroids as floats from the offset; the greatest magnitude. */
 static double
-round_centroids(const fc_centroid_source *centroids, const double *offset, float *values)
+round_centroids(const fc_centroid_source *centroids, const double *offset,
+				float *values)
 {
 	size_t		d = centroids->d;
 	double		most = 0;
@@ -81,19 +98,22 @@ round_centroids(const fc_centroid_source *centroids, const double *offset, float
 }
 
 size_t
-fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
+fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
+				  const double *weights, fc_arena *arena,
 				  fc_operator_header *header, double *most)
 {
 	double	   *mean = FC_TAKE(arena, centroids->d, double);
 	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
 	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, mean);
-	fc_operator op = codebook_view(centroids->k, centroids->d, far ? mean : NULL, weights, NULL);
+	fc_operator op = codebook_view(centroids->k, centroids->d,
+								   far ? mean : NULL, weights, NULL);
 	float	   *values = fc_operator_place(&op, header);
 
 	op.metric = metric;
 	op.factor[0].values = values;
 	*most = round_centroids(centroids, op.offset, values);
-	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)), half_norms);
+	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)),
+						half_norms);
 	fc_operator_write(&op, header);
 	return fc_operator_size(&op);
 }
@@ -101,13 +121,22 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const d
 /* ---- exact centroids beside a product ---- */
 
 void
-fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena)
+fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
+					   uint32_t rerank, fc_arena *arena)
 {
-	fc_scratch	scratch = fc_take_scratch(arena, larger(fc_operator_scratch(op), fc_operator_scratch(source)));
+	fc_scratch	scratch = fc_take_scratch(arena,
+										  larger(fc_operator_scratch(op),
+												 fc_operator_scratch(source)));
 	size_t		cells = source->k * source->d;
-	fc_operator book = *source;	/* the centroids that the source stands for */
+	fc_operator book = *source; /* the centroids that the source stands for */
 
-	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = cells,.values = source->exact.values};
+	book.factor[0] = (fc_factor)
+	{
+		.rows = book.k,
+			.columns = book.d,
+			.nonzeros = cells,
+			.values = source->exact.values
+	};
 	if (source->exact.values != NULL)
 		book.offset = source->exact.offset;
 	else if (fc_operator_is_codebook(source))
@@ -121,14 +150,17 @@ fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rera
 		book.factor[0].values = rows;
 	}
 	book.factors = 1;
-	fc_operator_attach_exact(op, &book, rerank, scratch, FC_TAKE(arena, op->k, float), FC_TAKE(arena, op->k, float));
+	fc_operator_attach_exact(op, &book, rerank, scratch,
+							 FC_TAKE(arena, op->k, float),
+							 FC_TAKE(arena, op->k, float));
 }
 
 /* ---- centroids in other units ---- */
 
 void
-fc_operator_centroids(const fc_operator *op, const double *center, const double *scale,
-					  fc_scratch scratch, double *centroids)
+fc_operator_centroids(const fc_operator *op, const double *center,
+					  const double *scale, fc_scratch scratch,
+					  double *centroids)
 {
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -137,14 +169,16 @@ fc_operator_centroids(const fc_operator *op, const double *center, const double 
 		fc_check();
 		fc_operator_row(op, j, scratch, row);
 		for (size_t i = 0; i < op->d; i++)
-			row[i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * row[i];
+			row[i] = (center ? center[i] : 0.0) +
+				(scale ? scale[i] : 1.0) * row[i];
 	}
 }
 
 /* ---- another order of the clusters ---- */
 
 fc_status
-fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena, int32_t *place)
+fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
+					 int32_t *place)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	int32_t		most = 0;
@@ -170,22 +204,27 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena, int32_t 
 	return status;
 }
 
-/* k rows of `columns` floats: row j of values is row place[j] of the result. */
+/*
+ * k rows of `columns` floats: row j of values is row place[j] of the result.
+ */
 static const float *
-reordered(const float *values, size_t k, size_t columns, const int32_t *place, fc_arena *arena)
+reordered(const float *values, size_t k, size_t columns, const int32_t *place,
+		  fc_arena *arena)
 {
 	float	   *result = FC_TAKE(arena, k * columns, float);
 
 	for (size_t j = 0; j < k; j++)
 	{
 		fc_check();
-		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
+		memcpy(result + (size_t) place[j] * columns, values + j * columns,
+			   columns * sizeof(float));
 	}
 	return result;
 }
 
 static void
-reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena, fc_factor *result)
+reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena,
+			   fc_factor *result)
 {
 	uint32_t   *start = FC_TAKE(arena, factor->rows + 1, uint32_t);
 	uint32_t   *column = FC_TAKE(arena, factor->nonzeros, uint32_t);
@@ -202,9 +241,12 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena, f
 		size_t		to = start[place[j]];
 
 		fc_check();
-		memcpy(values + to, factor->values + factor->row_start[j], count * sizeof(float));
+		memcpy(values + to, factor->values + factor->row_start[j],
+			   count * sizeof(float));
 		for (size_t p = 0; p < count; p++)
-			column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
+			column[to + p] = (uint32_t) fc_factor_column(factor,
+														 factor->row_start[j] +
+														 p);
 	}
 	result->values = values;
 	result->row_start = start;
@@ -213,18 +255,23 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena, f
 }
 
 fc_status
-fc_operator_renumber(const fc_operator *source, const int32_t *numbers, fc_arena *arena, fc_operator *op)
+fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
+					 fc_arena *arena, fc_operator *op)
 {
 	size_t		k = source->k;
 	int32_t    *place = FC_TAKE(arena, k, int32_t);
 	int32_t    *number = FC_TAKE(arena, k, int32_t);
-	const fc_factor *first = &source->factor[0];	/* which has a row a cluster */
+	const fc_factor *first = &source->factor[0];	/* which has a row a
+													 * cluster */
 	double	   *weights = FC_TAKE(arena, k, double);
 
 	if (fc_places_of_numbers(numbers, k, arena, place) != FC_OK)
 		return FC_EFORMAT;
 	*op = *source;
-	op->regions = (fc_regions) {0};
+	op->regions = (fc_regions)
+	{
+		0
+	};
 	for (size_t j = 0; j < k; j++)
 	{
 		weights[place[j]] = source->weights[j];
@@ -236,11 +283,14 @@ fc_operator_renumber(const fc_operator *source, const int32_t *numbers, fc_arena
 	if (first->row_start != NULL)
 		reorder_sparse(first, place, arena, &op->factor[0]);
 	else
-		op->factor[0].values = reordered(first->values, k, first->columns, place, arena);
+		op->factor[0].values = reordered(first->values, k, first->columns,
+										 place, arena);
 	if (source->exact.values == NULL)
 		return FC_OK;
-	op->exact.values = reordered(source->exact.values, k, source->d, place, arena);
-	op->exact.half_norms = reordered(source->exact.half_norms, k, 1, place, arena);
+	op->exact.values = reordered(source->exact.values, k, source->d, place,
+								 arena);
+	op->exact.half_norms = reordered(source->exact.half_norms, k, 1, place,
+									 arena);
 	op->exact.residual = reordered(source->exact.residual, k, 1, place, arena);
 	return FC_OK;
 }
@@ -257,7 +307,10 @@ typedef struct plane_work
 	float	   *axis;			/* axes x d */
 } plane_work;
 
-/* Centroids around the mean in units of their largest coordinate, so that squares neither vanish nor overflow; 0 where all are one point. */
+/*
+ * Centroids around the mean in units of their largest coordinate, so that
+ * squares neither vanish nor overflow; 0 where all are one point.
+ */
 static double
 fill_cloud(const fc_operator *op, plane_work *w)
 {
@@ -283,7 +336,8 @@ fill_cloud(const fc_operator *op, plane_work *w)
 
 /* p_j, and of each axis its share of the squares. */
 static void
-project_cloud(const fc_operator *op, double largest, const plane_work *w, double *places, double shown[2])
+project_cloud(const fc_operator *op, double largest, const plane_work *w,
+			  double *places, double shown[2])
 {
 	double		all = 0.0;
 
@@ -309,7 +363,8 @@ project_cloud(const fc_operator *op, double largest, const plane_work *w, double
 }
 
 void
-fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2])
+fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
+				  double shown[2])
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	double		largest;
@@ -322,11 +377,14 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 	w.place = FC_TAKE(arena, op->k * op->d, double);
 	w.cloud = FC_TAKE(arena, op->k * op->d, float);
 	w.axis = FC_TAKE(arena, w.axes * op->d, float);
-	fc_operator_centroids(op, NULL, NULL, fc_take_scratch(arena, fc_operator_scratch(op)), w.place);
+	fc_operator_centroids(op, NULL, NULL,
+						  fc_take_scratch(arena, fc_operator_scratch(op)),
+						  w.place);
 	memset(places, 0, 2 * op->k * sizeof(double));
 	shown[0] = shown[1] = 0.0;
 	for (size_t j = 0; j < op->k; j++)
-		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total : 1.0 / (double) op->k;
+		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total
+			: 1.0 / (double) op->k;
 	largest = fill_cloud(op, &w);
 	if (largest > 0.0)
 	{

@@ -1,7 +1,9 @@
 /*
- * contingency.c - counts of pairs of labels; adjusted Rand index and normalised mutual information.
+ * contingency.c - counts of pairs of labels; adjusted Rand index and
+ * normalised mutual information.
  *
- *     ARI = (S - E) / ((A + B) / 2 - E),  S = sum_ij C(n_ij, 2), A = sum_i C(a_i, 2),
+ *     ARI = (S - E) / ((A + B) / 2 - E), S = sum_ij C(n_ij, 2), A = sum_i
+ *     C(a_i, 2),
  *           B = sum_j C(b_j, 2), E = A B / C(n, 2)            (Hubert, Arabie 1985)
  *     NMI = 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b))         (arithmetic mean)
  *
@@ -52,14 +54,17 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 	for (size_t i = 0; i < source->capacity; i++)
 	{
 		fc_check();				/* a cache miss each */
-		if (cells[i].count != 0 && fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count) != FC_OK)
+		if (cells[i].count != 0 &&
+			fc_contingency_add(target, cells[i].a, cells[i].b,
+							   cells[i].count) != FC_OK)
 			return FC_EOVERFLOW;
 	}
 	return FC_OK;
 }
 
 void
-fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells)
+fc_contingency_list(const fc_contingency *table, fc_arena *arena,
+					fc_cell *cells)
 {
 	const fc_cell *from = fc_contingency_cells(table);
 	fc_mark		mark = fc_arena_mark(arena);
@@ -69,10 +74,20 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells
 
 	for (size_t i = 0; i < table->capacity; i++)
 		if (from[i].count != 0)
-			items[n++] = (fc_keyed) {fc_label_key(from[i].a) << 32 | fc_label_key(from[i].b), (uint64_t) from[i].count};
+			items[n++] = (fc_keyed)
+		{
+			fc_label_key(from[i].a) << 32 |
+				fc_label_key(from[i].b),
+				(uint64_t) from[i].count
+		};
 	fc_sort(items, n, scratch);
 	for (size_t i = 0; i < n; i++)
-		cells[i] = (fc_cell) {fc_key_label(items[i].key >> 32), fc_key_label(items[i].key), (int64_t) items[i].value};
+		cells[i] = (fc_cell)
+	{
+		fc_key_label(items[i].key >> 32),
+			fc_key_label(items[i].key),
+			(int64_t) items[i].value
+	};
 	fc_arena_release(arena, mark);
 }
 
@@ -84,8 +99,9 @@ fc_contingency_check(const void *bytes, size_t size)
 	size_t		used = 0;
 
 	if (size < sizeof(fc_contingency) || table->version != FC_STEP_VERSION ||
-		table->kind != FC_STEP_CONTINGENCY || table->padding != 0 || table->capacity < 4 ||
-		(table->capacity & (table->capacity - 1)) != 0 || fc_contingency_size(table->capacity) != size)
+		table->kind != FC_STEP_CONTINGENCY || table->padding != 0 ||
+		table->capacity < 4 || (table->capacity & (table->capacity - 1)) != 0 ||
+		fc_contingency_size(table->capacity) != size)
 		return FC_EFORMAT;
 	cells = fc_contingency_cells(table);
 	for (size_t i = 0; i < table->capacity; i++)
@@ -134,8 +150,16 @@ take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 	out->n = 0;
 	for (size_t i = 0; i < n; i++)
 	{
-		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};
-		out->b[i] = (fc_keyed) {fc_label_key(cells[i].b), (uint64_t) cells[i].count};
+		out->a[i] = (fc_keyed)
+		{
+			fc_label_key(cells[i].a),
+				(uint64_t) cells[i].count
+		};
+		out->b[i] = (fc_keyed)
+		{
+			fc_label_key(cells[i].b),
+				(uint64_t) cells[i].count
+		};
 		out->n += cells[i].count;
 		if (out->n > FC_MAX_ROWS)
 			return FC_EOVERFLOW;
@@ -178,7 +202,8 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 	a = marginal_pairs(m.a, m.na);
 	b = marginal_pairs(m.b, m.nb);
 	expected = a * b / pairs(m.n);
-	if (a == together && b == together)	/* the same partition, degenerate ones included */
+	if (a == together && b == together) /* the same partition, degenerate ones
+										 * included */
 		*score = 1.0;
 	else
 		*score = (double) ((together - expected) / ((a + b) / 2 - expected));
@@ -201,7 +226,8 @@ entropy_of(const fc_keyed *m, size_t n, int64_t total)
 }
 
 fc_status
-fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
+fc_normalized_mutual_information(const fc_cell *cells, size_t n,
+								 fc_arena *arena, double *score)
 {
 	margins		m;
 	long double together = 0;
@@ -217,6 +243,8 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 		together -= p * logl(p);
 	}
 	apart = entropy_of(m.a, m.na, m.n) + entropy_of(m.b, m.nb, m.n);
-	*score = m.na == 1 && m.nb == 1 ? 1.0 : (double) fmaxl(0.0L, 2 * (apart - together) / apart);
+	*score = m.na == 1 && m.nb == 1
+		? 1.0
+		: (double) fmaxl(0.0L, 2 * (apart - together) / apart);
 	return FC_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the agreement of two labellings by them.
+ * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the
+ * agreement of two labellings by them.
  *
  * Open addressing over a power of two of cells; an empty cell has count 0.
  */
@@ -40,22 +41,29 @@ fc_contingency_size(size_t capacity)
 /* An empty table of fc_contingency_size(capacity) bytes. */
 void		fc_contingency_init(size_t capacity, fc_contingency *table);
 
-/* Add to a table that stays at most 3/4 full.  FC_EOVERFLOW: more than FC_MAX_ROWS in one cell. */
-fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
+/*
+ * Add to a table that stays at most 3/4 full. FC_EOVERFLOW: more than
+ * FC_MAX_ROWS in one cell.
+ */
+fc_status
+			fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
 /* target, with room for them, takes in the pairs of source.  FC_EOVERFLOW. */
-fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
+fc_status
+			fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
 /* The used cells, sorted by (a, b), into cells (used of them). */
-void		fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
+void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,
+								fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 /*
- * cells are distinct, with positive counts.  Both follow the usual conventions for
- * degenerate tables: two labellings of one cluster each agree fully (1).
+ * cells are distinct, with positive counts. Both follow the usual conventions
+ * for degenerate tables: two labellings of one cluster each agree fully (1).
  */
-fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score);
-fc_status	fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena,
-											 double *score);
+fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena,
+							 double *score);
+fc_status	fc_normalized_mutual_information(const fc_cell *cells, size_t n,
+											 fc_arena *arena, double *score);
 
 #endif							/* FC_OPERATOR_CONTINGENCY_H */

@@ -6,9 +6,10 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define LANES 4				/* of a sum */
+#define LANES 4					/* of a sum */
 
-typedef double four_doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef double four_doubles
+			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 size_t
 fc_coreset_bytes(size_t d, size_t capacity)
@@ -57,8 +58,9 @@ heap_in(const fc_coreset *state)
 }
 
 void
-fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const double *center, double variance,
-				double limit, fc_metric metric, fc_coreset *state)
+fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
+				const double *center, double variance, double limit,
+				fc_metric metric, fc_coreset *state)
 {
 	memset(state, 0, sizeof(fc_coreset) + d * sizeof(double));
 	state->version = FC_STEP_VERSION;
@@ -75,16 +77,18 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const dou
 }
 
 /* ||x - center||^2 in four lanes: all processors sum in the same order. */
-static inline __attribute__((always_inline)) double
+static inline __attribute__((always_inline))
+double
 square_of(const double *x, const double *center, size_t d)
 {
-	four_doubles		square = {0.0};
+	four_doubles square = {0.0};
 	double		rest = 0.0;
 	size_t		i = 0;
 
 	for (; i + LANES <= d; i += LANES)
 	{
-		four_doubles		gap = *(const four_doubles *) (x + i) - *(const four_doubles *) (center + i);
+		four_doubles gap = (*(const four_doubles *) (x + i) -
+							*(const four_doubles *) (center + i));
 
 		square += gap * gap;
 	}
@@ -94,7 +98,8 @@ square_of(const double *x, const double *center, size_t d)
 }
 
 /* scale: 1 / (2 v), or 0 for rows of equal importance. */
-static inline __attribute__((always_inline)) double
+static inline __attribute__((always_inline))
+double
 importance(const double *x, const double *center, double scale, size_t d)
 {
 	return scale > 0.0 ? 0.5 + square_of(x, center, d) * scale : 1.0;
@@ -107,17 +112,19 @@ scale_of(double variance)
 }
 
 FC_CLONES double
-fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
+fc_coreset_importance(const double *x, const double *center, double variance,
+					  size_t d)
 {
 	return importance(x, center, scale_of(variance), d);
 }
 
 /*
- * The root of sum w min(1, q L) = share sum w, which is concave in L: Newton's steps from below stay below, and end when no more
- * rows come whole.
+ * The root of sum w min(1, q L) = share sum w, which is concave in L: Newton's
+ * steps from below stay below, and end when no more rows come whole.
  */
 void
-fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit)
+fc_coreset_limit(const double *importances, const double *weights, size_t n,
+				 double share, double *limit)
 {
 	size_t		whole = SIZE_MAX;
 	size_t		before;
@@ -153,7 +160,8 @@ uniform(uint64_t hash)
 }
 
 void
-fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *hashes)
+fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d,
+				uint64_t *hashes)
 {
 	for (size_t r = 0; r < n; r++)
 	{
@@ -167,7 +175,8 @@ fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *ha
 }
 
 FC_CLONES void
-fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes, const double *x, size_t n, double *ranks)
+fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
+				 const double *x, size_t n, double *ranks)
 {
 	const double *center = center_in(state);
 	const double scale = scale_of(state->variance);
@@ -180,7 +189,9 @@ fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes, const double *
 bool
 fc_coreset_takes(const fc_coreset *state, double rank)
 {
-	return rank < state->limit && (state->used <= state->size || rank < fc_coreset_row_ranks(state)[heap_in(state)[0]]);
+	return rank < state->limit &&
+		(state->used <= state->size ||
+		 rank < fc_coreset_row_ranks(state)[heap_in(state)[0]]);
 }
 
 bool
@@ -192,13 +203,18 @@ fc_coreset_is_full(const fc_coreset *state)
 void
 fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 {
-	fc_coreset_init(from->dim, from->size, capacity, from->seed, center_in(from), from->variance, from->limit, (fc_metric) from->metric, to);
+	fc_coreset_init(from->dim, from->size, capacity, from->seed,
+					center_in(from), from->variance, from->limit,
+					(fc_metric) from->metric, to);
 	to->count = from->count;
 	to->used = from->used;
-	memcpy(ranks_of(to), fc_coreset_row_ranks(from), from->used * sizeof(double));
-	memcpy(row_of(to, 0), fc_coreset_row(from, 0), (size_t) from->used * from->dim * sizeof(double));
+	memcpy(ranks_of(to), fc_coreset_row_ranks(from),
+		   from->used * sizeof(double));
+	memcpy(row_of(to, 0), fc_coreset_row(from, 0),
+		   (size_t) from->used * from->dim * sizeof(double));
 	memcpy(heap_of(to), heap_in(from), from->used * sizeof(uint32_t));
-	if (capacity == (size_t) from->used + 1)	/* a value that leaves has no bytes of chance */
+	if (capacity == (size_t) from->used + 1)	/* a value that leaves has no
+												 * bytes of chance */
 	{
 		ranks_of(to)[from->used] = 0.0;
 		memset(row_of(to, from->used), 0, from->dim * sizeof(double));
@@ -231,7 +247,8 @@ sift_down(fc_coreset *state, uint32_t slot)
 
 	for (size_t child = 1; child < state->used; child = 2 * at + 1)
 	{
-		if (child + 1 < state->used && rank[heap[child + 1]] > rank[heap[child]])
+		if (child + 1 < state->used &&
+			rank[heap[child + 1]] > rank[heap[child]])
 			child++;
 		if (rank[heap[child]] <= rank[slot])
 			break;
@@ -259,7 +276,9 @@ fc_coreset_take(fc_coreset *state, double rank, const double *x)
 bool
 fc_coreset_agree(const fc_coreset *a, const fc_coreset *b)
 {
-	return a->metric == b->metric && a->dim == b->dim && a->size == b->size && a->seed == b->seed && a->variance == b->variance && a->limit == b->limit &&
+	return a->metric == b->metric && a->dim == b->dim && a->size == b->size &&
+		a->seed == b->seed && a->variance == b->variance &&
+		a->limit == b->limit &&
 		memcmp(a + 1, b + 1, a->dim * sizeof(double)) == 0;
 }
 
@@ -270,27 +289,40 @@ fc_coreset_rows(const fc_coreset *state)
 }
 
 void
-fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows, double *weights)
+fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
+				  double *weights)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
-	double		next = state->used > state->size ? rank[heap_in(state)[0]] : state->used == state->count ? INFINITY : state->limit;
+	double		next = (state->used > state->size ? rank[heap_in(state)[0]]
+						: state->used == state->count ? INFINITY
+						: state->limit);
 
 	for (size_t slot = 0; slot < state->used; slot++)
-		items[slot] = (fc_keyed) {fc_number_key(rank[slot]), slot};
+		items[slot] = (fc_keyed)
+	{
+		fc_number_key(rank[slot]), slot
+	};
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
 		fc_check();
 		rows[i] = fc_coreset_row(state, items[i].value);
-		weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(rows[i], center_in(state), state->variance, state->dim) * next);
+		weights[i] = 1.0 /
+			fmin(1.0,
+				 fc_coreset_importance(rows[i], center_in(state),
+									   state->variance, state->dim) *
+				 next);
 	}
 	fc_arena_release(arena, mark);
 }
 
-/* Are all places slots, none below a smaller one?  Their sum is that of every slot once: a slot that is there twice costs a better row, no more. */
+/*
+ * Are all places slots, none below a smaller one? Their sum is that of every
+ * slot once: a slot that is there twice costs a better row, no more.
+ */
 static bool
 is_heap(const fc_coreset *state)
 {
@@ -300,12 +332,14 @@ is_heap(const fc_coreset *state)
 
 	for (size_t at = 0; at < state->used; at++)
 	{
-		if (heap[at] >= state->used || !(rank[at] > 0.0 && rank[at] <= 2.0 && rank[at] < state->limit) ||
+		if (heap[at] >= state->used ||
+			!(rank[at] > 0.0 && rank[at] <= 2.0 && rank[at] < state->limit) ||
 			(at > 0 && rank[heap[(at - 1) / 2]] < rank[heap[at]]))
 			return false;
 		sum += heap[at];
 	}
-	return sum == (uint64_t) state->used * (state->used - (state->used > 0)) / 2;
+	return sum ==
+		(uint64_t) state->used * (state->used - (state->used > 0)) / 2;
 }
 
 fc_status
@@ -313,12 +347,18 @@ fc_coreset_check(const void *bytes, size_t size)
 {
 	const fc_coreset *state = bytes;
 
-	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->metric > FC_COSINE ||
-		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
-		state->used > state->capacity || state->used > state->size + 1 || state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
-		!isfinite(state->variance) || state->variance < 0.0 || !(state->limit > 0.0) || fc_coreset_bytes(state->dim, state->capacity) != size)
+	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION ||
+		state->kind != FC_STEP_CORESET || state->metric > FC_COSINE ||
+		state->dim == 0 || state->size == 0 ||
+		state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
+		state->used > state->capacity || state->used > state->size + 1 ||
+		state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
+		!isfinite(state->variance) || state->variance < 0.0 ||
+		!(state->limit > 0.0) ||
+		fc_coreset_bytes(state->dim, state->capacity) != size)
 		return FC_EFORMAT;
-	if (!fc_all_finite((const double *) (state + 1), state->dim) || !is_heap(state))
+	if (!fc_all_finite((const double *) (state + 1), state->dim) ||
+		!is_heap(state))
 		return FC_EFORMAT;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{

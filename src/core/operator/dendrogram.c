@@ -1,4 +1,7 @@
-/* dendrogram.c - Ward's tree of the clusters, by chains of nearest neighbours; see codebook.h */
+/*
+ * dendrogram.c - Ward's tree of the clusters, by chains of nearest neighbours;
+ * see codebook.h
+ */
 #include "operator/codebook.h"
 
 #include "base/sort.h"
@@ -8,11 +11,14 @@ typedef struct tree_work
 	size_t		k;
 	double	   *row;			/* k x d */
 	double	   *weight;			/* k: of the nodes */
-	double	   *distance;		/* k (k - 1) / 2: D of the nodes a < b, at pair(a, b) */
+	double	   *distance;		/* k (k - 1) / 2: D of the nodes a < b, at
+								 * pair(a, b) */
 	bool	   *joined;			/* k: the node is part of another */
 	size_t	   *chain;			/* k */
-	fc_join    *found;			/* k - 1: joins of nodes by their lowest clusters, as they were found */
-	int32_t    *parent;			/* 2 k - 1: the node that a join merged this one into */
+	/* k - 1: joins of nodes by their lowest clusters, as they were found */
+	fc_join    *found;
+	int32_t    *parent;			/* 2 k - 1: the node that a join merged this
+								 * one into */
 	fc_keyed   *order;			/* 2 k */
 	fc_scratch	scratch;
 } tree_work;
@@ -37,13 +43,18 @@ measure_pairs(size_t d, tree_work *w)
 			double		both = w->weight[a] + w->weight[b];
 
 			fc_check();
-			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * fc_square_between(w->row + a * d, w->row + b * d, d) : 0.0;
+			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] *
+				fc_square_between(w->row + a * d,
+								  w->row + b * d, d)
+				: 0.0;
 		}
 }
 
 /* ---- chains ---- */
 
-/* The nearest node of a that is left; of equal ones `before`, else the lowest. */
+/*
+ * The nearest node of a that is left; of equal ones `before`, else the lowest.
+ */
 static size_t
 nearest_node(const tree_work *w, size_t a, size_t before)
 {
@@ -51,7 +62,8 @@ nearest_node(const tree_work *w, size_t a, size_t before)
 	double		least = before < w->k ? *pair(w, a, before) : INFINITY;
 
 	for (size_t b = 0; b < w->k; b++)
-		if (b != a && !w->joined[b] && (nearest == w->k || *pair(w, a, b) < least))
+		if (b != a && !w->joined[b] &&
+			(nearest == w->k || *pair(w, a, b) < least))
 		{
 			least = *pair(w, a, b);
 			nearest = b;
@@ -59,7 +71,10 @@ nearest_node(const tree_work *w, size_t a, size_t before)
 	return nearest;
 }
 
-/* b becomes part of a: distances by the formula of G. Lance and W. Williams 1967. */
+/*
+ * b becomes part of a: distances by the formula of G. Lance and W. Williams
+ * 1967.
+ */
 static void
 join_nodes(tree_work *w, size_t a, size_t b)
 {
@@ -72,8 +87,12 @@ join_nodes(tree_work *w, size_t a, size_t b)
 
 		if (c == a || c == b || w->joined[c])
 			continue;
-		*kept = all > 0 ? fmax(0, ((w->weight[a] + w->weight[c]) * *kept + (w->weight[b] + w->weight[c]) * *pair(w, b, c) -
-								   w->weight[c] * between) / all) : 0.0;
+		*kept = all > 0
+			? fmax(0, ((w->weight[a] + w->weight[c]) * *kept +
+					   (w->weight[b] + w->weight[c]) * *pair(w, b, c) -
+					   w->weight[c] * between) /
+				   all)
+			: 0.0;
 	}
 	w->weight[a] += w->weight[b];
 	w->joined[b] = true;
@@ -102,8 +121,13 @@ find_joins(tree_work *w)
 			w->chain[length++] = next;
 			continue;
 		}
-		w->found[found++] = (fc_join) {(int32_t) (last < next ? last : next), (int32_t) (last < next ? next : last),
-			sqrt(2.0 * *pair(w, last, next)), w->weight[last] + w->weight[next]};
+		w->found[found++] = (fc_join)
+		{
+			(int32_t) (last < next ? last : next),
+				(int32_t) (last < next ? next : last),
+				sqrt(2.0 * *pair(w, last, next)),
+				w->weight[last] + w->weight[next]
+		};
 		join_nodes(w, last < next ? last : next, last < next ? next : last);
 		length -= 2;
 	}
@@ -130,7 +154,10 @@ order_joins(tree_work *w, fc_join *joins)
 	size_t		count = w->k - 1;
 
 	for (size_t i = 0; i < count; i++)
-		w->order[i] = (fc_keyed) {fc_number_key(w->found[i].height), i};
+		w->order[i] = (fc_keyed)
+	{
+		fc_number_key(w->found[i].height), i
+	};
 	fc_sort(w->order, count, w->order + w->k);
 	for (size_t i = 0; i < 2 * w->k; i++)
 		w->parent[i] = -1;
@@ -183,8 +210,9 @@ fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 /* ---- clusters joined by numbers ---- */
 
 void
-fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
-				 double *row, double *centroids, double *weights)
+fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count,
+				 fc_scratch scratch, double *row, double *centroids,
+				 double *weights)
 {
 	for (size_t i = 0; i < count; i++)
 		weights[i] = 0;
@@ -201,7 +229,8 @@ fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_
 		fc_check();
 		for (size_t i = 0; i < op->k && !(weights[node] > 0); i++)
 			members += number[i] == number[j];
-		share = weights[node] > 0 ? op->weights[j] / weights[node] : 1.0 / members;
+		share = weights[node] > 0 ? op->weights[j] / weights[node]
+			: 1.0 / members;
 		fc_operator_row(op, j, scratch, row);
 		for (size_t i = 0; i < op->d; i++)
 			centroids[node * op->d + i] += share * row[i];

@@ -16,12 +16,13 @@ fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
 }
 
 void
-fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
-			int32_t *labels, double *squares)
+fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
+			double *batch, int32_t *labels, double *squares)
 {
 	for (size_t first = 0; first < rows->k; first += FC_FIT_BATCH)
 	{
-		size_t		count = rows->k - first < FC_FIT_BATCH ? rows->k - first : FC_FIT_BATCH;
+		size_t		count = (rows->k - first < FC_FIT_BATCH ? rows->k - first
+							 : FC_FIT_BATCH);
 
 		fc_check();
 		for (size_t i = 0; i < count; i++)
@@ -30,14 +31,21 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 		for (size_t i = 0; i < count; i++)
 		{
 			fc_check();
-			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
-			labels[first + i] = fc_operator_label(op, (size_t) labels[first + i], squares[first + i]);
+			squares[first + i] = fc_operator_distance(op,
+													  (size_t)
+													  labels[first + i],
+													  batch + i * op->d,
+													  scratch);
+			labels[first + i] = fc_operator_label(op,
+												  (size_t) labels[first + i],
+												  squares[first + i]);
 		}
 	}
 }
 
 void
-fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights)
+fc_fit_means(const fc_fit *fit, double *mean, double *error,
+			 double *cluster_means, double *cluster_weights)
 {
 	double		weight = fc_weight_sum(fit->weights, fit->n);
 	double		square = 0.0;
@@ -46,7 +54,8 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 	for (size_t i = 0; i < fit->n; i++)
 		*mean += fit->weights[i] * fit->squares[i] / weight;
 	for (size_t i = 0; i < fit->n; i++)
-		square += fit->weights[i] * (fit->weights[i] - 1.0) * (fit->squares[i] - *mean) * (fit->squares[i] - *mean);
+		square += fit->weights[i] * (fit->weights[i] - 1.0) *
+			(fit->squares[i] - *mean) * (fit->squares[i] - *mean);
 	*error = sqrt(fmax(square, 0.0)) / weight;
 	memset(cluster_means, 0, fit->k * sizeof(double));
 	memset(cluster_weights, 0, fit->k * sizeof(double));
@@ -56,7 +65,9 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 		cluster_weights[fit->labels[i]] += fit->weights[i];
 	}
 	for (size_t j = 0; j < fit->k; j++)
-		cluster_means[j] = cluster_weights[j] > 0.0 ? cluster_means[j] / cluster_weights[j] : *mean;
+		cluster_means[j] = cluster_weights[j] > 0.0
+			? cluster_means[j] / cluster_weights[j]
+			: *mean;
 }
 
 /* ---- in the order of their distances ---- */
@@ -69,14 +80,17 @@ sort_rows(const fc_fit *fit, fc_arena *arena)
 	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
 
 	for (size_t i = 0; i < fit->n; i++)
-		items[i] = (fc_keyed) {fc_number_key(fit->squares[i]), i};
+		items[i] = (fc_keyed)
+	{
+		fc_number_key(fit->squares[i]), i
+	};
 	fc_sort(items, fit->n, scratch);
 	return items;
 }
 
 void
-fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
-				 double *quantiles)
+fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
+				 fc_arena *arena, double *quantiles)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = sort_rows(fit, arena);
@@ -94,9 +108,14 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 
 		for (; q < count && (places[q] * last <= place || i + 1 == fit->n); q++)
 		{
-			double		share = place > place_before ? (places[q] * last - place_before) / (place - place_before) : 1.0;
+			double		share = (place > place_before
+								 ? (places[q] * last - place_before) /
+								 (place - place_before)
+								 : 1.0);
 
-			quantiles[q] = i == 0 ? distance : before + fmin(1.0, fmax(0.0, share)) * (distance - before);
+			quantiles[q] = i == 0 ? distance
+				: before + fmin(1.0, fmax(0.0, share)) *
+				(distance - before);
 		}
 		below += weight;
 		place_before = place;
@@ -127,7 +146,8 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
 }
 
 void
-fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, fc_comparison *result)
+fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena,
+			   fc_comparison *result)
 {
 	double		weight = fc_weight_sum(a->weights, a->n);
 	double		difference = 0.0;
@@ -154,7 +174,8 @@ fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, f
 /* ---- Davies-Bouldin ---- */
 
 double
-fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *weights, const double *sums, double *worst)
+fc_davies_bouldin(const double *centroids, size_t k, size_t d,
+				  const double *weights, const double *sums, double *worst)
 {
 	size_t		used = 0;
 	double		total = 0.0;
@@ -169,7 +190,10 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *wei
 		{
 			fc_check();
 			if (j != i && weights[j] > 0.0)
-				most = fmax(most, (sums[i] / weights[i] + sums[j] / weights[j]) / sqrt(fc_square_between(centroids + i * d, centroids + j * d, d)));
+				most = fmax(most,
+							(sums[i] / weights[i] + sums[j] / weights[j]) /
+							sqrt(fc_square_between(centroids + i * d,
+												   centroids + j * d, d)));
 		}
 		used++;
 		total += most;
@@ -197,7 +221,8 @@ typedef struct quality_sums
 static void
 take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 {
-	double	  **parts[] = {&sums->weights, &sums->distances, &sums->squares, &sums->silhouettes, &sums->totals, &sums->worst};
+	double	  **parts[] = {&sums->weights, &sums->distances, &sums->squares,
+	&sums->silhouettes, &sums->totals, &sums->worst};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		*parts[i] = FC_TAKE(arena, k, double);
@@ -214,7 +239,8 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 	double		squares[2] = {0.0, 0.0};
 	size_t		j;
 
-	fc_operator_nearest(op, sums->row, op->k < 2 ? 1 : 2, scratch, clusters, squares);
+	fc_operator_nearest(op, sums->row, op->k < 2 ? 1 : 2, scratch, clusters,
+						squares);
 	j = (size_t) clusters[0];
 	sums->weights[j] += w;
 	sums->distances[j] += w * sqrt(squares[0]);
@@ -225,7 +251,8 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 }
 
 static void
-add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
+add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
+		 quality_sums *sums)
 {
 	memset(sums->weights, 0, op->k * sizeof(double));
 	memset(sums->distances, 0, op->k * sizeof(double));
@@ -244,7 +271,8 @@ add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, qua
 /* ---- qualities ---- */
 
 static fc_quality
-quality_of(double weight, double silhouettes, double squares, double totals, size_t k, size_t d)
+quality_of(double weight, double silhouettes, double squares, double totals,
+		   size_t k, size_t d)
 {
 	fc_quality	q = {weight, NAN, NAN, NAN, NAN};
 
@@ -259,7 +287,8 @@ quality_of(double weight, double silhouettes, double squares, double totals, siz
 }
 
 static void
-finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc_quality *all)
+finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters,
+	   fc_quality *all)
 {
 	double		weight = 0.0;
 	double		silhouettes = 0.0;
@@ -268,7 +297,8 @@ finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc
 	double		index;
 	size_t		used = 0;
 
-	index = fc_davies_bouldin(sums->centroids, op->k, op->d, sums->weights, sums->distances, sums->worst);
+	index = fc_davies_bouldin(sums->centroids, op->k, op->d, sums->weights,
+							  sums->distances, sums->worst);
 	for (size_t j = 0; j < op->k; j++)
 	{
 		weight += sums->weights[j];
@@ -279,7 +309,9 @@ finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc
 	}
 	for (size_t j = 0; j < op->k; j++)
 	{
-		clusters[j] = quality_of(sums->weights[j], sums->silhouettes[j], sums->squares[j], sums->totals[j], op->k, op->d);
+		clusters[j] = quality_of(sums->weights[j], sums->silhouettes[j],
+								 sums->squares[j], sums->totals[j], op->k,
+								 op->d);
 		if (used > 1 && sums->weights[j] > 0.0)
 			clusters[j].davies_bouldin = sums->worst[j];
 	}
@@ -289,8 +321,9 @@ finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc
 }
 
 void
-fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
-				   fc_quality *clusters, fc_quality *all)
+fc_quality_measure(const fc_operator *op, const fc_operator *rows,
+				   fc_scratch scratch, fc_arena *arena, fc_quality *clusters,
+				   fc_quality *all)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	quality_sums sums;
@@ -305,7 +338,8 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 		fc_operator_row(rows, i, scratch, sums.row);
 		weight += rows->weights[i];
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
-			sums.mean[t] += (sums.row[t] - sums.mean[t]) * rows->weights[i] / weight;
+			sums.mean[t] += (sums.row[t] - sums.mean[t]) * rows->weights[i] /
+				weight;
 	}
 	add_rows(op, rows, scratch, &sums);
 	fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
@@ -316,7 +350,7 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 /* ---- a search through buckets ---- */
 
 #define QUERIES	((size_t) 32)	/* of one matrix product */
-#define TILE	((size_t) 1024)	/* its rows */
+#define TILE	((size_t) 1024) /* its rows */
 
 typedef struct recall_work
 {
@@ -324,7 +358,8 @@ typedef struct recall_work
 	float	   *x;				/* rows x d: about their offset */
 	float	   *half_norm;		/* rows */
 	float	   *dots;			/* QUERIES x TILE */
-	float	   *score;			/* QUERIES x wanted: the least half_norm - x . q, ascending */
+	float	   *score;			/* QUERIES x wanted: the least half_norm - x .
+								 * q, ascending */
 	int32_t    *nearest;		/* QUERIES x wanted */
 	int32_t    *probed;			/* probes */
 	double	   *distance;		/* probes */
@@ -335,13 +370,17 @@ typedef struct recall_work
 
 /* The bucket of each row, and how many rows each has. */
 static void
-fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena, recall_work *w, fc_search_result *result)
+fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena,
+			 recall_work *w, fc_search_result *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *squares = FC_TAKE(arena, rows->k, double);
 	fc_operator buckets = *op;
 
-	buckets.regions = (fc_regions) {0};
+	buckets.regions = (fc_regions)
+	{
+		0
+	};
 	buckets.number = NULL;
 	fc_fit_rows(&buckets, rows, w->scratch, w->batch, result->label, squares);
 	memset(w->visited, 0, op->k * sizeof(bool));
@@ -388,31 +427,36 @@ find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 		size_t		rows = n - r < TILE ? n - r : TILE;
 
 		fc_check();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) queries, (int) rows, (int) d, 1.0f, w->x + first * d, (int) d,
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) queries,
+					(int) rows, (int) d, 1.0f, w->x + first * d, (int) d,
 					w->x + r * d, (int) d, 0.0f, w->dots, (int) TILE);
 		for (size_t q = 0; q < queries; q++)
 			for (size_t j = 0; j < rows; j++)
 				if (r + j != first + q)
-					offer(w, q, w->half_norm[r + j] - w->dots[q * TILE + j], (int32_t) (r + j));
+					offer(w, q, w->half_norm[r + j] - w->dots[q * TILE + j],
+						  (int32_t) (r + j));
 	}
 }
 
 /* The recall of one query, and the rows it reads. */
 static double
-recall_of(const fc_operator *op, const fc_operator *rows, const fc_search *search, size_t row, size_t query, const fc_search_result *result,
-		  recall_work *w, double *read)
+recall_of(const fc_operator *op, const fc_operator *rows,
+		  const fc_search *search, size_t row, size_t query,
+		  const fc_search_result *result, recall_work *w, double *read)
 {
 	double		found = 0;
 
 	fc_operator_row(rows, row, w->scratch, w->batch);
-	fc_operator_nearest(op, w->batch, search->probes, w->scratch, w->probed, w->distance);
+	fc_operator_nearest(op, w->batch, search->probes, w->scratch, w->probed,
+						w->distance);
 	for (size_t p = 0; p < search->probes; p++)
 	{
 		w->visited[w->probed[p]] = true;
 		*read += result->count[w->probed[p]];
 	}
 	for (size_t i = 0; i < w->wanted; i++)
-		if (w->nearest[query * w->wanted + i] >= 0 && w->visited[result->label[w->nearest[query * w->wanted + i]]])
+		if (w->nearest[query * w->wanted + i] >= 0 &&
+			w->visited[result->label[w->nearest[query * w->wanted + i]]])
 			found += fmin(1.0, search->neighbours - (double) i);
 	for (size_t p = 0; p < search->probes; p++)
 		w->visited[w->probed[p]] = false;
@@ -420,7 +464,9 @@ recall_of(const fc_operator *op, const fc_operator *rows, const fc_search *searc
 }
 
 void
-fc_search_recall(const fc_operator *op, const fc_operator *rows, const fc_search *search, fc_arena *arena, fc_search_result *result)
+fc_search_recall(const fc_operator *op, const fc_operator *rows,
+				 const fc_search *search, fc_arena *arena,
+				 fc_search_result *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_operator expanded = *rows;
@@ -441,7 +487,8 @@ fc_search_recall(const fc_operator *op, const fc_operator *rows, const fc_search
 	w.scratch = fc_take_scratch(arena, fc_fit_scratch(op, rows));
 	fc_operator_expand(&expanded, w.scratch, w.x);
 	for (size_t r = 0; r < rows->k; r++)
-		w.half_norm[r] = (float) (0.5 * fc_row_square(w.x + r * rows->d, rows->d));
+		w.half_norm[r] = (float) (0.5 *
+								  fc_row_square(w.x + r * rows->d, rows->d));
 	fill_buckets(op, rows, arena, &w, result);
 	for (size_t first = 0; first < search->queries; first += QUERIES)
 	{
@@ -451,7 +498,8 @@ fc_search_recall(const fc_operator *op, const fc_operator *rows, const fc_search
 		for (size_t q = 0; q < queries; q++)
 		{
 			fc_check();
-			found += recall_of(op, rows, search, first + q, q, result, &w, &read);
+			found += recall_of(op, rows, search, first + q, q, result, &w,
+							   &read);
 		}
 	}
 	result->recall = found / (double) search->queries;

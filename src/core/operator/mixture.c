@@ -18,7 +18,9 @@ least_spread(const fc_operator *op, const double *spreads)
 	return weight > 0.0 ? FC_LEAST_SPREAD * sqrt(square / weight) : 0.0;
 }
 
-/* Weights of the clusters at the least square distance, and 0 of all others. */
+/*
+ * Weights of the clusters at the least square distance, and 0 of all others.
+ */
 static void
 weigh_nearest(const fc_operator *op, double *p)
 {
@@ -33,7 +35,8 @@ weigh_nearest(const fc_operator *op, double *p)
 
 /* Weights times densities, of which the greatest is 1. */
 static void
-weigh_densities(const fc_operator *op, const double *spreads, double least, double *p)
+weigh_densities(const fc_operator *op, const double *spreads, double least,
+				double *p)
 {
 	double		most = -INFINITY;
 
@@ -41,7 +44,8 @@ weigh_densities(const fc_operator *op, const double *spreads, double least, doub
 	{
 		double		s = fmax(spreads[j], least);
 
-		p[j] = log(op->weights[j]) - (double) op->d * log(s) - p[j] / s / s / 2.0;
+		p[j] = log(op->weights[j]) - (double) op->d * log(s) -
+			p[j] / s / s / 2.0;
 		most = fmax(most, p[j]);
 	}
 	for (size_t j = 0; j < op->k; j++)
@@ -49,7 +53,8 @@ weigh_densities(const fc_operator *op, const double *spreads, double least, doub
 }
 
 void
-fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p)
+fc_operator_responsibilities(const fc_operator *op, const double *spreads,
+							 const double *x, fc_scratch scratch, double *p)
 {
 	double		least = least_spread(op, spreads);
 	double		sum = 0.0;
@@ -72,7 +77,10 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads, const
 
 /* ---- rows drawn ---- */
 
-/* The first cluster whose weight and that of those before it come to more than `share` of all. */
+/*
+ * The first cluster whose weight and that of those before it come to more than
+ * `share` of all.
+ */
 static size_t
 cluster_at(const double *shares, size_t k, double share)
 {
@@ -92,8 +100,8 @@ cluster_at(const double *shares, size_t k, double share)
 }
 
 fc_status
-fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count,
-				 fc_scratch scratch, double *shares, double *rows)
+fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed,
+				 size_t count, fc_scratch scratch, double *shares, double *rows)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double		total = 0;

@@ -3,10 +3,11 @@
  *
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *
- * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
- * product; the same for FC_BLOCK8 rows.  Rows of the product are made in double and rounded once.
- * Cost: the non-zeros of the factors, one multiply-add each.
- * With exact centroids: the row about their offset (d), their dot products (k) and a list (3 k).
+ * Scratch: the shifted row (d), the dot products (k), two intermediate
+ * products and a row of the product; the same for FC_BLOCK8 rows. Rows of the
+ * product are made in double and rounded once. Cost: the non-zeros of the
+ * factors, one multiply-add each. With exact centroids: the row about their
+ * offset (d), their dot products (k) and a list (3 k).
  */
 #include "operator/operator.h"
 
@@ -25,16 +26,24 @@ fc_operator_widest(const fc_operator *op)
 	return width;
 }
 
-/* Floats of work on one row behind the dot products: two intermediate products in double, a row of the product, k doubles or a lane's sums. */
+/*
+ * Floats of work on one row behind the dot products: two intermediate products
+ * in double, a row of the product, k doubles or a lane's sums.
+ */
 static size_t
 row_floats(const fc_operator *op)
 {
-	size_t		widest = fc_operator_is_codebook(op) ? 0 : fc_operator_widest(op);
+	size_t		widest = (fc_operator_is_codebook(op) ? 0 : fc_operator_widest(op));
 
-	return widest == 0 ? 0 : 4 * widest + op->d + 2 * (op->k > widest ? op->k : widest) + 4;
+	return widest == 0
+		? 0
+		: 4 * widest + op->d + 2 * (op->k > widest ? op->k : widest) + 4;
 }
 
-/* Floats of work on FC_BLOCK8 rows: two intermediate products in double, rows of the product, a double for each row of the factors. */
+/*
+ * Floats of work on FC_BLOCK8 rows: two intermediate products in double, rows
+ * of the product, a double for each row of the factors.
+ */
 static size_t
 block8_floats(const fc_operator *op)
 {
@@ -42,7 +51,10 @@ block8_floats(const fc_operator *op)
 
 	for (size_t f = 0; f < op->factors; f++)
 		rows += op->factor[f].rows;
-	return fc_operator_is_codebook(op) ? op->d : 2 + 2 * FC_BLOCK8 * 2 * fc_operator_widest(op) + FC_BLOCK8 * op->d + 2 * rows;
+	return fc_operator_is_codebook(op)
+		? op->d
+		: 2 + 2 * FC_BLOCK8 * 2 * fc_operator_widest(op) +
+		FC_BLOCK8 * op->d + 2 * rows;
 }
 
 fc_operator_block8
@@ -52,11 +64,15 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 
 	if (fc_operator_is_codebook(op))
 		return block8;
-	block8.block = (double *) (((uintptr_t) (scratch + op->d + op->k + row_floats(op)) + 7) & ~(uintptr_t) 7);
+	block8.block = (double *) (((uintptr_t) (scratch + op->d + op->k +
+											 row_floats(op)) +
+								7) &
+							   ~(uintptr_t) 7);
 	block8.weights[0] = block8.block + 2 * FC_BLOCK8 * fc_operator_widest(op);
 	for (size_t f = 1; f < op->factors; f++)
 		block8.weights[f] = block8.weights[f - 1] + op->factor[f - 1].rows;
-	block8.rows = (float *) (block8.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
+	block8.rows = (float *) (block8.weights[op->factors - 1] +
+							 op->factor[op->factors - 1].rows);
 	return block8;
 }
 
@@ -69,18 +85,23 @@ fc_operator_screened_scratch(const fc_operator *op, size_t n)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
+	return op->d + op->k + row_floats(op) + block8_floats(op) +
+		(op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
 		fc_operator_screened_scratch(op, 1);
 }
 
-/* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */
+/*
+ * y = factor f times x; returns ||y||^2. A sliced factor needs half as many
+ * floats again behind y or, to put results in order, in room.
+ */
 static float
 apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 {
 	const fc_factor *factor = &op->factor[f];
 
 	if (op->sell != NULL && op->sell->factor[f].rows > 0)
-		return fc_sell_apply(&op->sell->factor[f], x, y, op->sell->factor[f].order != NULL ? room : y);
+		return fc_sell_apply(&op->sell->factor[f], x, y,
+							 op->sell->factor[f].order != NULL ? room : y);
 	if (factor->row_start == NULL)
 		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
 	else
@@ -90,9 +111,11 @@ apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 
 /* y = V x; work holds the intermediate products; square is ||x||^2. */
 static fc_scored
-apply_all(const fc_operator *op, const float *x, double square, float *work, float *y)
+apply_all(const fc_operator *op, const float *x, double square, float *work,
+		  float *y)
 {
-	size_t		width = fc_operator_is_codebook(op) ? 0 : 2 * fc_operator_widest(op);
+	size_t		width = (fc_operator_is_codebook(op) ? 0
+						 : 2 * fc_operator_widest(op));
 	const float *input = x;
 	fc_scored	scored = {.square = square};
 
@@ -111,7 +134,8 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 }
 
 void
-fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, float *y)
+fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch,
+					float *y)
 {
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	(void) apply_all(op, x, 0.0, scratch.floats + op->d + op->k, y);
@@ -120,21 +144,28 @@ fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, f
 fc_scored
 fc_operator_score_shifted(const fc_operator *op, double square, float *scratch)
 {
-	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+	return apply_all(op, scratch, square, scratch + op->d + op->k,
+					 scratch + op->d);
 }
 
 fc_scored
 fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 {
-	return fc_operator_score_shifted(op, fc_shift_row(x, op->offset, op->d, scratch), scratch);
+	return fc_operator_score_shifted(op,
+									 fc_shift_row(x, op->offset, op->d,
+												  scratch),
+									 scratch);
 }
 
 const double *
 fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 {
 	size_t		width = fc_operator_widest(op);
-	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
-	double	   *scores = (double *) (((uintptr_t) (work + 2 * width) + op->d * sizeof(float) + 7) & ~(uintptr_t) 7);
+	double	   *work = ((double *) (((uintptr_t) (scratch + op->d + op->k) + 7) &
+									~(uintptr_t) 7));
+	double	   *scores = ((double *) (((uintptr_t) (work + 2 * width) +
+									   op->d * sizeof(float) + 7) &
+									  ~(uintptr_t) 7));
 	double	   *input = work + (op->factors % 2) * width;
 
 	for (size_t i = 0; i < op->d; i++)
@@ -161,40 +192,49 @@ spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
 			out[c * lanes] = (double) factor->values[j * factor->columns + c];
 	else
 		for (size_t p = factor->row_start[j]; p < factor->row_start[j + 1]; p++)
-			out[fc_factor_column(factor, p) * lanes] = (double) factor->values[p];
+			out[fc_factor_column(factor, p) * lanes] = (double)
+				factor->values[p];
 }
 
-/* Row j of a product of several factors, in double: row j of the first through the others. */
+/*
+ * Row j of a product of several factors, in double: row j of the first through
+ * the others.
+ */
 static const double *
 product_row(const fc_operator *op, size_t j, float *scratch)
 {
 	size_t		width = fc_operator_widest(op);
-	double	   *work = (double *) (((uintptr_t) (scratch + op->d + op->k) + 7) & ~(uintptr_t) 7);
+	double	   *work = ((double *) (((uintptr_t) (scratch + op->d + op->k) + 7) &
+									~(uintptr_t) 7));
 
 	memset(work, 0, op->factor[0].columns * sizeof(double));
 	spread_row(&op->factor[0], j, 1, work);
 	for (size_t f = 1; f < op->factors; f++)
 	{
 		fc_check();
-		fc_single_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
+		fc_single_apply_left(&op->factor[f], work + (f + 1) % 2 * width,
+							 work + f % 2 * width);
 	}
 	return work + (op->factors + 1) % 2 * width;
 }
 
 /* sums[lane] = sum_r weights[r] x_r^2 over a block. */
 static void
-weighted_squares(const double *x, const double *weights, size_t rows, double *sums)
+weighted_squares(const double *x, const double *weights, size_t rows,
+				 double *sums)
 {
-	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+	for (size_t lane = 0; lane <FC_BLOCK8; lane ++)
 		sums[lane] = 0.0;
 	for (size_t r = 0; r < rows; r++)
-		for (size_t lane = 0; lane < FC_BLOCK8; lane++)
-			sums[lane] += weights[r] * (x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
+		for (size_t lane = 0; lane <FC_BLOCK8; lane ++)
+			sums[lane] += weights[r] *
+				(x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
 }
 
 /* Rows first .. of the product as a block; see fc_operator_rows. */
 static const double *
-block8_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])
+block8_rows(const fc_operator *op, size_t first, size_t count,
+			double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])
 {
 	const fc_factor *head = &op->factor[0];
 	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
@@ -202,7 +242,7 @@ block8_rows(const fc_operator *op, size_t first, size_t count, double *const *we
 	double	   *row = work;
 
 	memset(row, 0, head->columns * FC_BLOCK8 * sizeof(double));
-	for (size_t lane = 0; lane < count; lane++)
+	for (size_t lane = 0; lane <count; lane ++)
 		spread_row(head, first + lane, FC_BLOCK8, row + lane);
 	for (size_t f = 1; f < op->factors; f++)
 	{
@@ -245,20 +285,22 @@ fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 }
 
 void
-fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch,
+fc_operator_rows(const fc_operator *op, size_t first, size_t count,
+				 double *const *weights, float *scratch,
 				 double (*sums)[FC_BLOCK8], float *rows)
 {
 	const double *block;
 
 	if (fc_operator_is_codebook(op))
 	{
-		memcpy(rows, op->factor[0].values + first * op->d, count * op->d * sizeof(float));
+		memcpy(rows, op->factor[0].values + first * op->d,
+			   count * op->d * sizeof(float));
 		return;
 	}
 	block = block8_rows(op, first, count, weights, scratch, sums);
-	for (size_t lane = 0; lane < count; lane++)
+	for (size_t lane = 0; lane <count; lane ++)
 		for (size_t c = 0; c < op->d; c++)
-			rows[lane * op->d + c] = (float) block[c * FC_BLOCK8 + lane];
+			rows[lane *op->d + c] = (float) block[c * FC_BLOCK8 + lane];
 }
 
 void
@@ -269,13 +311,15 @@ fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows)
 	for (size_t j = 0; j < op->k; j += FC_BLOCK8)
 	{
 		fc_check();
-		fc_operator_rows(op, j, op->k - j < FC_BLOCK8 ? op->k - j : FC_BLOCK8, NULL, scratch.floats, NULL, rows + j * op->d);
+		fc_operator_rows(op, j, op->k - j < FC_BLOCK8 ? op->k - j : FC_BLOCK8,
+						 NULL, scratch.floats, NULL, rows + j * op->d);
 	}
 	op->rows = rows;
 }
 
 void
-fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row)
+fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch,
+				double *row)
 {
 	const float *v = fc_operator_product_row(op, j, scratch.floats);
 
@@ -285,38 +329,50 @@ fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, double *row
 }
 
 double
-fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
+fc_operator_distance(const fc_operator *op, size_t j, const double *x,
+					 fc_scratch scratch)
 {
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	if (op->exact.values != NULL)
-		return fc_row_distance(x, op->exact.offset, op->exact.values + j * op->d, op->d);
+		return fc_row_distance(x, op->exact.offset,
+							   op->exact.values + j * op->d, op->d);
 	if (op->metric == FC_INNER_PRODUCT)
 		return -fc_row_product(x, op->factor[0].values + j * op->d, op->d);
-	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
+	return fc_row_distance(x, op->offset,
+						   fc_operator_product_row(op, j, scratch.floats),
+						   op->d);
 }
 
 /* ---- regions ---- */
 
-#define CENTROID_ROUNDING	0x1p-21	/* share of the centroid's length; floats round by 2^-24 of it */
-#define OFFSET_ROUNDING		0x1p-50	/* share of the offset's length; doubles round by 2^-53 of it */
+#define CENTROID_ROUNDING	0x1p-21 /* share of the centroid's length; floats
+									 * round by 2^-24 of it */
+#define OFFSET_ROUNDING		0x1p-50 /* share of the offset's length; doubles
+									 * round by 2^-53 of it */
 
 double
 fc_operator_centroid_rounding(const fc_operator *op, size_t j)
 {
-	return CENTROID_ROUNDING * sqrt(2.0 * (double) op->half_norms[j]) + OFFSET_ROUNDING * op->offset_length;
+	return CENTROID_ROUNDING * sqrt(2.0 * (double) op->half_norms[j]) +
+		OFFSET_ROUNDING * op->offset_length;
 }
 
 int32_t
-fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
+fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
+					 fc_scratch scratch)
 {
-	return fc_operator_label(op, j, op->regions.clusters > 0 ? fc_operator_distance(op, j, x, scratch) : 0.0);
+	return fc_operator_label(op, j,
+							 op->regions.clusters > 0
+							 ? fc_operator_distance(op, j, x, scratch)
+							 : 0.0);
 }
 
 double
 fc_operator_outlier(const fc_operator *op, size_t j, double squared)
 {
 	double		least = fc_operator_centroid_rounding(op, j);
-	double		radius = fmax(fmax((double) op->regions.radius[j], sqrt(squared)), least);
+	double		radius = fmax(fmax((double) op->regions.radius[j], sqrt(squared)),
+							  least);
 	double		peak = fmax((double) op->regions.peak[j], least);
 
 	return radius > peak ? 1.0 - peak / radius : 0.0;

@@ -1,17 +1,22 @@
-/* prepared.c - a codebook arranged once for many rows: packs, bounds of many centroids, boxes of very many, columns for sparse rows; see operator.h */
+/*
+ * prepared.c - a codebook arranged once for many rows: packs, bounds of many
+ * centroids, boxes of very many, columns for sparse rows; see operator.h
+ */
 #include "operator/internal.h"
 
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "numerics/screen.h"
 
-#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the second cache */
+#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the
+											 * second cache */
 #define TURNED		16			/* centroids and dimensions turned together */
 
 static bool
 is_boxed(const fc_operator *op)
 {
-	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_boxes_suit(op->k, op->d);
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT &&
+		fc_boxes_suit(op->k, op->d);
 }
 
 size_t
@@ -22,7 +27,8 @@ fc_operator_screen_worksize(const fc_operator *op)
 
 	if (is_boxed(op))
 		fc_boxes_take(&measure, op->k, op->d, &boxes);
-	else if (fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d))
+	else if (fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT &&
+			 fc_screen_suits(op->k, op->d))
 		fc_arena_reserve(&measure, fc_screen_worksize(op->k, op->d));
 	else
 		return 0;
@@ -46,7 +52,8 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 		return;
 	}
 	screen = FC_TAKE(arena, 1, fc_screen);
-	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true,
+						arena, screen))
 		op->screen = screen;
 }
 
@@ -55,7 +62,8 @@ fc_operator_pack(fc_operator *op, fc_arena *arena)
 {
 	float	   *packs;
 
-	if (!fc_operator_is_plain(op) || is_boxed(op) || op->k * op->d > MOST_PACKED)
+	if (!fc_operator_is_plain(op) || is_boxed(op) ||
+		op->k * op->d > MOST_PACKED)
 		return;
 	packs = FC_TAKE(arena, fc_packs_floats(op->k, op->d), float);
 	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, packs);
@@ -69,7 +77,9 @@ fc_columns_worksize(const fc_operator *op)
 {
 	fc_operator book;
 
-	return !fc_operator_is_plain(fc_operator_deciding(op, &book)) ? 0 : op->k * (op->d * sizeof(float) + sizeof(double)) + 2 * 64;
+	return !fc_operator_is_plain(fc_operator_deciding(op, &book))
+		? 0
+		: op->k * (op->d * sizeof(float) + sizeof(double)) + 2 * 64;
 }
 
 void
@@ -88,7 +98,7 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 			for (size_t c = i; c < op->d && c < i + TURNED; c++)
 				for (size_t r = j; r < op->k && r < j + TURNED; r++)
 					values[c * op->k + r] = rows[r * op->d + c];
-			fc_check();	/* a line of the cache for each few values */
+			fc_check();			/* a line of the cache for each few values */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -97,16 +107,22 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 		double		square = fc_row_square(v, op->d);
 
 		constants[j] = op->metric == FC_INNER_PRODUCT ? 0.0 : 0.5 * square;
-		for (size_t i = 0; op->metric != FC_INNER_PRODUCT && offset != NULL && i < op->d; i++)
+		for (size_t i = 0;
+			 op->metric != FC_INNER_PRODUCT && offset != NULL && i < op->d; i++)
 			constants[j] += (double) v[i] * offset[i];
 		longest = fmax(longest, sqrt(square));
 		fc_check();
 	}
-	*columns = (fc_columns) {op->k, op->d, values, constants, longest + fc_offset_length(offset, op->d)};
+	*columns = (fc_columns)
+	{
+		op->k, op->d, values, constants,
+			longest + fc_offset_length(offset, op->d)
+	};
 }
 
 double
-fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores)
+fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
+				 double *scores)
 {
 	double		square = 0.0;
 	double		far;
@@ -115,10 +131,16 @@ fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scor
 		scores[j] = columns->constants[j];
 	for (size_t p = 0; p < x->count; p++)
 	{
-		fc_axpy(-x->values[p], columns->values + x->indices[p] * columns->k, columns->k, scores);
+		fc_axpy(-x->values[p], columns->values + x->indices[p] * columns->k,
+				columns->k, scores);
 		square += x->values[p] * x->values[p];
 	}
-	/* A score and half a distance in double are each summed from at most 2 d + 8 terms, whose magnitudes sum to less than far^2. */
+
+	/*
+	 * A score and half a distance in double are each summed from at most 2 d
+	 * + 8 terms, whose magnitudes sum to less than far^2.
+	 */
 	far = sqrt(square) + columns->reach;
-	return 4.0 * ((double) columns->d + 16.0) * FC_EXP2_MINUS(53) * far * far + FC_EXP2_MINUS(1000);
+	return 4.0 * ((double) columns->d + 16.0) * FC_EXP2_MINUS(53) * far * far +
+		FC_EXP2_MINUS(1000);
 }

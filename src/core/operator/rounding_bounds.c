@@ -1,36 +1,45 @@
 /*
- * rounding_bounds.c - numbers stored beside the factors: half the squared norms of the rows of the product, bounds of the
- * rounding of scores, exact centroids.
+ * rounding_bounds.c - numbers stored beside the factors: half the squared
+ * norms of the rows of the product, bounds of the rounding of scores, exact
+ * centroids.
  *
- * v_j is row j of the product, made in double and rounded to float once; its half norm is
- * summed in double and rounded once.
+ * v_j is row j of the product, made in double and rounded to float once; its
+ * half norm is summed in double and rounded once.
  *
- * u = 2^-24.  A codebook's float dot products of m terms obey |fl(a . x) - a . x| <= gamma_m |a| . |x|,
- * gamma_m = m u / (1 - m u), in any order, with or without fused multiply-add (Higham 2002, section 3.1).
+ * u = 2^-24. A codebook's float dot products of m terms obey |fl(a . x) - a .
+ * x| <= gamma_m |a| . |x|, gamma_m = m u / (1 - m u), in any order, with or
+ * without fused multiply-add (Higham 2002, section 3.1).
  *
- * Through several factors worst cases multiply to bounds that say nothing.  There the roundings delta are
- * taken as independent with mean 0 (Higham & Mary 2019, SIAM J. Sci. Comput. 41(5)).  With
- * y_q = fl(F_q y_(q+1)), y_(Q+1) = x, P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
+ * Through several factors worst cases multiply to bounds that say nothing.
+ * There the roundings delta are taken as independent with mean 0 (Higham &
+ * Mary 2019, SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1)
+ * = x, P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
  *
  *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt,     |delta| <= u,
  *
- * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t s_qrt^2.  How large partial sums
- * are beside ||y_(q+1)|| is taken from probes: rows without direction, and rows of the product, near
- * which data are (the sums of a positive row through positive values never cancel).  The bound is
+ * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t
+ * s_qrt^2. How large partial sums are beside ||y_(q+1)|| is taken from probes:
+ * rows without direction, and rows of the product, near which data are (the
+ * sums of a positive row through positive values never cancel). The bound is
  * DEVIATIONS standard deviations,
  *
- *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
- *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes without direction,
+ *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,     e_q^2 = (DEVIATIONS u)^2 max_j
+ *                                              sum_r P_q,jr^2 w_qr,
+ *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes
+ *     without direction,
  *            or the most such ratio of one with.
  *
- * Beside it x - o, v_j, the half norm and the score are rounded once each: error_relative ||x - o|| + error_absolute with
+ * Beside it x - o, v_j, the half norm and the score are rounded once each:
+ * error_relative ||x - o|| + error_absolute with
  *
- *     error_relative = 4 u max ||v_j||,     error_absolute = 4 u max ||v_j||^2 + t,
+ *     error_relative = 4 u max ||v_j||,     error_absolute = 4 u max ||v_j||^2
+ *                                           + t,
  *
- * t for the loss by underflow: 2^-149 an operation, carried through the magnitudes of the
- * factors that follow.  A distance in double adds its own rounding, (d + 8) 2^-53 (||x - o|| +
- * max ||v||)^2, and that of o + v_j, 2^-51 ||o|| (||x - o|| + max ||v||) at most.  No partial sum
- * exceeds max_growth ||x - o||.
+ * t for the loss by underflow: 2^-149 an operation, carried through the
+ * magnitudes of the factors that follow. A distance in double adds its own
+ * rounding, (d + 8) 2^-53 (||x - o|| + max ||v||)^2, and that of o + v_j,
+ * 2^-51 ||o|| (||x - o|| + max ||v||) at most. No partial sum exceeds
+ * max_growth ||x - o||.
  */
 #include "operator/internal.h"
 
@@ -40,11 +49,14 @@
 #include "numerics/rows.h"
 
 #define VERIFY_WORK ((size_t) 1 << 26)
-#define UNIT_SLACK		1e-5	/* of the squared length of a unit vector rounded to floats */
+#define UNIT_SLACK		1e-5	/* of the squared length of a unit vector
+								 * rounded to floats */
 #define UNIT_ROUNDOFF	0x1p-24
 #define SMALLEST_FLOAT	0x1p-149
-#define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
-#define RANDOM_PROBES (FC_BLOCK8 / 2)		/* probes */
+#define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u
+								 * / sqrt(3) on average, and rows unlike the
+								 * probes have the rest */
+#define RANDOM_PROBES (FC_BLOCK8 / 2)	/* probes */
 
 /* ---- rounding ---- */
 
@@ -66,25 +78,33 @@ magnitude_norm(const fc_factor *factor, float *sums)
 	memset(sums, 0, factor->columns * sizeof(float));
 	for (size_t r = 0; r < factor->rows; r++)
 	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		size_t		start = (factor->row_start != NULL ? factor->row_start[r]
+							 : r * factor->columns);
+		size_t		end = (factor->row_start != NULL ? factor->row_start[r + 1]
+						   : start + factor->columns);
 		float		sum = 0.0f;
 
 		for (size_t p = start; p < end; p++)
 		{
 			sum += fabsf(factor->values[p]);
-			sums[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start] += fabsf(factor->values[p]);
+			sums[factor->row_start != NULL
+				 ? fc_factor_column(factor, p)
+				 : p - start] += fabsf(factor->values[p]);
 		}
 		most_row = fmaxf(most_row, sum);
 	}
 	for (size_t c = 0; c < factor->columns; c++)
 		most_column = fmaxf(most_column, sums[c]);
-	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) + SMALLEST_FLOAT;
+	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) +
+		SMALLEST_FLOAT;
 }
 
 /* ---- the variance through the factors ---- */
 
-/* The mean over the rows without direction, or the most of one with, relative to its length. */
+/*
+ * The mean over the rows without direction, or the most of one with, relative
+ * to its length.
+ */
 static double
 most_measured(const double *squares, const double *lengths)
 {
@@ -114,14 +134,19 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 		lengths[i % FC_BLOCK8] += input[i] * input[i];
 	for (size_t r = 0; r < factor->rows; r++)
 	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		size_t		start = (factor->row_start != NULL ? factor->row_start[r]
+							 : r * factor->columns);
+		size_t		end = (factor->row_start != NULL ? factor->row_start[r + 1]
+						   : start + factor->columns);
 		double		sum[FC_BLOCK8] = {0};
 		double		squares[FC_BLOCK8] = {0};
 
 		for (size_t p = start; p < end; p++)
 		{
-			const double *y = input + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start) * FC_BLOCK8;
+			const double *y = (input + (factor->row_start != NULL
+										? fc_factor_column(factor, p)
+										: p - start) *
+							   FC_BLOCK8);
 
 			for (size_t i = 0; i < FC_BLOCK8; i++)
 			{
@@ -133,11 +158,14 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 	}
 }
 
-/* Divide each probe by its greatest magnitude: only ratios count, and products of many factors leave the range of doubles. */
+/*
+ * Divide each probe by its greatest magnitude: only ratios count, and products
+ * of many factors leave the range of doubles.
+ */
 static void
 level_probes(double *probes, size_t rows)
 {
-	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+	for (size_t lane = 0; lane <FC_BLOCK8; lane ++)
 	{
 		double		most = 0.0;
 
@@ -154,12 +182,16 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 {
 	fc_rng		rng = fc_rng_start(0, 0);
 
-	for (size_t lane = 0; lane < RANDOM_PROBES; lane++)
+	for (size_t lane = 0; lane <RANDOM_PROBES; lane ++)
 		for (size_t i = 0; i < op->d; i++)
 			probes[i * FC_BLOCK8 + lane] = fc_rng_normal(&rng);
-	for (size_t lane = RANDOM_PROBES; lane < FC_BLOCK8; lane++)
+	for (size_t lane = RANDOM_PROBES; lane <FC_BLOCK8; lane ++)
 	{
-		const float *row = fc_operator_product_row(op, (lane - RANDOM_PROBES) * op->k / (FC_BLOCK8 - RANDOM_PROBES), scratch);
+		const float *row = fc_operator_product_row(op,
+												   (lane -RANDOM_PROBES) *op->k /
+												   (FC_BLOCK8 -
+													RANDOM_PROBES),
+												   scratch);
 
 		for (size_t i = 0; i < op->d; i++)
 			probes[i * FC_BLOCK8 + lane] = (double) row[i];
@@ -167,9 +199,13 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 	level_probes(probes, op->d);
 }
 
-/* block8->weights of a product of several factors: sum_r weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of the factors before. */
+/*
+ * block8->weights of a product of several factors: sum_r weights[f][r] p_r^2
+ * measures the rounding in factor f that reaches row p of the factors before.
+ */
 static void
-rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float *scratch)
+rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
+				 float *scratch)
 {
 	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
 	double	   *input = block8->block;
@@ -177,7 +213,8 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float 
 	fill_probes(op, scratch, input);
 	for (size_t f = op->factors; f-- > 0;)
 	{
-		double	   *output = input == block8->block ? block8->block + width : block8->block;
+		double	   *output = (input == block8->block ? block8->block + width
+							  : block8->block);
 
 		fc_check();
 		weigh_rows(&op->factor[f], input, block8->weights[f]);
@@ -189,13 +226,18 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float 
 	}
 }
 
-/* A factor's error from the most its rounding measures; for a codebook, from the length of its longest row. */
+/*
+ * A factor's error from the most its rounding measures; for a codebook, from
+ * the length of its longest row.
+ */
 static double
 factor_error(const fc_operator *op, double most)
 {
 	if (fc_operator_is_codebook(op))	/* 16 lanes, then four halvings */
-		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * most * (1.0 + 1e-5), DBL_MAX);
-	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(most) * (1.0 + 1e-5), DBL_MAX);
+		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * most * (1.0 + 1e-5),
+					DBL_MAX);
+	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(most) * (1.0 + 1e-5),
+				DBL_MAX);
 }
 
 /* ---- range ---- */
@@ -206,17 +248,24 @@ apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 {
 	for (size_t r = 0; r < factor->rows; r++)
 	{
-		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
-		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		size_t		start = (factor->row_start != NULL ? factor->row_start[r]
+							 : r * factor->columns);
+		size_t		end = (factor->row_start != NULL ? factor->row_start[r + 1]
+						   : start + factor->columns);
 		float		sum = add * (float) (end - start + 1);
 
 		for (size_t p = start; p < end; p++)
-			sum += fabsf(factor->values[p]) * in[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start];
+			sum += fabsf(factor->values[p]) *
+				in[factor->row_start != NULL ? fc_factor_column(factor, p)
+				   : p - start];
 		out[r] = sum;
 	}
 }
 
-/* The greatest entry of all |F_q| .. |F_Q| 1, each product adding `add` an operation; at least 1. */
+/*
+ * The greatest entry of all |F_q| .. |F_Q| 1, each product adding `add` an
+ * operation; at least 1.
+ */
 static double
 greatest(const fc_operator *op, float add, float *scratch)
 {
@@ -228,7 +277,8 @@ greatest(const fc_operator *op, float add, float *scratch)
 		scratch[c] = 1.0f;
 	for (size_t f = op->factors; f-- > 0;)
 	{
-		float	   *out = f == 0 ? scratch + op->d : work + (f % 2) * fc_operator_widest(op);
+		float	   *out = (f == 0 ? scratch + op->d
+						   : work + (f % 2) * fc_operator_widest(op));
 
 		fc_check();
 		apply_magnitude(&op->factor[f], in, add, out);
@@ -245,7 +295,10 @@ fc_offset_length(const double *offset, size_t d)
 	return offset == NULL ? 0.0 : sqrt(fc_sum_of_squares(offset, d));
 }
 
-/* op's max_row_norm, error_relative, error_absolute and max_growth; max_row_norm is the length of the longest row of the product. */
+/*
+ * op's max_row_norm, error_relative, error_absolute and max_growth;
+ * max_row_norm is the length of the longest row of the product.
+ */
 static void
 rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 {
@@ -253,8 +306,14 @@ rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 
 	op->max_row_norm = max_row_norm;
 	op->max_growth = greatest(op, 0.0f, scratch);
-	op->error_relative = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm + place, DBL_MAX);
-	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
+	op->error_relative = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm + place,
+							  DBL_MAX);
+	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm *
+							  max_row_norm +
+							  place * max_row_norm +
+							  4.0 * SMALLEST_FLOAT *
+							  greatest(op, 1.0f, scratch),
+							  DBL_MAX);
 }
 
 const fc_operator *
@@ -267,10 +326,29 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 
 	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
 		return op;
-	*book = (fc_operator) {.k = op->k,.d = op->d,.metric = op->metric,.offset = exact->offset,.half_norms = exact->half_norms,
-		.max_row_norm = exact->max_row_norm,.max_growth = sqrt(d) * most + 1.0,.error_relative = 4.0 * UNIT_ROUNDOFF * most + place,
-		.error_absolute = 4.0 * UNIT_ROUNDOFF * most * most + place * most + 4.0 * SMALLEST_FLOAT * (d + 1.0 + sqrt(d) * most),.factors = 1};
-	book->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = op->k * op->d,.values = exact->values};
+	*book = (fc_operator)
+	{
+		.k = op->k,
+			.d = op->d,
+			.metric = op->metric,
+			.offset = exact->offset,
+			.half_norms = exact->half_norms,
+			.max_row_norm = exact->max_row_norm,
+			.max_growth = sqrt(d) * most + 1.0,
+			.error_relative = 4.0 * UNIT_ROUNDOFF * most + place,
+			.error_absolute = 4.0 * UNIT_ROUNDOFF * most * most +
+			place * most +
+			4.0 * SMALLEST_FLOAT *
+			(d + 1.0 + sqrt(d) * most),
+			.factors = 1
+	};
+	book->factor[0] = (fc_factor)
+	{
+		.rows = op->k,
+			.columns = op->d,
+			.nonzeros = op->k * op->d,
+			.values = exact->values
+	};
 	book->factor[0].error = factor_error(book, most);
 	return book;
 }
@@ -285,7 +363,9 @@ fc_operator_rounding(const fc_operator *op, fc_scored scored)
 
 	if (!(op->max_growth * length < FC_EXP2(126)))
 		return INFINITY;
-	return sqrt(scored.variance) + op->error_relative * length + op->error_absolute + ((double) op->d + 8.0) * FC_EXP2_MINUS(53) * far * far;
+	return sqrt(scored.variance) + op->error_relative * length +
+		op->error_absolute +
+		((double) op->d + 8.0) * FC_EXP2_MINUS(53) * far * far;
 }
 
 double
@@ -296,18 +376,24 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 
 	if (!(sqrt(n) * max_row_norm * length < FC_EXP2(126)))
 		return INFINITY;
-	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm +
-		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) + (n + 8.0) * FC_EXP2_MINUS(53) * far * far;
+	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length +
+		2.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm +
+		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) +
+		(n + 8.0) * FC_EXP2_MINUS(53) * far * far;
 }
 
 /* ---- the stored bounds ---- */
 
-/* most[f] is at least the rounding measured in factor f for `count` rows from first on; lane for lane in sums. */
+/*
+ * most[f] is at least the rounding measured in factor f for `count` rows from
+ * first on; lane for lane in sums.
+ */
 static void
-measure_rounding(const fc_operator *op, const fc_operator_block8 *block8, size_t first, size_t count,
-				 double (*sums)[FC_BLOCK8], double *most)
+measure_rounding(const fc_operator *op, const fc_operator_block8 *block8,
+				 size_t first, size_t count, double (*sums)[FC_BLOCK8],
+				 double *most)
 {
-	for (size_t lane = 0; lane < count; lane++)
+	for (size_t lane = 0; lane <count; lane ++)
 	{
 		sums[0][lane] = block8->weights[0][first + lane];
 		for (size_t f = 0; f < op->factors; f++)
@@ -326,26 +412,32 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	op->half_norms = half_norms;
-	op->offset_length = op->offset != NULL ? sqrt(fc_sum_of_squares(op->offset, op->d)) : 0.0;
+	op->offset_length = op->offset != NULL
+		? sqrt(fc_sum_of_squares(op->offset, op->d))
+		: 0.0;
 	op->rows = NULL;
 	if (product)
 		rounding_weights(op, &block8, scratch.floats);
 	for (size_t first = 0; first < op->k; first += FC_BLOCK8)
 	{
-		size_t		count = op->k - first < FC_BLOCK8 ? op->k - first : FC_BLOCK8;
-		const float *rows = product ? block8.rows : op->factor[0].values + first * op->d;
+		size_t		count = (op->k - first < FC_BLOCK8 ? op->k - first : FC_BLOCK8);
+		const float *rows = (product ? block8.rows
+							 : op->factor[0].values + first * op->d);
 
 		fc_check();
 		if (product)
 		{
-			fc_operator_rows(op, first, count, block8.weights, scratch.floats, sums, block8.rows);
+			fc_operator_rows(op, first, count, block8.weights, scratch.floats,
+							 sums, block8.rows);
 			measure_rounding(op, &block8, first, count, sums, most);
 		}
 		for (size_t i = 0; i < count; i++)
 		{
 			double		square = fc_row_square(rows + i * op->d, op->d);
 
-			half_norms[first + i] = op->metric == FC_INNER_PRODUCT ? 0.0f : (float) (0.5 * square);
+			half_norms[first + i] = op->metric == FC_INNER_PRODUCT
+				? 0.0f
+				: (float) (0.5 * square);
 			max_square = fmax(max_square, square);
 		}
 	}
@@ -358,28 +450,34 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */
 static double
-gap_between(const float *c, const double *offset_c, const float *v, const double *offset_v, size_t d)
+gap_between(const float *c, const double *offset_c, const float *v,
+			const double *offset_v, size_t d)
 {
 	double		sum = 0.0;
 
 	for (size_t i = 0; i < d; i++)
 	{
-		double		difference = ((double) c[i] - (double) v[i]) +
-			((offset_c != NULL ? offset_c[i] : 0.0) - (offset_v != NULL ? offset_v[i] : 0.0));
+		double		difference = (((double) c[i] - (double) v[i]) +
+								  ((offset_c != NULL ? offset_c[i] : 0.0) -
+								   (offset_v != NULL ? offset_v[i] : 0.0)));
 
 		sum += difference * difference;
 	}
 	return sqrt(sum);
 }
 
-/* || R R^T - I || for the last factor R, by its largest row sum; 1 when it is sparse, large or not alone. */
+/*
+ * || R R^T - I || for the last factor R, by its largest row sum; 1 when it is
+ * sparse, large or not alone.
+ */
 static double
 defect_of(const fc_operator *op)
 {
 	const fc_factor *last = &op->factor[op->factors - 1];
 	double		most = 0.0;
 
-	if (op->factors < 2 || last->row_start != NULL || last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
+	if (op->factors < 2 || last->row_start != NULL ||
+		last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
 		return 1.0;
 	for (size_t i = 0; i < last->rows && most < 0.5; i++)
 	{
@@ -390,7 +488,8 @@ defect_of(const fc_operator *op)
 			double		dot = i == j ? -1.0 : 0.0;
 
 			for (size_t c = 0; c < last->columns; c++)
-				dot += (double) last->values[i * last->columns + c] * (double) last->values[j * last->columns + c];
+				dot += (double) last->values[i * last->columns + c] *
+					(double) last->values[j * last->columns + c];
 			sum += fabs(dot);
 		}
 		most = fmax(most, sum);
@@ -400,7 +499,8 @@ defect_of(const fc_operator *op)
 
 /* ||R e_j|| */
 static double
-leakage_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
+leakage_of(const fc_operator *op, size_t j, const float *centroid,
+		   const double *offset, float *scratch)
 {
 	const fc_factor *last = &op->factor[op->factors - 1];
 	const float *v = fc_operator_product_row(op, j, scratch);
@@ -411,16 +511,19 @@ leakage_of(const fc_operator *op, size_t j, const float *centroid, const double 
 		double		dot = 0.0;
 
 		for (size_t c = 0; c < op->d; c++)
-			dot += (double) last->values[i * op->d + c] * (((double) centroid[c] - (double) v[c]) +
-				((offset != NULL ? offset[c] : 0.0) - (op->offset != NULL ? op->offset[c] : 0.0)));
+			dot += (double) last->values[i * op->d + c] *
+				(((double) centroid[c] - (double) v[c]) +
+				 ((offset != NULL ? offset[c] : 0.0) -
+				  (op->offset != NULL ? op->offset[c] : 0.0)));
 		square += dot * dot;
 	}
 	return sqrt(square) * (1.0 + 1e-6);
 }
 
 void
-fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
-					   fc_scratch scratch, float *residual, float *half_norms)
+fc_operator_attach_exact(fc_operator *op, const fc_operator *source,
+						 uint32_t rerank, fc_scratch scratch, float *residual,
+						 float *half_norms)
 {
 	double		max_square = 0.0;
 	double		defect = defect_of(op);
@@ -434,21 +537,37 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 		double		gap;
 
 		fc_check();
-		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch.floats), op->offset, op->d);
+		gap = gap_between(centroid, source->offset,
+						  fc_operator_product_row(op, j, scratch.floats),
+						  op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
-		residual[j] = (float) (gap * (1.0 + FC_EXP2_MINUS(20)) + (double) FLT_MIN);
+		residual[j] = (float) (gap * (1.0 + FC_EXP2_MINUS(20)) +
+							   (double) FLT_MIN);
 		max_square = fmax(max_square, square);
 		if (defect < 0.5)
-			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset, scratch.floats));
+			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset,
+											   scratch.floats));
 	}
-	op->exact = (fc_exact_centroids) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
-		.half_norms = half_norms,.residual = residual,.max_row_norm = sqrt(max_square),
-		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = defect,.residual_leakage = leakage};
+	op->exact = (fc_exact_centroids)
+	{
+		.rerank = rerank,
+			.values = source->factor[0].values,
+			.offset = source->offset,
+			.half_norms = half_norms,
+			.residual = residual,
+			.max_row_norm = sqrt(max_square),
+			.offset_length = fc_offset_length(source->offset, op->d),
+			.orthogonality_defect = defect,
+			.residual_leakage = leakage
+	};
 }
 
 /* ---- untrusted bytes ---- */
 
-/* Rounding in double of a row of the product is far below this, relative to all paths through the factors. */
+/*
+ * Rounding in double of a row of the product is far below this, relative to
+ * all paths through the factors.
+ */
 static double
 double_rounding(const fc_operator *op, float *scratch)
 {
@@ -462,7 +581,10 @@ double_rounding(const fc_operator *op, float *scratch)
 	return FC_EXP2_MINUS(40) * gain;
 }
 
-/* Is row j of a codebook for cosines of length 1?  Rows of products are only near to it. */
+/*
+ * Is row j of a codebook for cosines of length 1? Rows of products are only
+ * near to it.
+ */
 static bool
 direction_agrees(const fc_operator *op, size_t j)
 {
@@ -472,16 +594,21 @@ direction_agrees(const fc_operator *op, size_t j)
 		return true;
 	for (size_t i = 0; i < op->d; i++)
 	{
-		double		x = (double) op->factor[0].values[j * op->d + i] + (op->offset != NULL ? op->offset[i] : 0.0);
+		double		x = ((double) op->factor[0].values[j * op->d + i] +
+						 (op->offset != NULL ? op->offset[i] : 0.0));
 
 		square += x * x;
 	}
 	return fabs(square - 1.0) <= UNIT_SLACK;
 }
 
-/* Do the half norm and the bounds fit row j?  Other machines may have rounded differently. */
+/*
+ * Do the half norm and the bounds fit row j? Other machines may have rounded
+ * differently.
+ */
 static bool
-row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, double slack, float *scratch)
+row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8,
+		   double slack, float *scratch)
 {
 	bool		product = !fc_operator_is_codebook(op);
 	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
@@ -489,20 +616,24 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 	double		half;
 	double		length;
 
-	fc_operator_rows(op, j, 1, product ? block8->weights : NULL, scratch, sums, block8->rows);
+	fc_operator_rows(op, j, 1, product ? block8->weights : NULL, scratch, sums,
+					 block8->rows);
 	half = 0.5 * fc_row_square(block8->rows, op->d);
 	length = sqrt(2.0 * half);
 	if (op->metric == FC_INNER_PRODUCT)
 		half = 0.0;
-	if (!(fabs((double) op->half_norms[j] - half) <= 1e-6 * half + slack * (length + slack) + 4.0 * SMALLEST_FLOAT) ||
-		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack) || !direction_agrees(op, j))
+	if (!(fabs((double) op->half_norms[j] - half) <=
+		  1e-6 * half + slack * (length + slack) + 4.0 * SMALLEST_FLOAT) ||
+		!(length <= op->max_row_norm * (1.0 + 1e-6) + slack) ||
+		!direction_agrees(op, j))
 		return false;
 	if (product)
 		measure_rounding(op, block8, j, 1, sums, most);
 	else
 		most[0] = length;
 	for (size_t f = 0; f < op->factors; f++)
-		if (!(factor_error(op, most[f]) <= op->factor[f].error * (1.0 + 1e-3) + slack))
+		if (!(factor_error(op, most[f]) <=
+			  op->factor[f].error * (1.0 + 1e-3) + slack))
 			return false;
 	return true;
 }
@@ -513,12 +644,18 @@ exact_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 	const fc_exact_centroids *exact = &op->exact;
 	const float *centroid = exact->values + j * op->d;
 	double		half = 0.5 * fc_row_square(centroid, op->d);
-	double		gap = gap_between(centroid, exact->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
+	double		gap = gap_between(centroid, exact->offset,
+								  fc_operator_product_row(op, j, scratch),
+								  op->offset, op->d);
 
-	if (exact->orthogonality_defect < 0.5 && !(leakage_of(op, j, centroid, exact->offset, scratch) <= exact->residual_leakage * (1.0 + 1e-3) + slack))
+	if (exact->orthogonality_defect < 0.5 &&
+		!(leakage_of(op, j, centroid, exact->offset, scratch) <=
+		  exact->residual_leakage * (1.0 + 1e-3) + slack))
 		return false;
-	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * SMALLEST_FLOAT &&
-		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) && gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
+	return fabs((double) exact->half_norms[j] - half) <=
+		1e-6 * half + 4.0 * SMALLEST_FLOAT &&
+		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) &&
+		gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
 }
 
 fc_status
@@ -533,7 +670,9 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t f = 0; f < op->factors; f++)
-		work += FC_BLOCK8 * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
+		work += FC_BLOCK8 *
+			(op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) +
+			 op->factor[f].columns);
 	if (!fc_operator_is_codebook(op))
 		rounding_weights(op, &block8, floats);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
@@ -541,14 +680,22 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 	{
 		fc_check();
 		if (!row_agrees(op, i * op->k / rows, &block8, slack, floats) ||
-			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, floats)))
+			(op->exact.values != NULL &&
+			 !exact_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;
 	}
-	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 && !(defect_of(op) <= op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
+	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 &&
+		!(defect_of(op) <=
+		  op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
 		return FC_EFORMAT;
-	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
+	if (op->exact.values != NULL &&
+		!(op->exact.offset_length >=
+		  fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
 	rounding_bounds(&own, op->max_row_norm, floats);
-	return op->max_growth >= own.max_growth * (1.0 - 1e-3) && op->error_relative >= own.error_relative * (1.0 - 1e-3) &&
-		op->error_absolute >= own.error_absolute * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
+	return op->max_growth >= own.max_growth * (1.0 - 1e-3) &&
+		op->error_relative >= own.error_relative * (1.0 - 1e-3) &&
+		op->error_absolute >= own.error_absolute * (1.0 - 1e-3)
+		? FC_OK
+		: FC_EFORMAT;
 }

@@ -1,22 +1,25 @@
 /*
  * sell.c - arrange sparse factors in slices; see internal.h
  *
- * Lanes of a slice should be of one length.  So rows far longer than the mean are cut: their first piece
- * stands for the row, the others follow all rows as lanes of their own and are added at the end.  And
- * rows come longest first.  The factor applied next has its columns renumbered to that; behind the
- * first factor, or before one that is not sliced, results are put in order.
- * Cost: the non-zeros, and sorting by length in linear time.
+ * Lanes of a slice should be of one length. So rows far longer than the mean
+ * are cut: their first piece stands for the row, the others follow all rows as
+ * lanes of their own and are added at the end. And rows come longest first.
+ * The factor applied next has its columns renumbered to that; behind the first
+ * factor, or before one that is not sliced, results are put in order. Cost:
+ * the non-zeros, and sorting by length in linear time.
  */
 #include "operator/internal.h"
 
 #define COLUMN_BITS 16
 #define LEAST_PIECE	16			/* entries */
-#define MEANS_A_PIECE 2			/* at least: then fewer than half as many pieces are added as there are rows */
+#define MEANS_A_PIECE 2			/* at least: then fewer than half as many
+								 * pieces are added as there are rows */
 
 static inline bool
 is_sliced(const fc_factor *factor)
 {
-	return factor->row_start != NULL && factor->columns <= (size_t) 1 << COLUMN_BITS;
+	return factor->row_start != NULL && factor->columns <= (size_t) 1
+		<< COLUMN_BITS;
 }
 
 static inline size_t
@@ -29,7 +32,8 @@ length_of(const fc_factor *factor, size_t row)
 static inline size_t
 piece_of(const fc_factor *factor)
 {
-	size_t		piece = (MEANS_A_PIECE * factor->nonzeros + factor->rows - 1) / factor->rows;
+	size_t		piece = ((MEANS_A_PIECE * factor->nonzeros + factor->rows - 1) /
+						 factor->rows);
 
 	return piece > LEAST_PIECE ? piece : LEAST_PIECE;
 }
@@ -51,7 +55,9 @@ added_pieces(const fc_factor *factor)
 	size_t		pieces = 0;
 
 	for (size_t r = 0; r < factor->rows; r++)
-		pieces += length_of(factor, r) > piece ? (length_of(factor, r) - 1) / piece : 0;
+		pieces += length_of(factor, r) > piece
+			? (length_of(factor, r) - 1) / piece
+			: 0;
 	return pieces;
 }
 
@@ -74,7 +80,8 @@ typedef struct arrangement
 {
 	lane	   *lanes;			/* of the factor at hand */
 	size_t		count;
-	uint32_t   *place;			/* of the factor applied before it: where its rows are now */
+	uint32_t   *place;			/* of the factor applied before it: where its
+								 * rows are now */
 	fc_arena   *arena;
 } arrangement;
 
@@ -117,13 +124,23 @@ arrange(const fc_factor *factor, arrangement *a)
 		a->lanes[i].first = factor->row_start[row];
 		a->lanes[i].length = (uint32_t) first_piece(factor, row);
 		for (size_t from = piece; from < length_of(factor, row); from += piece)
-			a->lanes[a->count++] = (lane) {(uint32_t) i, factor->row_start[row] + (uint32_t) from, (uint32_t) smaller(length_of(factor, row) - from, piece)};
+			a->lanes[a->count++] = (lane)
+		{
+			(uint32_t) i,
+				factor->row_start[row] +
+				(uint32_t) from,
+				(uint32_t) smaller(length_of(factor,
+											 row) -
+								   from,
+								   piece)
+		};
 	}
 }
 
 /* Fill the entries of one slice; place renumbers the columns. */
 static void
-fill_slice(const fc_factor *factor, const arrangement *a, size_t slice, float *values, uint64_t *columns)
+fill_slice(const fc_factor *factor, const arrangement *a, size_t slice,
+		   float *values, uint64_t *columns)
 {
 	for (size_t at = 0; at < FC_SLICE && slice * FC_SLICE + at < a->count; at++)
 	{
@@ -131,7 +148,8 @@ fill_slice(const fc_factor *factor, const arrangement *a, size_t slice, float *v
 
 		for (size_t t = 0; t < source->length; t++)
 		{
-			uint64_t	column = a->place[fc_factor_column(factor, source->first + t)];
+			uint64_t	column = (a->place[fc_factor_column(factor,
+															source->first + t)]);
 
 			values[t * FC_SLICE + at] = factor->values[source->first + t];
 			columns[(t * FC_SLICE + at) / 4] |= column << at % 4 * COLUMN_BITS;
@@ -146,12 +164,17 @@ identity(uint32_t *place, size_t n)
 		place[i] = (uint32_t) i;
 }
 
-/* Where results go: pieces to their rows, and rows in order unless they are or the next factor renumbers. */
+/*
+ * Where results go: pieces to their rows, and rows in order unless they are or
+ * the next factor renumbers.
+ */
 static void
 set_targets(const fc_operator *op, size_t f, const arrangement *a, fc_sell *out)
 {
 	size_t		rows = op->factor[f].rows;
-	uint32_t   *target = FC_TAKE(a->arena, a->count, uint32_t);	/* of lanes: rows, then added pieces */
+
+	/* of lanes: rows, then added pieces */
+	uint32_t   *target = FC_TAKE(a->arena, a->count, uint32_t);
 	bool		in_order = a->count == rows;
 
 	for (size_t i = 0; i < a->count; i++)
@@ -184,7 +207,8 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out)
 		size_t		longest = 0;	/* lane of the slice */
 
 		start[s] = (uint32_t) steps;
-		for (size_t i = s * FC_SLICE; i < a->count && i < (s + 1) * FC_SLICE; i++)
+		for (size_t i = s * FC_SLICE; i < a->count && i < (s + 1) * FC_SLICE;
+			 i++)
 			longest = larger(longest, a->lanes[i].length);
 		steps += longest;
 	}
@@ -196,9 +220,16 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out)
 	for (size_t s = 0; s < slices; s++)
 	{
 		fc_check();
-		fill_slice(factor, a, s, values + (size_t) start[s] * FC_SLICE, columns + (size_t) start[s] * FC_SLICE / 4);
+		fill_slice(factor, a, s, values + (size_t) start[s] * FC_SLICE,
+				   columns + (size_t) start[s] * FC_SLICE / 4);
 	}
-	*out = (fc_sell) {.rows = factor->rows,.start = start,.values = values,.columns = columns};
+	*out = (fc_sell)
+	{
+		.rows = factor->rows,
+			.start = start,
+			.values = values,
+			.columns = columns
+	};
 	set_targets(op, f, a, out);
 }
 
@@ -218,7 +249,10 @@ fc_operator_slice(fc_operator *op, fc_arena *arena)
 	identity(a.place, op->d);
 	for (size_t f = op->factors; f-- > 0;)
 	{
-		sell->factor[f] = (fc_sell) {0};
+		sell->factor[f] = (fc_sell)
+		{
+			0
+		};
 		if (is_sliced(&op->factor[f]))
 			slice_factor(op, f, &a, &sell->factor[f]);
 		else

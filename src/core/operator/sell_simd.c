@@ -1,9 +1,11 @@
 /*
- * sell_simd.c - products of sparse factors with one row and with blocks; and of any factor in double; see internal.h
+ * sell_simd.c - products of sparse factors with one row and with blocks; and
+ * of any factor in double; see internal.h
  *
- * A slice loads four columns a word and its 16 lanes one by one: machines with a gather
- * instruction are no faster by it.  A block is FC_BLOCK_ROWS lanes a coordinate.  Each
- * function is built for several instruction sets and the loader picks one.
+ * A slice loads four columns a word and its 16 lanes one by one: machines with
+ * a gather instruction are no faster by it. A block is FC_BLOCK_ROWS lanes a
+ * coordinate. Each function is built for several instruction sets and the
+ * loader picks one.
  */
 #include "operator/internal.h"
 
@@ -12,7 +14,7 @@
 
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
 #define GROUP_ROWS	4			/* dense rows at once */
-#define GROUP_VECTORS	(16 / VECTOR_LANES)	/* of lanes at once */
+#define GROUP_VECTORS	(16 / VECTOR_LANES) /* of lanes at once */
 
 /* ---- one row ---- */
 
@@ -27,8 +29,9 @@ sparse_rows(const fc_factor *a, const float *x, float *y)
 		float		sum[4] = {0};
 
 		for (; p + 4 <= end; p += 4)
-			for (size_t lane = 0; lane < 4; lane++)
-				sum[lane] += a->values[p + lane] * x[fc_factor_column(a, p + lane)];
+			for (size_t lane = 0; lane <4; lane ++)
+				sum[lane] += a->values[p + lane] *
+					x[fc_factor_column(a, p + lane)];
 		for (; p < end; p++)
 			sum[0] += a->values[p] * x[fc_factor_column(a, p)];
 		y[r] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
@@ -48,29 +51,35 @@ pick(const float *x, uint64_t columns)
 	uint32_t	low = (uint32_t) columns;
 	uint32_t	high = (uint32_t) (columns >> 32);
 
-	return (vfloat4) {x[low & 0xffff], x[low >> 16], x[high & 0xffff], x[high >> 16]};
+	return (vfloat4)
+	{
+		x[low & 0xffff], x[low >> 16], x[high & 0xffff],
+			x[high >> 16]
+	};
 }
 
 /* room = the lanes' sums; returns their squares. */
 INLINE float
-sum_lanes(const fc_sell *a, const float *x, float *room)
+sum_lanes	(const fc_sell *a, const float *x, float *room)
 {
 	vfloat4		square[4] = {{0}};
 	size_t		lanes = a->rows + a->added;
 
-	for (size_t lane = 0, s = 0; lane < lanes; lane += FC_SLICE, s++)
+	for (size_t lane = 0, s = 0; lane <lanes; lane +=FC_SLICE, s++)
 	{
 		vfloat4		sum[4] = {{0}};
 
 		for (size_t t = a->start[s]; t < a->start[s + 1]; t++)
 			for (size_t q = 0; q < 4; q++)
-				sum[q] += *(const vfloat4 *) (a->values + t * FC_SLICE + 4 * q) * pick(x, a->columns[4 * t + q]);
+				sum[q] += *(const vfloat4 *) (a->values + t * FC_SLICE +
+											  4 * q) *
+					pick(x, a->columns[4 * t + q]);
 		for (size_t q = 0; q < 4; q++)
 			square[q] += sum[q] * sum[q];
-		if (lanes - lane >= FC_SLICE)
+		if (lanes - lane >=FC_SLICE)
 			memcpy(room + lane, sum, sizeof(sum));
 		else
-			memcpy(room + lane, sum, (lanes - lane) * sizeof(float));
+			memcpy(room + lane, sum, (lanes - lane) *sizeof(float));
 	}
 	square[0] = (square[0] + square[1]) + (square[2] + square[3]);
 	return (square[0][0] + square[0][2]) + (square[0][1] + square[0][3]);
@@ -80,7 +89,7 @@ FC_CLONES
 float
 fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 {
-	float		square = sum_lanes(a, x, room);
+	float		square = sum_lanes (a, x, room);
 
 	for (size_t i = 0; i < a->added; i++)
 		room[a->target[i]] += room[a->rows + i];
@@ -111,8 +120,10 @@ transpose(vfloat v[VECTOR_LANES])
 		memcpy(from, v, sizeof(from));
 		for (int i = 0; i < VECTOR_LANES / 2; i++)
 		{
-			v[2 * i] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2], FIRST_IN_TURN);
-			v[2 * i + 1] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2], SECOND_IN_TURN);
+			v[2 * i] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2],
+								  FIRST_IN_TURN);
+			v[2 * i + 1] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2],
+									  SECOND_IN_TURN);
 		}
 	}
 }
@@ -148,9 +159,9 @@ fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 void
 fc_block_empty(const float *block, size_t rows, float *out)
 {
-	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane++)
+	for (size_t lane = 0; lane <FC_BLOCK_ROWS; lane ++)
 		for (size_t c = 0; c < rows; c++)
-			out[lane * rows + c] = block[c * FC_BLOCK_ROWS + lane];
+			out[lane *rows + c] = block[c * FC_BLOCK_ROWS + lane];
 }
 
 /* y = row r of a sparse factor times x. */
@@ -161,7 +172,8 @@ sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 
 	for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 	{
-		const float *run = x + (narrow ? a->short_column[p] : a->column[p]) * FC_BLOCK_ROWS;
+		const float *run = (x + (narrow ? a->short_column[p] : a->column[p]) *
+							FC_BLOCK_ROWS);
 
 		for (size_t i = 0; i < VECTORS; i++)
 			sum[i] += a->values[p] * *(const vfloat *) (run + i * VECTOR_LANES);
@@ -176,21 +188,24 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 {
 	const float *values = a->values + r * a->columns;
 
-	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += GROUP_VECTORS * VECTOR_LANES)
+	for (size_t lane = 0; lane <FC_BLOCK_ROWS;
+		 lane +=GROUP_VECTORS * VECTOR_LANES)
 	{
 		vfloat		sum[GROUP_ROWS][GROUP_VECTORS] = {{{0}}};
 
 		for (size_t c = 0; c < a->columns; c++)
 			for (size_t i = 0; i < GROUP_VECTORS; i++)
 			{
-				vfloat		run = *(const vfloat *) (x + c * FC_BLOCK_ROWS + lane + i * VECTOR_LANES);
+				vfloat		run = (*(const vfloat *) (x + c * FC_BLOCK_ROWS + lane +
+													  i * VECTOR_LANES));
 
 				for (size_t j = 0; j < count; j++)
 					sum[j][i] += values[j * a->columns + c] * run;
 			}
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < GROUP_VECTORS; i++)
-				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane + i * VECTOR_LANES) = sum[j][i];
+				*(vfloat *) (y + j * FC_BLOCK_ROWS + lane +
+							 i * VECTOR_LANES) = sum[j][i];
 	}
 }
 
@@ -223,8 +238,13 @@ fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
 		size_t		end = r + some_rows(a, r, x, y + r * FC_BLOCK_ROWS);
 
 		for (; r < end; r++)
-			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS; i += VECTOR_LANES)
-				*(vfloat *) (squares + i) += *(const vfloat *) (y + r * FC_BLOCK_ROWS + i) * *(const vfloat *) (y + r * FC_BLOCK_ROWS + i);
+			for (size_t i = 0; squares != NULL && i < FC_BLOCK_ROWS;
+				 i += VECTOR_LANES)
+				*(vfloat *) (squares +
+							 i) += *(const vfloat *) (y + r * FC_BLOCK_ROWS +
+													  i) *
+					*(const vfloat *) (y + r * FC_BLOCK_ROWS +
+									   i);
 	}
 }
 
@@ -248,10 +268,12 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < FC_BLOCK_ROWS; i += VECTOR_LANES)
 			{
-				vint		number = (vint) {0} + (int32_t) (r + j);
+				vint		number = (vint) {0} +(int32_t) (r + j);
 
-				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), number,
-					  (vfloat *) (lowest + i), (vfloat *) (second + i), (vint *) (label + i));
+				enter(half_norms[r + j] -
+					  *(const vfloat *) (y + j * FC_BLOCK_ROWS + i),
+					  number, (vfloat *) (lowest + i), (vfloat *) (second + i),
+					  (vint *) (label + i));
 			}
 		r += count;
 	}
@@ -292,8 +314,11 @@ apply(const fc_factor *factor, const double *x, double *y, bool block8)
 			for (size_t c = 0; c < factor->columns; c++)
 				add_multiple((double) row[c], x + c * lanes, sum, block8);
 		else
-			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				add_multiple((double) factor->values[p], x + fc_factor_column(factor, p) * lanes, sum, block8);
+			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1];
+				 p++)
+				add_multiple((double) factor->values[p],
+							 x + fc_factor_column(factor, p) * lanes, sum,
+							 block8);
 		memcpy(y + r * lanes, sum, lanes * sizeof(double));
 	}
 }
@@ -312,10 +337,13 @@ apply_left(const fc_factor *factor, const double *x, double *y, bool block8)
 			continue;
 		if (factor->row_start == NULL)
 			for (size_t c = 0; c < factor->columns; c++)
-				add_multiple((double) row[c], x + r * lanes, y + c * lanes, block8);
+				add_multiple((double) row[c], x + r * lanes, y + c * lanes,
+							 block8);
 		else
-			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
-				add_multiple((double) factor->values[p], x + r * lanes, y + fc_factor_column(factor, p) * lanes, block8);
+			for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1];
+				 p++)
+				add_multiple((double) factor->values[p], x + r * lanes,
+							 y + fc_factor_column(factor, p) * lanes, block8);
 	}
 }
 

@@ -21,7 +21,10 @@ silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
 	return b > 0 ? (b - a) / b : 0;
 }
 
-/* Sums of a step: d numbers of the rows of a cluster, one number, or a score of each row alone. */
+/*
+ * Sums of a step: d numbers of the rows of a cluster, one number, or a score
+ * of each row alone.
+ */
 static const struct
 {
 	bool		is_step;
@@ -29,16 +32,17 @@ static const struct
 	bool		sums_distances;
 	double		(*score) (const fc_operator *op, const double *x, fc_scratch scratch);
 }			kinds[] = {
-	[FC_STEP_LLOYD] = {.is_step = true, .sums_rows = true},
+	[FC_STEP_LLOYD] = {.is_step = true,.sums_rows = true},
 	[FC_STEP_SSE] = {.is_step = true},
-	[FC_STEP_SILHOUETTE] = {.is_step = true, .score = silhouette},
-	[FC_STEP_DAVIES_BOULDIN] = {.is_step = true, .sums_distances = true},
+	[FC_STEP_SILHOUETTE] = {.is_step = true,.score = silhouette},
+	[FC_STEP_DAVIES_BOULDIN] = {.is_step = true,.sums_distances = true},
 };
 
 bool
 fc_step_is_kind(int kind)
 {
-	return kind >= 0 && (size_t) kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind].is_step;
+	return kind >= 0 && (size_t) kind < sizeof(kinds) / sizeof(kinds[0]) &&
+		kinds[kind].is_step;
 }
 
 bool
@@ -54,7 +58,8 @@ width_of(int kind, size_t d)
 }
 
 #define BATCH_BYTES	1048576		/* of waiting rows */
-#define NEAR_BYTES	262144		/* the same where factors pass quickly over rows that are still in the cache */
+#define NEAR_BYTES	262144		/* the same where factors pass quickly over
+								 * rows that are still in the cache */
 #define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
@@ -72,17 +77,22 @@ fc_step_capacity(const fc_operator *op)
 	if (op->factors > 1)
 		rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / LEAST_ROWS * LEAST_ROWS;
 	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
-	return rows * k * d <= BATCH_WORK ? rows : k * d < BATCH_WORK ? BATCH_WORK / (k * d) : 1;
+	return rows * k * d <= BATCH_WORK ? rows
+		: k * d < BATCH_WORK ? BATCH_WORK / (k * d)
+		: 1;
 }
 
 size_t
-fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity)
+fc_step_size(int kind, const fc_operator_header *header, size_t operator_size,
+			 size_t capacity)
 {
 	size_t		k = header->k;
 	size_t		d = header->d;
 
-	return sizeof(fc_step) + operator_size + k * (sizeof(int64_t) + sizeof(fc_pair)) +
-		k * width_of(kind, d) * sizeof(fc_pair) + capacity * (d + 1) * sizeof(double);
+	return sizeof(fc_step) + operator_size +
+		k * (sizeof(int64_t) + sizeof(fc_pair)) +
+		k * width_of(kind, d) * sizeof(fc_pair) +
+		capacity * (d + 1) * sizeof(double);
 }
 
 fc_step_parts
@@ -103,8 +113,8 @@ fc_step_open(const fc_step *step)
 }
 
 void
-fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-			 fc_step *step)
+fc_step_init(int kind, const fc_operator_header *header, size_t operator_size,
+			 size_t capacity, fc_step *step)
 {
 	memset(step, 0, fc_step_size(kind, header, operator_size, capacity));
 	memcpy(step + 1, header, operator_size);
@@ -144,8 +154,9 @@ add_pair(fc_pair *p, fc_pair q)
 
 /* One row whose cluster is known; elements: those that are not 0, or NULL. */
 static void
-account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t cluster,
-		const double *x, const fc_sparse_row *elements, double weight, fc_scratch scratch)
+account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
+		size_t cluster, const double *x, const fc_sparse_row *elements,
+		double weight, fc_scratch scratch)
 {
 	double		squared = fc_operator_distance(op, cluster, x, scratch);
 
@@ -156,13 +167,20 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 	add(&parts->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		add(&parts->sums[cluster], weight * sqrt(squared));
-	for (size_t e = 0; step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count; e++)	/* 0 changes no pair */
-		add(&parts->sums[cluster * op->d + elements->indices[e]], weight * x[elements->indices[e]]);
+	/* 0 changes no pair */
+	for (size_t e = 0;
+		 step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count;
+		 e++)
+		add(&parts->sums[cluster * op->d + elements->indices[e]],
+			weight * x[elements->indices[e]]);
 	if (step->kind == FC_STEP_LLOYD && elements == NULL)
 		add_row(parts->sums + cluster * op->d, x, weight, op->d);
 }
 
-/* Scratch: labels of the waiting rows, the operator's own, which stays aligned as it was. */
+/*
+ * Scratch: labels of the waiting rows, the operator's own, which stays aligned
+ * as it was.
+ */
 typedef struct step_work
 {
 	int32_t    *labels;
@@ -183,13 +201,17 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 
 /* The parts of the scratch, and the labels of the waiting rows. */
 static step_work
-label_waiting(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, fc_scratch scratch)
+label_waiting(const fc_step *step, const fc_step_parts *parts,
+			  const fc_operator *op, fc_scratch scratch)
 {
 	size_t		floats = label_floats(step->capacity);
 	step_work	w = {.labels = (int32_t *) scratch.floats};
 
 	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
-	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
+	w.scratch = (fc_scratch)
+	{
+		scratch.floats + floats, scratch.count - floats
+	};
 	fc_operator_assign_batch(op, parts->x, step->pending, w.scratch, w.labels);
 	return w;
 }
@@ -220,7 +242,10 @@ counts_valid(const fc_step *step)
 	return step->count >= 0;
 }
 
-/* Sums that rows can have come to, and waiting rows such as fc_step_add takes.  FC_EFORMAT. */
+/*
+ * Sums that rows can have come to, and waiting rows such as fc_step_add takes.
+ * FC_EFORMAT.
+ */
 static fc_status
 check_sums(const fc_step *step)
 {
@@ -232,9 +257,11 @@ check_sums(const fc_step *step)
 	for (size_t r = 0; r < step->pending; r++)
 		if (!(parts.w[r] >= 0.0 && parts.w[r] <= FC_STEP_MAX_WEIGHT))
 			return FC_EFORMAT;
-	if (!is_bounded(step->total) || !is_bounded(step->weight) || !fc_all_moderate(parts.x, step->pending * parts.header->d))
+	if (!is_bounded(step->total) || !is_bounded(step->weight) ||
+		!fc_all_moderate(parts.x, step->pending * parts.header->d))
 		return FC_EFORMAT;
-	for (size_t i = 0; i < k * (1 + parts.width); i++)	/* weights, then sums */
+	/* weights, then sums */
+	for (size_t i = 0; i < k * (1 + parts.width); i++)
 	{
 		if (!is_bounded(parts.weights[i]))
 			return FC_EFORMAT;
@@ -249,7 +276,10 @@ has_room(const fc_step *step)
 	return step->pending == 0 || step->pending < step->capacity;
 }
 
-/* Invariant after a fold and a combination.  Sums may be infinite: an operator's bytes may hold any centroids. */
+/*
+ * Invariant after a fold and a combination. Sums may be infinite: an
+ * operator's bytes may hold any centroids.
+ */
 static bool
 is_sound(const fc_step *step)
 {
@@ -268,13 +298,15 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 	op = view_of(&parts, op, &own);
 	waiting = label_waiting(step, &parts, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &parts, op, (size_t) waiting.labels[r], parts.x + r * op->d, NULL, parts.w[r], waiting.scratch);
+		account(step, &parts, op, (size_t) waiting.labels[r],
+				parts.x + r * op->d, NULL, parts.w[r], waiting.scratch);
 	step->pending = 0;
 	FC_ASSERT(is_sound(step));
 }
 
 void
-fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
+fc_step_add(fc_step *step, const fc_operator *op, const double *x,
+			double weight, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		d = parts.header->d;
@@ -291,7 +323,8 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 			add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
 		}
 		else
-			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, NULL, weight, scratch);
+			account(step, &parts, op, fc_operator_assign(op, x, scratch), x,
+					NULL, weight, scratch);
 		return;
 	}
 	memcpy(parts.x + step->pending * d, x, d * sizeof(double));
@@ -302,12 +335,14 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 
 /* Rows that wait come before it. */
 void
-fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements, double weight,
-					 fc_scratch scratch)
+fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
+					 const double *x, const fc_sparse_row *elements,
+					 double weight, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 
-	FC_ASSERT(!fc_step_sums_scores(step->kind) && scratch.count >= fc_step_scratch(op, step->capacity));
+	FC_ASSERT(!fc_step_sums_scores(step->kind) &&
+			  scratch.count >= fc_step_scratch(op, step->capacity));
 	fc_step_fold(step, op, scratch);
 	account(step, &parts, op, cluster, x, elements, weight, scratch);
 }
@@ -323,7 +358,8 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 	fc_operator_view(to.header, &op);
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
 	if (target->kind != source->kind ||
-		memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)) != 0)
+		memcmp(to.header->digest, from.header->digest,
+			   sizeof(to.header->digest)) != 0)
 		return FC_EMISMATCH;
 	if (source->count > FC_MAX_ROWS - target->count)
 		return FC_EOVERFLOW;
@@ -375,11 +411,15 @@ open_rows_work(const fc_operator *op, size_t n, fc_scratch scratch)
 	size_t		floats = rows_floats(op, n);
 	rows_work	w = {.sum = (double *) scratch.floats};
 
-	FC_ASSERT(scratch.count >= fc_step_rows_scratch(op, n) && (uintptr_t) scratch.floats % sizeof(double) == 0);
+	FC_ASSERT(scratch.count >= fc_step_rows_scratch(op, n) &&
+			  (uintptr_t) scratch.floats % sizeof(double) == 0);
 	w.labels = (int32_t *) (w.sum + op->d);
 	w.order = w.labels + n;
 	w.end = w.order + n;
-	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
+	w.scratch = (fc_scratch)
+	{
+		scratch.floats + floats, scratch.count - floats
+	};
 	return w;
 }
 
@@ -406,7 +446,8 @@ order_rows(const rows_work *w, size_t k, size_t n)
 /* Their sum in w->sum, of rows of one cluster; returns the sum of squares. */
 FC_CLONES
 static double
-sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, size_t count, const rows_work *w)
+sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
+		 size_t count, const rows_work *w)
 {
 	double	   *restrict sum = w->sum;
 	double		squares = 0.0;
@@ -423,9 +464,13 @@ sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, 
 	return squares;
 }
 
-/* The rows of a call are summed in plain doubles, a cluster at a time, before pairs take the sums. */
+/*
+ * The rows of a call are summed in plain doubles, a cluster at a time, before
+ * pairs take the sums.
+ */
 void
-fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n, fc_scratch scratch)
+fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
+				 size_t n, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	rows_work	w = open_rows_work(op, n, scratch);
@@ -454,7 +499,8 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 
 /* The sum at place i of cluster j, which has waiting rows. */
 static double
-finish_sum(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j, size_t i, const step_work *waiting)
+finish_sum(const fc_step *step, const fc_step_parts *parts,
+		   const fc_operator *op, size_t j, size_t i, const step_work *waiting)
 {
 	fc_pair		sum = parts->sums[j * parts->width + i];
 
@@ -463,7 +509,11 @@ finish_sum(const fc_step *step, const fc_step_parts *parts, const fc_operator *o
 		{
 			const double *x = parts->x + r * op->d;
 
-			add(&sum, parts->w[r] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(fc_operator_distance(op, j, x, waiting->scratch))));
+			add(&sum, parts->w[r] *
+				(step->kind == FC_STEP_LLOYD
+				 ? x[i]
+				 : sqrt(fc_operator_distance(op, j, x,
+											 waiting->scratch))));
 		}
 	return fc_pair_value(sum);
 }
@@ -480,7 +530,10 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 	waiting = label_waiting(step, &parts, &op, scratch);
 	result->count = step->count + (int64_t) step->pending;
 	for (size_t r = 0; r < step->pending; r++)
-		add(&total, parts.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r], parts.x + r * op.d, waiting.scratch));
+		add(&total,
+			parts.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r],
+											  parts.x + r * op.d,
+											  waiting.scratch));
 	result->total = fc_pair_value(total);
 	for (size_t j = 0; j < op.k; j++)
 	{
@@ -496,7 +549,10 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 			}
 		result->weights[j] = fc_pair_value(weight);
 		for (size_t i = 0; i < parts.width; i++)
-			result->sums[j * parts.width + i] = result->counts[j] == parts.counts[j] ? fc_pair_value(parts.sums[j * parts.width + i])
+			result
+				->sums[j * parts.width +
+					   i] = result->counts[j] == parts.counts[j]
+				? fc_pair_value(parts.sums[j * parts.width + i])
 				: finish_sum(step, &parts, &op, j, i, &waiting);
 	}
 }
@@ -508,14 +564,17 @@ fc_step_check(const void *bytes, size_t size)
 	const fc_operator_header *header;
 	fc_status	status;
 
-	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
-		!fc_step_is_kind(step->kind) || step->padding != 0 ||
-		!has_room(step) || step->count < 0 || step->count > FC_MAX_ROWS ||
-		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
+	if (size < sizeof(fc_step) + sizeof(fc_operator_header) ||
+		step->version != FC_STEP_VERSION || !fc_step_is_kind(step->kind) ||
+		step->padding != 0 || !has_room(step) || step->count < 0 ||
+		step->count > FC_MAX_ROWS || step->operator_size % 8 != 0 ||
+		step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);
-	if (step->operator_size < sizeof(fc_operator_header) || step->capacity > BATCH_ROWS ||
-		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
+	if (step->operator_size < sizeof(fc_operator_header) ||
+		step->capacity > BATCH_ROWS ||
+		fc_step_size(step->kind, header, step->operator_size, step->capacity) !=
+		size)
 		return FC_EFORMAT;
 	status = fc_operator_check(header, step->operator_size);
 	return status == FC_OK ? check_sums(step) : status;
@@ -533,7 +592,8 @@ fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 }
 
 void
-fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch)
+fc_step_centroids(const fc_operator *op, const fc_step_result *result,
+				  fc_scratch scratch)
 {
 	fc_step_means(op->k, op->d, result->weights, result->sums);
 	for (size_t j = 0; j < op->k; j++)
@@ -541,7 +601,8 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratc
 		double	   *mean = result->sums + j * op->d;
 
 		fc_check();
-		if (result->weights[j] > 0 && (op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
+		if (result->weights[j] > 0 &&
+			(op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
 			continue;
 		fc_operator_row(op, j, scratch, mean);	/* no rows, or no direction */
 		if (op->metric == FC_COSINE)
@@ -550,8 +611,10 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratc
 }
 
 double
-fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch)
+fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,
+					   double *centroids, fc_scratch scratch)
 {
 	fc_operator_centroids(op, NULL, NULL, scratch, centroids);
-	return fc_davies_bouldin(centroids, op->k, op->d, result->weights, result->sums, NULL);
+	return fc_davies_bouldin(centroids, op->k, op->d, result->weights,
+							 result->sums, NULL);
 }

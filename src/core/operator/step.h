@@ -1,34 +1,42 @@
 /*
- * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE, scores.
+ * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE,
+ * scores.
  *
- *     lloyd        n_j, W_j = sum w, sum w x per cluster, SSE = sum w ||x - c_l||^2
+ *     lloyd        n_j, W_j = sum w, sum w x per cluster, SSE = sum w ||x -
+ *                  c_l||^2
  *     sse          SSE alone
- *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the nearest two: a score of each row
+ *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the
+ *                  nearest two: a score of each row
  *     davies       per cluster sum w ||x - c_j||
  *
- * The state is flat bytes that carry the operator, so that any process can finish the
- * rows that wait.  Sums are double-double (Knuth's two-sum): their order shows
- * below 1e-15 relative, far within the documented 1e-12.
+ * The state is flat bytes that carry the operator, so that any process can
+ * finish the rows that wait. Sums are double-double (Knuth's two-sum): their
+ * order shows below 1e-15 relative, far within the documented 1e-12.
  *
- * Layout (offsets multiples of 8): fc_step, the operator's bytes, int64 counts[k],
- * pair weights[k], pair sums[k * width] (width: d for lloyd, 1 for davies, else 0),
- * double x[capacity * d], double w[capacity].
+ * Layout (offsets multiples of 8): fc_step, the operator's bytes, int64
+ * counts[k], pair weights[k], pair sums[k * width] (width: d for lloyd, 1 for
+ * davies, else 0), double x[capacity * d], double w[capacity].
  */
 #ifndef FC_OPERATOR_STEP_H
 #define FC_OPERATOR_STEP_H
 
 #include "operator/bytes.h"
 
-/* Kinds of aggregate states, which are stored: a new one gets the next number, and a row of `kinds` in step.c if it is a step. */
+/*
+ * Kinds of aggregate states, which are stored: a new one gets the next number,
+ * and a row of `kinds` in step.c if it is a step.
+ */
 enum
 {
 	FC_STEP_LLOYD = 1,
 	FC_STEP_SSE = 2,
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
-	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the same first fields */
+	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the
+								 * same first fields */
 	FC_STEP_CORESET = 6,		/* coreset.h: another one */
-	FC_STEP_SCAN = 7			/* several side by side (pg/train/scan_result.h) */
+	FC_STEP_SCAN = 7			/* several side by side
+								 * (pg/train/scan_result.h) */
 };
 
 /* Is a state of this kind a fc_step?  Is it the sum of a score of each row? */
@@ -38,8 +46,9 @@ bool		fc_step_sums_scores(int kind);
 #define FC_STEP_VERSION 1
 
 /*
- * Vectors are up to 2^63, so that sums of FC_MAX_ROWS rows with weights up to this one stay below 1e270; a state that
- * is read may hold more, up to where rows cannot make its sums infinite.
+ * Vectors are up to 2^63, so that sums of FC_MAX_ROWS rows with weights up to
+ * this one stay below 1e270; a state that is read may hold more, up to where
+ * rows cannot make its sums infinite.
  */
 #define FC_STEP_MAX_WEIGHT	1e200
 #define FC_STEP_MAX_SUM		1e290
@@ -77,34 +86,54 @@ typedef struct fc_step_parts
 
 fc_step_parts fc_step_open(const fc_step *step);
 
-/* Rows that wait for one batched assignment: more when a row costs more, 1 to 256, within a bound of work. */
+/*
+ * Rows that wait for one batched assignment: more when a row costs more, 1 to
+ * 256, within a bound of work.
+ */
 size_t		fc_step_capacity(const fc_operator *op);
 
-size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
-void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-						 fc_step *step);
+size_t		fc_step_size(int kind, const fc_operator_header *header,
+						 size_t operator_size, size_t capacity);
+void		fc_step_init(int kind, const fc_operator_header *header,
+						 size_t operator_size, size_t capacity, fc_step *step);
 fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
- * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
- * with its faster forms (sliced factors, expanded rows), or NULL.  Scratch: fc_step_scratch floats for the capacity of the state.
+ * Add one row (d doubles); folds when the batch is full. op is a view of the
+ * operator inside with its faster forms (sliced factors, expanded rows), or
+ * NULL. Scratch: fc_step_scratch floats for the capacity of the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
-void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
+void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
+						double weight, fc_scratch scratch);
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
-/* The same for a row whose cluster is known, of which only `elements` are not 0: the sums of fc_step_add to the bit.  Not for scores. */
-void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements,
+/*
+ * The same for a row whose cluster is known, of which only `elements` are not
+ * 0: the sums of fc_step_add to the bit. Not for scores.
+ */
+void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
+								 const double *x, const fc_sparse_row *elements,
 								 double weight, fc_scratch scratch);
 
-/* Rows of lloyd (n x d) of weight 1 at once, none of which waits.  Scratch: fc_step_rows_scratch floats. */
+/*
+ * Rows of lloyd (n x d) of weight 1 at once, none of which waits. Scratch:
+ * fc_step_rows_scratch floats.
+ */
 size_t		fc_step_rows_scratch(const fc_operator *op, size_t n);
-void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n, fc_scratch scratch);
+void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
+							 size_t n, fc_scratch scratch);
 
-/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW.  Scratch: fc_step_scratch floats for target. */
-fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
+/*
+ * target += source, waiting rows included, of the same kind and operator
+ * (FC_EMISMATCH). FC_EOVERFLOW. Scratch: fc_step_scratch floats for target.
+ */
+fc_status
+			fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
 
-/* The results of a state, waiting rows included; the arrays are the caller's. */
+/*
+ * The results of a state, waiting rows included; the arrays are the caller's.
+ */
 typedef struct fc_step_result
 {
 	int64_t		count;
@@ -114,8 +143,11 @@ typedef struct fc_step_result
 	double	   *sums;			/* k x d for lloyd, k for davies, else unused */
 } fc_step_result;
 
-/* The state stays as it is.  Scratch: fc_step_scratch floats for its capacity. */
-void		fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
+/*
+ * The state stays as it is. Scratch: fc_step_scratch floats for its capacity.
+ */
+void
+			fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -126,13 +158,20 @@ fc_pair_value(fc_pair p)
 /* sums (k x d) become means where a cluster has weight. */
 void		fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
-/* The next centroids: result->sums of lloyd become means, of length 1 for cosines; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
-void		fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch);
+/*
+ * The next centroids: result->sums of lloyd become means, of length 1 for
+ * cosines; where nobody came, the centroid stays. Scratch:
+ * fc_operator_scratch.
+ */
+void		fc_step_centroids(const fc_operator *op, const fc_step_result *result,
+							  fc_scratch scratch);
 
 /*
- * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
- * fc_operator_scratch floats.
+ * Davies-Bouldin index from the weights and sums of a finished state;
+ * centroids is room for k x d; scratch: fc_operator_scratch floats.
  */
-double		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch);
+double
+			fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,
+								   double *centroids, fc_scratch scratch);
 
 #endif							/* FC_OPERATOR_STEP_H */

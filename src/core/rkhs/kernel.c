@@ -6,7 +6,8 @@
 #include "rkhs/values.h"
 
 #define BLOCK		FC_KERNEL_BLOCK
-#define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
+#define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float
+									 * would cost an exponent 1e-4 */
 
 fc_status
 fc_kernel_check(const fc_kernel *kernel)
@@ -17,11 +18,14 @@ fc_kernel_check(const fc_kernel *kernel)
 	if (kernel->version != FC_KERNEL_VERSION || kernel->padding != 0 ||
 		kernel->kind < FC_KERNEL_LINEAR || kernel->kind > FC_KERNEL_RBF)
 		return FC_EFORMAT;
-	if (polynomial ? kernel->degree < 1 || kernel->degree > FC_MAX_DEGREE : kernel->degree != 0)
+	if (polynomial ? kernel->degree < 1 || kernel->degree > FC_MAX_DEGREE
+		: kernel->degree != 0)
 		return FC_EFORMAT;
-	if (scaled ? !(kernel->gamma > 0.0 && isfinite(kernel->gamma)) : kernel->gamma != 0.0 || signbit(kernel->gamma))
+	if (scaled ? !(kernel->gamma > 0.0 && isfinite(kernel->gamma))
+		: kernel->gamma != 0.0 || signbit(kernel->gamma))
 		return FC_EFORMAT;
-	if (polynomial ? !(kernel->coef0 >= 0.0 && isfinite(kernel->coef0)) : kernel->coef0 != 0.0)
+	if (polynomial ? !(kernel->coef0 >= 0.0 && isfinite(kernel->coef0))
+		: kernel->coef0 != 0.0)
 		return FC_EFORMAT;
 	return signbit(kernel->coef0) ? FC_EFORMAT : FC_OK;
 }
@@ -41,18 +45,22 @@ power(double base, int degree)
 }
 
 double
-fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double square_y, double distance)
+fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
+				double square_y, double distance)
 {
 	switch ((fc_kernel_kind) kernel->kind)
 	{
 		case FC_KERNEL_LINEAR:
 			return dot;
 		case FC_KERNEL_COSINE:
-			return square_x > 0.0 && square_y > 0.0 ? dot / (sqrt(square_x) * sqrt(square_y)) : 0.0;
+			return square_x > 0.0 && square_y > 0.0
+				? dot / (sqrt(square_x) * sqrt(square_y))
+				: 0.0;
 		case FC_KERNEL_POLYNOMIAL:
 			return power(kernel->gamma * dot + kernel->coef0, kernel->degree);
 		case FC_KERNEL_RBF:
-			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));	/* NaN stays */
+			/* NaN stays */
+			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));
 	}
 	return 0.0;
 }
@@ -62,9 +70,11 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double squ
 static inline double
 input_value(const fc_kernel_input *input, size_t row, size_t column)
 {
-	size_t		at = (input->order != NULL ? input->order[row] : row) * input->d + column;
+	size_t		at = ((input->order != NULL ? input->order[row] : row) * input->d +
+					  column);
 
-	return input->floats != NULL ? (double) input->floats[at] : input->doubles[at];
+	return input->floats != NULL ? (double) input->floats[at]
+		: input->doubles[at];
 }
 
 /* Without overflow: sqrt of the sum of squares of row - mean. */
@@ -78,7 +88,8 @@ row_length(const fc_kernel_input *input, size_t row, const double *mean)
 	{
 		double		deviation = fabs(input_value(input, row, c) - mean[c]);
 
-		largest = deviation > largest ? deviation : largest;	/* gcc 12.2 for ARM fails on fmax here */
+		/* gcc 12.2 for ARM fails on fmax here */
+		largest = deviation > largest ? deviation : largest;
 	}
 	if (!(largest > 0.0) || isinf(largest))
 		return largest;
@@ -117,20 +128,26 @@ longest_row(const fc_kernel_input *input, const double *mean)
 
 /* The factor of x in x', and the constants of the two expressions. */
 static fc_status
-choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows, double *factor)
+choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows,
+			 double *factor)
 {
 	double		greatest;
 	double		root;
 
-	rows->degree = kernel->kind == FC_KERNEL_POLYNOMIAL ? kernel->degree : kernel->kind == FC_KERNEL_RBF ? 0 : 1;
+	rows->degree = kernel->kind == FC_KERNEL_POLYNOMIAL ? kernel->degree
+		: kernel->kind == FC_KERNEL_RBF ? 0
+		: 1;
 	rows->coef0 = 0.0;
 	rows->scale = 1.0;
-	*factor = kernel->kind == FC_KERNEL_RBF ? sqrt(2.0) * sqrt(kernel->gamma) : 1.0;
+	*factor = kernel->kind == FC_KERNEL_RBF ? sqrt(2.0) * sqrt(kernel->gamma)
+		: 1.0;
 	if (kernel->kind == FC_KERNEL_RBF)
 		return *factor * longest < 1e150 ? FC_OK : FC_EFAR;
 	if (kernel->kind == FC_KERNEL_COSINE)
 		return FC_OK;
-	root = kernel->kind == FC_KERNEL_LINEAR ? longest * longest : kernel->gamma * longest * longest + kernel->coef0;
+	root = kernel->kind == FC_KERNEL_LINEAR
+		? longest * longest
+		: kernel->gamma * longest * longest + kernel->coef0;
 	greatest = power(root, rows->degree);
 	if (!(greatest > 0.0) && longest == 0.0)
 		return FC_OK;
@@ -138,23 +155,29 @@ choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows, doub
 		return FC_EFAR;
 	rows->scale = greatest;
 	rows->coef0 = kernel->coef0 / root;
-	*factor = sqrt(kernel->kind == FC_KERNEL_LINEAR ? 1.0 / root : kernel->gamma / root);
+	*factor = sqrt(kernel->kind == FC_KERNEL_LINEAR ? 1.0 / root
+				   : kernel->gamma / root);
 	return FC_OK;
 }
 
 static void
-write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *mean, double factor,
-		   fc_kernel_rows *rows)
+write_rows(const fc_kernel *kernel, const fc_kernel_input *input,
+		   const double *mean, double factor, fc_kernel_rows *rows)
 {
 	for (size_t i = 0; i < input->n; i++)
 	{
-		double		length = kernel->kind == FC_KERNEL_COSINE ? row_length(input, i, mean) : 1.0;
+		double		length = (kernel->kind == FC_KERNEL_COSINE
+							  ? row_length(input, i, mean)
+							  : 1.0);
 		double		square = 0.0;
 
 		fc_check();
 		for (size_t c = 0; c < input->d; c++)
 		{
-			double		value = length > 0.0 ? (input_value(input, i, c) - mean[c]) / length * factor : 0.0;
+			double		value = (length > 0.0
+								 ? (input_value(input, i, c) - mean[c]) /
+								 length * factor
+								 : 0.0);
 
 			if (rows->exact != NULL)
 				rows->exact[i * input->d + c] = value;
@@ -168,8 +191,8 @@ write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *
 }
 
 fc_status
-fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool exact,
-				  fc_arena *arena, fc_kernel_rows *rows)
+fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,
+				  bool exact, fc_arena *arena, fc_kernel_rows *rows)
 {
 	bool		rbf = kernel->kind == FC_KERNEL_RBF;
 	double	   *mean = FC_TAKE(arena, input->d, double);
@@ -177,7 +200,10 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	double		factor;
 	fc_status	status;
 
-	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
+	*rows = (fc_kernel_rows)
+	{
+		.n = input->n,.d = input->d
+	};
 	memset(mean, 0, input->d * sizeof(double));
 	if (rbf)
 		mean_of(input, mean);
@@ -188,7 +214,8 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 		return status;
 	if (rbf)
 		rows->half = FC_TAKE(arena, input->n, double);
-	if (exact || (rbf && factor * longest * factor * longest > FLOAT_SQUARE_LIMIT))
+	if (exact ||
+		(rbf && factor * longest * factor * longest > FLOAT_SQUARE_LIMIT))
 		rows->exact = FC_TAKE(arena, input->n * input->d, double);
 	else
 		rows->x = FC_TAKE(arena, input->n * input->d, float);
@@ -197,8 +224,8 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 }
 
 void
-fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
-					  fc_arena *arena, fc_kernel_rows *selected)
+fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen,
+					  size_t count, fc_arena *arena, fc_kernel_rows *selected)
 {
 	*selected = *rows;
 	selected->n = count;
@@ -208,7 +235,8 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 	for (size_t j = 0; j < count; j++)
 	{
 		fc_check();
-		memcpy(selected->exact + j * rows->d, rows->exact + chosen[j] * rows->d, rows->d * sizeof(double));
+		memcpy(selected->exact + j * rows->d, rows->exact + chosen[j] * rows->d,
+			   rows->d * sizeof(double));
 		if (rows->half != NULL)
 			selected->half[j] = rows->half[chosen[j]];
 	}
@@ -218,22 +246,32 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 
 void
 fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
-					  const fc_kernel_rows *right, size_t b, size_t nb, double *out, size_t ldo)
+					  const fc_kernel_rows *right, size_t b, size_t nb,
+					  double *out, size_t ldo)
 {
 	int			d = (int) left->d;
 
 	if (nb == 1 && ldo == 1)	/* dgemm would copy all that is on the left */
-		fc_matrix_apply(left->exact + a * left->d, na, left->d, right->exact + b * left->d, out);
+		fc_matrix_apply(left->exact + a * left->d, na, left->d,
+						right->exact + b * left->d, out);
 	else
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb,
+					d, 1.0, left->exact + a * left->d, d,
 					right->exact + b * left->d, d, 0.0, out, (int) ldo);
 	for (size_t i = 0; i < na; i++)
 		for (size_t j = 0; j < nb; j++)
 		{
 			double	   *value = &out[i * ldo + j];
 
-			*value = left->degree > 0 ? power(*value + left->coef0, left->degree) :
-				exp(fmin(*value - (left->half != NULL ? left->half[a + i] : 0.0) - (right->half != NULL ? right->half[b + j] : 0.0), 0.0));
+			*value = left->degree > 0
+				? power(*value + left->coef0, left->degree)
+				: exp(fmin(*value -
+						   (left->half != NULL ? left->half[a + i]
+							: 0.0) -
+						   (right->half != NULL
+							? right->half[b + j]
+							: 0.0),
+						   0.0));
 		}
 }
 
@@ -246,16 +284,22 @@ fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
 		return 1.0;
 	for (size_t c = 0; c < rows->d; c++)
 	{
-		double		value = rows->exact != NULL ? rows->exact[i * rows->d + c] : (double) rows->x[i * rows->d + c];
+		double		value = (rows->exact != NULL
+							 ? rows->exact[i * rows->d + c]
+							 : (double) rows->x[i * rows->d + c]);
 
 		square += value * value;
 	}
 	return power(square + rows->coef0, rows->degree);
 }
 
-/* Values from dgemm, rounded afterwards: the exponents of wide rbf data need it. */
+/*
+ * Values from dgemm, rounded afterwards: the exponents of wide rbf data need
+ * it.
+ */
 static double
-wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb, double *room, float *out)
+wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb,
+		   double *room, float *out)
 {
 	double		sum = 0.0;
 
@@ -269,7 +313,8 @@ wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb,
 }
 
 double
-fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb, double *room, float *out)
+fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
+				size_t nb, double *room, float *out)
 {
 	int			d = (int) rows->d;
 	float		right[BLOCK];
@@ -277,14 +322,16 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_
 
 	if (rows->x == NULL)
 		return wide_block(rows, a, na, b, nb, room, out);
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0f, rows->x + a * rows->d, d,
-				rows->x + b * rows->d, d, 0.0f, out, (int) nb);
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d,
+				1.0f, rows->x + a * rows->d, d, rows->x + b * rows->d, d, 0.0f,
+				out, (int) nb);
 	if (rows->degree > 0)
 		return fc_power_values(out, na * nb, rows->degree, (float) rows->coef0);
 	for (size_t j = 0; j < nb; j++)
 		right[j] = (float) rows->half[b + j];
 	for (size_t i = 0; i < na; i++)
-		sum += fc_exponential_values(out + i * nb, nb, (float) rows->half[a + i], right);
+		sum += fc_exponential_values(out + i * nb, nb,
+									 (float) rows->half[a + i], right);
 	return sum;
 }
 
@@ -292,14 +339,15 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_
 
 /* w += op(block) o, block being rows x columns. */
 static void
-add_product(const float *block, bool transpose, size_t rows, size_t columns, const float *o, size_t c,
-			float *part, double *w)
+add_product(const float *block, bool transpose, size_t rows, size_t columns,
+			const float *o, size_t c, float *part, double *w)
 {
 	size_t		out = transpose ? columns : rows;
 	size_t		in = transpose ? rows : columns;
 
-	cblas_sgemm(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, CblasNoTrans, (int) out, (int) c, (int) in, 1.0f,
-				block, (int) columns, o, (int) c, 0.0f, part, (int) c);
+	cblas_sgemm(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans,
+				CblasNoTrans, (int) out, (int) c, (int) in, 1.0f, block,
+				(int) columns, o, (int) c, 0.0f, part, (int) c);
 	fc_axpy(1.0, part, out * c, w);
 }
 
@@ -333,7 +381,8 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 			size_t		nb = smaller(BLOCK, rows->n - b);
 
 			fc_check();
-			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);
+			*square += (a == b ? 1.0 : 2.0) *
+				fc_kernel_block(rows, a, na, b, nb, room, block);
 			read_block(o, rows->n, b, c, o_b);
 			add_product(block, false, na, nb, o_b, c, part, w + a * c);
 			if (a != b)

@@ -1,4 +1,6 @@
-/* map.c - Nystrom features from the landmarks of an operator; see the header */
+/*
+ * map.c - Nystrom features from the landmarks of an operator; see the header
+ */
 #include "rkhs/map.h"
 
 #include "base/rng.h"
@@ -21,7 +23,9 @@ fc_kernel_features_operations(const fc_kernel_map *map)
 size_t
 fc_kernel_map_pairs(size_t k, size_t rank)
 {
-	size_t		most = k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK ? k : FC_MAX_KERNEL_RANK;
+	size_t		most = (k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK
+						? k
+						: FC_MAX_KERNEL_RANK);
 
 	return rank == 0 || rank > most ? most : rank;
 }
@@ -33,7 +37,8 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 					fc_arena *arena, double *norms, double *t, size_t *found)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
+	double		floor = (fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR
+						 : FACTORED_FLOOR);
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	size_t		pairs = fc_kernel_map_pairs(op->k, rank);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
@@ -67,7 +72,9 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 
 		*found += above;
 		for (size_t i = 0; i < op->k; i++)
-			t[j * op->k + i] = above ? vectors[j * op->k + i] / sqrt(values[j] * rows.scale) : 0.0;
+			t[j * op->k + i] = above ? vectors[j * op->k + i] /
+				sqrt(values[j] * rows.scale)
+				: 0.0;
 	}
 	fc_arena_release(arena, used);
 	return FC_OK;
@@ -78,19 +85,23 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 size_t
 fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 {
-	return sizeof(fc_kernel_map_header) + (k + rank * k) * sizeof(double) + operator_size;
+	return sizeof(fc_kernel_map_header) + (k + rank * k) * sizeof(double) +
+		operator_size;
 }
 
 static void
-compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
+compute_digest(const fc_kernel_map_header *header, size_t size,
+			   uint64_t digest[2])
 {
 	static const uint64_t seeds[] = {1, 2};
 
-	fc_digest(seeds, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
+	fc_digest(seeds, &header->kernel,
+			  size - offsetof(fc_kernel_map_header, kernel), digest);
 }
 
 void
-fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
+fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit,
+					const double *norms, const double *t,
 					const fc_operator_header *op, size_t operator_size,
 					fc_kernel_map_header *header)
 {
@@ -109,7 +120,8 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const doubl
 	memcpy(at + k, t, rank * k * sizeof(double));
 	memcpy(at + k + rank * k, op, operator_size);
 	((fc_operator_header *) (at + k + rank * k))->container = 0;
-	compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
+	compute_digest(header, fc_kernel_map_size(k, rank, operator_size),
+				   header->digest);
 }
 
 static const fc_operator_header *
@@ -117,7 +129,8 @@ operator_of(const fc_kernel_map_header *header)
 {
 	size_t		k = header->k;
 
-	return (const fc_operator_header *) ((const double *) (header + 1) + k + header->rank * k);
+	return (const fc_operator_header *) ((const double *) (header + 1) + k +
+										 header->rank * k);
 }
 
 void
@@ -139,11 +152,14 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	const double *norms = (const double *) (header + 1);
 	uint64_t	digest[2];
 
-	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
-		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
-		header->k > FC_MAX_CLUSTERS || header->rank < 1 || header->rank > header->k || header->operator_size > size ||
+	if (size < sizeof(fc_kernel_map_header) ||
+		header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
+		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK ||
+		header->k < 1 || header->k > FC_MAX_CLUSTERS || header->rank < 1 ||
+		header->rank > header->k || header->operator_size > size ||
 		header->operator_size < sizeof(fc_operator_header) ||
-		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
+		size !=
+		fc_kernel_map_size(header->k, header->rank, header->operator_size))
 		return FC_EFORMAT;
 	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
@@ -153,7 +169,9 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	for (size_t j = 0; j < header->k; j++)
 		if (norms[j] < 0.0)
 			return FC_EFORMAT;
-	if (operator_of(header)->container != 0 || operator_of(header)->k != header->k || operator_of(header)->d != header->d)
+	if (operator_of(header)->container != 0 ||
+		operator_of(header)->k != header->k ||
+		operator_of(header)->d != header->d)
 		return FC_EFORMAT;
 	return fc_operator_check(operator_of(header), header->operator_size);
 }
@@ -177,7 +195,8 @@ fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 
 /* dots (k) = <x, u_j> */
 static void
-landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double *dots)
+landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
+			  double *dots)
 {
 	double		along = 0.0;
 
@@ -197,7 +216,10 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double
 		dots[j] = along + (double) scratch.floats[op->d + j];
 }
 
-/* V (x - offset) behind the d floats of the shifted row in the scratch; returns ||x - offset||^2. */
+/*
+ * V (x - offset) behind the d floats of the shifted row in the scratch;
+ * returns ||x - offset||^2.
+ */
 static double
 shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
 {
@@ -207,32 +229,41 @@ shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
 	return square;
 }
 
-/* ||x - u||^2 from <x - o, u - o>; a product beyond floats must not look like a row at u. */
+/*
+ * ||x - u||^2 from <x - o, u - o>; a product beyond floats must not look like
+ * a row at u.
+ */
 static inline double
 distance_from(double square, float half_norm, float dot)
 {
-	return isfinite(dot) ? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0) : (double) NAN;
+	return isfinite(dot)
+		? fmax(square + 2.0 * ((double) half_norm - (double) dot), 0.0)
+		: (double) NAN;
 }
 
 /* distances (k) = ||x - u_j||^2 */
 static void
-landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, double *distances)
+landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
+				   double *distances)
 {
 	double		square;
 
 	if (fc_operator_is_codebook(op))
 	{
-		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
+		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d,
+						 distances);
 		return;
 	}
 	square = shifted_dots(op, x, scratch);
 	for (size_t j = 0; j < op->k; j++)
-		distances[j] = distance_from(square, op->half_norms[j], scratch.floats[op->d + j]);
+		distances[j] = distance_from(square, op->half_norms[j],
+									 scratch.floats[op->d + j]);
 }
 
 /* rbf behind factors, from t in single precision; room is 2 k floats. */
 static void
-single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *room, float *y)
+single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
+				float *room, float *y)
 {
 	const fc_operator *op = &map->op;
 	float	   *exponents = room;
@@ -241,7 +272,9 @@ single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, f
 
 	memset(values, 0, op->k * sizeof(float));
 	for (size_t j = 0; j < op->k; j++)
-		exponents[j] = (float) (map->kernel.gamma * distance_from(square, op->half_norms[j], scratch.floats[op->d + j]));
+		exponents[j] = (float) (map->kernel.gamma *
+								distance_from(square, op->half_norms[j],
+											  scratch.floats[op->d + j]));
 	(void) fc_exponential_values(values, op->k, 0.0f, exponents);
 	for (size_t j = 0; j < op->k; j++)
 		values[j] = exponents[j] > LARGEST_EXPONENT ? 0.0f : values[j];
@@ -256,9 +289,13 @@ fc_kernel_map_scratch(const fc_kernel_map *map)
 }
 
 void
-fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scratch, float *y)
+fc_kernel_map_features(const fc_kernel_map *map, const double *x,
+					   fc_scratch scratch, float *y)
 {
-	double	   *values = (double *) (((uintptr_t) (scratch.floats + fc_operator_scratch(&map->op)) + 7) & ~(uintptr_t) 7);
+	double	   *values = ((double *) (((uintptr_t) (scratch.floats +
+													fc_operator_scratch(&map->op)) +
+									   7) &
+									  ~(uintptr_t) 7));
 	double	   *out = values + map->op.k;
 	double		square;
 	double		length;
@@ -269,13 +306,16 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 		single_features(map, x, scratch, (float *) values, y);
 		return;
 	}
-	square = map->kernel.kind == FC_KERNEL_COSINE ? fc_sum_of_squares(x, map->op.d) : 0.0;
+	square = map->kernel.kind == FC_KERNEL_COSINE
+		? fc_sum_of_squares(x, map->op.d)
+		: 0.0;
 	if (map->kernel.kind == FC_KERNEL_RBF)
 		landmark_distances(&map->op, x, scratch, values);
 	else
 		landmark_dots(&map->op, x, scratch, values);
 	for (size_t j = 0; j < map->op.k; j++)
-		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
+		values[j] = fc_kernel_value(&map->kernel, values[j], square,
+									map->norms[j], values[j]);
 	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
 	length = map->unit ? sqrt(fc_sum_of_squares(out, map->rank)) : 1.0;
 	for (size_t j = 0; j < map->rank; j++)

@@ -1,4 +1,7 @@
-/* nystroem.c - uniform Nystrom, the exact eigendecomposition, randomly pivoted Cholesky; see projection.h */
+/*
+ * nystroem.c - uniform Nystrom, the exact eigendecomposition, randomly pivoted
+ * Cholesky; see projection.h
+ */
 #include "rkhs/projection.h"
 
 #include "base/blas.h"
@@ -8,7 +11,8 @@
 
 #define TILE		1024
 #define STREAM		3
-#define EXHAUSTED_SHARE	1e-12	/* of the trace: a smaller residual is rounding */
+#define EXHAUSTED_SHARE	1e-12	/* of the trace: a smaller residual is
+								 * rounding */
 
 typedef struct nystroem_work
 {
@@ -23,19 +27,23 @@ typedef struct nystroem_work
 } nystroem_work;
 
 void
-fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out)
+fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right,
+				 double *out)
 {
 	for (size_t a = 0; a < left->n; a += FC_KERNEL_BLOCK)
 		for (size_t b = 0; b < right->n; b += FC_KERNEL_BLOCK)
 		{
 			fc_check();
-			fc_kernel_block_exact(left, a, smaller(FC_KERNEL_BLOCK, left->n - a), right, b, smaller(FC_KERNEL_BLOCK, right->n - b),
+			fc_kernel_block_exact(left, a,
+								  smaller(FC_KERNEL_BLOCK, left->n - a), right,
+								  b, smaller(FC_KERNEL_BLOCK, right->n - b),
 								  out + a * right->n + b, right->n);
 		}
 }
 
 static void
-sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystroem_work *k)
+sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena,
+			   nystroem_work *k)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_kernel_rows selected;
@@ -44,12 +52,14 @@ sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystr
 	fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
 	fc_kernel_matrix(rows, &selected, k->columns);
 	for (size_t j = 0; j < k->m; j++)
-		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m, k->m * sizeof(double));
+		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m,
+			   k->m * sizeof(double));
 	fc_arena_release(arena, used);
 }
 
 void
-fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed, fc_arena *arena, fc_embedding *result)
+fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed,
+					fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found;
@@ -64,9 +74,11 @@ fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed, f
 	k.t = FC_TAKE(arena, k.m * k.pairs, double);
 	sample_columns(rows, seed, arena, &k);
 	fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
-	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
+	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m,
+							FC_PSEUDO_INVERSE_FLOOR, k.t);
 	result->relative_error = -1.0;
-	fc_kernel_embed(k.columns, rows->n, k.m, k.m, k.t, found, rows->scale, arena, result);
+	fc_kernel_embed(k.columns, rows->n, k.m, k.m, k.t, found, rows->scale,
+					arena, result);
 	fc_arena_release(arena, used);
 }
 
@@ -87,7 +99,8 @@ sum_squares(const double *x, size_t rows, size_t columns)
 }
 
 void
-fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena, fc_embedding *result)
+fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
+						fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = rows->n;
@@ -104,13 +117,18 @@ fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena, fc_embeddin
 	fc_kernel_matrix(rows, rows, matrix);
 	square = sum_squares(matrix, n, n);
 	fc_leading_eigen(matrix, n, pairs, arena, values, vectors);
-	found = fc_inverse_root(values, vectors, pairs, n, FC_PSEUDO_INVERSE_FLOOR, axes);
+	found = fc_inverse_root(values, vectors, pairs, n, FC_PSEUDO_INVERSE_FLOOR,
+							axes);
 	memset(diagonal, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 		diagonal[j * found + j] = values[j];
-	fc_kernel_embed(axes, n, found, found, diagonal, found, rows->scale, arena, result);
-	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows->scale / rows->scale;
-	result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
+	fc_kernel_embed(axes, n, found, found, diagonal, found, rows->scale, arena,
+					result);
+	explained = sum_squares(result->eigenvalues, 1, result->rank) /
+		rows->scale / rows->scale;
+	result->relative_error = square > 0.0
+		? sqrt(fmax(1.0 - explained / square, 0.0))
+		: 0.0;
 	fc_arena_release(arena, used);
 }
 
@@ -132,11 +150,22 @@ take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 {
 	size_t		most = smaller(m, rows->n);
 
-	return (pivoted_cholesky_work) {.rows = rows,.n = rows->n,.m = most,.factor = FC_TAKE(arena, rows->n * most, double),
-	.residual = FC_TAKE(arena, rows->n, double),.column = FC_TAKE(arena, TILE, double),.pivot_row = FC_TAKE(arena, most, double)};
+	return (pivoted_cholesky_work)
+	{
+		.rows = rows,
+			.n = rows->n,
+			.m = most,
+			.factor = FC_TAKE(arena, rows->n * most,
+							  double),
+			.residual = FC_TAKE(arena, rows->n, double),
+			.column = FC_TAKE(arena, TILE, double),
+			.pivot_row = FC_TAKE(arena, most, double)
+	};
 }
 
-/* The first place where the running sum passes target and something is left. */
+/*
+ * The first place where the running sum passes target and something is left.
+ */
 static size_t
 draw_pivot(const pivoted_cholesky_work *k, double target)
 {
@@ -165,16 +194,20 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 		size_t		count = smaller(TILE, k->n - start);
 
 		fc_check();
-		fc_kernel_block_exact(k->rows, start, count, k->rows, s, 1, k->column, 1);
+		fc_kernel_block_exact(k->rows, start, count, k->rows, s, 1, k->column,
+							  1);
 		if (j > 0)
-			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0, k->factor + start * k->m, (int) k->m,
-						k->pivot_row, 1, 1.0, k->column, 1);
+			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0,
+						k->factor + start * k->m, (int) k->m, k->pivot_row, 1,
+						1.0, k->column, 1);
 		for (size_t i = 0; i < count; i++)
 		{
 			double		value = k->column[i] / root;
 
 			k->factor[(start + i) * k->m + j] = value;
-			k->residual[start + i] = fmax(k->residual[start + i] - value * value, 0.0);
+			k->residual[start + i] = fmax(k->residual[start + i] -
+										  value * value,
+										  0.0);
 		}
 	}
 	k->residual[s] = 0.0;
@@ -213,7 +246,8 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 }
 
 size_t
-fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, size_t *pivots)
+fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
+							  uint64_t seed, fc_arena *arena, size_t *pivots)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	pivoted_cholesky_work k = take_pivoted(arena, rows, m);
@@ -223,9 +257,13 @@ fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m, uint64_t see
 	return found;
 }
 
-/* *axes = the `pairs` leading eigenvectors of F' F, F the first `found` columns. */
+/*
+ * *axes = the `pairs` leading eigenvectors of F' F, F the first `found`
+ * columns.
+ */
 static double *
-factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena *arena)
+factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs,
+			fc_arena *arena)
 {
 	double	   *gram = FC_TAKE(arena, found * found, double);
 	double	   *values = FC_TAKE(arena, pairs, double);
@@ -246,7 +284,8 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena
 }
 
 void
-fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, fc_embedding *result)
+fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
+							fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	pivoted_cholesky_work k = take_pivoted(arena, rows, m);
@@ -255,6 +294,7 @@ fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
 	double	   *axes = found > 0 ? factor_axes(&k, found, pairs, arena) : NULL;
 
 	result->relative_error = -1.0;
-	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, rows->scale, arena, result);
+	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, rows->scale, arena,
+					result);
 	fc_arena_release(arena, used);
 }

@@ -1,17 +1,21 @@
 /*
- * projection.c - coordinates of a kernel matrix: those of one pass, the end that all methods share, their bytes; see the header.
+ * projection.c - coordinates of a kernel matrix: those of one pass, the end
+ * that all methods share, their bytes; see the header.
  *
  * One pass: W = K Omega.
  *
- * Omega' W (r' x r') = V L V';  E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes from single-precision
- * blocks: its noise, relative to the first eigenvalue of K, is about 1e-8);  Y from E by fc_kernel_embed.
+ * Omega' W (r' x r') = V L V'; E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes
+ * from single-precision blocks: its noise, relative to the first eigenvalue of
+ * K, is about 1e-8); Y from E by fc_kernel_embed.
  *
- * Error.  First Y comes from the r' columns alone, and probes z (the other columns) measure E = K - Y Y': each
- * has two unbiased estimates of ||E||^2,
+ * Error. First Y comes from the r' columns alone, and probes z (the other
+ * columns) measure E = K - Y Y': each has two unbiased estimates of ||E||^2,
  *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
- * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared eigenvalues.  The second hardly
- * varies when Y spans leading eigenvectors, the first is better for small errors: that of less variance is taken.
- * Then Y comes from all columns.  It is better than the one measured, and since W (Omega' W)^+ W' <= K
+ * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared
+ * eigenvalues. The second hardly varies when Y spans leading eigenvectors, the
+ * first is better for small errors: that of less variance is taken. Then Y
+ * comes from all columns. It is better than the one measured, and since W
+ * (Omega' W)^+ W' <= K
  *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
  * holds for it: the lower of the two is reported.
  */
@@ -33,7 +37,8 @@
 /* ---- work (measured) ---- */
 
 double
-fc_kernel_operations(fc_kernel_method method, size_t n, size_t d, size_t columns)
+fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
+					 size_t columns)
 {
 	double		rows = (double) n;
 	double		read = rows * (double) columns * (double) (columns + d);
@@ -55,11 +60,13 @@ fc_kernel_operations(fc_kernel_method method, size_t n, size_t d, size_t columns
 /* ---- from a factor of the kernel matrix to coordinates ---- */
 
 size_t
-fc_inverse_root(const double *values, const double *vectors, size_t count, size_t m, double floor, double *t)
+fc_inverse_root(const double *values, const double *vectors, size_t count,
+				size_t m, double floor, double *t)
 {
 	size_t		found = 0;
 
-	while (found < count && values[found] > 0.0 && values[found] > floor * values[0])
+	while (found < count && values[found] > 0.0 &&
+		   values[found] > floor * values[0])
 		found++;
 	for (size_t i = 0; i < m; i++)
 		for (size_t j = 0; j < found; j++)
@@ -73,23 +80,34 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q */
 	double	   *values;			/* q */
 	double	   *vectors;		/* q x q */
-	double	   *deciding;		/* q: the entry of each column, so far, that decides its sign */
+	double	   *deciding;		/* q: the entry of each column, so far, that
+								 * decides its sign */
 } embed_work;
 
 /* tile = rows start .. of w times t; returns how many. */
 static size_t
-make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
-		  double *tile)
+make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
+		  const double *t, size_t q, double *tile)
 {
-	fc_product	p = {.m = smaller(TILE, n - start),.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
+	fc_product	p = {.m = smaller(TILE, n - start),
+		.n = q,
+		.k = m,
+		.alpha = 1.0,
+		.lda = ldw,
+		.ldb = q,
+	.ldc = q};
 
 	fc_multiply(&p, w + start * ldw, t, tile);
 	return p.m;
 }
 
-/* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
+/*
+ * y = root x E V, row by row; remembers the entry of each column that decides
+ * its sign.
+ */
 static void
-write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
+write_coordinates(const double *w, size_t n, size_t m, size_t ldw,
+				  const double *t, size_t q, size_t found, double root,
 				  embed_work *k, fc_embedding *result)
 {
 	memset(k->deciding, 0, q * sizeof(double));
@@ -105,7 +123,8 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 			memset(y, 0, result->rank * sizeof(float));
 			for (size_t j = 0; j < found; j++)
 			{
-				double		value = root * cblas_ddot((int) q, k->tile + i * q, 1, k->vectors + j * q, 1);
+				double		value = (root * cblas_ddot((int) q, k->tile + i * q, 1,
+													   k->vectors + j * q, 1));
 
 				y[j] = (float) value;
 				if (fc_decides_sign(value, k->deciding[j]))
@@ -116,8 +135,9 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 }
 
 void
-fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
-				fc_arena *arena, fc_embedding *result)
+fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
+				const double *t, size_t q, double scale, fc_arena *arena,
+				fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
@@ -143,7 +163,9 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	}
 	fc_mirror_lower(k.gram, q);
 	fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
-	for (; found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0]; found++)
+	for (; found < q && found < result->rank &&
+		 k.values[found] > 1e-14 * k.values[0];
+		 found++)
 		result->eigenvalues[found] = scale * k.values[found];
 	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	for (size_t i = 0; i < n; i++)
@@ -151,7 +173,8 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		fc_check();
 		for (size_t j = 0; j < found; j++)
 			if (k.deciding[j] < 0.0)
-				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+				result->y[i * result->rank + j] = -result->y[i * result->rank +
+															 j];
 	}
 	fc_arena_release(arena, used);
 }
@@ -197,21 +220,25 @@ fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen)
 }
 
 void
-fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probes,
-				size_t first, size_t rows, int8_t *out)
+fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
+				size_t probes, size_t first, size_t rows, int8_t *out)
 {
 	for (size_t r = 0; r < rows; r++)
 	{
 		size_t		i = first + r;
 		uint64_t	group = (uint64_t) i / 4;
-		uint32_t	counter[4] = {(uint32_t) group, (uint32_t) (group >> 32), 0, STREAM_SIGNS};
+		uint32_t	counter[4] = {(uint32_t) group, (uint32_t) (group >> 32), 0,
+		STREAM_SIGNS};
 		uint32_t	block[4];
 		uint32_t	word;
 
 		fc_philox(seed, counter, block);
 		word = block[i % 4];
 		for (size_t s = 0; s < count; s++)
-			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^ word) & 1 ? -1 : 1;
+			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^
+					  word) & 1
+				? -1
+				: 1;
 		for (size_t s = 1; s <= probes; s++)
 			*out++ = (word >> s) & 1 ? -1 : 1;
 	}
@@ -254,7 +281,8 @@ fc_kernel_projection_probes(size_t columns)
 }
 
 static void
-take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projection_work *k)
+take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling,
+		  projection_work *k)
 {
 	size_t		columns = fc_kernel_projection_columns(n, rank, oversampling);
 
@@ -276,11 +304,13 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 
 /* Columns first .. of a tile of Omega, as doubles without gaps. */
 static void
-read_signs(const projection_work *k, size_t start, size_t rows, size_t first, size_t count)
+read_signs(const projection_work *k, size_t start, size_t rows, size_t first,
+		   size_t count)
 {
 	for (size_t i = 0; i < rows; i++)
 		for (size_t s = 0; s < count; s++)
-			k->signs[i * count + s] = (double) k->omega[(start + i) * k->c + first + s];
+			k->signs[i * count + s] = (double) k->omega[(start + i) * k->c +
+														first + s];
 }
 
 /* inner = the symmetric part of Omega' W, first `count` columns of both */
@@ -296,13 +326,15 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 
 		fc_check();
 		read_signs(k, start, rows, 0, count);
-		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, columns, columns, (int) rows, 1.0, k->signs, columns,
-					k->w + start * k->c, (int) k->c, 1.0, k->inner, columns);
+		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, columns, columns,
+					(int) rows, 1.0, k->signs, columns, k->w + start * k->c,
+					(int) k->c, 1.0, k->inner, columns);
 	}
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
 		{
-			double		mean = (k->inner[i * count + j] + k->inner[j * count + i]) / 2.0;
+			double		mean = ((k->inner[i * count + j] + k->inner[j * count + i]) /
+								2.0);
 
 			k->inner[i * count + j] = k->inner[j * count + i] = mean;
 		}
@@ -310,20 +342,23 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 
 /* Y from the first `count` columns. */
 static void
-coordinates(size_t n, size_t count, double scale, fc_arena *arena, projection_work *k, fc_embedding *result)
+coordinates(size_t n, size_t count, double scale, fc_arena *arena,
+			projection_work *k, fc_embedding *result)
 {
 	size_t		found;
 
 	inner_matrix(n, count, k);
 	fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
-	found = fc_inverse_root(k->values, k->vectors, count, count, EIGENVALUE_FLOOR, k->t);
+	found = fc_inverse_root(k->values, k->vectors, count, count,
+							EIGENVALUE_FLOOR, k->t);
 	fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, arena, result);
 }
 
 /* ---- how good it is ---- */
 
 static void
-read_coordinates(const projection_work *k, const fc_embedding *result, size_t start, size_t rows, double scale)
+read_coordinates(const projection_work *k, const fc_embedding *result,
+				 size_t start, size_t rows, double scale)
 {
 	for (size_t i = 0; i < rows * result->rank; i++)
 		k->y[i] = (double) result->y[start * result->rank + i] / sqrt(scale);
@@ -331,7 +366,8 @@ read_coordinates(const projection_work *k, const fc_embedding *result, size_t st
 
 /* Y' Z */
 static void
-project_probes(size_t n, double scale, const fc_embedding *result, projection_work *k)
+project_probes(size_t n, double scale, const fc_embedding *result,
+			   projection_work *k)
 {
 	int			rank = (int) result->rank;
 	int			probes = (int) k->probes;
@@ -344,15 +380,16 @@ project_probes(size_t n, double scale, const fc_embedding *result, projection_wo
 		fc_check();
 		read_signs(k, start, rows, k->columns, k->probes);
 		read_coordinates(k, result, start, rows, scale);
-		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rank, probes, (int) rows, 1.0, k->y, rank,
-					k->signs, probes, 1.0, k->along, probes);
+		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rank, probes,
+					(int) rows, 1.0, k->y, rank, k->signs, probes, 1.0,
+					k->along, probes);
 	}
 }
 
 /* By probe: (Y Y' z).(E z) and ||E z||^2 */
 static void
-compare_probes(size_t n, double scale, const fc_embedding *result, const projection_work *k,
-			   double *cross, double *left)
+compare_probes(size_t n, double scale, const fc_embedding *result,
+			   const projection_work *k, double *cross, double *left)
 {
 	int			rank = (int) result->rank;
 	int			probes = (int) k->probes;
@@ -365,13 +402,15 @@ compare_probes(size_t n, double scale, const fc_embedding *result, const project
 
 		fc_check();
 		read_coordinates(k, result, start, rows, scale);
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) rows, probes, rank, 1.0, k->y, rank,
-					k->along, probes, 0.0, k->image, probes);
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) rows,
+					probes, rank, 1.0, k->y, rank, k->along, probes, 0.0,
+					k->image, probes);
 		for (size_t i = 0; i < rows; i++)
 			for (size_t s = 0; s < k->probes; s++)
 			{
 				double		image = k->image[i * k->probes + s];
-				double		error = k->w[(start + i) * k->c + k->columns + s] - image;
+				double		error = (k->w[(start + i) * k->c + k->columns + s] -
+									 image);
 
 				cross[s] += image * error;
 				left[s] += error * error;
@@ -388,7 +427,8 @@ mean_of(const double *values, size_t count, double *variance)
 		mean += values[i] / (double) count;
 	*variance = 0.0;
 	for (size_t i = 0; i < count; i++)
-		*variance += (values[i] - mean) * (values[i] - mean) / (double) (count - 1);
+		*variance += (values[i] - mean) * (values[i] - mean) /
+			(double) (count - 1);
 	return mean;
 }
 
@@ -399,12 +439,14 @@ explained_square(const fc_embedding *result, double scale)
 	double		sum = 0.0;
 
 	for (size_t j = 0; j < result->rank; j++)
-		sum += result->eigenvalues[j] / scale * (result->eigenvalues[j] / scale);
+		sum += result->eigenvalues[j] / scale *
+			(result->eigenvalues[j] / scale);
 	return sum;
 }
 
 static void
-estimate_error(size_t n, double scale, double square, projection_work *k, fc_embedding *result)
+estimate_error(size_t n, double scale, double square, projection_work *k,
+			   fc_embedding *result)
 {
 	double		cross[MOST_PROBES];
 	double		left[MOST_PROBES];
@@ -414,7 +456,8 @@ estimate_error(size_t n, double scale, double square, projection_work *k, fc_emb
 
 	project_probes(n, scale, result, k);
 	compare_probes(n, scale, result, k, cross, left);
-	rest = square - explained_square(result, scale) - 2.0 * mean_of(cross, k->probes, &variance[0]);
+	rest = square - explained_square(result, scale) -
+		2.0 * mean_of(cross, k->probes, &variance[0]);
 	direct = mean_of(left, k->probes, &variance[1]);
 	if (4.0 * variance[0] > variance[1] || rest < CANCELLED_SHARE * square)
 		rest = direct;
@@ -422,7 +465,8 @@ estimate_error(size_t n, double scale, double square, projection_work *k, fc_emb
 }
 
 void
-fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed, fc_arena *arena, fc_embedding *result)
+fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling,
+				  uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = rows->n;
@@ -438,13 +482,15 @@ fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		fc_check();
-		fc_sign_columns(seed, k.column, k.columns, k.probes, start, smaller(TILE, n - start), k.omega + start * k.c);
+		fc_sign_columns(seed, k.column, k.columns, k.probes, start,
+						smaller(TILE, n - start), k.omega + start * k.c);
 	}
 	fc_kernel_multiply(rows, k.omega, k.c, arena, k.w, &square);
 	coordinates(n, k.columns, rows->scale, arena, &k, result);
 	estimate_error(n, rows->scale, square, &k, result);
 	coordinates(n, k.c, rows->scale, arena, &k, result);
-	bound = square > 0.0 ? 1.0 - explained_square(result, rows->scale) / square : 0.0;
+	bound = square > 0.0 ? 1.0 - explained_square(result, rows->scale) / square
+		: 0.0;
 	if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 		result->relative_error = sqrt(bound);
 	fc_arena_release(arena, used);
@@ -460,7 +506,10 @@ fc_kernel_projection_size(size_t n, size_t rank)
 	size_t		size;
 
 	if (__builtin_mul_overflow(n, row, &rows) ||
-		__builtin_add_overflow(rows, sizeof(fc_kernel_projection_header) + rank * sizeof(double) + 7, &size))
+		__builtin_add_overflow(rows,
+							   sizeof(fc_kernel_projection_header) +
+							   rank * sizeof(double) + 7,
+							   &size))
 		return SIZE_MAX;
 	return size & ~(size_t) 7;
 }
@@ -474,7 +523,8 @@ fc_kernel_projection_eigenvalues(const fc_kernel_projection_header *header)
 int64_t *
 fc_kernel_projection_ids(const fc_kernel_projection_header *header)
 {
-	return (int64_t *) (fc_kernel_projection_eigenvalues(header) + header->rank);
+	return (int64_t *) (fc_kernel_projection_eigenvalues(header) +
+						header->rank);
 }
 
 float *
@@ -486,12 +536,16 @@ fc_kernel_projection_rows(const fc_kernel_projection_header *header)
 static bool
 header_valid(const fc_kernel_projection_header *header)
 {
-	return header->version == FC_KERNEL_PROJECTION_VERSION && header->padding == 0 &&
-		header->method >= FC_KERNEL_ONE_PASS && header->method <= FC_KERNEL_EXACT &&
-		fc_kernel_check(&header->kernel) == FC_OK &&
-		header->n >= 1 && header->d >= 1 && header->rank >= 1 && header->rank <= FC_MAX_KERNEL_RANK &&
-		(header->oversampling == 0 || header->method == FC_KERNEL_ONE_PASS) &&
-		(header->relative_error == -1.0 || header->relative_error >= 0.0) && isfinite(header->relative_error);
+	return header->version == FC_KERNEL_PROJECTION_VERSION &&
+		header->padding == 0 && header->method >= FC_KERNEL_ONE_PASS &&
+		header->method <= FC_KERNEL_EXACT &&
+		fc_kernel_check(&header->kernel) == FC_OK && header->n >= 1 &&
+		header->d >= 1 && header->rank >= 1 &&
+		header->rank <= FC_MAX_KERNEL_RANK &&
+		(header->oversampling == 0 ||
+		 header->method == FC_KERNEL_ONE_PASS) &&
+		(header->relative_error == -1.0 || header->relative_error >= 0.0) &&
+		isfinite(header->relative_error);
 }
 
 fc_status
@@ -509,11 +563,15 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 	ids = fc_kernel_projection_ids(header);
 	y = fc_kernel_projection_rows(header);
 	for (size_t j = 0; j < header->rank; j++)
-		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) || (j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
+		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) ||
+			(j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
 			return FC_EFORMAT;
 	for (size_t i = 1; i < header->n; i++)
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
-	return fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size) && fc_all_finite_float(y, header->n * header->rank) ?
-		FC_OK : FC_EFORMAT;
+	return fc_zero_padding(y + header->n * header->rank,
+						   (const char *) bytes + size) &&
+		fc_all_finite_float(y, header->n * header->rank)
+		? FC_OK
+		: FC_EFORMAT;
 }

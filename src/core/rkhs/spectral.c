@@ -8,10 +8,12 @@
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 
-#define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total variance of the rows */
+#define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total
+								 * variance of the rows */
 #define PLAIN_WIDTH		0.02	/* and this for plain features */
 #define PLAIN_RANK		10
-#define LEAST_DEGREE	1e-3	/* of the mean: rows of which landmarks explain nothing */
+#define LEAST_DEGREE	1e-3	/* of the mean: rows of which landmarks
+								 * explain nothing */
 
 typedef struct spectral_work
 {
@@ -20,13 +22,15 @@ typedef struct spectral_work
 	size_t		d;
 	size_t		k;
 	size_t		most;
-	size_t		found;			/* eigenpairs above the floor, the dimension of phi */
+	size_t		found;			/* eigenpairs above the floor, the dimension
+								 * of phi */
 	uint64_t	seed;
 	double	   *matrix;			/* most x most */
 	double	   *values;			/* most */
 	double	   *vectors;		/* most x most */
 	double	   *root;			/* landmarks x found: V L^-1/2 */
-	double	   *cross;			/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
+	/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
+	double	   *cross;
 	double	   *phi;			/* n x found */
 	double	   *sum;			/* most */
 	double	   *degree;			/* n */
@@ -35,7 +39,8 @@ typedef struct spectral_work
 	double	   *centroids;		/* k x max(k, d) */
 	double	   *weights;		/* k */
 	double	   *mean;			/* d */
-	float	   *z;				/* n x d: x about its mean, in units of its deviation */
+	float	   *z;				/* n x d: x about its mean, in units of its
+								 * deviation */
 	int32_t    *label[2];		/* n: by these features, and by k-means of z */
 	double	   *counts;			/* k x k: rows by both */
 	int32_t    *number;			/* k */
@@ -47,11 +52,15 @@ fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
 {
 	fc_kmeans_options search = fc_kmeans_defaults();
 	double		m = (double) most;
-	double		width = fc_kernel_operations(FC_KERNEL_CHOLESKY, n, d, most) + (m * m * (3.0 * (double) n + 20.0 * m) + (double) n * m * (double) d) / 5.0;
+	double		width = (fc_kernel_operations(FC_KERNEL_CHOLESKY, n, d, most) +
+						 (m * m * (3.0 * (double) n + 20.0 * m) +
+						  (double) n * m * (double) d) /
+						 5.0);
 
 	if (k > FC_SPECTRAL_CLUSTERS)
 		return width;
-	return WIDTHS * (width + fc_kmeans_operations(n, k, k, &search)) + fc_kmeans_operations(n, d, k, &search);
+	return WIDTHS * (width + fc_kmeans_operations(n, k, k, &search)) +
+		fc_kmeans_operations(n, d, k, &search);
 }
 
 size_t
@@ -63,7 +72,12 @@ fc_spectral_rank(size_t k, size_t most)
 static fc_kernel
 rbf(double gamma)
 {
-	return (fc_kernel) {.version = FC_KERNEL_VERSION,.kind = FC_KERNEL_RBF,.gamma = gamma};
+	return (fc_kernel)
+	{
+		.version = FC_KERNEL_VERSION,
+			.kind = FC_KERNEL_RBF,
+			.gamma = gamma
+	};
 }
 
 static bool
@@ -110,16 +124,29 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	fc_kernel_rows chosen;
 	fc_product	product;
 
-	(void) fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);	/* within a multiple of their deviation: no row is far */
-	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->most, w->seed, arena, s->landmark);
+	/* within a multiple of their deviation: no row is far */
+	(void) fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
+	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->most, w->seed, arena,
+												 s->landmark);
 	if (s->landmarks == 0)
 		s->landmark[s->landmarks++] = 0;
 	pairs = fc_kernel_map_pairs(s->landmarks, 0);
 	fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
 	fc_kernel_matrix(&chosen, &chosen, w->matrix);
-	fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
-	w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
-	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
+	fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values,
+					 w->vectors);
+	w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks,
+							   FC_PSEUDO_INVERSE_FLOOR, w->root);
+	product = (fc_product)
+	{
+		.m = w->n,
+			.n = w->found,
+			.k = s->landmarks,
+			.alpha = 1.0,
+			.lda = s->landmarks,
+			.ldb = w->found,
+			.ldc = w->found
+	};
 	if (features)
 	{
 		fc_kernel_matrix(&rows, &chosen, w->cross);
@@ -143,14 +170,18 @@ find_axes(spectral_work *w, fc_arena *arena)
 			w->sum[c] += w->phi[i * w->found + c];
 	for (size_t i = 0; i < w->n; i++)
 	{
-		fc_matrix_apply(w->sum, 1, w->found, w->phi + i * w->found, w->degree + i);
+		fc_matrix_apply(w->sum, 1, w->found, w->phi + i * w->found,
+						w->degree + i);
 		mean += w->degree[i] / (double) w->n;
 	}
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t c = 0; c < w->found; c++)
-			w->cross[i * w->found + c] = w->phi[i * w->found + c] / sqrt(fmax(w->degree[i], LEAST_DEGREE * mean));
+			w->cross[i * w->found + c] = w->phi[i * w->found + c] /
+				sqrt(fmax(w->degree[i],
+						  LEAST_DEGREE * mean));
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
-	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
+	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found,
+							  w->matrix);
 	fc_mirror_lower(w->matrix, w->found);
 	fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
@@ -164,11 +195,14 @@ unit_features(spectral_work *w)
 		double		square = 0.0;
 
 		fc_check();
-		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found, w->row);
+		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found,
+						w->row);
 		for (size_t c = 0; c < w->k; c++)
 			square += w->row[c] * w->row[c];
 		for (size_t c = 0; c < w->k; c++)
-			w->y[i * w->k + c] = square > 0.0 ? (float) (w->row[c] / sqrt(square)) : 0.0f;
+			w->y[i * w->k + c] = square > 0.0
+				? (float) (w->row[c] / sqrt(square))
+				: 0.0f;
 	}
 }
 
@@ -177,7 +211,9 @@ static bool
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[0]};
+	fc_kmeans_result found = {.centroids = w->centroids,
+		.weights = w->weights,
+	.labels = w->label[0]};
 	fc_rows		rows = {.x = w->y,.n = w->n,.d = w->k};
 	bool		clear;
 
@@ -186,7 +222,8 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	s->cost = found.sse / (double) w->n;
 	clear = s->cost < FC_SPECTRAL_CLEAR;
 	for (size_t j = 0; clear && j < w->k; j++)
-		clear = w->weights[j] * (double) w->k >= FC_SPECTRAL_SHARE * (double) w->n;
+		clear = w->weights[j] * (double) w->k >=
+			FC_SPECTRAL_SHARE * (double) w->n;
 	return clear;
 }
 
@@ -204,7 +241,8 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	s->unit = true;
 	s->rank = w->k;
 	for (size_t j = 0; j < w->k; j++)
-		fc_matrix_apply(w->root, s->landmarks, w->found, w->vectors + j * w->found, s->t + j * s->landmarks);
+		fc_matrix_apply(w->root, s->landmarks, w->found,
+						w->vectors + j * w->found, s->t + j * s->landmarks);
 	return true;
 }
 
@@ -225,7 +263,9 @@ static bool
 compare_with_kmeans(spectral_work *w, fc_arena *arena)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[1]};
+	fc_kmeans_result found = {.centroids = w->centroids,
+		.weights = w->weights,
+	.labels = w->label[1]};
 	fc_rows		rows = {.x = w->z,.n = w->n,.d = w->d};
 	double		agreed = 0.0;
 
@@ -240,7 +280,9 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena)
 	return agreed >= FC_SPECTRAL_AGREED * (double) w->n;
 }
 
-/* z, and the sum of the variances of all dimensions; 1 where rows are equal. */
+/*
+ * z, and the sum of the variances of all dimensions; 1 where rows are equal.
+ */
 static double
 total_variance(spectral_work *w)
 {
@@ -253,7 +295,8 @@ total_variance(spectral_work *w)
 		for (size_t i = 0; i < w->n; i++)
 			w->mean[c] += w->x[i * w->d + c] / (double) w->n;
 		for (size_t i = 0; i < w->n; i++)
-			variance += (w->x[i * w->d + c] - w->mean[c]) * (w->x[i * w->d + c] - w->mean[c]) / (double) w->n;
+			variance += (w->x[i * w->d + c] - w->mean[c]) *
+				(w->x[i * w->d + c] - w->mean[c]) / (double) w->n;
 	}
 	variance = variance > 0.0 ? variance : 1.0;
 	for (size_t i = 0; is_tried(w) && i < w->n * w->d; i++)
@@ -262,8 +305,8 @@ total_variance(spectral_work *w)
 }
 
 void
-fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
-				   fc_arena *arena, fc_spectral *result)
+fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most,
+				   uint64_t seed, fc_arena *arena, fc_spectral *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};

@@ -1,22 +1,24 @@
 /*
  * values_simd.c - the elementwise part of kernel blocks; see values.h
  *
- * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree 6 (Taylor terms of
- * 2^f, error below 2e-8) times 2^i written into the exponent bits.
+ * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree 6
+ * (Taylor terms of 2^f, error below 2e-8) times 2^i written into the exponent
+ * bits.
  */
 #include "rkhs/values.h"
 
 #include "base/lanes.h"
 
 #define EIGHT	(8 / VECTOR_LANES)	/* vectors of eight floats */
-#define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
+#define GROUP	4				/* rows that share each piece of x, and hide
+								 * the latency of each other's sums */
 
 /* *value = (*value + coef0)^degree; squares += its square. */
 INLINE void
 vector_power(vfloat *value, int degree, float coef0, vfloat *squares)
 {
 	vfloat		base = *value + coef0;
-	vfloat		result = (vfloat) {0} + 1.0f;
+	vfloat		result = (vfloat) {0} +1.0f;
 
 	for (; degree > 0; degree >>= 1)
 	{
@@ -48,10 +50,11 @@ power_values(float *values, size_t count, int degree, float coef0)
 
 	for (; i + 16 <= count; i += 16)
 		for (size_t v = 0; v < 2 * EIGHT; v++)
-			vector_power((vfloat *) (values + i + v * VECTOR_LANES), degree, coef0, &squares[v]);
+			vector_power((vfloat *) (values + i + v * VECTOR_LANES), degree,
+						 coef0, &squares[v]);
 	for (; i < count; i++)
 	{
-		vfloat		one = (vfloat) {0} + values[i];
+		vfloat		one = (vfloat) {0} +values[i];
 		vfloat		square = {0};
 
 		vector_power(&one, degree, coef0, &square);
@@ -78,7 +81,8 @@ fc_power_values(float *values, size_t count, int degree, float coef0)
 	}
 }
 
-#define MAGIC	12582912.0f		/* 1.5 x 2^23: adding it leaves the nearest integer in the low bits */
+#define MAGIC	12582912.0f		/* 1.5 x 2^23: adding it leaves the nearest
+								 * integer in the low bits */
 
 /* *value = exp(*value), 0 < *value as 0. */
 INLINE void
@@ -87,7 +91,7 @@ vector_exponential(vfloat *value)
 	vfloat		t = *value;
 	vint		low = t < -87.0f;
 	vint		high = t > 0.0f;
-	vfloat		lowest = (vfloat) {0} - 87.0f;
+	vfloat		lowest = (vfloat) {0} -87.0f;
 	vfloat		turns;
 	vfloat		f;
 	vfloat		p;
@@ -95,7 +99,8 @@ vector_exponential(vfloat *value)
 	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) lowest);
 	turns = t * 1.44269504f + MAGIC;
 	f = turns - MAGIC;
-	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;	/* ln 2 in two parts: f ln 2 is exact in the first */
+	/* ln 2 in two parts: f ln 2 is exact in the first */
+	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;
 	p = f * (1.0f / 720.0f) + 1.0f / 120.0f;
 	p = p * f + 1.0f / 24.0f;
 	p = p * f + 1.0f / 6.0f;
@@ -107,7 +112,8 @@ vector_exponential(vfloat *value)
 
 FC_CLONES
 double
-fc_exponential_values(float *values, size_t count, float left, const float *right)
+fc_exponential_values(float *values, size_t count, float left,
+					  const float *right)
 {
 	vfloat		squares[EIGHT] = {{0}};
 	double		sum = 0.0;
@@ -124,7 +130,7 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 		}
 	for (; i < count; i++)
 	{
-		vfloat		one = (vfloat) {0} + (values[i] - (right[i] + left));
+		vfloat		one = (vfloat) {0} +(values[i] - (right[i] + left));
 
 		vector_exponential(&one);
 		values[i] = one[0];
@@ -137,12 +143,17 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 INLINE double
 fold(const vdouble sums[QUAD])
 {
-	return (FC_LANE(sums, DOUBLES, 0) + FC_LANE(sums, DOUBLES, 2)) + (FC_LANE(sums, DOUBLES, 1) + FC_LANE(sums, DOUBLES, 3));
+	return (FC_LANE(sums, DOUBLES, 0) + FC_LANE(sums, DOUBLES, 2)) +
+		(FC_LANE(sums, DOUBLES, 1) + FC_LANE(sums, DOUBLES, 3));
 }
 
-/* Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner products; the offset is added to them. */
+/*
+ * Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner
+ * products; the offset is added to them.
+ */
 INLINE void
-compare_rows(const double *x, const double *offset, const float *v, size_t rows, size_t d, bool dot, double *out)
+compare_rows(const double *x, const double *offset, const float *v, size_t rows,
+			 size_t d, bool dot, double *out)
 {
 	vdouble		sums[GROUP][QUAD] = {{{0}}};
 	size_t		whole = d / 4 * 4;
@@ -155,7 +166,8 @@ compare_rows(const double *x, const double *offset, const float *v, size_t rows,
 
 			for (size_t r = 0; r < rows; r++)
 			{
-				vdouble		row = FC_WIDEN(vdouble, *(const vhalf *) (v + r * d + at));
+				vdouble		row = FC_WIDEN(vdouble,
+										   *(const vhalf *) (v + r * d + at));
 
 				if (offset != NULL)
 					row += *(const vdouble *) (offset + at);
@@ -169,7 +181,8 @@ compare_rows(const double *x, const double *offset, const float *v, size_t rows,
 		out[r] = 0.0;
 		for (size_t i = whole; i < d; i++)
 		{
-			double		row = (double) v[r * d + i] + (offset != NULL ? offset[i] : 0.0);
+			double		row = ((double) v[r * d + i] +
+							   (offset != NULL ? offset[i] : 0.0));
 
 			out[r] += dot ? x[i] * row : (x[i] - row) * (x[i] - row);
 		}
@@ -178,7 +191,8 @@ compare_rows(const double *x, const double *offset, const float *v, size_t rows,
 }
 
 INLINE void
-compare_all(const double *x, const double *offset, const float *v, size_t k, size_t d, bool dot, double *out)
+compare_all(const double *x, const double *offset, const float *v, size_t k,
+			size_t d, bool dot, double *out)
 {
 	size_t		j = 0;
 
@@ -190,7 +204,8 @@ compare_all(const double *x, const double *offset, const float *v, size_t k, siz
 
 FC_CLONES
 void
-fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances)
+fc_row_distances(const double *x, const double *offset, const float *v,
+				 size_t k, size_t d, double *distances)
 {
 	compare_all(x, offset, v, k, d, false, distances);
 }
@@ -204,7 +219,8 @@ fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
 
 /* The next `rows` <= GROUP elements of y. */
 INLINE void
-apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+apply_rows(const double *matrix, size_t rows, size_t columns, const double *x,
+		   double *y)
 {
 	vdouble		sums[GROUP][QUAD] = {{{0}}};
 	size_t		whole = columns / 4 * 4;
@@ -216,7 +232,8 @@ apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, d
 			vdouble		piece = *(const vdouble *) (x + at);
 
 			for (size_t r = 0; r < rows; r++)
-				sums[r][q] += *(const vdouble *) (matrix + r * columns + at) * piece;
+				sums[r][q] += *(const vdouble *) (matrix + r * columns + at) *
+					piece;
 		}
 	for (size_t r = 0; r < rows; r++)
 	{
@@ -228,7 +245,8 @@ apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, d
 
 FC_CLONES
 void
-fc_matrix_apply(const double *matrix, size_t rows, size_t columns, const double *x, double *y)
+fc_matrix_apply(const double *matrix, size_t rows, size_t columns,
+				const double *x, double *y)
 {
 	size_t		j = 0;
 

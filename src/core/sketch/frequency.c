@@ -9,9 +9,9 @@
  * Walsh-Hadamard matrix, D random signs; Le, Sarlos, Smola 2013; Chatalic,
  * Gribonval, Keriven 2018).
  *
- * Radii: compressive-k-means s3.3 and Keriven et al. 2016.  adapted_radius is
- * sampled exactly: with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E ~ Exp(3/2)
- * accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
+ * Radii: compressive-k-means s3.3 and Keriven et al. 2016. adapted_radius is
+ * sampled exactly: with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E ~
+ * Exp(3/2) accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
  */
 #include "sketch/spec.h"
 
@@ -28,7 +28,8 @@ enum
 };
 
 static void
-draw(const fc_spec *spec, uint32_t a, uint32_t b, uint32_t c, uint32_t purpose, uint32_t block[4])
+draw(const fc_spec *spec, uint32_t a, uint32_t b, uint32_t c, uint32_t purpose,
+	 uint32_t block[4])
 {
 	uint32_t	counter[4] = {a, b, c, purpose};
 
@@ -68,7 +69,8 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 
 		draw(spec, j, 0, attempt, DRAW_RADIUS, block);
 		energy = -log(fc_uniform_of(block[0], block[1])) / 1.5;
-		if (fc_uniform_of(block[2], block[3]) <= sqrt(1.0 + energy) * exp(-0.5 * energy))
+		if (fc_uniform_of(block[2], block[3]) <=
+			sqrt(1.0 + energy) * exp(-0.5 * energy))
 			return 2.0 * sqrt(energy);
 	}
 }
@@ -98,7 +100,8 @@ radius_of(const fc_spec *spec, uint32_t j)
 }
 
 void
-fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs)
+fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round,
+			   size_t padded, float *signs)
 {
 	uint32_t	word[4] = {0, 0, 0, 0};
 
@@ -140,8 +143,8 @@ hadamard(float *v, size_t p)
 }
 
 /*
- * Rows of one block, cut to n coordinates: row j of H D1 H D2 H D3 is
- * D3 H D2 H D1 H e_j (each factor is symmetric), so a row costs three transforms.
+ * Rows of one block, cut to n coordinates: row j of H D1 H D2 H D3 is D3 H D2
+ * H D1 H e_j (each factor is symmetric), so a row costs three transforms.
  */
 static void
 structured_row(const float *signs, size_t j, size_t p, float *v)
@@ -158,11 +161,13 @@ structured_row(const float *signs, size_t j, size_t p, float *v)
 }
 
 /*
- * Visit the structured frequencies in order: for each j the raw direction v (cut
- * to n) and the factor that gives it length R_j.  Either output may be NULL.
+ * Visit the structured frequencies in order: for each j the raw direction v
+ * (cut to n) and the factor that gives it length R_j. Either output may be
+ * NULL.
  */
 void
-fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors)
+fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,
+						  float *factors)
 {
 	size_t		n = spec->reduced;
 	size_t		p = fc_padded_dim(n);
@@ -178,7 +183,8 @@ fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, fl
 		fc_check();
 		if (j % p == 0)
 			for (uint32_t round = 0; round < 3; round++)
-				fc_block_signs(spec, (uint32_t) (j / p), round, p, signs + round * p);
+				fc_block_signs(spec, (uint32_t) (j / p), round, p,
+							   signs + round * p);
 		structured_row(signs, j % p, p, v);
 		for (size_t i = 0; i < n; i++)
 			norm += (double) v[i] * (double) v[i];

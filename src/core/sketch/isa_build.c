@@ -1,20 +1,23 @@
 /*
  * isa_build.c - project, sincos and accumulate, fused; one build per ISA.
  *
- *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi  (half-turns)
+ *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi
+ *                                               (half-turns)
  *
- * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers; dimension i adds
- * y_i omega_ij by one fused multiply-add, in the order i = 0 .. n-1 whatever the
- * tile or the vector length, so a row's angles do not depend on its place.
- * Structured: lanes are rows; H D1 H D2 H D3 y by butterflies, O(p log p).
+ * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers;
+ * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
+ * .. n-1 whatever the tile or the vector length, so a row's angles do not
+ * depend on its place. Structured: lanes are rows; H D1 H D2 H D3 y by
+ * butterflies, O(p log p).
  *
- * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| < 2^22),
- * r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine, 3.3e-9) and 8
- * (cosine, 5.3e-8), sign (-1)^n.  2e-7 absolute with rounding.
+ * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| <
+ * 2^22), r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine,
+ * 3.3e-9) and 8 (cosine, 5.3e-8), sign (-1)^n. 2e-7 absolute with rounding.
  *
- * Fixed point: adding 3.0 leaves rint(2^22 c) in the mantissa bits of the sum, since
- * [2, 4) has ulp 2^-22; the bits are summed as integers, the offset removed at the end.
- * 64 rows stay below 2^31; sums are exact, hence free of any order.
+ * Fixed point: adding 3.0 leaves rint(2^22 c) in the mantissa bits of the sum,
+ * since [2, 4) has ulp 2^-22; the bits are summed as integers, the offset
+ * removed at the end. 64 rows stay below 2^31; sums are exact, hence free of
+ * any order.
  */
 #include "sketch/isa.h"
 
@@ -42,12 +45,17 @@
 #define BUILD fc_sketch_isa_base
 #endif
 
-typedef float vfloat __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-typedef uint32_t vint __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef float vfloat
+			__attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef uint32_t vint
+			__attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 
-typedef double vdouble __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef int64_t vlong __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef double vdouble
+			__attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t vlong
+			__attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef float vhalf
+			__attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
 
 #define LANES		(VECTOR_BYTES / 4)
 #define DOUBLES		(VECTOR_BYTES / 8)
@@ -66,7 +74,10 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define FIXED_MAGIC	3.0f
 #define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
 
-/* Coefficients of x, x^3, .. of sin(pi x), and of x^2, x^4, .. of cos(pi x), |x| <= 1/2, in single precision. */
+/*
+ * Coefficients of x, x^3, .. of sin(pi x), and of x^2, x^4, .. of cos(pi x),
+ * |x| <= 1/2, in single precision.
+ */
 #define SINE_1		0x1.921fb4p+1f
 #define SINE_3		-0x1.4abbb6p+2f
 #define SINE_5		0x1.46676ep+1f
@@ -80,7 +91,10 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #include "sketch/isa_rows.h"
 #include "sketch/isa_raw.h"
 
-/* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */
+/*
+ * raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the
+ * integer.
+ */
 INLINE void
 sincos_raw(vfloat h, vint *cosine, vint *sine)
 {
@@ -104,25 +118,35 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 
 /* h[r][v] = half-turns of `rows` rows against one tile of frequencies. */
 INLINE void
-dense_angles(const float *tile, size_t n, const float *y, int rows, vfloat h[][VECTORS])
+dense_angles(const float *tile, size_t n, const float *y, int rows,
+			 vfloat h[][VECTORS])
 {
 	for (int r = 0; r < rows; r++)
 		for (int v = 0; v < VECTORS; v++)
-			h[r][v] = (vfloat) {0};
+			h[r][v] = (vfloat)
+		{
+			0
+		};
 	for (size_t i = 0; i < n; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		omega = *(const vfloat *) (tile + i * FC_FREQUENCY_TILE + v * LANES);
+			vfloat		omega = (*(const vfloat *) (tile + i * FC_FREQUENCY_TILE +
+													v * LANES));
 
 			for (int r = 0; r < rows; r++)
 				h[r][v] = h[r][v] + y[(size_t) r * n + i] * omega;
 		}
 }
 
-/* On ARM functions of their own: inline, gcc keeps the constants of sincos_raw in registers and the sums in memory. */
+/*
+ * On ARM functions of their own: inline, gcc keeps the constants of sincos_raw
+ * in registers and the sums in memory.
+ */
 #ifdef __aarch64__
-static __attribute__((noinline)) void
-angles_of_rows(const float *tile, size_t n, const float *y, vfloat h[ROWS][VECTORS])
+static __attribute__((noinline))
+void
+angles_of_rows(const float *tile, size_t n, const float *y,
+			   vfloat h[ROWS][VECTORS])
 {
 	vfloat		sums[ROWS][VECTORS];
 
@@ -130,7 +154,8 @@ angles_of_rows(const float *tile, size_t n, const float *y, vfloat h[ROWS][VECTO
 	memcpy(h, sums, sizeof(sums));
 }
 
-static __attribute__((noinline)) void
+static __attribute__((noinline))
+void
 angles_of_row(const float *tile, size_t n, const float *y, vfloat h[VECTORS])
 {
 	vfloat		sums[1][VECTORS];
@@ -140,7 +165,8 @@ angles_of_row(const float *tile, size_t n, const float *y, vfloat h[VECTORS])
 }
 
 INLINE void
-angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VECTORS])
+angles(const float *tile, size_t n, const float *y, int rows,
+	   vfloat h[ROWS][VECTORS])
 {
 	if (rows == 1)
 		angles_of_row(tile, n, y, h[0]);
@@ -152,8 +178,8 @@ angles(const float *tile, size_t n, const float *y, int rows, vfloat h[ROWS][VEC
 #endif
 
 INLINE void
-add_rows(const float *tile, size_t n, const float *y, int rows, float ratio, bool scaled,
-		 vint cosines[VECTORS], vint sines[VECTORS])
+add_rows(const float *tile, size_t n, const float *y, int rows, float ratio,
+		 bool scaled, vint cosines[VECTORS], vint sines[VECTORS])
 {
 	vfloat		h[ROWS][VECTORS];
 
@@ -192,7 +218,8 @@ widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
 }
 
 INLINE void
-dense_tile(const fc_prepared *prepared, size_t start, const float *y, size_t rows, float ratio, bool scaled, int64_t *z)
+dense_tile(const fc_prepared *prepared, size_t start, const float *y,
+		   size_t rows, float ratio, bool scaled, int64_t *z)
 {
 	const float *tile = prepared->omega + start * prepared->n;
 	vint		cosines[VECTORS] = {{0}};
@@ -200,16 +227,21 @@ dense_tile(const fc_prepared *prepared, size_t start, const float *y, size_t row
 	size_t		r = 0;
 
 	for (; r + ROWS <= rows; r += ROWS)
-		add_rows(tile, prepared->n, y + r * prepared->n, ROWS, ratio, scaled, cosines, sines);
+		add_rows(tile, prepared->n, y + r * prepared->n, ROWS, ratio, scaled,
+				 cosines, sines);
 	for (; r < rows; r++)
-		add_rows(tile, prepared->n, y + r * prepared->n, 1, ratio, scaled, cosines, sines);
+		add_rows(tile, prepared->n, y + r * prepared->n, 1, ratio, scaled,
+				 cosines, sines);
 	widen(cosines, rows, prepared->m - start, z + start);
 	widen(sines, rows, prepared->m - start, z + prepared->moments + start);
 }
 
 /* ---- coordinates of which most are 0 ---- */
 
-/* The coordinates of a row that are not 0, where these are few: their places and values in the scratch. */
+/*
+ * The coordinates of a row that are not 0, where these are few: their places
+ * and values in the scratch.
+ */
 typedef struct few_coordinates
 {
 	uint32_t   *place;
@@ -244,14 +276,22 @@ INLINE void
 few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])
 {
 	for (int v = 0; v < VECTORS; v++)
-		h[v] = (vfloat) {0};
+		h[v] = (vfloat)
+	{
+		0
+	};
 	for (size_t p = 0; p < few->count; p++)
 		for (int v = 0; v < VECTORS; v++)
-			h[v] = h[v] + few->value[p] * *(const vfloat *) (tile + few->place[p] * FC_FREQUENCY_TILE + v * LANES);
+			h[v] = h[v] +
+				few->value[p] *
+				*(const vfloat *) (tile +
+								   few->place[p] * FC_FREQUENCY_TILE +
+								   v * LANES);
 }
 
 static void
-accumulate_few(const fc_prepared *prepared, const few_coordinates *few, int64_t *z)
+accumulate_few(const fc_prepared *prepared, const few_coordinates *few,
+			   int64_t *z)
 {
 	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
 	{
@@ -275,13 +315,15 @@ accumulate_few(const fc_prepared *prepared, const few_coordinates *few, int64_t 
 				sincos_raw(angle, &cosines[v], &sines[v]);
 			}
 			widen(cosines, 1, prepared->m - start, z + s * prepared->m + start);
-			widen(sines, 1, prepared->m - start, z + prepared->moments + s * prepared->m + start);
+			widen(sines, 1, prepared->m - start,
+				  z + prepared->moments + s * prepared->m + start);
 		}
 	}
 }
 
 static void
-accumulate_full(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+accumulate_full(const fc_prepared *prepared, const float *y, size_t rows,
+				int64_t *z)
 {
 	if (rows == 0)
 		return;
@@ -290,12 +332,14 @@ accumulate_full(const fc_prepared *prepared, const float *y, size_t rows, int64_
 			dense_tile(prepared, start, y, rows, 1.0f, false, z);
 		else
 			for (size_t s = 0; s < prepared->scales; s++)
-				dense_tile(prepared, start, y, rows, prepared->ratios[s], true, z + s * prepared->m);
+				dense_tile(prepared, start, y, rows, prepared->ratios[s], true,
+						   z + s * prepared->m);
 }
 
 /* Rows of few coordinates one by one, those between them together. */
 static void
-accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
+				 int64_t *z)
 {
 	few_coordinates few;
 	size_t		begin = 0;
@@ -310,14 +354,18 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64
 	accumulate_full(prepared, y + begin * prepared->n, rows - begin, z);
 }
 
-/* ---- structured frequencies: v is p vectors, lane r of v[i] is coordinate i of row r ---- */
+/*
+ * ---- structured frequencies: v is p vectors, lane r of v[i] is coordinate i
+ * of row r ----
+ */
 
 INLINE void
 butterflies(vfloat *v, size_t p)
 {
 	size_t		half = 1;
 
-	for (; 4 * half <= p; half *= 4)	/* two stages a pass: half the memory traffic */
+	for (; 4 * half <= p; half *= 4)	/* two stages a pass: half the memory
+										 * traffic */
 		for (size_t start = 0; start < p; start += 4 * half)
 			for (size_t i = start; i < start + half; i++)
 			{
@@ -392,7 +440,10 @@ scratch_of(const fc_prepared *prepared)
 	return scratch;
 }
 
-/* Sum the lanes of raw integers; lanes of absent rows hold 0.  alone: there is one row. */
+/*
+ * Sum the lanes of raw integers; lanes of absent rows hold 0. alone: there is
+ * one row.
+ */
 INLINE int64_t
 lane_sum(vint raw, bool alone)
 {
@@ -405,10 +456,13 @@ lane_sum(vint raw, bool alone)
 	return sum;
 }
 
-/* cosines[j], sines[j] (count) += the integers of one group of rows; mask clears absent rows. */
+/*
+ * cosines[j], sines[j] (count) += the integers of one group of rows; mask
+ * clears absent rows.
+ */
 INLINE void
-structured_sincos(const float *factors, size_t count, float ratio, const vfloat *v, vint mask,
-				  vint *cosines, vint *sines)
+structured_sincos(const float *factors, size_t count, float ratio,
+				  const vfloat *v, vint mask, vint *cosines, vint *sines)
 {
 	for (size_t j = 0; j < count; j++)
 	{
@@ -435,7 +489,8 @@ row_mask(size_t rows)
 }
 
 INLINE void
-structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t rows, bool alone, int64_t *z)
+structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
+				 size_t block, size_t rows, bool alone, int64_t *z)
 {
 	size_t		p = prepared->padded;
 	size_t		start = block * p;
@@ -444,27 +499,36 @@ structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
 	memset(scratch->sums, 0, prepared->scales * 2 * p * sizeof(vint));
 	for (size_t g = 0; g * LANES < rows; g++)
 	{
-		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p, scratch->v);
+		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p,
+							 scratch->v);
 		for (size_t s = 0; s < prepared->scales; s++)
-			structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch->v, row_mask(rows - g * LANES),
-							  scratch->sums + 2 * s * p, scratch->sums + (2 * s + 1) * p);
+			structured_sincos(prepared->factors + start, count,
+							  prepared->ratios[s], scratch->v,
+							  row_mask(rows - g * LANES),
+							  scratch->sums + 2 * s * p,
+							  scratch->sums + (2 * s + 1) * p);
 	}
 	for (size_t s = 0; s < prepared->scales; s++)
 		for (size_t j = 0; j < count; j++)
 		{
-			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j], alone);
-			z[prepared->moments + s * prepared->m + start + j] += lane_sum(scratch->sums[(2 * s + 1) * p + j], alone);
+			z[s * prepared->m + start +
+			  j] += lane_sum(scratch->sums[2 * s * p + j], alone);
+			z[prepared->moments + s * prepared->m + start +
+			  j] += lane_sum(scratch->sums[(2 * s + 1) * p + j], alone);
 		}
 }
 
 static void
-accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
+accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows,
+					  int64_t *z)
 {
 	structured_scratch scratch = scratch_of(prepared);
 
 	for (size_t g = 0; g * LANES < rows; g++)
-		transpose_rows(y + g * LANES * prepared->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
-					   prepared->n, prepared->padded, scratch.y + g * prepared->padded);
+		transpose_rows(y + g * LANES * prepared->n,
+					   rows - g * LANES < LANES ? rows - g * LANES : LANES,
+					   prepared->n, prepared->padded,
+					   scratch.y + g * prepared->padded);
 	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
 		if (rows == 1)
 			structured_block(prepared, &scratch, block, 1, true, z);
@@ -488,7 +552,8 @@ weigh(const fc_prepared *prepared, int64_t weight)
 
 	for (int limb = 0; limb < 2; limb++)
 	{
-		int64_t		w = limb == 0 ? weight & ((INT64_C(1) << FC_LIMB_BITS) - 1) : weight >> FC_LIMB_BITS;
+		int64_t		w = (limb == 0 ? weight & ((INT64_C(1) << FC_LIMB_BITS) - 1)
+						 : weight >> FC_LIMB_BITS);
 		int64_t    *z = prepared->limbs + (size_t) limb * count;
 
 		for (size_t j = 0; j < count; j++)
@@ -517,6 +582,5 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 
 extern const fc_sketch_isa BUILD;
 
-const fc_sketch_isa BUILD = {
-	prepare, store_raw, take_raw, take_sparse, track, accumulate, weigh, quantise
-};
+const fc_sketch_isa BUILD = {prepare, store_raw, take_raw, take_sparse,
+track, accumulate, weigh, quantise};

@@ -1,15 +1,18 @@
 /*
- * isa_raw.h - rows that wait as they came, and are brought to grid and reduced coordinates a batch at a time.
+ * isa_raw.h - rows that wait as they came, and are brought to grid and reduced
+ * coordinates a batch at a time.
  *
- * Short rows: the sums of a column stay in registers over the batch.  Behind a large basis: a tile of it is read once for several
- * rows.  Each row has the bits that isa_rows.h gives it alone.
+ * Short rows: the sums of a column stay in registers over the batch. Behind a
+ * large basis: a tile of it is read once for several rows. Each row has the
+ * bits that isa_rows.h gives it alone.
  *
  * A part of isa_build.c, as isa_rows.h.
  */
 #ifndef FC_SKETCH_ISA_RAW_H
 #define FC_SKETCH_ISA_RAW_H
 
-#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a short raw row at most */
+#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a short raw row at
+											 * most */
 
 /* A row that will be projected. */
 static bool
@@ -24,7 +27,8 @@ store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
 		vdouble		value = load_row(x, i, prepared->d);
 		vdouble		t = center_vector(prepared, i, value);
 
-		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i),
+					  *(const vdouble *) (prepared->highest + i));
 		norm2 += t * t;
 		*(vdouble *) (raw + i) = value;
 	}
@@ -47,7 +51,8 @@ store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
 		size_t		i = v * DOUBLES;
 		vdouble		value = load_row(x, i, d);
 
-		out |= beyond(value, *(const vdouble *) (prepared->lowest + i), *(const vdouble *) (prepared->highest + i));
+		out |= beyond(value, *(const vdouble *) (prepared->lowest + i),
+					  *(const vdouble *) (prepared->highest + i));
 		*(vdouble *) (raw + i) = value;
 	}
 	return !any_out(out);
@@ -63,16 +68,22 @@ store_raw(const fc_prepared *prepared, const fc_row *row, double *raw)
 	return store_raw_row(prepared, DOUBLES_OF(row->doubles), raw);
 }
 
-/* Columns i .. of all rows, their sums in registers, and without a basis their coordinates. */
+/*
+ * Columns i .. of all rows, their sums in registers, and without a basis their
+ * coordinates.
+ */
 INLINE void
-take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t i, bool basis, float *y, double *sums)
+take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
+			 size_t i, bool basis, float *y, double *sums)
 {
 	size_t		row = prepared->row;
 	size_t		length = fc_padded(prepared->d);
 	size_t		n = prepared->n;
 	const vdouble center = *(const vdouble *) (prepared->center + i);
-	const vdouble inverse_scale = *(const vdouble *) (prepared->inverse_scale + i);
-	const vdouble inverse_unit = *(const vdouble *) (prepared->inverse_unit + i);
+	const vdouble inverse_scale = (*(const vdouble *) (prepared->inverse_scale +
+													   i));
+	const vdouble inverse_unit = (*(const vdouble *) (prepared->inverse_unit +
+													  i));
 	const vdouble shift = *(const vdouble *) (prepared->shift + i);
 	vdouble		sum = {0};
 	vdouble		high = {0};
@@ -95,7 +106,8 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 		lower = smaller_of(value, lower);
 		upper = larger_of(value, upper);
 		if (!basis)
-			*(vhalf *) (y + r * n + i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
+			*(vhalf *) (y + r * n +
+						i) = FC_NARROW(vhalf, (value - center) * inverse_scale);
 	}
 	*(vdouble *) (sums + i) += sum;
 	*(vdouble *) (sums + row + i) += high;
@@ -105,28 +117,43 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows, size_t
 	*(vdouble *) (sums + 5 * row + i) = upper;
 }
 
-/* Reduced coordinates of at most FC_PROJECTED_ROWS rows, and the sums of these. */
+/*
+ * Reduced coordinates of at most FC_PROJECTED_ROWS rows, and the sums of
+ * these.
+ */
 static void
-take_reduced(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
+take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
+			 float *y, double *sums)
 {
 	size_t		d = fc_padded(prepared->d);
 	row_excess	excess = {0};
 
 	for (size_t r = 0; r < rows; r++)
 		for (size_t i = 0; i < d; i += DOUBLES)
-			*(vdouble *) (prepared->centered + r * d + i) = center_vector(prepared, i, *(const vdouble *) (raw + r * d + i));
+			*(vdouble *) (prepared->centered + r * d +
+						  i) = center_vector(prepared, i,
+											 *(const vdouble *) (raw + r * d +
+																 i));
 	apply_basis_rows(prepared, rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		bring_reduced(prepared, prepared->projected + r * fc_padded(prepared->n), y + r * prepared->n, &excess);
+		bring_reduced(prepared,
+					  prepared->projected + r * fc_padded(prepared->n),
+					  y + r * prepared->n, &excess);
 		for (size_t i = d; i < prepared->row; i += DOUBLES)
-			track_vector(sums, prepared->row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+			track_vector(sums, prepared->row, i,
+						 *(const vdouble *) (prepared->q + i),
+						 *(const vdouble *) (prepared->value + i));
 	}
 }
 
-/* The last columns first: numbers written behind them belong to first columns of later rows. */
+/*
+ * The last columns first: numbers written behind them belong to first columns
+ * of later rows.
+ */
 static void
-take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
+take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
+		 double *sums)
 {
 	size_t		d = fc_padded(prepared->d);
 	size_t		some;
@@ -149,9 +176,11 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, 
 /*
  * Bringing in a row of which only the elements that are not 0 are given.
  *
- * Where the center is 0 an element 0 has the grid integer 0 and the coordinate 0, and adds exactly 0 to every sum, that of a
- * coordinate behind a basis too: left out, the others are summed in the same order by the same operations, to the same bits.
- * (A sum that rounds to -0 may become +0: no angle and no grid integer differs.)
+ * Where the center is 0 an element 0 has the grid integer 0 and the coordinate
+ * 0, and adds exactly 0 to every sum, that of a coordinate behind a basis too:
+ * left out, the others are summed in the same order by the same operations, to
+ * the same bits. (A sum that rounds to -0 may become +0: no angle and no grid
+ * integer differs.)
  */
 /* Element p of the row; -0 and 0 are one value. */
 INLINE double
@@ -210,7 +239,8 @@ track_element(double *sums, size_t row, size_t i, double q, double value)
 }
 
 static bool
-take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, double *sums)
+take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y,
+			double *sums)
 {
 	size_t		row = prepared->row;
 	row_excess	excess = {0};
@@ -222,7 +252,8 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, doubl
 		basis_terms terms = {prepared->centered, x->indices, x->count};
 
 		for (size_t p = 0; p < x->count; p++)
-			prepared->centered[p] = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
+			prepared->centered[p] = sparse_value(x, p) *
+				prepared->inverse_scale[x->indices[p]];
 		apply_basis(prepared, terms, prepared->projected);
 		bring_reduced(prepared, prepared->projected, y, &excess);
 		if (row_flags(&excess) != FC_ROW_NEAR)
@@ -231,9 +262,12 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, doubl
 	if (sums == NULL)
 		return true;
 	for (size_t p = 0; p < x->count; p++)
-		track_element(sums, row, x->indices[p], sparse_grid(prepared, x->indices[p], sparse_value(x, p)), sparse_value(x, p));
+		track_element(sums, row, x->indices[p],
+					  sparse_grid(prepared, x->indices[p], sparse_value(x, p)),
+					  sparse_value(x, p));
 	for (size_t i = fc_padded(prepared->d); i < row; i += DOUBLES)
-		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i),
+					 *(const vdouble *) (prepared->value + i));
 	return true;
 }
 

@@ -12,10 +12,11 @@
 #define FC_SKETCH_ISA_ROWS_H
 
 /*
- * The one place for intrinsics: loads of `left` elements that neither read past the
- * end nor go through memory (a vector load of bytes just stored piecewise stalls),
- * rounding to nearest, the smaller and the larger value (the second of two equals),
- * and lanes that are not within limits, NaN among them.
+ * The one place for intrinsics: loads of `left` elements that neither read
+ * past the end nor go through memory (a vector load of bytes just stored
+ * piecewise stalls), rounding to nearest, the smaller and the larger value
+ * (the second of two equals), and lanes that are not within limits, NaN among
+ * them.
  */
 #if FC_ISA == 4
 INLINE vdouble
@@ -37,7 +38,9 @@ load_floats(const float *x, size_t left)
 INLINE vdouble
 round_vector(vdouble x)
 {
-	return (vdouble) _mm512_roundscale_pd((__m512d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+	return (vdouble) _mm512_roundscale_pd((__m512d) x,
+										  _MM_FROUND_TO_NEAREST_INT |
+										  _MM_FROUND_NO_EXC);
 }
 
 INLINE vdouble
@@ -66,7 +69,10 @@ load_doubles(const double *x, size_t left)
 {
 	if (left >= DOUBLES)
 		return (vdouble) _mm256_loadu_pd(x);
-	return (vdouble) _mm256_maskload_pd(x, _mm256_loadu_si256((const __m256i *) (tail_mask + DOUBLES - left)));
+	return (vdouble)
+		_mm256_maskload_pd(x, _mm256_loadu_si256((const __m256i *) (tail_mask +
+																	DOUBLES -
+																	left)));
 }
 
 INLINE vdouble
@@ -76,14 +82,16 @@ load_floats(const float *x, size_t left)
 
 	if (left >= DOUBLES)
 		left = DOUBLES;
-	mask = _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES - left));
+	mask = _mm_loadu_si128((const __m128i *) (tail_mask_float + DOUBLES -
+											  left));
 	return (vdouble) _mm256_cvtps_pd(_mm_maskload_ps(x, mask));
 }
 
 INLINE vdouble
 round_vector(vdouble x)
 {
-	return (vdouble) _mm256_round_pd((__m256d) x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+	return (vdouble) _mm256_round_pd((__m256d) x, _MM_FROUND_TO_NEAREST_INT |
+									 _MM_FROUND_NO_EXC);
 }
 
 INLINE vdouble
@@ -104,7 +112,9 @@ any_out(vlong out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
-/* Copies of a length that the compiler knows are loads, whatever the address. */
+/*
+ * Copies of a length that the compiler knows are loads, whatever the address.
+ */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
@@ -189,9 +199,12 @@ below(vdouble x, vdouble y)
 /*
  *     y_c = sum over the terms of t_i basis_ic, in the order of the terms
  *
- * Each column is one chain of fused multiply-adds, whatever the length of a vector, so that a row's bits are the same on each.
- * The sums of up to BASIS_VECTORS vectors of columns stay in registers: so many chains keep two units of latency 4 busy.
- * Of several rows those of BASIS_ROWS x BLOCK_VECTORS do, and a tile of so many columns is read from the cache once for each BASIS_ROWS.
+ * Each column is one chain of fused multiply-adds, whatever the length of a
+ * vector, so that a row's bits are the same on each. The sums of up to
+ * BASIS_VECTORS vectors of columns stay in registers: so many chains keep two
+ * units of latency 4 busy. Of several rows those of BASIS_ROWS x BLOCK_VECTORS
+ * do, and a tile of so many columns is read from the cache once for each
+ * BASIS_ROWS.
  */
 #define BASIS_VECTORS 8
 #define BASIS_ROWS 4
@@ -209,18 +222,25 @@ typedef struct basis_terms
 } basis_terms;
 
 INLINE void
-project_columns(basis_terms terms, const double *tile, size_t width, int vectors, double *y)
+project_columns(basis_terms terms, const double *tile, size_t width,
+				int vectors, double *y)
 {
 	vdouble		sum[BASIS_VECTORS];
 
 	for (int v = 0; v < vectors; v++)
-		sum[v] = (vdouble) {0};
+		sum[v] = (vdouble)
+	{
+		0
+	};
 	for (size_t p = 0; p < terms.count; p++)
 	{
-		const double *row = tile + (terms.indices != NULL ? terms.indices[p] : p) * width;
+		const double *row = (tile +
+							 (terms.indices != NULL ? terms.indices[p] : p) *
+							 width);
 
 		for (int v = 0; v < vectors; v++)
-			sum[v] = sum[v] + terms.t[p] * *(const vdouble *) (row + v * DOUBLES);
+			sum[v] = sum[v] +
+				terms.t[p] * *(const vdouble *) (row + v * DOUBLES);
 	}
 	for (int v = 0; v < vectors; v++)
 		*(vdouble *) (y + v * DOUBLES) = sum[v];
@@ -228,7 +248,8 @@ project_columns(basis_terms terms, const double *tile, size_t width, int vectors
 
 /* Constant numbers of vectors, so that the sums have registers. */
 INLINE void
-project_vectors(basis_terms terms, const double *tile, size_t width, size_t vectors, double *y)
+project_vectors(basis_terms terms, const double *tile, size_t width,
+				size_t vectors, double *y)
 {
 	switch (vectors)
 	{
@@ -273,24 +294,34 @@ apply_basis(const fc_prepared *prepared, basis_terms terms, double *y)
 		width = fc_basis_tile(prepared, c);
 		for (size_t v = 0; v < width / DOUBLES; v += some)
 		{
-			some = width / DOUBLES - v < BASIS_VECTORS ? width / DOUBLES - v : BASIS_VECTORS;
+			some = width / DOUBLES - v < BASIS_VECTORS ? width / DOUBLES - v
+				: BASIS_VECTORS;
 			if (terms.indices == NULL)
-				project_vectors(terms, tile + v * DOUBLES, width, some, y + c + v * DOUBLES);
+				project_vectors(terms, tile + v * DOUBLES, width, some,
+								y + c + v * DOUBLES);
 			else
-				project_vectors(terms, tile + v * DOUBLES, width, some, y + c + v * DOUBLES);
+				project_vectors(terms, tile + v * DOUBLES, width, some,
+								y + c + v * DOUBLES);
 		}
 	}
 }
 
-/* y (BASIS_ROWS rows of length n) = t (BASIS_ROWS rows of length stride) times `vectors` vectors of a tile's columns */
+/*
+ * y (BASIS_ROWS rows of length n) = t (BASIS_ROWS rows of length stride) times
+ * `vectors` vectors of a tile's columns
+ */
 INLINE void
-project_block(const double *t, size_t d, size_t stride, const double *tile, size_t width, size_t vectors, double *y, size_t n)
+project_block(const double *t, size_t d, size_t stride, const double *tile,
+			  size_t width, size_t vectors, double *y, size_t n)
 {
 	vdouble		sum[BASIS_ROWS][BLOCK_VECTORS];
 
 	for (size_t r = 0; r < BASIS_ROWS; r++)
 		for (size_t v = 0; v < vectors; v++)
-			sum[r][v] = (vdouble) {0};
+			sum[r][v] = (vdouble)
+		{
+			0
+		};
 	for (size_t i = 0; i < d; i++)
 		for (size_t v = 0; v < vectors; v++)
 		{
@@ -323,14 +354,18 @@ apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 			double	   *y = prepared->projected + r * n + c + v;
 
 			if (some == BLOCK_VECTORS)	/* constant numbers, as above */
-				project_block(t, prepared->d, d, tile + v, width, BLOCK_VECTORS, y, n);
+				project_block(t, prepared->d, d, tile + v, width, BLOCK_VECTORS,
+							  y, n);
 			else
 				project_block(t, prepared->d, d, tile + v, width, 1, y, n);
 		}
 	}
 }
 
-/* projected (rows x fc_padded(n)) = centered (rows x fc_padded(d)) basis, each row to the same bits as by apply_basis */
+/*
+ * projected (rows x fc_padded(n)) = centered (rows x fc_padded(d)) basis, each
+ * row to the same bits as by apply_basis
+ */
 static void
 apply_basis_rows(const fc_prepared *prepared, size_t rows)
 {
@@ -353,7 +388,8 @@ apply_basis_rows(const fc_prepared *prepared, size_t rows)
 INLINE vdouble
 center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 {
-	return (value - *(const vdouble *) (prepared->center + i)) * *(const vdouble *) (prepared->inverse_scale + i);
+	return (value - *(const vdouble *) (prepared->center + i)) *
+		*(const vdouble *) (prepared->inverse_scale + i);
 }
 
 /* The lanes that make the FC_ROW_... bits of a row. */
@@ -367,19 +403,23 @@ typedef struct row_excess
 INLINE int
 row_flags(const row_excess *excess)
 {
-	return (any_out(excess->near_q) ? FC_ROW_FAR_MOMENTS : 0) | (any_out(excess->far_q) ? FC_ROW_INVALID : 0) |
+	return (any_out(excess->near_q) ? FC_ROW_FAR_MOMENTS : 0) |
+		(any_out(excess->far_q) ? FC_ROW_INVALID : 0) |
 		(any_out(excess->near_y) ? FC_ROW_FAR_PHASE : 0);
 }
 
 INLINE vdouble
-grid_of(const double *inverse_unit, const double *shift, size_t i, vdouble value)
+grid_of(const double *inverse_unit, const double *shift, size_t i,
+		vdouble value)
 {
-	return round_vector(value * *(const vdouble *) (inverse_unit + i)) - *(const vdouble *) (shift + i);
+	return round_vector(value * *(const vdouble *) (inverse_unit + i)) -
+		*(const vdouble *) (shift + i);
 }
 
 /* Values and grid integers of one vector. */
 INLINE void
-grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_excess *excess)
+grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
+			row_excess *excess)
 {
 	vdouble		q = grid_of(prepared->inverse_unit, prepared->shift, i, value);
 
@@ -396,7 +436,8 @@ load_halves(const uint16_t *x, size_t left)
 {
 	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
 
-	return (vdouble) _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_maskz_loadu_epi16(mask, x)));
+	return (vdouble) _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_maskz_loadu_epi16(mask,
+																		   x)));
 }
 #elif FC_ISA == 3
 /* Four halves are 8 bytes; fewer are put together in a register. */
@@ -414,7 +455,8 @@ load_halves(const uint16_t *x, size_t left)
 			memcpy(&half, (const char *) x + i * sizeof(half), sizeof(half));
 			bits = bits << 16 | half;
 		}
-	return (vdouble) _mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t) bits)));
+	return (vdouble)
+		_mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t) bits)));
 }
 #else
 INLINE vdouble
@@ -451,23 +493,34 @@ load_row(row_elements x, size_t i, size_t d)
 {
 	size_t		left = d > i ? d - i : 0;
 
-	return (x.doubles != NULL ? load_doubles(x.doubles + i, left) : x.floats != NULL ? load_floats(x.floats + i, left)
-			: load_halves(x.halves + i, left)) + (vdouble) {0};
+	return (x.doubles != NULL ? load_doubles(x.doubles + i, left)
+			: x.floats != NULL ? load_floats(x.floats + i, left)
+			: load_halves(x.halves + i, left)) +
+		(vdouble)
+	{
+		0
+	};
 }
 
 /* Reduced coordinates without a basis, stored as floats. */
 INLINE vdouble
-reduce_vector(const double *center, const double *inverse_scale, size_t i, vdouble value, float *y)
+reduce_vector(const double *center, const double *inverse_scale, size_t i,
+			  vdouble value, float *y)
 {
-	vdouble		reduced = (value - *(const vdouble *) (center + i)) * *(const vdouble *) (inverse_scale + i);
+	vdouble		reduced = ((value - *(const vdouble *) (center + i)) *
+						   *(const vdouble *) (inverse_scale + i));
 
 	*(vhalf *) (y + i) = FC_NARROW(vhalf, reduced);
 	return reduced;
 }
 
-/* Reduced coordinates (fc_padded(n)) as floats, and on their grid behind prepared->value and ->q. */
+/*
+ * Reduced coordinates (fc_padded(n)) as floats, and on their grid behind
+ * prepared->value and ->q.
+ */
 INLINE void
-bring_reduced(const fc_prepared *prepared, const double *projected, float *y, row_excess *excess)
+bring_reduced(const fc_prepared *prepared, const double *projected, float *y,
+			  row_excess *excess)
 {
 	size_t		d = fc_padded(prepared->d);
 
@@ -495,9 +548,13 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 
 		grid_vector(prepared, i, value, &excess);
 		if (prepared->basis == NULL)
-			excess.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
+			excess.near_y |= outside(reduce_vector(prepared->center,
+												   prepared->inverse_scale, i,
+												   value, y),
+									 prepared->near_y);
 		else
-			*(vdouble *) (prepared->centered + i) = center_vector(prepared, i, value);
+			*(vdouble *) (prepared->centered + i) = center_vector(prepared, i,
+																  value);
 	}
 	if (prepared->basis != NULL)
 	{
@@ -519,7 +576,10 @@ prepare(const fc_prepared *prepared, const fc_row *row, float *y)
 	return prepare_row(prepared, DOUBLES_OF(row->doubles), y);
 }
 
-/* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
+/*
+ * All of these are whole numbers below 2^53, so no rounding and no fusing
+ * matters.
+ */
 INLINE void
 track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 {
@@ -545,7 +605,8 @@ track(const fc_prepared *prepared, double *sums)
 	size_t		row = prepared->row;
 
 	for (size_t i = 0; i < row; i += DOUBLES)
-		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
+		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i),
+					 *(const vdouble *) (prepared->value + i));
 }
 
 #endif							/* FC_SKETCH_ISA_ROWS_H */

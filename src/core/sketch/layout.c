@@ -1,7 +1,13 @@
-/* layout.c - the bytes of a sketch: sizes, places, empty ones, copies with other flags; see layout.h */
+/*
+ * layout.c - the bytes of a sketch: sizes, places, empty ones, copies with
+ * other flags; see layout.h
+ */
 #include "sketch/layout.h"
 
-/* Zeros of sparse rows add nothing where the center is 0: such rows are worth reducing one by one. */
+/*
+ * Zeros of sparse rows add nothing where the center is 0: such rows are worth
+ * reducing one by one.
+ */
 static bool
 centered_at_zero(const fc_spec *spec)
 {
@@ -18,25 +24,29 @@ fc_rows_raw(const fc_spec *spec)
 {
 	if (!(spec->flags & FC_SPEC_PROJECTED))
 		return fc_padded(spec->dim) <= FC_RAW_ROW;
-	return (size_t) spec->dim * spec->reduced >= FC_RAW_BASIS && !centered_at_zero(spec);
+	return (size_t) spec->dim * spec->reduced >= FC_RAW_BASIS &&
+		!centered_at_zero(spec);
 }
 
 size_t
 fc_waiting_row(const fc_spec *spec)
 {
-	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double) : spec->reduced * sizeof(float);
+	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double)
+		: spec->reduced * sizeof(float);
 }
 
 static size_t
 tracked_dimensions(const fc_spec *spec)
 {
-	return spec->dim + ((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->reduced : 0);
+	return spec->dim +
+		((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->reduced : 0);
 }
 
 static size_t
 moments_size(const fc_spec *spec, uint8_t flags)
 {
-	return 2 * fc_spec_moments(spec) * ((flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t));
+	return 2 * fc_spec_moments(spec) *
+		((flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t));
 }
 
 /* Bytes before the moments. */
@@ -44,7 +54,8 @@ static size_t
 front_size(const fc_spec *spec)
 {
 	return sizeof(fc_sketch) + fc_spec_core_size(spec) +
-		tracked_dimensions(spec) * (FC_SKETCH_SUMS * sizeof(fc_wide) + 2 * sizeof(double));
+		tracked_dimensions(spec) *
+		(FC_SKETCH_SUMS * sizeof(fc_wide) + 2 * sizeof(double));
 }
 
 size_t
@@ -54,23 +65,26 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 	size_t		size = front_size(spec) + moments_size(spec, flags);
 
 	if (flags & FC_SKETCH_OPEN)
-		size += FC_SKETCH_WAITING * row * sizeof(double) + capacity * sizeof(int64_t) +
-			fc_padded(spec->dim) +
-			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
+		size += FC_SKETCH_WAITING * row * sizeof(double) +
+			capacity * sizeof(int64_t) + fc_padded(spec->dim) +
+			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) /
+			8 * 8;
 	return size;
 }
 
 size_t
 fc_sketch_bytes(const fc_sketch *sketch)
 {
-	return fc_sketch_size(fc_sketch_spec(sketch), sketch->flags, sketch->capacity);
+	return fc_sketch_size(fc_sketch_spec(sketch), sketch->flags,
+						  sketch->capacity);
 }
 
 fc_sketch_view
 fc_sketch_view_of(const fc_sketch *sketch)
 {
 	fc_spec    *spec = fc_sketch_spec(sketch);
-	fc_sketch_view view = {.head = (fc_sketch *) (uintptr_t) sketch,.spec = spec};
+	fc_sketch_view view = {.head = (fc_sketch *) (uintptr_t) sketch,
+	.spec = spec};
 	char	   *z;
 
 	view.tracked = tracked_dimensions(spec);
@@ -90,7 +104,8 @@ fc_sketch_view_of(const fc_sketch *sketch)
 	{
 		view.row = fc_row_length(spec->dim, view.tracked);
 		view.waiting = (double *) (z + moments_size(spec, sketch->flags));
-		view.pending_weight = (int64_t *) (view.waiting + FC_SKETCH_WAITING * view.row);
+		view.pending_weight = (int64_t *) (view.waiting +
+										   FC_SKETCH_WAITING * view.row);
 		view.present = (uint8_t *) (view.pending_weight + sketch->capacity);
 		view.pending_rows = (char *) view.present + fc_padded(spec->dim);
 	}
@@ -99,14 +114,16 @@ fc_sketch_view_of(const fc_sketch *sketch)
 
 /* Writes an empty sketch but for its moments, which stay as they are. */
 static fc_sketch_view
-init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+init_front(const fc_spec *spec, uint8_t flags, size_t capacity,
+		   fc_sketch *sketch)
 {
 	size_t		front = front_size(spec);
 	size_t		closed = front + moments_size(spec, flags);
 	fc_sketch_view view;
 
 	memset(sketch, 0, front);
-	memset((char *) sketch + closed, 0, fc_sketch_size(spec, flags, capacity) - closed);
+	memset((char *) sketch + closed, 0,
+		   fc_sketch_size(spec, flags, capacity) - closed);
 	sketch->version = FC_SKETCH_VERSION;
 	sketch->flags = flags | FC_SKETCH_BOUNDS;
 	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
@@ -118,7 +135,8 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 		view.lower[i] = INFINITY;
 		view.upper[i] = -INFINITY;
 	}
-	for (size_t i = FC_SKETCH_SUMS * view.row; i < (FC_SKETCH_SUMS + 1) * view.row; i++)
+	for (size_t i = FC_SKETCH_SUMS * view.row;
+		 i < (FC_SKETCH_SUMS + 1) * view.row; i++)
 	{
 		view.waiting[i] = INFINITY;
 		view.waiting[view.row + i] = -INFINITY;
@@ -127,7 +145,8 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 }
 
 void
-fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity,
+			   fc_sketch *sketch)
 {
 	(void) init_front(spec, flags, capacity, sketch);
 	memset((char *) sketch + front_size(spec), 0, moments_size(spec, flags));
@@ -135,7 +154,8 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *s
 
 /* Copies the moments, times up and 2^-down. */
 static void
-copy_moments(const fc_sketch_view *from, fc_wide up, int down, const fc_sketch_view *to)
+copy_moments(const fc_sketch_view *from, fc_wide up, int down,
+			 const fc_sketch_view *to)
 {
 	for (size_t j = 0; j < 2 * to->moments; j++)
 	{
@@ -155,21 +175,26 @@ copy_waiting_rows(const fc_sketch_view *from, const fc_sketch_view *to)
 
 	to->head->pending = from->head->pending;
 	to->head->sparse = from->head->sparse;
-	memcpy(to->waiting, from->waiting, FC_SKETCH_WAITING * to->row * sizeof(double));
+	memcpy(to->waiting, from->waiting,
+		   FC_SKETCH_WAITING * to->row * sizeof(double));
 	memcpy(to->pending_weight, from->pending_weight, pending * sizeof(int64_t));
 	memcpy(to->present, from->present, from->spec->dim);
-	memcpy(to->pending_rows, from->pending_rows, pending * fc_waiting_row(from->spec));
+	memcpy(to->pending_rows, from->pending_rows,
+		   pending * fc_waiting_row(from->spec));
 }
 
 fc_status
-fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity, fc_sketch *target)
+fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity,
+				  fc_sketch *target)
 {
 	const fc_sketch *source = from->head;
 	bool		widen = (flags & FC_SKETCH_WEIGHTED) && from->z != NULL;
 	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && from->z == NULL;
 	fc_wide		up = widen ? FC_ONE_WEIGHT : 1;
 	int			down = narrow ? FC_WEIGHT_BITS : 0;
-	fc_sketch_view to = init_front(from->spec, flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN),
+	fc_sketch_view to = init_front(from->spec,
+								   flags &
+								   (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN),
 								   capacity, target);
 	bool		overflow = false;
 
@@ -180,7 +205,8 @@ fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity, fc
 	{
 		__int128	sum;
 
-		overflow |= __builtin_mul_overflow((__int128) from->sum[i], (__int128) up, &sum);
+		overflow |= __builtin_mul_overflow((__int128) from->sum[i],
+										   (__int128) up, &sum);
 		to.sum[i] = sum >> down;
 	}
 	if (source->flags & FC_SKETCH_BOUNDS)
@@ -202,8 +228,10 @@ fc_sketch_is_unit(const fc_sketch_view *sketch)
 
 	if (sketch->z != NULL)
 		return true;
-	if (head->weight != (fc_wide) head->count << FC_WEIGHT_BITS || head->weight2 != head->weight)
-		return false;			/* sum w = sum w^2 = n only when every weight is 1 */
+	if (head->weight != (fc_wide) head->count << FC_WEIGHT_BITS ||
+		head->weight2 != head->weight)
+		return false;			/* sum w = sum w^2 = n only when every weight
+								 * is 1 */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
 		low |= sketch->sum[i] & mask;
 	for (size_t j = 0; j < 2 * sketch->moments && low == 0; j++)

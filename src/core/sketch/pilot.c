@@ -1,18 +1,20 @@
 /*
- * pilot.c - the parts of a spec from a sample of rows: center, projection and scale.
+ * pilot.c - the parts of a spec from a sample of rows: center, projection and
+ * scale.
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
- * W is the weight of the trimmed rows, n the reduced dimension, k = min(clusters, W / 5)
- * but at least 2; inertia is the k-means objective of the trimmed rows, projected on
- * their n leading principal axes.
+ * W is the weight of the trimmed rows, n the reduced dimension, k =
+ * min(clusters, W / 5) but at least 2; inertia is the k-means objective of the
+ * trimmed rows, projected on their n leading principal axes.
  *
- * When no row lies off its centroid (k distinct rows or fewer) s_w = s k^(-1/n), the
- * spacing of k points that fill a volume of standard deviation s; s is that of the trimmed
- * rows, else of all rows, else s_w = 1.
+ * When no row lies off its centroid (k distinct rows or fewer) s_w = s
+ * k^(-1/n), the spacing of k points that fill a volume of standard deviation
+ * s; s is that of the trimmed rows, else of all rows, else s_w = 1.
  *
- * Work in float is done on rows scaled by a power of 2 to at most 1, so that the answer
- * scales with the data from 1e-30 to 1e30.  Cost: rows d (trim) + rows d p (axes) + k-means.
+ * Work in float is done on rows scaled by a power of 2 to at most 1, so that
+ * the answer scales with the data from 1e-30 to 1e30. Cost: rows d (trim) +
+ * rows d p (axes) + k-means.
  */
 #include "sketch/pilot.h"
 
@@ -26,10 +28,12 @@
 #define KMEANS_STARTS	3
 #define SIGMA_RATIO	1.2			/* sigma / s_w */
 #define MOST_SAMPLE_CENTROIDS	768
-#define FEWEST_CLUSTER_ROWS	3.0	/* of a sample centroid */
-#define MOMENTS_PER_UNKNOWN	5	/* frequencies for each of the k n coordinates of the centroids */
+#define FEWEST_CLUSTER_ROWS	3.0 /* of a sample centroid */
+#define MOMENTS_PER_UNKNOWN	5	/* frequencies for each of the k n coordinates
+								 * of the centroids */
 #define LEAST_FREQUENCIES	128
-#define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is rounding */
+#define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is
+								 * rounding */
 
 typedef struct pilot_work
 {
@@ -44,7 +48,8 @@ typedef struct pilot_work
 	size_t	   *inlier;			/* rows: those not trimmed, in order */
 	size_t		count;			/* how many */
 	double	   *inlier_weight;	/* count */
-	float	   *scaled;			/* count x d, or count x n for k-means: centred, times 2^-exponent */
+	/* count x d, or count x n for k-means: centred, times 2^-exponent */
+	float	   *scaled;
 	double		total;			/* weight of the raw rows */
 	double	   *centroids;		/* 2 clusters x n */
 	double	   *cluster_weight; /* 2 clusters */
@@ -54,7 +59,7 @@ typedef struct pilot_work
 static size_t
 reduced_dimensions(size_t d, const fc_spec_options *options)
 {
-	size_t		wanted = 2 * options->clusters > 16 ? 2 * options->clusters : 16;
+	size_t		wanted = (2 * options->clusters > 16 ? 2 * options->clusters : 16);
 
 	if (options->dimensions > 0)
 		wanted = options->dimensions;
@@ -69,7 +74,10 @@ weight_of(const pilot_work *w, size_t i)
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
-/* center = mean of the raw rows; each row moves it by its share, so that no sum overflows. */
+/*
+ * center = mean of the raw rows; each row moves it by its share, so that no
+ * sum overflows.
+ */
 static void
 find_center(pilot_work *w, double *center)
 {
@@ -126,31 +134,42 @@ find_basis(pilot_work *w, const fc_pilot_result *result)
 
 		fc_check();
 		for (size_t c = 0; c < w->d; c++)
-			w->scaled[i * w->d + c] = (float) (root * ldexp(x[c] - result->center[c], -result->exponent));
+			w->scaled[i * w->d + c] = (float) (root *
+											   ldexp(x[c] - result->center[c],
+													 -result->exponent));
 	}
-	fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, result->basis);
+	fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena,
+					  result->basis);
 }
 
-/* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
+/*
+ * reduced = basis (x - center) 2^-exponent, every row; the identity when n =
+ * d.
+ */
 static void
 reduce_rows(pilot_work *w, const fc_pilot_result *result)
 {
 	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
 	{
-		size_t		rows = w->rows - start < TILE_ROWS ? w->rows - start : TILE_ROWS;
+		size_t		rows = (w->rows - start < TILE_ROWS ? w->rows - start
+							: TILE_ROWS);
 		float	   *out = result->reduced + start * w->n;
 		float	   *centred = w->n == w->d ? out : w->tile;
 
 		for (size_t i = 0; i < rows; i++)
 			for (size_t c = 0; c < w->d; c++)
-				centred[i * w->d + c] = (float) ldexp(w->x[(start + i) * w->d + c] - result->center[c], -result->exponent);
+				centred[i * w->d + c] = (float)
+					ldexp(w->x[(start + i) * w->d + c] - result->center[c],
+						  -result->exponent);
 		for (size_t a = 0; a < w->n && w->n < w->d; a += TILE_ROWS)
 		{
 			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
 
 			fc_check();
-			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) axes, (int) w->d, 1.0f, centred,
-						(int) w->d, result->basis + a * w->d, (int) w->d, 0.0f, out + a, (int) w->n);
+			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
+						(int) axes, (int) w->d, 1.0f, centred, (int) w->d,
+						result->basis + a * w->d, (int) w->d, 0.0f, out + a,
+						(int) w->n);
 		}
 		fc_check();
 	}
@@ -169,7 +188,8 @@ scale_reduced(pilot_work *w, const float *reduced)
 	exponent = exponent_of((double) largest);
 	for (size_t i = 0; i < w->count; i++)
 		for (size_t c = 0; c < w->n; c++)
-			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -exponent);
+			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c],
+											 -exponent);
 	fc_check();
 	return exponent;
 }
@@ -188,7 +208,8 @@ deviation(const pilot_work *w, const float *reduced, bool all)
 		double		square = 0.0;
 
 		weight = 0.0;
-		for (size_t i = 0; i < rows; i++)	/* Welford 1962, weighted by West 1979 */
+		for (size_t i = 0; i < rows; i++)	/* Welford 1962, weighted by West
+											 * 1979 */
 		{
 			size_t		row = all ? i : w->inlier[i];
 			double		share = weight_of(w, row);
@@ -198,7 +219,8 @@ deviation(const pilot_work *w, const float *reduced, bool all)
 				continue;
 			weight += share;
 			mean += share / weight * difference;
-			square += share * difference * ((double) reduced[row * w->n + c] - mean);
+			square += share * difference *
+				((double) reduced[row * w->n + c] - mean);
 		}
 		sum += square;
 	}
@@ -224,11 +246,14 @@ most_sample_centroids(size_t clusters)
 	return smaller(3 * larger(clusters, 2), MOST_SAMPLE_CENTROIDS);
 }
 
-/* Does a sample centroid lie within a typical row's distance of its centroid? */
+/*
+ * Does a sample centroid lie within a typical row's distance of its centroid?
+ */
 static bool
 near_sample_centroid(const fc_pilot_result *result, const float *point)
 {
-	double		radius = result->within_deviation * result->within_deviation * (double) result->n;
+	double		radius = (result->within_deviation * result->within_deviation *
+						  (double) result->n);
 
 	for (size_t a = 0; a < result->sample_centroid_count; a++)
 	{
@@ -236,7 +261,9 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 
 		for (size_t c = 0; c < result->n; c++)
 		{
-			double		difference = (double) point[c] - (double) result->sample_centroids[a * result->n + c];
+			double		difference = ((double) point[c] -
+									  (double) result
+									  ->sample_centroids[a * result->n + c]);
 
 			square += difference * difference;
 		}
@@ -248,25 +275,31 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 
 /* The k centroids at hand that stand for enough rows and are new. */
 static void
-add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
+add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k,
+					 int exponent)
 {
 	size_t		limit = most_sample_centroids(w->clusters);
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
-		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
+		float	   *point = (result->sample_centroids +
+							 result->sample_centroid_count * w->n);
 
 		fc_check();
 		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
 			point[c] = (float) ldexp(w->centroids[j * w->n + c], exponent);
-		if (fc_all_finite_float(point, w->n) && !near_sample_centroid(result, point))
+		if (fc_all_finite_float(point, w->n) &&
+			!near_sample_centroid(result, point))
 			result->sample_centroid_count++;
 	}
 }
 
-/* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
+/*
+ * k, as far as the rows carry it: five rows a cluster, but two clusters at
+ * least.
+ */
 static size_t
 supported(const pilot_work *w, size_t wanted)
 {
@@ -275,13 +308,21 @@ supported(const pilot_work *w, size_t wanted)
 	return (double) wanted > limit ? (size_t) limit : wanted;
 }
 
-/* k-means of the reduced inliers into w->centroids, in units of 2^exponent; returns the inertia. */
+/*
+ * k-means of the reduced inliers into w->centroids, in units of 2^exponent;
+ * returns the inertia.
+ */
 static double
-cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent)
+cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts,
+				int *exponent)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
-	fc_rows		rows = {.x = w->scaled,.weight = w->inlier_weight,.n = w->count,.d = w->n};
+	fc_kmeans_result clusters = {.centroids = w->centroids,
+	.weights = w->cluster_weight};
+	fc_rows		rows = {.x = w->scaled,
+		.weight = w->inlier_weight,
+		.n = w->count,
+	.d = w->n};
 
 	*exponent = scale_reduced(w, reduced);
 	options.n_init = starts;
@@ -296,18 +337,24 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	size_t		k = supported(w, w->clusters);
 	double		freedom = fmax(w->total - (double) k, 1.0);
 	int			exponent;
-	double		inertia = cluster_inliers(w, result->reduced, k, KMEANS_STARTS, &exponent);
+	double		inertia = cluster_inliers(w, result->reduced, k, KMEANS_STARTS,
+										  &exponent);
 	double		spread = ldexp(deviation(w, result->reduced, false), -exponent);
 
 	if (inertia > ROUNDING_SHARE * spread * spread * w->total * (double) w->n)
-		result->within_deviation = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
+		result->within_deviation = ldexp(sqrt(inertia /
+											  ((double) w->n * freedom)),
+										 exponent);
 	else
 		result->within_deviation = spacing(w, result->reduced);
 	result->sample_centroid_count = 0;
 	add_sample_centroids(w, result, k, exponent);
 }
 
-/* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
+/*
+ * Sample centroids of the rows that were trimmed as well; w->inlier becomes
+ * all rows of positive weight.
+ */
 static void
 find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 {
@@ -326,19 +373,31 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 }
 
 fc_status
-fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
-		 fc_arena *work, fc_arena *found, fc_pilot_result *result)
+fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
+		 const fc_spec_options *options, fc_arena *work, fc_arena *found,
+		 fc_pilot_result *result)
 {
-	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = reduced_dimensions(d, options),
-	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = work};
+	pilot_work	w = {.x = x,
+		.weight = weight,
+		.rows = rows,
+		.d = d,
+		.n = reduced_dimensions(d, options),
+		.clusters = larger(options->clusters, 1),
+		.seed = options->seed,
+	.arena = work};
 	fc_mark		used = fc_arena_mark(work);
 	double		largest;
 
-	*result = (fc_pilot_result) {.n = w.n};
+	*result = (fc_pilot_result)
+	{
+		.n = w.n
+	};
 	result->center = FC_TAKE(found, d, double);
 	result->basis = FC_TAKE(found, w.n * d, float);
 	result->reduced = FC_TAKE(found, rows * w.n, float);
-	result->sample_centroids = FC_TAKE(found, most_sample_centroids(w.clusters) * w.n, float);
+	result->sample_centroids = FC_TAKE(found,
+									   most_sample_centroids(w.clusters) * w.n,
+									   float);
 	w.inlier = FC_TAKE(work, rows, size_t);
 	w.inlier_weight = FC_TAKE(work, rows, double);
 	w.scaled = FC_TAKE(work, rows * d, float);
@@ -357,7 +416,8 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	find_within(&w, result);
 	find_trimmed_centroids(&w, result);
 	fc_arena_release(work, used);
-	result->within_deviation = ldexp(result->within_deviation, result->exponent);
+	result->within_deviation = ldexp(result->within_deviation,
+									 result->exponent);
 	result->sigma = SIGMA_RATIO * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }
@@ -372,7 +432,8 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 	double		fraction = frexp(sigma, &shift);
 
 	for (size_t i = 0; i < coordinates; i++)
-		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
+		points[i] = (float) (ldexp((double) points[i], exponent - shift) /
+							 fraction);
 }
 
 static void
@@ -399,7 +460,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 		by[c] = ldexp(by[c], -found->exponent);
 		fc_check();
 	}
-	shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
+	shift_points(found->sample_centroids, found->sample_centroid_count,
+				 found->n, by);
 	shift_points(found->reduced, rows, found->n, by);
 	memset(found->center, 0, d * sizeof(double));
 	fc_arena_release(work, used);
@@ -413,7 +475,9 @@ fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)
 	*reduced = reduced_dimensions(d, options);
 	if (options->frequencies > 0)
 		return options->frequencies;
-	return smaller(larger(MOMENTS_PER_UNKNOWN * options->clusters * *reduced, LEAST_FREQUENCIES), FC_MAX_MOMENTS);
+	return smaller(larger(MOMENTS_PER_UNKNOWN * options->clusters * *reduced,
+						  LEAST_FREQUENCIES),
+				   FC_MAX_MOMENTS);
 }
 
 double
@@ -422,32 +486,50 @@ fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options)
 	size_t		n;
 
 	(void) fc_spec_frequencies(d, options, &n);
-	return PILOT_PASSES * (double) rows * (double) n * (double) (options->clusters + d);
+	return PILOT_PASSES * (double) rows * (double) n *
+		(double) (options->clusters + d);
 }
 
 static fc_spec_parts
-parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_pilot_result *found)
+parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options,
+			   const fc_pilot_result *found)
 {
 	size_t		n = found->n;
 	size_t		frequencies = fc_spec_frequencies(d, options, &n);
 
-	return (fc_spec_parts) {.dim = d,.reduced = n,.clusters = options->clusters,.law = options->law,.seed = options->seed,
-	.frequencies = frequencies,
-	.scales = larger(options->scale_count, 1),
-	.structured = options->structure == FC_STRUCTURE_AUTO ? n >= FC_STRUCTURED_CROSSOVER : options->structure == FC_STRUCTURE_ON,
-	.cosine = options->cosine,
-	.center = found->center,.basis = n < d ? found->basis : NULL,
-	.sample_centroids = found->sample_centroids,.sample_centroid_count = found->sample_centroid_count,
-	.pilot = found->reduced,.pilot_rows = smaller(rows, options->pilot_rows)};
+	return (fc_spec_parts)
+	{
+		.dim = d,
+			.reduced = n,
+			.clusters = options->clusters,
+			.law = options->law,
+			.seed = options->seed,
+			.frequencies = frequencies,
+			.scales = larger(options->scale_count, 1),
+			.structured = options->structure == FC_STRUCTURE_AUTO
+			? n >= FC_STRUCTURED_CROSSOVER
+			: options->structure ==
+			FC_STRUCTURE_ON,
+			.cosine = options->cosine,
+			.center = found->center,
+			.basis = n < d ? found->basis : NULL,
+			.sample_centroids = found->sample_centroids,
+			.sample_centroid_count = found
+			->sample_centroid_count,
+			.pilot = found->reduced,
+			.pilot_rows = smaller(rows, options->pilot_rows)
+	};
 }
 
 fc_status
-fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
-			   fc_arena *work, fc_arena *found, fc_spec_parts *parts)
+fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d,
+			   const fc_spec_options *options, fc_arena *work, fc_arena *found,
+			   fc_spec_parts *parts)
 {
 	double	   *sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
 	fc_pilot_result result;
-	fc_status	status = fc_pilot(x, weight, rows, d, options, work, found, &result);
+	fc_status	status = fc_pilot(x, weight, rows, d, options, work, found,
+								  &result);
 
 	if (status != FC_OK)
 		return status;
@@ -459,7 +541,10 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, con
 		sigmas[i] = sigmas[0] * options->scales[i];
 	parts->sigmas = sigmas;
 	parts->pilot_weight = weight;
-	divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0]);
-	divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0]);
+	divide_by_sigma(result.sample_centroids,
+					result.sample_centroid_count * result.n, result.exponent,
+					sigmas[0]);
+	divide_by_sigma(result.reduced, rows * result.n, result.exponent,
+					sigmas[0]);
 	return FC_OK;
 }

@@ -9,7 +9,10 @@ extern const fc_sketch_isa fc_sketch_isa_base;
 extern const fc_sketch_isa fc_sketch_isa_v3;
 extern const fc_sketch_isa fc_sketch_isa_v4;
 
-/* The whole level where the compiler can ask for it, else its most telling members. */
+/*
+ * The whole level where the compiler can ask for it, else its most telling
+ * members.
+ */
 #if defined(__clang__) || __GNUC__ < 12
 static bool
 has_v3(void)
@@ -21,8 +24,10 @@ has_v3(void)
 static bool
 has_v4(void)
 {
-	return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		__builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+	return has_v3() && __builtin_cpu_supports("avx512f") &&
+		__builtin_cpu_supports("avx512bw") &&
+		__builtin_cpu_supports("avx512cd") &&
+		__builtin_cpu_supports("avx512dq") &&
 		__builtin_cpu_supports("avx512vl");
 }
 #else
@@ -63,8 +68,9 @@ fc_sketch_isa_select(void)
 }
 
 /*
- * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one transform
- * and two sums of each scale, of 16 lanes; narrower builds need less.
+ * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one
+ * transform and two sums of each scale, of 16 lanes; narrower builds need
+ * less.
  */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
@@ -73,8 +79,10 @@ fc_sketch_isa_scratch(const fc_prepared *prepared)
 	size_t		groups = FC_MAX_BATCH / lanes;
 
 	if ((prepared->spec->flags & FC_SPEC_STRUCTURED) == 0)
-		return fc_few_coordinates(prepared->n) * (sizeof(uint32_t) + sizeof(float));
-	return (groups + 1 + 2 * prepared->scales) * prepared->padded * lanes * sizeof(float);
+		return fc_few_coordinates(prepared->n) *
+			(sizeof(uint32_t) + sizeof(float));
+	return (groups + 1 + 2 * prepared->scales) * prepared->padded * lanes *
+		sizeof(float);
 }
 
 #define PI 3.14159265358979323846
@@ -96,9 +104,13 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 	prepared->m = spec->frequencies;
 	prepared->scales = spec->scales;
 	prepared->moments = fc_spec_moments(spec);
-	prepared->tracked = prepared->d + ((spec->flags & FC_SPEC_PROJECTED) ? prepared->n : 0);
+	prepared->tracked = prepared->d +
+		((spec->flags & FC_SPEC_PROJECTED) ? prepared->n : 0);
 	prepared->row = fc_row_length(prepared->d, prepared->tracked);
-	prepared->padded = is_structured(spec) ? fc_padded_dim(prepared->n) : (prepared->m + FC_FREQUENCY_TILE - 1) / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
+	prepared->padded = is_structured(spec)
+		? fc_padded_dim(prepared->n)
+		: (prepared->m + FC_FREQUENCY_TILE - 1) /
+		FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
 	prepared->raw_rows = fc_rows_raw(spec);
 	prepared->waiting_row = fc_waiting_row(spec);
 	work_per_row = (double) prepared->moments * (double) (prepared->n + 16);
@@ -107,7 +119,8 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 		prepared->batch = FC_MAX_BATCH;
 	if (prepared->batch < 16)
 		prepared->batch = 16;
-	while (prepared->batch > 1 && (double) prepared->batch * work_per_row > FC_BATCH_WORK)
+	while (prepared->batch > 1 &&
+		   (double) prepared->batch * work_per_row > FC_BATCH_WORK)
 		prepared->batch /= 2;
 }
 
@@ -132,11 +145,14 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	{
 		size_t		at = fc_row_place(prepared->d, i);
 
-		fc_spec_grid(spec, i, &prepared->inverse_unit[at], &prepared->shift[at]);
+		fc_spec_grid(spec, i, &prepared->inverse_unit[at],
+					 &prepared->shift[at]);
 	}
-	memcpy(prepared->center, fc_spec_center(spec), prepared->d * sizeof(double));
+	memcpy(prepared->center, fc_spec_center(spec),
+		   prepared->d * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
-		prepared->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) * (projected ? 1.0 : spec->sigma));
+		prepared->inverse_scale[i] = 1.0 / ((scale ? scale[i] : 1.0) *
+											(projected ? 1.0 : spec->sigma));
 	prepared->zeros_vanish = !prepared->raw_rows;
 	for (size_t i = 0; i < prepared->d; i++)
 		prepared->zeros_vanish &= prepared->center[i] == 0.0;
@@ -150,15 +166,23 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	}
 }
 
-/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: values between near ones are near.  Behind a basis near_y is for others. */
+/*
+ * Is x near in dimension i, by the formulas of isa_rows.h? Monotone: values
+ * between near ones are near. Behind a basis near_y is for others.
+ */
 static bool
 is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 {
-	return fabs(rint(x * prepared->inverse_unit[i]) - prepared->shift[i]) <= FC_NEAR_Q &&
-		fabs((x - prepared->center[i]) * prepared->inverse_scale[i]) <= near_y;
+	return fabs(rint(x * prepared->inverse_unit[i]) - prepared->shift[i]) <=
+		FC_NEAR_Q &&
+		fabs((x - prepared->center[i]) * prepared->inverse_scale[i]) <=
+		near_y;
 }
 
-/* A hair within the limits, which are for isa_rows.h to tell; nothing where rounding leaves no such values. */
+/*
+ * A hair within the limits, which are for isa_rows.h to tell; nothing where
+ * rounding leaves no such values.
+ */
 static void
 set_near_values(fc_prepared *prepared)
 {
@@ -166,10 +190,12 @@ set_near_values(fc_prepared *prepared)
 
 	for (size_t i = 0; i < prepared->d; i++)
 	{
-		double		width = 0.99 * fmin(FC_NEAR_Q / prepared->inverse_unit[i], near_y / prepared->inverse_scale[i]);
+		double		width = (0.99 * fmin(FC_NEAR_Q / prepared->inverse_unit[i],
+										 near_y / prepared->inverse_scale[i]));
 		double		lowest = prepared->center[i] - width;
 		double		highest = prepared->center[i] + width;
-		bool		near = is_near(prepared, i, lowest, near_y) && is_near(prepared, i, highest, near_y);
+		bool		near = (is_near(prepared, i, lowest, near_y) &&
+							is_near(prepared, i, highest, near_y));
 
 		prepared->lowest[i] = near ? lowest : INFINITY;
 		prepared->highest[i] = near ? highest : -INFINITY;
@@ -185,9 +211,12 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 	double		limit;
 	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
 
-	memset(prepared->basis, 0, prepared->d * fc_padded(prepared->n) * sizeof(double));
-	memset(prepared->centered, 0, rows * fc_padded(prepared->d) * sizeof(double));
-	memset(prepared->projected, 0, rows * fc_padded(prepared->n) * sizeof(double));
+	memset(prepared->basis, 0,
+		   prepared->d * fc_padded(prepared->n) * sizeof(double));
+	memset(prepared->centered, 0,
+		   rows * fc_padded(prepared->d) * sizeof(double));
+	memset(prepared->projected, 0,
+		   rows * fc_padded(prepared->n) * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
 	{
 		fc_check();
@@ -203,12 +232,21 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 	}
 	for (size_t r = 0; r < prepared->n; r++)
 		longest2 = fmax(longest2, norm2[r]);
-	/* |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a reduced coordinate. */
-	limit = 0.99 * fmin(prepared->near_y, FC_NEAR_Q / prepared->inverse_unit[fc_padded(prepared->d)]);
+
+	/*
+	 * |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a
+	 * reduced coordinate.
+	 */
+	limit = 0.99 *
+		fmin(prepared->near_y,
+			 FC_NEAR_Q / prepared->inverse_unit[fc_padded(prepared->d)]);
 	prepared->near_norm2 = limit * limit / longest2;
 }
 
-/* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
+/*
+ * Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension
+ * outermost.
+ */
 static void
 set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
@@ -219,11 +257,17 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	fc_frequencies(spec, arena, omega);
 	for (size_t j = 0; j < prepared->padded; j++)
 	{
-		float	   *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
+		float	   *tile = (prepared->omega +
+							j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n +
+							j % FC_FREQUENCY_TILE);
 
 		fc_check();
 		for (size_t i = 0; i < n; i++)
-			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
+			tile[i * FC_FREQUENCY_TILE] = j < prepared->m
+				? (float) ((double)
+						   omega[j * n + i] /
+						   PI)
+				: 0.0f;
 	}
 	fc_arena_release(arena, mark);
 }
@@ -243,7 +287,8 @@ set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 		fc_check();
 		for (uint32_t round = 0; round < 3; round++)
 			fc_block_signs(spec, (uint32_t) b, round, prepared->padded,
-						   prepared->signs + (3 * b + round) * prepared->padded);
+						   prepared->signs +
+						   (3 * b + round) * prepared->padded);
 	}
 	fc_structured_frequencies(spec, arena, NULL, prepared->factors);
 }
@@ -253,7 +298,9 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		d = fc_padded(prepared->d);
 	size_t		n = fc_padded(prepared->n);
-	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;	/* projected together */
+
+	/* projected together */
+	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
 
 	prepared->inverse_unit = FC_TAKE(arena, prepared->row, double);
 	prepared->shift = FC_TAKE(arena, prepared->row, double);
@@ -264,12 +311,18 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	prepared->lowest = FC_TAKE(arena, prepared->row, double);
 	prepared->highest = FC_TAKE(arena, prepared->row, double);
 	prepared->dense = FC_TAKE(arena, prepared->d, double);
-	prepared->y = FC_TAKE(arena, (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD, float);
-	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments, double);
+	prepared->y = FC_TAKE(arena,
+						  (prepared->raw_rows ? FC_MAX_BATCH : 1) *
+						  prepared->n +
+						  FC_PAD,
+						  float);
+	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments,
+							   double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
 	prepared->limbs = FC_TAKE(arena, 4 * prepared->moments, int64_t);
 	prepared->phases = FC_TAKE(arena, 2 * prepared->moments, int64_t);
-	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
+	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared),
+									  1);
 	if (prepared->tracked > prepared->d)
 	{
 		prepared->basis = FC_TAKE(arena, prepared->d * n, double);
@@ -278,7 +331,9 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	}
 	if (is_structured(prepared->spec))
 	{
-		prepared->signs = FC_TAKE(arena, blocks_of(prepared) * 3 * prepared->padded, float);
+		prepared->signs = FC_TAKE(arena,
+								  blocks_of(prepared) * 3 * prepared->padded,
+								  float);
 		prepared->factors = FC_TAKE(arena, prepared->m, float);
 	}
 	else
@@ -293,7 +348,10 @@ fc_prepared_size(const fc_spec *spec)
 
 	set_sizes(spec, &prepared);
 	take_arrays(&measure, &prepared);
-	fc_arena_reserve(&measure, is_structured(spec) ? 0 : prepared.m * prepared.n * sizeof(float));	/* tiles are made of these */
+	/* tiles are made of these */
+	fc_arena_reserve(&measure, is_structured(spec)
+					 ? 0
+					 : prepared.m * prepared.n * sizeof(float));
 	return fc_arena_measured(&measure);
 }
 
@@ -301,7 +359,10 @@ void
 fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK);
-	*prepared = (fc_prepared) {0};
+	*prepared = (fc_prepared)
+	{
+		0
+	};
 	set_sizes(spec, prepared);
 	prepared->isa = fc_sketch_isa_select();
 	take_arrays(arena, prepared);

@@ -3,15 +3,20 @@
  * whether untrusted bytes are one.
  *
  *     mean_i     = (shift_i + sum_i / W) u_i
- *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2, square_i = 2^48 high_i + 2^25 cross_i + low_i
- *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a, z_b>
+ *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2, square_i = 2^48
+ *     high_i + 2^25 cross_i + low_i
+ *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a,
+ *     z_b>
  * |.|^2 and <.,.> are means over the moments; the estimate is unbiased.
  */
 #include "sketch/sketch.h"
 
 #include "sketch/isa.h"
 
-/* 113 bits: in the difference of squares and squared mean some 80 cancel.  (long double is not the same everywhere.) */
+/*
+ * 113 bits: in the difference of squares and squared mean some 80 cancel.
+ * (long double is not the same everywhere.)
+ */
 #ifdef __SIZEOF_FLOAT128__
 typedef __float128 quad;
 #else
@@ -52,8 +57,10 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 {
 	quad		weight = (quad) sketch->head->weight;
 	quad		mean = (quad) sketch->sum[i] / weight;
-	quad		square = ((quad) sketch->high[i] * FC_EXP2(48) + (quad) sketch->cross[i] * FC_EXP2(25) +
-						  (quad) sketch->low[i]) / weight;
+	quad		square = (((quad) sketch->high[i] * FC_EXP2(48) +
+						   (quad) sketch->cross[i] * FC_EXP2(25) +
+						   (quad) sketch->low[i]) /
+						  weight);
 	double		inverse_unit;
 	double		shift;
 
@@ -66,7 +73,8 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 static inline double
 component(const fc_sketch_view *sketch, size_t j)
 {
-	return sketch->z != NULL ? (double) sketch->z[j] : (double) sketch->wide_z[j];
+	return sketch->z != NULL ? (double) sketch->z[j]
+		: (double) sketch->wide_z[j];
 }
 
 /* The factor that normalises the sums. */
@@ -107,7 +115,9 @@ self_similarity(const fc_sketch_view *sketch)
 	double		w = fc_sketch_total_weight(sketch);
 	double		w2 = fc_sketch_weight2(sketch);
 
-	return w * w > w2 ? (w * w * fc_sketch_similarity(sketch, sketch) - w2) / (w * w - w2) : NAN;
+	return w * w > w2 ? (w * w * fc_sketch_similarity(sketch, sketch) - w2) /
+		(w * w - w2)
+		: NAN;
 }
 
 double
@@ -136,7 +146,10 @@ bounds_valid(const fc_sketch_view *sketch)
 	return true;
 }
 
-/* Is a sum of the moments beyond the limit?  Moving windows ask at every row, so the loop has no branches. */
+/*
+ * Is a sum of the moments beyond the limit? Moving windows ask at every row,
+ * so the loop has no branches.
+ */
 static bool
 is_beyond(const fc_sketch_view *sketch, fc_wide limit)
 {
@@ -180,8 +193,9 @@ fc_sketch_is_sound(const fc_sketch_view *sketch)
 	const fc_sketch *head = sketch->head;
 	bool		open = sketch->waiting != NULL;
 
-	return head->version == FC_SKETCH_VERSION && head->pending <= head->capacity &&
-		(open || head->capacity == 0) && head->count >= 0 && head->count <= FC_MAX_ROWS &&
+	return head->version == FC_SKETCH_VERSION &&
+		head->pending <= head->capacity && (open || head->capacity == 0) &&
+		head->count >= 0 && head->count <= FC_MAX_ROWS &&
 		(open || bounds_valid(sketch)) &&	/* the bounds of far rows wait */
 		fc_sketch_check_sums(sketch) == FC_OK;
 }
@@ -197,7 +211,8 @@ fixed_fields_valid(const fc_sketch *sketch)
 		sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
-		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)	/* the largest weight, 2^22 */
+	/* the largest weight, 2^22 */
+		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)
 		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
 }
 
@@ -209,14 +224,16 @@ fc_sketch_check(const void *bytes, size_t size)
 	fc_sketch_view view;
 	fc_status	status;
 
-	if (size < sizeof(fc_sketch) + sizeof(fc_spec) || !fixed_fields_valid(sketch) ||
+	if (size < sizeof(fc_sketch) + sizeof(fc_spec) ||
+		!fixed_fields_valid(sketch) ||
 		sketch->spec_size > size - sizeof(fc_sketch))
 		return FC_EFORMAT;
 	spec = fc_sketch_spec(sketch);
 	status = fc_spec_check(spec, sketch->spec_size);
 	if (status != FC_OK)
 		return status;
-	if (spec->pilot_rows != 0 || spec->container != 0 || fc_sketch_bytes(sketch) != size)
+	if (spec->pilot_rows != 0 || spec->container != 0 ||
+		fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
 	view = fc_sketch_view_of(sketch);
 	if (!bounds_valid(&view))
@@ -227,10 +244,13 @@ fc_sketch_check(const void *bytes, size_t size)
 	return status;
 }
 
-/* z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im point at these moments. */
+/*
+ * z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im
+ * point at these moments.
+ */
 static void
-take_away(const fc_spec *spec, const float *omega, double ratio, const double *y, double weight, double spread,
-		  double *re, double *im)
+take_away(const fc_spec *spec, const float *omega, double ratio,
+		  const double *y, double weight, double spread, double *re, double *im)
 {
 	size_t		n = spec->reduced;
 
@@ -255,8 +275,9 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 }
 
 fc_status
-fc_fit_residual(const fc_sketch_view *sketch, const double *centroids, const double *weights,
-				const double *spreads, size_t k, fc_arena *arena, double *residual)
+fc_fit_residual(const fc_sketch_view *sketch, const double *centroids,
+				const double *weights, const double *spreads, size_t k,
+				fc_arena *arena, double *residual)
 {
 	const fc_spec *spec = sketch->spec;
 	size_t		moments = fc_spec_moments(spec);
@@ -264,7 +285,8 @@ fc_fit_residual(const fc_sketch_view *sketch, const double *centroids, const dou
 	double	   *im = re + moments;
 	double	   *centred = FC_TAKE(arena, spec->dim, double);
 	double	   *y = FC_TAKE(arena, spec->reduced, double);
-	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->reduced, float);
+	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->reduced,
+								float);
 	double		norm;
 	double		total = fc_weight_sum(weights, k);
 
@@ -278,9 +300,11 @@ fc_fit_residual(const fc_sketch_view *sketch, const double *centroids, const dou
 		fc_spec_reduce(spec, centroids + j * spec->dim, centred, y);
 		for (size_t s = 0; s < spec->scales; s++)
 			take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
-							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
-							   re + s * spec->frequencies, im + s * spec->frequencies);
+					  total > 0 ? weights[j] / total : 1.0 / (double) k,
+					  spreads[j] / spec->sigma, re + s * spec->frequencies,
+					  im + s * spec->frequencies);
 	}
-	*residual = norm > 0 ? sqrt(fc_sum_of_squares(re, 2 * moments) / norm) : 0.0;
+	*residual = norm > 0 ? sqrt(fc_sum_of_squares(re, 2 * moments) / norm)
+		: 0.0;
 	return FC_OK;
 }

@@ -1,18 +1,26 @@
-/* reservoir.c - a sample of rows that does not depend on their order; see reservoir.h */
+/*
+ * reservoir.c - a sample of rows that does not depend on their order; see
+ * reservoir.h
+ */
 #include "sketch/reservoir.h"
 
 #include "base/rng.h"
 #include "base/sort.h"
 
 #define LEAST_ROWS		1024
-#define VALUE_BYTES		((size_t) 16 << 20)	/* of R rows */
+#define VALUE_BYTES		((size_t) 16 << 20) /* of R rows */
 
 fc_reservoir
 fc_reservoir_start(size_t d)
 {
-	size_t		capacity = smaller(FC_RESERVOIR_ROWS, larger(LEAST_ROWS, VALUE_BYTES / sizeof(double) / d));
+	size_t		capacity = smaller(FC_RESERVOIR_ROWS,
+								   larger(LEAST_ROWS,
+										  VALUE_BYTES / sizeof(double) / d));
 
-	return (fc_reservoir) {.d = d,.capacity = capacity,.threshold = UINT64_MAX};
+	return (fc_reservoir)
+	{
+		.d = d,.capacity = capacity,.threshold = UINT64_MAX
+	};
 }
 
 uint64_t
@@ -22,16 +30,26 @@ fc_reservoir_hash(const fc_reservoir *reservoir, const double *row)
 }
 
 void
-fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row)
+fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
+				 const double *row)
 {
-	reservoir->entries[reservoir->used] = (fc_reservoir_entry) {hash, count, reservoir->used};
-	memcpy(reservoir->values + reservoir->used * reservoir->d, row, reservoir->d * sizeof(double));
+	reservoir->entries[reservoir->used] = (fc_reservoir_entry)
+	{
+		hash, count,
+			reservoir->used
+	};
+	memcpy(reservoir->values + reservoir->used * reservoir->d, row,
+		   reservoir->d * sizeof(double));
 	reservoir->used++;
 }
 
-/* The entries in the order of their hashes, equal rows as one; returns how many. */
+/*
+ * The entries in the order of their hashes, equal rows as one; returns how
+ * many.
+ */
 static size_t
-merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entry *entries)
+merge_entries(const fc_reservoir *from, const fc_keyed *order,
+			  fc_reservoir_entry *entries)
 {
 	size_t		n = 0;
 
@@ -48,17 +66,23 @@ merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entr
 }
 
 void
-fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy)
+fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena,
+					   fc_reservoir *copy)
 {
 	size_t		d = reservoir->d;
 	fc_keyed   *order;
 
 	*copy = *reservoir;
 	copy->entries = FC_TAKE(arena, reservoir->used, fc_reservoir_entry);
-	copy->values = FC_TAKE(arena, smaller(reservoir->used, reservoir->capacity) * d, double);
+	copy->values = FC_TAKE(arena,
+						   smaller(reservoir->used, reservoir->capacity) * d,
+						   double);
 	order = FC_TAKE(arena, 2 * reservoir->used, fc_keyed);
 	for (size_t i = 0; i < reservoir->used; i++)
-		order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
+		order[i] = (fc_keyed)
+	{
+		reservoir->entries[i].hash, i
+	};
 	fc_sort(order, reservoir->used, order + reservoir->used);
 	copy->used = merge_entries(reservoir, order, copy->entries);
 	if (copy->used > copy->capacity)
@@ -69,7 +93,9 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 	for (size_t i = 0; i < copy->used; i++)
 	{
 		fc_check();
-		memcpy(copy->values + i * d, reservoir->values + copy->entries[i].row * d, d * sizeof(double));
+		memcpy(copy->values + i * d,
+			   reservoir->values + copy->entries[i].row * d,
+			   d * sizeof(double));
 		copy->entries[i].row = i;
 	}
 }
@@ -82,7 +108,8 @@ fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 
 	fc_reservoir_compacted(reservoir, arena, &copy);
 	memcpy(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
-	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));
+	memcpy(reservoir->entries, copy.entries,
+		   copy.used * sizeof(fc_reservoir_entry));
 	reservoir->used = copy.used;
 	reservoir->threshold = copy.threshold;
 	fc_arena_release(arena, taken);

@@ -1,19 +1,23 @@
 /*
  * reservoir.h - a sample of rows that does not depend on their order.
  *
- * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007): a row is in iff its hash is
- * among the R smallest.  Equal rows share a hash and are held once, with a count.  Up to 2 R entries wait
- * before equal ones are merged and the largest hashes dropped, so a row costs O(d) and a comparison.
+ * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007):
+ * a row is in iff its hash is among the R smallest. Equal rows share a hash
+ * and are held once, with a count. Up to 2 R entries wait before equal ones
+ * are merged and the largest hashes dropped, so a row costs O(d) and a
+ * comparison.
  *
- * operator/coreset.h samples rows by their keys instead: there each copy of a row is a row of its own, with an
- * importance.  A spec needs distinct rows: few values with many copies would leave a sample of copies no widths.
+ * operator/coreset.h samples rows by their keys instead: there each copy of a
+ * row is a row of its own, with an importance. A spec needs distinct rows: few
+ * values with many copies would leave a sample of copies no widths.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H
 
 #include "base/fc.h"
 
-#define FC_RESERVOIR_ROWS	4096	/* R at most; fewer in many dimensions, for 16 MB of values */
+#define FC_RESERVOIR_ROWS	4096	/* R at most; fewer in many dimensions,
+									 * for 16 MB of values */
 
 typedef struct fc_reservoir_entry
 {
@@ -52,10 +56,15 @@ fc_reservoir_is_full(const fc_reservoir *reservoir)
 }
 
 /* Add a row that is wanted; there is memory for it. */
-void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row);
+void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
+							 const double *row);
 
-/* copy: in the arena, of at most R entries in the order of their hashes, entry i with row i; the source stays as it is. */
-void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy);
+/*
+ * copy: in the arena, of at most R entries in the order of their hashes, entry
+ * i with row i; the source stays as it is.
+ */
+void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena,
+								   fc_reservoir *copy);
 
 /* The same in place; the arena is work. */
 void		fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena);

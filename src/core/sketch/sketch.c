@@ -6,31 +6,40 @@
 /*
  * ---- phases of a row too far out for angles in float ----
  *
- * The angles h = omega . y / pi are summed in double and reduced to [-1, 1] half-turns before isa->quantise.
+ * The angles h = omega . y / pi are summed in double and reduced to [-1, 1]
+ * half-turns before isa->quantise.
  */
 
-/* Angles of one row in double, reduced to [-1, 1] half-turns: h (m) of scale 1 in double first. */
+/*
+ * Angles of one row in double, reduced to [-1, 1] half-turns: h (m) of scale 1
+ * in double first.
+ */
 static void
-far_angles(const fc_prepared *prepared, const double *y, double *transform, double *h)
+far_angles(const fc_prepared *prepared, const double *y, double *transform,
+		   double *h)
 {
 	size_t		n = prepared->n;
 	size_t		p = prepared->padded;
 
 	for (size_t j = 0; prepared->omega != NULL && j < prepared->m; j++)
 	{
-		const float *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
+		const float *tile = (prepared->omega +
+							 j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n +
+							 j % FC_FREQUENCY_TILE);
 
 		h[j] = 0;
 		for (size_t i = 0; i < n; i++)
 			h[j] += y[i] * (double) tile[i * FC_FREQUENCY_TILE];
 	}
-	for (size_t start = 0; prepared->omega == NULL && start < prepared->m; start += p)
+	for (size_t start = 0; prepared->omega == NULL && start < prepared->m;
+		 start += p)
 	{
 		for (size_t i = 0; i < p; i++)
 			transform[i] = i < n ? y[i] : 0.0;
 		for (int round = 2; round >= 0; round--)
 		{
-			const float *signs = prepared->signs + 3 * start + (size_t) round * p;
+			const float *signs = (prepared->signs + 3 * start +
+								  (size_t) round * p);
 
 			for (size_t i = 0; i < p; i++)
 				transform[i] *= (double) signs[i];
@@ -51,7 +60,8 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform, doub
 
 /* z += weight times the integers of one row in prepared->phases. */
 static void
-add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, int64_t weight)
+add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
+		   int64_t weight)
 {
 	for (size_t j = 0; j < 2 * sketch->moments; j++)
 		if (sketch->z != NULL)
@@ -60,11 +70,14 @@ add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, int64_t we
 			sketch->wide_z[j] += (fc_wide) weight * prepared->phases[j];
 }
 
-/* The integers of the row in prepared->value, in double; uses prepared->limbs. */
+/*
+ * The integers of the row in prepared->value, in double; uses prepared->limbs.
+ */
 static void
 find_far_phases(const fc_prepared *prepared)
 {
-	double	   *y = prepared->basis != NULL ? prepared->projected : prepared->angles;
+	double	   *y = (prepared->basis != NULL ? prepared->projected
+					 : prepared->angles);
 	double	   *transform = prepared->angles + fc_padded(prepared->n);
 	double	   *h = transform + prepared->padded;
 	int32_t    *cosine = (int32_t *) prepared->limbs;
@@ -72,7 +85,8 @@ find_far_phases(const fc_prepared *prepared)
 	float	   *reduced = (float *) (sine + prepared->m);
 
 	for (size_t i = 0; prepared->basis == NULL && i < prepared->n; i++)
-		y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
+		y[i] = (prepared->value[i] - prepared->center[i]) *
+			prepared->inverse_scale[i];
 	far_angles(prepared, y, transform, h);
 	for (size_t s = 0; s < prepared->scales; s++)
 	{
@@ -98,9 +112,13 @@ find_phases(const fc_prepared *prepared, const float *y)
 	prepared->isa->accumulate(prepared, y, 1, prepared->phases);
 }
 
-/* z += weight times the integers of a row brought in, its reduced coordinates y. */
+/*
+ * z += weight times the integers of a row brought in, its reduced coordinates
+ * y.
+ */
 static void
-add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, int found, const float *y, int64_t weight)
+add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
+			   int found, const float *y, int64_t weight)
 {
 	if (found & FC_ROW_FAR_PHASE)
 		find_far_phases(prepared);
@@ -133,9 +151,13 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 		__builtin_add_overflow(*to, term, to);
 }
 
-/* The sums of q in tracked dimension i, times weight, in 128 bits; true when one overflows. */
+/*
+ * The sums of q in tracked dimension i, times weight, in 128 bits; true when
+ * one overflows.
+ */
 static bool
-add_wide_moment(const fc_sketch_view *sketch, size_t i, double q, fc_wide weight)
+add_wide_moment(const fc_sketch_view *sketch, size_t i, double q,
+				fc_wide weight)
 {
 	double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
 	fc_wide		a = (fc_wide) rounded;
@@ -147,14 +169,20 @@ add_wide_moment(const fc_sketch_view *sketch, size_t i, double q, fc_wide weight
 	return overflow | add_multiple(&sketch->low[i], weight, b * b);
 }
 
-/* The sums of the row brought in times weight, of its tracked dimensions from `first` on. */
+/*
+ * The sums of the row brought in times weight, of its tracked dimensions from
+ * `first` on.
+ */
 static bool
-add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, size_t first, fc_wide weight)
+add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch,
+				 size_t first, fc_wide weight)
 {
 	bool		overflow = false;
 
 	for (size_t i = first; i < sketch->tracked; i++)
-		overflow |= add_wide_moment(sketch, i, prepared->q[fc_row_place(prepared->d, i)], weight);
+		overflow |= add_wide_moment(sketch, i,
+									prepared->q[fc_row_place(prepared->d, i)],
+									weight);
 	return !overflow;
 }
 
@@ -162,7 +190,9 @@ add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, size
 static fc_wide
 weight_squared(int64_t weight)
 {
-	return ((fc_wide) weight * weight + ((fc_wide) 1 << (FC_WEIGHT_BITS - 1))) >> FC_WEIGHT_BITS;
+	return ((fc_wide) weight * weight +
+			((fc_wide) 1 << (FC_WEIGHT_BITS - 1))) >>
+		FC_WEIGHT_BITS;
 }
 
 static bool
@@ -184,9 +214,13 @@ add_weight(const fc_sketch_view *sketch, int64_t weight, int sign)
 	return head->count >= 0 && head->count <= FC_MAX_ROWS;
 }
 
-/* The bounds of the waiting rows take in the row brought in, from place `first` of its arrays on. */
+/*
+ * The bounds of the waiting rows take in the row brought in, from place
+ * `first` of its arrays on.
+ */
 static void
-widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch, size_t first)
+widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch,
+			 size_t first)
 {
 	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
@@ -219,7 +253,8 @@ fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
 }
 
 static void
-fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, const float *y, size_t rows)
+fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
+			const float *y, size_t rows)
 {
 	size_t		twice = 2 * prepared->moments;
 	const int64_t *limbs = prepared->limbs;
@@ -236,12 +271,17 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, const flo
 		prepared->isa->weigh(prepared, sketch->pending_weight[r]);
 	}
 	for (size_t j = 0; j < twice; j++)
-		sketch->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
+		sketch->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] *
+			((fc_wide) 1 << FC_LIMB_BITS);
 }
 
-/* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
+/*
+ * The moments of the row brought in: among the waiting ones where they fit,
+ * else in 128 bits.
+ */
 static bool
-add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit, fc_wide weight)
+add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
+			fc_wide weight)
 {
 	if (fit)
 	{
@@ -261,7 +301,8 @@ next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 
 /* Adds a row that let_wait left; *waits if its phases can wait for a batch. */
 static fc_status
-add_slowly(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch, bool *waits)
+add_slowly(const fc_prepared *prepared, const fc_row *row,
+		   const fc_sketch_view *sketch, bool *waits)
 {
 	fc_wide		wide = sketch->wide_z != NULL ? row->weight : 1;
 	void	   *place = next_place(prepared, sketch);
@@ -272,14 +313,15 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view 
 
 	if (status != FC_OK)
 		return status;
-	if (prepared->raw_rows && found == FC_ROW_NEAR)		/* only not for certain */
+	if (prepared->raw_rows && found == FC_ROW_NEAR) /* only not for certain */
 	{
 		memcpy(place, prepared->value, prepared->waiting_row);
 		*waits = true;
 		return FC_OK;
 	}
 	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
-	fit = *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS);
+	fit = *waits && row->weight == FC_ONE_WEIGHT &&
+		!(found & FC_ROW_FAR_MOMENTS);
 	if (!add_moments(prepared, sketch, fit, wide))
 		return FC_EOVERFLOW;
 	if (!*waits)
@@ -289,11 +331,13 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view 
 
 /* Put the row at the tail if it is near. */
 static inline bool
-let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *sums)
+let_wait(const fc_prepared *prepared, const fc_row *row, void *place,
+		 double *sums)
 {
 	if (prepared->raw_rows)
 		return prepared->isa->store_raw(prepared, row, place);
-	if (row->weight != FC_ONE_WEIGHT || prepared->isa->prepare(prepared, row, place) != FC_ROW_NEAR)
+	if (row->weight != FC_ONE_WEIGHT ||
+		prepared->isa->prepare(prepared, row, place) != FC_ROW_NEAR)
 		return false;
 	prepared->isa->track(prepared, sums);
 	return true;
@@ -308,12 +352,16 @@ dense_row(const fc_prepared *prepared, const fc_row *row)
 	memset(prepared->dense, 0, prepared->d * sizeof(double));
 	for (size_t p = 0; p < row->sparse->count; p++)
 		prepared->dense[row->sparse->indices[p]] = row->sparse->values[p];
-	return (fc_row) {.doubles = prepared->dense,.weight = row->weight};
+	return (fc_row)
+	{
+		.doubles = prepared->dense,.weight = row->weight
+	};
 }
 
 /* The moments of a weighted sparse row that take_sparse has reduced. */
 static bool
-add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch, const fc_row *row)
+add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
+					const fc_row *row)
 {
 	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
@@ -324,23 +372,30 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch, c
 		size_t		i = row->sparse->indices[p];
 		double		value = row->sparse->values[p] + 0.0;
 
-		overflow |= add_wide_moment(sketch, i, rint(value * prepared->inverse_unit[i]), row->weight);
+		overflow |= add_wide_moment(sketch, i,
+									rint(value * prepared->inverse_unit[i]),
+									row->weight);
 		lower[i] = fmin(lower[i], value);
 		upper[i] = fmax(upper[i], value);
 	}
 	widen_bounds(prepared, sketch, fc_padded(prepared->d));
-	return add_wide_moments(prepared, sketch, prepared->d, row->weight) && !overflow;
+	return add_wide_moments(prepared, sketch, prepared->d, row->weight) &&
+		!overflow;
 }
 
-/* Put a sparse row at the tail if it is near and its zeros add nothing; its zeros are remembered for the bounds. */
+/*
+ * Put a sparse row at the tail if it is near and its zeros add nothing; its
+ * zeros are remembered for the bounds.
+ */
 static bool
-let_sparse_wait(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch,
-				bool *fit)
+let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
+				const fc_sketch_view *sketch, bool *fit)
 {
 	bool		unit = row->weight == FC_ONE_WEIGHT;
 
 	if (!prepared->zeros_vanish ||
-		!prepared->isa->take_sparse(prepared, row->sparse, next_place(prepared, sketch),
+		!prepared->isa->take_sparse(prepared, row->sparse,
+									next_place(prepared, sketch),
 									unit ? sketch->waiting : NULL))
 		return false;
 	*fit = unit || add_weighted_sparse(prepared, sketch, row);
@@ -350,7 +405,10 @@ let_sparse_wait(const fc_prepared *prepared, const fc_row *row, const fc_sketch_
 	return true;
 }
 
-/* The bounds of the waiting rows take in the zeros of the sparse ones among them. */
+/*
+ * The bounds of the waiting rows take in the zeros of the sparse ones among
+ * them.
+ */
 static void
 take_in_zeros(const fc_sketch_view *sketch)
 {
@@ -378,11 +436,13 @@ wait(const fc_prepared *prepared, int64_t weight, const fc_sketch_view *sketch)
 	fc_sketch  *head = sketch->head;
 
 	sketch->pending_weight[head->pending++] = weight;
-	return head->pending == head->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
+	return head->pending == head->capacity ? fc_sketch_fold(prepared, sketch)
+		: FC_OK;
 }
 
 static fc_status
-add_sparse(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
+add_sparse(const fc_prepared *prepared, const fc_row *row,
+		   const fc_sketch_view *sketch)
 {
 	bool		fit = true;
 	fc_row		dense;
@@ -394,24 +454,28 @@ add_sparse(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view 
 }
 
 fc_status
-fc_sketch_add(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
+fc_sketch_add(const fc_prepared *prepared, const fc_row *row,
+			  const fc_sketch_view *sketch)
 {
 	bool		waits;
 	fc_status	status;
 
 	if (row->sparse != NULL)
 		return add_sparse(prepared, row, sketch);
-	waits = let_wait(prepared, row, next_place(prepared, sketch), sketch->waiting);
+	waits = let_wait(prepared, row, next_place(prepared, sketch),
+					 sketch->waiting);
 	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
 	return waits ? wait(prepared, row->weight, sketch) : status;
 }
 
 fc_status
-fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
+fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
+					   const fc_sketch_view *sketch)
 {
 	fc_row		dense = row->sparse != NULL ? dense_row(prepared, row) : *row;
 	fc_wide		wide = sketch->wide_z != NULL ? row->weight : 1;
-	float	   *y = prepared->raw_rows ? prepared->y : (float *) sketch->pending_rows;
+	float	   *y = (prepared->raw_rows ? prepared->y
+					 : (float *) sketch->pending_rows);
 	fc_status	status = fc_sketch_fold(prepared, sketch);
 	int			found;
 
@@ -438,15 +502,18 @@ take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 	bool		fit = true;
 
 	if (sketch->z != NULL)
-		prepared->isa->take_raw(prepared, rows, pending, prepared->y, sketch->waiting);
+		prepared->isa->take_raw(prepared, rows, pending, prepared->y,
+								sketch->waiting);
 	else
 		for (size_t r = 0; r < pending; r++)
 		{
 			int64_t		weight = sketch->pending_weight[r];
 			fc_row		row = {.doubles = rows + r * fc_padded(prepared->d)};
 
-			prepared->isa->prepare(prepared, &row, prepared->y + r * prepared->n);
-			fit &= add_moments(prepared, sketch, weight == FC_ONE_WEIGHT, weight);
+			prepared->isa->prepare(prepared, &row,
+								   prepared->y + r * prepared->n);
+			fit &= add_moments(prepared, sketch, weight == FC_ONE_WEIGHT,
+							   weight);
 		}
 	return fit;
 }
@@ -478,19 +545,29 @@ fold_sums(const fc_sketch_view *sketch)
 
 	for (size_t i = 0; i < sketch->tracked; i++)
 	{
-		const double *waiting = sketch->waiting + fc_row_place(sketch->spec->dim, i);
+		const double *waiting = (sketch->waiting +
+								 fc_row_place(sketch->spec->dim, i));
 
 		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
 		{
 			fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
 
-			if (waiting[which * sketch->row] != 0.0)	/* seldom, of sparse rows */
-				overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * sketch->row], sum);
+			if (waiting[which * sketch->row] != 0.0)	/* seldom, of sparse
+														 * rows */
+				overflow |= __builtin_add_overflow(*sum,
+												   unit *
+												   (int64_t)
+												   waiting[which *
+														   sketch->row],
+												   sum);
 		}
 		if (sketch->head->flags & FC_SKETCH_BOUNDS)
 		{
-			sketch->lower[i] = fmin(sketch->lower[i], waiting[FC_SKETCH_SUMS * sketch->row]);
-			sketch->upper[i] = fmax(sketch->upper[i], waiting[(FC_SKETCH_SUMS + 1) * sketch->row]);
+			sketch->lower[i] = fmin(sketch->lower[i],
+									waiting[FC_SKETCH_SUMS * sketch->row]);
+			sketch
+				->upper[i] = fmax(sketch->upper[i],
+								  waiting[(FC_SKETCH_SUMS + 1) * sketch->row]);
 		}
 	}
 	/* The waiting bounds stay: taken in again they change nothing. */
@@ -501,7 +578,9 @@ fold_sums(const fc_sketch_view *sketch)
 fc_status
 fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
-	const float *y = prepared->raw_rows ? prepared->y : (const float *) sketch->pending_rows;
+	const float *y = (prepared->raw_rows
+					  ? prepared->y
+					  : (const float *) sketch->pending_rows);
 	size_t		pending = sketch->head->pending;
 	bool		fit = true;
 
@@ -524,7 +603,8 @@ fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch)
 /* ---- sketches ---- */
 
 static fc_status
-combine_moments(const fc_sketch_view *to, const fc_sketch_view *from, fc_wide factor)
+combine_moments(const fc_sketch_view *to, const fc_sketch_view *from,
+				fc_wide factor)
 {
 	bool		overflow = false;
 
@@ -534,7 +614,8 @@ combine_moments(const fc_sketch_view *to, const fc_sketch_view *from, fc_wide fa
 		if (to->z != NULL)
 			to->z[j] += (int64_t) factor * from->z[j];
 		else
-			to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
+			to->wide_z[j] += factor *
+				(from->z != NULL ? from->z[j] : from->wide_z[j]);
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 
@@ -554,7 +635,8 @@ combine_bounds(const fc_sketch_view *target, const fc_sketch_view *source)
 }
 
 fc_status
-fc_sketch_combine(const fc_sketch_view *target, const fc_sketch_view *source, int sign)
+fc_sketch_combine(const fc_sketch_view *target, const fc_sketch_view *source,
+				  int sign)
 {
 	fc_sketch  *to = target->head;
 	const fc_sketch *from = source->head;
@@ -585,7 +667,8 @@ fc_sketch_combine(const fc_sketch_view *target, const fc_sketch_view *source, in
 }
 
 fc_status
-fc_sketch_combine_weighted(const fc_sketch_view *target, const fc_sketch_view *source, int64_t weight)
+fc_sketch_combine_weighted(const fc_sketch_view *target,
+						   const fc_sketch_view *source, int64_t weight)
 {
 	fc_sketch  *to = target->head;
 	int64_t		rows = source->head->count;
@@ -596,7 +679,8 @@ fc_sketch_combine_weighted(const fc_sketch_view *target, const fc_sketch_view *s
 		return FC_EMISMATCH;
 	to->count += rows;
 	to->weight += (fc_wide) weight * rows;
-	if (add_multiple(&to->weight2, weight_squared(weight), rows) || to->count > FC_MAX_ROWS)
+	if (add_multiple(&to->weight2, weight_squared(weight), rows) ||
+		to->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
 	status = combine_moments(target, source, weight);
 	if (status != FC_OK)

@@ -1,4 +1,7 @@
-/* spec.c - the bytes of a sketch_spec: sizes, digest, validation; a spec out of its parts; see spec.h */
+/*
+ * spec.c - the bytes of a sketch_spec: sizes, digest, validation; a spec out
+ * of its parts; see spec.h
+ */
 #include "sketch/spec.h"
 
 #include "base/rng.h"
@@ -15,7 +18,10 @@ fc_law_name(fc_law law)
 	return names[law];
 }
 
-/* Measured in the multiply-adds of other rooms: those of floats count a quarter, a pair of sine and cosine 16 of these. */
+/*
+ * Measured in the multiply-adds of other rooms: those of floats count a
+ * quarter, a pair of sine and cosine 16 of these.
+ */
 #define FLOAT		0.25
 #define SINE_COSINE	16.0
 
@@ -23,20 +29,30 @@ double
 fc_sketch_operations(const fc_spec *spec)
 {
 	double		n = (double) spec->reduced;
-	double		angle = (spec->flags & FC_SPEC_STRUCTURED) ? 3.0 * log2((double) fc_padded_dim(spec->reduced)) : n;
-	double		projection = (spec->flags & FC_SPEC_PROJECTED) ? (double) spec->dim * n : 0.0;
+	double		angle = ((spec->flags & FC_SPEC_STRUCTURED)
+						 ? 3.0 * log2((double) fc_padded_dim(spec->reduced))
+						 : n);
+	double		projection = ((spec->flags & FC_SPEC_PROJECTED)
+							  ? (double) spec->dim * n
+							  : 0.0);
 
-	return FLOAT * (projection + spec->frequencies * (angle + SINE_COSINE * spec->scales));
+	return FLOAT * (projection +
+					spec->frequencies * (angle + SINE_COSINE * spec->scales));
 }
 
 size_t
 fc_spec_core_size(const fc_spec *spec)
 {
-	size_t		doubles = spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1) + spec->scales;
-	size_t		floats = (size_t) spec->sample_centroids * spec->reduced +
-		((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0);
+	size_t		doubles = (spec->dim *
+						   (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1) +
+						   spec->scales);
+	size_t		floats = ((size_t) spec->sample_centroids * spec->reduced +
+						  ((spec->flags & FC_SPEC_PROJECTED)
+						   ? (size_t) spec->dim * spec->reduced
+						   : 0));
 
-	return sizeof(fc_spec) + doubles * sizeof(double) + ROUND8(floats * sizeof(float));
+	return sizeof(fc_spec) + doubles * sizeof(double) +
+		ROUND8(floats * sizeof(float));
 }
 
 size_t
@@ -44,7 +60,8 @@ fc_spec_size(const fc_spec *spec)
 {
 	size_t		rows = spec->pilot_rows;
 
-	return fc_spec_core_size(spec) + rows * sizeof(double) + ROUND8(rows * spec->reduced * sizeof(float));
+	return fc_spec_core_size(spec) + rows * sizeof(double) +
+		ROUND8(rows * spec->reduced * sizeof(float));
 }
 
 void
@@ -78,7 +95,8 @@ compute_digest(const fc_spec *spec, uint64_t digest[2])
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
 		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
-	fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), digest);
+	fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec),
+			  digest);
 }
 
 void
@@ -93,8 +111,10 @@ fc_spec_same(const fc_spec *a, const fc_spec *b)
 	size_t		size = fc_spec_core_size(a);
 
 	return a->digest[0] == b->digest[0] && a->digest[1] == b->digest[1] &&
-		a->dim == b->dim && a->reduced == b->reduced && a->frequencies == b->frequencies && a->scales == b->scales &&
-		a->flags == b->flags && a->law == b->law && a->seed == b->seed && fc_spec_core_size(b) == size &&
+		a->dim == b->dim && a->reduced == b->reduced &&
+		a->frequencies == b->frequencies && a->scales == b->scales &&
+		a->flags == b->flags && a->law == b->law && a->seed == b->seed &&
+		fc_spec_core_size(b) == size &&
 		memcmp(a + 1, b + 1, size - sizeof(fc_spec)) == 0;
 }
 
@@ -113,17 +133,23 @@ fixed_fields_valid(const fc_spec *spec)
 	bool		projected = (spec->flags & FC_SPEC_PROJECTED) != 0;
 
 	return spec->version == FC_SPEC_VERSION && spec->law < FC_LAWS &&
-		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED | FC_SPEC_COSINE)) == 0 &&
-		spec->dim >= 1 && spec->dim <= FC_MAX_DIM &&
-		spec->reduced >= 1 && (projected ? spec->reduced < spec->dim : spec->reduced == spec->dim) &&
+		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED |
+						 FC_SPEC_PROJECTED | FC_SPEC_COSINE)) == 0 &&
+		spec->dim >= 1 && spec->dim <= FC_MAX_DIM && spec->reduced >= 1 &&
+		(projected ? spec->reduced < spec->dim
+		 : spec->reduced == spec->dim) &&
 		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&
 		spec->frequencies >= 1 && spec->frequencies <= FC_MAX_MOMENTS &&
 		fc_spec_moments(spec) <= FC_MAX_MOMENTS &&
-		spec->pilot_rows <= FC_MAX_PILOT_ROWS && spec->sample_centroids <= FC_MAX_SAMPLE_CENTROIDS && spec->padding == 0 &&
-		all_positive(&spec->sigma, 1);
+		spec->pilot_rows <= FC_MAX_PILOT_ROWS &&
+		spec->sample_centroids <= FC_MAX_SAMPLE_CENTROIDS &&
+		spec->padding == 0 && all_positive(&spec->sigma, 1);
 }
 
-/* A basis row may not stretch: |row| = 1 to float precision, so that reduced lengths are lengths. */
+/*
+ * A basis row may not stretch: |row| = 1 to float precision, so that reduced
+ * lengths are lengths.
+ */
 static bool
 basis_valid(const fc_spec *spec)
 {
@@ -135,14 +161,18 @@ basis_valid(const fc_spec *spec)
 
 		fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
-			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
+			norm += (double) basis[r * spec->dim + i] *
+				(double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
 			return false;
 	}
 	return true;
 }
 
-/* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
+/*
+ * Widths and centers that the grid of sums can hold (prepared.h), sigmas that
+ * angles can.
+ */
 static bool
 grid_valid(const fc_spec *spec)
 {
@@ -152,14 +182,16 @@ grid_valid(const fc_spec *spec)
 	{
 		double		ratio = spec->sigma / fc_spec_sigmas(spec)[s];
 
-		if (!(ratio >= 1 / (1.01 * FC_MAX_RATIO) && ratio <= 1.01 * FC_MAX_RATIO))
+		if (!(ratio >= 1 / (1.01 * FC_MAX_RATIO) &&
+			  ratio <= 1.01 * FC_MAX_RATIO))
 			return false;
 	}
 	for (size_t i = 0; i < spec->dim; i++)
 	{
 		double		width = spec->sigma * (scale ? scale[i] : 1.0);
 
-		if (!(width >= 1e-290 && width <= 1e290) || !(fabs(fc_spec_center(spec)[i]) / width <= FC_EXP2(38)))
+		if (!(width >= 1e-290 && width <= 1e290) ||
+			!(fabs(fc_spec_center(spec)[i]) / width <= FC_EXP2(38)))
 			return false;
 	}
 	return true;
@@ -172,20 +204,32 @@ fc_spec_check(const void *bytes, size_t size)
 	const double *sigmas;
 	uint64_t	digest[2];
 
-	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
+	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) ||
+		fc_spec_size(spec) != size)
 		return FC_EFORMAT;
 	sigmas = fc_spec_sigmas(spec);
 	if (!fc_all_finite(fc_spec_center(spec), spec->dim) ||
-		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
-		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
-		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
-		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size) || !basis_valid(spec) ||
+		((spec->flags & FC_SPEC_SCALED) &&
+		 !all_positive(fc_spec_scale(spec), spec->dim)) ||
+		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma ||
+		!grid_valid(spec) ||
+		!fc_zero_padding(fc_spec_sample_centroids(spec) +
+						 (size_t) spec->sample_centroids * spec->reduced,
+						 fc_spec_pilot_weight(spec)) ||
+		!fc_zero_padding(fc_spec_pilot(spec) +
+						 (size_t) spec->pilot_rows * spec->reduced,
+						 (const char *) bytes + size) ||
+		!basis_valid(spec) ||
 		!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
-		!fc_all_finite_float(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced) ||
-		!fc_all_finite_float(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced))
+		!fc_all_finite_float(fc_spec_pilot(spec),
+							 (size_t) spec->pilot_rows * spec->reduced) ||
+		!fc_all_finite_float(fc_spec_sample_centroids(spec),
+							 (size_t) spec->sample_centroids * spec->reduced))
 		return FC_EFORMAT;
 	compute_digest(spec, digest);
-	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
+	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1]
+		? FC_OK
+		: FC_EFORMAT;
 }
 
 /* ---- a spec out of its parts ---- */
@@ -194,13 +238,27 @@ fc_spec_check(const void *bytes, size_t size)
 static fc_spec
 fixed_fields(const fc_spec_parts *parts)
 {
-	int			flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
-		(parts->basis ? FC_SPEC_PROJECTED : 0) | (parts->cosine ? FC_SPEC_COSINE : 0);
+	int			flags = ((parts->structured ? FC_SPEC_STRUCTURED : 0) |
+						 (parts->scale ? FC_SPEC_SCALED : 0) |
+						 (parts->basis ? FC_SPEC_PROJECTED : 0) |
+						 (parts->cosine ? FC_SPEC_COSINE : 0));
 
-	return (fc_spec) {.version = FC_SPEC_VERSION,.law = (uint8_t) parts->law,.flags = (uint8_t) flags,.dim = (uint32_t) parts->dim,
-	.reduced = (uint32_t) parts->reduced,.frequencies = (uint32_t) parts->frequencies,.scales = (uint32_t) parts->scales,
-	.clusters = (uint32_t) parts->clusters,.pilot_rows = (uint32_t) parts->pilot_rows,
-	.sample_centroids = (uint32_t) parts->sample_centroid_count,.seed = parts->seed,.sigma = parts->sigmas ? parts->sigmas[0] : 0};
+	return (fc_spec)
+	{
+		.version = FC_SPEC_VERSION,
+			.law = (uint8_t) parts->law,
+			.flags = (uint8_t) flags,
+			.dim = (uint32_t) parts->dim,
+			.reduced = (uint32_t) parts->reduced,
+			.frequencies = (uint32_t) parts->frequencies,
+			.scales = (uint32_t) parts->scales,
+			.clusters = (uint32_t) parts->clusters,
+			.pilot_rows = (uint32_t) parts->pilot_rows,
+			.sample_centroids = (uint32_t)
+			parts->sample_centroid_count,
+			.seed = parts->seed,
+			.sigma = parts->sigmas ? parts->sigmas[0] : 0
+	};
 }
 
 size_t
@@ -211,7 +269,10 @@ fc_spec_parts_size(const fc_spec_parts *parts)
 	return fc_spec_size(&fixed);
 }
 
-/* Fill an array of a spec under construction; from is NULL where the spec has none. */
+/*
+ * Fill an array of a spec under construction; from is NULL where the spec has
+ * none.
+ */
 static void
 fill(const void *array, const void *from, size_t bytes)
 {
@@ -228,13 +289,18 @@ fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 	memset(spec, 0, size);
 	*spec = fixed_fields(parts);
 	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
-		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
+		/* -0 and 0 are one value */
+		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] +
+			0.0;
 	fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
 	fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
-	fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float));
-	fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float));
+	fill(fc_spec_sample_centroids(spec), parts->sample_centroids,
+		 parts->sample_centroid_count * n * sizeof(float));
+	fill(fc_spec_pilot_weight(spec), parts->pilot_weight,
+		 parts->pilot_rows * sizeof(double));
+	fill(fc_spec_pilot(spec), parts->pilot,
+		 parts->pilot_rows * n * sizeof(float));
 	fc_spec_seal(spec);
 	return fc_spec_check(spec, size);
 }
@@ -242,11 +308,28 @@ fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 fc_spec_parts
 fc_spec_parts_of(const fc_spec *spec)
 {
-	return (fc_spec_parts) {.dim = spec->dim,.reduced = spec->reduced,.frequencies = spec->frequencies,.scales = spec->scales,
-	.clusters = spec->clusters,.pilot_rows = spec->pilot_rows,.sample_centroid_count = spec->sample_centroids,
-	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.cosine = (spec->flags & FC_SPEC_COSINE) != 0,.seed = spec->seed,
-	.center = fc_spec_center(spec),.scale = fc_spec_scale(spec),.sigmas = fc_spec_sigmas(spec),.basis = fc_spec_basis(spec),
-	.sample_centroids = fc_spec_sample_centroids(spec),.pilot_weight = fc_spec_pilot_weight(spec),.pilot = fc_spec_pilot(spec)};
+	return (fc_spec_parts)
+	{
+		.dim = spec->dim,
+			.reduced = spec->reduced,
+			.frequencies = spec->frequencies,
+			.scales = spec->scales,
+			.clusters = spec->clusters,
+			.pilot_rows = spec->pilot_rows,
+			.sample_centroid_count = spec->sample_centroids,
+			.law = (fc_law) spec->law,
+			.structured = (spec->flags & FC_SPEC_STRUCTURED) !=
+			0,
+			.cosine = (spec->flags & FC_SPEC_COSINE) != 0,
+			.seed = spec->seed,
+			.center = fc_spec_center(spec),
+			.scale = fc_spec_scale(spec),
+			.sigmas = fc_spec_sigmas(spec),
+			.basis = fc_spec_basis(spec),
+			.sample_centroids = fc_spec_sample_centroids(spec),
+			.pilot_weight = fc_spec_pilot_weight(spec),
+			.pilot = fc_spec_pilot(spec)
+	};
 }
 
 void
@@ -269,7 +352,8 @@ fc_spec_reduce(const fc_spec *spec, const double *x, double *centred, double *y)
 	const float *basis = fc_spec_basis(spec);
 
 	for (size_t i = 0; i < spec->dim; i++)
-		centred[i] = (x[i] - center[i]) / (scale ? scale[i] : 1.0) / spec->sigma;
+		centred[i] = (x[i] - center[i]) / (scale ? scale[i] : 1.0) /
+			spec->sigma;
 	for (size_t r = 0; r < spec->reduced; r++)
 	{
 		fc_check();

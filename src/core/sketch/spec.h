@@ -1,17 +1,23 @@
 /*
- * spec.h - the parameters of a sketch: the flat, versioned bytes of a sketch_spec.
+ * spec.h - the parameters of a sketch: the flat, versioned bytes of a
+ * sketch_spec.
  *
- *     x' = (x - center) / scale          d dimensions, user units; x / ||x|| in place of x with FC_SPEC_COSINE
+ *     x' = (x - center) / scale          d dimensions, user units; x / ||x||
+ *                                        in place of x with FC_SPEC_COSINE
  *     y  = basis x' / sigma              n dimensions, the reduced coordinates
- *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law, seed)
+ *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law,
+ *                                        seed)
  *
- * Layout (offsets are multiples of 8, padding is zero, byte order the machine's):
+ * Layout (offsets are multiples of 8, padding is zero, byte order the
+ * machine's):
  *     fc_spec                            the fixed fields
  *     double center[dim]
  *     double scale[dim]                  only with FC_SPEC_SCALED
  *     double sigmas[scales]              sigmas[0] == sigma
- *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows orthonormal
- *     float  sample_centroids[sample_centroids * reduced]  centroids of the sample, in the units of pilot: where a decoder may begin
+ *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows
+ *                                        orthonormal
+ *     float sample_centroids[sample_centroids * reduced] centroids of the
+ *     sample, in the units of pilot: where a decoder may begin
  *     double pilot_weight[pilot_rows]
  *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
  * Frequencies are a pure function of these bytes and never stored.  The digest
@@ -35,27 +41,32 @@ typedef enum fc_law
 #define FC_SPEC_STRUCTURED	0x01	/* fast-Hadamard frequencies */
 #define FC_SPEC_SCALED		0x02	/* per-dimension scale present */
 #define FC_SPEC_PROJECTED	0x04	/* basis present, reduced < dim */
-#define FC_SPEC_COSINE		0x08	/* rows are brought to length 1 first; not in bytes of old */
+#define FC_SPEC_COSINE		0x08	/* rows are brought to length 1 first; not
+									 * in bytes of old */
 
 #define FC_SPEC_VERSION		1
 #define FC_MAX_MOMENTS		(1 << 22)	/* frequencies x scales */
 #define FC_MAX_SCALES		16
-#define FC_MAX_RATIO		1e6		/* between two sigmas */
-#define FC_MIN_PADDED		32		/* in smaller transforms many rows miss every coordinate */
+#define FC_MAX_RATIO		1e6 /* between two sigmas */
+#define FC_MIN_PADDED		32	/* in smaller transforms many rows miss every
+								 * coordinate */
 #define FC_MAX_PILOT_ROWS	(1 << 16)
 #define FC_MAX_SAMPLE_CENTROIDS	1024
 
 typedef struct fc_spec
 {
-	uint32_t	container;		/* belongs to the code that stores the value (varlena length); ignored */
+	/* belongs to the code that stores the value (varlena length); ignored */
+	uint32_t	container;
 	uint16_t	version;		/* FC_SPEC_VERSION */
 	uint8_t		law;			/* fc_law */
 	uint8_t		flags;			/* FC_SPEC_... */
 	uint32_t	dim;			/* d, 1 .. FC_MAX_DIM */
 	uint32_t	reduced;		/* n, 1 .. d; == d without a basis */
 	uint32_t	frequencies;	/* m >= 1 */
-	uint32_t	scales;			/* sigmas sharing the frequencies, 1 .. FC_MAX_SCALES */
-	uint32_t	clusters;		/* the number of clusters the spec was chosen for, 0 unknown */
+	uint32_t	scales;			/* sigmas sharing the frequencies, 1 ..
+								 * FC_MAX_SCALES */
+	uint32_t	clusters;		/* the number of clusters the spec was chosen
+								 * for, 0 unknown */
 	uint32_t	pilot_rows;
 	uint32_t	sample_centroids;
 	uint32_t	padding;		/* 0 */
@@ -73,25 +84,31 @@ fc_spec_center(const fc_spec *spec)
 static inline const double *
 fc_spec_scale(const fc_spec *spec)
 {
-	return (spec->flags & FC_SPEC_SCALED) ? fc_spec_center(spec) + spec->dim : NULL;
+	return (spec->flags & FC_SPEC_SCALED) ? fc_spec_center(spec) + spec->dim
+		: NULL;
 }
 
 static inline const double *
 fc_spec_sigmas(const fc_spec *spec)
 {
-	return fc_spec_center(spec) + spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1);
+	return fc_spec_center(spec) +
+		spec->dim * (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1);
 }
 
 static inline const float *
 fc_spec_basis(const fc_spec *spec)
 {
-	return (spec->flags & FC_SPEC_PROJECTED) ? (const float *) (fc_spec_sigmas(spec) + spec->scales) : NULL;
+	return (spec->flags & FC_SPEC_PROJECTED)
+		? (const float *) (fc_spec_sigmas(spec) + spec->scales)
+		: NULL;
 }
 
 static inline const float *
 fc_spec_sample_centroids(const fc_spec *spec)
 {
-	size_t		basis = (spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->dim * spec->reduced : 0;
+	size_t		basis = ((spec->flags & FC_SPEC_PROJECTED)
+						 ? (size_t) spec->dim * spec->reduced
+						 : 0);
 
 	return (const float *) (fc_spec_sigmas(spec) + spec->scales) + basis;
 }
@@ -108,11 +125,16 @@ fc_spec_moments(const fc_spec *spec)
 	return (size_t) spec->frequencies * spec->scales;
 }
 
-/* Bytes without the pilot rows, and with them (from the fixed fields alone). */
+/*
+ * Bytes without the pilot rows, and with them (from the fixed fields alone).
+ */
 size_t		fc_spec_core_size(const fc_spec *spec);
 size_t		fc_spec_size(const fc_spec *spec);
 
-/* The same spec without its pilot rows, in fc_spec_core_size(spec) bytes: it measures the same moments. */
+/*
+ * The same spec without its pilot rows, in fc_spec_core_size(spec) bytes: it
+ * measures the same moments.
+ */
 void		fc_spec_without_pilot(const fc_spec *spec, fc_spec *lean);
 
 const double *fc_spec_pilot_weight(const fc_spec *spec);
@@ -124,7 +146,10 @@ void		fc_spec_seal(fc_spec *spec);
 /* Do both measure the same moments?  (digest and bytes, pilot rows aside) */
 bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
 
-/* Validate every field of size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+/*
+ * Validate every field of size untrusted bytes aligned to 8: FC_OK or
+ * FC_EFORMAT.
+ */
 fc_status	fc_spec_check(const void *bytes, size_t size);
 
 const char *fc_law_name(fc_law law);
@@ -137,14 +162,20 @@ void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*
  * Structured frequencies applied rather than written out: factors[j] (m) times
- * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi.  Either output may be NULL.
+ * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi. Either output may be
+ * NULL.
  */
-void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors);
+void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena,
+									  float *omega, float *factors);
 
 /* The signs of the three diagonals of a block of structured frequencies. */
-void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs);
+void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round,
+						   size_t padded, float *signs);
 
-/* Size of the transforms of structured frequencies: a power of two, n and FC_MIN_PADDED at least. */
+/*
+ * Size of the transforms of structured frequencies: a power of two, n and
+ * FC_MIN_PADDED at least.
+ */
 static inline size_t
 fc_padded_dim(size_t n)
 {
@@ -157,7 +188,10 @@ fc_padded_dim(size_t n)
 
 /* ---- a spec out of its parts ---- */
 
-/* Measured (bench/sketch): from here on fast-Hadamard frequencies cost less than dense ones. */
+/*
+ * Measured (bench/sketch): from here on fast-Hadamard frequencies cost less
+ * than dense ones.
+ */
 #define FC_STRUCTURED_CROSSOVER 50
 
 typedef struct fc_spec_parts
@@ -177,7 +211,8 @@ typedef struct fc_spec_parts
 	const double *scale;		/* dim; NULL: 1 */
 	const double *sigmas;		/* scales */
 	const float *basis;			/* reduced x dim; NULL when reduced == dim */
-	const float *sample_centroids;	/* sample_centroid_count x reduced, in sigmas */
+	const float *sample_centroids;	/* sample_centroid_count x reduced, in
+									 * sigmas */
 	const double *pilot_weight; /* pilot_rows */
 	const float *pilot;			/* pilot_rows x reduced, in sigmas */
 } fc_spec_parts;
@@ -185,8 +220,9 @@ typedef struct fc_spec_parts
 size_t		fc_spec_parts_size(const fc_spec_parts *parts);
 
 /*
- * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not fit together: sigma times
- * scale must be between 1e-290 and 1e290, and the center within 2^38 of it.
+ * The spec into fc_spec_parts_size bytes. FC_EFORMAT when center, scale and
+ * sigma do not fit together: sigma times scale must be between 1e-290 and
+ * 1e290, and the center within 2^38 of it.
  */
 fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);
 
@@ -194,12 +230,15 @@ fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);
 fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
 
 /*
- * Parts that measure rows as the given ones measure (x - center) / scale.  center and scale (dim each) become
- * the parts' own: center + scale c and scale s.
+ * Parts that measure rows as the given ones measure (x - center) / scale.
+ * center and scale (dim each) become the parts' own: center + scale c and
+ * scale s.
  */
-void		fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
+void
+			fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
 
 /* y (reduced) of a row x; centred (dim) is work. */
-void		fc_spec_reduce(const fc_spec *spec, const double *x, double *centred, double *y);
+void		fc_spec_reduce(const fc_spec *spec, const double *x, double *centred,
+						   double *y);
 
 #endif							/* FC_SKETCH_SPEC_H */

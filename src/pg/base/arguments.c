@@ -1,4 +1,7 @@
-/* arguments.c - the checks of arguments that functions share, and the rows that functions return */
+/*
+ * arguments.c - the checks of arguments that functions share, and the rows
+ * that functions return
+ */
 #include "postgres.h"
 
 #include <float.h>
@@ -19,7 +22,8 @@ aggregate_context(FunctionCallInfo fcinfo)
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this function may only be called as part of an aggregate"));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("this function may only be called as part of an aggregate"));
 	return context;
 }
 
@@ -27,17 +31,23 @@ bool
 is_given(FunctionCallInfo fcinfo, int argument)
 {
 	Node	   *call = fcinfo->flinfo->fn_expr;
-	List	   *args = call != NULL && IsA(call, FuncExpr) ? ((FuncExpr *) call)->args : NIL;
-	Const	   *constant = argument < list_length(args) ? list_nth(args, argument) : NULL;
+	List	   *args = (call != NULL && IsA(call, FuncExpr)
+						? ((FuncExpr *) call)->args
+						: NIL);
+	Const	   *constant = (argument < list_length(args) ? list_nth(args, argument)
+							: NULL);
 
-	return constant != NULL && !(IsA(constant, Const) && constant->constisnull && constant->location < 0);
+	return constant != NULL &&
+		!(IsA(constant, Const) && constant->constisnull &&
+		  constant->location < 0);
 }
 
 void
 require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 {
 	if (PG_ARGISNULL(argument))
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("%s must not be NULL", name));
 }
 
 double
@@ -50,7 +60,9 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 	require_argument(fcinfo, argument, "weight");
 	weight = PG_GETARG_FLOAT8(argument);
 	if (!(weight >= 0) || isinf(weight))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("weight is %g, but must be finite and at least 0", weight));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("weight is %g, but must be finite and at least 0",
+					   weight));
 	return weight;
 }
 
@@ -59,7 +71,8 @@ const char *
 aggregate_name(FunctionCallInfo fcinfo)
 {
 	const Aggref *aggregate = AggGetAggref(fcinfo);
-	const char *name = aggregate != NULL ? get_func_name(aggregate->aggfnoid) : NULL;
+	const char *name = (aggregate != NULL ? get_func_name(aggregate->aggfnoid)
+						: NULL);
 
 	return name != NULL ? name : "the aggregate";
 }
@@ -68,8 +81,10 @@ void
 check_count(const char *name, int64 value, int64 least, int64 most)
 {
 	if (value < least || value > most)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %lld, out of range", name, (long long) value),
-				errdetail("It may be from %lld to %lld.", (long long) least, (long long) most));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s is %lld, out of range", name, (long long) value),
+				errdetail("It may be from %lld to %lld.", (long long) least,
+						  (long long) most));
 }
 
 void
@@ -77,10 +92,15 @@ check_enough_rows(Size k, Size rows)
 {
 	if (k > rows)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg_plural("k is %zu, but there is only %zu row", "k is %zu, but there are only %zu rows", rows, k, rows));
+				errmsg_plural("k is %zu, but there is only %zu row",
+							  "k is %zu, but there are only %zu rows", rows, k,
+							  rows));
 }
 
-/* The range of parameters such as sigma, scale and gamma: room is left for products with them. */
+/*
+ * The range of parameters such as sigma, scale and gamma: room is left for
+ * products with them.
+ */
 #define LEAST_POSITIVE		1e-300
 #define GREATEST_POSITIVE	1e300
 
@@ -88,10 +108,14 @@ void
 check_positive(const char *name, double value)
 {
 	if (!(value > 0 && value <= DBL_MAX))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %g, but must be positive and finite", name, value));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s is %g, but must be positive and finite", name,
+					   value));
 	if (!(value >= LEAST_POSITIVE && value <= GREATEST_POSITIVE))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %g, out of range", name, value),
-				errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s is %g, out of range", name, value),
+				errdetail("It may be from %g to %g.", LEAST_POSITIVE,
+						  GREATEST_POSITIVE));
 }
 
 void
@@ -99,7 +123,9 @@ check_not_negative(const char *name, const double *values, Size n)
 {
 	for (Size i = 0; values != NULL && i < n; i++)
 		if (!(values[i] >= 0))
-			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s element %zu is %g, less than 0", name, i + 1, values[i]));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("%s element %zu is %g, less than 0", name, i + 1,
+						   values[i]));
 }
 
 char *
@@ -108,7 +134,8 @@ relation_name(Oid relation)
 	char	   *name = get_rel_name(relation);
 
 	if (name == NULL)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+				errmsg("relation with OID %u does not exist", relation));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
 }
 
@@ -135,8 +162,10 @@ fastclust_begin_rows(FunctionCallInfo fcinfo)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext old;
 
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("set-returning function called in a context that cannot accept a set"));
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) ||
+		!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("set-returning function called in a context that cannot accept a set"));
 	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
 	rsinfo->returnMode = SFRM_Materialize;
 	rsinfo->setResult = tuplestore_begin_heap(true, false, work_mem);
@@ -149,11 +178,14 @@ put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, (Datum *) values, nulls != NULL ? (bool *) nulls : no_nulls);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, (Datum *) values,
+						 nulls != NULL ? (bool *) nulls : no_nulls);
 }
 
 Datum
 row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
-	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), (Datum *) values, nulls != NULL ? (bool *) nulls : no_nulls));
+	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), (Datum *) values,
+											 nulls != NULL ? (bool *) nulls
+											 : no_nulls));
 }

@@ -1,22 +1,27 @@
 /*
- * blas_library.c - OpenBLAS and L-BFGS-B, found and opened at the first call that needs them.
+ * blas_library.c - OpenBLAS and L-BFGS-B, found and opened at the first call
+ * that needs them.
  *
  * A backend that only sketches or assigns never pays for loading them (7 ms).
  *
- * One OpenBLAS in a process.  Debian has three builds of it (serial, pthread, openmp), which may all be
- * installed; each brings a libopenblas.so.0, a libblas.so.3 and a liblapack.so.3, and update-alternatives
- * chooses who is called by these names.  The dynamic linker takes a library of a name that is loaded for
- * any other of that name, and a liblapack.so.3 does not load beside the libopenblas.so.0 of another build
- * (undefined symbol: sgetrs_N_parallel).  So the libblas.so.3 and liblapack.so.3 that lie beside the
- * OpenBLAS are opened with it.  L-BFGS-B, and every library that this backend loads later (PostGIS, numpy),
- * then binds to them, whatever the alternatives say.  OpenBLAS is taken from, in this order,
+ * One OpenBLAS in a process. Debian has three builds of it (serial, pthread,
+ * openmp), which may all be installed; each brings a libopenblas.so.0, a
+ * libblas.so.3 and a liblapack.so.3, and update-alternatives chooses who is
+ * called by these names. The dynamic linker takes a library of a name that is
+ * loaded for any other of that name, and a liblapack.so.3 does not load beside
+ * the libopenblas.so.0 of another build (undefined symbol: sgetrs_N_parallel).
+ * So the libblas.so.3 and liblapack.so.3 that lie beside the OpenBLAS are
+ * opened with it. L-BFGS-B, and every library that this backend loads later
+ * (PostGIS, numpy), then binds to them, whatever the alternatives say.
+ * OpenBLAS is taken from, in this order,
  * - libraries that the process has already (LD_PRELOAD, another extension),
  * - the directory of the serial build, or the one given to make,
  * - the system's choice.
  *
- * One thread.  The pthread build starts its threads when it is loaded, the openmp build when it first
- * multiplies large matrices.  Both read the environment at their load: it says 1 meanwhile.  Whoever shares the
- * OpenBLAS in this backend then has one thread too.
+ * One thread. The pthread build starts its threads when it is loaded, the
+ * openmp build when it first multiplies large matrices. Both read the
+ * environment at their load: it says 1 meanwhile. Whoever shares the OpenBLAS
+ * in this backend then has one thread too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* dladdr */
@@ -35,10 +40,12 @@
 #define FC_OPENBLAS_DIR ""
 #endif
 
-static const char *const openblas_names[] = {
-	FC_OPENBLAS_DIR "/libopenblas.so.0", "libopenblas.so.0", "libopenblas.so", NULL
-};
-static const char *const lbfgsb_names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3", "liblbfgsb.so", NULL};
+static const char *const openblas_names[] = {FC_OPENBLAS_DIR
+	"/libopenblas.so.0",
+	"libopenblas.so.0",
+"libopenblas.so", NULL};
+static const char *const lbfgsb_names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3",
+"liblbfgsb.so", NULL};
 
 static void *openblas = NULL;
 static void *lbfgsb = NULL;
@@ -52,7 +59,10 @@ typedef struct variable
 } variable;
 
 #define VARIABLES 3
-static variable variables[VARIABLES] = {{.name = "OPENBLAS_NUM_THREADS",.value = "1"}, {.name = "OMP_NUM_THREADS",.value = "1"},
+static variable variables[VARIABLES] = {{.name = "OPENBLAS_NUM_THREADS",
+.value = "1"},
+{.name = "OMP_NUM_THREADS",
+.value = "1"},
 {.name = "OPENBLAS_CORETYPE"}};
 static const char **const core_type = &variables[2].value;
 
@@ -93,7 +103,10 @@ open_library(const char *file)
 	return handle;
 }
 
-/* Keep the dynamic linker's words; those on a library that is there tell more than "not found". */
+/*
+ * Keep the dynamic linker's words; those on a library that is there tell more
+ * than "not found".
+ */
 static void
 note_failure(const char *name, blas_failure *failure)
 {
@@ -103,8 +116,13 @@ note_failure(const char *name, blas_failure *failure)
 
 	if (words == NULL)
 		words = "unknown error";
-	/* Words on a file begin with its path, words on a name that was not found with the name. */
-	missing = strchr(name, '/') == NULL && strncmp(words, name, length) == 0 && words[length] == ':';
+
+	/*
+	 * Words on a file begin with its path, words on a name that was not found
+	 * with the name.
+	 */
+	missing = strchr(name, '/') == NULL && strncmp(words, name, length) == 0 &&
+		words[length] == ':';
 	if (failure->reason[0] != '\0' && (missing || !failure->missing))
 		return;
 	failure->missing = missing;
@@ -129,17 +147,24 @@ open_first(const char *const *names, blas_failure *failure)
 	return NULL;
 }
 
-/* The file of the loaded OpenBLAS, links followed; false when it cannot be told. */
+/*
+ * The file of the loaded OpenBLAS, links followed; false when it cannot be
+ * told.
+ */
 static bool
 openblas_file(char file[PATH_MAX])
 {
 	void	   *routine = openblas ? dlsym(openblas, "cblas_dgemm") : NULL;
 	Dl_info		info;
 
-	return routine != NULL && dladdr(routine, &info) != 0 && realpath(info.dli_fname, file) != NULL;
+	return routine != NULL && dladdr(routine, &info) != 0 &&
+		realpath(info.dli_fname, file) != NULL;
 }
 
-/* Open the BLAS and LAPACK that belong to the OpenBLAS, so that who asks for these names gets them. */
+/*
+ * Open the BLAS and LAPACK that belong to the OpenBLAS, so that who asks for
+ * these names gets them.
+ */
 static void
 open_siblings(void)
 {
@@ -159,9 +184,10 @@ open_siblings(void)
 }
 
 /*
- * One thread in an OpenBLAS that was loaded before, when the environment did not limit it.  A process that
- * forked since then has no pool of threads; the next large product, or openblas_set_num_threads itself,
- * would start one of as many threads as there were, so the variables are set first.
+ * One thread in an OpenBLAS that was loaded before, when the environment did
+ * not limit it. A process that forked since then has no pool of threads; the
+ * next large product, or openblas_set_num_threads itself, would start one of
+ * as many threads as there were, so the variables are set first.
  */
 static void
 use_one_thread(void)
@@ -171,19 +197,25 @@ use_one_thread(void)
 	int		   *used = dlsym(openblas, "blas_cpu_number");
 	void		(*set_threads) (int) = NULL;
 
-	if (pool_runs != NULL && pool_size != NULL && used != NULL && *pool_runs == 0)
+	if (pool_runs != NULL && pool_size != NULL && used != NULL &&
+		*pool_runs == 0)
 		*pool_size = *used = 1;
 	*(void **) &set_threads = dlsym(openblas, "openblas_set_num_threads");
 	if (set_threads != NULL)
 		set_threads(1);
 }
 
-/* OpenBLAS's name of the best kernels that the CPU's instructions allow, NULL when it has none better than the least. */
+/*
+ * OpenBLAS's name of the best kernels that the CPU's instructions allow, NULL
+ * when it has none better than the least.
+ */
 static const char *
 best_core_type(void)
 {
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+	if (__builtin_cpu_supports("avx512f") &&
+		__builtin_cpu_supports("avx512dq") &&
+		__builtin_cpu_supports("avx512bw") &&
 		__builtin_cpu_supports("avx512vl"))
 		return "SkylakeX";
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -193,8 +225,9 @@ best_core_type(void)
 }
 
 /*
- * An OpenBLAS older than the CPU does not know its model (Debian 12's: none from 2023 on) and takes its least kernels, "Prescott":
- * products take four times as long.  Open it again and name the kernels.
+ * An OpenBLAS older than the CPU does not know its model (Debian 12's: none
+ * from 2023 on) and takes its least kernels, "Prescott": products take four
+ * times as long. Open it again and name the kernels.
  */
 static void
 reopen_for_cpu(blas_failure *failure)
@@ -202,7 +235,8 @@ reopen_for_cpu(blas_failure *failure)
 	const char *(*core) (void) = NULL;
 
 	*(void **) &core = dlsym(openblas, "openblas_get_corename");
-	if (core == NULL || strcmp(core(), "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL || best_core_type() == NULL)
+	if (core == NULL || strcmp(core(), "Prescott") != 0 ||
+		getenv("OPENBLAS_CORETYPE") != NULL || best_core_type() == NULL)
 		return;
 	dlclose(openblas);
 	*core_type = best_core_type();
@@ -236,7 +270,8 @@ routine_of(void *handle, const char *name, blas_failure *failure)
 	return address;
 }
 
-static void __attribute__((noreturn))
+static void
+__attribute__((noreturn))
 fail(blas_failure *failure)
 {
 	if (!openblas_file(failure->openblas))
@@ -247,7 +282,8 @@ fail(blas_failure *failure)
 void *
 openblas_routine(const char *name)
 {
-	blas_failure failure = {.library = "OpenBLAS", .package = "libopenblas0-serial"};
+	blas_failure failure = {.library = "OpenBLAS",
+	.package = "libopenblas0-serial"};
 	void	   *address = NULL;
 
 	if (openblas == NULL)
@@ -262,7 +298,7 @@ openblas_routine(const char *name)
 void *
 lbfgsb_routine(const char *name)
 {
-	blas_failure failure = {.library = "L-BFGS-B", .package = "liblbfgsb0"};
+	blas_failure failure = {.library = "L-BFGS-B",.package = "liblbfgsb0"};
 	void	   *address = NULL;
 
 	openblas_routine("cblas_dgemm");

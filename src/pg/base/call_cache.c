@@ -1,9 +1,12 @@
 /*
- * call_cache.c - memory that a function keeps from call to call, and states of aggregates that are flat values; see call_cache.h
+ * call_cache.c - memory that a function keeps from call to call, and states of
+ * aggregates that are flat values; see call_cache.h
  *
- * The executor calls a function with one FmgrInfo for a whole query, whose fn_extra is the function's own.  Whoever calls
- * through fmgr_info at every row, as worker_partial_agg of Citus does, leaves it empty each time, and fn_expr too.  A
- * transition function called so finds its memory by the aggregate's context, which lives as long as the states.
+ * The executor calls a function with one FmgrInfo for a whole query, whose
+ * fn_extra is the function's own. Whoever calls through fmgr_info at every
+ * row, as worker_partial_agg of Citus does, leaves it empty each time, and
+ * fn_expr too. A transition function called so finds its memory by the
+ * aggregate's context, which lives as long as the states.
  */
 #include "postgres.h"
 
@@ -59,8 +62,8 @@ memory_of_aggregate(MemoryContext context, Oid function, Size size)
 	{
 		const cache_entry *entry = entries[i];
 
-		if (entry != NULL && entry->context == context && entry->function == function &&
-			entry->size == size)
+		if (entry != NULL && entry->context == context &&
+			entry->function == function && entry->size == size)
 			return entry->memory;
 	}
 	return make_entry(context, function, size)->memory;
@@ -71,7 +74,8 @@ site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 
-	if (flinfo->fn_expr == NULL && AggCheckCallContext(fcinfo, home) == AGG_CONTEXT_AGGREGATE)
+	if (flinfo->fn_expr == NULL &&
+		AggCheckCallContext(fcinfo, home) == AGG_CONTEXT_AGGREGATE)
 		flinfo->fn_extra = memory_of_aggregate(*home, flinfo->fn_oid, size);
 	else
 	{
@@ -93,7 +97,8 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 
 	if (fcinfo->isnull || made == old)
 		return state;
-	copy = memcpy(MemoryContextAlloc(context, VARSIZE(made)), made, VARSIZE(made));
+	copy = memcpy(MemoryContextAlloc(context, VARSIZE(made)), made,
+				  VARSIZE(made));
 	if (old != NULL)
 		pfree(old);
 	PG_RETURN_POINTER(copy);

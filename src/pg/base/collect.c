@@ -40,10 +40,14 @@ grown_room(Size room, Size n, const row_need *need)
 		wanted = n + (wanted - n) / 2;
 	if (need->bytes(need->collection, wanted) >= budget)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				n == 1 ? errmsg("%s of one row needs more memory than fastclust.memory_budget allows", need->name)
-				: errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, n - 1),
+				n == 1
+				? errmsg("%s of one row needs more memory than fastclust.memory_budget allows",
+						 need->name)
+				: errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows",
+						 need->name, n - 1),
 				errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
-				errhint("Raise it with SET fastclust.memory_budget%s.", need->instead));
+				errhint("Raise it with SET fastclust.memory_budget%s.",
+						need->instead));
 	return wanted;
 }
 
@@ -51,7 +55,8 @@ void
 check_same_dim(int32 left, int32 right)
 {
 	if (left != right)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("vectors have %d and %d dimensions", left, right));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("vectors have %d and %d dimensions", left, right));
 }
 
 void
@@ -59,14 +64,17 @@ check_state_size(Size bytes)
 {
 	if (bytes > (Size) MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("a parallel worker collected %zu MB of rows, more than it can hand over", bytes >> 20),
+				errmsg("a parallel worker collected %zu MB of rows, more than it can hand over",
+					   bytes >> 20),
 				errhint("SET max_parallel_workers_per_gather = 0, or cluster a sample."));
 }
 
 Jsonb *
 copy_options(const Jsonb *options)
 {
-	return options == NULL ? NULL : (Jsonb *) PG_DETOAST_DATUM_COPY(JsonbPGetDatum(options));
+	return options == NULL
+		? NULL
+		: (Jsonb *) PG_DETOAST_DATUM_COPY(JsonbPGetDatum(options));
 }
 
 void

@@ -24,7 +24,10 @@
 	object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
-/* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
+/*
+ * From 17 on a module takes named shared memory when it needs some; before,
+ * when it is preloaded, from 15 on by a hook.
+ */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
 #define named_memory(name, size, initialize, found) \
@@ -36,7 +39,10 @@
 #endif
 #endif
 
-/* From 19 on the function that initializes named shared memory has a second argument. */
+/*
+ * From 19 on the function that initializes named shared memory has a second
+ * argument.
+ */
 #if PG_VERSION_NUM >= 190000
 #define NAMED_MEMORY_ARGUMENT , void *unused
 #define NAMED_MEMORY_NULL , NULL

@@ -1,9 +1,12 @@
 /*
- * entries.c - entries in C that call another function which goes by their name.
+ * entries.c - entries in C that call another function which goes by their
+ * name.
  *
- * A function that needs the rights of the owner of the extension is SECURITY DEFINER, in the schema fastclust_owner, where
- * its owner alone may call it.  Its last argument is the role that called, because inside of it current_user is the owner,
- * and session_user does not know of SET ROLE.  Other roles call an entry of its name and its other arguments.
+ * A function that needs the rights of the owner of the extension is SECURITY
+ * DEFINER, in the schema fastclust_owner, where its owner alone may call it.
+ * Its last argument is the role that called, because inside of it current_user
+ * is the owner, and session_user does not know of SET ROLE. Other roles call
+ * an entry of its name and its other arguments.
  */
 #include "postgres.h"
 
@@ -44,11 +47,13 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * Finds the function of a schema that has the name of the entry after a prefix, and an argument more if it takes the
- * caller.  The catalog is read without a check of rights: the schema is the owner's alone.
+ * Finds the function of a schema that has the name of the entry after a
+ * prefix, and an argument more if it takes the caller. The catalog is read
+ * without a check of rights: the schema is the owner's alone.
  */
 static FmgrInfo *
-find_called(FmgrInfo *entry, const char *schema, const char *prefix, bool takes_caller)
+find_called(FmgrInfo *entry, const char *schema, const char *prefix,
+			bool takes_caller)
 {
 	FmgrInfo   *called = MemoryContextAllocZero(entry->fn_mcxt, sizeof(FmgrInfo));
 	char	   *name = psprintf("%s%s", prefix, get_func_name(entry->fn_oid));
@@ -61,8 +66,11 @@ find_called(FmgrInfo *entry, const char *schema, const char *prefix, bool takes_
 	memcpy(types, declared, (Size) count * sizeof(Oid));
 	if (takes_caller)
 		types[count++] = OIDOID;
-	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name), PointerGetDatum(buildoidvector(types, count)),
-							   ObjectIdGetDatum(get_namespace_oid(schema, false)));
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(name),
+							   PointerGetDatum(buildoidvector(types, count)),
+							   ObjectIdGetDatum(get_namespace_oid(schema,
+																  false)));
 	if (!OidIsValid(function))
 		elog(ERROR, "there is no function %s.%s", schema, name);
 	fmgr_info_cxt(function, called, entry->fn_mcxt);
@@ -71,42 +79,60 @@ find_called(FmgrInfo *entry, const char *schema, const char *prefix, bool takes_
 	return called;
 }
 
-/* Calls a function with the arguments of the entry, and with the calling role if it takes one argument more. */
+/*
+ * Calls a function with the arguments of the entry, and with the calling role
+ * if it takes one argument more.
+ */
 static Datum
 call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
 {
 	LOCAL_FCINFO(call, FUNC_MAX_ARGS);
 	Datum		result;
 
-	InitFunctionCallInfoData(*call, called, called->fn_nargs, PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
+	InitFunctionCallInfoData(*call, called, called->fn_nargs,
+							 PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
 	for (int i = 0; i < PG_NARGS(); i++)
 		call->args[i] = fcinfo->args[i];
 	if (called->fn_nargs > PG_NARGS())
-		call->args[PG_NARGS()] = (NullableDatum) {.value = ObjectIdGetDatum(GetUserId())};
+		call->args[PG_NARGS()] = (NullableDatum)
+	{
+		.value = ObjectIdGetDatum(GetUserId())
+	};
 	result = FunctionCallInvoke(call);
 	fcinfo->isnull = call->isnull;
 	return result;
 }
 
-/* (arguments of the function): the result of fastclust_owner.<its name>, which also gets the calling role. */
+/*
+ * (arguments of the function): the result of fastclust_owner.<its name>, which
+ * also gets the calling role.
+ */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
 fastclust_as_owner(PG_FUNCTION_ARGS)
 {
 	FmgrInfo   *called = fcinfo->flinfo->fn_extra;
 
-	return call_with_arguments(fcinfo, called != NULL ? called : find_called(fcinfo->flinfo, "fastclust_owner", "", true));
+	return call_with_arguments(fcinfo,
+							   called != NULL
+							   ? called
+							   : find_called(fcinfo->flinfo,
+											 "fastclust_owner", "", true));
 }
 
 void
 reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 {
 	if (PG_ARGISNULL(argument) && is_given(fcinfo, argument))
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sketch must not be NULL"),
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("sketch must not be NULL"),
 				errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
 }
 
-/* (arguments of the function): the result of fastclust_internal.read_<its name>; an error for a sketch that is written as NULL. */
+/*
+ * (arguments of the function): the result of fastclust_internal.read_<its
+ * name>; an error for a sketch that is written as NULL.
+ */
 PG_FUNCTION_INFO_V1(fastclust_with_sketch);
 Datum
 fastclust_with_sketch(PG_FUNCTION_ARGS)
@@ -114,8 +140,15 @@ fastclust_with_sketch(PG_FUNCTION_ARGS)
 	FmgrInfo   *called = fcinfo->flinfo->fn_extra;
 
 	for (int i = 0; i < PG_NARGS(); i++)
-		if (get_fn_expr_argtype(fcinfo->flinfo, i) == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"),
-																	  ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))))
+		if (get_fn_expr_argtype(fcinfo->flinfo, i) ==
+			GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+							CStringGetDatum("sketch"),
+							ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo
+																->fn_oid))))
 			reject_null_sketch(fcinfo, i);
-	return call_with_arguments(fcinfo, called != NULL ? called : find_called(fcinfo->flinfo, "fastclust_internal", "read_", false));
+	return call_with_arguments(fcinfo, called != NULL
+							   ? called
+							   : find_called(fcinfo->flinfo,
+											 "fastclust_internal",
+											 "read_", false));
 }

@@ -1,4 +1,7 @@
-/* memory.c - memory within fastclust.memory_budget, the interrupt check of the server, loading, and the settings */
+/*
+ * memory.c - memory within fastclust.memory_budget, the interrupt check of the
+ * server, loading, and the settings
+ */
 #include "postgres.h"
 
 #include <limits.h>
@@ -15,7 +18,8 @@
 #include "pg/base/progress.h"
 
 #define LEAST_BUDGET	1024	/* kB */
-#define CHECKS_A_LOOK	16		/* at the clock, which costs more than a check of a row */
+#define CHECKS_A_LOOK	16		/* at the clock, which costs more than a check
+								 * of a row */
 #define BUDGET			(512 * 1024)
 #define LARGE			((Size) 4 << 20)	/* bytes */
 #define PAGE			4096
@@ -24,7 +28,8 @@ int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;
 
 static int	asked_budget = BUDGET;	/* kB; GUC fastclust.memory_budget */
-static int	budget_limit = MAX_KILOBYTES;	/* kB; GUC fastclust.memory_budget_limit */
+static int	budget_limit = MAX_KILOBYTES;	/* kB; GUC
+											 * fastclust.memory_budget_limit */
 
 void
 check_budget(Size bytes, const char *what)
@@ -41,7 +46,9 @@ check_budget(Size bytes, const char *what)
 void
 hold(memory_account *account, Size bytes)
 {
-	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes : SIZE_MAX, account->what);
+	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes
+				 : SIZE_MAX,
+				 account->what);
 	account->held += bytes;
 }
 
@@ -52,7 +59,8 @@ alloc_large_in(MemoryContext context, Size bytes)
 
 #ifdef MADV_HUGEPAGE
 	if (bytes >= LARGE)
-		(void) madvise((void *) TYPEALIGN(PAGE, memory), bytes - PAGE, MADV_HUGEPAGE);
+		(void) madvise((void *) TYPEALIGN(PAGE, memory), bytes - PAGE,
+					   MADV_HUGEPAGE);
 #endif
 	return memory;
 }
@@ -66,7 +74,7 @@ alloc_large(Size bytes)
 static void *
 grow(void *host, size_t bytes)
 {
-	memory_account    *account = host;
+	memory_account *account = host;
 
 	hold(account, bytes);
 	return alloc_large_in(account->context, bytes);
@@ -75,7 +83,7 @@ grow(void *host, size_t bytes)
 static void
 shrink(void *host, void *block, size_t bytes)
 {
-	memory_account    *account = host;
+	memory_account *account = host;
 
 	pfree(block);
 	account->held -= bytes;
@@ -85,13 +93,17 @@ fc_arena
 hold_arena(memory_account *account)
 {
 	account->context = CurrentMemoryContext;
-	return (fc_arena) {.grow = grow,.shrink = shrink,.host = account};
+	return (fc_arena)
+	{
+		.grow = grow,.shrink = shrink,.host = account
+	};
 }
 
 fc_arena
 make_arena_in(MemoryContext context, const char *what)
 {
-	memory_account    *own = MemoryContextAllocZero(context, sizeof(memory_account));
+	memory_account *own = MemoryContextAllocZero(context,
+												 sizeof(memory_account));
 	fc_arena	arena = hold_arena(own);
 
 	own->what = what;
@@ -116,7 +128,10 @@ release_arena(fc_arena *arena)
 fc_scratch
 make_scratch(Size floats)
 {
-	return (fc_scratch) {alloc_large(floats * sizeof(float)), floats};
+	return (fc_scratch)
+	{
+		alloc_large(floats * sizeof(float)), floats
+	};
 }
 
 void *
@@ -135,9 +150,10 @@ grown(MemoryContext context, void *memory, Size *room, Size count, Size item)
 HTAB *
 make_table(const char *name, Size key, Size entry, MemoryContext context)
 {
-	HASHCTL		control = {.keysize = key, .entrysize = entry, .hcxt = context};
+	HASHCTL		control = {.keysize = key,.entrysize = entry,.hcxt = context};
 
-	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return hash_create(name, 16, &control,
+					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* ---- the budget's ceiling ---- */
@@ -145,17 +161,25 @@ make_table(const char *name, Size key, Size entry, MemoryContext context)
 static char *
 text_of_kilobytes(int kilobytes)
 {
-	return kilobytes % 1024 == 0 ? psprintf("%d MB", kilobytes / 1024) : psprintf("%d kB", kilobytes);
+	return kilobytes % 1024 == 0 ? psprintf("%d MB", kilobytes / 1024)
+		: psprintf("%d kB", kilobytes);
 }
 
-/* A session may not ask for more; the values of files, databases and roles are cut to the ceiling where they are used, as are those of before it came. */
+/*
+ * A session may not ask for more; the values of files, databases and roles are
+ * cut to the ceiling where they are used, as are those of before it came.
+ */
 static bool
 check_asked_budget(int *budget, void **extra, GucSource source)
 {
-	if (*budget <= budget_limit || source < PGC_S_INTERACTIVE || InitializingParallelWorker)
+	if (*budget <= budget_limit || source < PGC_S_INTERACTIVE ||
+		InitializingParallelWorker)
 		return true;
-	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling", text_of_kilobytes(*budget));
-	GUC_check_errdetail("It may be from %s to %s.", text_of_kilobytes(LEAST_BUDGET), text_of_kilobytes(budget_limit));
+	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling",
+					 text_of_kilobytes(*budget));
+	GUC_check_errdetail("It may be from %s to %s.",
+						text_of_kilobytes(LEAST_BUDGET),
+						text_of_kilobytes(budget_limit));
 	GUC_check_errhint("A superuser raises the ceiling with fastclust.memory_budget_limit.");
 	return false;
 }
@@ -195,45 +219,41 @@ PG_MODULE_MAGIC;
 
 void		_PG_init(void);
 
-/* Without interrupts: a cancel at a warning in here would leave the library half loaded, which the server cannot load again. */
+/*
+ * Without interrupts: a cancel at a warning in here would leave the library
+ * half loaded, which the server cannot load again.
+ */
 void
 _PG_init(void)
 {
 	HOLD_INTERRUPTS();
 	DefineCustomIntVariable("fastclust.memory_budget_limit",
 							"Most that fastclust.memory_budget may be.",
-							"Larger values that were set before count as this one.",
-							&budget_limit,
-							MAX_KILOBYTES, LEAST_BUDGET, MAX_KILOBYTES,
-							PGC_SUSET, GUC_UNIT_KB, NULL, assign_budget_limit, NULL);
-	DefineCustomIntVariable("fastclust.memory_budget",
-							"Memory one fastclust function may take.",
+							"Larger values that were set before count as this one.", &budget_limit,
+							MAX_KILOBYTES, LEAST_BUDGET, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							NULL, assign_budget_limit, NULL);
+	DefineCustomIntVariable("fastclust.memory_budget", "Memory one fastclust function may take.",
 							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
-							&asked_budget,
-							BUDGET, LEAST_BUDGET, MAX_KILOBYTES,
-							PGC_USERSET, GUC_UNIT_KB, check_asked_budget, assign_asked_budget, NULL);
+							&asked_budget, BUDGET, LEAST_BUDGET, MAX_KILOBYTES, PGC_USERSET,
+							GUC_UNIT_KB, check_asked_budget, assign_asked_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
 							"Largest sums of a training scan that workers may share.",
 							"Larger ones stay in one process; no value holds more than 1 GB.",
-							&fastclust_largest_state,
-							MaxAllocSize / 1024, 64, MaxAllocSize / 1024,
+							&fastclust_largest_state, MaxAllocSize / 1024, 64, MaxAllocSize / 1024,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("fastclust.progress_interval",
 							"Time between two notices of a long step of training.",
-							"0 turns them off.",
-							&fastclust_progress_interval,
-							10000, 0, INT_MAX,
+							"0 turns them off.", &fastclust_progress_interval, 10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("fastclust.time_budget",
 							 "Time one fastclust step may take, as estimated before it begins.",
 							 "Longer ones fail at once, and say what would be quicker; 0 lets all begin.",
-							 &fastclust_time_budget,
-							 3600, 0, INT_MAX,
-							 PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
+							 &fastclust_time_budget, 3600, 0, INT_MAX,
+							 PGC_USERSET, GUC_UNIT_S, NULL,
+							 NULL, NULL);
 	fc_interrupt_check = check_for_interrupts;
 	fc_numeric_failure = raise_numeric_failure;
 	EmitWarningsOnPlaceholders("fastclust");
 	prepare_board();
 	RESUME_INTERRUPTS();
 }
-

@@ -16,13 +16,17 @@
 
 /* ---- errors ---- */
 
-/* How many letters of a name may be wrong for it to be the one that was meant. */
+/*
+ * How many letters of a name may be wrong for it to be the one that was meant.
+ */
 #define MOST_WRONG(length)	(1 + (length) / 4)
 
-#define MOST_LISTED	80			/* names in a hint: all options of a function, not all columns of a wide table */
+#define MOST_LISTED	80			/* names in a hint: all options of a function,
+								 * not all columns of a wide table */
 
 char *
-name_hint(const char *given, int length, const char *const *names, int count, const char *what)
+name_hint(const char *given, int length, const char *const *names, int count,
+		  const char *what)
 {
 	StringInfoData hint;
 	const char *meant = NULL;
@@ -31,7 +35,9 @@ name_hint(const char *given, int length, const char *const *names, int count, co
 	initStringInfo(&hint);
 	for (int i = 0; i < count && length <= NAMEDATALEN; i++)
 	{
-		int			wrong = varstr_levenshtein_less_equal(given, length, names[i], (int) strlen(names[i]), 1, 1, 1, least - 1, true);
+		int			wrong = varstr_levenshtein_less_equal(given, length, names[i],
+														  (int) strlen(names[i]), 1, 1,
+														  1, least - 1, true);
 
 		if (wrong < least && wrong < length)
 		{
@@ -53,7 +59,9 @@ name_hint(const char *given, int length, const char *const *names, int count, co
 static double
 float_of(const JsonbValue *value)
 {
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  NumericGetDatum(value->val
+															  .numeric)));
 }
 
 /* A value as JSON writes it, cut short. */
@@ -63,7 +71,10 @@ value_text(const JsonbValue *value)
 	switch (value->type)
 	{
 		case jbvString:
-			return psprintf("\"%.*s\"", pg_mbcliplen(value->val.string.val, value->val.string.len, NAMEDATALEN), value->val.string.val);
+			return psprintf("\"%.*s\"",
+							pg_mbcliplen(value->val.string.val,
+										 value->val.string.len, NAMEDATALEN),
+							value->val.string.val);
 		case jbvNumeric:
 			return psprintf("%.15g", float_of(value));
 		case jbvBool:
@@ -73,19 +84,27 @@ value_text(const JsonbValue *value)
 	}
 }
 
-static const char *const wanted[] = {
-	[OPTION_INT] = "a whole number",
-	[OPTION_WHOLE] = "a whole number",[OPTION_FLOAT] = "a number",
-	[OPTION_SEED] = "a whole number",[OPTION_BOOL] = "true or false",
-	[OPTION_TEXT] = "a string",[OPTION_FLOATS] = "a list of numbers",[OPTION_NAMES] = "a name or a list of names",
-	[OPTION_COUNT_OR_EXACT] = "a whole number or \"exact\"",[OPTION_TEXT_OR_ROWS] = "a string or a list of lists of numbers",
-	[OPTION_TEXT_OR_OBJECT] = "a string or an object",[OPTION_BOOL_OR_OBJECT] = "true, false or an object",[OPTION_OBJECT] = "an object"
-};
+static const char *const wanted[] =
+{[OPTION_INT] = "a whole number",
+	[OPTION_WHOLE] = "a whole number",
+	[OPTION_FLOAT] = "a number",
+	[OPTION_SEED] = "a whole number",
+	[OPTION_BOOL] = "true or false",
+	[OPTION_TEXT] = "a string",
+	[OPTION_FLOATS] = "a list of numbers",
+	[OPTION_NAMES] = "a name or a list of names",
+	[OPTION_COUNT_OR_EXACT] = "a whole number or \"exact\"",
+	[OPTION_TEXT_OR_ROWS] = "a string or a list of lists of numbers",
+	[OPTION_TEXT_OR_OBJECT] = "a string or an object",
+	[OPTION_BOOL_OR_OBJECT] = "true, false or an object",
+[OPTION_OBJECT] = "an object"};
 
 static void
 reject(const option *opt, const char *found)
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must be %s, not %s", opt->name, wanted[opt->kind], found));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("option \"%s\" must be %s, not %s", opt->name,
+				   wanted[opt->kind], found));
 }
 
 static void
@@ -98,13 +117,16 @@ require_type(const option *opt, const JsonbValue *value, enum jbvType type)
 static void
 reject_rows(const option *opt, const char *rows)
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must be a list of lists of numbers%s", opt->name, rows));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("option \"%s\" must be a list of lists of numbers%s",
+				   opt->name, rows));
 }
 
 /* ---- words ---- */
 
 int
-choice_of_name(const char *what, const char *name, const named_value *choices, int count)
+choice_of_name(const char *what, const char *name, const named_value *choices,
+			   int count)
 {
 	const char **names = palloc((Size) Max(count, 1) * sizeof(char *));
 
@@ -114,8 +136,10 @@ choice_of_name(const char *what, const char *name, const named_value *choices, i
 			return choices[i].value;
 		names[i] = choices[i].name;
 	}
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s \"%s\" is not known", what, name),
-			errhint("%s", name_hint(name, (int) strlen(name), names, count, "It may be one of")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("%s \"%s\" is not known", what, name),
+			errhint("%s", name_hint(name, (int) strlen(name), names, count,
+									"It may be one of")));
 	return 0;
 }
 
@@ -138,8 +162,11 @@ number_of(const option *opt, const JsonbValue *value)
 	require_type(opt, value, jbvNumeric);
 	number = float_of(value);
 	if (!(number >= opt->lower && number <= opt->upper))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
-				errdetail("It may be from %.15g to %.15g.", opt->lower, opt->upper));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" is %.15g, out of range", opt->name,
+					   number),
+				errdetail("It may be from %.15g to %.15g.", opt->lower,
+						  opt->upper));
 	return number;
 }
 
@@ -171,7 +198,9 @@ seed_of(const option *opt, const JsonbValue *value)
 	highest = DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX));
 	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, highest)) ||
 		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, lowest)))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" is %.15g, out of range", opt->name,
+					   number),
 				errdetail("It may be from -2^63 to 2^63 - 1."));
 	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, exact));
 }
@@ -210,7 +239,11 @@ set_option(const option *opt, const JsonbValue *value)
 			*(char **) opt->value = string_of(opt, value);
 			break;
 		case OPTION_COUNT_OR_EXACT:
-			*(uint32 *) opt->value = value->type == jbvString && strcmp(string_of(opt, value), "exact") == 0 ? OPTION_EXACT : (uint32) whole_number_of(opt, value);
+			*(uint32 *) opt->value = value->type == jbvString &&
+				strcmp(string_of(opt, value),
+					   "exact") == 0
+				? OPTION_EXACT
+				: (uint32) whole_number_of(opt, value);
 			break;
 		case OPTION_TEXT_OR_ROWS:
 			((text_or_rows *) opt->value)->text = string_of(opt, value);
@@ -228,7 +261,10 @@ set_option(const option *opt, const JsonbValue *value)
 	}
 }
 
-/* A list of lists of numbers, all of one length: the iterator stands behind the outer WJB_BEGIN_ARRAY. */
+/*
+ * A list of lists of numbers, all of one length: the iterator stands behind
+ * the outer WJB_BEGIN_ARRAY.
+ */
 static void
 set_rows(const option *opt, JsonbIterator **iterator, int count)
 {
@@ -240,16 +276,19 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 	{
 		int			columns = value.val.array.nElems;
 
-		if (value.val.array.rawScalar || columns == 0 || (matrix->rows > 0 && columns != matrix->columns))
+		if (value.val.array.rawScalar || columns == 0 ||
+			(matrix->rows > 0 && columns != matrix->columns))
 			reject_rows(opt, ", all of one length");
 		if (matrix->rows == 0)
-			matrix->values = alloc_large((Size) count * (Size) columns * sizeof(double));
+			matrix->values = alloc_large((Size) count * (Size) columns *
+										 sizeof(double));
 		matrix->columns = columns;
 		for (int i = 0; i < columns; i++)
 		{
 			if (JsonbIteratorNext(iterator, &value, true) != WJB_ELEM)
 				reject_rows(opt, "");
-			matrix->values[(Size) matrix->rows * (Size) columns + (Size) i] = number_of(opt, &value);
+			matrix->values[(Size) matrix->rows * (Size) columns +
+						   (Size) i] = number_of(opt, &value);
 		}
 		if (JsonbIteratorNext(iterator, &value, true) != WJB_END_ARRAY)
 			reject_rows(opt, "");
@@ -293,7 +332,8 @@ skip_object(const option *opt, JsonbIterator **iterator)
 	JsonbIteratorToken token;
 	JsonbValue	value;
 
-	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT && opt->kind != OPTION_BOOL_OR_OBJECT)
+	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT &&
+		opt->kind != OPTION_BOOL_OR_OBJECT)
 		reject(opt, "an object");
 	do
 		token = JsonbIteratorNext(iterator, &value, true);
@@ -307,24 +347,30 @@ option_of_key(const JsonbValue *key, const option *known, int count)
 
 	for (int i = 0; i < count; i++)
 		if (strlen(known[i].name) == (Size) key->val.string.len &&
-			memcmp(known[i].name, key->val.string.val, (Size) key->val.string.len) == 0)
+			memcmp(known[i].name, key->val.string.val,
+				   (Size) key->val.string.len) == 0)
 			return &known[i];
 	names = palloc((Size) Max(count, 1) * sizeof(char *));
 	for (int i = 0; i < count; i++)
 		names[i] = known[i].name;
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
-			errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("option \"%.*s\" is not known", key->val.string.len,
+				   key->val.string.val),
+			errhint("%s", name_hint(key->val.string.val, key->val.string.len,
+									names, count, "Options are")));
 	return NULL;
 }
 
 JsonbValue *
 value_of_key(const Jsonb *options, const char *name)
 {
-	JsonbValue	key = {.type = jbvString,.val.string = {(int) strlen(name), (char *) name}};
+	JsonbValue	key = {.type = jbvString,
+	.val.string = {(int) strlen(name), (char *) name}};
 
 	if (!JB_ROOT_IS_OBJECT(options))
 		return NULL;
-	return findJsonbValueFromContainer((JsonbContainer *) &options->root, JB_FOBJECT, &key);
+	return findJsonbValueFromContainer((JsonbContainer *) &options->root,
+									   JB_FOBJECT, &key);
 }
 
 void
@@ -342,10 +388,12 @@ read_options(Jsonb *options, const option *known, int count)
 	}			unused;
 
 	if (!JB_ROOT_IS_OBJECT(options))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("options must be a JSON object"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("options must be a JSON object"));
 	iterator = JsonbIteratorInit(&options->root);
 	(void) JsonbIteratorNext(&iterator, &value, false);
-	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_END_OBJECT)
+	while ((token = JsonbIteratorNext(&iterator, &value, false)) !=
+		   WJB_END_OBJECT)
 	{
 		if (token == WJB_KEY)
 		{
@@ -363,26 +411,44 @@ read_options(Jsonb *options, const option *known, int count)
 }
 
 void
-put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within)
+put_option_help(FunctionCallInfo fcinfo, const option *known,
+				const char *within)
 {
-	static const char *const types[] = {
-		[OPTION_INT] = "whole number",
-	[OPTION_WHOLE] = "whole number",[OPTION_FLOAT] = "number",
-		[OPTION_SEED] = "whole number",[OPTION_BOOL] = "true or false",
-		[OPTION_TEXT] = "text",[OPTION_FLOATS] = "list of numbers",[OPTION_NAMES] = "name or list of names",[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
-		[OPTION_TEXT_OR_ROWS] = "text or list of lists",[OPTION_TEXT_OR_OBJECT] = "text or object",
-		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"
-	};
+	static const char *const types[] =
+	{[OPTION_INT] = "whole number",
+		[OPTION_WHOLE] = "whole number",
+		[OPTION_FLOAT] = "number",
+		[OPTION_SEED] = "whole number",
+		[OPTION_BOOL] = "true or false",
+		[OPTION_TEXT] = "text",
+		[OPTION_FLOATS] = "list of numbers",
+		[OPTION_NAMES] = "name or list of names",
+		[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
+		[OPTION_TEXT_OR_ROWS] = "text or list of lists",
+		[OPTION_TEXT_OR_OBJECT] = "text or object",
+		[OPTION_BOOL_OR_OBJECT] = "true, false or object",
+	[OPTION_OBJECT] = "object"};
 	bool		bounded = known->lower < known->upper;
-	Datum		values[5] = {CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name)), CStringGetTextDatum(types[known->kind]),
-	bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0,
-	known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0, CStringGetTextDatum(known->meaning)};
+	Datum		values[5] =
+	{CStringGetTextDatum(within == NULL
+						 ? known->name
+						 : psprintf("%s.%s", within, known->name)),
+		CStringGetTextDatum(types[known->kind]),
+		bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower,
+											   known->upper))
+		: (Datum) 0,
+		known->initial != NULL ? CStringGetTextDatum(known->initial)
+		: (Datum) 0,
+	CStringGetTextDatum(known->meaning)};
 	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
 
 	put_row(fcinfo, values, nulls);
 }
 
-/* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */
+/*
+ * (given, names, what): of a name that is none of these, the one that was
+ * meant, where there is one, and all.
+ */
 PG_FUNCTION_INFO_V1(fastclust_name_hint);
 Datum
 fastclust_name_hint(PG_FUNCTION_ARGS)
@@ -393,11 +459,13 @@ fastclust_name_hint(PG_FUNCTION_ARGS)
 	int			count;
 	const char **names;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false,
+					  TYPALIGN_INT, &elements, &nulls, &count);
 	names = palloc((Size) Max(count, 1) * sizeof(char *));
 	for (int i = 0; i < count; i++)
 		names[i] = nulls[i] ? "" : TextDatumGetCString(elements[i]);
-	return CStringGetTextDatum(name_hint(given, (int) strlen(given), names, count, text_to_cstring(PG_GETARG_TEXT_PP(2))));
+	return CStringGetTextDatum(name_hint(given, (int) strlen(given), names, count,
+										 text_to_cstring(PG_GETARG_TEXT_PP(2))));
 }
 
 char *
@@ -415,7 +483,8 @@ column_option(const char *option, const char *column, const char *value)
 char *
 options_for_both(const char *literal)
 {
-	return psprintf("%s; encoder_agg takes what is inside of \"encoder\"", literal);
+	return psprintf("%s; encoder_agg takes what is inside of \"encoder\"",
+					literal);
 }
 
 /* ---- the metric as arguments and options name it ---- */
@@ -423,19 +492,29 @@ options_for_both(const char *literal)
 fc_metric
 metric_of_options(const char *name)
 {
-	named_value	metrics[FC_METRICS];
+	named_value metrics[FC_METRICS];
 
 	for (int metric = 0; metric < FC_METRICS; metric++)
-		metrics[metric] = (named_value) {fc_metric_name((fc_metric) metric), metric};
-	return name != NULL ? (fc_metric) choice_of_name("option \"metric\":", name, metrics, FC_METRICS) : FC_EUCLIDEAN;
+		metrics[metric] = (named_value)
+	{
+		fc_metric_name((fc_metric) metric),
+			metric
+	};
+	return name != NULL ? (fc_metric) choice_of_name("option \"metric\":", name,
+													 metrics, FC_METRICS)
+		: FC_EUCLIDEAN;
 }
 
 fc_metric
 metric_among_options(const Jsonb *options)
 {
-	JsonbValue *metric = options != NULL ? value_of_key(options, "metric") : NULL;
+	JsonbValue *metric = (options != NULL ? value_of_key(options, "metric")
+						  : NULL);
 
-	return metric_of_options(metric != NULL && metric->type == jbvString ? pnstrdup(metric->val.string.val, (Size) metric->val.string.len) : NULL);
+	return metric_of_options(metric != NULL && metric->type == jbvString
+							 ? pnstrdup(metric->val.string.val,
+										(Size) metric->val.string.len)
+							 : NULL);
 }
 
 const double *
@@ -446,7 +525,8 @@ metric_row(fc_metric metric, const vector *v, double *room)
 
 	if (metric != FC_COSINE)
 		return vector_doubles(v, room);
-	directed = v->floats != NULL ? fc_unit_float_row(v->floats, d, room) : fc_unit_row(v->doubles, d, room);
+	directed = v->floats != NULL ? fc_unit_float_row(v->floats, d, room)
+		: fc_unit_row(v->doubles, d, room);
 	return directed ? room : NULL;
 }
 
@@ -454,7 +534,8 @@ void
 check_metric_has_means(fc_metric metric)
 {
 	if (metric == FC_INNER_PRODUCT)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric inner_product only assigns rows"),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("the metric inner_product only assigns rows"),
 				errdetail("Clusters by inner products have no means: longer centroids draw all rows."),
 				errhint("Cluster by the metric cosine or euclidean, then make an operator for assigning by fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}') over its centroids."));
 }

@@ -1,14 +1,19 @@
 /*
- * progress.c - how long work will take, notices of a long step while it works, and the trainings that run, for other sessions to see.
+ * progress.c - how long work will take, notices of a long step while it works,
+ * and the trainings that run, for other sessions to see.
  *
- * A step is announced by its name and belongs to the transaction that announced it: after an error
- * the next transaction has another start, and nothing is reported for the old step.
+ * A step is announced by its name and belongs to the transaction that
+ * announced it: after an error the next transaction has another start, and
+ * nothing is reported for the old step.
  *
- * The board is in shared memory: a named segment on servers that have those (17 and later), else what the module
- * asked for when it was in shared_preload_libraries.  Without either nothing is posted, and rows are counted in this process alone.
- * A slot belongs to a process from its first post to the end of the (sub)transaction of that post, or of the process.
- * A slot is read and written under its spinlock, and never for longer than a copy of it takes.  Rows are
- * counted without a lock: the leader and its workers add theirs, a thousand at a time.
+ * The board is in shared memory: a named segment on servers that have those
+ * (17 and later), else what the module asked for when it was in
+ * shared_preload_libraries. Without either nothing is posted, and rows are
+ * counted in this process alone. A slot belongs to a process from its first
+ * post to the end of the (sub)transaction of that post, or of the process. A
+ * slot is read and written under its spinlock, and never for longer than a
+ * copy of it takes. Rows are counted without a lock: the leader and its
+ * workers add theirs, a thousand at a time.
  */
 #include "postgres.h"
 
@@ -56,7 +61,8 @@ typedef struct board_slot
 	pg_atomic_uint64 rows;
 } board_slot;
 
-static board_slot *board;		/* BOARD_SLOTS of them; NULL: none, or not attached yet */
+static board_slot *board;		/* BOARD_SLOTS of them; NULL: none, or not
+								 * attached yet */
 static board_slot *mine;		/* this process' slot */
 static SubTransactionId mine_since;
 static uint64 rows_here;		/* of this process' step */
@@ -91,7 +97,8 @@ make_board(void)
 
 	if (previous_startup_hook != NULL)
 		previous_startup_hook();
-	board = ShmemInitStruct("fastclust progress", BOARD_SLOTS * sizeof(board_slot), &found);
+	board = ShmemInitStruct("fastclust progress",
+							BOARD_SLOTS * sizeof(board_slot), &found);
 	if (!found)
 		clear_board(board);
 }
@@ -140,7 +147,9 @@ has_board(void)
 	bool		found;
 
 	if (board == NULL)
-		board = named_memory("fastclust progress", BOARD_SLOTS * sizeof(board_slot), clear_board, &found);
+		board = named_memory("fastclust progress",
+							 BOARD_SLOTS * sizeof(board_slot), clear_board,
+							 &found);
 	return true;
 }
 
@@ -159,7 +168,10 @@ read_slot(board_slot *slot)
 	return entry;
 }
 
-/* Write to a slot that is nobody's or this process': false when it is another's. */
+/*
+ * Write to a slot that is nobody's or this process': false when it is
+ * another's.
+ */
 static bool
 write_slot(board_slot *slot, const board_entry *entry)
 {
@@ -195,12 +207,14 @@ leave_at_exit(int code, Datum argument)
 static void
 leave_with_transaction(XactEvent event, void *argument)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
+		event == XACT_EVENT_PREPARE)
 		leave_board();
 }
 
 static void
-leave_with_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *argument)
+leave_with_subtransaction(SubXactEvent event, SubTransactionId id,
+						  SubTransactionId parent, void *argument)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB && id <= mine_since)
 		leave_board();
@@ -219,7 +233,10 @@ watch_transactions(void)
 	watched = true;
 }
 
-/* Posts this process' training with a new step, of which no row is done; it is taken down with its (sub)transaction. */
+/*
+ * Posts this process' training with a new step, of which no row is done; it is
+ * taken down with its (sub)transaction.
+ */
 static void
 post_on_board(const board_entry *entry)
 {
@@ -241,8 +258,9 @@ post_on_board(const board_entry *entry)
 /* ---- reading ---- */
 
 /*
- * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun, step_ends) of the trainings in this database.  Only the owner of the
- * extension calls it: model names are not for everybody.
+ * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun,
+ * step_begun, step_ends) of the trainings in this database. Only the owner of
+ * the extension calls it: model names are not for everybody.
  */
 PG_FUNCTION_INFO_V1(fastclust_running_trainings);
 Datum
@@ -251,7 +269,8 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())
 	{
-		ereport(NOTICE, errmsg("trainings are not shown on this server"), errhint("Add fastclust to shared_preload_libraries, and restart the server."));
+		ereport(NOTICE, errmsg("trainings are not shown on this server"),
+				errhint("Add fastclust to shared_preload_libraries, and restart the server."));
 		return (Datum) 0;
 	}
 	for (int i = 0; i < BOARD_SLOTS; i++)
@@ -259,12 +278,25 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 		board_entry entry = read_slot(&board[i]);
 		bool		in_step = entry.step[0] != '\0';
 		bool		scans = in_step && entry.rows_about > 0;
-		Datum		values[10] = {Int32GetDatum(entry.pid), ObjectIdGetDatum(entry.role), Int64GetDatum(entry.model_id),
-		CStringGetTextDatum(entry.model), CStringGetTextDatum(entry.step), Int64GetDatum((int64) pg_atomic_read_u64(&board[i].rows)),
-		Float8GetDatum(entry.rows_about), TimestampTzGetDatum(entry.begun), TimestampTzGetDatum(entry.step_begun), TimestampTzGetDatum(entry.step_ends)};
-		bool		nulls[10] = {false, false, false, false, !in_step, !scans, !scans, false, !in_step, !in_step || entry.step_ends == 0};
+		Datum		values[10] =
+		{Int32GetDatum(entry.pid),
+			ObjectIdGetDatum(entry.role),
+			Int64GetDatum(entry.model_id),
+			CStringGetTextDatum(entry.model),
+			CStringGetTextDatum(entry.step),
+			Int64GetDatum((int64) pg_atomic_read_u64(&board[i].rows)),
+			Float8GetDatum(entry.rows_about),
+			TimestampTzGetDatum(entry.begun),
+			TimestampTzGetDatum(entry.step_begun),
+		TimestampTzGetDatum(entry.step_ends)};
+		bool		nulls[10] = {false, false,
+			false, false,
+			!in_step, !scans,
+			!scans, false,
+		!in_step, !in_step || entry.step_ends == 0};
 
-		if (entry.pid != 0 && entry.database == MyDatabaseId && BackendPidGetProc(entry.pid) != NULL)
+		if (entry.pid != 0 && entry.database == MyDatabaseId &&
+			BackendPidGetProc(entry.pid) != NULL)
 			put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
@@ -276,11 +308,13 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 #define MOST_SECONDS	1e10
 
 /*
- * The rooms of the core estimate their multiply-adds.  RATE was measured on one core with AVX-512; it is the same on every machine, so that a call
- * that is refused here is refused anywhere.
+ * The rooms of the core estimate their multiply-adds. RATE was measured on one
+ * core with AVX-512; it is the same on every machine, so that a call that is
+ * refused here is refused anywhere.
  */
 #define RATE		4e9			/* multiply-adds a second */
-#define LONG		2.0			/* seconds that are told: estimates may be too low by half */
+#define LONG		2.0			/* seconds that are told: estimates may be too
+								 * low by half */
 
 int			fastclust_progress_interval = 10000;
 double		fastclust_time_budget = 3600;
@@ -296,16 +330,26 @@ static struct
 	TimestampTz reported;
 }			step;
 
-/* ", about 40 % of the rows", of which those of parallel workers may not be known, or ", 30 s more are expected". */
+/*
+ * ", about 40 % of the rows", of which those of parallel workers may not be
+ * known, or ", 30 s more are expected".
+ */
 static const char *
 part_done(TimestampTz now)
 {
-	uint64		rows = mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here;	/* here those of parallel workers are missing */
-	double		percent = step.rows_about > 0 ? 100.0 * (double) rows / step.rows_about : 0.0;
+	/* here those of parallel workers are missing */
+	uint64		rows = (mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here);
+	double		percent = (step.rows_about > 0
+						   ? 100.0 * (double) rows / step.rows_about
+						   : 0.0);
 
 	if (rows == 0 || percent < 0.5)
-		return step.ends > now ? psprintf(", %.0f s more are expected", (double) (step.ends - now) / USECS_PER_SEC) : "";
-	return psprintf(", %s %.0f %% of the rows", mine != NULL ? "about" : "at least", Min(percent, 100.0));
+		return step.ends > now
+			? psprintf(", %.0f s more are expected",
+					   (double) (step.ends - now) / USECS_PER_SEC)
+			: "";
+	return psprintf(", %s %.0f %% of the rows",
+					mine != NULL ? "about" : "at least", Min(percent, 100.0));
 }
 
 void
@@ -316,11 +360,14 @@ report_progress(void)
 	if (step.name[0] == '\0' || fastclust_progress_interval == 0)
 		return;
 	now = GetCurrentTimestamp();
-	if (!TimestampDifferenceExceeds(step.reported, now, fastclust_progress_interval) ||
+	if (!TimestampDifferenceExceeds(step.reported, now,
+									fastclust_progress_interval) ||
 		step.transaction != GetCurrentTransactionStartTimestamp())
 		return;
 	step.reported = now;
-	ereport(NOTICE, errmsg("%s, %.0f s so far%s", step.name, (double) (now - step.begun) / USECS_PER_SEC, part_done(now)));
+	ereport(NOTICE, errmsg("%s, %.0f s so far%s", step.name,
+						   (double) (now - step.begun) / USECS_PER_SEC,
+						   part_done(now)));
 }
 
 void
@@ -367,9 +414,14 @@ end_step(void)
 }
 
 void
-announce_step(const char *name, int64 model_id, const char *model, const char *step_name, double rows_about, TimestampTz begun)
+announce_step(const char *name, int64 model_id, const char *model,
+			  const char *step_name, double rows_about, TimestampTz begun)
 {
-	board_entry entry = {.pid = MyProcPid,.role = GetUserId(),.database = MyDatabaseId,.model_id = model_id,.begun = begun};
+	board_entry entry = {.pid = MyProcPid,
+		.role = GetUserId(),
+		.database = MyDatabaseId,
+		.model_id = model_id,
+	.begun = begun};
 
 	step.name[0] = '\0';
 	step.quiet = name == NULL;
@@ -386,14 +438,20 @@ announce_step(const char *name, int64 model_id, const char *model, const char *s
 
 /* ---- how long work will take ---- */
 
-/* The step, or a call that is none, ends so many seconds from now: a NOTICE, unless that or the step is quiet. */
+/*
+ * The step, or a call that is none, ends so many seconds from now: a NOTICE,
+ * unless that or the step is quiet.
+ */
 static void
 expect_end(const char *subject, double seconds, const char *text, bool quiet)
 {
-	bool		here = step.transaction == GetCurrentTransactionStartTimestamp();
-	TimestampTz ends = GetCurrentTimestamp() + (TimestampTz) (Min(seconds, MOST_SECONDS) * USECS_PER_SEC);
+	bool		here = (step.transaction == GetCurrentTransactionStartTimestamp());
+	TimestampTz ends = (GetCurrentTimestamp() +
+						(TimestampTz) (Min(seconds, MOST_SECONDS) *
+									   USECS_PER_SEC));
 
-	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)	/* a part of work that was told */
+	/* a part of work that was told */
+	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)
 		return;
 	step.ends = ends;
 	if (mine != NULL)
@@ -403,7 +461,9 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 		SpinLockRelease(&mine->lock);
 	}
 	if (!quiet && !(here && step.quiet))
-		ereport(NOTICE, errmsg("%s%s%s about %s", here ? step.name : "", here && step.name[0] != '\0' ? ", " : "", subject, text));
+		ereport(NOTICE, errmsg("%s%s%s about %s", here ? step.name : "",
+							   here && step.name[0] != '\0' ? ", " : "",
+							   subject, text));
 }
 
 /* "40 seconds": one digit or two of the largest unit that is not too large. */
@@ -414,28 +474,35 @@ text_of_seconds(double seconds)
 	{
 		double		seconds;
 		const char *name;
-	}			units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}, {1, "seconds"}, {1e-3, "ms"}};
+	} units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"},
+	{60, "minutes"}, {1, "seconds"}, {1e-3, "ms"}};
 	int			i = 0;
 	double		count;
 
 	while (i + 1 < lengthof(units) && seconds < 2 * units[i].seconds)
 		i++;
 	count = seconds / units[i].seconds;
+
 	return psprintf(count < 1e6 ? "%.0f %s" : "%.0e %s", count, units[i].name);
 }
 
 void
-announce_work(const char *subject, double operations, bool quiet, const char *hint)
+announce_work(const char *subject, double operations, bool quiet,
+			  const char *hint)
 {
 	double		seconds = operations / RATE;
 
 	if (IsParallelWorker())
 		return;
-	if (hint != NULL && fastclust_time_budget > 0 && seconds > fastclust_time_budget)
+	if (hint != NULL && fastclust_time_budget > 0 &&
+		seconds > fastclust_time_budget)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
-				errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
-				errhint("%s, or raise the budget with SET fastclust.time_budget.", hint));
+				errmsg("%s about %s, more than fastclust.time_budget allows",
+					   subject, text_of_seconds(seconds)),
+				errdetail("These are about %.0e multiply-adds; the budget is %g s.",
+						  operations, fastclust_time_budget),
+				errhint("%s, or raise the budget with SET fastclust.time_budget.",
+						hint));
 	if (seconds > LONG)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);
 }

@@ -1,9 +1,10 @@
 /*
  * settings.c - fixed settings of how text is read and written.
  *
- * A stored condition is text, since a node tree is of one server version and holds oids that no dump restores.  It means the
- * same everywhere because it is written and read under these settings.  Functions in SQL that run stored conditions have the
- * settings that matter for them in their own SET clauses.
+ * A stored condition is text, since a node tree is of one server version and
+ * holds oids that no dump restores. It means the same everywhere because it is
+ * written and read under these settings. Functions in SQL that run stored
+ * conditions have the settings that matter for them in their own SET clauses.
  */
 #include "postgres.h"
 
@@ -19,18 +20,30 @@ fix_settings(int kinds)
 		int			kinds;
 		const char *name;
 		const char *value;
-	}			settings[] = {
-		{FIX_READING, "standard_conforming_strings", "on"}, {FIX_READING, "array_nulls", "on"}, {FIX_READING, "lc_monetary", "C"},
-		{FIX_READING, "quote_all_identifiers", "off"}, {FIX_READING, "transform_null_equals", "off"}, {FIX_READING, "xmlbinary", "base64"},
-		{FIX_READING, "xmloption", "content"}, {FIX_READING | FIX_OUTPUT, "bytea_output", "hex"},
-		{FIX_PATH, "search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}, {FIX_CONDITION, "search_path", "pg_catalog, pg_temp"},
-		{FIX_OUTPUT, "DateStyle", "ISO, MDY"}, {FIX_CONDITION, "DateStyle", "ISO"}, {FIX_OUTPUT, "TimeZone", "UTC"},
-		{FIX_OUTPUT | FIX_CONDITION, "IntervalStyle", "postgres"}, {FIX_OUTPUT | FIX_CONDITION, "extra_float_digits", "1"}
-	};
+	}			settings[] = {{FIX_READING, "standard_conforming_strings", "on"},
+	{FIX_READING, "array_nulls", "on"},
+	{FIX_READING, "lc_monetary", "C"},
+	{FIX_READING, "quote_all_identifiers", "off"},
+	{FIX_READING, "transform_null_equals", "off"},
+	{FIX_READING, "xmlbinary", "base64"},
+	{FIX_READING, "xmloption", "content"},
+	{FIX_READING | FIX_OUTPUT, "bytea_output", "hex"},
+	{FIX_PATH, "search_path",
+	"pg_catalog, fastclust, fastclust_internal, pg_temp"},
+	{FIX_CONDITION, "search_path", "pg_catalog, pg_temp"},
+	{FIX_OUTPUT, "DateStyle", "ISO, MDY"},
+	{FIX_CONDITION, "DateStyle", "ISO"},
+	{FIX_OUTPUT, "TimeZone", "UTC"},
+	{FIX_OUTPUT | FIX_CONDITION, "IntervalStyle", "postgres"},
+	{FIX_OUTPUT | FIX_CONDITION, "extra_float_digits", "1"}};
 	int			level = NewGUCNestLevel();
 
 	for (int i = 0; i < lengthof(settings); i++)
-		if ((settings[i].kinds & kinds) != 0 && strcmp(GetConfigOption(settings[i].name, false, false), settings[i].value) != 0)
-			(void) set_config_option(settings[i].name, settings[i].value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+		if ((settings[i].kinds & kinds) != 0 &&
+			strcmp(GetConfigOption(settings[i].name, false, false),
+				   settings[i].value) != 0)
+			(void) set_config_option(settings[i].name, settings[i].value,
+									 PGC_USERSET, PGC_S_SESSION,
+									 GUC_ACTION_SAVE, true, 0, false);
 	return level;
 }

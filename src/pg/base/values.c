@@ -27,15 +27,18 @@ aligned_value(Datum datum)
 
 /* ---- input and output ---- */
 
-#define HEX_PIECE	((Size) 1 << 20)	/* between two checks for interrupts; even */
+#define HEX_PIECE	((Size) 1 << 20)	/* between two checks for interrupts;
+										 * even */
 
 static void *
 checked_value(void *value, Size size, const value_type *type, int sqlstate)
 {
 	SET_VARSIZE(value, size);
 	if (type->check(value, size) != FC_OK)
-		ereport(ERROR, errcode(sqlstate), errmsg("not a valid %s value", type->name),
-				errdetail("The %zu bytes are damaged, cut short, or of another version or machine.", size));
+		ereport(ERROR, errcode(sqlstate),
+				errmsg("not a valid %s value", type->name),
+				errdetail("The %zu bytes are damaged, cut short, or of another version or machine.",
+						  size));
 	return value;
 }
 
@@ -47,13 +50,15 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 	char	   *value;
 
 	if (length < 2 || hex[0] != '\\' || hex[1] != 'x' || length % 2 != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type %s", type->name),
+		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				errmsg("invalid input syntax for type %s", type->name),
 				errdetail("The text form is \\x followed by an even number of hexadecimal digits."));
 	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		hex_decode(hex + at, Min(HEX_PIECE, length - at), value + VARHDRSZ + (at - 2) / 2);
+		hex_decode(hex + at, Min(HEX_PIECE, length - at),
+				   value + VARHDRSZ + (at - 2) / 2);
 	}
 	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (length - 2) / 2, type,
 									ERRCODE_INVALID_TEXT_REPRESENTATION));
@@ -78,14 +83,17 @@ value_text(const struct varlena *value)
 	char	   *hex;
 
 	if (length > (MaxAllocSize - 3) / 2)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a value of %zu bytes is too large for its text form", length),
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("a value of %zu bytes is too large for its text form",
+					   length),
 				errhint("Use the binary form, as COPY (FORMAT binary) does."));
 	hex = palloc(3 + 2 * length);
 	memcpy(hex, "\\x", 2);
 	for (Size at = 0; at < length; at += HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at), hex + 2 + 2 * at);
+		hex_encode(VARDATA_ANY(value) + at, Min(HEX_PIECE, length - at),
+				   hex + 2 + 2 * at);
 	}
 	hex[2 + 2 * length] = '\0';
 	return hex;
@@ -101,7 +109,8 @@ fastclust_value_out(PG_FUNCTION_ARGS)
 /* ---- describe ---- */
 
 void
-append_json_list(StringInfo json, const char *key, const double *values, Size count)
+append_json_list(StringInfo json, const char *key, const double *values,
+				 Size count)
 {
 	appendStringInfoString(json, key);
 	for (Size i = 0; i < count; i++)

@@ -1,8 +1,8 @@
 /*
  * values.h - the stored types: text and binary I/O, access.
  *
- * Each is a varlena whose bytes behind the length word are canonical, so one text
- * form (hex) and the comparison of bytea serve all.  What differs is the
+ * Each is a varlena whose bytes behind the length word are canonical, so one
+ * text form (hex) and the comparison of bytea serve all. What differs is the
  * core function that validates untrusted bytes.
  */
 #ifndef FASTCLUST_VALUES_H
@@ -28,6 +28,7 @@ extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 extern char *value_text(const struct varlena *value);
 
 /* For describe(): the key, and the numbers as a JSON list. */
-extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);
+extern void append_json_list(StringInfo json, const char *key,
+							 const double *values, Size count);
 
 #endif							/* FASTCLUST_VALUES_H */

@@ -1,4 +1,7 @@
-/* vector_type.c - which types a vector may have, numbers of a row given as columns, and values of pgvector's; see vector_type.h */
+/*
+ * vector_type.c - which types a vector may have, numbers of a row given as
+ * columns, and values of pgvector's; see vector_type.h
+ */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -40,10 +43,12 @@ is_column_type(Oid type)
 }
 
 void
-make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader)
+make_column_reader(FunctionCallInfo fcinfo, int first, int count,
+				   column_reader *reader)
 {
 	if (get_fn_expr_variadic(fcinfo->flinfo))
-		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("columns must be given one by one, not as a VARIADIC array"));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("columns must be given one by one, not as a VARIADIC array"));
 	reader->first = first;
 	reader->d = count;
 	for (int i = 0; i < reader->d; i++)
@@ -51,7 +56,9 @@ make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader 
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);
 
 		if (!is_column_type(type))
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("column %d is of type %s, not a number", i + 1,
+						   format_type_be(type)),
 					errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others."));
 		reader->types[i] = getBaseType(type);
 	}
@@ -89,7 +96,9 @@ read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 	for (int i = 0; i < reader->d; i++)
 	{
 		whole = whole && !columns[i].isnull;
-		x[i] = columns[i].isnull ? 0.0 : number_as_double(columns[i].value, reader->types[i]);
+		x[i] = columns[i].isnull
+			? 0.0
+			: number_as_double(columns[i].value, reader->types[i]);
 	}
 	return whole;
 }
@@ -113,7 +122,10 @@ forget_types(Datum argument, int cache, uint32 hash)
 	memset(known_types, 0, sizeof(known_types));
 }
 
-/* Of the types of extensions, each by its name and by the extension that it belongs to. */
+/*
+ * Of the types of extensions, each by its name and by the extension that it
+ * belongs to.
+ */
 static vector_form
 form_of_extension_type(Oid type)
 {
@@ -122,7 +134,10 @@ form_of_extension_type(Oid type)
 		const char *name;
 		const char *extension;
 		vector_form form;
-	}			forms[] = {{"row_vector", "fastclust", VECTOR_ARRAY}, {"vector", "vector", VECTOR_FLOATS}, {"halfvec", "vector", VECTOR_HALVES}, {"sparsevec", "vector", VECTOR_SPARSE}};
+	}			forms[] = {{"row_vector", "fastclust", VECTOR_ARRAY},
+	{"vector", "vector", VECTOR_FLOATS},
+	{"halfvec", "vector", VECTOR_HALVES},
+	{"sparsevec", "vector", VECTOR_SPARSE}};
 	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	Oid			extension = getExtensionOfObject(TypeRelationId, type);
 	vector_form form = VECTOR_NONE;
@@ -130,8 +145,10 @@ form_of_extension_type(Oid type)
 	if (!HeapTupleIsValid(tuple))
 		return VECTOR_NONE;
 	for (Size i = 0; i < lengthof(forms); i++)
-		if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname), forms[i].name) == 0 &&
-			OidIsValid(extension) && strcmp(get_extension_name(extension), forms[i].extension) == 0)
+		if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname),
+				   forms[i].name) == 0 &&
+			OidIsValid(extension) &&
+			strcmp(get_extension_name(extension), forms[i].extension) == 0)
 			form = forms[i].form;
 	ReleaseSysCache(tuple);
 	return form;
@@ -150,8 +167,10 @@ form_of_base_type(Oid type)
 	if (type_is_rowtype(type))
 		return VECTOR_ROW;
 	if (type_is_array(type))
-		return is_column_type(get_element_type(type)) ? VECTOR_ARRAY : VECTOR_NONE;
-	return type < FirstGenbkiObjectId ? VECTOR_NONE : form_of_extension_type(type);
+		return is_column_type(get_element_type(type)) ? VECTOR_ARRAY
+			: VECTOR_NONE;
+	return type < FirstGenbkiObjectId ? VECTOR_NONE
+		: form_of_extension_type(type);
 }
 
 vector_form
@@ -169,7 +188,10 @@ form_of_type(Oid type)
 		CacheRegisterSyscacheCallback(TYPEOID, forget_types, (Datum) 0);
 	watching = true;
 	form = form_of_base_type(getBaseType(type));
-	*known = (known_type) {type, form};
+	*known = (known_type)
+	{
+		type, form
+	};
 	return form;
 }
 
@@ -182,11 +204,18 @@ checked_form(Oid type, bool rows)
 	if (form < VECTOR_NUMBER || (rows && form < VECTOR_NONE))
 		return form;
 	if (type == ANYOID)
-		ereport(ERROR, errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("the type of a vector is not known"), errhint("Call the function from SQL."));
-	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a value of type %s is not a vector", format_type_be(type)),
-			form == VECTOR_ROW ? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.") :
-			errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
-			rows ? "; a model takes numbers and rows, too: predict('model', t) FROM (SELECT true AS member) t" : ""));
+		ereport(ERROR, errcode(ERRCODE_INDETERMINATE_DATATYPE),
+				errmsg("the type of a vector is not known"),
+				errhint("Call the function from SQL."));
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("a value of type %s is not a vector", format_type_be(type)),
+			form == VECTOR_ROW
+			? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.")
+			: errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
+					  rows
+					  ? "; a model takes numbers and rows, too: predict('model', t) FROM"
+					  " (SELECT true AS member) t"
+					  : ""));
 }
 
 vector_form
@@ -208,8 +237,11 @@ Datum
 array_of_text(char *text)
 {
 	if (text[strspn(text, " \t\r\n")] != '{')
-		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("\"%s\" is not a vector", text),
-				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number. A model of other columns takes a row: predict('model', t) FROM (SELECT 'red' AS colour) t."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				errmsg("\"%s\" is not a vector", text),
+				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a"
+						" number. A model of other columns takes a row: predict('model', t) FROM (SELECT"
+						" 'red' AS colour) t."));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
 
@@ -221,14 +253,19 @@ without_literal(Node *x)
 {
 	Const	   *literal = (Const *) x;
 
-	if (!IsA(x, Const) || literal->consttype != UNKNOWNOID || literal->constisnull)
+	if (!IsA(x, Const) || literal->consttype != UNKNOWNOID ||
+		literal->constisnull)
 		return x;
-	return (Node *) makeConst(FLOAT8ARRAYOID, -1, InvalidOid, -1, array_of_text(DatumGetCString(literal->constvalue)), false, false);
+	return (Node *)
+		makeConst(FLOAT8ARRAYOID, -1, InvalidOid, -1,
+				  array_of_text(DatumGetCString(literal->constvalue)), false,
+				  false);
 }
 
 /*
- * A NULL that the call has, as of a parameter, is no default, which is a constant NULL without a place in the query: an expression
- * around it tells them apart in each plan.
+ * A NULL that the call has, as of a parameter, is no default, which is a
+ * constant NULL without a place in the query: an expression around it tells
+ * them apart in each plan.
  */
 static Node *
 marked_null(Node *x)
@@ -237,12 +274,15 @@ marked_null(Node *x)
 
 	if (!IsA(x, Const) || !null->constisnull || null->location < 0)
 		return x;
-	return (Node *) makeRelabelType((Expr *) null, null->consttype, null->consttypmod, null->constcollid, COERCE_IMPLICIT_CAST);
+	return (Node *) makeRelabelType((Expr *) null, null->consttype,
+									null->consttypmod, null->constcollid,
+									COERCE_IMPLICIT_CAST);
 }
 
 /*
- * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
- * Functions of a model, which take rows and numbers, too, begin with its name.
+ * (request): a wrong type of an argument declared "any" is an error, also
+ * where no row comes; a literal becomes an array once. Functions of a model,
+ * which take rows and numbers, too, begin with its name.
  */
 PG_FUNCTION_INFO_V1(fastclust_vector_support);
 Datum
@@ -297,7 +337,9 @@ fastclust_as_row_vector(PG_FUNCTION_ARGS)
 static void
 reject_bytes(const char *argument, const char *problem)
 {
-	ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s is not a valid vector", argument), errdetail_internal("%s", problem));
+	ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED),
+			errmsg("%s is not a valid vector", argument),
+			errdetail_internal("%s", problem));
 }
 
 static pgvector_value
@@ -309,7 +351,9 @@ open_dense(const char *bytes, Size size, Size width, const char *argument)
 	if (size >= 2 * sizeof(int16))
 		memcpy(&d, bytes, sizeof(d));
 	if (d < 1 || size != 2 * sizeof(int16) + (Size) d * width)
-		reject_bytes(argument, psprintf("It says that it has %d dimensions, in %zu bytes.", d, size));
+		reject_bytes(argument,
+					 psprintf("It says that it has %d dimensions, in %zu bytes.",
+							  d, size));
 	value.d = d;
 	value.elements = bytes + 2 * sizeof(int16);
 	return value;
@@ -329,7 +373,9 @@ open_sparse(const char *bytes, Size size, const char *argument)
 	}
 	if (value.d < 1 || value.nonzeros < 0 || value.nonzeros > value.d ||
 		size != head + (Size) value.nonzeros * (sizeof(int32) + sizeof(float)))
-		reject_bytes(argument, psprintf("It says that it has %d dimensions and %d elements, in %zu bytes.", value.d, value.nonzeros, size));
+		reject_bytes(argument,
+					 psprintf("It says that it has %d dimensions and %d elements, in %zu bytes.",
+							  value.d, value.nonzeros, size));
 	value.indices = bytes + head;
 	value.elements = value.indices + (Size) value.nonzeros * sizeof(int32);
 	for (int i = 0; i < value.nonzeros; i++)
@@ -337,7 +383,9 @@ open_sparse(const char *bytes, Size size, const char *argument)
 		int32		index = int32_at(value.indices + (Size) i * sizeof(int32));
 
 		if (index <= last || index >= value.d)
-			reject_bytes(argument, psprintf("Its index %d does not follow %d, or lies beyond its %d dimensions.", index, last, value.d));
+			reject_bytes(argument,
+						 psprintf("Its index %d does not follow %d, or lies beyond its %d dimensions.",
+								  index, last, value.d));
 		last = index;
 	}
 	return value;
@@ -352,7 +400,9 @@ open_pgvector(vector_form form, Datum datum, const char *argument)
 
 	if (form == VECTOR_SPARSE)
 		return open_sparse(bytes, size, argument);
-	return open_dense(bytes, size, form == VECTOR_HALVES ? sizeof(uint16) : sizeof(float), argument);
+	return open_dense(bytes, size,
+					  form == VECTOR_HALVES ? sizeof(uint16) : sizeof(float),
+					  argument);
 }
 
 void
@@ -368,6 +418,7 @@ expand_pgvector(vector_form form, const pgvector_value *value, float *out)
 	{
 		memset(out, 0, d * sizeof(float));
 		for (int i = 0; i < value->nonzeros; i++)
-			memcpy(out + int32_at(value->indices + (Size) i * sizeof(int32)), value->elements + (Size) i * sizeof(float), sizeof(float));
+			memcpy(out + int32_at(value->indices + (Size) i * sizeof(int32)),
+				   value->elements + (Size) i * sizeof(float), sizeof(float));
 	}
 }

@@ -17,14 +17,18 @@ static void
 reject_shape(int ndim, const char *argument)
 {
 	if (ndim == 0)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s must have at least one element", argument));
-	ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%s must be a one-dimensional array, not one of %d dimensions", argument, ndim));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("%s must have at least one element", argument));
+	ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+			errmsg("%s must be a one-dimensional array, not one of %d dimensions",
+				   argument, ndim));
 }
 
 static void *
 reserve(vector_reader *reader, Size bytes)
 {
-	return reader->buffer = grown(reader->context, reader->buffer, &reader->buffer_size, bytes, 1);
+	return reader->buffer = grown(reader->context, reader->buffer,
+								  &reader->buffer_size, bytes, 1);
 }
 
 /* The general path: integers, numerics, arrays with a null bitmap. */
@@ -48,12 +52,16 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 		if (i % ELEMENTS == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (null)
-			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s element %d is NULL", argument, i + 1),
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s element %d is NULL", argument, i + 1),
 					errdetail("Vectors hold finite numbers only."));
 		values[i] = number_as_double(element, type);
 	}
 	array_free_iterator(iterator);
-	return (vector) {.doubles = values,.d = d};
+	return (vector)
+	{
+		.doubles = values,.d = d
+	};
 }
 
 pgvector_value
@@ -62,7 +70,10 @@ read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument)
 	pgvector_value value = open_pgvector(reader->form, datum, argument);
 
 	if (reader->form == VECTOR_SPARSE)
-		align_sparse(&value, reserve(reader, (Size) value.nonzeros * (sizeof(int32) + sizeof(float)) + 1));
+		align_sparse(&value,
+					 reserve(reader, (Size) value.nonzeros *
+							 (sizeof(int32) + sizeof(float)) +
+							 1));
 	return value;
 }
 
@@ -73,7 +84,8 @@ read_text(vector_reader *reader, Datum datum, const char *argument)
 	vector_form form = reader->form;
 	vector		v;
 
-	datum = array_of_text(form == VECTOR_TEXT ? TextDatumGetCString(datum) : DatumGetCString(datum));
+	datum = array_of_text(form == VECTOR_TEXT ? TextDatumGetCString(datum)
+						  : DatumGetCString(datum));
 	reader->form = VECTOR_ARRAY;
 	v = read_vector(reader, datum, argument);
 	reader->form = form;
@@ -89,10 +101,12 @@ read_pgvector(vector_reader *reader, Datum datum, const char *argument)
 	float	   *floats;
 
 	if (value.d > FC_MAX_DIM)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s has %d dimensions", argument, value.d),
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("%s has %d dimensions", argument, value.d),
 				errdetail("There may be %d at most.", FC_MAX_DIM));
 	v.floats = (const float *) value.elements;
-	if (reader->form == VECTOR_FLOATS && (reader->anywhere || (uintptr_t) value.elements % sizeof(float) == 0))
+	if (reader->form == VECTOR_FLOATS &&
+		(reader->anywhere || (uintptr_t) value.elements % sizeof(float) == 0))
 		return v;
 	floats = reserve(reader, (Size) value.d * sizeof(float));
 	expand_pgvector(reader->form, &value, floats);
@@ -111,7 +125,9 @@ read_vector(vector_reader *reader, Datum datum, const char *argument)
 	vector		v = {0};
 
 	if (reader->form != VECTOR_ARRAY)
-		return (reader->form < VECTOR_LITERAL ? read_pgvector : read_text) (reader, datum, argument);
+		return (reader->form < VECTOR_LITERAL
+				? read_pgvector
+				: read_text) (reader, datum, argument);
 	if (VARATT_IS_EXTERNAL(packed) || VARATT_IS_COMPRESSED(packed))
 		packed = PG_DETOAST_DATUM_PACKED(datum);
 	fields = VARDATA_ANY(packed);
@@ -120,13 +136,15 @@ read_vector(vector_reader *reader, Datum datum, const char *argument)
 	memcpy(&front, fields, Min(sizeof(front), VARSIZE_ANY_EXHDR(packed)));
 	if (front.ndim != 1)
 		reject_shape(front.ndim, argument);
-	if (front.dataoffset != 0 || (front.elemtype != FLOAT4OID && front.elemtype != FLOAT8OID))
+	if (front.dataoffset != 0 ||
+		(front.elemtype != FLOAT4OID && front.elemtype != FLOAT8OID))
 		return read_elements(reader, datum, argument);
 	width = front.elemtype == FLOAT4OID ? sizeof(float) : sizeof(double);
 	data = fields + (ARR_OVERHEAD_NONULLS(1) - VARHDRSZ);
 	v.d = front.dim;
 	if (!reader->anywhere && (uintptr_t) data % width != 0)
-		data = memcpy(reserve(reader, (Size) v.d * width), data, (Size) v.d * width);
+		data = memcpy(reserve(reader, (Size) v.d * width), data,
+					  (Size) v.d * width);
 	if (front.elemtype == FLOAT4OID)
 		v.floats = (const float *) data;
 	else
@@ -139,7 +157,8 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 {
 	if ((size_t) v->d != expected)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg_plural("vector has %d dimension, but %s has %zu", "vector has %d dimensions, but %s has %zu", v->d,
+				errmsg_plural("vector has %d dimension, but %s has %zu",
+							  "vector has %d dimensions, but %s has %zu", v->d,
 							  v->d, of_what, expected));
 }
 
@@ -161,7 +180,8 @@ row_element(const double *doubles, const float *floats, size_t i)
 
 	if (floats == NULL)
 	{
-		memcpy(&value, (const char *) doubles + i * sizeof(double), sizeof(double));
+		memcpy(&value, (const char *) doubles + i * sizeof(double),
+			   sizeof(double));
 		return value;
 	}
 	memcpy(&single, (const char *) floats + i * sizeof(float), sizeof(float));
@@ -177,7 +197,9 @@ reject_not_finite(const double *doubles, const float *floats, size_t d)
 
 		if (isfinite(value))
 			continue;
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("vector element %zu is %s", i + 1, isnan(value) ? "NaN" : "infinite"),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("vector element %zu is %s", i + 1,
+					   isnan(value) ? "NaN" : "infinite"),
 				errdetail("Vectors hold finite numbers only."));
 	}
 }
@@ -187,24 +209,31 @@ check_finite(const vector *v)
 {
 	size_t		d = (size_t) v->d;
 
-	if (v->floats != NULL ? !fc_all_finite_float(v->floats, d) : !fc_all_finite(v->doubles, d))
+	if (v->floats != NULL ? !fc_all_finite_float(v->floats, d)
+		: !fc_all_finite(v->doubles, d))
 		reject_not_finite(v->doubles, v->floats, d);
 }
 
-/* Operators work in single precision: magnitudes of 2^63 and more are refused. */
+/*
+ * Operators work in single precision: magnitudes of 2^63 and more are refused.
+ */
 void
 check_single_precision(const vector *v)
 {
 	size_t		d = (size_t) v->d;
 	size_t		at = 0;
 
-	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
+	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d)
+		: fc_all_moderate(v->doubles, d))
 		return;
 	check_finite(v);
-	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < FC_EXP2(63))
+	while (at + 1 < d &&
+		   fabs(row_element(v->doubles, v->floats, at)) < FC_EXP2(63))
 		at++;
-	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too large for single precision"),
-			errdetail("Element %zu is %g; the magnitude of an element must be below 2^63.", at + 1, row_element(v->doubles, v->floats, at)),
+	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			errmsg("vector is too large for single precision"),
+			errdetail("Element %zu is %g; the magnitude of an element must be below 2^63.",
+					  at + 1, row_element(v->doubles, v->floats, at)),
 			errhint("Scale the data down."));
 }
 
@@ -274,8 +303,9 @@ make_int4_rows(Datum *elements, int rows, int columns)
 	int			sizes[2] = {rows, columns};
 	int			first[2] = {1, 1};
 
-	return PointerGetDatum(construct_md_array(elements, NULL, 2, sizes, first, INT4OID, sizeof(int32),
-											  true, TYPALIGN_INT));
+	return PointerGetDatum(construct_md_array(elements, NULL, 2, sizes, first,
+											  INT4OID, sizeof(int32), true,
+											  TYPALIGN_INT));
 }
 
 Datum
@@ -292,7 +322,9 @@ read_float8_array(Datum datum, int expected, const char *argument)
 	double	   *values;
 
 	if (expected >= 0 && v.d != expected)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s has %d elements, %d expected", argument, v.d, expected));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("%s has %d elements, %d expected", argument, v.d,
+					   expected));
 	check_finite(&v);
 	values = palloc((Size) v.d * sizeof(double));
 	for (int i = 0; i < v.d; i++)
@@ -305,9 +337,12 @@ read_float8_array(Datum datum, int expected, const char *argument)
 }
 
 double *
-numbers_argument(FunctionCallInfo fcinfo, int argument, Size expected, const char *name)
+numbers_argument(FunctionCallInfo fcinfo, int argument, Size expected,
+				 const char *name)
 {
-	return PG_ARGISNULL(argument) ? NULL : read_float8_array(PG_GETARG_DATUM(argument), (int) expected, name);
+	return PG_ARGISNULL(argument) ? NULL
+		: read_float8_array(PG_GETARG_DATUM(argument),
+							(int) expected, name);
 }
 
 double *
@@ -331,5 +366,8 @@ fastclust_row_vector_out(PG_FUNCTION_ARGS)
 	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
 	double	   *x = palloc((Size) v.d * sizeof(double));
 
-	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));
+	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT,
+											make_float8_array(vector_doubles(&v,
+																			 x),
+															  v.d)));
 }

@@ -1,4 +1,7 @@
-/* decode_fn.c - decode and decode_covariances: decoders by name, their options, centroids from a sketch */
+/*
+ * decode_fn.c - decode and decode_covariances: decoders by name, their
+ * options, centroids from a sketch
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -9,13 +12,16 @@
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 
-static const named_value decoders[] = {
-	{"auto", FC_DECODE_AUTO}, {"clompr", FC_DECODE_CLOMPR}, {"shift", FC_DECODE_SHIFT}, {"discretized", FC_DECODE_DISCRETIZED}
-};
-static const named_value models[] = {{"dirac", FC_MODEL_DIRAC}, {"gaussian", FC_MODEL_GAUSSIAN}};
-static const named_value inits[] = {
-	{"default", FC_INIT_DEFAULT}, {"range", FC_INIT_RANGE}, {"sample", FC_INIT_SAMPLE}, {"kmeans++", FC_INIT_KMEANSPP}
-};
+static const named_value decoders[] = {{"auto", FC_DECODE_AUTO},
+{"clompr", FC_DECODE_CLOMPR},
+{"shift", FC_DECODE_SHIFT},
+{"discretized", FC_DECODE_DISCRETIZED}};
+static const named_value models[] = {{"dirac", FC_MODEL_DIRAC},
+{"gaussian", FC_MODEL_GAUSSIAN}};
+static const named_value inits[] = {{"default", FC_INIT_DEFAULT},
+{"range", FC_INIT_RANGE},
+{"sample", FC_INIT_SAMPLE},
+{"kmeans++", FC_INIT_KMEANSPP}};
 
 static void
 notice_progress(void *context, const char *stage, int step, double cost)
@@ -23,14 +29,19 @@ notice_progress(void *context, const char *stage, int step, double cost)
 	ereport(NOTICE, errmsg("decode: %s %d, cost %.6g", stage, step, cost));
 }
 
-/* The Gaussian model reads covariances off a field that only Gaussian frequencies make. */
+/*
+ * The Gaussian model reads covariances off a field that only Gaussian
+ * frequencies make.
+ */
 static void
 check_model(const decode_call *call)
 {
 	if (call->options.model != FC_MODEL_GAUSSIAN)
 		return;
-	if (call->decoder != FC_DECODE_SHIFT && call->decoder != FC_DECODE_DISCRETIZED)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("model \"gaussian\" is for the decoders shift and discretized"),
+	if (call->decoder != FC_DECODE_SHIFT &&
+		call->decoder != FC_DECODE_DISCRETIZED)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("model \"gaussian\" is for the decoders shift and discretized"),
 				errhint("auto fits Gaussian atoms by itself."));
 	if (call->spec->law != FC_LAW_GAUSSIAN)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -38,7 +49,9 @@ check_model(const decode_call *call)
 					   fc_law_name((fc_law) call->spec->law)),
 				errhint("Make the spec with law gaussian."));
 	if (call->spec->reduced > FC_MAX_SHAPED)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("model \"gaussian\" in %u dimensions",
+					   call->spec->reduced),
 				errdetail("It takes at most %d.", FC_MAX_SHAPED));
 }
 
@@ -48,7 +61,9 @@ check_init(const decode_call *call)
 	const text_or_rows *init = &call->init;
 
 	if (init->rows > call->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"init\" has %d centroids, but k is %d",
+					   init->rows, call->k));
 	if (init->rows > 0 && (uint32) init->columns != call->spec->dim)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
@@ -61,12 +76,15 @@ check_sigma(const decode_call *call)
 	const double *sigmas = fc_spec_sigmas(call->spec);
 	StringInfoData list;
 
-	if (call->sigma <= 0 || fc_scale_of_sigma(call->spec, call->sigma) < call->spec->scales)
+	if (call->sigma <= 0 ||
+		fc_scale_of_sigma(call->spec, call->sigma) < call->spec->scales)
 		return;
 	initStringInfo(&list);
 	for (uint32 s = 0; s < call->spec->scales; s++)
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the sketch has no sigma %g", call->sigma), errhint("It has %s.", list.data));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("the sketch has no sigma %g", call->sigma),
+			errhint("It has %s.", list.data));
 }
 
 /* Decoder and options of a call, checked against its sketch. */
@@ -91,11 +109,15 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 	};
 
 	*options = fc_decode_defaults();
-	call->decoder = (fc_decoder) choice_of_name("decoder", name, decoders, lengthof(decoders));
+	call->decoder = (fc_decoder) choice_of_name("decoder", name, decoders,
+												lengthof(decoders));
 	read_options(json, known, lengthof(known));
-	options->model = (fc_model) choice_of_name("option \"model\":", model, models, lengthof(models));
-	if (call->init.text != NULL)
-		options->init = (fc_init) choice_of_name("option \"init\":", call->init.text, inits, lengthof(inits));
+	options->model = (fc_model) choice_of_name("option \"model\":", model,
+											   models, lengthof(models));
+	if (call->init.text !=NULL)
+		options->init = (fc_init) choice_of_name("option \"init\":",
+												 call->init.text, inits,
+												 lengthof(inits));
 	if (call->verbose)
 		options->progress = notice_progress;
 	check_model(call);
@@ -105,7 +127,7 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
-#define NARROW_SIGMAS	0.6	/* sigmas; a sample has 0.8 at least */
+#define NARROW_SIGMAS	0.6		/* sigmas; a sample has 0.8 at least */
 
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
@@ -118,39 +140,50 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 	call->spec = call->sketch.spec;
 	call->k = PG_GETARG_INT32(1);
 	check_count("k", call->k, 1, FC_MAX_CLUSTERS);
-	read_decoder(call, text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_JSONB_P(3));
+	read_decoder(call, text_to_cstring(PG_GETARG_TEXT_PP(2)),
+				 PG_GETARG_JSONB_P(3));
 }
 
 static void
 check_rows(const decode_call *call)
 {
 	if (call->sketch.head->weight <= 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot decode a sketch without rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("cannot decode a sketch without rows"));
 	if (call->k > call->sketch.head->count)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							  call->sketch.head->count, call->k, (long long) call->sketch.head->count));
+				errmsg_plural("k is %d, but the sketch holds only %lld row",
+							  "k is %d, but the sketch holds only %lld rows",
+							  call->sketch.head->count, call->k,
+							  (long long) call->sketch.head->count));
 }
 
-/* Sample rows to start from: those of the very spec that the sketch was made with. */
+/*
+ * Sample rows to start from: those of the very spec that the sketch was made
+ * with.
+ */
 static void
 check_pilot(const decode_call *call, const fc_spec *pilot)
 {
 	fc_init		init = call->options.init;
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("sample is not the sketch_spec the sketch was made with"),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("sample is not the sketch_spec the sketch was made with"),
 				errhint("Give the same value as to sketch_agg, or leave out sample."));
-	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
+	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) &&
+		(pilot == NULL || pilot->pilot_rows == 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none",
+					   call->init.text),
 				errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
 }
 
 static void
 run(decode_call *call, const fc_spec *pilot)
 {
-	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
+	fc_problem_parts parts = {call->sigma, pilot, call->init.values,
+	(Size) call->init.rows};
 	fc_arena	arena;
 	Size		k = (Size) call->k;
 	Size		n = call->spec->reduced;
@@ -158,48 +191,69 @@ run(decode_call *call, const fc_spec *pilot)
 	check_rows(call);
 	check_pilot(call, pilot);
 	call->memory.what = "decode";
-	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
+	hold(&call->memory,
+		 k * (n + 2) * sizeof(double) +
+		 (call->covariances ? k * n * n * sizeof(double) : 0));
 	arena = hold_arena(&call->memory);
-	fc_problem_make(&call->sketch, call->decoder, &parts, &arena, &call->problem);
-	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
-				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
+	fc_problem_make(&call->sketch, call->decoder, &parts, &arena,
+					&call->problem);
+	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes",
+						   k, call->problem.m, n),
+				  fc_decode_operations(n, call->problem.m, k, call->decoder,
+									   &call->options),
+				  call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
 	call->result.centroids = alloc_large(k * n * sizeof(double));
 	call->result.weights = alloc_large(k * sizeof(double));
 	call->result.spreads = alloc_large(k * sizeof(double));
 	if (call->covariances)
 		call->result.covariances = alloc_large(k * n * n * sizeof(double));
-	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &arena,
-						   &call->result));
+	check_status(fc_decode(&call->problem, k, call->decoder, &call->options,
+						   &arena, &call->result));
 	release_arena(&arena);
 	arena = hold_arena(&call->memory);
-	fc_back_project_prepare(&call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
+	fc_back_project_prepare(&call->sketch, call->result.outliers,
+							call->covariances, &arena, &call->lift);
 }
 
-/* The paper's decoders climb a density that only Gaussian frequencies make; a polish makes up for it. */
+/*
+ * The paper's decoders climb a density that only Gaussian frequencies make; a
+ * polish makes up for it.
+ */
 static void
 warn_of_law(const decode_call *call)
 {
-	bool		plain_shift = call->decoder == FC_DECODE_SHIFT && !call->options.polish;
+	bool		plain_shift = (call->decoder == FC_DECODE_SHIFT &&
+							   !call->options.polish);
 
-	if (call->quiet || call->spec->law == FC_LAW_GAUSSIAN || !(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
+	if (call->quiet || call->spec->law == FC_LAW_GAUSSIAN ||
+		!(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
 		return;
 	ereport(NOTICE,
-			errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian", fc_law_name((fc_law) call->spec->law),
+			errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian",
+				   fc_law_name((fc_law) call->spec->law),
 				   plain_shift ? "shift without polish" : "discretized"),
-			plain_shift ? errhint("Leave option \"polish\" true, or make the spec with law gaussian.")
+			plain_shift
+			? errhint("Leave option \"polish\" true, or make the spec with law gaussian.")
 			: errhint("Decode with shift, clompr or auto, or make the spec with law gaussian."));
 }
 
-/* Are the atoms as wide as the clusters, so that the residual of the sketch shows a poor fit? */
+/*
+ * Are the atoms as wide as the clusters, so that the residual of the sketch
+ * shows a poor fit?
+ */
 static bool
 fits_widths(const decode_call *call)
 {
 	return call->decoder == FC_DECODE_AUTO ||
-		(call->decoder != FC_DECODE_DISCRETIZED && call->options.polish && call->options.model == FC_MODEL_DIRAC);
+		(call->decoder != FC_DECODE_DISCRETIZED && call->options.polish &&
+		 call->options.model == FC_MODEL_DIRAC);
 }
 
-/* Where a sketch stops being enough (bench/decoders.py, limits): say so, and name a remedy. */
+/*
+ * Where a sketch stops being enough (bench/decoders.py, limits): say so, and
+ * name a remedy.
+ */
 static void
 warn_of_limits(const decode_call *call)
 {
@@ -209,38 +263,53 @@ warn_of_limits(const decode_call *call)
 	if (call->quiet || !fits_widths(call))
 		return;
 	if (result->moved)
-		ereport(NOTICE, errmsg("the rows have moved away from where the sample of the spec had its clusters"),
+		ereport(NOTICE,
+				errmsg("the rows have moved away from where the sample of the spec had its clusters"),
 				errhint("Make a new spec from a sample of these rows."));
 	else if (result->informative < unknowns)
 		ereport(NOTICE,
 				errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
-					   result->informative, call->problem.m, call->k, call->spec->reduced),
-				errhint("Make a spec for %d clusters from a sample of these rows.", call->k));
-	else if (call->k > 1 && fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
+					   result->informative, call->problem.m, call->k,
+					   call->spec->reduced),
+				errhint("Make a spec for %d clusters from a sample of these rows.",
+						call->k));
+	else if (call->k > 1 &&
+			 fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
 				errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
 					   fc_problem_deviation(&call->problem)),
 				errhint("Make a new spec from a sample of these rows."));
-	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&
+	else if (result->relative_residual > POOR_RESIDUAL &&
+			 result->cost > 4 * result->noise &&
 			 (uint32) call->k >= call->spec->clusters)
-		ereport(NOTICE, errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
-				call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+		ereport(NOTICE,
+				errmsg("the centroids explain the sketch poorly: %.0f %% of it is left",
+					   100 * result->relative_residual),
+				call->spec->sample_centroids > 0
+				? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
 				: errhint("Let sketch_spec_agg make the spec from a sample of these rows."));
 	if (call->k > MANY_CLUSTERS)
-		ereport(NOTICE, errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
+		ereport(NOTICE,
+				errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means",
+					   call->k),
 				errhint("Improve them by scans of lloyd_step_agg."));
 }
 
 static void
 read_centroid(const decode_call *call, int32 j, double *x)
 {
-	fc_back_project_centroid(&call->lift, call->result.centroids + (Size) j * call->spec->reduced, x);
+	fc_back_project_centroid(&call->lift,
+							 call->result.centroids +
+							 (Size) j * call->spec->reduced,
+							 x);
 	if (fc_spec_metric(call->spec) == FC_COSINE)
-		(void) fc_unit_row(x, call->spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
+		/* means lie inside the sphere; one without direction stays 0 */
+		(void) fc_unit_row(x, call->spec->dim, x);
 }
 
 void
-decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, text_or_rows init, const fc_spec *pilot, double *centroids)
+decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
+				text_or_rows init, const fc_spec *pilot, double *centroids)
 {
 	call->sketch = fc_sketch_view_of(sketch);
 	call->spec = call->sketch.spec;
@@ -279,7 +348,8 @@ fastclust_decode(PG_FUNCTION_ARGS)
 		values[0] = Int32GetDatum(j);
 		values[1] = make_float8_array(x, (int) call.spec->dim);
 		values[2] = Float8GetDatum(call.result.weights[j]);
-		values[3] = Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec));
+		values[3] = Float8GetDatum(call.result.spreads[j] *
+								   fc_spread_unit(call.spec));
 		values[4] = Float8GetDatum(call.result.cost);
 		values[5] = Float8GetDatum(call.result.relative_residual);
 		values[6] = Int32GetDatum(call.result.iterations);
@@ -299,8 +369,10 @@ make_matrix(const double *values, int rows, int columns)
 
 	for (Size i = 0; i < count; i++)
 		elements[i] = Float8GetDatum(values[i]);
-	matrix = PointerGetDatum(construct_md_array(elements, NULL, 2, sizes, starts, FLOAT8OID,
-												sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	matrix = PointerGetDatum(construct_md_array(elements, NULL, 2, sizes,
+												starts, FLOAT8OID,
+												sizeof(float8), FLOAT8PASSBYVAL,
+												TYPALIGN_DOUBLE));
 	pfree(elements);
 	return matrix;
 }
@@ -322,7 +394,8 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("only the model gaussian fits covariances"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("only the model gaussian fits covariances"),
 				errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
@@ -331,9 +404,13 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 	{
 		Datum		values[2] = {Int32GetDatum(j)};
 
-		fc_back_project_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
+		fc_back_project_covariance(&call.lift,
+								   call.result.covariances +
+								   (Size) j * call.spec->reduced *
+								   call.spec->reduced,
 								   covariance);
-		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
+		values[1] = make_matrix(covariance, (int) call.spec->dim,
+								(int) call.spec->dim);
 		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}

@@ -1,8 +1,11 @@
 /*
- * drift_agg.c - drift_counts_agg and merge_drift_counts_agg: the state is the type.
+ * drift_agg.c - drift_counts_agg and merge_drift_counts_agg: the state is the
+ * type.
  *
- * A state is open counts: a flat varlena changed in place, with the bits of up to a batch of rows at its tail.  It is ours to
- * change only as argument 0 of a transition or combine function; whatever leaves (final, output, send) is a folded copy.
+ * A state is open counts: a flat varlena changed in place, with the bits of up
+ * to a batch of rows at its tail. It is ours to change only as argument 0 of a
+ * transition or combine function; whatever leaves (final, output, send) is a
+ * folded copy.
  */
 #include "postgres.h"
 
@@ -11,8 +14,13 @@
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_cache.h"
 
-/* The digest of a drift_spec is where that of an operator is, by which cached_view finds values. */
-StaticAssertDecl(offsetof(fc_drift_spec, digest) == offsetof(fc_operator_header, digest), "cached_view");
+/*
+ * The digest of a drift_spec is where that of an operator is, by which
+ * cached_view finds values.
+ */
+StaticAssertDecl(offsetof(fc_drift_spec, digest) ==
+				 offsetof(fc_operator_header, digest),
+				 "cached_view");
 
 static void
 keep_nothing(const void *bytes, void *view)
@@ -44,20 +52,28 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, spec->dim, "the drift_spec");
 	if (spec->metric == FC_COSINE)
 	{
-		v.doubles = metric_row(FC_COSINE, &v, cached_doubles(fcinfo, spec->dim));
+		v.doubles = metric_row(FC_COSINE, &v,
+							   cached_doubles(fcinfo, spec->dim));
 		v.floats = NULL;
 		if (v.doubles == NULL)
 			return unchanged_state(fcinfo);
 	}
-	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : (fc_drift_counts *) PG_GETARG_POINTER(0);
-	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_OPEN)))	/* closed or packed ones are copied */
+	state = PG_ARGISNULL(0) ? drift_counts_opened(spec)
+		: (fc_drift_counts *) PG_GETARG_POINTER(0);
+	/* closed or packed ones are copied */
+	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_OPEN)))
 		state = drift_counts_open(DRIFT_COUNTS_ARG(0));
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("spec must be the same for all rows of drift_counts"));
-	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec), v.doubles, v.floats, state));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("spec must be the same for all rows of drift_counts"));
+	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec),
+										   v.doubles, v.floats, state));
 }
 
-/* Combine of drift_counts_agg, transition and combine of merge_drift_counts_agg. */
+/*
+ * Combine of drift_counts_agg, transition and combine of
+ * merge_drift_counts_agg.
+ */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
 Datum
 fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
@@ -68,7 +84,8 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(1)));	/* the executor copies it */
+		/* the executor copies it */
+		PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(1)));
 	part = drift_counts_closed(DRIFT_COUNTS_ARG(1));
 	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), part, 1));
 }
@@ -83,7 +100,10 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
 }
 
-/* (counts, added, removed): counts + added - removed, of which NULL is no rows; NULL where no rows are left. */
+/*
+ * (counts, added, removed): counts + added - removed, of which NULL is no
+ * rows; NULL where no rows are left.
+ */
 PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
 Datum
 fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
@@ -92,14 +112,16 @@ fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 
 	for (int n = 0; n < 3; n++)
 	{
-		fc_drift_counts *part = PG_ARGISNULL(n) ? NULL : drift_counts_closed(DRIFT_COUNTS_ARG(n));
+		fc_drift_counts *part = (PG_ARGISNULL(n) ? NULL
+								 : drift_counts_closed(DRIFT_COUNTS_ARG(n)));
 
 		if (part == NULL || part->rows == 0)
 			continue;
 		if (sum != NULL)
 			sum = drift_counts_combined(sum, part, n < 2 ? 1 : -1);
 		else if (n < 2)
-			sum = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(part));
+			sum = (fc_drift_counts *)
+				PG_DETOAST_DATUM_COPY(PointerGetDatum(part));
 		else
 			reject_negative_counts();
 	}

@@ -1,4 +1,7 @@
-/* drift_compare_fn.c - the spec of drift, from a sample; have rows changed since training, by how much, and in which columns? */
+/*
+ * drift_compare_fn.c - the spec of drift, from a sample; have rows changed
+ * since training, by how much, and in which columns?
+ */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -26,8 +29,17 @@ sample_of_rows(const fc_operator_header *rows, fc_operator *op)
 {
 	open_operator(rows, op);
 	if (!fc_operator_is_codebook(op) || op->metric == FC_INNER_PRODUCT)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample must hold rows, by the metric euclidean or cosine"));
-	return (fc_drift_sample) {.values = op->factor[0].values,.origin = op->offset,.weights = op->weights,.n = op->k,.d = op->d,.metric = op->metric};
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("sample must hold rows, by the metric euclidean or cosine"));
+	return (fc_drift_sample)
+	{
+		.values = op->factor[0].values,
+			.origin = op->offset,
+			.weights = op->weights,
+			.n = op->k,
+			.d = op->d,
+			.metric = op->metric
+	};
 }
 
 fc_drift_spec *
@@ -35,7 +47,7 @@ drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 {
 	fc_operator op;
 	fc_drift_sample sample = sample_of_rows(rows, &op);
-	memory_account		memory = {"a drift_spec"};
+	memory_account memory = {"a drift_spec"};
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
@@ -67,7 +79,8 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center, center + sample.d, sigmas, &parts);
+	fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center,
+				  center + sample.d, sigmas, &parts);
 	spec = build_spec(&parts);
 	release_arena(&arena);
 	pfree(center);
@@ -75,7 +88,8 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 }
 
 bool
-null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int most, double moments[2])
+null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec,
+					 int most, double moments[2])
 {
 	fc_operator op;
 	fc_drift_sample sample = sample_of_rows(rows, &op);
@@ -87,7 +101,8 @@ null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int mo
 	if (fc_spec_basis(spec) != NULL)
 		return false;
 	arena = make_arena("the null law of drift");
-	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &arena, &null);
+	status = fc_wave_null_moments(&sample, (size_t) most,
+								  prepared_of_spec(spec), &arena, &null);
 	release_arena(&arena);
 	if (status == FC_EEMPTY)
 		return false;
@@ -97,7 +112,10 @@ null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int mo
 	return true;
 }
 
-/* (sample, sketch_spec, most): NULL with too few rows, or where the spec projects rows. */
+/*
+ * (sample, sketch_spec, most): NULL with too few rows, or where the spec
+ * projects rows.
+ */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
 fastclust_sample_null_moments(PG_FUNCTION_ARGS)
@@ -105,14 +123,18 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 	double		moments[2];
 
 	check_count("most", PG_GETARG_INT32(2), 1, 4096);
-	if (!null_moments_of_rows(OPERATOR_ARG(0), SPEC_ARG(1), PG_GETARG_INT32(2), moments))
+	if (!null_moments_of_rows(OPERATOR_ARG(0), SPEC_ARG(1), PG_GETARG_INT32(2),
+							  moments))
 		PG_RETURN_NULL();
 	return make_float8_array(moments, 2);
 }
 
 /* ---- the test ---- */
 
-/* Arguments from number `first` on: training counts, counts, training sketch, sketch. */
+/*
+ * Arguments from number `first` on: training counts, counts, training sketch,
+ * sketch.
+ */
 static fc_drift_sides
 sides_argument(FunctionCallInfo fcinfo, int first)
 {
@@ -121,23 +143,30 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 	for (int side = 0; side < 2; side++)
 	{
 		if (!PG_ARGISNULL(first + side))
-			sides.counts[side] = drift_counts_closed(DRIFT_COUNTS_ARG(first + side));
+			sides.counts[side] = drift_counts_closed(DRIFT_COUNTS_ARG(first +
+																	  side));
 		if (!PG_ARGISNULL(first + 2 + side))
 		{
 			fc_sketch_view *view = palloc(sizeof(fc_sketch_view));
 
-			*view = fc_sketch_view_of(sketch_pack(SKETCH_ARG(first + 2 + side)));
+			*view = fc_sketch_view_of(sketch_pack(SKETCH_ARG(first + 2 +
+															 side)));
 			sides.sketch[side] = view;
 		}
 	}
 	sides.spec = PG_ARGISNULL(first - 1) ? NULL : DRIFT_SPEC_ARG(first - 1);
 	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL &&
 		!fc_spec_same(sides.sketch[0]->spec, sides.sketch[1]->spec))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the model's sketch_spec"),
-				errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the sketch was not made with the model's sketch_spec"),
+				errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an"
+						" older version, add version => n."));
 	for (int side = 0; side < 2; side++)
-		if (sides.counts[side] != NULL && (sides.spec == NULL || !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
-			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the drift_counts were not made with the drift_spec"));
+		if (sides.counts[side] != NULL &&
+			(sides.spec == NULL ||
+			 !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("the drift_counts were not made with the drift_spec"));
 	return sides;
 }
 
@@ -149,16 +178,19 @@ threshold_argument(FunctionCallInfo fcinfo, int n)
 	require_argument(fcinfo, n, "threshold");
 	threshold = PG_GETARG_FLOAT8(n);
 	if (!(threshold > 0 && threshold < 1))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("threshold must be between 0 and 1, not %g", threshold));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("threshold must be between 0 and 1, not %g", threshold));
 	return threshold;
 }
 
-static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",[FC_VERDICT_NONE] = "none",[FC_VERDICT_SLIGHT] = "slight",
+static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",
+	[FC_VERDICT_NONE] = "none",
+	[FC_VERDICT_SLIGHT] = "slight",
 [FC_VERDICT_DRIFTED] = "drifted"};
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, null moments, threshold, min_effect):
- * (mmd2, null_sd, p_value, effect, verdict).
+ * (drift_spec, training counts, counts, training sketch, sketch, null moments,
+ * threshold, min_effect): (mmd2, null_sd, p_value, effect, verdict).
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_compare);
 Datum
@@ -175,7 +207,8 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 7, "min_effect");
 	if (!PG_ARGISNULL(5))
 	{
-		double	   *moments = read_float8_array(PG_GETARG_DATUM(5), 2, "null_moments");
+		double	   *moments = read_float8_array(PG_GETARG_DATUM(5), 2,
+												"null_moments");
 
 		check_not_negative("null_moments", moments, 2);
 		null.square = moments[0];
@@ -183,7 +216,8 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 		sides.null = &null;
 	}
 	arena = make_arena("drift");
-	fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena, &result);
+	fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena,
+						&result);
 	values[0] = Float8GetDatum(result.mmd2);
 	values[1] = Float8GetDatum(result.null_sd);
 	values[2] = Float8GetDatum(result.p_value);
@@ -198,12 +232,12 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 static double
 rounded(double value)
 {
-	return rint(value * 1000.0) / 1000.0 + 0.0;	/* + 0: no -0 */
+	return rint(value * 1000.0) / 1000.0 + 0.0; /* + 0: no -0 */
 }
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, threshold, most): rows (dimension from 1, the other of a pair,
- * p_value, shift, spread).
+ * (drift_spec, training counts, counts, training sketch, sketch, threshold,
+ * most): rows (dimension from 1, the other of a pair, p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -225,9 +259,13 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	fc_drift_moved(&sides, threshold, (Size) most, &arena, moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1), Int32GetDatum((int32) moves[i].other + 1),
-		Float8GetDatum(exp(moves[i].log_p)), Float8GetDatum(rounded(moves[i].shift)), Float8GetDatum(rounded(moves[i].spread))};
-		bool		nulls[5] = {false, moves[i].other == moves[i].column, false, isnan(moves[i].shift), isnan(moves[i].spread)};
+		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1),
+			Int32GetDatum((int32) moves[i].other + 1),
+			Float8GetDatum(exp(moves[i].log_p)),
+			Float8GetDatum(rounded(moves[i].shift)),
+		Float8GetDatum(rounded(moves[i].spread))};
+		bool		nulls[5] = {false, moves[i].other == moves[i].column, false,
+		isnan(moves[i].shift), isnan(moves[i].spread)};
 
 		put_row(fcinfo, values, nulls);
 	}
@@ -239,7 +277,9 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 #define QUERY_HINT \
 	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
 
-/* Error callback: PostgreSQL's errors about the shape of a query have no hint. */
+/*
+ * Error callback: PostgreSQL's errors about the shape of a query have no hint.
+ */
 static void
 hint_query(void *unused)
 {
@@ -254,36 +294,49 @@ hint_query(void *unused)
 
 /* Dates and sketches of the query, those of two rows at least; how many. */
 static Size
-read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, fc_sketch_view **days)
+read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
+					fc_sketch_view **days)
 {
 	Size		count = 0;
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_query};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+	.callback = hint_query};
 	SPIPlanPtr	plan;
 
 	error_context_stack = &callback;
 	/* the caller's query, with his rights and his search_path */
-	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz, q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1", query), 0, NULL, 0);
+	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz,"
+									   " q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1",
+									   query),
+							  0, NULL, 0);
 	error_context_stack = callback.previous;
-	if (plan == NULL || !SPI_is_cursor_plan(plan) || SPI_execute_plan(plan, NULL, NULL, true, 0) != SPI_OK_SELECT ||
-		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID || SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query must be one SELECT of dates and sketches"), errhint(QUERY_HINT));
+	if (plan == NULL || !SPI_is_cursor_plan(plan) ||
+		SPI_execute_plan(plan, NULL, NULL, true, 0) != SPI_OK_SELECT ||
+		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID ||
+		SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("query must be one SELECT of dates and sketches"),
+				errhint(QUERY_HINT));
 	*dates = palloc(Max(1, SPI_processed) * sizeof(TimestampTz));
 	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch_view));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null[2];
-		Datum		date = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null[0]);
-		Datum		value = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &null[1]);
+		Datum		date = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc,
+										 1, &null[0]);
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[i],
+										  SPI_tuptable->tupdesc, 2, &null[1]);
 		fc_sketch_view sketch;
 
 		CHECK_FOR_INTERRUPTS();
 		if (null[0] || null[1])
 			continue;
-		sketch = fc_sketch_view_of(sketch_pack((fc_sketch *) aligned_value(value)));
+		sketch = fc_sketch_view_of(sketch_pack((fc_sketch *)
+											   aligned_value(value)));
 		if (sketch.head->count < 2 || sketch.head->weight == 0)
 			continue;
 		if (count > 0 && !fc_spec_same((*days)[0].spec, sketch.spec))
-			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketches are not of one sketch_spec"),
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("the sketches are not of one sketch_spec"),
 					errhint("Use sketch_agg(x, (SELECT model_spec(model))) for all of them."));
 		(*dates)[count] = DatumGetTimestampTz(date);
 		(*days)[count++] = sketch;
@@ -307,18 +360,27 @@ fastclust_change_points(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	SPI_connect();
 	count = read_dated_sketches(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-								GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"), ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))),
+								GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+												CStringGetDatum("sketch"),
+												ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo
+																					->fn_oid))),
 								&dates, &days);
 	if (count <= FC_CHANGE_HISTORY)
-		ereport(NOTICE, errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d", count, FC_CHANGE_HISTORY + 1));
+		ereport(NOTICE,
+				errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d",
+					   count, FC_CHANGE_HISTORY + 1));
 	changes = palloc(Max(1, count) * sizeof(fc_change));
 	arena = make_arena("change_points");
 	fc_find_changes(days, count, &arena, changes, &found);
 	for (Size i = 0; i < found; i++)
 	{
 		const fc_change *change = &changes[i];
-		Datum		values[6] = {TimestampTzGetDatum(dates[change->first]), TimestampTzGetDatum(dates[change->found]), Float8GetDatum(change->p_value),
-		Float8GetDatum(change->effect), Int32GetDatum((int32) change->column + 1), Float8GetDatum(change->shift)};
+		Datum		values[6] = {TimestampTzGetDatum(dates[change->first]),
+			TimestampTzGetDatum(dates[change->found]),
+			Float8GetDatum(change->p_value),
+			Float8GetDatum(change->effect),
+			Int32GetDatum((int32) change->column + 1),
+		Float8GetDatum(change->shift)};
 		bool		nulls[6] = {[3] = isnan(change->effect)};
 
 		put_row(fcinfo, values, nulls);

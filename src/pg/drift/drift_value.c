@@ -1,4 +1,6 @@
-/* drift_value.c - the types drift_spec and drift_counts; the layouts of counts */
+/*
+ * drift_value.c - the types drift_spec and drift_counts; the layouts of counts
+ */
 #include "postgres.h"
 
 #include "utils/memutils.h"
@@ -23,6 +25,7 @@ fastclust_drift_spec_recv(PG_FUNCTION_ARGS)
 {
 	return value_recv(fcinfo, &spec_type);
 }
+
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_in);
 Datum
 fastclust_drift_counts_in(PG_FUNCTION_ARGS)
@@ -42,7 +45,8 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
 Datum
 fastclust_drift_counts_out(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_CSTRING(value_text((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
+	PG_RETURN_CSTRING(value_text((struct varlena *)
+								 drift_counts_closed(DRIFT_COUNTS_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
@@ -62,12 +66,15 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 	MemoryContext old;
 	fc_arena	arena;
 
-	if (likely(prepared.digest[0] == spec->digest[0] && prepared.digest[1] == spec->digest[1] && prepared.dim == spec->dim &&
-			   prepared.plain == spec->plain && prepared.bits == fc_drift_spec_bits(spec)))
+	if (likely(prepared.digest[0] == spec->digest[0] &&
+			   prepared.digest[1] == spec->digest[1] &&
+			   prepared.dim == spec->dim && prepared.plain == spec->plain &&
+			   prepared.bits == fc_drift_spec_bits(spec)))
 		return &prepared;
 	prepared.dim = 0;			/* serves none until it is complete */
 	if (context == NULL)
-		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift", ALLOCSET_SMALL_SIZES);
+		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift",
+										ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(context);
 	old = MemoryContextSwitchTo(context);
 	arena = make_arena("the edges of the drift_spec");
@@ -108,7 +115,9 @@ converted(const fc_drift_counts *source, uint8 flags)
 fc_drift_counts *
 drift_counts_open(fc_drift_counts *counts)
 {
-	return (counts->flags & FC_DRIFT_OPEN) ? counts : converted(counts, counts->flags | FC_DRIFT_OPEN);
+	return (counts->flags & FC_DRIFT_OPEN)
+		? counts
+		: converted(counts, counts->flags | FC_DRIFT_OPEN);
 }
 
 fc_drift_counts *
@@ -121,7 +130,8 @@ drift_counts_closed(const fc_drift_counts *counts)
 		return (fc_drift_counts *) counts;
 	if (counts->pending > 0)
 	{
-		copy = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
+		copy = (fc_drift_counts *)
+			PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
 		fc_drift_fold(copy);
 		counts = copy;
 	}
@@ -133,11 +143,13 @@ drift_counts_closed(const fc_drift_counts *counts)
 /* ---- rows and sums ---- */
 
 fc_drift_counts *
-drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, const float *floats, fc_drift_counts *counts)
+drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles,
+					 const float *floats, fc_drift_counts *counts)
 {
 	fc_status	status;
 
-	if (unlikely(counts->rows >= FC_DRIFT_MOST_NARROW && !(counts->flags & FC_DRIFT_WIDE)))
+	if (unlikely(counts->rows >= FC_DRIFT_MOST_NARROW &&
+				 !(counts->flags & FC_DRIFT_WIDE)))
 	{
 		fc_drift_fold(counts);
 		counts = converted(counts, FC_DRIFT_OPEN | FC_DRIFT_WIDE);
@@ -152,11 +164,13 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, c
 void
 reject_negative_counts(void)
 {
-	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot subtract drift_counts of rows that are not in the others"));
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+			errmsg("cannot subtract drift_counts of rows that are not in the others"));
 }
 
 fc_drift_counts *
-drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, int sign)
+drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source,
+					  int sign)
 {
 	int64		rows = target->rows + sign * source->rows;
 	fc_status	status;
@@ -166,7 +180,8 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 		target = converted(target, target->flags | FC_DRIFT_WIDE);
 	status = fc_drift_combine(target, source, sign);
 	if (status == FC_EMISMATCH)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot combine drift_counts of different drift_specs"));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("cannot combine drift_counts of different drift_specs"));
 	if (status == FC_ENEGATIVE)
 		reject_negative_counts();
 	check_status(status);

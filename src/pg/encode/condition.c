@@ -1,7 +1,9 @@
 /*
- * condition.c - ranges of an encoder's coordinates as a condition of SQL on the column that they come from, which can be pasted behind WHERE.
+ * condition.c - ranges of an encoder's coordinates as a condition of SQL on
+ * the column that they come from, which can be pasted behind WHERE.
  *
- * A NULL has the coordinates that the encoder fills in: where these are in range, the condition names it.
+ * A NULL has the coordinates that the encoder fills in: where these are in
+ * range, the condition names it.
  */
 #include "postgres.h"
 
@@ -26,7 +28,10 @@ typedef struct ranges
 	Datum	   *upper_shown;
 } ranges;
 
-/* Is the row in all ranges whose coordinate `place` of the feature is 1, and whose others are 0? */
+/*
+ * Is the row in all ranges whose coordinate `place` of the feature is 1, and
+ * whose others are 0?
+ */
 static bool
 holds_at(const ranges *r, Size place)
 {
@@ -53,7 +58,8 @@ holds_at_null(const ranges *r)
 		Size		dimension = (Size) r->dimension[i] - 1;
 		double		x = r->view->fill[dimension];
 
-		if (feature->missing && dimension - feature->first == fc_feature_values(feature))
+		if (feature->missing &&
+			dimension - feature->first == fc_feature_values(feature))
 			x = 1;
 		else if (feature->log)
 			x = copysign(expm1(fabs(x)), x);
@@ -80,7 +86,8 @@ path_array(char *path)
 		rest = strchr(key, '.');
 		if (rest != NULL)
 			*rest++ = '\0';
-		appendStringInfo(&array, "%s%s", array.len > 0 ? ", " : "", quote_literal_cstr(key));
+		appendStringInfo(&array, "%s%s", array.len > 0 ? ", " : "",
+						 quote_literal_cstr(key));
 	}
 	return psprintf("ARRAY[%s]", array.data);
 }
@@ -96,11 +103,15 @@ value_of(const ranges *r, Oid relation, uint32 place)
 
 	if (feature->path_length > 0)
 	{
-		char	   *path = path_array(encoder_text(r->view, feature->path_start, feature->path_length));
+		char	   *path = path_array(encoder_text(r->view, feature->path_start,
+												   feature->path_length));
 
 		if (feature->kind == FC_FEATURE_CATEGORY)
-			return psprintf("CASE WHEN jsonb_typeof(%s #> %s) NOT IN ('object', 'array') THEN %s #>> %s END", quoted, path, quoted, path);
-		return psprintf("CASE WHEN jsonb_typeof(%s #> %s) = '%s' THEN (%s #>> %s)::%s END", quoted, path, feature_kind_name(feature->kind), quoted, path,
+			return psprintf("CASE WHEN jsonb_typeof(%s #> %s) NOT IN ('object', 'array') THEN"
+							" %s #>> %s END",
+							quoted, path, quoted, path);
+		return psprintf("CASE WHEN jsonb_typeof(%s #> %s) = '%s' THEN (%s #>> %s)::%s END",
+						quoted, path, feature_kind_name(feature->kind), quoted, path,
 						feature->kind == FC_FEATURE_BOOLEAN ? "boolean" : "float8");
 	}
 	if (feature->kind == FC_FEATURE_CATEGORY)
@@ -110,9 +121,13 @@ value_of(const ranges *r, Oid relation, uint32 place)
 	if (feature->kind == FC_FEATURE_VECTOR)
 	{
 		AttrNumber	number = get_attnum(relation, name);
-		Oid			type = number == InvalidAttrNumber ? InvalidOid : getBaseType(get_atttype(relation, number));
+		Oid			type = (number == InvalidAttrNumber
+							? InvalidOid
+							: getBaseType(get_atttype(relation, number)));
 
-		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%u]" : "(%s::real[])[%u]", quoted, place + 1);
+		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%u]"
+						: "(%s::real[])[%u]",
+						quoted, place + 1);
 	}
 	return pstrdup(quoted);
 }
@@ -125,7 +140,8 @@ with_null(const char *condition, const char *value, bool null)
 {
 	if (condition == NULL)
 		return psprintf("%s IS %sNULL", value, null ? "" : "NOT ");
-	return null ? psprintf("(%s OR %s IS NULL)", condition, value) : pstrdup(condition);
+	return null ? psprintf("(%s OR %s IS NULL)", condition, value)
+		: pstrdup(condition);
 }
 
 static char *
@@ -136,16 +152,21 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 	if (yes && no)
 		return null ? pstrdup("true") : psprintf("%s IS NOT NULL", value);
 	if (yes || no)
-		return psprintf("%s IS %s%s", value, null ? "NOT " : "", yes == null ? "FALSE" : "TRUE");
+		return psprintf("%s IS %s%s", value, null ? "NOT " : "",
+						yes == null ? "FALSE" : "TRUE");
 	return null ? psprintf("%s IS NULL", value) : pstrdup("false");
 }
 
-/* The categories that meet it, or all but those that do not, where others do too. */
+/*
+ * The categories that meet it, or all but those that do not, where others do
+ * too.
+ */
 static char *
 category_condition(const ranges *r, const char *value)
 {
 	const fc_encoder_feature *feature = r->feature;
-	bool		others = holds_at(r, feature->other ? feature->categories : feature->width);
+	bool		others = holds_at(r, feature->other ? feature->categories
+								  : feature->width);
 	bool		null = holds_at_null(r);
 	StringInfoData list;
 	Size		listed = 0;
@@ -153,16 +174,27 @@ category_condition(const ranges *r, const char *value)
 	initStringInfo(&list);
 	for (Size place = 0; place < feature->categories; place++)
 	{
-		const fc_encoder_category *category = &r->view->category[feature->first_category + place];
+		const fc_encoder_category
+				   *category = (&r->view->category[feature->first_category + place]);
 
 		if (holds_at(r, place) != others)
-			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "", quote_literal_cstr(encoder_text(r->view, category->start, category->length)));
+			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "",
+							 quote_literal_cstr(encoder_text(r->view,
+															 category->start,
+															 category
+															 ->length)));
 	}
 	if (listed == 0)
-		return others ? (null ? pstrdup("true") : with_null(NULL, value, false)) : null ? with_null(NULL, value, true) : pstrdup("false");
+		return others ? (null ? pstrdup("true") : with_null(NULL, value, false))
+			: null ? with_null(NULL, value, true)
+			: pstrdup("false");
 	if (listed == 1)
-		return with_null(psprintf("%s %s %s", value, others ? "<>" : "=", list.data), value, null);
-	return with_null(psprintf("%s %sIN (%s)", value, others ? "NOT " : "", list.data), value, null);
+		return with_null(psprintf("%s %s %s", value, others ? "<>" : "=",
+								  list.data),
+						 value, null);
+	return with_null(psprintf("%s %sIN (%s)", value, others ? "NOT " : "",
+							  list.data),
+					 value, null);
 }
 
 static char *
@@ -172,9 +204,14 @@ bound(const ranges *r, Size i, bool upper)
 
 	if (r->feature->kind == FC_FEATURE_DATE)
 		return psprintf("'%s'", TextDatumGetCString(shown[i]));
-	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without a zone ignores it */
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without a zone
+													 * ignores it */
 		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
-	return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(upper ? r->upper[i] : r->lower[i])));
+	return DatumGetCString(DirectFunctionCall1(float8out,
+											   Float8GetDatum(upper
+															  ? r->upper[i]
+															  : r->lower
+															  [i])));
 }
 
 static char *
@@ -182,7 +219,8 @@ range_condition(const ranges *r, Oid relation, Size i)
 {
 	ranges		one = *r;
 	Size		place = (Size) r->dimension[i] - 1 - r->feature->first;
-	bool		indicator = r->feature->missing && place == fc_feature_values(r->feature);
+	bool		indicator = (r->feature->missing &&
+							 place == fc_feature_values(r->feature));
 	char	   *value = value_of(r, relation, indicator ? 0 : (uint32) place);
 	char	   *condition = NULL;
 
@@ -195,13 +233,16 @@ range_condition(const ranges *r, Oid relation, Size i)
 	if (r->lower[i] > -INFINITY)
 		condition = psprintf("%s > %s", value, bound(r, i, false));
 	if (r->upper[i] < INFINITY)
-		condition = psprintf("%s%s%s <= %s", condition != NULL ? condition : "", condition != NULL ? " AND " : "", value, bound(r, i, true));
+		condition = psprintf("%s%s%s <= %s", condition != NULL ? condition : "",
+							 condition != NULL ? " AND " : "", value,
+							 bound(r, i, true));
 	return with_null(condition, value, holds_at_null(&one));
 }
 
 /* The elements of an array, one for each dimension. */
 static Datum *
-read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type, Size expected)
+read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
+			  Size expected)
 {
 	int16		length;
 	bool		by_value;
@@ -210,8 +251,10 @@ read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
 	int			count;
 
 	get_typlenbyvalalign(type, &length, &by_value, &align);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument), type, length, by_value, align, &elements, NULL, &count);
-	check_count(psprintf("number of elements of %s", name), count, (int64) expected, (int64) expected);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument), type, length, by_value,
+					  align, &elements, NULL, &count);
+	check_count(psprintf("number of elements of %s", name), count,
+				(int64) expected, (int64) expected);
 	return elements;
 }
 
@@ -227,7 +270,10 @@ read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 	return bounds;
 }
 
-/* (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown): the condition on one feature, whose dimensions these are. */
+/*
+ * (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown): the
+ * condition on one feature, whose dimensions these are.
+ */
 PG_FUNCTION_INFO_V1(fastclust_feature_condition);
 Datum
 fastclust_feature_condition(PG_FUNCTION_ARGS)
@@ -246,7 +292,9 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	while (r.feature->first + r.feature->width < (Size) r.dimension[0])
 		r.feature++;
 	for (Size i = 1; i < r.count; i++)
-		check_count("dimension", (int64) r.dimension[i], (int64) r.feature->first + 1, (int64) r.feature->first + (int64) r.feature->width);
+		check_count("dimension", (int64) r.dimension[i],
+					(int64) r.feature->first + 1,
+					(int64) r.feature->first + (int64) r.feature->width);
 	r.lower = read_bounds(fcinfo, 3, "lower", r.count);
 	r.upper = read_bounds(fcinfo, 4, "upper", r.count);
 	r.lower_shown = read_elements(fcinfo, 5, "lower_shown", TEXTOID, r.count);
@@ -259,11 +307,13 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	if (r.feature->kind == FC_FEATURE_BOOLEAN)
 	{
 		shown = value_of(&r, PG_GETARG_OID(1), 0);
-		shown = boolean_condition(&r, shown, holds_at(&r, 0), holds_at(&r, r.feature->width));
+		shown = boolean_condition(&r, shown, holds_at(&r, 0),
+								  holds_at(&r, r.feature->width));
 		PG_RETURN_TEXT_P(cstring_to_text(shown));
 	}
 	initStringInfo(&all);
 	for (Size i = 0; i < r.count; i++)
-		appendStringInfo(&all, "%s%s", i > 0 ? " AND " : "", range_condition(&r, PG_GETARG_OID(1), i));
+		appendStringInfo(&all, "%s%s", i > 0 ? " AND " : "",
+						 range_condition(&r, PG_GETARG_OID(1), i));
 	PG_RETURN_TEXT_P(cstring_to_text(all.data));
 }

@@ -1,8 +1,9 @@
 /*
  * encode_fn.c - encode_row: rows into coordinates.
  *
- * A call site keeps the encoder it met last, prepared, and how the rows' columns are read.  The encoder is told by its
- * digest, a TOASTed one by its pointer.
+ * A call site keeps the encoder it met last, prepared, and how the rows'
+ * columns are read. The encoder is told by its digest, a TOASTed one by its
+ * pointer.
  */
 #include "postgres.h"
 
@@ -30,13 +31,19 @@ keep_encoder(encoder_site *site, const fc_encoder_header *header)
 {
 	fc_encoder_header *copy;
 
-	if (site->encoder != NULL && memcmp(header->digest, site->digest, sizeof(site->digest)) == 0)
+	if (site->encoder != NULL &&
+		memcmp(header->digest, site->digest, sizeof(site->digest)) == 0)
 		return;
 	site->encoder = NULL;
 	site->by_pointer = false;
 	MemoryContextReset(site->context);
-	copy = memcpy(MemoryContextAlloc(site->context, VARSIZE(header)), header, VARSIZE(header));
-	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
+	copy = memcpy(MemoryContextAlloc(site->context, VARSIZE(header)), header,
+				  VARSIZE(header));
+	site->record = (record_reader)
+	{
+		.context = AllocSetContextCreate(site->context, "fastclust columns",
+										 ALLOCSET_SMALL_SIZES)
+	};
 	site->listed.readers = NULL;
 	site->x = MemoryContextAlloc(site->context, header->dim * sizeof(double));
 	memcpy(site->digest, header->digest, sizeof(site->digest));
@@ -52,8 +59,11 @@ site_of(FunctionCallInfo fcinfo)
 
 	if (site == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(encoder_site));
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust encoder", ALLOCSET_SMALL_SIZES);
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(encoder_site));
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+											  "fastclust encoder",
+											  ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = site;
 	}
 	if (VARATT_IS_4B_U(stored))
@@ -61,7 +71,8 @@ site_of(FunctionCallInfo fcinfo)
 		keep_encoder(site, (const fc_encoder_header *) stored);
 		return site;
 	}
-	if (VARATT_IS_EXTERNAL_ONDISK(stored) && site->by_pointer && memcmp(stored, site->pointer, TOAST_POINTER_SIZE) == 0)
+	if (VARATT_IS_EXTERNAL_ONDISK(stored) && site->by_pointer &&
+		memcmp(stored, site->pointer, TOAST_POINTER_SIZE) == 0)
 		return site;
 	site->by_pointer = false;
 	keep_encoder(site, (const fc_encoder_header *) detoast_attr(stored));
@@ -84,10 +95,14 @@ reject_large(const prepared_encoder *encoder, Size dimension, double x)
 	while (encoder->view.feature[i].first > dimension)
 		i--;
 	name = encoder->names[encoder->view.feature[i].column];
-	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
-			encoder->view.feature[i].kind != FC_FEATURE_NUMBER ? errhint("Divide it by a constant.") :
-			errhint("Train with its logarithm: %s.",
-					options_for_both(column_option("transform", name, "\"log\""))));
+	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			errmsg("%s is encoded as %g, out of range for real",
+				   encoder->paths[i].label, x),
+			encoder->view.feature[i].kind != FC_FEATURE_NUMBER
+			? errhint("Divide it by a constant.")
+			: errhint("Train with its logarithm: %s.",
+					  options_for_both(column_option("transform", name,
+													 "\"log\""))));
 }
 
 static Datum
@@ -113,7 +128,9 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 {
 	encoder_site *site = site_of(fcinfo);
 
-	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2), site->x))
+	if (!encode_record(site->encoder, &site->record,
+					   PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2),
+					   site->x))
 		PG_RETURN_NULL();
 	return single_precision(site->encoder, site->x);
 }
@@ -129,7 +146,8 @@ fastclust_encode_record(PG_FUNCTION_ARGS)
 	double	   *x;
 	Datum		array = empty_float8_array((int) site->encoder->view.dim, &x);
 
-	if (!encode_record(site->encoder, &site->record, PG_GETARG_HEAPTUPLEHEADER(2), PG_GETARG_BOOL(1), x))
+	if (!encode_record(site->encoder, &site->record,
+					   PG_GETARG_HEAPTUPLEHEADER(2), PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
 }
@@ -148,8 +166,10 @@ fastclust_encode_listed(PG_FUNCTION_ARGS)
 	site = site_of(fcinfo);
 	array = empty_float8_array((int) site->encoder->view.dim, &x);
 	if (site->listed.readers == NULL)
-		make_listed_reader(fcinfo, 2, site->encoder, site->context, &site->listed);
-	if (!encode_listed(fcinfo, site->encoder, &site->listed, PG_GETARG_BOOL(1), x))
+		make_listed_reader(fcinfo, 2, site->encoder, site->context,
+						   &site->listed);
+	if (!encode_listed(fcinfo, site->encoder, &site->listed, PG_GETARG_BOOL(1),
+					   x))
 		PG_RETURN_NULL();
 	return array;
 }

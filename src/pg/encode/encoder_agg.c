@@ -1,7 +1,8 @@
 /*
  * encoder_agg.c - encoder_agg: an encoder from rows.
  *
- * The state counts, so that the order of the rows does not matter (encode/learn.h); its memory is within the memory budget.  Rows are a sample
+ * The state counts, so that the order of the rows does not matter
+ * (encode/learn.h); its memory is within the memory budget. Rows are a sample
  * mostly: states are not merged, and workers only read.
  */
 #include "postgres.h"
@@ -27,10 +28,11 @@ enum
 typedef struct encoder_state
 {
 	MemoryContext context;
-	memory_account		memory;
+	memory_account memory;
 	int64		rows;			/* those skipped included */
 	int64		skipped;
-	uint64		generation;		/* of the arguments that its features are known to be of */
+	uint64		generation;		/* of the arguments that its features are
+								 * known to be of */
 	Size		features;
 	fc_learner *learners;
 	fc_feature_name *names;
@@ -38,7 +40,10 @@ typedef struct encoder_state
 
 /* ---- state shared by rows of the same arguments ---- */
 
-/* Kept by a call site while columns and options stay the same; states take nothing of it. */
+/*
+ * Kept by a call site while columns and options stay the same; states take
+ * nothing of it.
+ */
 typedef struct learning_site
 {
 	MemoryContext context;		/* of the fields below */
@@ -51,7 +56,7 @@ typedef struct learning_site
 	Size	   *first;			/* feature of each column */
 	json_path  *paths;			/* of the features */
 	record_reader record;
-	fc_feature_cell    *cells;			/* of the row at hand */
+	fc_feature_cell *cells;		/* of the row at hand */
 	fc_feature_kind *kinds;		/* of the values of paths */
 } learning_site;
 
@@ -61,7 +66,8 @@ read_names(learning_site *site, ArrayType *columns)
 	Datum	   *names;
 	bool	   *nulls;
 
-	deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &site->count);
+	deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls,
+					  &site->count);
 	site->names = palloc((Size) Max(site->count, 1) * sizeof(char *));
 	for (int i = 0; i < site->count; i++)
 	{
@@ -71,10 +77,12 @@ read_names(learning_site *site, ArrayType *columns)
 			site->names[i] = TextDatumGetCString(names[i]);
 		for (int j = 0; j < i && i < site->count; j++)
 			if (strcmp(site->names[i], site->names[j]) == 0)
-				ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("column \"%s\" is named twice", site->names[i]));
+				ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN),
+						errmsg("column \"%s\" is named twice", site->names[i]));
 	}
 	if (site->count == 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns must name at least one column, and no NULL"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("columns must name at least one column, and no NULL"));
 }
 
 static void
@@ -92,10 +100,13 @@ label_features(learning_site *site)
 
 		if (i == 0 || feature->name != feature[-1].name)
 			site->first[++column] = i;
-		site->paths[i].label = psprintf("column \"%s\"%s%s", feature->name, feature->path != NULL ? " -> " : "",
-										feature->path != NULL ? feature->path : "");
+		site->paths[i].label = psprintf("column \"%s\"%s%s", feature->name,
+										feature->path != NULL ? " -> " : "",
+										feature->path != NULL ? feature->path
+										: "");
 		site->paths[i].text = feature->path;
-		site->paths[i].length = feature->path != NULL ? strlen(feature->path) : 0;
+		site->paths[i].length = feature->path != NULL ? strlen(feature->path)
+			: 0;
 	}
 	site->first[site->count] = site->asked.features;
 }
@@ -104,10 +115,16 @@ static bool
 has_arguments(FunctionCallInfo fcinfo, const learning_site *site)
 {
 	const ArrayType *columns = PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS);
-	const Jsonb *options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS) : NULL;
+	const Jsonb *options = (PG_NARGS() > ARGUMENT_OPTIONS
+							? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS)
+							: NULL);
 
-	return site->columns != NULL && VARSIZE(columns) == VARSIZE(site->columns) && memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
-		(options == NULL || (VARSIZE(options) == VARSIZE(site->options) && memcmp(options, site->options, VARSIZE(options)) == 0));
+	return site->columns != NULL &&
+		VARSIZE(columns) == VARSIZE(site->columns) &&
+		memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
+		(options == NULL ||
+		 (VARSIZE(options) == VARSIZE(site->options) &&
+		  memcmp(options, site->options, VARSIZE(options)) == 0));
 }
 
 static void
@@ -120,11 +137,17 @@ read_arguments(FunctionCallInfo fcinfo, learning_site *site)
 	MemoryContextReset(site->context);
 	old = MemoryContextSwitchTo(site->context);
 	columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
-	site->options = PG_NARGS() > ARGUMENT_OPTIONS ? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS) : NULL;
+	site->options = PG_NARGS() > ARGUMENT_OPTIONS
+		? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS)
+		: NULL;
 	read_names(site, columns);
 	site->asked = read_encoder_options(site->names, site->count, site->options);
 	label_features(site);
-	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
+	site->record = (record_reader)
+	{
+		.context = AllocSetContextCreate(site->context, "fastclust columns",
+										 ALLOCSET_SMALL_SIZES)
+	};
 	MemoryContextSwitchTo(old);
 	site->generation++;
 	site->columns = columns;
@@ -137,8 +160,11 @@ learning_site_of(FunctionCallInfo fcinfo)
 
 	if (site == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(learning_site));
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust encoder_agg", ALLOCSET_SMALL_SIZES);
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(learning_site));
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+											  "fastclust encoder_agg",
+											  ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = site;
 	}
 	if (!has_arguments(fcinfo, site))
@@ -149,17 +175,22 @@ learning_site_of(FunctionCallInfo fcinfo)
 /* ---- kinds of columns ---- */
 
 static void
-reject_transform(const feature_options *feature, const char *asked, fc_feature_kind kind)
+reject_transform(const feature_options *feature, const char *asked,
+				 fc_feature_kind kind)
 {
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s", asked, feature->name, feature_kind_name((int) kind)),
-			errdetail("%s", strcmp(asked, "log") == 0 ? "Numbers and intervals have logarithms." : "Numbers, dates and times have quartiles."));
+			errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s",
+				   asked, feature->name, feature_kind_name((int) kind)),
+			errdetail("%s", strcmp(asked, "log") == 0
+					  ? "Numbers and intervals have logarithms."
+					  : "Numbers, dates and times have quartiles."));
 }
 
 static bool
 has_log(fc_feature_kind kind)
 {
-	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL || kind == FC_FEATURE_ANY;
+	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL ||
+		kind == FC_FEATURE_ANY;
 }
 
 /* An error where the column's type does not go with its options. */
@@ -170,17 +201,27 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
-				errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
-				feature->path != NULL ? 0 : errhint("Name them in the options: %s.",
-				options_for_both(column_option("paths", feature->name, "[\"key\", \"key.of.an.object\"]"))));
+				feature->path != NULL
+				? errmsg("option \"paths\" names column \"%s\", which is not jsonb",
+						 feature->name)
+				: errmsg("column \"%s\" is jsonb, but no paths into it are named",
+						 feature->name),
+				feature->path != NULL
+				? 0
+				: errhint("Name them in the options: %s.",
+						  options_for_both(column_option("paths", feature->name,
+														 "[\"key\", \"key.of.an.object\"]"))));
 	if (feature->log_by_name && !has_log(kind))
 		reject_transform(feature, "log", kind);
-	if (feature->robust_by_name && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
+	if (feature->robust_by_name &&
+		(kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
 		reject_transform(feature, "robust", kind);
 }
 
-/* Rows of another type than those before are found by names again; they must have columns of the same kinds. */
+/*
+ * Rows of another type than those before are found by names again; they must
+ * have columns of the same kinds.
+ */
 static void
 find_record(learning_site *site, HeapTupleHeader row)
 {
@@ -204,7 +245,8 @@ static void *
 take_cleared(encoder_state *state, Size bytes)
 {
 	hold(&state->memory, bytes);
-	return MemoryContextAllocExtended(state->context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return MemoryContextAllocExtended(state->context, bytes,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 static void
@@ -221,7 +263,8 @@ free_tally(encoder_state *state, fc_frequent_items *tally)
 	if (tally->entry != NULL)
 	{
 		pfree(tally->entry);
-		state->memory.held -= tally->slots * sizeof(fc_frequent_item) + tally->text_room;
+		state->memory.held -= tally->slots * sizeof(fc_frequent_item) +
+			tally->text_room;
 	}
 	if (tally->sketch != NULL)
 	{
@@ -234,24 +277,30 @@ static void
 move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 {
 	Size		bytes = fc_frequent_next_bytes(tally, length);
-	fc_frequent_items	old = *tally;
+	fc_frequent_items old = *tally;
 
 	CHECK_FOR_INTERRUPTS();
 	if (fc_frequent_wants_sketch(tally))
-		fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
+		fc_frequent_attach(tally,
+						   take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	hold(&state->memory, bytes);
 	fc_frequent_move(tally, length, alloc_large_in(state->context, bytes));
 	old.sketch = NULL;			/* is the tally's */
 	free_tally(state, &old);
 }
 
-/* The learner that the options ask for, for a feature whose column is of a kind. */
+/*
+ * The learner that the options ask for, for a feature whose column is of a
+ * kind.
+ */
 static fc_learner
 asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
 {
 	const feature_options *asked = &site->asked.feature[i];
 
-	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling, asked->nulls, asked->weight, (uint32_t) site->asked.most_categories);
+	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling,
+							asked->nulls, asked->weight,
+							(uint32_t) site->asked.most_categories);
 }
 
 static const char *
@@ -265,13 +314,15 @@ keep_name(encoder_state *state, const char *name, Size length)
 static encoder_state *
 start_state(const learning_site *site, MemoryContext context)
 {
-	encoder_state *state = MemoryContextAllocZero(context, sizeof(encoder_state));
+	encoder_state *state = MemoryContextAllocZero(context,
+												  sizeof(encoder_state));
 
 	state->context = context;
 	state->memory.what = "encoder_agg";
 	state->features = site->asked.features;
 	state->learners = take_cleared(state, state->features * sizeof(fc_learner));
-	state->names = take_cleared(state, state->features * sizeof(fc_feature_name));
+	state->names = take_cleared(state,
+								state->features * sizeof(fc_feature_name));
 	state->generation = site->generation;
 	for (int c = 0; c < site->count; c++)
 		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
@@ -280,30 +331,38 @@ start_state(const learning_site *site, MemoryContext context)
 			fc_feature_name *name = &state->names[i];
 
 			*learner = asked_learner(site, i, site->record.readers[c].kind);
-			if (learner->kind != FC_FEATURE_VECTOR && learner->kind != FC_FEATURE_CATEGORY)
+			if (learner->kind != FC_FEATURE_VECTOR &&
+				learner->kind != FC_FEATURE_CATEGORY)
 				take_sums(state, learner, 1);
 			name->name_length = strlen(site->names[c]);
 			name->name = keep_name(state, site->names[c], name->name_length);
 			name->path_length = site->paths[i].length;
-			name->path = keep_name(state, site->paths[i].text, name->path_length);
+			name->path = keep_name(state, site->paths[i].text,
+								   name->path_length);
 		}
 	return state;
 }
 
 /* The same column, path, kind and options? */
 static bool
-same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learner *b, const fc_feature_name *b_name)
+same_learner(const fc_learner *a, const fc_feature_name *a_name,
+			 const fc_learner *b, const fc_feature_name *b_name)
 {
-	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling && a->nulls == b->nulls && a->weight == b->weight &&
-		a->most_categories == b->most_categories && a_name->name_length == b_name->name_length &&
-		a_name->path_length == b_name->path_length && memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&
-		(a_name->path_length == 0 || memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
+	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling &&
+		a->nulls == b->nulls && a->weight == b->weight &&
+		a->most_categories == b->most_categories &&
+		a_name->name_length == b_name->name_length &&
+		a_name->path_length == b_name->path_length &&
+		memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&
+		(a_name->path_length == 0 ||
+		 memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
 }
 
 static void
 reject_other_features(void)
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns, their types and options must be the same for all rows"));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("columns, their types and options must be the same for all rows"));
 }
 
 /* Rows of one state have the same columns, kinds and options. */
@@ -315,10 +374,13 @@ check_same_rows(encoder_state *state, const learning_site *site)
 	for (int c = 0; c < site->count; c++)
 		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
 		{
-			fc_learner	asked = asked_learner(site, i, site->record.readers[c].kind);
-			fc_feature_name name = {site->names[c], strlen(site->names[c]), site->paths[i].text, site->paths[i].length};
+			fc_learner	asked = asked_learner(site, i,
+											  site->record.readers[c].kind);
+			fc_feature_name name = {site->names[c], strlen(site->names[c]),
+			site->paths[i].text, site->paths[i].length};
 
-			if (!same_learner(&state->learners[i], &state->names[i], &asked, &name))
+			if (!same_learner(&state->learners[i], &state->names[i], &asked,
+							  &name))
 				reject_other_features();
 		}
 	state->generation = site->generation;
@@ -335,13 +397,16 @@ read_cells(learning_site *site)
 	{
 		Datum		value = record->values[record->attribute[c]];
 		bool		null = record->nulls[record->attribute[c]];
-		Jsonb	   *jsonb = record->readers[c].kind == FC_FEATURE_ANY && !null ? DatumGetJsonbP(value) : NULL;
+		Jsonb	   *jsonb = (record->readers[c].kind == FC_FEATURE_ANY && !null
+							 ? DatumGetJsonbP(value)
+							 : NULL);
 
 		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
 		{
 			site->cells[i].kind = FC_CELL_NULL;
 			if (jsonb != NULL)
-				site->kinds[i] = read_json(jsonb, &site->paths[i], false, &site->cells[i]);
+				site->kinds[i] = read_json(jsonb, &site->paths[i], false,
+										   &site->cells[i]);
 			else if (!null)
 				read_value(&record->readers[c], value, &site->cells[i]);
 		}
@@ -359,9 +424,12 @@ pass_nulls(encoder_state *state, const learning_site *site)
 		if (site->cells[i].kind != FC_CELL_NULL)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
-			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", site->paths[i].label),
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s is NULL", site->paths[i].label),
 					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to give them values: %s.",
-							options_for_both(column_option("nulls", site->asked.feature[i].name, "\"skip\""))));
+							options_for_both(column_option("nulls",
+														   site->asked.feature[i].name,
+														   "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
 			state->learners[i].nulls_seen++;
@@ -371,18 +439,28 @@ pass_nulls(encoder_state *state, const learning_site *site)
 	return pass;
 }
 
-/* Rejects a number that is too large; column is NULL if it has no logarithm. */
+/*
+ * Rejects a number that is too large; column is NULL if it has no logarithm.
+ */
 static void
 check_size(const char *label, const char *column, double x)
 {
 	if (fabs(x) > FC_LARGEST_NUMBER)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is %g, too large", label, x),
-				errdetail("Numbers may be up to %g in magnitude, logarithms are of any.", FC_LARGEST_NUMBER),
-				column == NULL ? errhint("Scale the data down.") :
-				errhint("Take its logarithm: %s.", options_for_both(column_option("transform", column, "\"log\""))));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("%s is %g, too large", label, x),
+				errdetail("Numbers may be up to %g in magnitude, logarithms are of any.",
+						  FC_LARGEST_NUMBER),
+				column == NULL
+				? errhint("Scale the data down.")
+				: errhint("Take its logarithm: %s.",
+						  options_for_both(column_option("transform", column,
+														 "\"log\""))));
 }
 
-/* Room in a tally for a value of this length; and, once it is in, the memory that it then wants. */
+/*
+ * Room in a tally for a value of this length; and, once it is in, the memory
+ * that it then wants.
+ */
 static void
 make_room(encoder_state *state, fc_frequent_items *tally, Size length)
 {
@@ -398,7 +476,8 @@ settle(encoder_state *state, fc_frequent_items *tally)
 }
 
 static void
-learn_number(encoder_state *state, fc_learner *learner, const char *label, const char *column, double x)
+learn_number(encoder_state *state, fc_learner *learner, const char *label,
+			 const char *column, double x)
 {
 	if (!learner->log)
 		check_size(label, column, x);
@@ -409,16 +488,19 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label, const
 }
 
 static void
-learn_vector(encoder_state *state, fc_learner *learner, const char *label, const fc_feature_cell *cell)
+learn_vector(encoder_state *state, fc_learner *learner, const char *label,
+			 const fc_feature_cell *cell)
 {
 	if (learner->width == 0)
 	{
-		check_count(psprintf("the dimension of %s", label), cell->length, 1, FC_MAX_DIM);
+		check_count(psprintf("the dimension of %s", label), cell->length, 1,
+					FC_MAX_DIM);
 		take_sums(state, learner, cell->length);
 	}
 	if (learner->width != cell->length)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width));
+				errmsg("%s is of dimension %u, but of %zu in the rows before",
+					   label, cell->length, learner->width));
 	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
 		check_size(label, NULL, cell->doubles[i]);
 	fc_learn_vector(learner, cell);
@@ -426,23 +508,27 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 
 /* A value at a path: by its kind, and as a text. */
 static void
-learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, Size i, const Jsonb *jsonb)
+learn_any(encoder_state *state, fc_learner *learner, const learning_site *site,
+		  Size i, const Jsonb *jsonb)
 {
 	fc_feature_cell text;
 
 	(void) read_json(jsonb, &site->paths[i], true, &text);
 	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
-		check_size(site->paths[i].label, site->asked.feature[i].name, site->cells[i].number);
+		check_size(site->paths[i].label, site->asked.feature[i].name,
+				   site->cells[i].number);
 	make_room(state, &learner->categories, text.length);
 	if (learner->scaling == FC_SCALING_ROBUST)
 		make_room(state, &learner->values, 0);
-	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text, text.length);
+	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text,
+				 text.length);
 	settle(state, &learner->values);
 	settle(state, &learner->categories);
 }
 
 static void
-learn_feature(encoder_state *state, const learning_site *site, Size i, Datum value)
+learn_feature(encoder_state *state, const learning_site *site, Size i,
+			  Datum value)
 {
 	fc_learner *learner = &state->learners[i];
 	const fc_feature_cell *cell = &site->cells[i];
@@ -458,7 +544,8 @@ learn_feature(encoder_state *state, const learning_site *site, Size i, Datum val
 		settle(state, &learner->categories);
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
-		learn_number(state, learner, site->paths[i].label, site->asked.feature[i].name, cell->number);
+		learn_number(state, learner, site->paths[i].label,
+					 site->asked.feature[i].name, cell->number);
 	else
 		learn_vector(state, learner, site->paths[i].label, cell);
 }
@@ -486,7 +573,9 @@ Datum
 fastclust_encoder_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	encoder_state *state = PG_ARGISNULL(0) ? NULL : (encoder_state *) PG_GETARG_POINTER(0);
+	encoder_state *state = (PG_ARGISNULL(0)
+							? NULL
+							: (encoder_state *) PG_GETARG_POINTER(0));
 	learning_site *site;
 	HeapTupleHeader row;
 
@@ -511,25 +600,33 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 /* ---- the encoder ---- */
 
 static void
-check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice *choice, size_t bad)
+check_choice(fc_status status, const fc_sample *sample,
+			 const fc_encoder_choice *choice, size_t bad)
 {
 	if (status == FC_EEMPTY)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
+				errmsg("column \"%s\" is NULL in all rows",
+					   pnstrdup(sample->names[bad].name,
+								sample->names[bad].name_length)),
 				errhint("Leave it out."));
 	check_status(status);
 	if (choice->dim > FC_MAX_ENCODED)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the columns would be encoded in %zu dimensions", choice->dim),
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("the columns would be encoded in %zu dimensions",
+					   choice->dim),
 				errdetail("There may be %d at most.", FC_MAX_ENCODED),
-				errhint("Use fewer columns, or fewer categories of each: %s.", options_for_both("'{\"encoder\": {\"categories\": 8}}'")));
+				errhint("Use fewer columns, or fewer categories of each: %s.",
+						options_for_both("'{\"encoder\": {\"categories\": 8}}'")));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_encoder_final);
 Datum
 fastclust_encoder_final(PG_FUNCTION_ARGS)
 {
-	const encoder_state *state = PG_ARGISNULL(0) ? NULL : (const encoder_state *) PG_GETARG_POINTER(0);
-	memory_account		memory = {"encoder_agg"};
+	const encoder_state *state = (PG_ARGISNULL(0) ? NULL
+								  : (const encoder_state *)
+								  PG_GETARG_POINTER(0));
+	memory_account memory = {"encoder_agg"};
 	fc_sample	sample;
 	fc_encoder_choice choice;
 	fc_encoder_header *header;
@@ -539,10 +636,15 @@ fastclust_encoder_final(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (state == NULL || state->rows == state->skipped)
 		PG_RETURN_NULL();
-	sample = (fc_sample) {state->learners, state->names, state->features, state->rows, state->skipped};
+	sample = (fc_sample)
+	{
+		state->learners, state->names, state->features,
+			state->rows, state->skipped
+	};
 	hold(&memory, state->memory.held);
 	arena = hold_arena(&memory);
-	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &sample, &choice, bad);
+	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &sample,
+				 &choice, bad);
 	hold(&memory, choice.size);
 	header = palloc(choice.size);
 	fc_encoder_write(&sample, &choice, &arena, header);

@@ -1,4 +1,7 @@
-/* encoder_options.c - the options of encoder_agg: for all columns, or for each by its name */
+/*
+ * encoder_options.c - the options of encoder_agg: for all columns, or for each
+ * by its name
+ */
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
@@ -20,23 +23,34 @@ typedef enum transform_kind
 	TRANSFORM_NONE
 } transform_kind;
 
-static const named_value transforms[] = {
-	{"standard", TRANSFORM_STANDARD}, {"robust", TRANSFORM_ROBUST}, {"log", TRANSFORM_LOG}, {"none", TRANSFORM_NONE}
-};
-const named_value null_policies[FC_NULLS_POLICIES] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
+static const named_value transforms[] = {{"standard", TRANSFORM_STANDARD},
+{"robust", TRANSFORM_ROBUST},
+{"log", TRANSFORM_LOG},
+{"none", TRANSFORM_NONE}};
+const named_value null_policies[FC_NULLS_POLICIES] = {{"impute",
+FC_NULLS_IMPUTE},
+{"skip", FC_NULLS_SKIP},
+{"error",
+FC_NULLS_ERROR}};
 
-/* An option that may be an object: its value for one column, handed to a function; NULL: its columns are only checked. */
+/*
+ * An option that may be an object: its value for one column, handed to a
+ * function; NULL: its columns are only checked.
+ */
 typedef struct named_option
 {
 	const char *option;
-	void		(*set) (encoder_options *options, Size first, Size last, const JsonbValue *value);
+	void		(*set) (encoder_options *options, Size first, Size last,
+						const JsonbValue *value);
 } named_option;
 
 static const char *
 word_of(const char *option, const JsonbValue *value)
 {
 	if (value->type != jbvString)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must have a string for each column", option));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" must have a string for each column",
+					   option));
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
@@ -57,57 +71,72 @@ set_transform(feature_options *feature, transform_kind wanted, bool by_name)
 }
 
 static void
-set_transform_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+set_transform_of(encoder_options *options, Size first, Size last,
+				 const JsonbValue *value)
 {
-	int			wanted = choice_of_name("option \"transform\":", word_of("transform", value), transforms, lengthof(transforms));
+	int			wanted = choice_of_name("option \"transform\":",
+										word_of("transform", value), transforms,
+										lengthof(transforms));
 
 	for (Size i = first; i < last; i++)
 		set_transform(&options->feature[i], (transform_kind) wanted, true);
 }
 
 static void
-set_nulls_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+set_nulls_of(encoder_options *options, Size first, Size last,
+			 const JsonbValue *value)
 {
-	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value), null_policies, FC_NULLS_POLICIES);
+	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value),
+										null_policies, FC_NULLS_POLICIES);
 
 	for (Size i = first; i < last; i++)
 		options->feature[i].nulls = (fc_nulls) wanted;
 }
 
 static void
-set_weight_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
+set_weight_of(encoder_options *options, Size first, Size last,
+			  const JsonbValue *value)
 {
 	double		weight;
 
 	if (value->type != jbvNumeric)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"weight\" must have a number for column \"%s\"", options->feature[first].name));
-	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+				errmsg("option \"weight\" must have a number for column \"%s\"",
+					   options->feature[first].name));
+	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+												NumericGetDatum(value->val
+																.numeric)));
 	if (!(weight >= FC_LEAST_WEIGHT && weight <= FC_GREATEST_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"weight\" is %.15g for column \"%s\", out of range", weight, options->feature[first].name),
-				errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT, FC_GREATEST_WEIGHT));
+				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
+					   weight, options->feature[first].name),
+				errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT,
+						  FC_GREATEST_WEIGHT));
 	for (Size i = first; i < last; i++)
 		options->feature[i].weight = weight;
 }
 
-static const named_option by_name[] = {{"transform", set_transform_of}, {"nulls", set_nulls_of}, {"weight", set_weight_of}};
+static const named_option by_name[] = {{"transform", set_transform_of},
+{"nulls", set_nulls_of},
+{"weight", set_weight_of}};
 
 /* ---- columns named in options ---- */
 
 /* The column of a key, or the error that there is none. */
 static int
-column_of_key(const char *option, const JsonbValue *key, const char *const *names, int count)
+column_of_key(const char *option, const JsonbValue *key,
+			  const char *const *names, int count)
 {
 	const char *given = key->val.string.val;
 	int			length = key->val.string.len;
 
 	for (int i = 0; i < count; i++)
-		if (strlen(names[i]) == (Size) length && memcmp(names[i], given, (Size) length) == 0)
+		if (strlen(names[i]) == (Size) length &&
+			memcmp(names[i], given, (Size) length) == 0)
 			return i;
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("option \"%s\" names \"%.*s\", which is not among the columns", option,
-				   pg_mbcliplen(given, length, NAMEDATALEN), given),
+			errmsg("option \"%s\" names \"%.*s\", which is not among the columns",
+				   option, pg_mbcliplen(given, length, NAMEDATALEN), given),
 			errhint("%s", name_hint(given, length, names, count, "Columns are")));
 	return -1;
 }
@@ -118,11 +147,15 @@ object_of(Jsonb *options, const char *option)
 {
 	JsonbValue *found = options != NULL ? value_of_key(options, option) : NULL;
 
-	return found != NULL && found->type == jbvBinary && JsonContainerIsObject(found->val.binary.data) ? found->val.binary.data : NULL;
+	return found != NULL && found->type == jbvBinary &&
+		JsonContainerIsObject(found->val.binary.data)
+		? found->val.binary.data
+		: NULL;
 }
 
 static void
-set_by_name(encoder_options *options, const named_option *named, Jsonb *given, const char *const *names, int count, const Size *first)
+set_by_name(encoder_options *options, const named_option *named, Jsonb *given,
+			const char *const *names, int count, const Size *first)
 {
 	JsonbContainer *object = object_of(given, named->option);
 	JsonbIterator *iterator = object != NULL ? JsonbIteratorInit(object) : NULL;
@@ -145,17 +178,28 @@ set_by_name(encoder_options *options, const named_option *named, Jsonb *given, c
 
 /* ---- paths ---- */
 
-/* The list of a column's paths, or NULL; a column that is none is an error where keys are checked. */
+/*
+ * The list of a column's paths, or NULL; a column that is none is an error
+ * where keys are checked.
+ */
 static JsonbContainer *
 paths_of(JsonbContainer *object, const char *name)
 {
 	JsonbValue	found;
 
-	if (object == NULL || getKeyJsonValueFromContainer(object, name, (int) strlen(name), &found) == NULL)
+	if (object == NULL ||
+		getKeyJsonValueFromContainer(object, name, (int) strlen(name),
+									 &found) == NULL)
 		return NULL;
-	if (found.type != jbvBinary || !JsonContainerIsArray(found.val.binary.data) || JsonContainerSize(found.val.binary.data) == 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
-				errhint("As in %s.", options_for_both(column_option("paths", name, EXAMPLE_PATHS))));
+	if (found.type != jbvBinary ||
+		!JsonContainerIsArray(found.val.binary.data) ||
+		JsonContainerSize(found.val.binary.data) == 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"paths\" must have a list of paths for column \"%s\"",
+					   name),
+				errhint("As in %s.",
+						options_for_both(column_option("paths", name,
+													   EXAMPLE_PATHS))));
 	return found.val.binary.data;
 }
 
@@ -165,13 +209,19 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 	JsonbValue *value = getIthJsonbValueFromContainer(paths, i);
 
 	if (value->type != jbvString || value->val.string.len == 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a path of column \"%s\" is not a string, or is empty", name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("a path of column \"%s\" is not a string, or is empty",
+					   name));
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
-/* A feature for each column, or for each of its paths; first (count + 1): those of each column. */
+/*
+ * A feature for each column, or for each of its paths; first (count + 1):
+ * those of each column.
+ */
 static void
-list_features(encoder_options *options, Jsonb *given, const char *const *names, int count, Size *first)
+list_features(encoder_options *options, Jsonb *given, const char *const *names,
+			  int count, Size *first)
 {
 	static const named_option paths_option = {"paths"};
 	JsonbContainer *object = object_of(given, "paths");
@@ -187,7 +237,9 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 	}
 	first[count] = options->features = n;
 	if (n > FC_MAX_FEATURES)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("there are %zu features, but an encoder has %d at most", n, FC_MAX_FEATURES));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("there are %zu features, but an encoder has %d at most",
+					   n, FC_MAX_FEATURES));
 	options->feature = palloc0(n * sizeof(feature_options));
 	for (int i = 0; i < count; i++)
 		for (Size j = first[i]; j < first[i + 1]; j++)
@@ -195,13 +247,19 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 			JsonbContainer *paths = paths_of(object, names[i]);
 
 			options->feature[j].name = names[i];
-			options->feature[j].path = paths == NULL ? NULL : path_at(names[i], paths, (uint32) (j - first[i]));
+			options->feature[j].path = paths == NULL
+				? NULL
+				: path_at(names[i], paths,
+						  (uint32) (j - first[i]));
 		}
 	for (Size i = 1; i < options->features; i++)
-		for (Size j = i; j-- > 0 && options->feature[j].name == options->feature[i].name;)
+		for (Size j = i;
+			 j-- > 0 && options->feature[j].name == options->feature[i].name;)
 			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
 				ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name));
+						errmsg("path \"%s\" of column \"%s\" is named twice",
+							   options->feature[i].path,
+							   options->feature[i].name));
 }
 
 encoder_options
@@ -231,17 +289,25 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 		if (found != NULL && found->type == jbvBool)
 			standardize = standard;
 	}
-	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies, FC_NULLS_POLICIES);
+	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies,
+						   FC_NULLS_POLICIES);
 	list_features(&options, given, names, count, first);
 	for (Size i = 0; i < options.features; i++)
 	{
 		feature_options *feature = &options.feature[i];
 
-		feature->scaling = standardize < 0 ? FC_SCALING_DEFAULT : standardize ? FC_SCALING_STANDARD : FC_SCALING_NONE;
+		feature->scaling = standardize < 0 ? FC_SCALING_DEFAULT
+			: standardize ? FC_SCALING_STANDARD
+			: FC_SCALING_NONE;
 		feature->weight = 1.0;
 		feature->nulls = (fc_nulls) nulls;
 		if (all_transform != NULL)
-			set_transform(feature, (transform_kind) choice_of_name("option \"transform\":", all_transform, transforms, lengthof(transforms)), false);
+			set_transform(feature,
+						  (transform_kind)
+						  choice_of_name("option \"transform\":",
+										 all_transform, transforms,
+										 lengthof(transforms)),
+						  false);
 	}
 	for (Size i = 0; given != NULL && i < lengthof(by_name); i++)
 		set_by_name(&options, &by_name[i], given, names, count, first);

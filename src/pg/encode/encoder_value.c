@@ -1,4 +1,7 @@
-/* encoder_value.c - the type encoder, and the contents of a value: describe, feature_names and the internal lists */
+/*
+ * encoder_value.c - the type encoder, and the contents of a value: describe,
+ * feature_names and the internal lists
+ */
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
@@ -24,13 +27,17 @@ check_encoder(const void *bytes, size_t size)
 		return status;
 	fc_encoder_view(bytes, &view);
 	for (Size i = 0; i < view.columns; i++)
-		if (view.column[i].name_length >= NAMEDATALEN || !pg_verifymbstr(view.text + view.column[i].name_start, (int) view.column[i].name_length, true))
+		if (view.column[i].name_length >= NAMEDATALEN ||
+			!pg_verifymbstr(view.text +view.column[i].name_start,
+							(int) view.column[i].name_length, true))
 			return FC_EFORMAT;
 	for (Size i = 0; i < view.features; i++)
-		if (!pg_verifymbstr(view.text + view.feature[i].path_start, (int) view.feature[i].path_length, true))
+		if (!pg_verifymbstr(view.text +view.feature[i].path_start,
+							(int) view.feature[i].path_length, true))
 			return FC_EFORMAT;
 	for (Size i = 0; i < view.categories; i++)
-		if (!pg_verifymbstr(view.text + view.category[i].start, (int) view.category[i].length, true))
+		if (!pg_verifymbstr(view.text +view.category[i].start,
+							(int) view.category[i].length, true))
 			return FC_EFORMAT;
 	return FC_OK;
 }
@@ -53,11 +60,17 @@ fastclust_encoder_recv(PG_FUNCTION_ARGS)
 
 /* ---- words ---- */
 
-static const named_value kinds[] = {
-	{"number", FC_FEATURE_NUMBER}, {"boolean", FC_FEATURE_BOOLEAN}, {"date", FC_FEATURE_DATE}, {"timestamp", FC_FEATURE_TIMESTAMP},
-	{"interval", FC_FEATURE_INTERVAL}, {"category", FC_FEATURE_CATEGORY}, {"vector", FC_FEATURE_VECTOR}, {"jsonb", FC_FEATURE_ANY}
-};
-static const named_value scalings[] = {{"standard", FC_SCALING_STANDARD}, {"robust", FC_SCALING_ROBUST}, {"none", FC_SCALING_NONE}};
+static const named_value kinds[] = {{"number", FC_FEATURE_NUMBER},
+{"boolean", FC_FEATURE_BOOLEAN},
+{"date", FC_FEATURE_DATE},
+{"timestamp", FC_FEATURE_TIMESTAMP},
+{"interval", FC_FEATURE_INTERVAL},
+{"category", FC_FEATURE_CATEGORY},
+{"vector", FC_FEATURE_VECTOR},
+{"jsonb", FC_FEATURE_ANY}};
+static const named_value scalings[] = {{"standard", FC_SCALING_STANDARD},
+{"robust", FC_SCALING_ROBUST},
+{"none", FC_SCALING_NONE}};
 
 const char *
 feature_kind_name(int kind)
@@ -80,21 +93,32 @@ feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	char	   *name = column_of_feature(view, feature);
 
-	return feature->path_length == 0 ? name :
-		psprintf("%s -> %s", name, encoder_text(view, feature->path_start, feature->path_length));
+	return feature->path_length == 0
+		? name
+		: psprintf("%s -> %s", name,
+				   encoder_text(view, feature->path_start,
+								feature->path_length));
 }
 
-/* The category of a dimension; those that could be taken for another are quoted. */
+/*
+ * The category of a dimension; those that could be taken for another are
+ * quoted.
+ */
 static char *
-category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 place)
+category_name(const fc_encoder *view, const fc_encoder_feature *feature,
+			  uint32 place)
 {
-	const fc_encoder_category *category = &view->category[feature->first_category + place];
+	const fc_encoder_category
+			   *category = (&view->category[feature->first_category + place]);
 	char	   *name;
 
 	if (place >= feature->categories)
-		return pstrdup(place == feature->categories && feature->other ? "other" : "missing");
+		return pstrdup(place == feature->categories && feature->other
+					   ? "other"
+					   : "missing");
 	name = encoder_text(view, category->start, category->length);
-	if (name[0] == '\0' || name[0] == '"' || strcmp(name, "other") == 0 || strcmp(name, "missing") == 0)
+	if (name[0] == '\0' || name[0] == '"' || strcmp(name, "other") == 0 ||
+		strcmp(name, "missing") == 0)
 		return psprintf("\"%s\"", name);
 	return name;
 }
@@ -103,12 +127,14 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 
 static bool
 is_indicator(const fc_encoder_feature *feature, uint32 place)
 {
-	return feature->kind != FC_FEATURE_CATEGORY && place == fc_feature_values(feature);
+	return feature->kind != FC_FEATURE_CATEGORY &&
+		place == fc_feature_values(feature);
 }
 
 /* age, country = DE, x[3], age is NULL */
 static char *
-dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 place)
+dimension_name(const fc_encoder *view, const fc_encoder_feature *feature,
+			   uint32 place)
 {
 	char	   *name = feature_name(view, feature);
 
@@ -117,7 +143,9 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32
 
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		return psprintf("%s = %s", name, category_name(view, feature, place));
-	return feature->kind == FC_FEATURE_VECTOR ? psprintf("%s[%u]", name, place + 1) : name;
+	return feature->kind == FC_FEATURE_VECTOR
+		? psprintf("%s[%u]", name, place + 1)
+		: name;
 }
 
 /* ---- lists ---- */
@@ -133,7 +161,9 @@ dimension_names(const fc_encoder_header *encoder)
 	names = palloc(view.dim * sizeof(Datum));
 	for (Size i = 0; i < view.features; i++)
 		for (uint32 j = 0; j < view.feature[i].width; j++)
-			names[n++] = CStringGetTextDatum(dimension_name(&view, &view.feature[i], j));
+			names[n++] = CStringGetTextDatum(dimension_name(&view,
+															&view.feature[i],
+															j));
 	return construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
@@ -153,7 +183,8 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 		return a == b;
 	names[0] = dimension_names(a);
 	names[1] = dimension_names(b);
-	return VARSIZE(names[0]) == VARSIZE(names[1]) && memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
+	return VARSIZE(names[0]) == VARSIZE(names[1]) &&
+		memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
 }
 
 /* (encoder): the columns it reads, in its order. */
@@ -169,14 +200,19 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < view.columns; i++)
 	{
 		const fc_encoder_column *column = &view.column[i];
-		char	   *name = encoder_text(&view, column->name_start, column->name_length);
+		char	   *name = encoder_text(&view, column->name_start,
+										column->name_length);
 
 		names[i] = DirectFunctionCall1(namein, CStringGetDatum(name));
 	}
-	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
+	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID,
+									  NAMEDATALEN, false, TYPALIGN_CHAR));
 }
 
-/* (encoder): rows (dimension, feature, kind, category, transform, center, scale), dimensions from 1. */
+/*
+ * (encoder): rows (dimension, feature, kind, category, transform, center,
+ * scale), dimensions from 1.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
 fastclust_encoder_features(PG_FUNCTION_ARGS)
@@ -193,21 +229,34 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			const fc_encoder_feature *feature = &view.feature[i];
 			bool		category = feature->kind == FC_FEATURE_CATEGORY;
 			bool		indicator = is_indicator(feature, j);
-			char	   *name = category ? feature_name(&view, feature) : dimension_name(&view, feature, j);
+			char	   *name = (category ? feature_name(&view, feature)
+								: dimension_name(&view, feature, j));
 			Size		place = feature->first + j;
-			Datum		values[7] = {Int32GetDatum((int32) (place + 1)), CStringGetTextDatum(name),
-			CStringGetTextDatum(feature_kind_name(indicator ? FC_FEATURE_BOOLEAN : feature->kind)),
-			category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
-			CStringGetTextDatum(feature->log && !indicator ? "log" : "none"),
-			scaled ? Float8GetDatum(view.center[place]) : (Datum) 0, scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0};
-			bool		isnull[7] = {false, false, false, !category, false, !scaled, !scaled};
+			Datum		values[7] =
+			{Int32GetDatum((int32) (place + 1)),
+				CStringGetTextDatum(name),
+				CStringGetTextDatum(feature_kind_name(indicator
+													  ? FC_FEATURE_BOOLEAN
+													  : feature->kind)),
+				category
+				? CStringGetTextDatum(category_name(&view, feature, j))
+				: (Datum) 0,
+				CStringGetTextDatum(feature->log && !indicator ? "log"
+									: "none"),
+				scaled ? Float8GetDatum(view.center[place]) : (Datum) 0,
+			scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0};
+			bool		isnull[7] = {false, false, false, !category,
+			false, !scaled, !scaled};
 
 			put_row(fcinfo, values, isnull);
 		}
 	return (Datum) 0;
 }
 
-/* (feature, d, center, scale): of a column of vectors; NULL of a NULL feature or d. */
+/*
+ * (feature, d, center, scale): of a column of vectors; NULL of a NULL feature
+ * or d.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
 Datum
 fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
@@ -255,37 +304,52 @@ renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
 
 /* ---- describe ---- */
 
-/* Categories with their rows in the sample, most frequent not first: in the order of the dimensions. */
+/*
+ * Categories with their rows in the sample, most frequent not first: in the
+ * order of the dimensions.
+ */
 static void
-append_categories(StringInfo json, const fc_encoder *view, const fc_encoder_feature *feature)
+append_categories(StringInfo json, const fc_encoder *view,
+				  const fc_encoder_feature *feature)
 {
 	appendStringInfoString(json, ", \"categories\": {");
 	for (uint32 j = 0; j < feature->categories; j++)
 	{
-		const fc_encoder_category *category = &view->category[feature->first_category + j];
+		const fc_encoder_category
+				   *category = (&view->category[feature->first_category + j]);
 
 		appendStringInfoString(json, j > 0 ? ", " : "");
-		escape_json(json, encoder_text(view, category->start, category->length));
+		escape_json(json,
+					encoder_text(view, category->start, category->length));
 		appendStringInfo(json, ": %lld", (long long) category->count);
 	}
-	appendStringInfo(json, "}, \"other\": %s", feature->other ? "true" : "false");
+	appendStringInfo(json, "}, \"other\": %s",
+					 feature->other ? "true" : "false");
 }
 
 static void
-append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature *feature)
+append_feature(StringInfo json, const fc_encoder *view,
+			   const fc_encoder_feature *feature)
 {
 	const double *center = view->center + feature->first;
 
 	appendStringInfoString(json, "{\"feature\": ");
 	escape_json(json, feature_name(view, feature));
-	appendStringInfo(json, ", \"kind\": \"%s\", \"dimensions\": %u, \"transform\": \"%s\", \"log\": %s, \"weight\": %.15g, \"nulls\": \"%s\", \"null_rows\": %lld",
-					 feature_kind_name(feature->kind), feature->width, name_of_choice(feature->scaling, scalings, lengthof(scalings)), feature->log ? "true" : "false",
-					 feature->weight, name_of_choice(feature->nulls, null_policies, FC_NULLS_POLICIES), (long long) feature->nulls_seen);
+	appendStringInfo(json,
+					 ", \"kind\": \"%s\", \"dimensions\": %u, \"transform\": \"%s\", \"log\": %s, \"weight\": %.15g, \"nulls\": \"%s\", \"null_rows\": %lld",
+					 feature_kind_name(feature->kind), feature->width,
+					 name_of_choice(feature->scaling, scalings, lengthof(scalings)),
+					 feature->log ? "true" : "false", feature->weight,
+					 name_of_choice(feature->nulls, null_policies, FC_NULLS_POLICIES),
+					 (long long) feature->nulls_seen);
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		append_categories(json, view, feature);
 	else if (feature->kind != FC_FEATURE_VECTOR)
-		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g", *center, view->fill[feature->first]);
-	appendStringInfo(json, ", \"missing\": %s, \"scale\": %.17g}", feature->missing ? "true" : "false", view->scale[feature->first]);
+		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g",
+						 *center, view->fill[feature->first]);
+	appendStringInfo(json, ", \"missing\": %s, \"scale\": %.17g}",
+					 feature->missing ? "true" : "false",
+					 view->scale[feature->first]);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_encoder_describe);
@@ -298,8 +362,10 @@ fastclust_encoder_describe(PG_FUNCTION_ARGS)
 
 	fc_encoder_view(header, &view);
 	initStringInfo(&json);
-	appendStringInfo(&json, "{\"dim\": %zu, \"columns\": %zu, \"rows\": %lld, \"skipped\": %lld, \"bytes\": %zu, \"features\": [",
-					 view.dim, view.columns, (long long) view.rows, (long long) view.skipped, (Size) VARSIZE(header));
+	appendStringInfo(&json,
+					 "{\"dim\": %zu, \"columns\": %zu, \"rows\": %lld, \"skipped\": %lld, \"bytes\": %zu, \"features\": [",
+					 view.dim, view.columns, (long long) view.rows, (long long) view.skipped,
+					 (Size) VARSIZE(header));
 	for (Size i = 0; i < view.features; i++)
 	{
 		appendStringInfoString(&json, i > 0 ? ", " : "");

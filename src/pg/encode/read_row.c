@@ -1,4 +1,7 @@
-/* read_row.c - rows as records or as listed columns, into an encoder's coordinates; see encode.h */
+/*
+ * read_row.c - rows as records or as listed columns, into an encoder's
+ * coordinates; see encode.h
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -19,7 +22,8 @@ name_features(prepared_encoder *encoder)
 	encoder->names = palloc(view->columns * sizeof(char *));
 	encoder->paths = palloc0(view->features * sizeof(json_path));
 	for (Size i = 0; i < view->columns; i++)
-		encoder->names[i] = encoder_text(view, view->column[i].name_start, view->column[i].name_length);
+		encoder->names[i] = encoder_text(view, view->column[i].name_start,
+										 view->column[i].name_length);
 	for (Size i = 0; i < view->features; i++)
 	{
 		const fc_encoder_feature *feature = &view->feature[i];
@@ -27,8 +31,11 @@ name_features(prepared_encoder *encoder)
 		const char *name = encoder->names[feature->column];
 
 		path->length = feature->path_length;
-		path->text = encoder_text(view, feature->path_start, feature->path_length);
-		path->label = path->length == 0 ? psprintf("column \"%s\"", name) : psprintf("column \"%s\" -> %s", name, path->text);
+		path->text = encoder_text(view, feature->path_start,
+								  feature->path_length);
+		path->label = path->length == 0
+			? psprintf("column \"%s\"", name)
+			: psprintf("column \"%s\" -> %s", name, path->text);
 	}
 }
 
@@ -39,15 +46,22 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	prepared_encoder *encoder = palloc0(sizeof(prepared_encoder));
 
 	fc_encoder_view(header, &encoder->view);
-	fc_encoder_prepare(&encoder->view, palloc(fc_encoder_prepared_size(&encoder->view)));
+	fc_encoder_prepare(&encoder->view,
+					   palloc(fc_encoder_prepared_size(&encoder->view)));
 	name_features(encoder);
 	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
 	encoder->plain = palloc(encoder->view.columns * sizeof(int));
 	for (Size i = 0; i < encoder->view.columns; i++)
 	{
-		const fc_encoder_feature *feature = &encoder->view.feature[encoder->view.column[i].first_feature];
+		const fc_encoder_feature
+				   *feature = (&encoder->view
+							   .feature[encoder->view.column[i].first_feature]);
 
-		encoder->plain[i] = feature->kind == FC_FEATURE_NUMBER && feature->path_length == 0 && !feature->log && !feature->missing ? (int) feature->first : -1;
+		encoder->plain[i] = feature->kind == FC_FEATURE_NUMBER &&
+			feature->path_length == 0 &&
+			!feature->log && !feature->missing
+			? (int) feature->first
+			: -1;
 	}
 	encoder->imputes = true;
 	for (Size i = 0; i < encoder->view.features; i++)
@@ -59,16 +73,21 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 
 /* A column must be of the kind that the encoder learned. */
 static void
-check_kind(const prepared_encoder *encoder, Size column, const value_reader *reader)
+check_kind(const prepared_encoder *encoder, Size column,
+		   const value_reader *reader)
 {
-	const fc_encoder_feature *feature = &encoder->view.feature[encoder->view.column[column].first_feature];
+	const fc_encoder_feature
+			   *feature = (&encoder->view
+						   .feature[encoder->view.column[column].first_feature]);
 	bool		paths = feature->path_length > 0;
 
-	if (paths ? reader->source == SOURCE_JSONB : reader->kind == (fc_feature_kind) feature->kind)
+	if (paths ? reader->source == SOURCE_JSONB
+		: reader->kind == (fc_feature_kind) feature->kind)
 		return;
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-			errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s", encoder->names[column],
-				   format_type_be(reader->type), paths ? "jsonb" : feature_kind_name(feature->kind)));
+			errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s",
+				   encoder->names[column], format_type_be(reader->type),
+				   paths ? "jsonb" : feature_kind_name(feature->kind)));
 }
 
 /* ---- cells into coordinates ---- */
@@ -80,13 +99,15 @@ check_width(const prepared_encoder *encoder, Size i)
 
 	if (encoder->cells[i].length != fc_feature_values(feature))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
-					   encoder->cells[i].length, (uint32) fc_feature_values(feature)));
+				errmsg("%s is of dimension %u, but the encoder learned it as one of %u",
+					   encoder->paths[i].label, encoder->cells[i].length,
+					   (uint32) fc_feature_values(feature)));
 }
 
 /* The cells of the features of a column. */
 static void
-read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum value, bool null)
+read_column(prepared_encoder *encoder, Size column, value_reader *reader,
+			Datum value, bool null)
 {
 	const fc_encoder_column *features = &encoder->view.column[column];
 	Size		first = features->first_feature;
@@ -108,28 +129,33 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 	jsonb = DatumGetJsonbP(value);
 	for (Size i = first; i < first + features->features; i++)
 	{
-		fc_feature_cell    *cell = &encoder->cells[i];
+		fc_feature_cell *cell = &encoder->cells[i];
 		fc_feature_kind kind = (fc_feature_kind) encoder->view.feature[i].kind;
 
-		if (read_json(jsonb, &encoder->paths[i], kind == FC_FEATURE_CATEGORY, cell) != kind && kind != FC_FEATURE_CATEGORY)
+		if (read_json(jsonb, &encoder->paths[i], kind == FC_FEATURE_CATEGORY,
+					  cell) != kind &&
+			kind != FC_FEATURE_CATEGORY)
 			cell->kind = FC_CELL_NULL;
 	}
 }
 
 /* The raw coordinates of a column. */
 static inline void
-encode_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum value, bool null, double *x)
+encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
+			  Datum value, bool null, double *x)
 {
 	const fc_encoder_column *features = &encoder->view.column[column];
 	fc_feature_cell *cell = &encoder->cells[features->first_feature];
 
-	if (likely(encoder->plain[column] >= 0 && !null && read_plain_number(reader, value, cell)))
+	if (likely(encoder->plain[column] >= 0 && !null &&
+			   read_plain_number(reader, value, cell)))
 	{
 		x[encoder->plain[column]] = cell->number;
 		return;
 	}
 	read_column(encoder, column, reader, value, null);
-	fc_encode(&encoder->view, features->first_feature, features->features, encoder->cells, x);
+	fc_encode(&encoder->view, features->first_feature, features->features,
+			  encoder->cells, x);
 }
 
 /* False: the row is to be skipped. */
@@ -138,11 +164,13 @@ check_nulls(const prepared_encoder *encoder)
 {
 	for (Size i = 0; i < encoder->view.features; i++)
 	{
-		if (encoder->cells[i].kind != FC_CELL_NULL || encoder->view.feature[i].nulls == FC_NULLS_IMPUTE)
+		if (encoder->cells[i].kind != FC_CELL_NULL ||
+			encoder->view.feature[i].nulls == FC_NULLS_IMPUTE)
 			continue;
 		if (encoder->view.feature[i].nulls == FC_NULLS_SKIP)
 			return false;
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", encoder->paths[i].label),
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("%s is NULL", encoder->paths[i].label),
 				errdetail("The encoder was learned with option \"nulls\": \"error\" for it."));
 	}
 	return true;
@@ -155,13 +183,25 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 
 	for (Size i = 0; i < view->features; i++)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
-		{						/* the number that was encoded: that of the row at hand, or out of raw coordinates */
-			double		number = encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY;
+
+			/*
+			 * the number that was encoded: that of the row at hand, or out of
+			 * raw coordinates
+			 */
+		{
+			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER
+								  ? encoder->cells[i].number
+								  : (double) INFINITY);
 
 			if (raw != NULL)
-				number = view->feature[i].log ? copysign(expm1(fabs(raw[view->feature[i].first])), raw[view->feature[i].first]) : raw[view->feature[i].first];
+				number = view->feature[i].log
+					? copysign(expm1(fabs(raw[view->feature[i]
+											  .first])),
+							   raw[view->feature[i].first])
+					: raw[view->feature[i].first];
 			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label, number));
+					errmsg("%s is %g, too far outside the sample that the encoder was learned from",
+						   encoder->paths[i].label, number));
 		}
 }
 
@@ -173,7 +213,8 @@ finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 		return false;
 	if (!scaled)
 		return true;
-	fc_rows_in_units(x, 1, encoder->view.dim, encoder->view.center, encoder->view.scale, x);
+	fc_rows_in_units(x, 1, encoder->view.dim, encoder->view.center,
+					 encoder->view.scale, x);
 	if (unlikely(!fc_all_finite(x, encoder->view.dim)))
 		reject_far(encoder, x, NULL);
 	return true;
@@ -190,10 +231,15 @@ reject_missing(TupleDesc desc, const char *name)
 	for (int i = 0; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			names[count++] = NameStr(TupleDescAttr(desc, i)->attname);
-	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the row has no column \"%s\"", name),
-			count == 0 ? errhint("It has no columns.") :
-			strcmp(names[0], "f1") == 0 ? errhint("ROW(...) gives its columns no names, nor does Citus those of a view: take rows of a table, or name all columns, as in (SELECT ... AS %s) t.", quote_identifier(name)) :
-			errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are")));
+	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+			errmsg("the row has no column \"%s\"", name),
+			count == 0 ? errhint("It has no columns.")
+			: strcmp(names[0], "f1") == 0
+			? errhint("ROW(...) gives its columns no names, nor does Citus those of a view:"
+					  " take rows of a table, or name all columns, as in (SELECT ... AS %s) t.",
+					  quote_identifier(name))
+			: errhint("%s", name_hint(name, (int) strlen(name), names, count,
+									  "Its columns are")));
 }
 
 static int
@@ -203,10 +249,12 @@ find_column(TupleDesc desc, const char *name)
 
 	for (int i = 0; i < desc->natts; i++)
 	{
-		if (TupleDescAttr(desc, i)->attisdropped || strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) != 0)
+		if (TupleDescAttr(desc, i)->attisdropped ||
+			strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) != 0)
 			continue;
 		if (found >= 0)
-			ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_COLUMN), errmsg("the row has more than one column \"%s\"", name),
+			ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_COLUMN),
+					errmsg("the row has more than one column \"%s\"", name),
 					errhint("Give the others another name, or leave them out."));
 		found = i;
 	}
@@ -219,19 +267,24 @@ find_column(TupleDesc desc, const char *name)
 bool
 has_row_type(const record_reader *record, HeapTupleHeader row)
 {
-	return record->shape != 0 && record->type == HeapTupleHeaderGetTypeId(row) && record->typmod == HeapTupleHeaderGetTypMod(row) &&
-		record->shape == assign_record_type_identifier(record->type, record->typmod);
+	return record->shape != 0 &&
+		record->type == HeapTupleHeaderGetTypeId(row) &&
+		record->typmod == HeapTupleHeaderGetTypMod(row) &&
+		record->shape ==
+		assign_record_type_identifier(record->type, record->typmod);
 }
 
 void
-find_columns(record_reader *record, HeapTupleHeader row, const char *const *names, Size count, bool as_text)
+find_columns(record_reader *record, HeapTupleHeader row,
+			 const char *const *names, Size count, bool as_text)
 {
 	MemoryContext old;
 
 	record->shape = 0;			/* until all is done */
 	MemoryContextReset(record->context);
 	old = MemoryContextSwitchTo(record->context);
-	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row),
+											   HeapTupleHeaderGetTypMod(row));
 	record->attribute = palloc(count * sizeof(int));
 	record->readers = palloc(count * sizeof(value_reader));
 	record->values = palloc((Size) Max(record->desc->natts, 1) * sizeof(Datum));
@@ -239,7 +292,10 @@ find_columns(record_reader *record, HeapTupleHeader row, const char *const *name
 	for (Size i = 0; i < count; i++)
 	{
 		record->attribute[i] = find_column(record->desc, names[i]);
-		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid, names[i], as_text, record->context, &record->readers[i]);
+		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])
+						  ->atttypid,
+						  names[i], as_text, record->context,
+						  &record->readers[i]);
 	}
 	MemoryContextSwitchTo(old);
 	record->typmod = HeapTupleHeaderGetTypMod(row);
@@ -250,15 +306,20 @@ find_columns(record_reader *record, HeapTupleHeader row, const char *const *name
 void
 read_record(record_reader *record, HeapTupleHeader row)
 {
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),
+	.t_data = row};
 
 	ItemPointerSetInvalid(&tuple.t_self);
 	heap_deform_tuple(&tuple, record->desc, record->values, record->nulls);
 }
 
-/* A row type counts as known when its columns are of the right kinds: an error may be caught. */
+/*
+ * A row type counts as known when its columns are of the right kinds: an error
+ * may be caught.
+ */
 static void
-find_encoded_columns(const prepared_encoder *encoder, record_reader *record, HeapTupleHeader row)
+find_encoded_columns(const prepared_encoder *encoder, record_reader *record,
+					 HeapTupleHeader row)
 {
 	uint64		shape;
 
@@ -271,21 +332,30 @@ find_encoded_columns(const prepared_encoder *encoder, record_reader *record, Hea
 }
 
 bool
-encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x)
+encode_record(prepared_encoder *encoder, record_reader *record,
+			  HeapTupleHeader row, bool scaled, double *x)
 {
 	if (unlikely(!has_row_type(record, row)))
 		find_encoded_columns(encoder, record, row);
 	read_record(record, row);
 	for (Size i = 0; i < encoder->view.columns; i++)
-		encode_column(encoder, i, &record->readers[i], record->values[record->attribute[i]], record->nulls[record->attribute[i]], x);
+		encode_column(encoder, i, &record->readers[i],
+					  record->values[record->attribute[i]],
+					  record->nulls[record->attribute[i]], x);
 	return finish_row(encoder, scaled, x);
 }
 
 bool
-encode_numbers(prepared_encoder *encoder, const double *values, const bool *nulls, double *x)
+encode_numbers(prepared_encoder *encoder, const double *values,
+			   const bool *nulls, double *x)
 {
 	for (Size i = 0; i < encoder->view.features; i++)
-		encoder->cells[i] = (fc_feature_cell) {.kind = nulls[i] ? FC_CELL_NULL : FC_CELL_NUMBER,.number = values[i]};
+		encoder->cells[i] = (fc_feature_cell)
+	{
+		.kind = nulls[i] ? FC_CELL_NULL
+			: FC_CELL_NUMBER,
+			.number = values[i]
+	};
 	fc_encode(&encoder->view, 0, encoder->view.features, encoder->cells, x);
 	return finish_row(encoder, false, x);
 }
@@ -301,25 +371,30 @@ reject_count(const prepared_encoder *encoder, int given)
 	for (Size i = 0; i < encoder->view.columns; i++)
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", encoder->names[i]);
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg_plural("%d column is given, but the encoder has %zu", "%d columns are given, but the encoder has %zu",
+			errmsg_plural("%d column is given, but the encoder has %zu",
+						  "%d columns are given, but the encoder has %zu",
 						  (unsigned long) given, given, encoder->view.columns),
 			errdetail("Its columns are, in this order, %s.", names.data));
 }
 
 void
-make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *encoder, MemoryContext context,
+make_listed_reader(FunctionCallInfo fcinfo, int first,
+				   const prepared_encoder *encoder, MemoryContext context,
 				   listed_reader *listed)
 {
 	value_reader *readers;
 
 	if (get_fn_expr_variadic(fcinfo->flinfo))
-		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("columns must be given one by one, not as a VARIADIC array"));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("columns must be given one by one, not as a VARIADIC array"));
 	if ((Size) (PG_NARGS() - first) != encoder->view.columns)
 		reject_count(encoder, PG_NARGS() - first);
-	readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));
+	readers = MemoryContextAlloc(context,
+								 encoder->view.columns * sizeof(value_reader));
 	for (Size i = 0; i < encoder->view.columns; i++)
 	{
-		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i), encoder->names[i], false, context, &readers[i]);
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i),
+						  encoder->names[i], false, context, &readers[i]);
 		check_kind(encoder, i, &readers[i]);
 	}
 	listed->first = first;
@@ -327,11 +402,13 @@ make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *e
 }
 
 bool
-encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder, listed_reader *listed, bool scaled, double *x)
+encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
+			  listed_reader *listed, bool scaled, double *x)
 {
 	const NullableDatum *columns = fcinfo->args + listed->first;
 
 	for (Size i = 0; i < encoder->view.columns; i++)
-		encode_column(encoder, i, &listed->readers[i], columns[i].value, columns[i].isnull, x);
+		encode_column(encoder, i, &listed->readers[i], columns[i].value,
+					  columns[i].isnull, x);
 	return finish_row(encoder, scaled, x);
 }

@@ -1,4 +1,7 @@
-/* read_value.c - the value of a column of any type as a cell of an encoder; see encode.h */
+/*
+ * read_value.c - the value of a column of any type as a cell of an encoder;
+ * see encode.h
+ */
 #include "postgres.h"
 
 #include "catalog/pg_collation.h"
@@ -59,17 +62,25 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	HeapTuple	tuple;
 	Oid			owner;
 
-	if (find_coercion_pathway(to, from, context, &function) != COERCION_PATH_FUNC ||
+	if (find_coercion_pathway(to, from, context, &function) !=
+		COERCION_PATH_FUNC ||
 		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		return false;
-	/* Columns are chosen by an encoder, which may be another role's: a cast that nobody wrote runs only the code of the user and of superusers. */
+
+	/*
+	 * Columns are chosen by an encoder, which may be another role's: a cast
+	 * that nobody wrote runs only the code of the user and of superusers.
+	 */
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	owner = HeapTupleIsValid(tuple) ? ((Form_pg_proc) GETSTRUCT(tuple))->proowner : InvalidOid;
+	owner = HeapTupleIsValid(tuple)
+		? ((Form_pg_proc) GETSTRUCT(tuple))->proowner
+		: InvalidOid;
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	if (owner != GetUserId() && !superuser_arg(owner))
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
+				errmsg("%s is of type %s, whose cast belongs to another role",
+					   reader->label, format_type_be(reader->type)),
 				errhint("Cast it in a view, or leave it out."));
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
@@ -94,10 +105,14 @@ find_source(Oid type, value_reader *reader)
 			return reads(reader, sources[i].source, sources[i].kind);
 	if (type_is_enum(type))
 	{
-		reader->labels = MemoryContextAllocZero(reader->context, ENUM_LABELS * sizeof(enum_label));
+		reader->labels = MemoryContextAllocZero(reader->context,
+												ENUM_LABELS *
+												sizeof(enum_label));
 		return reads(reader, SOURCE_ENUM, FC_FEATURE_CATEGORY);
 	}
-	if (get_typtype(type) == TYPTYPE_BASE && find_coercion_pathway(TEXTOID, type, COERCION_IMPLICIT, &unused) == COERCION_PATH_RELABELTYPE)
+	if (get_typtype(type) == TYPTYPE_BASE &&
+		find_coercion_pathway(TEXTOID, type, COERCION_IMPLICIT, &unused) ==
+		COERCION_PATH_RELABELTYPE)
 		return reads(reader, SOURCE_TEXT, FC_FEATURE_CATEGORY);
 	if (is_vector_type(type))
 	{
@@ -106,20 +121,26 @@ find_source(Oid type, value_reader *reader)
 	}
 	if (has_cast(type, FLOAT4ARRAYOID, COERCION_ASSIGNMENT, reader))
 		return reads(reader, SOURCE_ARRAY_BY_CAST, FC_FEATURE_VECTOR);
-	return has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader) && reads(reader, SOURCE_NUMBER_BY_CAST, FC_FEATURE_NUMBER);
+	return has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader) &&
+		reads(reader, SOURCE_NUMBER_BY_CAST, FC_FEATURE_NUMBER);
 }
 
 /* types whose text makes no categories, because it hardly ever repeats */
-static const Oid without_categories[] = {
-	BYTEAOID, JSONPATHOID, LINEOID, LSEGOID, OIDVECTOROID, INT2VECTOROID, PATHOID, TSQUERYOID, TSVECTOROID, XMLOID
-};
+static const Oid without_categories[] = {BYTEAOID, JSONPATHOID, LINEOID,
+	LSEGOID, OIDVECTOROID, INT2VECTOROID,
+	PATHOID, TSQUERYOID, TSVECTOROID,
+XMLOID};
 
-/* Returns true if a function casts one type to the other, perhaps element by element. */
+/*
+ * Returns true if a function casts one type to the other, perhaps element by
+ * element.
+ */
 static bool
 casts_to(Oid from, Oid to)
 {
 	Oid			function;
-	CoercionPathType path = find_coercion_pathway(to, from, COERCION_EXPLICIT, &function);
+	CoercionPathType path = find_coercion_pathway(to, from, COERCION_EXPLICIT,
+												  &function);
 
 	return path == COERCION_PATH_FUNC || path == COERCION_PATH_ARRAYCOERCE;
 }
@@ -134,13 +155,19 @@ advice_on_array(Oid type, const char *column)
 		return psprintf("Cluster a view with (%s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%s), or leave it out.",
 						column, column);
 	if (element == BOOLOID)
-		return psprintf("Cluster a view with (%s)::integer[], or leave it out.", column);
+		return psprintf("Cluster a view with (%s)::integer[], or leave it out.",
+						column);
 	if (casts_to(element, NUMERICOID) && element != JSONBOID)
-		return psprintf("Cluster a view with (%s)::numeric[], or leave it out.", column);
-	return psprintf("Cluster a view with a column of each element, as (%s)[1], or leave it out.", column);
+		return psprintf("Cluster a view with (%s)::numeric[], or leave it out.",
+						column);
+	return psprintf("Cluster a view with a column of each element, as (%s)[1], or leave it out.",
+					column);
 }
 
-/* Returns the hint about a column of a composite type, with its first field as the example. */
+/*
+ * Returns the hint about a column of a composite type, with its first field as
+ * the example.
+ */
 static char *
 advice_on_row(Oid type, const char *column)
 {
@@ -152,44 +179,59 @@ advice_on_row(Oid type, const char *column)
 			first = NameStr(TupleDescAttr(fields, i)->attname);
 	if (first == NULL)
 		return "Leave it out.";
-	return psprintf("Cluster a view with a column of each of its columns, as (%s).%s, or leave it out.", column, quote_identifier(first));
+	return psprintf("Cluster a view with a column of each of its columns, as (%s).%s, or leave it out.",
+					column, quote_identifier(first));
 }
 
-/* Returns the hint about a column that is no feature; its expressions are found by the casts of the type. */
+/*
+ * Returns the hint about a column that is no feature; its expressions are
+ * found by the casts of the type.
+ */
 static char *
 advice_on_type(Oid type, const char *column)
 {
-	if (type_is_array(type) && OidIsValid(get_base_element_type(type)) && type != OIDVECTOROID && type != INT2VECTOROID)
+	if (type_is_array(type) && OidIsValid(get_base_element_type(type)) &&
+		type != OIDVECTOROID && type != INT2VECTOROID)
 		return advice_on_array(type, column);
 	if (get_typtype(type) == TYPTYPE_COMPOSITE)
 		return advice_on_row(type, column);
 	if (type_is_range(type))
-		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave it out.", column, column);
+		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave it out.",
+						column, column);
 	if (type == BITOID || type == VARBITOID)
-		return psprintf("Cluster a view with a column of each bit, as get_bit(%s, 0), or with (%s)::text for categories, or leave it out.", column, column);
+		return psprintf("Cluster a view with a column of each bit, as get_bit(%s, 0), or with (%s)::text for categories, or leave it out.",
+						column, column);
 	if (type == POINTOID)
-		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave it out.", column, column);
+		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave it out.", column,
+						column);
 	if (casts_to(type, POINTOID))
-		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave it out.", column, column);
+		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave it out.",
+						column, column);
 	if (casts_to(type, TIMEOID))
-		return psprintf("Cluster a view with (%s)::time, or leave it out.", column);
+		return psprintf("Cluster a view with (%s)::time, or leave it out.",
+						column);
 	if (type == JSONOID || casts_to(type, JSONBOID))
-		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave it out.", column);
+		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave it out.",
+						column);
 	if (casts_to(type, NUMERICOID))
-		return psprintf("Cluster a view with (%s)::numeric, or leave it out.", column);
+		return psprintf("Cluster a view with (%s)::numeric, or leave it out.",
+						column);
 	for (Size i = 0; i < lengthof(without_categories); i++)
 		if (type == without_categories[i])
 			return "Leave it out.";
-	return psprintf("Cluster a view with (%s)::text for categories, if few values repeat, or leave it out.", column);
+	return psprintf("Cluster a view with (%s)::text for categories, if few values repeat, or leave it out.",
+					column);
 }
 
 static void
 reject_type(Oid type, const char *name)
 {
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-			errmsg("column \"%s\" is of type %s, which has no meaning as a feature", name, format_type_be(type)),
+			errmsg("column \"%s\" is of type %s, which has no meaning as a feature",
+				   name, format_type_be(type)),
 			errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
-			errhint("%s", advice_on_type(getBaseType(type), quote_identifier(name))));
+			errhint("%s",
+					advice_on_type(getBaseType(type), quote_identifier(name))));
 }
 
 bool
@@ -199,7 +241,8 @@ text_has_settings(Oid type)
 	Oid			base = getBaseType(type);
 	Oid			function;
 
-	if (find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) != COERCION_PATH_COERCEVIAIO)
+	if (find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) !=
+		COERCION_PATH_COERCEVIAIO)
 		return false;
 	for (Size i = 0; i < lengthof(plain); i++)
 		if (base == plain[i])
@@ -213,7 +256,8 @@ find_text_source(Oid type, value_reader *reader)
 {
 	Oid			function;
 	bool		varlena;
-	CoercionPathType path = find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function);
+	CoercionPathType path = find_coercion_pathway(TEXTOID, type,
+												  COERCION_EXPLICIT, &function);
 
 	reader->source = SOURCE_TEXT;
 	if (type == TEXTOID || path == COERCION_PATH_RELABELTYPE)
@@ -222,18 +266,21 @@ find_text_source(Oid type, value_reader *reader)
 	{
 		reader->source = SOURCE_TEXT_BY_CAST;
 		if (!has_cast(type, TEXTOID, COERCION_EXPLICIT, reader))
-			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION,
+						   get_func_name(function));
 		return;
 	}
 	reader->source = SOURCE_TEXT_BY_OUTPUT;
 	reader->settings = text_has_settings(type);
-	reader->date = getBaseType(type) == DATEOID || getBaseType(type) == TIMESTAMPOID;
+	reader->date = getBaseType(type) == DATEOID ||
+		getBaseType(type) == TIMESTAMPOID;
 	getTypeOutputInfo(type, &function, &varlena);
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 }
 
 void
-make_value_reader(Oid type, const char *name, bool as_text, MemoryContext context, value_reader *reader)
+make_value_reader(Oid type, const char *name, bool as_text,
+				  MemoryContext context, value_reader *reader)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 
@@ -254,8 +301,13 @@ make_value_reader(Oid type, const char *name, bool as_text, MemoryContext contex
 static double
 reject_number(const char *label, double x)
 {
-	ereport(ERROR, errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"),
+	ereport(ERROR,
+			errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION
+					: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			errmsg("%s is %s", label,
+				   isnan(x) ? "NaN"
+				   : x > 0 ? "Infinity"
+				   : "-Infinity"),
 			errdetail("Features are finite numbers, or NULL."),
 			errhint("Make such values NULL, or leave out their rows."));
 	return 0;
@@ -271,11 +323,16 @@ checked_number(const char *label, double x)
 static double
 number_of_numeric(const char *label, Datum numeric)
 {
-	double		x = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, numeric));
+	double		x = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+													   numeric));
 
-	if (unlikely(isinf(x)) && strstr(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), "Inf") == NULL)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is out of range for double precision", label),
-				errdetail("It has %zu digits.", strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
+	if (unlikely(isinf(x)) &&
+		strstr(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)),
+			   "Inf") == NULL)
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("%s is out of range for double precision", label),
+				errdetail("It has %zu digits.",
+						  strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
 				errhint("Scale the column down."));
 	return checked_number(label, x);
 }
@@ -287,7 +344,9 @@ reject_infinity(const value_reader *reader, Datum value)
 	bool		varlena;
 
 	getTypeOutputInfo(getBaseType(reader->type), &output, &varlena);
-	ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("%s is %s", reader->label, OidOutputFunctionCall(output, value)),
+	ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			errmsg("%s is %s", reader->label,
+				   OidOutputFunctionCall(output, value)),
 			errdetail("Features are finite dates and times, or NULL."),
 			errhint("Make such values NULL, or leave out their rows."));
 }
@@ -301,24 +360,40 @@ length_of(const value_reader *reader, Datum value)
 	if (INTERVAL_NOT_FINITE(interval))
 		reject_infinity(reader, value);
 	return SECONDS(interval->time) + (double) interval->day * SECS_PER_DAY +
-		(double) (interval->month / MONTHS_PER_YEAR) * DAYS_PER_YEAR * SECS_PER_DAY +
-		(double) (interval->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH * SECS_PER_DAY;
+		(double) (interval->month / MONTHS_PER_YEAR) * DAYS_PER_YEAR *
+		SECS_PER_DAY +
+		(double) (interval->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH *
+		SECS_PER_DAY;
 }
 
-/* The function of a cast may take the type modifier and whether the cast was written. */
+/*
+ * The function of a cast may take the type modifier and whether the cast was
+ * written.
+ */
 static Datum
 cast_value(value_reader *reader, Datum value)
 {
 	LOCAL_FCINFO(call, 3);
 	Datum		result;
 
-	InitFunctionCallInfoData(*call, &reader->cast, reader->cast.fn_nargs, DEFAULT_COLLATION_OID, NULL, NULL);
-	call->args[0] = (NullableDatum) {value, false};
-	call->args[1] = (NullableDatum) {Int32GetDatum(-1), false};
-	call->args[2] = (NullableDatum) {BoolGetDatum(true), false};
+	InitFunctionCallInfoData(*call, &reader->cast, reader->cast.fn_nargs,
+							 DEFAULT_COLLATION_OID, NULL, NULL);
+	call->args[0] = (NullableDatum)
+	{
+		value, false
+	};
+	call->args[1] = (NullableDatum)
+	{
+		Int32GetDatum(-1), false
+	};
+	call->args[2] = (NullableDatum)
+	{
+		BoolGetDatum(true), false
+	};
 	result = FunctionCallInvoke(call);
 	if (call->isnull)
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the cast of %s makes NULL of a value", reader->label));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("the cast of %s makes NULL of a value", reader->label));
 	return result;
 }
 
@@ -328,13 +403,15 @@ number_of(value_reader *reader, Datum value)
 	switch (reader->source)
 	{
 		case SOURCE_FLOAT4:
-			return checked_number(reader->label, (double) DatumGetFloat4(value));
+			return checked_number(reader->label,
+								  (double) DatumGetFloat4(value));
 		case SOURCE_FLOAT8:
 			return checked_number(reader->label, DatumGetFloat8(value));
 		case SOURCE_NUMERIC:
 			return number_of_numeric(reader->label, value);
 		case SOURCE_NUMBER_BY_CAST:
-			return checked_number(reader->label, DatumGetFloat8(cast_value(reader, value)));
+			return checked_number(reader->label,
+								  DatumGetFloat8(cast_value(reader, value)));
 		case SOURCE_BOOL:
 			return DatumGetBool(value) ? 1.0 : 0.0;
 		case SOURCE_DATE:
@@ -363,15 +440,19 @@ value_as_text(value_reader *reader, Datum value)
 	if (reader->source == SOURCE_TEXT_BY_OUTPUT)
 	{
 		/* fixing settings costs a microsecond */
-		bool		fix = reader->settings && !(reader->date && DateStyle == USE_ISO_DATES);
+		bool		fix = (reader->settings &&
+						   !(reader->date && DateStyle == USE_ISO_DATES));
 		int			level = fix ? fix_settings(FIX_OUTPUT) : 0;
-		const text *result = cstring_to_text(OutputFunctionCall(&reader->cast, value));
+		const text *result = cstring_to_text(OutputFunctionCall(&reader->cast,
+																value));
 
 		if (fix)
 			AtEOXact_GUC(true, level);
 		return result;
 	}
-	return DatumGetTextPP(reader->source == SOURCE_TEXT_BY_CAST ? cast_value(reader, value) : value);
+	return DatumGetTextPP(reader->source == SOURCE_TEXT_BY_CAST
+						  ? cast_value(reader, value)
+						  : value);
 }
 
 static inline void
@@ -379,6 +460,7 @@ set_text(fc_feature_cell *cell, const char *text, Size length)
 {
 	cell->kind = FC_CELL_TEXT;
 	cell->text = text;
+
 	cell->length = (uint32_t) length;
 }
 
@@ -420,14 +502,19 @@ read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
 	const struct varlena *text;
 	int			length;
 
-	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)	/* both end with a byte 0 */
+	/* both end with a byte 0 */
+	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)
 	{
 		set_string(cell, DatumGetCString(value));
 		return;
 	}
 	text = PG_DETOAST_DATUM_PACKED(value);
+
 	length = (int) VARSIZE_ANY_EXHDR(text);
-	set_text(cell, VARDATA_ANY(text), (Size) (reader->source == SOURCE_BPCHAR ? bpchartruelen(VARDATA_ANY(text), length) : length));
+	set_text(cell, VARDATA_ANY(text),
+			 (Size) (reader->source == SOURCE_BPCHAR
+					 ? bpchartruelen(VARDATA_ANY(text), length)
+					 : length));
 }
 
 /* ---- values ---- */
@@ -438,7 +525,9 @@ read_array(value_reader *reader, Datum value, fc_feature_cell *cell)
 	vector		v = read_vector(&reader->vectors, value, reader->label);
 
 	for (int i = 0; i < v.d; i++)
-		(void) checked_number(reader->label, v.floats != NULL ? (double) v.floats[i] : v.doubles[i]);
+		(void) checked_number(reader->label, v.floats != NULL
+							  ? (double) v.floats[i]
+							  : v.doubles[i]);
 	cell->kind = v.floats != NULL ? FC_CELL_FLOATS : FC_CELL_DOUBLES;
 	cell->length = (uint32_t) v.d;
 	if (v.floats != NULL)
@@ -481,14 +570,17 @@ find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
 {
 	JsonbContainer *at = (JsonbContainer *) &jsonb->root;
 	const char *key = path->text;
-	const char *end = path->text + path->length;
+	const char *end = path->text +path->length;
 
 	for (;;)
 	{
 		const char *dot = memchr(key, '.', (Size) (end - key));
 
 		if (!JsonContainerIsObject(at) ||
-			getKeyJsonValueFromContainer(at, key, (int) ((dot != NULL ? dot : end) - key), value) == NULL)
+			getKeyJsonValueFromContainer(at, key,
+										 (int) ((dot != NULL ? dot : end) -
+												key),
+										 value) == NULL)
 			return false;
 		if (dot == NULL)
 			return true;
@@ -500,7 +592,8 @@ find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
 }
 
 fc_feature_kind
-read_json(const Jsonb *jsonb, const json_path *path, bool as_text, fc_feature_cell *cell)
+read_json(const Jsonb *jsonb, const json_path *path, bool as_text,
+		  fc_feature_cell *cell)
 {
 	JsonbValue	value;
 
@@ -514,10 +607,15 @@ read_json(const Jsonb *jsonb, const json_path *path, bool as_text, fc_feature_ce
 			{
 				Datum		number = NumericGetDatum(value.val.numeric);
 
-				set_string(cell, DatumGetCString(DirectFunctionCall1(numeric_out, number)));
+				set_string(cell,
+						   DatumGetCString(DirectFunctionCall1(numeric_out,
+															   number)));
 			}
 			else
-				set_number(cell, number_of_numeric(path->label, NumericGetDatum(value.val.numeric)));
+				set_number(cell,
+						   number_of_numeric(path->label,
+											 NumericGetDatum(value.val
+															 .numeric)));
 			return FC_FEATURE_NUMBER;
 		case jbvBool:
 			if (as_text)

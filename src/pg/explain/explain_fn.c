@@ -1,7 +1,9 @@
 /*
- * explain_fn.c - rules_of_sample: threshold rules for the labels that an operator gives to rows; quality_of_sample: how compact and
- * separated its clusters are; the rows of both are the centroids of another operator.  profile_of_centroids: centroids beside the means of
- * all rows; shown_value: a value as people read it.
+ * explain_fn.c - rules_of_sample: threshold rules for the labels that an
+ * operator gives to rows; quality_of_sample: how compact and separated its
+ * clusters are; the rows of both are the centroids of another operator.
+ * profile_of_centroids: centroids beside the means of all rows; shown_value: a
+ * value as people read it.
  */
 #include "postgres.h"
 
@@ -56,7 +58,10 @@ read_columns_of(const fc_operator *rows)
 	return x;
 }
 
-/* Labels by the operator in argument 0 of the rows in argument 1, in its space; rows of no cluster have one of their own, behind those of *clusters. */
+/*
+ * Labels by the operator in argument 0 of the rows in argument 1, in its
+ * space; rows of no cluster have one of their own, behind those of *clusters.
+ */
 static int32_t *
 read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 {
@@ -70,9 +75,12 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	open_operator(OPERATOR_ARG(1), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
 	if (rows.k != n)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there are %zu and %zu rows", rows.k, n));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("there are %zu and %zu rows", rows.k, n));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	fc_fit_rows(&op, &rows, scratch, alloc_large(FC_FIT_BATCH * op.d * sizeof(double)), labels, squares);
+	fc_fit_rows(&op, &rows, scratch,
+				alloc_large(FC_FIT_BATCH * op.d * sizeof(double)), labels,
+				squares);
 	pfree(scratch.floats);
 	pfree(squares);
 	*clusters = fc_operator_labels(&op);
@@ -91,13 +99,18 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 	fc_axis    *axes = palloc(d * sizeof(fc_axis));
 
 	for (Size j = 0; j < d; j++)
-		axes[j] = (fc_axis) {kinds[j], (uint32_t) (int64) columns[j]};
+		axes[j] = (fc_axis)
+	{
+		kinds[j], (uint32_t) (int64) columns[j]
+	};
 	return axes;
 }
 
 /* ---- rules ---- */
 
-/* The share of rows that were not learned from whose rules give their label. */
+/*
+ * The share of rows that were not learned from whose rules give their label.
+ */
 static double
 share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 {
@@ -109,9 +122,14 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 	return (double) kept / (double) (rows->n - first);
 }
 
-/* (cluster, dimensions, lower, upper, is_short, fidelity) of a rule; no bound is an infinity. */
+/*
+ * (cluster, dimensions, lower, upper, is_short, fidelity) of a rule; no bound
+ * is an infinity.
+ */
 static void
-return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions, Size count, bool is_short, double fidelity)
+return_rule(FunctionCallInfo fcinfo, int32 label,
+			const fc_condition *conditions, Size count, bool is_short,
+			double fidelity)
 {
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
@@ -135,7 +153,8 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 
 /* Those of the leaves, then the short ones, for labels of clusters. */
 static void
-return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, double fidelity)
+return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
+			 double fidelity)
 {
 	fc_condition conditions[FC_RULES_DEPTH];
 	uint32	   *leaves = palloc(tree->count * sizeof(uint32));
@@ -143,7 +162,9 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, d
 
 	for (Size i = 0; i < count; i++)
 		if ((Size) tree->nodes[leaves[i]].label < clusters)
-			return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions, fc_rules_conditions(tree, leaves[i], conditions), false, fidelity);
+			return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions,
+						fc_rules_conditions(tree, leaves[i], conditions), false,
+						fidelity);
 	for (Size i = 0; i < tree->short_count; i++)
 	{
 		const fc_short_rule *rule = &tree->shorts[i];
@@ -151,20 +172,27 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, d
 		if ((Size) rule->label >= clusters)
 			continue;
 		for (Size j = 0; j < rule->count; j++)
-			conditions[j] = (fc_condition) {rule->ranges[j].axis, rule->ranges[j].lower.shown, rule->ranges[j].upper.shown};
-		return_rule(fcinfo, rule->label, conditions, rule->count, true, fidelity);
+			conditions[j] = (fc_condition)
+		{
+			rule->ranges[j].axis,
+				rule->ranges[j].lower.shown,
+				rule->ranges[j].upper.shown
+		};
+		return_rule(fcinfo, rule->label, conditions, rule->count, true,
+					fidelity);
 	}
 }
 
 /*
- * (op, space_rows, raw_rows, kinds, columns, conditions): rules for the labels that op gives to space_rows, in terms of the raw rows;
- * kinds (fc_axis_kind) and columns of the dimensions of those.
+ * (op, space_rows, raw_rows, kinds, columns, conditions): rules for the labels
+ * that op gives to space_rows, in terms of the raw rows; kinds (fc_axis_kind)
+ * and columns of the dimensions of those.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
 fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 {
-	memory_account		memory = {"rules"};
+	memory_account memory = {"rules"};
 	fc_operator raw;
 	fc_labelled rows;
 	fc_rule_tree tree;
@@ -175,7 +203,12 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(2), &raw);
 	hold(&memory, raw.k * (raw.d + 2) * sizeof(double));
-	rows = (fc_labelled) {.x = read_columns_of(&raw),.labels = read_labels(fcinfo, raw.k, &clusters),.axes = read_axes(fcinfo, raw.d)};
+	rows = (fc_labelled)
+	{
+		.x = read_columns_of(&raw),
+			.labels = read_labels(fcinfo, raw.k, &clusters),
+			.axes = read_axes(fcinfo, raw.d)
+	};
 	rows.n = raw.k;
 	rows.d = raw.d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
@@ -189,9 +222,11 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 
 /* cluster -1: all of them */
 static void
-return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q, double weight)
+return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q,
+			   double weight)
 {
-	double		numbers[5] = {weight > 0.0 ? q->weight / weight : NAN, q->silhouette, q->davies_bouldin, q->spread, q->explained};
+	double		numbers[5] = {weight > 0.0 ? q->weight / weight : NAN, q->silhouette,
+	q->davies_bouldin, q->spread, q->explained};
 	Datum		values[7] = {Int32GetDatum(cluster), Float8GetDatum(q->weight)};
 	bool		nulls[7] = {cluster < 0};
 
@@ -203,12 +238,15 @@ return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q, doub
 	put_row(fcinfo, values, nulls);
 }
 
-/* (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread, variance_explained), the last one of all clusters. */
+/*
+ * (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread,
+ * variance_explained), the last one of all clusters.
+ */
 PG_FUNCTION_INFO_V1(fastclust_quality_of_sample);
 Datum
 fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 {
-	memory_account		memory = {"score"};
+	memory_account memory = {"score"};
 	fc_operator op;
 	fc_operator rows;
 	fc_scratch	scratch;
@@ -220,13 +258,15 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	open_operator(OPERATOR_ARG(1), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
-	hold(&memory, op.k * sizeof(fc_quality) + fc_fit_scratch(&op, &rows) * sizeof(float));
+	hold(&memory, op.k * sizeof(fc_quality) +
+		 fc_fit_scratch(&op, &rows) * sizeof(float));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	clusters = alloc_large(op.k * sizeof(fc_quality));
 	arena = hold_arena(&memory);
 	fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)
-		return_quality(fcinfo, fc_operator_number(&op, j), &clusters[j], all.weight);
+		return_quality(fcinfo, fc_operator_number(&op, j), &clusters[j],
+					   all.weight);
 	return_quality(fcinfo, -1, &all, all.weight);
 	return (Datum) 0;
 }
@@ -236,9 +276,11 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 #define MOST_COMPARED	1e9		/* values, for nearest centroids */
 
 /*
- * (op, center, scale, means, deviations, kinds, most): rows (cluster, dimension, value, overall, difference, lift, place, apart), place 1 for
- * the most telling dimension: of each cluster the first `most`, and as many that set it apart most from the nearest other one, where clusters are
- * not too many to compare all pairs.  NULL center and scale: 0 and 1.
+ * (op, center, scale, means, deviations, kinds, most): rows (cluster,
+ * dimension, value, overall, difference, lift, place, apart), place 1 for the
+ * most telling dimension: of each cluster the first `most`, and as many that
+ * set it apart most from the nearest other one, where clusters are not too
+ * many to compare all pairs. NULL center and scale: 0 and 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -248,7 +290,8 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	fc_profile_cell *cells;
 	fc_axis_kind *kinds;
-	static const char *const names[4] = {"center", "scale", "means", "deviations"};
+	static const char *const names[4] = {"center", "scale", "means",
+	"deviations"};
 	double	   *part[4];
 	double	   *centroids;
 	double	   *distances;
@@ -256,7 +299,8 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	Size		most;
 
 	fastclust_begin_rows(fcinfo);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4) ||
+		PG_ARGISNULL(5) || PG_ARGISNULL(6))
 		return (Datum) 0;
 	open_operator(OPERATOR_ARG(0), &op);
 	for (int i = 0; i < 4; i++)
@@ -279,14 +323,30 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		fc_profile_cluster(kinds, centroids + j * op.d, nearest[j] < 0 ? NULL : centroids + (Size) nearest[j] * op.d, part[2], part[3], op.d, &arena, cells);
+		fc_profile_cluster(kinds, centroids + j * op.d,
+						   nearest[j] < 0
+						   ? NULL
+						   : centroids + (Size) nearest[j] * op.d,
+						   part[2], part[3], op.d, &arena, cells);
 		for (Size i = 0; i < op.d; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];
-			Datum		values[8] = {Int32GetDatum(fc_operator_number(&op, j)), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
-				Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1),
-				Float8GetDatum(cell->apart)};
-			bool		nulls[8] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false, false};
+			Datum		values[8] = {Int32GetDatum(fc_operator_number(&op, j)),
+				Int32GetDatum((int32) cell->axis + 1),
+				Float8GetDatum(cell->value),
+				Float8GetDatum(cell->overall),
+				Float8GetDatum(cell->difference),
+				Float8GetDatum(cell->lift),
+				Int32GetDatum((int32) i + 1),
+			Float8GetDatum(cell->apart)};
+			bool		nulls[8] = {false,
+				false,
+				false,
+				false,
+				isnan(cell->difference),
+				isnan(cell->lift),
+				false,
+			false};
 
 			if (i < most || cell->apart_place < most)
 				put_row(fcinfo, values, nulls);
@@ -307,7 +367,10 @@ shortest_number(double x)
 	return digits;
 }
 
-/* With all its digits, or with four, or those before the point in groups of three. */
+/*
+ * With all its digits, or with four, or those before the point in groups of
+ * three.
+ */
 static char *
 shown_number(double x, bool exact)
 {
@@ -341,7 +404,8 @@ shown_share(double x, bool exact)
 		return shortest_number(x);
 	if (x > 0 && x < 0.0005)
 		return pstrdup("< 0.1 %");
-	return psprintf(fabs(x) < 0.0995 ? "%.2g %%" : "%.0f %%", round(1000 * x) / 10);
+	return psprintf(fabs(x) < 0.0995 ? "%.2g %%" : "%.0f %%",
+					round(1000 * x) / 10);
 }
 
 /* Days from 2000-01-01 on. */
@@ -353,7 +417,8 @@ shown_date(double days)
 	int			day;
 
 	j2date((int) floor(days) + POSTGRES_EPOCH_JDATE, &year, &month, &day);
-	return psprintf("%04d-%02d-%02d%s", year > 0 ? year : 1 - year, month, day, year > 0 ? "" : " BC");
+	return psprintf("%04d-%02d-%02d%s", year > 0 ? year : 1 - year, month, day,
+					year > 0 ? "" : " BC");
 }
 
 /* ".25" of as many digits as are not 0; nothing of 0. */
@@ -371,12 +436,17 @@ shown_fraction(int microseconds)
 	return digits;
 }
 
-/* Seconds from there on: the nearest minute, or exactly, down to the microsecond, as far as it is not 0. */
+/*
+ * Seconds from there on: the nearest minute, or exactly, down to the
+ * microsecond, as far as it is not 0.
+ */
 static char *
 shown_timestamp(double seconds, bool exact)
 {
 	double		whole = exact ? floor(seconds) : round(seconds / 60) * 60;
-	int			micro = exact ? (int) Min(floor((seconds - whole) * 1e6 + 0.25), 999999) : 0;
+	int			micro = (exact
+						 ? (int) Min(floor((seconds - whole) * 1e6 + 0.25), 999999)
+						 : 0);
 	double		days = floor(whole / 86400);
 	int			left = (int) (whole - 86400 * days);
 	char	   *date = shown_date(days);
@@ -385,24 +455,31 @@ shown_timestamp(double seconds, bool exact)
 		return date;
 	if ((left % 60 == 0 && micro == 0) || !exact)
 		return psprintf("%s %02d:%02d", date, left / 3600, left / 60 % 60);
-	return psprintf("%s %02d:%02d:%02d%s", date, left / 3600, left / 60 % 60, left % 60, shown_fraction(micro));
+	return psprintf("%s %02d:%02d:%02d%s", date, left / 3600, left / 60 % 60,
+					left % 60, shown_fraction(micro));
 }
 
-/* "3 days 04:00:00": the nearest second, or exactly the last microsecond that is not after it. */
+/*
+ * "3 days 04:00:00": the nearest second, or exactly the last microsecond that
+ * is not after it.
+ */
 static char *
 shown_interval(double seconds, bool exact)
 {
-	double		units = exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6;
+	double units = (exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6);
 	double		size = floor(fabs(units) / 1e6);
 	int			micro = (int) (fabs(units) - 1e6 * size);
 	double		days = floor(size / 86400);
 	int			left = (int) (size - 86400 * days);
-	char	   *sign = units < 0 ? "-" : "";
-	char	   *time = psprintf("%02d:%02d:%02d%s", left / 3600, left / 60 % 60, left % 60, shown_fraction(micro));
+	char	   *sign = units <0 ? "-" : "";
+	char	   *time = psprintf("%02d:%02d:%02d%s", left / 3600, left / 60 % 60,
+								left % 60, shown_fraction(micro));
 
 	if (days < 1)
 		return psprintf("%s%s", sign, time);
-	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s", left > 0 || micro > 0 ? " " : "", left > 0 || micro > 0 ? time : "");
+	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s",
+					left > 0 || micro > 0 ? " " : "",
+					left > 0 || micro > 0 ? time : "");
 }
 
 /* (value, kind, exact) */
@@ -417,9 +494,13 @@ fastclust_shown_value(PG_FUNCTION_ARGS)
 
 	if (strcmp(kind, "category") == 0 || strcmp(kind, "boolean") == 0)
 		shown = shown_share(x, exact);
-	else if (strcmp(kind, "date") == 0 && x >= DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE && x < DATE_END_JULIAN - POSTGRES_EPOCH_JDATE)
+	else if (strcmp(kind, "date") == 0 &&
+			 x >= DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE &&
+			 x < DATE_END_JULIAN - POSTGRES_EPOCH_JDATE)
 		shown = shown_date(exact ? x : round(x));
-	else if (strcmp(kind, "timestamp") == 0 && x >= (DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0 && x < (TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0)
+	else if (strcmp(kind, "timestamp") == 0 &&
+			 x >= (DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0 &&
+			 x < (TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0)
 		shown = shown_timestamp(x, exact);
 	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
 		shown = shown_interval(x, exact);

@@ -1,8 +1,10 @@
 /*
- * nearest_rows_agg.c - nearest_rows_agg: the n rows nearest to each centroid, whole.
+ * nearest_rows_agg.c - nearest_rows_agg: the n rows nearest to each centroid,
+ * whole.
  *
- * Each cluster that any row came to keeps them nearest first; a row is copied when it enters.  Rows of one distance
- * are told apart by a hash of their values, so that the answer does not depend on the order of the rows.
+ * Each cluster that any row came to keeps them nearest first; a row is copied
+ * when it enters. Rows of one distance are told apart by a hash of their
+ * values, so that the answer does not depend on the order of the rows.
  */
 #include "postgres.h"
 
@@ -57,7 +59,8 @@ typedef struct near_rows
 static inline bool
 is_farther(const near_row *a, const near_row *b)
 {
-	return a->distance > b->distance || (a->distance == b->distance && a->hash > b->hash);
+	return a->distance > b->distance ||
+		(a->distance == b->distance && a->hash > b->hash);
 }
 
 /* Memory that the budget must hold. */
@@ -68,7 +71,10 @@ add_bytes(near_rows *state, Size bytes)
 	check_budget(state->bytes, "typical_rows");
 }
 
-/* Among the n nearest of a cluster, nearest first; the farthest of more gives way. */
+/*
+ * Among the n nearest of a cluster, nearest first; the farthest of more gives
+ * way.
+ */
 static void
 offer_row(near_rows *state, Size cluster, near_row item)
 {
@@ -79,7 +85,9 @@ offer_row(near_rows *state, Size cluster, near_row item)
 	if (rows == NULL)
 	{
 		add_bytes(state, (Size) state->n * sizeof(near_row));
-		rows = state->rows[cluster] = MemoryContextAlloc(state->context, (Size) state->n * sizeof(near_row));
+		rows = state->rows[cluster] = MemoryContextAlloc(state->context,
+														 (Size) state->n *
+														 sizeof(near_row));
 	}
 	if (at == state->n)
 	{
@@ -120,7 +128,8 @@ Datum
 fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
+	near_rows  *state = (PG_ARGISNULL(0) ? NULL
+						 : (near_rows *) PG_GETARG_POINTER(0));
 	const fc_operator_header *header;
 	const fc_operator *op;
 	fc_scratch	scratch;
@@ -141,8 +150,10 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 		state = new_state(fcinfo, context, fc_operator_labels(op));
 		state->metric = op->metric;
 	}
-	if (state->k != fc_operator_labels(op) || state->n != PG_GETARG_INT32(ARGUMENT_N))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op and n must be the same for all rows"));
+	if (state->k != fc_operator_labels(op) ||
+		state->n != PG_GETARG_INT32(ARGUMENT_N))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("op and n must be the same for all rows"));
 	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_vector_dim(&v, op->d, "op");
 	check_single_precision(&v);
@@ -157,22 +168,35 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(state);
 	cluster = (Size) label;
 	if (op->regions.clusters > 0)	/* rows are typical where they are densest */
-		item.distance = Max(item.distance, (double) op->regions.radius[nearest] * (double) op->regions.radius[nearest]);
-	if (state->counts[cluster] < state->n || item.distance <= state->rows[cluster][state->n - 1].distance)
+		item.distance = Max(item.distance,
+							(double) op->regions.radius[nearest] *
+							(double) op->regions.radius[nearest]);
+	if (state->counts[cluster] < state->n ||
+		item.distance <= state->rows[cluster][state->n - 1].distance)
 	{
 		item.row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
-		item.hash = item.row->t_infomask & HEAP_HASNULL ? fc_hash_bytes(0, item.row->t_bits, BITMAPLEN(HeapTupleHeaderGetNatts(item.row))) : 0;
+		item.hash = item.row->t_infomask & HEAP_HASNULL
+			? fc_hash_bytes(0, item.row->t_bits,
+							BITMAPLEN(HeapTupleHeaderGetNatts(item.row)))
+			: 0;
 		/* of the values alone: bits of the header change as transactions end */
-		item.hash = fc_hash_bytes(item.hash, (char *) item.row + item.row->t_hoff, HeapTupleHeaderGetDatumLength(item.row) - item.row->t_hoff);
+		item.hash = fc_hash_bytes(item.hash,
+								  (char *) item.row + item.row->t_hoff,
+								  HeapTupleHeaderGetDatumLength(item.row) -
+								  item.row->t_hoff);
 		offer_row(state, cluster, item);
 	}
 	report_progress_of_rows();
 	PG_RETURN_POINTER(state);
 }
 
-/* Rows (cluster, rank, distance, row_data) of a cluster, as values of their type; the bytes that they take. */
+/*
+ * Rows (cluster, rank, distance, row_data) of a cluster, as values of their
+ * type; the bytes that they take.
+ */
 static Size
-make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *rows)
+make_rows(const near_rows *state, Size cluster, TupleDesc descriptor,
+		  Datum *rows)
 {
 	Size		count = (Size) state->counts[cluster];
 	const near_row *sorted = state->rows[cluster];
@@ -180,9 +204,14 @@ make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *row
 
 	for (Size i = 0; i < count; i++)
 	{
-		Datum		json = DirectFunctionCall1(row_to_json, PointerGetDatum(sorted[i].row));
-		Datum		values[4] = {Int32GetDatum((int32) cluster), Int32GetDatum((int32) i + 1), Float8GetDatum(fc_metric_distance(state->metric, sorted[i].distance)),
-			DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json)))};
+		Datum		json = DirectFunctionCall1(row_to_json,
+											   PointerGetDatum(sorted[i].row));
+		Datum		values[4] =
+		{Int32GetDatum((int32) cluster), Int32GetDatum((int32) i + 1),
+			Float8GetDatum(fc_metric_distance(state->metric,
+											  sorted[i].distance)),
+			DirectFunctionCall1(jsonb_in,
+								CStringGetDatum(TextDatumGetCString(json)))};
 		bool		nulls[4] = {false};
 
 		CHECK_FOR_INTERRUPTS();
@@ -196,7 +225,8 @@ PG_FUNCTION_INFO_V1(fastclust_nearest_rows_final);
 Datum
 fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
 {
-	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
+	near_rows  *state = (PG_ARGISNULL(0) ? NULL
+						 : (near_rows *) PG_GETARG_POINTER(0));
 	Oid			type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));
 	TupleDesc	descriptor;
 	Datum	   *rows;
@@ -220,8 +250,10 @@ fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
 		check_budget(state->bytes + 2 * bytes, "typical_rows");
 		if (bytes > MaxAllocSize / 2)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("typical rows are too large together: more than %zu MB", MaxAllocSize / 2 / 1024 / 1024),
+					errmsg("typical rows are too large together: more than %zu MB",
+						   MaxAllocSize / 2 / 1024 / 1024),
 					errhint("Ask for fewer rows of each cluster."));
 	}
-	PG_RETURN_ARRAYTYPE_P(construct_array(rows, (int) count, type, -1, false, TYPALIGN_DOUBLE));
+	PG_RETURN_ARRAYTYPE_P(construct_array(rows, (int) count, type, -1, false,
+										  TYPALIGN_DOUBLE));
 }

@@ -1,7 +1,9 @@
 /*
- * plot_fn.c - parts of plot: text cut or padded to a width on the terminal, and bars.
+ * plot_fn.c - parts of plot: text cut or padded to a width on the terminal,
+ * and bars.
  *
- * In a database that is not of encoding UTF8 bars are of "#", and no character is wider than one column.
+ * In a database that is not of encoding UTF8 bars are of "#", and no character
+ * is wider than one column.
  */
 #include "postgres.h"
 
@@ -35,7 +37,10 @@ append_times(StringInfo line, const char *value, int times)
 
 /* ---- text ---- */
 
-/* Columns that the character takes; 0 for one that would move the cursor, and is left out. */
+/*
+ * Columns that the character takes; 0 for one that would move the cursor, and
+ * is left out.
+ */
 static int
 columns_of(const char *character)
 {
@@ -70,7 +75,10 @@ columns_of_text(const char *value)
 	return used;
 }
 
-/* (value, width, right): in exactly so many columns; a longer text ends with an ellipsis. */
+/*
+ * (value, width, right): in exactly so many columns; a longer text ends with
+ * an ellipsis.
+ */
 PG_FUNCTION_INFO_V1(fastclust_fit_text);
 Datum
 fastclust_fit_text(PG_FUNCTION_ARGS)
@@ -94,7 +102,9 @@ fastclust_fit_text(PG_FUNCTION_ARGS)
 
 /* ---- bars ---- */
 
-/* Blocks of so many eighths of a column, from the left; the columns they take. */
+/*
+ * Blocks of so many eighths of a column, from the left; the columns they take.
+ */
 static int
 append_blocks(StringInfo line, int eighths)
 {
@@ -109,7 +119,10 @@ append_blocks(StringInfo line, int eighths)
 	return (eighths + 7) / 8;
 }
 
-/* x, from -1 to 1, to the left or right of a line between `width` columns on either side. */
+/*
+ * x, from -1 to 1, to the left or right of a line between `width` columns on
+ * either side.
+ */
 static void
 append_two_sides(StringInfo line, double x, int width)
 {
@@ -126,7 +139,10 @@ append_two_sides(StringInfo line, double x, int width)
 	append_times(line, " ", width - used);
 }
 
-/* (x, width, two_sided): x, from 0 to 1, as a bar of at most `width` columns, or from -1 to 1 on two sides. */
+/*
+ * (x, width, two_sided): x, from 0 to 1, as a bar of at most `width` columns,
+ * or from -1 to 1 on two sides.
+ */
 PG_FUNCTION_INFO_V1(fastclust_bar);
 Datum
 fastclust_bar(PG_FUNCTION_ARGS)

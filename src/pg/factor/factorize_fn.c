@@ -1,4 +1,7 @@
-/* factorize_fn.c - factorize: an operator's centroids as a product with fewer parameters */
+/*
+ * factorize_fn.c - factorize: an operator's centroids as a product with fewer
+ * parameters
+ */
 #include "postgres.h"
 
 #include "utils/builtins.h"
@@ -11,12 +14,14 @@
 static void
 notice_sweep(void *ctx, int sweep, double objective, size_t nonzeros)
 {
-	ereport(NOTICE, errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros));
+	ereport(NOTICE, errmsg("sweep %d: relative error %.6f, %zu non-zeros",
+						   sweep, sqrt(objective), nonzeros));
 }
 
 /* ---- options ---- */
 
-_Static_assert(FC_RERANK_EXACT == OPTION_EXACT, "option rerank is read as a count or \"exact\"");
+_Static_assert(FC_RERANK_EXACT == OPTION_EXACT,
+			   "option rerank is read as a count or \"exact\"");
 
 #define BIT(method)	(1 << (method))
 #define ITERATED	(BIT(FC_METHOD_PALM4MSA) | BIT(FC_METHOD_HIERARCHICAL) | BIT(FC_METHOD_AUTO))
@@ -51,26 +56,33 @@ check_used(Jsonb *json, fc_method method)
 	{
 		const JsonbValue *value = value_of_key(json, users[i].name);
 
-		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
+		if (value != NULL && value->type != jbvNull &&
+			!(users[i].methods & BIT(method)))
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
-					errhint("Its options are %scentered, rerank, seed, verbose.", list.data));
+					errmsg("method \"%s\" does not use option \"%s\"",
+						   method_name(method), users[i].name),
+					errhint("Its options are %scentered, rerank, seed, verbose.",
+							list.data));
 	}
 	pfree(list.data);
 }
 
 void
-check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint)
+check_least_budget(double budget, size_t least, const char *what, size_t k,
+				   size_t d, const char *hint)
 {
 	if (budget > 0 && budget < (double) least)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"budget\" is %g, too small for %s", budget, what),
-				errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"budget\" is %g, too small for %s", budget, what),
+				errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.",
+						  k, d, least),
 				errhint("%s", hint));
 }
 
 /* asked: the method that the options are for; method: the one that is used. */
 static fc_factorize_options
-factorize_options(Jsonb *json, fc_method asked, fc_method method, const fc_operator *op, uint32 *rerank, bool *verbose)
+factorize_options(Jsonb *json, fc_method asked, fc_method method,
+				  const fc_operator *op, uint32 *rerank, bool *verbose)
 {
 	fc_factorize_options options = fc_factorize_defaults();
 	const option known[] = {
@@ -91,9 +103,11 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method, const fc_opera
 	check_used(json, asked);
 	options.method = method;
 	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
-	check_least_budget(options.budget, fc_factorize_least_budget(op, &options), psprintf("method \"%s\"", method_name(method)),
-					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
-					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
+	check_least_budget(options.budget, fc_factorize_least_budget(op, &options),
+					   psprintf("method \"%s\"", method_name(method)), op->k, op->d,
+					   method == FC_METHOD_SVD
+					   ? "Raise budget, or use method prune, which keeps to any budget."
+					   : "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (*verbose)
 		options.palm.progress = notice_sweep;
 	return options;
@@ -104,34 +118,46 @@ static void
 check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
 {
 	if (method != FC_METHOD_AUTO)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" does not use a sample", method_name(method)),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("method \"%s\" does not use a sample",
+					   method_name(method)),
 				errhint("Only auto chooses by the labels of rows."));
 	if (sample->d != op->d)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of the sample have %zu dimensions, but op has %zu", sample->d, op->d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("rows of the sample have %zu dimensions, but op has %zu",
+					   sample->d, op->d));
 }
 
 /* ---- results ---- */
 
 #define LARGE_ERROR	0.5			/* relative error */
 #define NOTICEABLE_ERROR	0.05
-#define CLOSER_ERROR_RATIO	0.8	/* of an error */
+#define CLOSER_ERROR_RATIO	0.8 /* of an error */
 
-/* No one shall be left with a bad product, or one that an SVD beats, without knowing. */
+/*
+ * No one shall be left with a bad product, or one that an SVD beats, without
+ * knowing.
+ */
 static void
 report_error(const fc_factorization *from, const fc_operator *op)
 {
-	bool		svd = from->svd_error < CLOSER_ERROR_RATIO * from->relative_error && from->relative_error > NOTICEABLE_ERROR;
+	bool		svd = (from->svd_error < CLOSER_ERROR_RATIO * from->relative_error &&
+					   from->relative_error > NOTICEABLE_ERROR);
 
-	if (from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
+	if (from->agreement >= FC_AUTO_LABELS ||
+		!(svd || from->relative_error > LARGE_ERROR))
 		return;
 	ereport(NOTICE,
 			errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
 				   method_name(from->method), from->relative_error),
-			from->method == FC_METHOD_SVD ? 0 :
-			errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", fc_operator_values(op), from->svd_error),
-			svd ? errhint("Use method svd with this budget, or auto.") :
-			op->factors > 2 ? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.") :
-			errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs."));
+			from->method == FC_METHOD_SVD
+			? 0
+			: errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.",
+						fc_operator_values(op), from->svd_error),
+			svd ? errhint("Use method svd with this budget, or auto.")
+			: op->factors > 2
+			? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.")
+			: errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs."));
 }
 
 /* ---- the choice of auto ---- */
@@ -139,7 +165,7 @@ report_error(const fc_factorization *from, const fc_operator *op)
 typedef struct trial_rows
 {
 	int			count;
-	fc_factorize_trial closest;	/* of the least share of changed labels */
+	fc_factorize_trial closest; /* of the least share of changed labels */
 	fc_factorize_trial last;
 	double		sse_ratio;		/* the option */
 	bool		verbose;
@@ -148,13 +174,16 @@ typedef struct trial_rows
 static void
 keep_trial(void *ctx, const fc_factorize_trial *trial)
 {
-	trial_rows	   *kept = ctx;
+	trial_rows *kept = ctx;
 
 	kept->last = *trial;
 	if (kept->count++ == 0 || trial->agreement > kept->closest.agreement)
 		kept->closest = *trial;
 	if (kept->verbose)
-		ereport(NOTICE, errmsg("method %s, %zu values: %.2f %% of the labels stay", method_name(trial->method), trial->values, 100 * trial->agreement));
+		ereport(NOTICE,
+				errmsg("method %s, %zu values: %.2f %% of the labels stay",
+					   method_name(trial->method), trial->values,
+					   100 * trial->agreement));
 }
 
 static int
@@ -162,48 +191,61 @@ measured_on(const fc_factorize_trial *trial)
 {
 	return errdetail("With method %s, %zu values, %.1f %% of the labels of %zu rows of the sample, at least %.1f %% of all, stay. "
 					 "The sum of squared distances is %.2f times as large.",
-					 method_name(trial->method), trial->values, 100 * trial->agreement, trial->rows, 100 * trial->lowest, trial->sse_ratio);
+					 method_name(trial->method), trial->values, 100 * trial->agreement,
+					 trial->rows, 100 * trial->lowest, trial->sse_ratio);
 }
 
-/* The promise of auto, where it is not kept or the price of keeping it is the dense operator: true when that was told. */
+/*
+ * The promise of auto, where it is not kept or the price of keeping it is the
+ * dense operator: true when that was told.
+ */
 static bool
 report_choice(const fc_factorization *from, const trial_rows *kept)
 {
-	if (kept->count == 0 || (from->method != FC_METHOD_DENSE && from->agreement >= FC_AUTO_LABELS))
+	if (kept->count == 0 ||
+		(from->method != FC_METHOD_DENSE && from->agreement >= FC_AUTO_LABELS))
 		return false;
 	if (from->method == FC_METHOD_DENSE)
 		ereport(NOTICE,
-				errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
+				errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are",
+					   100 * FC_AUTO_LABELS,
 					   kept->sse_ratio > 0 ? " and the distances" : ""),
 				measured_on(&kept->closest),
-				kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS ?
-				errhint("Give more rows as sample, or option budget for a smaller operator.") :
-				errhint("Give option budget for a smaller operator."));
+				kept->closest.lowest < FC_AUTO_LABELS &&
+				kept->closest.agreement >= FC_AUTO_LABELS
+				? errhint("Give more rows as sample, or option budget for a smaller operator.")
+				: errhint("Give option budget for a smaller operator."));
 	else
-		ereport(NOTICE, errmsg("the product changes more than %g %% of the labels", 100 * (1 - FC_AUTO_LABELS)),
+		ereport(NOTICE,
+				errmsg("the product changes more than %g %% of the labels",
+					   100 * (1 - FC_AUTO_LABELS)),
 				measured_on(&kept->last),
 				errhint("Raise budget, or leave it out."));
 	return true;
 }
 
 fc_operator_header *
-factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb *settings, const fc_operator_header *rows)
+factorized_operator(const fc_operator_header *centroids, const char *name,
+					Jsonb *settings, const fc_operator_header *rows)
 {
 	fc_operator op;
 	fc_operator sample;
 	fc_operator out = {0};
-	trial_rows		kept = {0};
+	trial_rows	kept = {0};
 	fc_factorization from;
 	fc_factorize_options options;
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
 	fc_method	asked = method_of_name(name);
-	fc_method	method = asked == FC_METHOD_AUTO && rows == NULL ? FC_METHOD_PALM4MSA : asked;
+	fc_method	method = (asked == FC_METHOD_AUTO && rows == NULL
+						  ? FC_METHOD_PALM4MSA
+						  : asked);
 
 	open_operator(centroids, &op);
 	check_metric_has_means(op.metric);
-	options = factorize_options(settings, asked, method, &op, &rerank, &kept.verbose);
+	options = factorize_options(settings, asked, method, &op, &rerank,
+								&kept.verbose);
 	if (rows != NULL)
 	{
 		open_operator(rows, &sample);
@@ -214,9 +256,13 @@ factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
 	if (method != asked)
-		ereport(NOTICE, errmsg("factorize was given no sample, so that auto uses palm4msa"),
-				errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...))."));
-	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes", op.k, op.d), fc_factorize_operations(&op, &options), false,
+		ereport(NOTICE,
+				errmsg("factorize was given no sample, so that auto uses palm4msa"),
+				errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT"
+						" fastop_agg(x) FROM ...))."));
+	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes",
+						   op.k, op.d),
+				  fc_factorize_operations(&op, &options), false,
 				  "Lower option iterations, or use method svd or palm4msa");
 	arena = make_arena("factorize");
 	fc_factorize(&op, &options, &arena, &out, &from);
@@ -237,5 +283,9 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(factorized_operator(OPERATOR_ARG(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? NULL : OPERATOR_ARG(3)));
+	PG_RETURN_POINTER(factorized_operator(OPERATOR_ARG(0),
+										  text_to_cstring(PG_GETARG_TEXT_PP(1)),
+										  PG_GETARG_JSONB_P(2),
+										  PG_ARGISNULL(3) ? NULL
+										  : OPERATOR_ARG(3)));
 }

@@ -1,4 +1,7 @@
-/* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; those over a table are in pg/train/product.c */
+/*
+ * qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose
+ * state is that of kmeans_agg; those over a table are in pg/train/product.c
+ */
 #include "postgres.h"
 
 #include "pg/base/options.h"
@@ -6,28 +9,36 @@
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 
-#define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
+#define FAR_OBJECTIVE_RATIO	1.5 /* objective over that of the start, from
+								 * which on it is told */
 
 /* A name, or k centroids. */
 static void
 read_init(const text_or_rows *init, qkmeans_call *call)
 {
 	if (init->values != NULL && init->rows != call->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("init holds %d centroids, but k is %d", init->rows, call->k));
-	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("init \"%s\" is not known", init->text),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("init holds %d centroids, but k is %d", init->rows,
+					   call->k));
+	if (init->values == NULL && strcmp(init->text, "uniform") != 0 &&
+		strcmp(init->text, "k-means++") != 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("init \"%s\" is not known", init->text),
 				errhint("It may be k-means++, uniform, or a list of k centroids."));
 	call->centroids = init->values;
 	call->dimensions = init->columns;
-	call->init = init->values != NULL ? FC_START_GIVEN : strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM : FC_START_KMEANS;
+	call->init = init->values != NULL ? FC_START_GIVEN
+		: strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM
+		: FC_START_KMEANS;
 }
 
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
-	static const named_value starts[] = {
-		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
-	};
+	static const named_value starts[] = {{"auto", FC_METHOD_AUTO},
+	{"palm4msa", FC_METHOD_PALM4MSA},
+	{"hierarchical",
+	FC_METHOD_HIERARCHICAL}};
 	text_or_rows init = {"k-means++", NULL, 0, 0};
 	char	   *start = "auto";
 	const option known[] = {
@@ -51,7 +62,8 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	if (json != NULL)
 		read_options(json, known, lengthof(known));
 	read_init(&init, call);
-	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
+	call->options.start = (fc_method) choice_of_name("start", start, starts,
+													 lengthof(starts));
 	call->options.palm.seed = call->seed;
 	call->memory.what = "qkmeans";
 }
@@ -59,36 +71,47 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 /* ---- rows in memory ---- */
 
 static void
-scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights,
+				double *means)
 {
 	const collection *rows = ctx;
 	fc_arena	arena = hold_arena(rows->account);
 
-	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means));
+	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse,
+									   weights, means));
 	release_arena(&arena);
 }
 
 static void
-farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+farthest_collected(void *ctx, const fc_operator *op, size_t count,
+				   double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
 	fc_arena	arena = hold_arena(rows->account);
 
-	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found));
+	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena,
+										   found_rows, found));
 	release_arena(&arena);
 }
 
 fc_row_source
 collected_rows(const collection *rows)
 {
-	return (fc_row_source) {(void *) rows, scan_collection, farthest_collected};
+	return (fc_row_source)
+	{
+		(void *) rows, scan_collection, farthest_collected
+	};
 }
 
 /* ---- start ---- */
 
-/* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
+/*
+ * Centroids (k x d), the offset, which is the mean of the sample, and rows to
+ * measure on.
+ */
 static double *
-make_start(qkmeans_call *call, const collection *sample, double *offset, collection *part)
+make_start(qkmeans_call *call, const collection *sample, double *offset,
+		   collection *part)
 {
 	Size		k = (Size) call->k;
 	Size		d = (Size) sample->d;
@@ -99,14 +122,20 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 
 	if (call->init == FC_START_GIVEN && call->dimensions != sample->d)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, sample->d));
-	*part = (collection) {.d = sample->d,.k = call->k,.account = &call->memory};
+				errmsg("centroids of init have %d dimensions, but rows have %d",
+					   call->dimensions, sample->d));
+	*part = (collection)
+	{
+		.d = sample->d,.k = call->k,.account = &call->memory
+	};
 	part->n = fc_start_measured(sample->n, k);
-	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
+	hold(&call->memory,
+		 k * d * sizeof(double) + collection_bytes(part, part->n));
 	resize_collection(part, part->n);
 	start = alloc_large(k * d * sizeof(double));
 	arena = hold_arena(&call->memory);
-	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
+	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena,
+								   &ordering, start, part->x),
 				  &ordering);
 	release_arena(&arena);
 	return start;
@@ -128,13 +157,21 @@ void
 put_qkmeans_entry(const qkmeans_call *call)
 {
 	const fc_qkmeans_step *step = &call->entry.step;
-	Datum		values[7] = {Int32GetDatum(step->iteration), Float8GetDatum(step->objective), Float8GetDatum(step->wcss),
-	Int64GetDatum((int64) step->nonzeros), Int32GetDatum((int32) step->empty), Float8GetDatum(call->entry.seconds), PointerGetDatum(call->entry.op)};
+	Datum		values[7] = {Int32GetDatum(step->iteration),
+		Float8GetDatum(step->objective),
+		Float8GetDatum(step->wcss),
+		Int64GetDatum((int64) step->nonzeros),
+		Int32GetDatum((int32) step->empty),
+		Float8GetDatum(call->entry.seconds),
+	PointerGetDatum(call->entry.op)};
 
 	put_row(call->rows, values, NULL);
 }
 
-/* Operators are stored one at a time: the last one is that of the whole run, with the record of its errors. */
+/*
+ * Operators are stored one at a time: the last one is that of the whole run,
+ * with the record of its errors.
+ */
 static void
 store_step(qkmeans_call *call, const fc_operator *op)
 {
@@ -167,7 +204,8 @@ log_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
 	if (call->verbose)
 		ereport(NOTICE,
 				errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
-					   step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds));
+					   step->iteration, step->objective, step->nonzeros, step->empty,
+					   entry->seconds));
 }
 
 /* ---- sparsity ---- */
@@ -178,12 +216,14 @@ keep_trial(void *ctx, const fc_trial *trial)
 	qkmeans_call *call = ctx;
 
 	call->trials++;
-	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
+	if (call->same_labels.factors == 0 &&
+		trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
 				errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
-					   trial->sparsity, trial->nonzeros, trial->objective, trial->wcss));
+					   trial->sparsity, trial->nonzeros, trial->objective,
+					   trial->wcss));
 }
 
 /* Centroids kept as they are, though products were tried. */
@@ -192,28 +232,42 @@ report_dense(const qkmeans_call *call, Size values)
 {
 	const fc_trial *same = &call->same_labels;
 
-	ereport(NOTICE, errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
-			same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
-			same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
+	ereport(NOTICE,
+			errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are",
+				   values),
+			same->factors > 0
+			? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+						same->sparsity, same->factors, same->nonzeros,
+						same->objective)
+			: 0,
 			errhint("Give sparsity or budget for a smaller operator."));
 }
 
-/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with. */
+/*
+ * Where the call says neither sparsity nor budget. An arena to be released
+ * when the product warm_factors is done with.
+ */
 static fc_arena
-choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
-				const fc_row_source *part, const fc_measure *dense)
+choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
+				Size d, const fc_row_source *part, const fc_measure *dense)
 {
 	Size		k = (Size) call->k;
-	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1 - call->memory.held, keep_trial, call};
+	fc_trials	trials = {dense,
+		(Size) fastclust_memory_budget * 1024 - 1 -
+		call->memory.held,
+	keep_trial, call};
 	fc_arena	arena = {0};
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
 	arena = hold_arena(&call->memory);
-	fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options);
-	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
+	fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena,
+					  &call->options);
+	if (call->trials > 0 && call->options.factors == 1 &&
+		call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
-	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
+	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) >
+		trials.most_bytes)
 		call->options.warm_factors = NULL;
 	if (call->options.warm_factors == NULL)
 		release_arena(&arena);
@@ -221,7 +275,8 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 }
 
 static void
-report_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+report_factors(const fc_operator *op, const fc_factorization *from,
+			   double ratio, double ratio_of_means)
 {
 	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
@@ -229,15 +284,17 @@ report_factors(const fc_operator *op, const fc_factorization *from, double ratio
 					   ratio),
 				errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
 						  ratio_of_means, fc_operator_values(op), op->k * op->d),
-				from->svd_error < from->relative_error ?
-				errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
-				from->svd_error, from->relative_error) :
-				errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank."));
+				from->svd_error < from->relative_error
+				? errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+						  from->svd_error, from->relative_error)
+				: errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank."));
 }
 
 /* An operator much worse than the centroids it started from is told. */
 static void
-report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+report_quality(qkmeans_call *call, const fc_operator *op,
+			   const fc_factorization *from, const fc_row_source *part,
+			   const fc_measure *dense)
 {
 	const fc_qkmeans_step *last = &call->entry.step;
 	fc_measure	measure;
@@ -246,11 +303,21 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 
 	fc_measure_operator(op, part, &arena, &measure);
 	release_arena(&arena);
-	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
+	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss,
+									  dense->scatter);
 	if (last->objective > FC_CLOSE_SSE_RATIO * last->wcss)
-		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
-	else if (ratio_of_means > FAR_OBJECTIVE_RATIO)	/* the factors hold the means of their clusters, but these are others than those of the start */
-		ereport(NOTICE, errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio_of_means),
+		report_factors(op, from,
+					   fc_measure_ratio(measure.objective, dense->objective,
+										dense->scatter),
+					   ratio_of_means);
+	else if (ratio_of_means > FAR_OBJECTIVE_RATIO)	/* the factors hold the
+													 * means of their
+													 * clusters, but these are
+													 * others than those of
+													 * the start */
+		ereport(NOTICE,
+				errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large",
+					   ratio_of_means),
 				errdetail("Rows outside the sample, such as outliers, moved them."),
 				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
 }
@@ -258,7 +325,8 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 /* ---- the whole ---- */
 
 fc_operator_header *
-run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source, Size n)
+run_qkmeans(qkmeans_call *call, const collection *sample,
+			const fc_row_source *source, Size n)
 {
 	Size		d = (Size) sample->d;
 	double	   *offset = palloc(d * sizeof(double));
@@ -274,32 +342,49 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	fc_kmeans_options search = fc_kmeans_defaults();
 
 	INSTR_TIME_SET_CURRENT(call->last);
-	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
-	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
-															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
+	call->options.sparsity = Min(call->options.sparsity,
+								 (int) Max((Size) call->k, d));
+	check_least_budget(call->options.budget,
+					   fc_least_budget((Size) call->k, d,
+									   fc_qkmeans_factors((Size) call->k, d, &call->options),
+									   (Size) call->options.sparsity),
+					   "qkmeans", (Size) call->k, d,
+					   "Raise budget, or ask for fewer factors or less sparsity.");
 	hold(&call->memory, collection_bytes(sample, sample->room));
-	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
-				 collection_bytes(sample, fc_start_measured(sample->n, (Size) call->k)), call->memory.what);
+	check_budget(call->memory.held +
+				 fc_qkmeans_worksize((Size) call->k, d, &call->options) +
+				 (Size) call->k * d * sizeof(double) +
+				 collection_bytes(sample,
+								  fc_start_measured(sample->n,
+													(Size) call->k)),
+				 call->memory.what);
 	announce_work(psprintf("%s of %zu rows takes", call->memory.what, n),
-				  fc_kmeans_operations(sample->n, d, (Size) call->k, &search) + fc_qkmeans_operations(n, (Size) call->k, d, &call->options), false,
+				  fc_kmeans_operations(sample->n, d, (Size) call->k, &search) +
+				  fc_qkmeans_operations(n, (Size) call->k, d, &call->options),
+				  false,
 				  "Lower k or option iterations, or use kmeans_agg and factorize with method svd");
 	if (call->verbose)
-		ereport(NOTICE, errmsg("a sample of %zu rows of %zu dimensions", sample->n, d));
+		ereport(NOTICE,
+				errmsg("a sample of %zu rows of %zu dimensions", sample->n, d));
 	start = make_start(call, sample, offset, &part);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
-	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k, d));
+	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k,
+											  d));
 	rows = collected_rows(&part);
 	arena = hold_arena(&call->memory);
 	fc_measure_start(start, offset, (Size) call->k, d, &rows, &arena, &dense);
 	release_arena(&arena);
 	if (call->verbose)
-		ereport(NOTICE, errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last)));
+		ereport(NOTICE,
+				errmsg("the start: objective %g on %zu rows of the sample, %.3f s",
+					   dense.objective, part.n, seconds_since(call->last)));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = hold_arena(&call->memory);
-	fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from);
+	fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena,
+			   &out, &from);
 	out.offset = call->centered ? offset : NULL;
 	hold(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);

@@ -13,17 +13,21 @@ typedef struct collection
 	const state_kind *kind;		/* of the state of kmeans_agg */
 	int32		d;
 	int32		k;				/* clusters requested */
-	fc_metric	metric;			/* of the options; cosine: rows are of length 1 */
+	fc_metric	metric;			/* of the options; cosine: rows are of length
+								 * 1 */
 	Size		n;
 	Size		room;
 	Jsonb	   *options;
 	double	   *x;				/* n x d */
-	memory_account    *account;		/* of the call that scans them, or NULL */
+	memory_account *account;	/* of the call that scans them, or NULL */
 } collection;
 
 extern const state_kind kmeans_state_kind;
 
-/* Room for so many rows, in the current context; the caller has checked the budget. */
+/*
+ * Room for so many rows, in the current context; the caller has checked the
+ * budget.
+ */
 extern void resize_collection(collection *rows, Size room);
 
 static inline Size
@@ -38,25 +42,45 @@ extern void check_ordered(fc_status status, const fc_ordering *ordering);
 /* The option "effort", of NULL the default. */
 extern fc_kmeans_effort effort_of_options(const char *name);
 
-/* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
-extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
+/*
+ * The options that kmeans_agg knows, over the defaults; n_init from `least`
+ * on.
+ */
+extern void
+			read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
 
-/* k x d centroids that a search left within rounding of their metric's sphere, on it. */
+/*
+ * k x d centroids that a search left within rounding of their metric's sphere,
+ * on it.
+ */
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 
 /*
- * K-means of weighted rows that are kept as an operator's centroids: k centroids by the metric of the rows, from the start (NULL: none) and what
- * the options say, which have n_init 0 for the start alone.  The share `trim` of the weight that is farthest is left out.
+ * K-means of weighted rows that are kept as an operator's centroids: k
+ * centroids by the metric of the rows, from the start (NULL: none) and what
+ * the options say, which have n_init 0 for the start alone. The share `trim`
+ * of the weight that is farthest is left out.
  */
-extern fc_operator_header *cluster_rows(const fc_operator_header *rows, Size k, fc_kmeans_options *options, const fc_operator_header *start, double trim);
+extern fc_operator_header *cluster_rows(const fc_operator_header *rows, Size k,
+										fc_kmeans_options *options,
+										const fc_operator_header *start, double trim);
 
-/* The centroids of the start moved until none has more than so much of the rows' weight, as far as that is possible. */
-extern fc_operator_header *even_clusters(const fc_operator_header *rows, const fc_operator_header *start, double most);
+/*
+ * The centroids of the start moved until none has more than so much of the
+ * rows' weight, as far as that is possible.
+ */
+extern fc_operator_header *even_clusters(const fc_operator_header *rows,
+										 const fc_operator_header *start,
+										 double most);
 
 /* How many rows are different, counted up to `most`. */
 extern Size distinct_rows(const fc_operator_header *rows, Size most);
 
-/* The numbers of clusters up to max_k tried on rows, without the share `trim` of those farthest out; apart: as for fc_choose_k. */
-extern fc_choice *choose_clusters(const fc_operator_header *rows, Size max_k, int64 seed, double trim, const bool *apart);
+/*
+ * The numbers of clusters up to max_k tried on rows, without the share `trim`
+ * of those farthest out; apart: as for fc_choose_k.
+ */
+extern fc_choice *choose_clusters(const fc_operator_header *rows, Size max_k,
+								  int64 seed, double trim, const bool *apart);
 
 #endif							/* FASTCLUST_COLLECTION_H */

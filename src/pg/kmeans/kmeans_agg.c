@@ -1,9 +1,10 @@
 /*
  * kmeans_agg.c - k-means over an aggregate's rows, in memory.
  *
- * Rows are collected (internal state with serial functions: not pushed to shards)
- * within fastclust.memory_budget, put in the order of a hash of their values, so
- * that the answer depends on the rows alone, and clustered by the core.
+ * Rows are collected (internal state with serial functions: not pushed to
+ * shards) within fastclust.memory_budget, put in the order of a hash of their
+ * values, so that the answer depends on the rows alone, and clustered by the
+ * core.
  */
 #include "postgres.h"
 
@@ -24,7 +25,10 @@ resize_collection(collection *rows, Size room)
 	rows->room = room;
 }
 
-/* Bytes of n rows and of the final function: an arena for the clustering, the centroids, then an operator of them. */
+/*
+ * Bytes of n rows and of the final function: an arena for the clustering, the
+ * centroids, then an operator of them.
+ */
 static Size
 kmeans_bytes(const void *collected, Size n)
 {
@@ -34,13 +38,16 @@ kmeans_bytes(const void *collected, Size n)
 	Size		work = fc_kmeans_collected_worksize(n, d, k);
 	Size		centroids = k * (d + 1) * sizeof(double) + d * sizeof(double);
 
-	return work > SIZE_MAX / 4 ? SIZE_MAX / 2 : collection_bytes(rows, n) + centroids + Max(work, codebook_bytes(k, d));
+	return work > SIZE_MAX / 4 ? SIZE_MAX / 2
+		: collection_bytes(rows, n) + centroids +
+		Max(work, codebook_bytes(k, d));
 }
 
 static void
 reserve_rows(FunctionCallInfo fcinfo, collection *rows, Size n)
 {
-	row_need	need = {kmeans_bytes, rows, aggregate_name(fcinfo), ", or take a sample"};
+	row_need	need = {kmeans_bytes, rows, aggregate_name(fcinfo),
+	", or take a sample"};
 
 	if (n > rows->room)
 		resize_collection(rows, grown_room(rows->room, n, &need));
@@ -65,8 +72,10 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 		rows->metric = metric_among_options(rows->options);
 	}
 	else if (rows->k != PG_GETARG_INT32(2) ||
-			 (options != NULL && compareJsonbContainers(&rows->options->root, &options->root) != 0))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k and options must be the same for all rows"));
+			 (options != NULL && compareJsonbContainers(&rows->options->root,
+														&options->root) != 0))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k and options must be the same for all rows"));
 }
 
 static collection *
@@ -85,7 +94,8 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	collection *rows = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
+	collection *rows = (PG_ARGISNULL(0) ? NULL
+						: (collection *) PG_GETARG_POINTER(0));
 	double	   *to;
 	vector		v;
 
@@ -124,9 +134,11 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	}
 	check_same_dim(left->d, right->d);
 	if (left->k != right->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k and options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k and options must be the same for all rows"));
 	reserve_rows(fcinfo, left, left->n + right->n);
-	memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
+	memcpy(left->x + left->n * (Size) left->d, right->x,
+		   collection_bytes(right, right->n));
 	left->n += right->n;
 	return left;
 }
@@ -157,7 +169,8 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	rows->metric = metric_among_options(rows->options);
 	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
-	pq_copymsgbytes(message, (char *) rows->x, (int) (collection_bytes(rows, n)));
+	pq_copymsgbytes(message, (char *) rows->x,
+					(int) (collection_bytes(rows, n)));
 	return rows;
 }
 
@@ -169,8 +182,10 @@ void
 check_ordered(fc_status status, const fc_ordering *ordering)
 {
 	if (status == FC_EFAR)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("rows are too large for single precision"),
-				errdetail("They are up to %g from their mean; 2^126 is the limit.", ordering->most),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("rows are too large for single precision"),
+				errdetail("They are up to %g from their mean; 2^126 is the limit.",
+						  ordering->most),
 				errhint("Scale the data down."));
 	check_status(status);
 }
@@ -178,9 +193,14 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 fc_kmeans_effort
 effort_of_options(const char *name)
 {
-	static const named_value efforts[] = {{"balanced", FC_BALANCED}, {"fast", FC_FAST}, {"thorough", FC_THOROUGH}};
+	static const named_value efforts[] = {{"balanced", FC_BALANCED},
+	{"fast", FC_FAST},
+	{"thorough", FC_THOROUGH}};
 
-	return name != NULL ? (fc_kmeans_effort) choice_of_name("option \"effort\":", name, efforts, lengthof(efforts)) : FC_BALANCED;
+	return name != NULL
+		? (fc_kmeans_effort) choice_of_name("option \"effort\":", name,
+											efforts, lengthof(efforts))
+		: FC_BALANCED;
 }
 
 void
@@ -210,7 +230,8 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 {
 	for (Size j = 0; metric == FC_COSINE && j < k; j++)
 		if (!fc_unit_row(centroids + j * d, d, centroids + j * d))
-			centroids[j * d] = 1.0; /* opposite rows, of no mean direction: any is as near to them */
+			/* opposite rows, of no mean direction: any is as near to them */
+			centroids[j * d] = 1.0;
 	return centroids;
 }
 
@@ -238,13 +259,19 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	d = (Size) rows->d;
 	check_enough_rows(k, rows->n);
 	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
-	announce_work(psprintf("kmeans_agg of %zu rows takes", rows->n), fc_kmeans_operations(rows->n, d, k, &options), false,
+	announce_work(psprintf("kmeans_agg of %zu rows takes", rows->n),
+				  fc_kmeans_operations(rows->n, d, k, &options), false,
 				  "Lower k, n_init or iterations, or use train, which takes a sample");
 	arena = make_arena("kmeans_agg");
 	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = alloc_large(k * d * sizeof(double));
 	result.weights = alloc_large(k * sizeof(double));
-	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena, &ordering, &result), &ordering);
+	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena,
+									  &ordering, &result),
+				  &ordering);
 	release_arena(&arena);
-	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, d), result.weights, k, d));
+	PG_RETURN_POINTER(make_codebook_for(options.metric,
+										unit_centroids(options.metric,
+													   result.centroids, k, d),
+										result.weights, k, d));
 }

@@ -21,16 +21,23 @@ enum
 	LIVE_EXPRESSIONS
 };
 
-/* The expressions of a live sketch, ready to be evaluated by one statement at a time. */
+/*
+ * The expressions of a live sketch, ready to be evaluated by one statement at
+ * a time.
+ */
 typedef struct live_evaluation
 {
 	MemoryContext context;		/* owns everything in this struct */
 	uint64		generation;		/* of functions and types when it was made */
-	Size		bytes;			/* of the context after the first statement; 0: none yet */
+	Size		bytes;			/* of the context after the first statement;
+								 * 0: none yet */
 	ExprState  *states[LIVE_EXPRESSIONS];
 } live_evaluation;
 
-/* A live sketch as the triggers of one leaf know it; of this process, until the table changes. */
+/*
+ * A live sketch as the triggers of one leaf know it; of this process, until
+ * the table changes.
+ */
 typedef struct live_sketch
 {
 	int64		id;
@@ -40,34 +47,51 @@ typedef struct live_sketch
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
-	bool		foreign[LIVE_EXPRESSIONS];	/* an expression calls a function that is neither the server's nor ours */
-	bool		settings;		/* expressions depend on settings of the session */
+	/* an expression calls a function that is neither the server's nor ours */
+	bool		foreign[LIVE_EXPRESSIONS];
+	bool		settings;		/* expressions depend on settings of the
+								 * session */
 	char	   *name;
-	char	   *lost;			/* why the leaf cannot be followed; NULL: it can */
+	char	   *lost;			/* why the leaf cannot be followed; NULL: it
+								 * can */
 	fc_spec    *spec;			/* without pilot rows */
 	fc_drift_spec *drift_spec;	/* NULL: rows are not counted for drift */
 	Oid			deltas;			/* the table live_deltas */
-	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
-	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
+	/* of the table's row; NULL where there is none, and where one is a column */
+	Node	   *expressions[LIVE_EXPRESSIONS];
+	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else
+											 * 0 */
 	bool		lasting;		/* an evaluation may serve many statements */
-	live_evaluation *evaluation;	/* of the last statement, for the next; else NULL */
-	Bitmapset  *columns;		/* numbers of those that they read, or read when the leaf was counted */
+	live_evaluation *evaluation;	/* of the last statement, for the next;
+									 * else NULL */
+	/* numbers of those that they read, or read when the leaf was counted */
+	Bitmapset  *columns;
 } live_sketch;
 
-/* The live sketch of an id and a leaf; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
+/*
+ * The live sketch of an id and a leaf; NULL when the table is no leaf of one
+ * of that id. It stays until the transaction ends.
+ */
 extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
 
-/* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
+/*
+ * The live sketch that the trigger's argument names; NULL when the table is no
+ * leaf of one of that id. It stays until the transaction ends.
+ */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
 /*
- * Returns the expressions ready to be evaluated, in the context, which the caller gives back with them after
- * the statement: until then they go with the context, as after an error.  NULL: all of them are columns.
+ * Returns the expressions ready to be evaluated, in the context, which the
+ * caller gives back with them after the statement: until then they go with the
+ * context, as after an error. NULL: all of them are columns.
  */
 extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
 extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
 
-/* A query for an id and a leaf, $1 and $2, under the latest snapshot; within SPI. */
+/*
+ * A query for an id and a leaf, $1 and $2, under the latest snapshot; within
+ * SPI.
+ */
 extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
 
 /* At the end of a transaction. */
@@ -79,7 +103,8 @@ typedef struct live_changes live_changes;
 extern live_changes *live_begin_changes(const live_sketch *live);
 
 /* A row that came (sign 1) or went (-1).  group may be NULL. */
-extern void live_count_row(live_changes *changes, int sign, Datum vector, const text *group, TimestampTz bucket);
+extern void live_count_row(live_changes *changes, int sign, Datum vector,
+						   const text *group, TimestampTz bucket);
 
 /* Should what is held be written before more comes? */
 extern bool live_changes_are_large(const live_changes *changes);
@@ -110,7 +135,9 @@ typedef struct live_side
 	const void *counts;			/* drift_counts */
 } live_side;
 
-/* A row of live_deltas.  Missing parts are NULL; a bucket is DT_NOBEGIN then. */
+/*
+ * A row of live_deltas. Missing parts are NULL; a bucket is DT_NOBEGIN then.
+ */
 typedef struct live_delta
 {
 	int64		id;
@@ -131,11 +158,19 @@ extern live_writer *live_begin_deltas(const live_sketch *live);
 extern void live_write_delta(live_writer *writer, const live_delta *delta);
 extern void live_end_deltas(live_writer *writer);
 
-/* Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the elements of all rows. */
+/*
+ * Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the
+ * elements of all rows.
+ */
 #define LIVE_ROWS_FRONT	1
 
-/* The rows of such bytes into an open sketch; into open counts, or a larger copy. */
-extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size);
-extern fc_drift_counts *live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsigned char *bytes, Size size);
+/*
+ * The rows of such bytes into an open sketch; into open counts, or a larger
+ * copy.
+ */
+extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch,
+						  const unsigned char *bytes, Size size);
+extern fc_drift_counts *live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts,
+										const unsigned char *bytes, Size size);
 
 #endif							/* FASTCLUST_LIVE_H */

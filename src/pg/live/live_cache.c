@@ -1,12 +1,16 @@
 /*
- * live_cache.c - live sketches as the triggers of a leaf know them, read once per process.
+ * live_cache.c - live sketches as the triggers of a leaf know them, read once
+ * per process.
  *
- * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
- * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count the rows that it writes afterwards.
+ * A live sketch never changes what it counts while it has its id, so what is
+ * read stays until the table changes: the server then invalidates its
+ * relation. It is read under the latest snapshot: a transaction that began
+ * before keep_sketch must count the rows that it writes afterwards.
  *
- * Expressions are made ready once, too: an encoder is prepared and the types of its columns are looked up in the first
- * statement of a session, not in every one.  A change of any function, type, cast or enum makes them ready again.
+ * Expressions are made ready once, too: an encoder is prepared and the types
+ * of its columns are looked up in the first statement of a session, not in
+ * every one. A change of any function, type, cast or enum makes them ready
+ * again.
  */
 #include "postgres.h"
 
@@ -44,7 +48,10 @@
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
 
-/* The same id may be another's after DROP EXTENSION, whose functions are others then. */
+/*
+ * The same id may be another's after DROP EXTENSION, whose functions are
+ * others then.
+ */
 typedef struct live_key
 {
 	int64		id;
@@ -59,12 +66,15 @@ typedef struct live_entry
 	int			name_length;	/* of `name` */
 	char		name[NAMEDATALEN];	/* of its triggers, up to the event */
 	MemoryContext context;		/* of all that was read */
-	live_sketch *live;			/* NULL: the table is no leaf of one of this id */
+	live_sketch *live;			/* NULL: the table is no leaf of one of this
+								 * id */
 } live_entry;
 
 static HTAB *entries = NULL;
-static List *retired = NIL;		/* contexts that this transaction may still read */
-static uint64 generation = 0;	/* of functions and types: their changes are counted */
+static List *retired = NIL;		/* contexts that this transaction may still
+								 * read */
+static uint64 generation = 0;	/* of functions and types: their changes are
+								 * counted */
 
 /* ---- life ---- */
 
@@ -76,7 +86,8 @@ forget_relation(Datum argument, Oid relation)
 
 	hash_seq_init(&scan, entries);
 	while ((entry = hash_seq_search(&scan)) != NULL)
-		if (relation == InvalidOid || entry->key.relation == relation || (entry->live != NULL && entry->live->deltas == relation))
+		if (relation == InvalidOid || entry->key.relation == relation ||
+			(entry->live != NULL && entry->live->deltas == relation))
 			entry->valid = false;
 }
 
@@ -105,18 +116,25 @@ entry_of(const live_key *key)
 
 	if (entries == NULL)
 	{
-		entries = make_table("fastclust live sketches", sizeof(live_key), sizeof(live_entry), CacheMemoryContext);
+		entries = make_table("fastclust live sketches", sizeof(live_key),
+							 sizeof(live_entry), CacheMemoryContext);
 		CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
-		CacheRegisterSyscacheCallback(PROCOID, count_change_of_catalog, (Datum) 0);
-		CacheRegisterSyscacheCallback(TYPEOID, count_change_of_catalog, (Datum) 0);
-		CacheRegisterSyscacheCallback(CASTSOURCETARGET, count_change_of_catalog, (Datum) 0);
-		CacheRegisterSyscacheCallback(ENUMOID, count_change_of_catalog, (Datum) 0);
+		CacheRegisterSyscacheCallback(PROCOID, count_change_of_catalog,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(TYPEOID, count_change_of_catalog,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(CASTSOURCETARGET, count_change_of_catalog,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(ENUMOID, count_change_of_catalog,
+									  (Datum) 0);
 	}
 	entry = hash_search(entries, key, HASH_ENTER, &found);
 	if (!found)
 	{
 		entry->valid = false;
-		entry->name_length = snprintf(entry->name, NAMEDATALEN, "fastclust_live_" INT64_FORMAT "_", key->id);
+		entry->name_length = snprintf(entry->name, NAMEDATALEN,
+									  "fastclust_live_" INT64_FORMAT "_",
+									  key->id);
 		entry->context = NULL;
 		entry->live = NULL;
 	}
@@ -126,10 +144,12 @@ entry_of(const live_key *key)
 /* ---- reading ---- */
 
 /* Expressions are read only where the leaf has all columns. */
-static const char live_query[] =
-	"SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns, x.vector, x.group_value, x.bucket, x.filter"
-	" FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id, LATERAL (SELECT column_problem(v) AS problem) p"
-	" LEFT JOIN LATERAL (SELECT e.* FROM live_expressions(l, v.leaf) e WHERE p.problem IS NULL OFFSET 0) x ON true WHERE l.id = $1 AND v.leaf = $2";
+static const char live_query[] = "SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns,"
+" x.vector, x.group_value, x.bucket, x.filter"
+" FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id, LATERAL (SELECT"
+" column_problem(v) AS problem) p"
+" LEFT JOIN LATERAL (SELECT e.* FROM live_expressions(l, v.leaf) e WHERE p.problem IS NULL"
+" OFFSET 0) x ON true WHERE l.id = $1 AND v.leaf = $2";
 
 enum
 {
@@ -138,7 +158,8 @@ enum
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
 	COLUMN_NUMBERS,
-	COLUMN_EXPRESSIONS			/* the first of them, in the order of `expressions` */
+	COLUMN_EXPRESSIONS			/* the first of them, in the order of
+								 * `expressions` */
 };
 
 void
@@ -149,15 +170,19 @@ live_execute(const char *query, int64 id, Oid leaf, bool read_only)
 	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr	plan = SPI_prepare(query, 2, types);
 
-	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
-		elog(ERROR, "a query of a live sketch failed: %s", SPI_result_code_string(SPI_result));
+	if (plan == NULL ||
+		SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(),
+							 InvalidSnapshot, read_only, false, 0) < 0)
+		elog(ERROR, "a query of a live sketch failed: %s",
+			 SPI_result_code_string(SPI_result));
 	MemoryContextSwitchTo(context);
 }
 
 static Datum
 column(int number, bool *null)
 {
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number, null);
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number,
+						 null);
 }
 
 /* An expression of a row of the table, every name resolved. */
@@ -166,14 +191,20 @@ parsed_expression(Relation table, const char *text)
 {
 	ParseState *state = make_parsestate(NULL);
 	char	   *query = psprintf("SELECT %s", text);
-	SelectStmt *select = (SelectStmt *) linitial_node(RawStmt, parse_statements(query))->stmt;
+	SelectStmt *select = ((SelectStmt *) linitial_node(RawStmt,
+													   parse_statements(query))
+						  ->stmt);
 	ParseNamespaceItem *item;
 	Node	   *expression;
 
 	state->p_sourcetext = query;
-	item = addRangeTableEntryForRelation(state, table, AccessShareLock, makeAlias("t", NIL), false, true);
+	item = addRangeTableEntryForRelation(state, table, AccessShareLock,
+										 makeAlias("t", NIL), false, true);
 	addNSItemToQuery(state, item, true, true, true);
-	expression = transformExpr(state, linitial_node(ResTarget, select->targetList)->val, EXPR_KIND_WHERE);
+	expression = transformExpr(state,
+							   linitial_node(ResTarget, select->targetList)
+							   ->val,
+							   EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);
 	free_parsestate(state);
 	return expression;
@@ -192,7 +223,10 @@ note_columns(live_sketch *live, Relation table, Node *expression)
 
 		if (attribute > 0)
 			live->columns = bms_add_member(live->columns, attribute);
-		for (int i = 0; attribute == InvalidAttrNumber && i < RelationGetDescr(table)->natts; i++)	/* the whole row */
+		/* the whole row */
+		for (int i = 0; attribute == InvalidAttrNumber &&
+			 i < RelationGetDescr(table)->natts;
+			 i++)
 			if (!TupleDescAttr(RelationGetDescr(table), i)->attisdropped)
 				live->columns = bms_add_member(live->columns, i + 1);
 	}
@@ -209,7 +243,9 @@ read_expressions(live_sketch *live, Relation table)
 		Datum		value = column(COLUMN_EXPRESSIONS + i, &null);
 
 		there[i] = !null;
-		live->expressions[i] = null ? NULL : parsed_expression(table, TextDatumGetCString(value));
+		live->expressions
+			[i] = null ? NULL
+			: parsed_expression(table, TextDatumGetCString(value));
 	}
 	live->grouped = there[LIVE_GROUP];
 	live->bucketed = there[LIVE_BUCKET];
@@ -221,25 +257,36 @@ static bool
 is_foreign(Oid function, void *live)
 {
 	return get_func_namespace(function) != PG_CATALOG_NAMESPACE &&
-		getExtensionOfObject(ProcedureRelationId, function) != getExtensionOfObject(ProcedureRelationId, ((const live_sketch *) live)->function);
+		getExtensionOfObject(ProcedureRelationId, function) !=
+		getExtensionOfObject(ProcedureRelationId,
+							 ((const live_sketch *) live)->function);
 }
 
-/* Before planning, which puts the bodies of functions in place of their calls. */
+/*
+ * Before planning, which puts the bodies of functions in place of their calls.
+ */
 static bool
 calls_foreign(Node *node, void *live)
 {
-	return node != NULL && (check_functions_in_node(node, is_foreign, live) || expression_tree_walker(node, calls_foreign, live));
+	return node != NULL && (check_functions_in_node(node, is_foreign, live) ||
+							expression_tree_walker(node, calls_foreign, live));
 }
 
-/* Making an expression ready takes in the constraints of domains, which ALTER DOMAIN changes. */
+/*
+ * Making an expression ready takes in the constraints of domains, which ALTER
+ * DOMAIN changes.
+ */
 static bool
 checks_domain(Node *node, void *unused)
 {
-	return node != NULL &&
-		(IsA(node, CoerceToDomain) || expression_tree_walker(node, checks_domain, NULL));
+	return node != NULL && (IsA(node, CoerceToDomain) ||
+							expression_tree_walker(node, checks_domain, NULL));
 }
 
-/* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
+/*
+ * Planning evaluates immutable functions, a cast of the table's owner among
+ * them: never with more rights than the writer's.
+ */
 static void
 plan_expressions(live_sketch *live, Relation table)
 {
@@ -252,22 +299,28 @@ plan_expressions(live_sketch *live, Relation table)
 			continue;
 		live->foreign[i] = calls_foreign(expression, live);
 		expression = (Node *) expression_planner((Expr *) expression);
-		live->lasting = live->lasting && !live->foreign[i] && !checks_domain(expression, NULL);
+		live->lasting = live->lasting && !live->foreign[i] &&
+			!checks_domain(expression, NULL);
 		note_columns(live, table, expression);
-		live->settings = live->settings || contain_mutable_functions(expression);
+		live->settings = live->settings ||
+			contain_mutable_functions(expression);
 		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
 			live->plain[i] = ((Var *) expression)->varattno;
 		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
 	}
 }
 
-/* The columns that were read when the leaf was counted, whatever their names are now. */
+/*
+ * The columns that were read when the leaf was counted, whatever their names
+ * are now.
+ */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)
 {
 	const int16 *number = (const int16 *) ARR_DATA_PTR(numbers);
 
-	for (int i = 0; i < ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers)); i++)
+	for (int i = 0; i < ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers));
+		 i++)
 		if (number[i] > 0)
 			live->columns = bms_add_member(live->columns, number[i]);
 }
@@ -288,7 +341,8 @@ read_live_sketch(const live_key *key, Relation table)
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = spec_without_pilot(aligned_value(column(COLUMN_SPEC, &null)));
 	value = column(COLUMN_DRIFT_SPEC, &null);
-	live->drift_spec = null ? NULL : (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
+	live->drift_spec = null ? NULL
+		: (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
 	value = column(COLUMN_PROBLEM, &null);
 	live->lost = null ? NULL : TextDatumGetCString(value);
 	read_numbers(live, DatumGetArrayTypeP(column(COLUMN_NUMBERS, &null)));
@@ -297,7 +351,10 @@ read_live_sketch(const live_key *key, Relation table)
 	return live;
 }
 
-/* The same, read with the rights of the owner of the extension and planned with the caller's; all of it in the current context. */
+/*
+ * The same, read with the rights of the owner of the extension and planned
+ * with the caller's; all of it in the current context.
+ */
 static live_sketch *
 find_live_sketch(const live_key *key, Relation table)
 {
@@ -309,7 +366,9 @@ find_live_sketch(const live_key *key, Relation table)
 
 	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(function_owner(key->function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(function_owner(key->function),
+						   context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
 	level = fix_settings(FIX_ALL);
 	MemoryContextSwitchTo(home);
 	live_execute(live_query, key->id, RelationGetRelid(table), true);
@@ -327,7 +386,9 @@ find_live_sketch(const live_key *key, Relation table)
 static void
 fill(live_entry *entry, Relation table)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live sketch", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "fastclust live sketch",
+												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	live_key	key = entry->key;
 	live_sketch *live = find_live_sketch(&key, table);
@@ -343,14 +404,20 @@ fill(live_entry *entry, Relation table)
 	entry->valid = true;
 }
 
-/* Is it the trigger that keep_sketch makes for this event?  Another could count a row twice. */
+/*
+ * Is it the trigger that keep_sketch makes for this event? Another could count
+ * a row twice.
+ */
 static bool
 is_own_trigger(const TriggerData *trigger, const live_entry *entry)
 {
-	const char *event = TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ? "truncate" : "rows";
+	const char *event = (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event)
+						 ? "truncate"
+						 : "rows");
 	const char *name = trigger->tg_trigger->tgname;
 
-	return strncmp(name, entry->name, (size_t) entry->name_length) == 0 && strcmp(name + entry->name_length, event) == 0;
+	return strncmp(name, entry->name, (size_t) entry->name_length) == 0 &&
+		strcmp(name + entry->name_length, event) == 0;
 }
 
 static live_entry *
@@ -387,17 +454,21 @@ live_sketch_of(int64 id, Relation leaf, Oid function)
 live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function)
 {
-	live_key	key = key_of(strtoll(trigger->tg_trigger->tgargs[0], NULL, 10), trigger->tg_relation, function);
+	live_key	key = key_of(strtoll(trigger->tg_trigger->tgargs[0], NULL, 10),
+							 trigger->tg_relation, function);
 
-	return is_own_trigger(trigger, entry_of(&key)) ? filled_entry(&key, trigger->tg_relation)->live : NULL;
+	return is_own_trigger(trigger, entry_of(&key))
+		? filled_entry(&key, trigger->tg_relation)->live
+		: NULL;
 }
 
 /* ---- evaluation ---- */
 
 /*
- * Returns an expression ready to be evaluated with the writer's rights.  The server asks for those to each function, which a
- * writer need not have to ours.  Code of another role is made ready with the writer's rights, too: making ready evaluates
- * constants in the constraints of domains.
+ * Returns an expression ready to be evaluated with the writer's rights. The
+ * server asks for those to each function, which a writer need not have to
+ * ours. Code of another role is made ready with the writer's rights, too:
+ * making ready evaluates constants in the constraints of domains.
  */
 static ExprState *
 ready_expression(const live_sketch *live, int expression)
@@ -408,7 +479,8 @@ ready_expression(const live_sketch *live, int expression)
 
 	GetUserIdAndSecContext(&caller, &context);
 	if (!live->foreign[expression])
-		SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
+		SetUserIdAndSecContext(function_owner(live->function),
+							   context | SECURITY_LOCAL_USERID_CHANGE);
 	state = ExecInitExpr((Expr *) live->expressions[expression], NULL);
 	SetUserIdAndSecContext(caller, context);
 	return state;
@@ -417,7 +489,9 @@ ready_expression(const live_sketch *live, int expression)
 static live_evaluation *
 make_evaluation(const live_sketch *live, MemoryContext parent)
 {
-	MemoryContext context = AllocSetContextCreate(parent, "fastclust live evaluation", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(parent,
+												  "fastclust live evaluation",
+												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	live_evaluation *evaluation = palloc0(sizeof(live_evaluation));
 
@@ -449,9 +523,13 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 	return needed ? make_evaluation(live, context) : NULL;
 }
 
-#define GROWTH		65536		/* bytes that an evaluation may grow by, apart from doubling */
+#define GROWTH		65536		/* bytes that an evaluation may grow by, apart
+								 * from doubling */
 
-/* Some functions leave memory behind in each transaction, such as those in SQL: then the next statement begins afresh. */
+/*
+ * Some functions leave memory behind in each transaction, such as those in
+ * SQL: then the next statement begins afresh.
+ */
 void
 live_end_evaluation(live_sketch *live, live_evaluation *evaluation)
 {
@@ -462,11 +540,13 @@ live_end_evaluation(live_sketch *live, live_evaluation *evaluation)
 	bytes = MemoryContextMemAllocated(evaluation->context, true);
 	if (evaluation->bytes == 0)
 		evaluation->bytes = bytes;
-	if (!live->lasting || live->evaluation != NULL || bytes > 2 * evaluation->bytes + GROWTH)
+	if (!live->lasting || live->evaluation != NULL ||
+		bytes > 2 * evaluation->bytes + GROWTH)
 		MemoryContextDelete(evaluation->context);
 	else
 	{
-		MemoryContextSetParent(evaluation->context, GetMemoryChunkContext(live));
+		MemoryContextSetParent(evaluation->context,
+							   GetMemoryChunkContext(live));
 		live->evaluation = evaluation;
 	}
 }

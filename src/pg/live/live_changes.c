@@ -1,8 +1,9 @@
 /*
- * live_changes.c - the changes of a leaf by one statement, by group and bucket, and the rows of live_deltas they become.
+ * live_changes.c - the changes of a leaf by one statement, by group and
+ * bucket, and the rows of live_deltas they become.
  *
- * A side (added, removed) is kept as rows while these take fewer bytes than a sketch, then as a sketch, and as counts
- * where there is a drift_spec.
+ * A side (added, removed) is kept as rows while these take fewer bytes than a
+ * sketch, then as a sketch, and as counts where there is a drift_spec.
  */
 #include "postgres.h"
 
@@ -24,14 +25,16 @@
 #define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
 #define PART_BYTES		512		/* of a part before its rows, about */
 #define FIRST_ROWS		2		/* a part's room for rows at first */
-#define GROUP_BYTES		2000	/* of a group at most: live_bases has an index of them */
+#define GROUP_BYTES		2000	/* of a group at most: live_bases has an index
+								 * of them */
 
 /* Rows that came, or rows that went. */
 typedef struct row_side
 {
 	StringInfoData rows;		/* data NULL: none */
 	fc_sketch  *sketch;			/* unpacked; NULL while rows are few */
-	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a drift_spec */
+	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a
+								 * drift_spec */
 } row_side;
 
 /* A group and bucket. */
@@ -51,16 +54,24 @@ struct live_changes
 {
 	const live_sketch *live;
 	MemoryContext context;		/* of all that is held */
-	MemoryContext row_context;	/* of the current row: values stored out of line or compressed are read whole */
-	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
+
+	/*
+	 * of the current row: values stored out of line or compressed are read
+	 * whole
+	 */
+	MemoryContext row_context;
+	HTAB	   *parts;			/* NULL until there is one, and without groups
+								 * and buckets */
 	changed_part *only;			/* without groups and buckets */
 	Size		bytes;			/* held, about */
-	Size		sketch_bytes;	/* of a sketch and counts: more rows become these */
+	Size		sketch_bytes;	/* of a sketch and counts: more rows become
+								 * these */
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
 	vector_reader reader;
 	vector		given;			/* the row at hand as it came, for errors */
-	double	   *unit;			/* room for it at length 1; NULL where rows are sketched as they come */
+	/* room for it at length 1; NULL where rows are sketched as they come */
+	double	   *unit;
 };
 
 /* ---- parts ---- */
@@ -69,9 +80,14 @@ static uint32
 hash_part(const void *key, Size size)
 {
 	const part_key *k = key;
-	uint32		hash = hash_bytes((const unsigned char *) &k->bucket, sizeof(k->bucket));
+	uint32		hash = hash_bytes((const unsigned char *) &k->bucket,
+								  sizeof(k->bucket));
 
-	return k->group == NULL ? hash : hash ^ hash_bytes((const unsigned char *) VARDATA_ANY(k->group), (int) VARSIZE_ANY_EXHDR(k->group));
+	return k->group == NULL
+		? hash
+		: hash ^
+		hash_bytes((const unsigned char *) VARDATA_ANY(k->group),
+				   (int) VARSIZE_ANY_EXHDR(k->group));
 }
 
 static int
@@ -82,22 +98,29 @@ compare_parts(const void *a, const void *b, Size size)
 
 	if (x->bucket != y->bucket || (x->group == NULL) != (y->group == NULL))
 		return 1;
-	return x->group != NULL && (VARSIZE_ANY_EXHDR(x->group) != VARSIZE_ANY_EXHDR(y->group) ||
-								memcmp(VARDATA_ANY(x->group), VARDATA_ANY(y->group), VARSIZE_ANY_EXHDR(x->group)) != 0);
+	return x->group != NULL &&
+		(VARSIZE_ANY_EXHDR(x->group) != VARSIZE_ANY_EXHDR(y->group) ||
+		 memcmp(VARDATA_ANY(x->group), VARDATA_ANY(y->group),
+				VARSIZE_ANY_EXHDR(x->group)) != 0);
 }
 
 static HTAB *
 make_parts(MemoryContext context)
 {
-	HASHCTL		control = {.keysize = sizeof(part_key),.entrysize = sizeof(changed_part),.hash = hash_part,.match = compare_parts,.hcxt = context};
+	HASHCTL		control = {.keysize = sizeof(part_key),
+		.entrysize = sizeof(changed_part),
+		.hash = hash_part,
+		.match = compare_parts,
+	.hcxt = context};
 
-	return hash_create("fastclust live changes", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	return hash_create("fastclust live changes", 64, &control,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
 static changed_part *
 part_of(live_changes *changes, const text *group, TimestampTz bucket)
 {
-	part_key	key = {.group = group, .bucket = bucket};
+	part_key	key = {.group = group,.bucket = bucket};
 	changed_part *found;
 	bool		present;
 
@@ -105,7 +128,8 @@ part_of(live_changes *changes, const text *group, TimestampTz bucket)
 	{
 		if (changes->only == NULL)
 		{
-			changes->only = MemoryContextAllocZero(changes->context, sizeof(changed_part));
+			changes->only = MemoryContextAllocZero(changes->context,
+												   sizeof(changed_part));
 			changes->only->key = key;
 		}
 		return changes->only;
@@ -116,7 +140,9 @@ part_of(live_changes *changes, const text *group, TimestampTz bucket)
 	if (!present)
 	{
 		if (group != NULL)
-			found->key.group = memcpy(MemoryContextAlloc(changes->context, VARSIZE_ANY(group)), group, VARSIZE_ANY(group));
+			found->key.group = memcpy(MemoryContextAlloc(changes->context,
+														 VARSIZE_ANY(group)),
+									  group, VARSIZE_ANY(group));
 		memset(found->sides, 0, sizeof(found->sides));
 		changes->bytes += PART_BYTES + (group == NULL ? 0 : VARSIZE_ANY(group));
 	}
@@ -128,7 +154,8 @@ part_of(live_changes *changes, const text *group, TimestampTz bucket)
 static const fc_prepared *
 prepared_of_changes(live_changes *changes)
 {
-	if (unlikely(changes->prepared == NULL || changes->generation != prepared_generation))
+	if (unlikely(changes->prepared == NULL ||
+				 changes->generation != prepared_generation))
 	{
 		changes->prepared = prepared_of_spec(changes->live->spec);
 		changes->generation = prepared_generation;
@@ -141,7 +168,9 @@ static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 {
 	const fc_prepared *prepared = prepared_of_changes(changes);
-	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = v->doubles,
+		.floats = v->floats,
+	.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
 	if (sketch == NULL)
@@ -154,7 +183,8 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 	}
 
 	if (unlikely(status != FC_OK))
-		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
+		report_row(status, changes->given.doubles, changes->given.floats,
+				   (size_t) v->d);
 }
 
 /* The rows that were kept go into a sketch, and into counts. */
@@ -170,31 +200,37 @@ make_sketch(live_changes *changes, row_side *side)
 	}
 	if (side->rows.data != NULL)
 	{
-		const unsigned char *kept = (const unsigned char *) side->rows.data + VARHDRSZ;
+		const unsigned char *kept = ((const unsigned char *) side->rows.data +
+									 VARHDRSZ);
 		Size		size = (Size) side->rows.len - VARHDRSZ;
 
 		live_add_rows(prepared_of_changes(changes), side->sketch, kept, size);
 		if (side->counts != NULL)
-			side->counts = live_count_rows(changes->live->drift_spec, side->counts, kept, size);
+			side->counts = live_count_rows(changes->live->drift_spec,
+										   side->counts, kept, size);
 		changes->bytes -= (Size) side->rows.maxlen;
 		pfree(side->rows.data);
 		side->rows.data = NULL;
 	}
 }
 
-/* A row that stays as it is: rows that a sketch would refuse are refused here. */
+/*
+ * A row that stays as it is: rows that a sketch would refuse are refused here.
+ */
 static void
 keep_row(live_changes *changes, row_side *side, const vector *v)
 {
 	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
 	Size		row_bytes = (Size) v->d * width;
-	const char *elements = v->floats != NULL ? (const char *) v->floats : (const char *) v->doubles;
+	const char *elements = (v->floats != NULL ? (const char *) v->floats
+							: (const char *) v->doubles);
 	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
 
 	add_to_sketch(changes, NULL, v);
 	if (side->rows.data == NULL)
 	{
-		side->rows.maxlen = (int) (VARHDRSZ + LIVE_ROWS_FRONT + FIRST_ROWS * row_bytes + 1);
+		side->rows.maxlen = (int) (VARHDRSZ + LIVE_ROWS_FRONT +
+								   FIRST_ROWS * row_bytes + 1);
 		side->rows.data = palloc((Size) side->rows.maxlen);
 		resetStringInfo(&side->rows);
 		appendStringInfoSpaces(&side->rows, VARHDRSZ);
@@ -214,7 +250,8 @@ row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 		return false;
 	if (side->rows.data == NULL)
 		return (Size) v->d * width <= changes->sketch_bytes;
-	return side->rows.data[VARHDRSZ] == (char) width && (Size) side->rows.len + (Size) v->d * width <= changes->sketch_bytes;
+	return side->rows.data[VARHDRSZ] == (char) width &&
+		(Size) side->rows.len + (Size) v->d * width <= changes->sketch_bytes;
 }
 
 /* The row as the spec sketches it; false where that has none. */
@@ -232,9 +269,11 @@ read_row(live_changes *changes, Datum value, vector *v)
 
 /* A row that is there. */
 static void
-count_vector(live_changes *changes, int sign, const vector *v, const text *group, TimestampTz bucket)
+count_vector(live_changes *changes, int sign, const vector *v,
+			 const text *group, TimestampTz bucket)
 {
-	row_side   *side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
+	row_side   *side = (&part_of(changes, group, bucket)
+						->sides[sign > 0 ? 0 : 1]);
 
 	if (row_is_kept(changes, side, v))
 		keep_row(changes, side, v);
@@ -245,15 +284,18 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 		add_to_sketch(changes, side->sketch, v);
 		if (side->counts != NULL)
 		{
-			const fc_drift_prepared *prepared = drift_prepared_of_spec(changes->live->drift_spec);
+			const fc_drift_prepared
+					   *prepared = drift_prepared_of_spec(changes->live->drift_spec);
 
-			side->counts = drift_counts_add_row(prepared, v->doubles, v->floats, side->counts);
+			side->counts = drift_counts_add_row(prepared, v->doubles, v->floats,
+												side->counts);
 		}
 	}
 }
 
 void
-live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
+live_count_row(live_changes *changes, int sign, Datum value, const text *group,
+			   TimestampTz bucket)
 {
 	MemoryContext old = MemoryContextSwitchTo(changes->row_context);
 	vector		v;
@@ -261,9 +303,16 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 	if (read_row(changes, value, &v))
 	{
 		MemoryContextSwitchTo(changes->context);
-		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)	/* a key of live_bases; write_leaf in SQL says the same of groups that are counted by a scan */
+
+		/*
+		 * a key of live_bases; write_leaf in SQL says the same of groups that
+		 * are counted by a scan
+		 */
+		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("a group of live sketch \"%s\" has %zu bytes", changes->live->name, (Size) VARSIZE_ANY_EXHDR(group)),
+					errmsg("a group of live sketch \"%s\" has %zu bytes",
+						   changes->live->name,
+						   (Size) VARSIZE_ANY_EXHDR(group)),
 					errdetail("It may have up to %d bytes.", GROUP_BYTES));
 		count_vector(changes, sign, &v, group, bucket);
 	}
@@ -280,22 +329,32 @@ live_begin_changes(const live_sketch *live)
 
 	if (live->drift_spec != NULL && live->drift_spec->dim != live->spec->dim)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u", live->drift_spec->dim, live->spec->dim));
+				errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u",
+					   live->drift_spec->dim, live->spec->dim));
 	changes->live = live;
-	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
-	changes->row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live row", ALLOCSET_SMALL_SIZES);
+	changes->context = AllocSetContextCreate(CurrentMemoryContext,
+											 "fastclust live changes",
+											 ALLOCSET_SMALL_SIZES);
+	changes->row_context = AllocSetContextCreate(CurrentMemoryContext,
+												 "fastclust live row",
+												 ALLOCSET_SMALL_SIZES);
 	changes->reader.context = CurrentMemoryContext;
 	if (fc_spec_metric(live->spec) == FC_COSINE)
 		changes->unit = palloc(live->spec->dim * sizeof(double));
 	changes->reader.anywhere = changes->unit == NULL;
-	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0) + (live->drift_spec == NULL ? 0 : fc_drift_size_of_spec(live->drift_spec, 0));
+	changes->sketch_bytes = fc_sketch_size(live->spec, 0, 0) +
+		(live->drift_spec == NULL
+		 ? 0
+		 : fc_drift_size_of_spec(live->drift_spec, 0));
 	return changes;
 }
 
 bool
 live_changes_are_large(const live_changes *changes)
 {
-	return changes->bytes > (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE && changes->parts != NULL;
+	return changes->bytes >
+		(Size) fastclust_memory_budget * 1024 / BUDGET_SHARE &&
+		changes->parts != NULL;
 }
 
 static live_side
@@ -303,19 +362,28 @@ closed_side(const row_side *side)
 {
 	if (side->rows.data != NULL)
 		SET_VARSIZE(side->rows.data, side->rows.len);
-	return (live_side) {
-		.rows = side->rows.data, .sketch = side->sketch == NULL ? NULL : sketch_pack(side->sketch),
-		.counts = side->counts == NULL ? NULL : drift_counts_closed(side->counts)
+	return (live_side)
+	{
+		.rows = side->rows.data,
+			.sketch = side->sketch == NULL
+			? NULL
+			: sketch_pack(side->sketch),
+			.counts = side->counts == NULL
+			? NULL
+			: drift_counts_closed(side->counts)
 	};
 }
 
 static void
-write_part(live_writer *writer, const live_changes *changes, const changed_part *part)
+write_part(live_writer *writer, const live_changes *changes,
+		   const changed_part *part)
 {
-	live_delta	delta = {
-		.id = changes->live->id, .leaf = changes->live->leaf, .group = part->key.group, .bucket = part->key.bucket,
-		.sides = {closed_side(&part->sides[0]), closed_side(&part->sides[1])}
-	};
+	live_delta	delta = {.id = changes->live->id,
+		.leaf = changes->live->leaf,
+		.group = part->key.group,
+		.bucket = part->key.bucket,
+		.sides = {closed_side(&part->sides[0]),
+	closed_side(&part->sides[1])}};
 
 	live_write_delta(writer, &delta);
 }

@@ -1,8 +1,9 @@
 /*
- * live_ddl.c - DDL on followed tables: the parts of a command that adds leaves, or changes values past the triggers.
+ * live_ddl.c - DDL on followed tables: the parts of a command that adds
+ * leaves, or changes values past the triggers.
  *
- * The event triggers of sql/live/ddl.sql ask, and only of commands on followed tables: other DDL needs nothing of this module,
- * not even its file.
+ * The event triggers of sql/live/ddl.sql ask, and only of commands on followed
+ * tables: other DDL needs nothing of this module, not even its file.
  */
 #include "postgres.h"
 
@@ -21,7 +22,10 @@
 #include "pg/base/compat.h"
 #include "pg/live/live.h"
 
-/* How a part of ALTER TABLE changes rows without firing triggers, in words; NULL: it does not. */
+/*
+ * How a part of ALTER TABLE changes rows without firing triggers, in words;
+ * NULL: it does not.
+ */
 static const char *
 loss_by(const AlterTableCmd *command)
 {
@@ -46,7 +50,10 @@ loss_by(const AlterTableCmd *command)
 	}
 }
 
-/* (relation): it and all below it, as the executor would scan them; NULL where it is gone. */
+/*
+ * (relation): it and all below it, as the executor would scan them; NULL where
+ * it is gone.
+ */
 PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
 Datum
 fastclust_scanned_tables(PG_FUNCTION_ARGS)
@@ -63,15 +70,16 @@ fastclust_scanned_tables(PG_FUNCTION_ARGS)
 	values = palloc(sizeof(Datum) * (Size) list_length(tables));
 	foreach(cell, tables)
 		values[count++] = ObjectIdGetDatum(lfirst_oid(cell));
-	PG_RETURN_ARRAYTYPE_P(construct_array(values, count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+	PG_RETURN_ARRAYTYPE_P(construct_array(values, count, OIDOID, sizeof(Oid),
+										  true, TYPALIGN_INT));
 }
 
 /* ---- leaves that a restore brings ---- */
 
 /*
- * (relation, alone): lock the tree of a table until the end of the transaction,
- * beside others that do not ask for it alone.  The lock is of a kind of its
- * own: no statement takes it on a table.
+ * (relation, alone): lock the tree of a table until the end of the
+ * transaction, beside others that do not ask for it alone. The lock is of a
+ * kind of its own: no statement takes it on a table.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_tree);
 Datum
@@ -79,13 +87,15 @@ fastclust_lock_tree(PG_FUNCTION_ARGS)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, PG_GETARG_OID(0), 0);
-	(void) LockAcquire(&tag, PG_GETARG_BOOL(1) ? ExclusiveLock : ShareLock, false, false);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid,
+					   PG_GETARG_OID(0), 0);
+	(void) LockAcquire(&tag, PG_GETARG_BOOL(1) ? ExclusiveLock : ShareLock,
+					   false, false);
 	PG_RETURN_VOID();
 }
 
-static const char uncounted_leaves[] =
-	"SELECT l, u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = $1 AND $2 IS NOT NULL";
+static const char uncounted_leaves[] = "SELECT l, u FROM kept_sketches l, uncounted_leaves(l)"
+" u WHERE l.id = $1 AND $2 IS NOT NULL";
 
 /*
  * (live_id) -> setof (live sketch, leaf) that are not counted and have their
@@ -104,7 +114,8 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 		bool		nulls[2];
 
 		for (int j = 0; j < 2; j++)
-			values[j] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, j + 1, &nulls[j]);
+			values[j] = SPI_getbinval(SPI_tuptable->vals[i],
+									  SPI_tuptable->tupdesc, j + 1, &nulls[j]);
 		put_row(fcinfo, values, nulls);
 	}
 	SPI_finish();
@@ -118,8 +129,8 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
  * all; for loss: nothing is lost.
  */
 static void
-put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *trigger,
-		 const char *loss, bool enables)
+put_part(FunctionCallInfo fcinfo, bool adds, const char *column,
+		 const char *trigger, const char *loss, bool enables)
 {
 	const char *texts[] = {column, trigger, loss};
 	Datum		values[5] = {BoolGetDatum(adds)};
@@ -128,7 +139,8 @@ put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *tri
 	for (int i = 0; i < 3; i++)
 	{
 		nulls[1 + i] = texts[i] == NULL;
-		values[1 + i] = texts[i] == NULL ? (Datum) 0 : CStringGetTextDatum(texts[i]);
+		values[1 + i] = texts[i] == NULL ? (Datum) 0
+			: CStringGetTextDatum(texts[i]);
 	}
 	values[4] = BoolGetDatum(enables);
 	put_row(fcinfo, values, nulls);
@@ -138,7 +150,8 @@ put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *tri
 static bool
 names_trigger(const AlterTableCmd *command)
 {
-	return command->subtype == AT_EnableTrig || command->subtype == AT_EnableReplicaTrig ||
+	return command->subtype == AT_EnableTrig ||
+		command->subtype == AT_EnableReplicaTrig ||
 		command->subtype == AT_DisableTrig;
 }
 
@@ -149,13 +162,21 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 
 	foreach(cell, commands)
 	{
-		const AlterTableCmd *command = castNode(AlterTableCmd, ((const CollectedATSubcmd *) lfirst(cell))->parsetree);
+		const AlterTableCmd *command = castNode(AlterTableCmd,
+												((const CollectedATSubcmd *)
+												 lfirst(cell))
+												->parsetree);
 		const char *loss = loss_by(command);
 
-		put_part(fcinfo, command->subtype == AT_AttachPartition || command->subtype == AT_AddInherit,
-				 loss != NULL && strstr(loss, "was given") != NULL ? command->name : NULL,
+		put_part(fcinfo,
+				 command->subtype == AT_AttachPartition ||
+				 command->subtype == AT_AddInherit,
+				 loss != NULL && strstr(loss, "was given") != NULL
+				 ? command->name
+				 : NULL,
 				 names_trigger(command) ? command->name : NULL, loss,
-				 command->subtype == AT_EnableAlwaysTrig && strncmp(command->name, "fastclust_live_", 15) == 0);
+				 command->subtype == AT_EnableAlwaysTrig &&
+				 strncmp(command->name, "fastclust_live_", 15) == 0);
 	}
 }
 
@@ -173,36 +194,50 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 
 		if (rename->renameType != OBJECT_TRIGGER)
 			return;
-		put_part(fcinfo, false, NULL, rename->subname, "had triggers renamed", false);
-		put_part(fcinfo, false, NULL, rename->newname, "had triggers renamed", false);
+		put_part(fcinfo, false, NULL, rename->subname, "had triggers renamed",
+				 false);
+		put_part(fcinfo, false, NULL, rename->newname, "had triggers renamed",
+				 false);
 	}
 #if PG_VERSION_NUM >= 140000
-	if (IsA(statement, CreateTrigStmt) && ((const CreateTrigStmt *) statement)->replace)
-		put_part(fcinfo, false, NULL, ((const CreateTrigStmt *) statement)->trigname,
+	if (IsA(statement, CreateTrigStmt) &&
+		((const CreateTrigStmt *) statement)->replace)
+		put_part(fcinfo, false, NULL,
+				 ((const CreateTrigStmt *) statement)->trigname,
 				 "had triggers replaced", false);
 #endif
 }
 
 /*
- * (command) -> setof (adds a leaf?, column or NULL: all, trigger or NULL: all, loss or NULL: none, enables a
- * trigger of ours?).
+ * (command) -> setof (adds a leaf?, column or NULL: all, trigger or NULL: all,
+ * loss or NULL: none, enables a trigger of ours?).
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_parts);
 Datum
 fastclust_ddl_parts(PG_FUNCTION_ARGS)
 {
-	const CollectedCommand *command = (const CollectedCommand *) PG_GETARG_POINTER(0);
+	const CollectedCommand *command = ((const CollectedCommand *)
+									   PG_GETARG_POINTER(0));
 	const Node *statement = command->parsetree;
 
 	fastclust_begin_rows(fcinfo);
 	if (command->type == SCT_AlterTable)
 		put_alter_table(fcinfo, command->d.alterTable.subcmds);
 	else if (command->type == SCT_Simple && IsA(statement, CreateStmt))
-		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL, NULL, NULL, NULL, false);
-	else if (command->type == SCT_Simple && IsA(statement, CreateForeignTableStmt))
-		put_part(fcinfo, ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL, NULL, NULL, NULL, false);
+		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL,
+				 NULL, NULL, NULL, false);
+	else if (command->type == SCT_Simple &&
+			 IsA(statement, CreateForeignTableStmt))
+		put_part(fcinfo,
+				 ((const CreateForeignTableStmt *) statement)
+				 ->base.inhRelations != NIL,
+				 NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, AlterEnumStmt))
-		put_part(fcinfo, false, NULL, NULL, ((const AlterEnumStmt *) statement)->oldVal != NULL ? "has other labels" : NULL, false);
+		put_part(fcinfo, false, NULL, NULL,
+				 ((const AlterEnumStmt *) statement)->oldVal != NULL
+				 ? "has other labels"
+				 : NULL,
+				 false);
 	else if (command->type == SCT_Simple)
 		put_trigger(fcinfo, statement);
 	return (Datum) 0;

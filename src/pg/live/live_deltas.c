@@ -1,8 +1,10 @@
 /*
  * live_deltas.c - rows appended to live_deltas.
  *
- * They are inserted as rows of the catalog are, below privileges and policies: who may write the table adds to them
- * through the triggers, and in no other way.  Most statements write one row, so that an executor would cost more than it.
+ * They are inserted as rows of the catalog are, below privileges and policies:
+ * who may write the table adds to them through the triggers, and in no other
+ * way. Most statements write one row, so that an executor would cost more than
+ * it.
  */
 #include "postgres.h"
 
@@ -29,7 +31,8 @@ struct live_writer
 Oid
 live_deltas_id(void)
 {
-	return get_relname_relid("live_deltas", get_namespace_oid("fastclust_internal", false));
+	return get_relname_relid("live_deltas",
+							 get_namespace_oid("fastclust_internal", false));
 }
 
 /* The table, open.  An error where it is gone, or that of another version. */
@@ -39,15 +42,20 @@ live_open_deltas(Oid id, LOCKMODE mode)
 	Relation	relation = OidIsValid(id) ? try_relation_open(id, mode) : NULL;
 
 	if (relation == NULL)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table fastclust_internal.live_deltas is no more"));
-	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS || relation->rd_rel->relam != HEAP_TABLE_AM_OID)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+				errmsg("table fastclust_internal.live_deltas is no more"));
+	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS ||
+		relation->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				errmsg("the tables of live sketches are those of another version of fastclust"),
 				errhint("ALTER EXTENSION fastclust UPDATE brings them up to date."));
 	return relation;
 }
 
-/* Open, with its indexes, which the server fills as those of a catalog: they are of columns alone. */
+/*
+ * Open, with its indexes, which the server fills as those of a catalog: they
+ * are of columns alone.
+ */
 live_writer *
 live_begin_deltas(const live_sketch *live)
 {
@@ -59,9 +67,12 @@ live_begin_deltas(const live_sketch *live)
 	{
 		const IndexInfo *info = writer->indexes->ri_IndexRelationInfo[i];
 
-		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_ExclusionOps != NULL)
+		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL ||
+			info->ii_ExclusionOps != NULL)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(writer->indexes->ri_IndexRelationDescs[i])),
+					errmsg("index \"%s\" of live_deltas is not one of columns alone",
+						   RelationGetRelationName(writer->indexes
+												   ->ri_IndexRelationDescs[i])),
 					errhint("Drop it."));
 	}
 	return writer;
@@ -86,7 +97,8 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 	memset(nulls, true, sizeof(bool) * (Size) columns->natts);
 	values[DELTA_LIVE_ID] = Int64GetDatum(delta->id);
 	values[DELTA_LEAF] = ObjectIdGetDatum(delta->leaf);
-	values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
+	values
+		[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 	nulls[DELTA_LIVE_ID] = nulls[DELTA_LEAF] = nulls[DELTA_AT] = false;
 	set_column(values, nulls, DELTA_GROUP, delta->group);
 	values[DELTA_BUCKET] = TimestampTzGetDatum(delta->bucket);
@@ -97,7 +109,8 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 		set_column(values, nulls, DELTA_SKETCH + i, delta->sides[i].sketch);
 		set_column(values, nulls, DELTA_COUNTS + i, delta->sides[i].counts);
 	}
-	set_column(values, nulls, DELTA_LOST, delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
+	set_column(values, nulls, DELTA_LOST,
+			   delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
 	tuple = heap_form_tuple(columns, values, nulls);
 	CatalogTupleInsertWithInfo(writer->relation, tuple, writer->indexes);
 	heap_freetuple(tuple);
@@ -109,5 +122,6 @@ live_end_deltas(live_writer *writer)
 	CatalogCloseIndexes(writer->indexes);
 	relation_close(writer->relation, NoLock);
 	pfree(writer);
-	CommandCounterIncrement();	/* who reads the live sketch in this transaction sees them */
+	CommandCounterIncrement();	/* who reads the live sketch in this
+								 * transaction sees them */
 }

@@ -17,8 +17,10 @@ kept_row_bytes(const unsigned char *bytes, Size size, Size d)
 {
 	Size		width = size > 0 ? bytes[0] : 0;
 
-	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % (d * width) != 0)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of %zu bytes are not of %zu dimensions", size, d));
+	if ((width != sizeof(float) && width != sizeof(double)) ||
+		(size - LIVE_ROWS_FRONT) % (d * width) != 0)
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("rows of %zu bytes are not of %zu dimensions", size, d));
 	return d * width;
 }
 
@@ -35,7 +37,8 @@ kept_row(const unsigned char *bytes, Size at)
 }
 
 void
-live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size)
+live_add_rows(const fc_prepared *prepared, fc_sketch *sketch,
+			  const unsigned char *bytes, Size size)
 {
 	Size		row_bytes = kept_row_bytes(bytes, size, prepared->d);
 	fc_sketch_view view = fc_sketch_view_of(sketch);
@@ -49,7 +52,8 @@ live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned cha
 }
 
 fc_drift_counts *
-live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsigned char *bytes, Size size)
+live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts,
+				const unsigned char *bytes, Size size)
 {
 	const fc_drift_prepared *prepared = drift_prepared_of_spec(spec);
 	Size		row_bytes = kept_row_bytes(bytes, size, spec->dim);
@@ -58,12 +62,16 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsign
 	{
 		fc_row		row = kept_row(bytes, at);
 
-		counts = drift_counts_add_row(prepared, row.doubles, row.floats, counts);
+		counts = drift_counts_add_row(prepared, row.doubles, row.floats,
+									  counts);
 	}
 	return counts;
 }
 
-/* Transition (state, spec, rows, part): adds the last two unless they are NULL. */
+/*
+ * Transition (state, spec, rows, part): adds the last two unless they are
+ * NULL.
+ */
 PG_FUNCTION_INFO_V1(fastclust_live_sum);
 Datum
 fastclust_live_sum(PG_FUNCTION_ARGS)
@@ -74,19 +82,25 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 1, "spec");
 	if (PG_ARGISNULL(2) && PG_ARGISNULL(3))
 		return unchanged_state(fcinfo);
-	state = PG_ARGISNULL(0) ? sketch_unpack(NULL, SPEC_ARG(1)) : sketch_unpack(SKETCH_ARG(0), NULL);
+	state = PG_ARGISNULL(0) ? sketch_unpack(NULL, SPEC_ARG(1))
+		: sketch_unpack(SKETCH_ARG(0), NULL);
 	if (!PG_ARGISNULL(2))
 	{
 		const bytea *rows = PG_GETARG_BYTEA_PP(2);
 
-		live_add_rows(prepared_of_spec(fc_sketch_spec(state)), state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+		live_add_rows(prepared_of_spec(fc_sketch_spec(state)), state,
+					  (const unsigned char *) VARDATA_ANY(rows),
+					  VARSIZE_ANY_EXHDR(rows));
 	}
 	if (!PG_ARGISNULL(3))
 		state = sketch_combined(state, sketch_pack(SKETCH_ARG(3)), 1);
 	PG_RETURN_POINTER(state);
 }
 
-/* Transition (state, drift_spec, rows, part): counts the last two unless they are NULL; NULL without a drift_spec. */
+/*
+ * Transition (state, drift_spec, rows, part): counts the last two unless they
+ * are NULL; NULL without a drift_spec.
+ */
 PG_FUNCTION_INFO_V1(fastclust_live_count);
 Datum
 fastclust_live_count(PG_FUNCTION_ARGS)
@@ -98,15 +112,20 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || (PG_ARGISNULL(2) && PG_ARGISNULL(3)))
 		return unchanged_state(fcinfo);
 	spec = DRIFT_SPEC_ARG(1);
-	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : drift_counts_open(DRIFT_COUNTS_ARG(0));
+	state = PG_ARGISNULL(0) ? drift_counts_opened(spec)
+		: drift_counts_open(DRIFT_COUNTS_ARG(0));
 	if (!PG_ARGISNULL(2))
 	{
 		const bytea *rows = PG_GETARG_BYTEA_PP(2);
 
-		state = live_count_rows(spec, state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
+		state = live_count_rows(spec, state,
+								(const unsigned char *) VARDATA_ANY(rows),
+								VARSIZE_ANY_EXHDR(rows));
 	}
 	if (!PG_ARGISNULL(3))
-		state = drift_counts_combined(state, drift_counts_closed(DRIFT_COUNTS_ARG(3)), 1);
+		state = drift_counts_combined(state,
+									  drift_counts_closed(DRIFT_COUNTS_ARG(3)),
+									  1);
 	PG_RETURN_POINTER(state);
 }
 
@@ -115,15 +134,19 @@ PG_FUNCTION_INFO_V1(fastclust_is_live_part);
 Datum
 fastclust_is_live_part(PG_FUNCTION_ARGS)
 {
-	bool		sketched = !PG_ARGISNULL(0) && !PG_ARGISNULL(2) && fc_spec_same(fc_sketch_spec(SKETCH_ARG(0)), SPEC_ARG(2));
-	bool		counted = !PG_ARGISNULL(1) && !PG_ARGISNULL(3) && fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(1), DRIFT_SPEC_ARG(3));
+	bool		sketched = (!PG_ARGISNULL(0) && !PG_ARGISNULL(2) &&
+							fc_spec_same(fc_sketch_spec(SKETCH_ARG(0)), SPEC_ARG(2)));
+	bool		counted = (!PG_ARGISNULL(1) && !PG_ARGISNULL(3) &&
+						   fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(1),
+												   DRIFT_SPEC_ARG(3)));
 
-	PG_RETURN_BOOL(sketched && (counted || (PG_ARGISNULL(1) && PG_ARGISNULL(3))));
+	PG_RETURN_BOOL(sketched &&
+				   (counted || (PG_ARGISNULL(1) && PG_ARGISNULL(3))));
 }
 
 /*
- * (added, removed): the sketch of the rows left, NULL of no rows.  It has no bounds, so that it is that of the rows
- * of now whatever rows there have been.
+ * (added, removed): the sketch of the rows left, NULL of no rows. It has no
+ * bounds, so that it is that of the rows of now whatever rows there have been.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
@@ -135,8 +158,10 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 	int64		went = removed == NULL ? 0 : removed->count;
 
 	if (went > came)
-		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("a live sketch counts more removed rows than added rows"),
-				errdetail("It counts %lld added and %lld removed rows.", (long long) came, (long long) went),
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("a live sketch counts more removed rows than added rows"),
+				errdetail("It counts %lld added and %lld removed rows.",
+						  (long long) came, (long long) went),
 				errhint("Its table was changed past it. Recount it with rebuild_sketch."));
 	if (went == came)
 		PG_RETURN_NULL();
@@ -147,7 +172,10 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sketch_pack(left));
 }
 
-/* Transition (state, sketch, weight): its rows, each of that weight.  A NULL sketch and weight 0 add nothing. */
+/*
+ * Transition (state, sketch, weight): its rows, each of that weight. A NULL
+ * sketch and weight 0 add nothing.
+ */
 PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
 Datum
 fastclust_weighted_merge(PG_FUNCTION_ARGS)
@@ -159,10 +187,16 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 	check_status(fc_weight_on_grid(PG_GETARG_FLOAT8(2), &weight));
 	if (PG_ARGISNULL(1) || weight == 0)
 		return unchanged_state(fcinfo);
-	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)), weight));
+	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL
+											   : SKETCH_ARG(0),
+											   sketch_pack(SKETCH_ARG(1)),
+											   weight));
 }
 
-/* (time, width without months): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
+/*
+ * (time, width without months): the begin of its bucket. Weeks begin on
+ * Mondays: buckets are counted from one.
+ */
 PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
 Datum
 fastclust_bucket_of_time(PG_FUNCTION_ARGS)
@@ -173,7 +207,8 @@ fastclust_bucket_of_time(PG_FUNCTION_ARGS)
 	int64		width;
 	int64		past;
 
-	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &width) || pg_add_s64_overflow(width, interval->time, &width))
+	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &width) ||
+		pg_add_s64_overflow(width, interval->time, &width))
 		width = 0;
 	check_count("width", width, 1, PG_INT64_MAX);
 	if (TIMESTAMP_NOT_FINITE(time))

@@ -1,12 +1,17 @@
 /*
- * live_trigger.c - the triggers of live sketches, which append the changes of a statement to live_deltas.
+ * live_trigger.c - the triggers of live sketches, which append the changes of
+ * a statement to live_deltas.
  *
- * A trigger runs in the session of whoever writes the table.  Rows are evaluated with that role's rights, so that no
- * code of the writer or of the table's owner runs with others; the numbers that come out are written below rights.
+ * A trigger runs in the session of whoever writes the table. Rows are
+ * evaluated with that role's rights, so that no code of the writer or of the
+ * table's owner runs with others; the numbers that come out are written below
+ * rights.
  *
- * AFTER ROW triggers of a leaf see each change of it, whichever table the statement names, and under logical replication
- * too.  They gather the changes of a leaf in memory; the statement trigger of the table that is named writes them, and the
- * end of the (sub)transaction the changes that no statement trigger has written.
+ * AFTER ROW triggers of a leaf see each change of it, whichever table the
+ * statement names, and under logical replication too. They gather the changes
+ * of a leaf in memory; the statement trigger of the table that is named writes
+ * them, and the end of the (sub)transaction the changes that no statement
+ * trigger has written.
  */
 #include "postgres.h"
 
@@ -53,24 +58,29 @@ static List *pendings = NIL;	/* in TopTransactionContext */
 
 /* The value of an expression that is there. */
 static Datum
-value_of(const pending_changes *p, int expression, ExprContext *context, TupleTableSlot *slot, bool *null)
+value_of(const pending_changes *p, int expression, ExprContext *context,
+		 TupleTableSlot *slot, bool *null)
 {
 	if (p->live->plain[expression] != 0)
 		return slot_getattr(slot, p->live->plain[expression], null);
-	return ExecEvalExprSwitchContext(p->evaluation->states[expression], context, null);
+	return ExecEvalExprSwitchContext(p->evaluation->states[expression], context,
+									 null);
 }
 
 static void
-count_values(const pending_changes *p, ExprContext *context, TupleTableSlot *slot, int sign)
+count_values(const pending_changes *p, ExprContext *context,
+			 TupleTableSlot *slot, int sign)
 {
 	bool		null;
-	Datum		vector;
+	Datum vector;
 	text	   *group = NULL;
 	TimestampTz bucket = DT_NOBEGIN;
 
-	if (p->live->filtered && (!DatumGetBool(value_of(p, LIVE_FILTER, context, slot, &null)) || null))
+	if (p->live->filtered &&
+		(!DatumGetBool(value_of(p, LIVE_FILTER, context, slot, &null)) || null))
 		return;
 	vector = value_of(p, LIVE_VECTOR, context, slot, &null);
+
 	if (null)
 		return;
 	if (p->live->grouped)
@@ -83,14 +93,18 @@ count_values(const pending_changes *p, ExprContext *context, TupleTableSlot *slo
 	}
 	if (p->live->bucketed)
 	{
-		bucket = DatumGetTimestampTz(value_of(p, LIVE_BUCKET, context, slot, &null));
+		bucket = DatumGetTimestampTz(value_of(p, LIVE_BUCKET, context, slot,
+											  &null));
 		if (null)
 			return;
 	}
 	live_count_row(p->changes, sign, vector, group, bucket);
 }
 
-/* Count the row of the slot.  Evaluation may change followed tables, so that each row has a context for its values. */
+/*
+ * Count the row of the slot. Evaluation may change followed tables, so that
+ * each row has a context for its values.
+ */
 static void
 count_row(pending_changes *p, TupleTableSlot *slot, int sign)
 {
@@ -110,7 +124,10 @@ count_row(pending_changes *p, TupleTableSlot *slot, int sign)
 		FreeExprContext(context, true);
 }
 
-/* Are the columns that the expressions read the same in both rows?  Byte by byte: "no" may also mean "perhaps". */
+/*
+ * Are the columns that the expressions read the same in both rows? Byte by
+ * byte: "no" may also mean "perhaps".
+ */
 static bool
 same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
 {
@@ -118,13 +135,16 @@ same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
 
 	while ((number = bms_next_member(live->columns, number)) >= 0)
 	{
-		Form_pg_attribute attribute = TupleDescAttr(a->tts_tupleDescriptor, number - 1);
+		Form_pg_attribute attribute = TupleDescAttr(a->tts_tupleDescriptor,
+													number - 1);
 		bool		a_null;
 		bool		b_null;
 		Datum		x = slot_getattr(a, number, &a_null);
 		Datum		y = slot_getattr(b, number, &b_null);
 
-		if (a_null != b_null || (!a_null && !datumIsEqual(x, y, attribute->attbyval, attribute->attlen)))
+		if (a_null != b_null ||
+			(!a_null &&
+			 !datumIsEqual(x, y, attribute->attbyval, attribute->attlen)))
 			return false;
 	}
 	return true;
@@ -141,11 +161,17 @@ name_live_sketch(void *argument)
 
 /* ---- pending changes ---- */
 
-/* Why the leaf cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
+/*
+ * Why the leaf cannot be followed any more: a reader of the live sketch learns
+ * it, whoever writes the table does not.
+ */
 static void
 write_lost(const live_sketch *live)
 {
-	live_delta	delta = {.id = live->id, .leaf = live->leaf, .bucket = DT_NOBEGIN, .lost = live->lost};
+	live_delta	delta = {.id = live->id,
+		.leaf = live->leaf,
+		.bucket = DT_NOBEGIN,
+	.lost = live->lost};
 	live_writer *writer = live_begin_deltas(live);
 
 	live_write_delta(writer, &delta);
@@ -153,8 +179,10 @@ write_lost(const live_sketch *live)
 }
 
 /*
- * Write the changes that this subtransaction level has gathered.  An entry that is busy stays: an expression of its row is being
- * evaluated, and that code has written to followed tables.  Levels are apart so that ROLLBACK TO a savepoint forgets its own changes alone.
+ * Write the changes that this subtransaction level has gathered. An entry that
+ * is busy stays: an expression of its row is being evaluated, and that code
+ * has written to followed tables. Levels are apart so that ROLLBACK TO a
+ * savepoint forgets its own changes alone.
  */
 static void
 write_pending(void)
@@ -163,7 +191,7 @@ write_pending(void)
 
 	for (int i = list_length(pendings) - 1; i >= 0; i--)
 	{
-		pending_changes    *p = list_nth(pendings, i);
+		pending_changes *p = list_nth(pendings, i);
 
 		if (p->level != level)
 			continue;
@@ -190,7 +218,8 @@ end_transaction(XactEvent event, void *argument)
 		write_pending();
 		PopActiveSnapshot();
 	}
-	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
+			 event == XACT_EVENT_PREPARE)
 	{
 		pendings = NIL;
 		live_free_retired();
@@ -198,16 +227,19 @@ end_transaction(XactEvent event, void *argument)
 }
 
 static void
-end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *argument)
+end_subtransaction(SubXactEvent event, SubTransactionId id,
+				   SubTransactionId parent, void *argument)
 {
 	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB && pendings != NIL)
 		write_pending();
-	for (int i = list_length(pendings) - 1; event == SUBXACT_EVENT_ABORT_SUB && i >= 0; i--)
+	for (int i = list_length(pendings) - 1;
+		 event == SUBXACT_EVENT_ABORT_SUB && i >= 0; i--)
 	{
-		pending_changes    *p = list_nth(pendings, i);
+		pending_changes *p = list_nth(pendings, i);
 
 		if (p->level >= GetCurrentTransactionNestLevel())
-			pendings = list_delete_ptr(pendings, p);	/* its memory goes with the transaction */
+			pendings = list_delete_ptr(pendings, p);	/* its memory goes with
+														 * the transaction */
 	}
 }
 
@@ -215,9 +247,11 @@ static pending_changes *
 begin_pending(live_sketch *live)
 {
 	static bool hooked = false;
-	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "fastclust pending changes", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(TopTransactionContext,
+												  "fastclust pending changes",
+												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	pending_changes    *p = palloc0(sizeof(pending_changes));
+	pending_changes *p = palloc0(sizeof(pending_changes));
 
 	if (!hooked)
 	{
@@ -247,7 +281,7 @@ pending_of(live_sketch *live)
 
 	foreach(cell, pendings)
 	{
-		pending_changes    *p = lfirst(cell);
+		pending_changes *p = lfirst(cell);
 
 		if (p->live == live && p->level == level)
 			return p;
@@ -256,9 +290,12 @@ pending_of(live_sketch *live)
 }
 
 /*
- * Has this transaction changes that the deltas do not tell?  That is so within a statement, and after a statement on a table
- * that has no statement trigger of ours: a parent of a partition that is followed alone, or a table to which a subscription applies rows.
- * A reader in the same transaction would miss them, and gets an error; readers in other transactions see neither rows nor deltas.
+ * Has this transaction changes that the deltas do not tell? That is so within
+ * a statement, and after a statement on a table that has no statement trigger
+ * of ours: a parent of a partition that is followed alone, or a table to which
+ * a subscription applies rows. A reader in the same transaction would miss
+ * them, and gets an error; readers in other transactions see neither rows nor
+ * deltas.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
@@ -267,8 +304,9 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	foreach(cell, pendings)
-		if (((const pending_changes *) lfirst(cell))->live->id == PG_GETARG_INT64(0))
-			PG_RETURN_BOOL(true);
+		if (((const pending_changes *) lfirst(cell))->live->id ==
+			PG_GETARG_INT64(0))
+		PG_RETURN_BOOL(true);
 	PG_RETURN_BOOL(false);
 }
 
@@ -277,15 +315,18 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 static void
 count_change(live_sketch *live, const TriggerData *trigger)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = live};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+		.callback = name_live_sketch,
+	.arg = live};
 	bool		update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
 	int			level;
-	pending_changes    *p;
+	pending_changes *p;
 
 	error_context_stack = &callback;
 	level = live->settings ? fix_settings(FIX_ALL) : -1;
 	p = pending_of(live);
-	count_row(p, trigger->tg_trigslot, TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? 1 : -1);
+	count_row(p, trigger->tg_trigslot,
+			  TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? 1 : -1);
 	if (update)
 		count_row(p, trigger->tg_newslot, 1);
 	if (live_changes_are_large(p->changes))
@@ -300,12 +341,13 @@ count_change(live_sketch *live, const TriggerData *trigger)
 static void
 count_table(live_sketch *live, Relation table)
 {
-	pending_changes    *p = pending_of(live);
+	pending_changes *p = pending_of(live);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	TableScanDesc scan = begin_table_scan(table, snapshot);
 
-	while (live->lost == NULL && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	while (live->lost == NULL &&
+		   table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
 		count_row(p, slot, 1);
@@ -319,26 +361,31 @@ count_table(live_sketch *live, Relation table)
 }
 
 /*
- * (id, leaf, role): count the rows of the leaf with the rights of the role, as if it inserted them.  Sessions that fired triggers before
- * the leaf was known must look again.
+ * (id, leaf, role): count the rows of the leaf with the rights of the role, as
+ * if it inserted them. Sessions that fired triggers before the leaf was known
+ * must look again.
  */
 PG_FUNCTION_INFO_V1(fastclust_count_rows);
 Datum
 fastclust_count_rows(PG_FUNCTION_ARGS)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+	.callback = name_live_sketch};
 	Relation	table;
 	live_sketch *live;
 	Oid			caller;
 	int			context;
 	int			level;
 
-	(void) relation_name(PG_GETARG_OID(1)); /* an error of its own where there is none */
+	(void) relation_name(PG_GETARG_OID(1)); /* an error of its own where there
+											 * is none */
 	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	CacheInvalidateRelcache(table);
 	CommandCounterIncrement();
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(PG_GETARG_OID(2), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(PG_GETARG_OID(2), context |
+						   SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
 	live = live_sketch_of(PG_GETARG_INT64(0), table, fcinfo->flinfo->fn_oid);
 	if (live != NULL)
 	{
@@ -357,12 +404,14 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 /* ---- TRUNCATE ---- */
 
 /*
- * All rows of the leaf go: rows added are removed, and rows removed are added.  No difference is taken, which a live sketch that has lost
- * its table would not have.  Nobody else writes the table until this transaction ends.
+ * All rows of the leaf go: rows added are removed, and rows removed are added.
+ * No difference is taken, which a live sketch that has lost its table would
+ * not have. Nobody else writes the table until this transaction ends.
  */
-static const char all_of_leaf[] =
-	"INSERT INTO live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
-	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM live_sums($1, ARRAY[$2::oid]) p";
+static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group_value,"
+" bucket, added, removed, added_counts, removed_counts)"
+" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts"
+" FROM live_sums($1, ARRAY[$2::oid]) p";
 
 /* As the owner of the extension, under the latest snapshot. */
 static void
@@ -376,7 +425,8 @@ count_truncate(const live_sketch *live, Oid owner)
 	SPI_connect();
 	level = fix_settings(FIX_ALL);
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
 	live_execute(all_of_leaf, live->id, live->leaf, false);
 	SetUserIdAndSecContext(caller, context);
 	AtEOXact_GUC(true, level);
@@ -392,16 +442,21 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	live_sketch *live;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
-		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s is for the triggers of live sketches", "live_change"),
+	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 ||
+		!(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
+		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				errmsg("%s is for the triggers of live sketches",
+					   "live_change"),
 				errhint("keep_sketch makes them."));
-	if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+	if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) &&
+		!TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 	{
 		write_pending();
 		return PointerGetDatum(NULL);
 	}
 	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
-	if (live == NULL)			/* another's trigger, or one of a table that is not counted */
+	if (live == NULL)			/* another's trigger, or one of a table that
+								 * is not counted */
 		return PointerGetDatum(NULL);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
 		same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))

@@ -24,7 +24,8 @@
 static Size
 list_bytes(const fc_operator *op)
 {
-	return op->k * op->d * sizeof(double) + fc_operator_scratch(op) * sizeof(float);
+	return op->k * op->d * sizeof(double) +
+		fc_operator_scratch(op) * sizeof(float);
 }
 
 static bool
@@ -36,11 +37,11 @@ is_within_budget(const fc_operator *op)
 static void
 warn_of_budget(const char *model, const fc_operator *op)
 {
-	ereport(WARNING,
-			errmsg("the clusters of model \"%s\" cannot be shown", model),
+	ereport(WARNING, errmsg("the clusters of model \"%s\" cannot be shown", model),
 			errdetail("Its list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
 					  op->k, op->d, list_bytes(op) / 1024 / 1024 + 1),
-			errhint("SET fastclust.memory_budget = '%zuMB'.", list_bytes(op) / 1024 / 1024 + 1));
+			errhint("SET fastclust.memory_budget = '%zuMB'.",
+					list_bytes(op) / 1024 / 1024 + 1));
 }
 
 /*
@@ -68,11 +69,13 @@ typedef struct cluster_list
 	double		n;				/* training rows that have a cluster */
 	double		total;			/* sum of the weights of the clusters */
 	double	   *centroids;		/* k x d, in the coordinates of the operator */
-	bool		mapped;			/* the coordinates are kernel features, which have no column */
+	bool		mapped;			/* the coordinates are kernel features, which
+								 * have no column */
 	const double *center;		/* d; NULL: 0 */
 	const double *scale;		/* d; NULL: 1 */
 	const double *spreads;		/* k; NULL if unknown */
-	int32	   *nearest;		/* k: the nearest other cluster, -1 if there is none */
+	int32	   *nearest;		/* k: the nearest other cluster, -1 if there
+								 * is none */
 	double	   *distance;		/* k: the distance to it */
 } cluster_list;
 
@@ -87,7 +90,10 @@ centroid_in_units(const cluster_list *list, Size j)
 	{
 		double		x = list->centroids[j * d + i];
 
-		centroid[i] = list->scale == NULL ? x : x * list->scale[i] + (list->center == NULL ? 0.0 : list->center[i]);
+		centroid[i] = list->scale == NULL
+			? x
+			: x * list->scale[i] +
+			(list->center == NULL ? 0.0 : list->center[i]);
 	}
 	array = make_float8_array(centroid, (int) d);
 	pfree(centroid);
@@ -116,10 +122,14 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 	nulls[3] = list->mapped;
 	if (!list->mapped)
 		values[3] = centroid_in_units(list, j);
-	set_number(&values[4], &nulls[4], list->spreads == NULL ? 0.0 : list->spreads[j], list->spreads != NULL);
+	set_number(&values[4], &nulls[4],
+			   list->spreads == NULL ? 0.0 : list->spreads[j],
+			   list->spreads != NULL);
 	nulls[5] = list->nearest[j] < 0;
 	if (!nulls[5])
-		values[5] = Int32GetDatum(fc_operator_number(&list->op, (size_t) list->nearest[j]));
+		values[5] = Int32GetDatum(fc_operator_number(&list->op,
+													 (size_t)
+													 list->nearest[j]));
 	set_number(&values[6], &nulls[6], list->distance[j], list->nearest[j] >= 0);
 	put_row(fcinfo, values, nulls);
 }
@@ -155,7 +165,8 @@ fastclust_version_cluster_rows(PG_FUNCTION_ARGS)
 	list.centroids = centroids_in_units(&list.op, NULL, NULL);
 	list.nearest = palloc(list.op.k * sizeof(int32));
 	list.distance = palloc(list.op.k * sizeof(double));
-	fc_nearest_others(list.centroids, list.op.k, list.op.d, list.nearest, list.distance);
+	fc_nearest_others(list.centroids, list.op.k, list.op.d, list.nearest,
+					  list.distance);
 	for (Size j = 0; j < list.op.k; j++)
 		list.total += list.op.weights[j];
 	list.n = PG_ARGISNULL(1) ? list.total : (double) PG_GETARG_INT64(1);

@@ -1,13 +1,15 @@
 /*
  * model_cache.c - reading a named model once per query, not per row.
  *
- * A call site keeps the models it met.  They hold for one user and one snapshot: a
- * later command, another role, or a plpgsql expression that outlives its statement
- * reads again, through views of the rows that the caller may read.
+ * A call site keeps the models it met. They hold for one user and one
+ * snapshot: a later command, another role, or a plpgsql expression that
+ * outlives its statement reads again, through views of the rows that the
+ * caller may read.
  *
- * A snapshot is known by its bounds and command number.  They may repeat after a
- * subtransaction was rolled back, whose models nobody may use any more: the epoch, which
- * counts the transactions that ended and the subtransactions that were rolled back, does not.
+ * A snapshot is known by its bounds and command number. They may repeat after
+ * a subtransaction was rolled back, whose models nobody may use any more: the
+ * epoch, which counts the transactions that ended and the subtransactions that
+ * were rolled back, does not.
  */
 #include "postgres.h"
 
@@ -43,11 +45,14 @@
 	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true" \
 	" WHERE m.model OPERATOR(pg_catalog.=) $1"
 
-static const char model_query[] = QUERY_OF("fastclust_internal.readable_models");
-static const char version_query[] = QUERY_OF(
-	"(SELECT r.id, r.model, o.version, (o.options OPERATOR(pg_catalog.->>) 'group_by')::pg_catalog.name AS group_by"
-	" FROM fastclust_internal.readable_models r LEFT JOIN LATERAL (SELECT * FROM fastclust_internal.readable_versions v"
-	" WHERE v.model_id OPERATOR(pg_catalog.=) r.id AND v.version OPERATOR(pg_catalog.=) $3 LIMIT 1) o ON true)");
+static const char
+			model_query[] = QUERY_OF("fastclust_internal.readable_models");
+static const char version_query[] = QUERY_OF("(SELECT r.id, r.model, o.version, (o.options"
+											 " OPERATOR(pg_catalog.->>) 'group_by')::pg_catalog.name AS group_by"
+											 " FROM fastclust_internal.readable_models r LEFT"
+											 " JOIN LATERAL (SELECT * FROM fastclust_internal.readable_versions v"
+											 " WHERE v.model_id OPERATOR(pg_catalog.=) r.id"
+											 " AND v.version OPERATOR(pg_catalog.=) $3 LIMIT 1) o ON true)");
 
 enum
 {
@@ -66,14 +71,16 @@ enum
 };
 
 /* On a worker of Citus, where the tables are empty. */
-static const char shared_query[] =
-	"SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
+static const char
+			shared_query[] = "SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS
+" FROM fastclust_internal.shared_model($1, $2) v";
 
-static const char names_query[] =
-	"SELECT fastclust_internal.names_by_number(ROW(v.*)::fastclust_internal.stored_versions)"
-	" FROM fastclust_internal.readable_models m"
-	" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.group_value OPERATOR(pg_catalog.=) $2"
-	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";
+static const char names_query[] = "SELECT"
+" fastclust_internal.names_by_number(ROW(v.*)::fastclust_internal.stored_versions)"
+" FROM fastclust_internal.readable_models m"
+" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.group_value OPERATOR(pg_catalog.=) $2"
+" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version"
+" ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";
 
 typedef struct model_key
 {
@@ -100,7 +107,8 @@ static uint64 epoch = 0;
 static Datum
 column(int number, bool *null)
 {
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number, null);
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number,
+						 null);
 }
 
 /* A float8[] column in the model's context: *count values, or NULL. */
@@ -119,7 +127,9 @@ read_numbers(served_model *model, int number, const char *name, int *count)
 	*count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	bytes = (Size) *count * sizeof(double);
 	model->bytes += bytes;
-	return memcpy(MemoryContextAlloc(model->context, Max(1, bytes)), read_float8_array(PointerGetDatum(array), *count, name), bytes);
+	return memcpy(MemoryContextAlloc(model->context, Max(1, bytes)),
+				  read_float8_array(PointerGetDatum(array), *count, name),
+				  bytes);
 }
 
 static void
@@ -156,18 +166,25 @@ read_encoder(served_model *model)
 	}
 	else
 	{
-		fc_encoder_header *header = (fc_encoder_header *) PG_DETOAST_DATUM_COPY(encoder);
+		fc_encoder_header *header = ((fc_encoder_header *)
+									 PG_DETOAST_DATUM_COPY(encoder));
 
 		model->encoder = prepare_encoder(header, model->context);
-		model->bytes += VARSIZE(header) + fc_encoder_prepared_size(&model->encoder->view);
+		model->bytes += VARSIZE(header) +
+			fc_encoder_prepared_size(&model->encoder->view);
 		model->takes_numbers = true;
 		for (Size i = 0; i < model->encoder->view.features; i++)
 		{
-			model->takes_numbers = model->takes_numbers && model->encoder->view.feature[i].kind == FC_FEATURE_NUMBER;
-			model->encodes_numbers = model->encodes_numbers || model->encoder->view.feature[i].log || model->encoder->view.feature[i].missing;
+			model->takes_numbers = model->takes_numbers &&
+				model->encoder->view.feature[i].kind ==
+				FC_FEATURE_NUMBER;
+			model->encodes_numbers = model->encodes_numbers ||
+				model->encoder->view.feature[i].log ||
+				model->encoder->view.feature[i].missing;
 		}
 	}
-	model->values = model->takes_numbers ? model->encoder->view.features : model->d;
+	model->values = model->takes_numbers ? model->encoder->view.features
+		: model->d;
 	MemoryContextSwitchTo(old);
 }
 
@@ -184,8 +201,10 @@ read_paths(served_model *model)
 		return;
 	array = DatumGetArrayTypeP(value);
 	model->levels = ARR_DIMS(array)[1];
-	bytes = (Size) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) * sizeof(int32);
-	model->paths = memcpy(MemoryContextAlloc(model->context, bytes), ARR_DATA_PTR(array), bytes);
+	bytes = (Size) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) *
+		sizeof(int32);
+	model->paths = memcpy(MemoryContextAlloc(model->context, bytes),
+						  ARR_DATA_PTR(array), bytes);
 	model->bytes += bytes;
 }
 
@@ -194,9 +213,12 @@ static char *
 hint_of(const char *function, const served_model *model)
 {
 	Oid			type = TEXTOID;
-	List	   *name = list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup(function)));
+	List	   *name = list_make2(makeString(pstrdup("fastclust_internal")),
+								  makeString(pstrdup(function)));
 
-	return TextDatumGetCString(OidFunctionCall1(LookupFuncName(name, 1, &type, false), PointerGetDatum(model->name)));
+	return TextDatumGetCString(OidFunctionCall1(LookupFuncName(name, 1, &type,
+															   false),
+												PointerGetDatum(model->name)));
 }
 
 /* The error of a model that is not there, or of its version. */
@@ -206,22 +228,30 @@ check_found(const served_model *model)
 	bool		null;
 
 	if (SPI_processed == 0)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+				errmsg("model \"%s\" does not exist",
+					   text_to_cstring(model->name)),
 				errhint("%s", hint_of("model_hint", model)));
 	(void) column(COLUMN_VERSION, &null);
 	if (null)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
 				errmsg("model \"%s\" has no %s", text_to_cstring(model->name),
-					   model->version == CURRENT_VERSION ? "current version" :
-					   model->version == NULL_VERSION ? "version NULL" : psprintf("version %d", model->version)),
+					   model->version == CURRENT_VERSION ? "current version"
+					   : model->version == NULL_VERSION
+					   ? "version NULL"
+					   : psprintf("version %d", model->version)),
 				errhint("%s", hint_of("version_hint", model)));
 }
 
-/* Data that the rows of a query share: sparse factors rearranged, the operator's and the map's. */
+/*
+ * Data that the rows of a query share: sparse factors rearranged, the
+ * operator's and the map's.
+ */
 static void
 prepare_rows(served_model *model)
 {
-	fc_arena	arena = make_arena_in(model->context, "a model prepared for its rows");
+	fc_arena	arena = make_arena_in(model->context,
+									  "a model prepared for its rows");
 
 	fc_operator_slice(&model->view, &arena);
 	if (model->map_header != NULL)
@@ -241,7 +271,8 @@ read_row(served_model *model)
 	MemoryContext old;
 
 	if (!null)
-		model->group_by = MemoryContextStrdup(model->context, TextDatumGetCString(group_by));
+		model->group_by = MemoryContextStrdup(model->context,
+											  TextDatumGetCString(group_by));
 	operator = column(COLUMN_OPERATOR, &null);
 	if (null)
 		return;					/* no such group */
@@ -254,7 +285,9 @@ read_row(served_model *model)
 	model->center = read_numbers(model, COLUMN_CENTER, "center", &count);
 	model->scale = read_numbers(model, COLUMN_SCALE, "scale", &count);
 	prepare_rows(model);
-	model->quantiles = read_numbers(model, COLUMN_QUANTILES, "distance_quantiles", &model->quantile_count);
+	model->quantiles = read_numbers(model, COLUMN_QUANTILES,
+									"distance_quantiles",
+									&model->quantile_count);
 	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
 	read_encoder(model);
 	read_paths(model);
@@ -286,7 +319,9 @@ models_are_shared(void)
 
 	if (!OidIsValid(get_extension_oid("citus", true)))
 		return false;
-	if (SPI_execute("SELECT fastclust_internal.sharing_node()", true, 1) != SPI_OK_SELECT || SPI_processed != 1)
+	if (SPI_execute("SELECT fastclust_internal.sharing_node()", true, 1) !=
+		SPI_OK_SELECT ||
+		SPI_processed != 1)
 		elog(ERROR, "could not ask where models are");
 	node = column(1, &null);
 	return !null && DatumGetInt32(node) > 0;
@@ -298,12 +333,15 @@ plan_for(const served_model *model)
 	bool		shared = models_are_shared();
 
 	if (model->version == CURRENT_VERSION)
-		return shared ? kept_plan(&shared_plan, shared_query) : kept_plan(&model_plan, model_query);
+		return shared ? kept_plan(&shared_plan, shared_query)
+			: kept_plan(&model_plan, model_query);
 	if (shared)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("version %d of model \"%s\" is asked for on a worker of Citus", model->version, text_to_cstring(model->name)),
+				errmsg("version %d of model \"%s\" is asked for on a worker of Citus",
+					   model->version, text_to_cstring(model->name)),
 				errdetail("Workers have the current version of each model."),
-				errhint("use_version makes it current; the coordinator predicts by any version: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
+				errhint("use_version makes it current; the coordinator predicts by any"
+						" version: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
 	return kept_plan(&version_plan, version_query);
 }
 
@@ -311,10 +349,13 @@ plan_for(const served_model *model)
 static void
 read_model(served_model *model)
 {
-	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
+	Datum		values[3] = {PointerGetDatum(model->name),
+		PointerGetDatum(model->group),
+	Int32GetDatum(model->version)};
 
 	SPI_connect();
-	if (SPI_execute_plan(plan_for(model), values, NULL, true, 2) != SPI_OK_SELECT)
+	if (SPI_execute_plan(plan_for(model), values, NULL, true, 2) !=
+		SPI_OK_SELECT)
 		elog(ERROR, "could not read a model");
 	check_found(model);
 	read_row(model);
@@ -330,7 +371,8 @@ model_site_of(FunctionCallInfo fcinfo)
 
 	if (site == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(model_site));
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(model_site));
 		site->reader.context = fcinfo->flinfo->fn_mcxt;
 		fcinfo->flinfo->fn_extra = site;
 	}
@@ -342,13 +384,15 @@ same_text(const text *a, const text *b)
 {
 	Size		size = VARSIZE_ANY_EXHDR(a);
 
-	return size == VARSIZE_ANY_EXHDR(b) && memcmp(VARDATA_ANY(a), VARDATA_ANY(b), size) == 0;
+	return size == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), size) == 0;
 }
 
 static uint32
 hash_text(uint64 seed, const text *value)
 {
-	return (uint32) fc_hash_bytes(seed, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	return (uint32) fc_hash_bytes(seed, VARDATA_ANY(value),
+								  VARSIZE_ANY_EXHDR(value));
 }
 
 /* Models by name, group and version. */
@@ -376,7 +420,9 @@ forget_models(FunctionCallInfo fcinfo, model_site *site)
 	if (site->context != NULL)
 		MemoryContextReset(site->context);
 	else
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust models", ALLOCSET_DEFAULT_SIZES);
+		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+											  "fastclust models",
+											  ALLOCSET_DEFAULT_SIZES);
 	site->models = models_create(site->context, 16, NULL);
 }
 
@@ -387,13 +433,17 @@ end_epoch(XactEvent event, void *arg)
 }
 
 static void
-end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+end_sub_epoch(SubXactEvent event, SubTransactionId mine,
+			  SubTransactionId parent, void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		epoch++;
 }
 
-/* Returns the user, snapshot and epoch for which a model that is read now holds. */
+/*
+ * Returns the user, snapshot and epoch for which a model that is read now
+ * holds.
+ */
 model_validity
 model_validity_now(void)
 {
@@ -405,9 +455,15 @@ model_validity_now(void)
 		RegisterSubXactCallback(end_sub_epoch, NULL);
 		epoch = 1;
 	}
-	return (model_validity) {
-		.epoch = epoch, .user = GetUserId(), .xmin = snapshot->xmin, .xmax = snapshot->xmax, .xcnt = snapshot->xcnt,
-		.subxcnt = snapshot->subxcnt, .curcid = snapshot->curcid
+	return (model_validity)
+	{
+		.epoch = epoch,
+			.user = GetUserId(),
+			.xmin = snapshot->xmin,
+			.xmax = snapshot->xmax,
+			.xcnt = snapshot->xcnt,
+			.subxcnt = snapshot->subxcnt,
+			.curcid = snapshot->curcid
 	};
 }
 
@@ -417,18 +473,21 @@ model_validity_holds(const model_validity *valid)
 	Snapshot	snapshot = GetActiveSnapshot();
 
 	return valid->epoch == epoch && valid->user == GetUserId() &&
-		valid->curcid == snapshot->curcid && valid->xmin == snapshot->xmin && valid->xmax == snapshot->xmax &&
-		valid->xcnt == snapshot->xcnt && valid->subxcnt == snapshot->subxcnt;
+		valid->curcid == snapshot->curcid && valid->xmin == snapshot->xmin &&
+		valid->xmax == snapshot->xmax && valid->xcnt == snapshot->xcnt &&
+		valid->subxcnt == snapshot->subxcnt;
 }
 
 static text *
 copy_text(MemoryContext context, const text *source)
 {
-	return memcpy(MemoryContextAlloc(context, VARSIZE_ANY(source)), source, VARSIZE_ANY(source));
+	return memcpy(MemoryContextAlloc(context, VARSIZE_ANY(source)), source,
+				  VARSIZE_ANY(source));
 }
 
 static served_model *
-add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const text *group)
+add_model(FunctionCallInfo fcinfo, model_site *site, const text *name,
+		  const text *group)
 {
 	MemoryContext context;
 	served_model *model;
@@ -437,13 +496,15 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 
 	if (site->bytes / 1024 > (Size) fastclust_memory_budget)
 		forget_models(fcinfo, site);
-	context = AllocSetContextCreate(CurrentMemoryContext, "fastclust model", ALLOCSET_SMALL_SIZES);
+	context = AllocSetContextCreate(CurrentMemoryContext, "fastclust model",
+									ALLOCSET_SMALL_SIZES);
 	model = MemoryContextAllocZero(context, sizeof(served_model));
 	model->context = context;
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
 	model->version = site->version;
-	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
+	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) +
+		VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
 	key.name = model->name;
@@ -461,7 +522,9 @@ asked_again(model_site *site, served_model *model)
 	Size		bytes;
 
 	model->asked++;
-	if (model->header != NULL && (bytes = prepare_operator(&model->view, model->asked, model->context)) > 0)
+	if (model->header != NULL &&
+		(bytes = prepare_operator(&model->view, model->asked, model->context)) >
+		0)
 	{
 		model->bytes += bytes;
 		site->bytes += bytes;
@@ -476,9 +539,11 @@ columns_of_model(model_site *site)
 	served_model *model = site->last;
 	Size		held = model->bytes;
 
-	if (model->center != NULL || model->map_header != NULL || model->encoder != NULL)
+	if (model->center != NULL || model->map_header != NULL ||
+		model->encoder != NULL)
 		return NULL;
-	(void) columns_of(&model->columns, &model->view, model->asked, model->context, &held);
+	(void) columns_of(&model->columns, &model->view, model->asked,
+					  model->context, &held);
 	site->bytes += held - model->bytes;
 	model->bytes = held;
 	return model->columns;
@@ -488,7 +553,9 @@ text *
 shown_name_of(model_site *site, int32 cluster)
 {
 	served_model *model = site->last;
-	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
+	Datum		values[3] = {PointerGetDatum(model->name),
+		PointerGetDatum(model->group),
+	Int32GetDatum(model->version)};
 	MemoryContext old = CurrentMemoryContext;
 	bool		null = true;
 	Datum		names = (Datum) 0;
@@ -496,19 +563,24 @@ shown_name_of(model_site *site, int32 cluster)
 	if (cluster < model->name_count)
 		return DatumGetTextPP(model->names[cluster]);
 	SPI_connect();
-	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL, true, 1) != SPI_OK_SELECT)
+	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL,
+						 true, 1) != SPI_OK_SELECT)
 		elog(ERROR, "could not read the names of clusters");
 	if (SPI_processed > 0)
 		names = column(1, &null);
 	MemoryContextSwitchTo(model->context);
 	if (!null)
-		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &model->name_count);
+		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false,
+						  TYPALIGN_INT, &model->names, NULL,
+						  &model->name_count);
 	MemoryContextSwitchTo(old);
 	SPI_finish();
 	if (cluster >= model->name_count)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),
-				errhint("Workers of Citus have none; the coordinator names rows: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
+				errmsg("the names of the clusters of model \"%s\" are not here",
+					   text_to_cstring(model->name)),
+				errhint("Workers of Citus have none; the coordinator names rows: ... FROM"
+						" (SELECT * FROM some_table OFFSET 0) t."));
 	return DatumGetTextPP(model->names[cluster]);
 }
 
@@ -532,12 +604,15 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 		forget_models(fcinfo, site);
 		site->valid = model_validity_now();
 	}
-	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group) && site->last->version == site->version)
+	else if (site->last != NULL && same_text(site->last->name, name) &&
+			 same_text(site->last->group, group) &&
+			 site->last->version == site->version)
 		return asked_again(site, site->last);
 	key.name = name;
 	key.group = group;
 	key.version = site->version;
 	slot = models_lookup(site->models, key);
-	site->last = slot != NULL ? slot->model : add_model(fcinfo, site, name, group);
+	site->last = slot != NULL ? slot->model
+		: add_model(fcinfo, site, name, group);
 	return asked_again(site, site->last);
 }

@@ -17,24 +17,33 @@ typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 static size_t
 nearest_of_row(const model_row *row)
 {
-	return row->labelled ? row->nearest : fc_operator_assign(&row->model->view, row->x, row->scratch);
+	return row->labelled
+		? row->nearest
+		: fc_operator_assign(&row->model->view, row->x, row->scratch);
 }
 
 /* Returns ||x - c||^2, c the nearest centroid. */
 static double
 square_of(const model_row *row)
 {
-	return fc_operator_distance(&row->model->view, nearest_of_row(row), row->x, row->scratch);
+	return fc_operator_distance(&row->model->view, nearest_of_row(row), row->x,
+								row->scratch);
 }
 
-/* The cluster of the row; NULL if it has none, or if that is beyond the distance, which may be infinite. */
+/*
+ * The cluster of the row; NULL if it has none, or if that is beyond the
+ * distance, which may be infinite.
+ */
 static Datum
-cluster_within(FunctionCallInfo fcinfo, const model_row *row, double max_distance)
+cluster_within(FunctionCallInfo fcinfo, const model_row *row,
+			   double max_distance)
 {
 	const fc_operator *op = &row->model->view;
 	size_t		nearest = nearest_of_row(row);
 	bool		measured = op->regions.clusters > 0 || !isinf(max_distance);
-	double		square = measured ? fc_operator_distance(op, nearest, row->x, row->scratch) : 0.0;
+	double		square = (measured ? fc_operator_distance(op, nearest, row->x,
+														  row->scratch)
+						  : 0.0);
 	int32		cluster = fc_operator_label(op, nearest, square);
 
 	if (cluster < 0 || fc_metric_distance(op->metric, square) > max_distance)
@@ -68,26 +77,34 @@ name_answer(FunctionCallInfo fcinfo, const model_row *row)
 
 	if (fcinfo->isnull)
 		return cluster;
-	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), DatumGetInt32(cluster)));
+	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo),
+								   DatumGetInt32(cluster)));
 }
 
 static Datum
 distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric, square_of(row)));
+	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric,
+										square_of(row)));
 }
 
-/* The distance that a share `contamination` of the training rows exceeded, or the outlier score of regions. */
+/*
+ * The distance that a share `contamination` of the training rows exceeded, or
+ * the outlier score of regions.
+ */
 static double
 anomaly_limit(const served_model *model, double contamination)
 {
-	double		place = (1.0 - sqrt(contamination)) * (model->quantile_count - 1);
+	double		place = ((1.0 - sqrt(contamination)) * (model->quantile_count - 1));
 	int			below = Min((int) place, model->quantile_count - 2);
 
 	if (model->quantile_count < 2)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("model \"%s\" has no distribution of distances", text_to_cstring(model->name)));
-	return model->quantiles[below] + (place - below) * (model->quantiles[below + 1] - model->quantiles[below]);
+				errmsg("model \"%s\" has no distribution of distances",
+					   text_to_cstring(model->name)));
+	return model->quantiles[below] +
+		(place - below) *
+		(model->quantiles[below + 1] - model->quantiles[below]);
 }
 
 static double
@@ -95,27 +112,36 @@ outlier_score(const model_row *row)
 {
 	size_t		nearest = nearest_of_row(row);
 
-	return fc_operator_outlier(&row->model->view, nearest, fc_operator_distance(&row->model->view, nearest, row->x, row->scratch));
+	return fc_operator_outlier(&row->model->view, nearest,
+							   fc_operator_distance(&row->model->view, nearest,
+													row->x, row->scratch));
 }
 
 static Datum
 anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	double		share = PG_ARGISNULL(2) ? row->model->contamination : PG_GETARG_FLOAT8(2);
+	double		share = (PG_ARGISNULL(2) ? row->model->contamination
+						 : PG_GETARG_FLOAT8(2));
 
 	if (!(share > 0 && share < 1))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("share is %g, out of range", share),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("share is %g, out of range", share),
 				errdetail("It is a share of the rows, between 0 and 1."));
-	PG_RETURN_BOOL((row->model->view.regions.clusters > 0 ? outlier_score(row) : sqrt(square_of(row))) > anomaly_limit(row->model, share));
+	PG_RETURN_BOOL((row->model->view.regions.clusters > 0
+					? outlier_score(row)
+					: sqrt(square_of(row))) >
+				   anomaly_limit(row->model, share));
 }
 
 static Datum
-answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answer how)
+answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form,
+		   answer how)
 {
 	model_row	row;
 
 	require_argument(fcinfo, 0, "model");
-	if ((form == ROW_GIVEN && PG_ARGISNULL(1)) || !read_model_row(fcinfo, group, version, 1, form, &row))
+	if ((form == ROW_GIVEN && PG_ARGISNULL(1)) ||
+		!read_model_row(fcinfo, group, version, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
@@ -178,22 +204,28 @@ fastclust_anomaly(PG_FUNCTION_ARGS)
 
 /* ---- from the top of a tree of clusters ---- */
 
-/* The numbers of the nodes above the cluster, the highest first, and its own. */
+/*
+ * The numbers of the nodes above the cluster, the highest first, and its own.
+ */
 static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const served_model *model = row->model;
 	size_t		nearest = nearest_of_row(row);
-	int32		cluster = fc_operator_label_of(&model->view, nearest, row->x, row->scratch);
-	size_t		place = model->view.regions.clusters > 0 ? (size_t) cluster : nearest;
+	int32		cluster = fc_operator_label_of(&model->view, nearest, row->x,
+											   row->scratch);
+	size_t		place = (model->view.regions.clusters > 0 ? (size_t) cluster
+						 : nearest);
 	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
 
 	if (cluster < 0)
 		PG_RETURN_NULL();
 	for (int i = 0; i < model->levels; i++)
-		path[i] = Int32GetDatum(model->paths[place * (Size) model->levels + (Size) i]);
+		path[i] = Int32GetDatum(model->paths[place * (Size) model->levels +
+											 (Size) i]);
 	path[model->levels] = Int32GetDatum(cluster);
-	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID,
+										  sizeof(int32), true, TYPALIGN_INT));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_predict_path);
@@ -224,16 +256,23 @@ least_first(const void *a, const void *b)
 
 /* The clusters of regions by their nearest centroids. */
 static void
-nearest_regions(const model_row *row, size_t count, int32 *clusters, double *squares)
+nearest_regions(const model_row *row, size_t count, int32 *clusters,
+				double *squares)
 {
 	const fc_operator *op = &row->model->view;
-	ranked_cluster *near = palloc(op->regions.clusters * sizeof(ranked_cluster));
+	ranked_cluster *near = palloc(op->regions.clusters *
+								  sizeof(ranked_cluster));
 
 	for (size_t c = 0; c < op->regions.clusters; c++)
-		near[c] = (ranked_cluster) {INFINITY, (int32) c};
+		near[c] = (ranked_cluster)
+	{
+		INFINITY, (int32) c
+	};
 	for (size_t j = 0; j < op->k; j++)
 		if (op->regions.cluster[j] >= 0)
-			near[op->regions.cluster[j]].key = Min(near[op->regions.cluster[j]].key, fc_operator_distance(op, j, row->x, row->scratch));
+			near[op->regions.cluster[j]]
+				.key = Min(near[op->regions.cluster[j]].key,
+						   fc_operator_distance(op, j, row->x, row->scratch));
 	qsort(near, op->regions.clusters, sizeof(ranked_cluster), least_first);
 	for (size_t i = 0; i < count; i++)
 	{
@@ -259,20 +298,28 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
 	if (!read_model_row(fcinfo, 3, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
-	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.regions.clusters > 0 ? row.model->view.regions.clusters : row.model->view.k);
+	count = Min((size_t) PG_GETARG_INT32(2),
+				row.model->view.regions.clusters > 0
+				? row.model->view.regions.clusters
+				: row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));
 	if (row.model->view.regions.clusters > 0)
 		nearest_regions(&row, count, clusters, distances);
 	else
 	{
-		fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
+		fc_operator_nearest(&row.model->view, row.x, count, row.scratch,
+							clusters, distances);
 		for (size_t i = 0; i < count; i++)
-			clusters[i] = fc_operator_number(&row.model->view, (size_t) clusters[i]);
+			clusters[i] = fc_operator_number(&row.model->view,
+											 (size_t) clusters[i]);
 	}
 	for (size_t i = 0; i < count; i++)
 	{
-		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))};
+		Datum		values[2] =
+		{Int32GetDatum(clusters[i]),
+			Float8GetDatum(fc_metric_distance(row.model->view.metric,
+											  distances[i]))};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -281,7 +328,10 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 
 /* ---- probabilities ---- */
 
-/* Rows (cluster, probability), most probable first, for a row in the operator's coordinates. */
+/*
+ * Rows (cluster, probability), most probable first, for a row in the
+ * operator's coordinates.
+ */
 static void
 return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -291,21 +341,30 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 
 	if (row->model->spreads == NULL)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("model \"%s\" has no spreads of its clusters", text_to_cstring(row->model->name)),
+				errmsg("model \"%s\" has no spreads of its clusters",
+					   text_to_cstring(row->model->name)),
 				errhint("Use retrain."));
-	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p);
+	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch,
+								 p);
 	for (Size j = 0; j < op->k; j++)
-		order[j] = (ranked_cluster) {-p[j], fc_operator_number(op, j)};
+		order[j] = (ranked_cluster)
+	{
+		-p[j], fc_operator_number(op, j)
+	};
 	qsort(order, op->k, sizeof(ranked_cluster), least_first);
 	for (Size i = 0; i < op->k; i++)
 	{
-		Datum		values[2] = {Int32GetDatum(order[i].cluster), Float8GetDatum(-order[i].key)};
+		Datum		values[2] = {Int32GetDatum(order[i].cluster),
+		Float8GetDatum(-order[i].key)};
 
 		put_row(fcinfo, values, NULL);
 	}
 }
 
-/* Of regions: the cluster, or the one that noise is nearest to, and the outlier score as the probability of none. */
+/*
+ * Of regions: the cluster, or the one that noise is nearest to, and the
+ * outlier score as the probability of none.
+ */
 static void
 return_membership(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -314,7 +373,9 @@ return_membership(FunctionCallInfo fcinfo, const model_row *row)
 	for (int i = 0; i < 2; i++)
 	{
 		bool		none = (score > 0.5) == (i == 0);
-		Datum		values[2] = {Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]), Float8GetDatum(none ? score : 1 - score)};
+		Datum		values[2] =
+		{Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]),
+		Float8GetDatum(none ? score : 1 - score)};
 		bool		nulls[2] = {none};
 
 		put_row(fcinfo, values, nulls);

@@ -1,4 +1,7 @@
-/* model_row.c - a row as a function's arguments give it, in the coordinates of a model's operator; see the header */
+/*
+ * model_row.c - a row as a function's arguments give it, in the coordinates of
+ * a model's operator; see the header
+ */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -16,11 +19,15 @@
 #include "pg/model/model.h"
 #include "rkhs/map.h"
 
-#define MOST_CONSTANTS	8		/* maximum number of columns of a row in a hint */
+#define MOST_CONSTANTS	8		/* maximum number of columns of a row in a
+								 * hint */
 
 /* ---- room ---- */
 
-/* Room of a row: d of the row as doubles, d of its columns; with a map its features, as floats and as doubles. */
+/*
+ * Room of a row: d of the row as doubles, d of its columns; with a map its
+ * features, as floats and as doubles.
+ */
 static void
 reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
@@ -30,10 +37,13 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 	if (model->map_header != NULL)
 	{
 		doubles += model->map.rank;
-		floats = Max(floats, model->map.rank + fc_kernel_map_scratch(&model->map));
+		floats = Max(floats,
+					 model->map.rank + fc_kernel_map_scratch(&model->map));
 	}
-	site->row = grown(fcinfo->flinfo->fn_mcxt, site->row, &site->row_doubles, doubles, sizeof(double));
-	site->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
+	site->row = grown(fcinfo->flinfo->fn_mcxt, site->row, &site->row_doubles,
+					  doubles, sizeof(double));
+	site->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, site->scratch.floats,
+								 &site->scratch.count, floats, sizeof(float));
 	site->ready = model;
 }
 
@@ -50,14 +60,18 @@ features_of(const model_site *site, const served_model *model, const double *x)
 
 	fc_kernel_map_features(map, x, behind, y);
 	if (!fc_all_finite_float(y, map->rank))
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("kernel values of the row are out of range"),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("kernel values of the row are out of range"),
 				errhint("Scale the data down."));
 	for (Size i = 0; i < map->rank; i++)
 		features[i] = (double) y[i];
 	return features;
 }
 
-/* The row in the operator's coordinates: (x - center) / scale, and its features, or of length 1; NULL where it has no direction. */
+/*
+ * The row in the operator's coordinates: (x - center) / scale, and its
+ * features, or of length 1; NULL where it has no direction.
+ */
 static const double *
 transformed(const model_site *site, const served_model *model, const vector *v)
 {
@@ -85,7 +99,8 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 /* ---- values in a list ---- */
 
 static vector
-list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument)
+list_argument(FunctionCallInfo fcinfo, model_site *site,
+			  const served_model *model, int argument)
 {
 	double	   *joined = site->row + model->d;
 	vector		v = {joined, NULL, 0};
@@ -103,7 +118,10 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *mod
 	return v;
 }
 
-/* Values in a list are the columns' own, and none is NULL: from the last on, each has its dimensions behind its place in the list. */
+/*
+ * Values in a list are the columns' own, and none is NULL: from the last on,
+ * each has its dimensions behind its place in the list.
+ */
 static vector
 encoded_values(const model_site *site, const served_model *model, vector v)
 {
@@ -123,17 +141,26 @@ encoded_values(const model_site *site, const served_model *model, vector v)
 			raw[feature->first + 1] = 0.0;
 		raw[feature->first] = value;
 	}
-	return (vector) {raw, NULL, (int) model->d};
+	return (vector)
+	{
+		raw, NULL, (int) model->d
+	};
 }
 
-/* Returns constants for all columns of the model, for a hint; NULL if there are too many. */
+/*
+ * Returns constants for all columns of the model, for a hint; NULL if there
+ * are too many.
+ */
 static char *
 row_of_constants(const prepared_encoder *prepared)
 {
-	static const char *const constants[] = {
-		[FC_FEATURE_NUMBER] = "1",[FC_FEATURE_BOOLEAN] = "true",[FC_FEATURE_DATE] = "current_date",
-		[FC_FEATURE_TIMESTAMP] = "now()",[FC_FEATURE_INTERVAL] = "interval '1 hour'",[FC_FEATURE_CATEGORY] = "'some value'"
-	};
+	static const char *const constants[] =
+	{[FC_FEATURE_NUMBER] = "1",
+		[FC_FEATURE_BOOLEAN] = "true",
+		[FC_FEATURE_DATE] = "current_date",
+		[FC_FEATURE_TIMESTAMP] = "now()",
+		[FC_FEATURE_INTERVAL] = "interval '1 hour'",
+	[FC_FEATURE_CATEGORY] = "'some value'"};
 	const fc_encoder *encoder = &prepared->view;
 	StringInfoData row;
 
@@ -142,9 +169,12 @@ row_of_constants(const prepared_encoder *prepared)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
 
-		if (i == MOST_CONSTANTS || (Size) feature->kind >= lengthof(constants) || feature->path_length > 0)
+		if (i == MOST_CONSTANTS ||
+			(Size) feature->kind >= lengthof(constants) ||
+			feature->path_length > 0)
 			return NULL;
-		appendStringInfo(&row, "%s%s AS %s", i > 0 ? ", " : "", constants[feature->kind],
+		appendStringInfo(&row, "%s%s AS %s", i > 0 ? ", " : "",
+						 constants[feature->kind],
 						 quote_identifier(prepared->names[feature->column]));
 	}
 	return row.data;
@@ -154,14 +184,21 @@ static void
 reject_list(const served_model *model, Size feature)
 {
 	char	   *name = quote_literal_cstr(text_to_cstring(model->name));
-	char	   *row = model->group_by == NULL ? row_of_constants(model->encoder) : NULL;
+	char	   *row = (model->group_by == NULL ? row_of_constants(model->encoder)
+					   : NULL);
 
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-			errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
+			errmsg("model \"%s\" takes rows, not lists of numbers",
+				   text_to_cstring(model->name)),
 			errdetail("Its %s is no number.", model->encoder->paths[feature].label),
-			row == NULL ? errhint("Give the whole row, by the name of the table: SELECT predict(%s, t) FROM some_table t.", name) :
-			errhint("Give the whole row, by the name of the table: SELECT predict(%s, t) FROM some_table t."
-					" Of values, make a row: (SELECT %s) t.", name, row));
+			row == NULL
+			? errhint("Give the whole row, by the name of the table: SELECT predict(%s, t)"
+					  " FROM some_table t.",
+					  name)
+			: errhint("Give the whole row, by the name of the table: SELECT predict(%s, t)"
+					  " FROM some_table t."
+					  " Of values, make a row: (SELECT %s) t.",
+					  name, row));
 }
 
 static void
@@ -179,9 +216,12 @@ require_numbers(const served_model *model)
 static record_reader *
 new_record(FunctionCallInfo fcinfo)
 {
-	record_reader *record = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(record_reader));
+	record_reader *record = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+												   sizeof(record_reader));
 
-	record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "fastclust columns", ALLOCSET_SMALL_SIZES);
+	record->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+											"fastclust columns",
+											ALLOCSET_SMALL_SIZES);
 	return record;
 }
 
@@ -199,10 +239,11 @@ record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 
 /* The column of vectors of a record; false when it is NULL. */
 static bool
-vector_of_record(record_reader *record, const served_model *model, HeapTupleHeader row, vector *v)
+vector_of_record(record_reader *record, const served_model *model,
+				 HeapTupleHeader row, vector *v)
 {
 	const char *name = model->vector_column;
-	fc_feature_cell		cell;
+	fc_feature_cell cell;
 
 	if (!has_row_type(record, row))
 		find_columns(record, row, &name, 1, false);
@@ -210,20 +251,31 @@ vector_of_record(record_reader *record, const served_model *model, HeapTupleHead
 	if (record->nulls[record->attribute[0]])
 		return false;
 	if (record->readers[0].kind != FC_FEATURE_VECTOR)
-		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("column \"%s\" of the row is not a vector", name));
-	read_value(&record->readers[0], record->values[record->attribute[0]], &cell);
-	*v = (vector) {cell.kind == FC_CELL_DOUBLES ? cell.doubles : NULL, cell.kind == FC_CELL_FLOATS ? cell.floats : NULL, (int) cell.length};
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("column \"%s\" of the row is not a vector", name));
+	read_value(&record->readers[0], record->values[record->attribute[0]],
+			   &cell);
+	*v = (vector)
+	{
+		cell.kind == FC_CELL_DOUBLES ? cell.doubles : NULL,
+			cell.kind == FC_CELL_FLOATS ? cell.floats : NULL,
+			(int) cell.length
+	};
 	return true;
 }
 
 static bool
-record_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, vector *v)
+record_argument(FunctionCallInfo fcinfo, model_site *site,
+				const served_model *model, int argument, vector *v)
 {
 	HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(argument);
 	record_reader *record = record_of(fcinfo, site, model);
 	double	   *raw = site->row + model->d;
 
-	*v = (vector) {raw, NULL, (int) model->d};
+	*v = (vector)
+	{
+		raw, NULL, (int) model->d
+	};
 	return encode_record(model->encoder, record, row, false, raw);
 }
 
@@ -238,26 +290,36 @@ check_length(const vector *v, const served_model *model, row_form form)
 	if (form != ROW_LIST && form != ROW_COLUMNS)
 		check_vector_dim(v, model->values, "the model");
 	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-			errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
-						  v->d, v->d, text_to_cstring(model->name), model->values),
+			errmsg_plural("%d value is given, but model \"%s\" takes %zu",
+						  "%d values are given, but model \"%s\" takes %zu", v->d,
+						  v->d, text_to_cstring(model->name), model->values),
 			errhint("Give the columns in the order of the training, or a whole row of the table."));
 }
 
 /* Is there a NULL among listed values? */
 static bool
-has_null(FunctionCallInfo fcinfo, const model_site *site, int argument, row_form form)
+has_null(FunctionCallInfo fcinfo, const model_site *site, int argument,
+		 row_form form)
 {
-	int			listed = form == ROW_LIST ? 2 : form == ROW_COLUMNS ? site->columns->d : 0;
+	int			listed = (form == ROW_LIST ? 2
+						  : form == ROW_COLUMNS ? site->columns->d
+						  : 0);
 
 	for (int i = 0; i < listed; i++)
 		if (PG_ARGISNULL(argument + i))
 			return true;
-	return form == ROW_LIST && array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
+	return form == ROW_LIST &&
+		array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
 }
 
-/* Listed values of which some are NULL, as a whole row has them; false: of a model of vectors, or such NULLs are to be skipped. */
+/*
+ * Listed values of which some are NULL, as a whole row has them; false: of a
+ * model of vectors, or such NULLs are to be skipped.
+ */
 static bool
-values_with_nulls(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
+values_with_nulls(FunctionCallInfo fcinfo, model_site *site,
+				  const served_model *model, int argument, row_form form,
+				  vector *v)
 {
 	int			first = form == ROW_LIST ? 2 : site->columns->d;
 	int			more = 0;
@@ -269,24 +331,36 @@ values_with_nulls(FunctionCallInfo fcinfo, model_site *site, const served_model 
 	if (model->encoder == NULL)
 		return false;
 	if (form == ROW_LIST)
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument + 2), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &element_nulls, &more);
-	*v = (vector) {site->row + model->d, NULL, first + more};
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument + 2), FLOAT8OID,
+						  sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+						  &elements, &element_nulls, &more);
+	*v = (vector)
+	{
+		site->row + model->d, NULL, first + more
+	};
 	check_length(v, model, form);
 	if (form == ROW_COLUMNS)
 		(void) read_columns(fcinfo, site->columns, values);
 	nulls = palloc((Size) v->d * sizeof(bool));
 	for (int i = 0; i < v->d; i++)
 	{
-		nulls[i] = i < first ? PG_ARGISNULL(argument + i) : element_nulls[i - first];
+		nulls[i] = i < first ? PG_ARGISNULL(argument + i)
+			: element_nulls[i - first];
 		if (form == ROW_LIST)
-			values[i] = nulls[i] ? 0.0 : DatumGetFloat8(i < first ? PG_GETARG_DATUM(argument + i) : elements[i - first]);
+			values[i] = nulls[i]
+				? 0.0
+				: DatumGetFloat8(i < first
+								 ? PG_GETARG_DATUM(argument + i)
+								 : elements[i - first]);
 	}
 	v->d = (int) model->d;
 	return encode_numbers(model->encoder, values, nulls, site->row + model->d);
 }
 
 static bool
-vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
+vector_argument(FunctionCallInfo fcinfo, model_site *site,
+				const served_model *model, int argument, row_form form,
+				vector *v)
 {
 	if (form == ROW_RECORD && model->encoder != NULL)
 		return record_argument(fcinfo, site, model, argument, v);
@@ -296,14 +370,18 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 		return values_with_nulls(fcinfo, site, model, argument, form, v);
 	if (form == ROW_RECORD)
 	{
-		if (!vector_of_record(record_of(fcinfo, site, model), model, PG_GETARG_HEAPTUPLEHEADER(argument), v))
+		if (!vector_of_record(record_of(fcinfo, site, model), model,
+							  PG_GETARG_HEAPTUPLEHEADER(argument), v))
 			return false;
 	}
 	else if (form == ROW_LIST)
 		*v = list_argument(fcinfo, site, model, argument);
 	else if (form == ROW_COLUMNS)
 	{
-		*v = (vector) {site->row + model->d, NULL, site->columns->d};
+		*v = (vector)
+		{
+			site->row + model->d, NULL, site->columns->d
+		};
 		if ((Size) v->d == model->values)
 			(void) read_columns(fcinfo, site->columns, site->row + model->d);
 	}
@@ -316,9 +394,11 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 
 /* Look up the types of so many columns. */
 static pg_noinline void
-find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int count)
+find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument,
+				  int count)
 {
-	column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(column_reader));
+	column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+											   sizeof(column_reader));
 
 	make_column_reader(fcinfo, argument, count, reader);
 	site->columns = reader;
@@ -326,7 +406,8 @@ find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument, int c
 
 /* The group of a record, by the column of that name; NULL where it is NULL. */
 static const text *
-group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, HeapTupleHeader row)
+group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column,
+				HeapTupleHeader row)
 {
 	record_reader *record;
 
@@ -339,7 +420,10 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, H
 		site->group_column = MemoryContextStrdup(record->context, column);
 	}
 	read_record(record, row);
-	return record->nulls[record->attribute[0]] ? NULL : value_as_text(&record->readers[0], record->values[record->attribute[0]]);
+	return record->nulls[record->attribute[0]]
+		? NULL
+		: value_as_text(&record->readers[0],
+						record->values[record->attribute[0]]);
 }
 
 /* The group in an argument, as text. */
@@ -353,52 +437,70 @@ group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
 		return PG_GETARG_TEXT_PP(argument);
 	if (site->group_reader == NULL)
 	{
-		site->group_reader = MemoryContextAllocZero(context, sizeof(value_reader));
-		make_value_reader(type, "group_value", true, context, site->group_reader);
+		site->group_reader = MemoryContextAllocZero(context,
+													sizeof(value_reader));
+		make_value_reader(type, "group_value", true, context,
+						  site->group_reader);
 	}
 	return value_as_text(site->group_reader, PG_GETARG_DATUM(argument));
 }
 
-/* The model in argument 0, of the group in argument `group` or in the column of the row; NULL where the group is NULL. */
+/*
+ * The model in argument 0, of the group in argument `group` or in the column
+ * of the row; NULL where the group is NULL.
+ */
 static const served_model *
-model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument, row_form form)
+model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
+			 row_form form)
 {
-	const text *value = group >= 0 && !PG_ARGISNULL(group) ? group_argument(fcinfo, site, group) : NULL;
+	const text *value = (group >= 0 && !PG_ARGISNULL(group)
+						 ? group_argument(fcinfo, site, group)
+						 : NULL);
 	const served_model *model = served_model_of(fcinfo, site, value);
 
 	if (value != NULL && model->group_by == NULL)
-		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
 				errhint("Leave out group_value. Pass the columns of a table as one row: predict(model, table)."));
 	if (value != NULL || model->group_by == NULL)
 		return model;
 	if (form == ROW_RECORD)
 	{
-		value = group_of_record(fcinfo, site, model->group_by, PG_GETARG_HEAPTUPLEHEADER(argument));
+		value = group_of_record(fcinfo, site, model->group_by,
+								PG_GETARG_HEAPTUPLEHEADER(argument));
 		return value != NULL ? served_model_of(fcinfo, site, value) : NULL;
 	}
 	if (group < 0 || !is_given(fcinfo, group))
-		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("model \"%s\" has one model per group", text_to_cstring(model->name)),
-				errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...", model->group_by));
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				errmsg("model \"%s\" has one model per group",
+					   text_to_cstring(model->name)),
+				errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...",
+						model->group_by));
 	return NULL;
 }
 
 /* The row of a sparsevec whose label the columns tell, and itself. */
 static sparse_outcome
-sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_row *row)
+sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument,
+				model_row *row)
 {
 	sparse_outcome outcome;
 
 	if (site->reader.form != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
-	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->nearest);
+	outcome = label_sparse_row(&site->sparse, &site->reader,
+							   PG_GETARG_DATUM(argument), &row->model->view,
+							   columns_of_model(site), &row->nearest);
 	row->labelled = outcome == SPARSE_KNOWN;
 	if (row->labelled)
-		row->x = dense_sparse_row(&site->sparse, site->reader.context, row->model->d);
+		row->x = dense_sparse_row(&site->sparse, site->reader.context,
+								  row->model->d);
 	return outcome;
 }
 
 const double *
-vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x)
+vector_in_model(FunctionCallInfo fcinfo, model_site *site,
+				const served_model *model, Datum x)
 {
 	vector		v = read_vector(&site->reader, x, "x");
 
@@ -415,7 +517,8 @@ version_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 bool
-read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row)
+read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument,
+			   row_form form, model_row *row)
 {
 	model_site *site;
 	int			columns = form == ROW_COLUMNS ? PG_NARGS() - argument : 1;
@@ -430,9 +533,12 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, ro
 		if (!site->reader.formed)
 			site->reader.form = form_of_argument(fcinfo, argument, true);
 		site->reader.formed = true;
-		form = site->reader.form == VECTOR_ROW ? ROW_RECORD : site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS : ROW_VECTOR;
+		form = site->reader.form == VECTOR_ROW ? ROW_RECORD
+			: site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS
+			: ROW_VECTOR;
 	}
-	site->version = version >= 0 ? version_argument(fcinfo, version) : CURRENT_VERSION;
+	site->version = version >= 0 ? version_argument(fcinfo, version)
+		: CURRENT_VERSION;
 	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
 		find_column_types(fcinfo, site, argument, columns);
 	row->model = model_of_row(fcinfo, site, group, argument, form);
@@ -442,7 +548,8 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, ro
 		reserve(fcinfo, site, row->model);
 	row->scratch = site->scratch;
 	row->labelled = false;
-	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, site, argument, row) : SPARSE_UNKNOWN;
+	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, site, argument, row)
+		: SPARSE_UNKNOWN;
 	if (outcome != SPARSE_UNKNOWN)
 		return outcome == SPARSE_KNOWN;
 	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))

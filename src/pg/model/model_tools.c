@@ -1,6 +1,7 @@
 /*
- * model_tools.c - functions that training, watching and retraining models need beside the public
- * functions: random parts of a table, a spec and rows in standardised units, fit, numbering.
+ * model_tools.c - functions that training, watching and retraining models need
+ * beside the public functions: random parts of a table, a spec and rows in
+ * standardised units, fit, numbering.
  */
 #include "postgres.h"
 
@@ -26,7 +27,10 @@
 
 /* ---- rights ---- */
 
-/* (roles): does the current user have the rights of one of them?  0 is everyone, NULL nobody. */
+/*
+ * (roles): does the current user have the rights of one of them? 0 is
+ * everyone, NULL nobody.
+ */
 PG_FUNCTION_INFO_V1(fastclust_has_a_role);
 Datum
 fastclust_has_a_role(PG_FUNCTION_ARGS)
@@ -36,9 +40,12 @@ fastclust_has_a_role(PG_FUNCTION_ARGS)
 	int			count;
 	bool		found = false;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), OIDOID, sizeof(Oid), true, TYPALIGN_INT, &roles, &nulls, &count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), OIDOID, sizeof(Oid), true,
+					  TYPALIGN_INT, &roles, &nulls, &count);
 	for (int i = 0; i < count && !found; i++)
-		found = !nulls[i] && (!OidIsValid(DatumGetObjectId(roles[i])) || has_privs_of_role(GetUserId(), DatumGetObjectId(roles[i])));
+		found = !nulls[i] &&
+			(!OidIsValid(DatumGetObjectId(roles[i])) ||
+			 has_privs_of_role(GetUserId(), DatumGetObjectId(roles[i])));
 	PG_RETURN_BOOL(found);
 }
 
@@ -50,7 +57,8 @@ Datum
 fastclust_place_key(PG_FUNCTION_ARGS)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
-	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
+	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid),
+	ItemPointerGetOffsetNumberNoCheck(tid)};
 
 	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
 }
@@ -64,15 +72,22 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 
 	if (reader == NULL)
 	{
-		reader = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(value_reader));
-		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, 0), "group_value", true, fcinfo->flinfo->fn_mcxt, reader);
+		reader = fcinfo->flinfo
+			->fn_extra = MemoryContextAllocZero(fcinfo->flinfo
+												->fn_mcxt,
+												sizeof(value_reader));
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, 0), "group_value",
+						  true, fcinfo->flinfo->fn_mcxt, reader);
 	}
 	PG_RETURN_TEXT_P((text *) value_as_text(reader, PG_GETARG_DATUM(0)));
 }
 
 /* ---- standardised units ---- */
 
-/* Kept for the rows of a query: units that are the same for all of them, and the types of columns. */
+/*
+ * Kept for the rows of a query: units that are the same for all of them, and
+ * the types of columns.
+ */
 typedef struct units_site
 {
 	vector_reader vectors;
@@ -82,13 +97,17 @@ typedef struct units_site
 	const double *scale;
 } units_site;
 
-/* A parameter, unlike a constant, may change where PL/pgSQL evaluates an expression again. */
+/*
+ * A parameter, unlike a constant, may change where PL/pgSQL evaluates an
+ * expression again.
+ */
 static bool
 is_constant(FunctionCallInfo fcinfo, int argument)
 {
 	Node	   *call = fcinfo->flinfo->fn_expr;
 
-	return call != NULL && IsA(call, FuncExpr) && IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
+	return call != NULL && IsA(call, FuncExpr) &&
+		IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
 }
 
 /* Units are arguments 0 and 1. */
@@ -114,7 +133,8 @@ find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 
 	if (site->fixed && site->d == d)
 		return;
-	old = MemoryContextSwitchTo(site->fixed ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
+	old = MemoryContextSwitchTo(site->fixed ? fcinfo->flinfo->fn_mcxt
+								: CurrentMemoryContext);
 	site->d = d;
 	site->center = numbers_argument(fcinfo, 0, (Size) d, "center");
 	site->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
@@ -142,14 +162,18 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 		fc_widen(v.floats, (Size) v.d, x);
 	else
 		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
-	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL; i++)
+	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL;
+		 i++)
 		x[i] = (x[i] - site->center[i]) / site->scale[i];
 	return row;
 }
 
 /* ---- operators in user units ---- */
 
-/* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
+/*
+ * (sketch, operator, center, scale, spreads): the relative residual of the
+ * model's mixture.
+ */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
 fastclust_fit_residual(PG_FUNCTION_ARGS)
@@ -157,7 +181,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	fc_sketch_view sketch;
 	fc_operator op;
 	fc_arena	arena;
-	memory_account		memory = {"the fit of a model"};
+	memory_account memory = {"the fit of a model"};
 	double	   *centroids;
 	double	   *spreads;
 	double		residual;
@@ -170,12 +194,16 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(1), &op);
 	if (op.d != sketch.spec->dim)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, sketch.spec->dim));
+				errmsg("the operator has %zu dimensions, but the sketch has %u",
+					   op.d, sketch.spec->dim));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
-	centroids = centroids_in_units(&op, numbers_argument(fcinfo, 2, op.d, "center"), numbers_argument(fcinfo, 3, op.d, "scale"));
+	centroids = centroids_in_units(&op,
+								   numbers_argument(fcinfo, 2, op.d, "center"),
+								   numbers_argument(fcinfo, 3, op.d, "scale"));
 	hold(&memory, op.k * op.d * sizeof(double));
 	arena = hold_arena(&memory);
-	check_status(fc_fit_residual(&sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
+	check_status(fc_fit_residual(&sketch, centroids, op.weights, spreads, op.k,
+								 &arena, &residual));
 	PG_RETURN_FLOAT8(residual);
 }
 
@@ -192,7 +220,8 @@ can_match(Size bytes, Size k)
 }
 
 int32 *
-rows_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header)
+rows_by_distance(const fc_operator_header *old_header,
+				 const fc_operator_header *new_header)
 {
 	fc_operator old;
 	fc_operator new;
@@ -201,12 +230,19 @@ rows_by_distance(const fc_operator_header *old_header, const fc_operator_header 
 
 	open_operator(old_header, &old);
 	open_operator(new_header, &new);
-	if (old.d != new.d || !can_match(fc_pair_clusters_worksize(old.k, new.k) + (old.k + new.k) * old.d * sizeof(double) +
-									 Max(fc_operator_scratch(&old), fc_operator_scratch(&new)) * sizeof(float), new.k))
+	if (old.d != new.d ||
+		!can_match(fc_pair_clusters_worksize(old.k, new.k) +
+				   (old.k + new.k) * old.d * sizeof(double) +
+				   Max(fc_operator_scratch(&old),
+					   fc_operator_scratch(&new)) *
+				   sizeof(float),
+				   new.k))
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	fc_pair_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
+	fc_pair_clusters(centroids_in_units(&old, NULL, NULL), old.k,
+					 centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena,
+					 number);
 	release_arena(&arena);
 	return number;
 }
@@ -265,7 +301,8 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
  * higher get lower numbers, unless the number has a name.
  */
 static int32 *
-continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, const Bitmapset *reserved)
+continued_numbers(const fc_operator_header *old_header, int32 *number, Size k,
+				  const Bitmapset *reserved)
 {
 	fc_operator old;
 
@@ -276,7 +313,8 @@ continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, c
 		if (number[j] >= 0)
 		{
 			number[j] = fc_operator_number(&old, (Size) number[j]);
-			if (k < old.k && number[j] >= (int32) k && !bms_is_member(number[j], reserved))
+			if (k < old.k && number[j] >= (int32) k &&
+				!bms_is_member(number[j], reserved))
 				number[j] = -1;
 		}
 	number_new_clusters(number, k, reserved);
@@ -284,7 +322,8 @@ continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, c
 }
 
 int32 *
-numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new, const Bitmapset *reserved)
+numbers_by_distance(const fc_operator_header *old,
+					const fc_operator_header *new, const Bitmapset *reserved)
 {
 	return continued_numbers(old, rows_by_distance(old, new), new->k, reserved);
 }
@@ -305,7 +344,7 @@ places_of_numbers(const int32 *numbers, Size k)
 fc_operator_header *
 renumbered(const fc_operator_header *header, const int32 *numbers)
 {
-	memory_account		memory = {"the operator"};
+	memory_account memory = {"the operator"};
 	fc_operator op;
 	fc_operator result;
 	fc_operator_header *stored;
@@ -319,7 +358,9 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	arena = hold_arena(&memory);
 	status = fc_operator_renumber(&op, numbers, &arena, &result);
 	if (status == FC_EFORMAT)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("numbers of %zu clusters are not different numbers from 0 to %d", op.k, FC_MAX_NUMBERS - 1));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("numbers of %zu clusters are not different numbers from 0 to %d",
+					   op.k, FC_MAX_NUMBERS - 1));
 	check_status(status);
 	stored = store_operator(&result);
 	release_arena(&arena);
@@ -327,7 +368,10 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 }
 
 fc_operator_header *
-with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_rows, const fc_operator_header *new, const fc_operator_header *new_rows,
+with_numbers_of(const fc_operator_header *old,
+				const fc_operator_header *old_rows,
+				const fc_operator_header *new,
+				const fc_operator_header *new_rows,
 				const fc_operator_header *moved, const Bitmapset *reserved)
 {
 	two_labellings labels;
@@ -335,12 +379,18 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 
 	if (moved != NULL)
 		return renumbered(new, numbers_by_distance(old, moved, reserved));
-	labels = label_twice(new, new_rows, old->flags & FC_OPERATOR_REGIONS ? old : plain_operator(old), old_rows);
+	labels = label_twice(new, new_rows,
+						 old->flags & FC_OPERATOR_REGIONS ? old
+						 : plain_operator(old),
+						 old_rows);
 	row = rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k);
 	return renumbered(new, continued_numbers(old, row, new->k, reserved));
 }
 
-/* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
+/*
+ * (old, rows for it, new, rows for it, new in the units of old or NULL): the
+ * share of the rows whose labels differ, once clusters have their numbers.
+ */
 PG_FUNCTION_INFO_V1(fastclust_labels_changed);
 Datum
 fastclust_labels_changed(PG_FUNCTION_ARGS)
@@ -354,14 +404,17 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 	rows = OPERATOR_ARG(3);
 	check_count("the number of rows", OPERATOR_ARG(1)->k, rows->k, rows->k);
-	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1), plain_operator(OPERATOR_ARG(2)), rows, PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4), NULL);
+	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1),
+						  plain_operator(OPERATOR_ARG(2)), rows,
+						  PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4), NULL);
 	labels = label_twice(new, rows, OPERATOR_ARG(0), OPERATOR_ARG(1));
 	PG_RETURN_FLOAT8(changed_labels(&labels));
 }
 
 /*
- * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
- * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
+ * (key, live, wait): lock the key, of a model or of a live sketch, until the
+ * end of the transaction; false when another session has it and wait is false.
+ * A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_name);
 Datum
@@ -369,6 +422,8 @@ fastclust_lock_name(PG_FUNCTION_ARGS)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), (uint16) PG_GETARG_BOOL(1));
-	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(2)) != LOCKACQUIRE_NOT_AVAIL);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid,
+					   (uint32) PG_GETARG_INT32(0), (uint16) PG_GETARG_BOOL(1));
+	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false,
+							   !PG_GETARG_BOOL(2)) != LOCKACQUIRE_NOT_AVAIL);
 }

@@ -1,9 +1,10 @@
 /*
  * predict_plan.c - predict(model, a, b, c) without an array a row.
  *
- * A list of columns reaches predict as two numbers and an array of the others, which the executor would build, and cast
- * to double precision, for every row.  The planner asks the support function below instead, which makes of it a call of
- * predict_columns(model, VARIADIC "any") with the columns themselves.
+ * A list of columns reaches predict as two numbers and an array of the others,
+ * which the executor would build, and cast to double precision, for every row.
+ * The planner asks the support function below instead, which makes of it a
+ * call of predict_columns(model, VARIADIC "any") with the columns themselves.
  */
 #include "postgres.h"
 
@@ -23,19 +24,27 @@
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 
-/* The expression that predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
+/*
+ * The expression that predict_columns reads itself: the argument of a cast to
+ * double precision that the parser put there.
+ */
 static Node *
 without_cast(Node *number)
 {
 	FuncExpr   *cast = (FuncExpr *) number;
 
-	if (IsA(number, FuncExpr) && cast->funcresulttype == FLOAT8OID && cast->funcformat == COERCE_IMPLICIT_CAST &&
-		cast->funcid < FirstGenbkiObjectId && list_length(cast->args) == 1 && is_column_type(exprType(linitial(cast->args))))
+	if (IsA(number, FuncExpr) && cast->funcresulttype == FLOAT8OID &&
+		cast->funcformat == COERCE_IMPLICIT_CAST &&
+		cast->funcid < FirstGenbkiObjectId && list_length(cast->args) == 1 &&
+		is_column_type(exprType(linitial(cast->args))))
 		return linitial(cast->args);
 	return number;
 }
 
-/* (request): of a call (text .., double precision, double precision, VARIADIC double precision[]) whose array is listed. */
+/*
+ * (request): of a call (text .., double precision, double precision, VARIADIC
+ * double precision[]) whose array is listed.
+ */
 PG_FUNCTION_INFO_V1(fastclust_predict_support);
 Datum
 fastclust_predict_support(PG_FUNCTION_ARGS)
@@ -56,19 +65,28 @@ fastclust_predict_support(PG_FUNCTION_ARGS)
 	call = ((SupportRequestSimplify *) request)->fcall;
 	texts = list_length(call->args) - 3;
 	array = llast(call->args);
-	listed = IsA(array, ArrayExpr) ? !((ArrayExpr *) array)->multidims :
-		IsA(array, Const) && !((Const *) array)->constisnull && ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)) == 0;
+	listed = IsA(array, ArrayExpr)
+		? !((ArrayExpr *) array)->multidims
+		: IsA(array, Const) && !((Const *) array)->constisnull &&
+		ARR_NDIM(DatumGetArrayTypeP(((Const *) array)
+									->constvalue)) == 0;
 	rest = IsA(array, ArrayExpr) ? ((ArrayExpr *) array)->elements : NIL;
 	if (!listed || list_length(rest) + texts + 2 >= FUNC_MAX_ARGS)
 		PG_RETURN_POINTER(NULL);
 	types[texts] = ANYOID;
-	function = LookupFuncName(list_make2(makeString("fastclust_internal"), makeString(psprintf("%s_columns", get_func_name(call->funcid)))), texts + 1, types, true);
-	if (!OidIsValid(function) || pg_proc_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+	function = LookupFuncName(list_make2(makeString("fastclust_internal"),
+										 makeString(psprintf("%s_columns",
+															 get_func_name(call->funcid)))),
+							  texts + 1, types, true);
+	if (!OidIsValid(function) ||
+		pg_proc_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		PG_RETURN_POINTER(NULL);
 	args = list_truncate(list_copy(call->args), texts);
 	args = lappend(args, without_cast(list_nth(call->args, texts)));
 	args = lappend(args, without_cast(list_nth(call->args, texts + 1)));
 	foreach(cell, rest)
 		args = lappend(args, without_cast(lfirst(cell)));
-	PG_RETURN_POINTER(makeFuncExpr(function, call->funcresulttype, args, InvalidOid, call->inputcollid, COERCE_EXPLICIT_CALL));
+	PG_RETURN_POINTER(makeFuncExpr(function, call->funcresulttype, args,
+								   InvalidOid, call->inputcollid,
+								   COERCE_EXPLICIT_CALL));
 }

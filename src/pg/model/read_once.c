@@ -66,7 +66,8 @@ typedef struct argument_type
 	Oid			type;			/* of the argument that was given */
 	int16		length;
 	bool		by_value;
-	value_reader *as_text;		/* turns the argument into text; NULL: it is passed as it is */
+	value_reader *as_text;		/* turns the argument into text; NULL: it is
+								 * passed as it is */
 } argument_type;
 
 typedef struct read_call
@@ -96,7 +97,9 @@ static bool
 same_arguments(const read_call *call, call_key a, call_key b)
 {
 	for (int i = 0; i < call->arguments; i++)
-		if (a.nulls[i] != b.nulls[i] || (!a.nulls[i] && !same_datum(&call->argument[i], a.values[i], b.values[i])))
+		if (a.nulls[i] != b.nulls[i] ||
+			(!a.nulls[i] &&
+			 !same_datum(&call->argument[i], a.values[i], b.values[i])))
 			return false;
 	return true;
 }
@@ -115,7 +118,9 @@ hash_arguments(const read_call *call, call_key key)
 		else if (type->by_value)
 			hash = fc_hash_bytes(hash, &key.values[i], sizeof(Datum));
 		else
-			hash = fc_hash_bytes(hash, DatumGetPointer(key.values[i]), datumGetSize(key.values[i], false, type->length));
+			hash = fc_hash_bytes(hash, DatumGetPointer(key.values[i]),
+								 datumGetSize(key.values[i], false,
+											  type->length));
 	}
 	return (uint32) hash;
 }
@@ -131,7 +136,10 @@ hash_arguments(const read_call *call, call_key key)
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Returns true if each argument is a constant, unlike a parameter, which PL/pgSQL may change from call to call. */
+/*
+ * Returns true if each argument is a constant, unlike a parameter, which
+ * PL/pgSQL may change from call to call.
+ */
 static bool
 has_constant_arguments(const Node *expression)
 {
@@ -141,13 +149,16 @@ has_constant_arguments(const Node *expression)
 		return false;
 	foreach(cell, ((const FuncExpr *) expression)->args)
 		if (!IsA(lfirst(cell), Const))
-			return false;
+		return false;
 	return true;
 }
 
 /* ---- the function that reads ---- */
 
-/* Sets the types of the arguments, and those by which the function that reads is looked up. */
+/*
+ * Sets the types of the arguments, and those by which the function that reads
+ * is looked up.
+ */
 static void
 set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)
 {
@@ -165,8 +176,11 @@ set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)
 			declared[i] = TEXTOID;
 			if (argument->type != TEXTOID)
 			{
-				argument->as_text = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(value_reader));
-				make_value_reader(argument->type, "group_value", true, flinfo->fn_mcxt, argument->as_text);
+				argument
+					->as_text = MemoryContextAllocZero(flinfo->fn_mcxt,
+													   sizeof(value_reader));
+				make_value_reader(argument->type, "group_value", true,
+								  flinfo->fn_mcxt, argument->as_text);
 			}
 		}
 		get_typlenbyval(argument->type, &argument->length, &argument->by_value);
@@ -177,9 +191,11 @@ static read_call *
 make_call(FunctionCallInfo fcinfo)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
-	read_call  *call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(read_call));
+	read_call  *call = MemoryContextAllocZero(flinfo->fn_mcxt,
+											  sizeof(read_call));
 	char	   *name = psprintf("read_%s", get_func_name(flinfo->fn_oid));
-	List	   *path = list_make2(makeString(pstrdup("fastclust_internal")), makeString(name));
+	List	   *path = list_make2(makeString(pstrdup("fastclust_internal")),
+								  makeString(name));
 	Oid		   *declared;
 	Oid			reader;
 
@@ -189,9 +205,12 @@ make_call(FunctionCallInfo fcinfo)
 	set_arguments(fcinfo, call, declared);
 	reader = LookupFuncName(path, call->arguments, declared, false);
 	fmgr_info_cxt(reader, &call->reader, flinfo->fn_mcxt);
-	get_typlenbyval(get_func_rettype(reader), &call->result_length, &call->result_by_value);
+	get_typlenbyval(get_func_rettype(reader), &call->result_length,
+					&call->result_by_value);
 	call->constant = has_constant_arguments(flinfo->fn_expr);
-	call->context = AllocSetContextCreate(flinfo->fn_mcxt, "fastclust values by name", ALLOCSET_SMALL_SIZES);
+	call->context = AllocSetContextCreate(flinfo->fn_mcxt,
+										  "fastclust values by name",
+										  ALLOCSET_SMALL_SIZES);
 	flinfo->fn_extra = call;
 	return call;
 }
@@ -206,7 +225,10 @@ copied(const read_call *call, Datum value)
 	return datumCopy(value, false, call->result_length);
 }
 
-/* Calls the function that reads; the result and a copy of the arguments stay in the context of the results. */
+/*
+ * Calls the function that reads; the result and a copy of the arguments stay
+ * in the context of the results.
+ */
 static kept_result
 read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 {
@@ -215,13 +237,18 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 	Datum		value;
 	MemoryContext old;
 
-	InitFunctionCallInfoData(*inner, &call->reader, call->arguments, PG_GET_COLLATION(), NULL, NULL);
+	InitFunctionCallInfoData(*inner, &call->reader, call->arguments,
+							 PG_GET_COLLATION(), NULL, NULL);
 	for (int i = 0; i < call->arguments; i++)
 	{
 		value_reader *as_text = call->argument[i].as_text;
 
 		inner->args[i].isnull = key.nulls[i];
-		inner->args[i].value = key.nulls[i] || as_text == NULL ? key.values[i] : PointerGetDatum(value_as_text(as_text, key.values[i]));
+		inner->args[i]
+			.value = key.nulls[i] || as_text == NULL
+			? key.values[i]
+			: PointerGetDatum(value_as_text(as_text,
+											key.values[i]));
 	}
 	value = FunctionCallInvoke(inner);
 	result.null = inner->isnull;
@@ -232,7 +259,11 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 	for (int i = 0; i < call->arguments; i++)
 	{
 		result.key.nulls[i] = key.nulls[i];
-		result.key.values[i] = key.nulls[i] ? (Datum) 0 : datumCopy(key.values[i], call->argument[i].by_value, call->argument[i].length);
+		result.key.values[i] = key.nulls[i]
+			? (Datum) 0
+			: datumCopy(key.values[i],
+						call->argument[i].by_value,
+						call->argument[i].length);
 	}
 	MemoryContextSwitchTo(old);
 	return result;
@@ -243,18 +274,27 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 static read_validity
 validity_now(void)
 {
-	return (read_validity) {
-		.model = model_validity_now(),.date_style = DateStyle,.date_order = DateOrder,.interval_style = IntervalStyle,
-		.float_digits = extra_float_digits,.memory_budget = fastclust_memory_budget,.time_zone = session_timezone
+	return (read_validity)
+	{
+		.model = model_validity_now(),
+			.date_style = DateStyle,
+			.date_order = DateOrder,
+			.interval_style = IntervalStyle,
+			.float_digits = extra_float_digits,
+			.memory_budget = fastclust_memory_budget,
+			.time_zone = session_timezone
 	};
 }
 
 static inline bool
 validity_holds(const read_validity *valid)
 {
-	return model_validity_holds(&valid->model) && valid->date_style == DateStyle && valid->date_order == DateOrder &&
-		valid->interval_style == IntervalStyle && valid->float_digits == extra_float_digits &&
-		valid->memory_budget == fastclust_memory_budget && valid->time_zone == session_timezone;
+	return model_validity_holds(&valid->model) &&
+		valid->date_style == DateStyle && valid->date_order == DateOrder &&
+		valid->interval_style == IntervalStyle &&
+		valid->float_digits == extra_float_digits &&
+		valid->memory_budget == fastclust_memory_budget &&
+		valid->time_zone == session_timezone;
 }
 
 static void
@@ -269,12 +309,18 @@ forget_results(read_call *call)
 static Size
 result_bytes(const read_call *call, const kept_result *result)
 {
-	Size		bytes = sizeof(kept_result) + call->arguments * (sizeof(Datum) + sizeof(bool));
+	Size		bytes = (sizeof(kept_result) +
+						 call->arguments * (sizeof(Datum) + sizeof(bool)));
 
 	for (int i = 0; i < call->arguments; i++)
 		if (!result->key.nulls[i])
-			bytes += datumGetSize(result->key.values[i], call->argument[i].by_value, call->argument[i].length);
-	return bytes + (result->null ? 0 : datumGetSize(result->value, call->result_by_value, call->result_length));
+			bytes += datumGetSize(result->key.values[i],
+								  call->argument[i].by_value,
+								  call->argument[i].length);
+	return bytes + (result->null
+					? 0
+					: datumGetSize(result->value, call->result_by_value,
+								   call->result_length));
 }
 
 static kept_result *
@@ -303,16 +349,22 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 		key.nulls[i] = PG_ARGISNULL(i);
 		key.values[i] = PG_GETARG_DATUM(i);
 		if (!key.nulls[i] && call->argument[i].length == -1)
-			key.values[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(key.values[i]));
+			key.values
+				[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(key.values[i]));
 	}
 }
 
-/* (arguments of the function): the result of fastclust_internal.read_<its name>. */
+/*
+ * (arguments of the function): the result of fastclust_internal.read_<its
+ * name>.
+ */
 PG_FUNCTION_INFO_V1(fastclust_read_once);
 Datum
 fastclust_read_once(PG_FUNCTION_ARGS)
 {
-	read_call  *call = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : make_call(fcinfo);
+	read_call  *call = (likely(fcinfo->flinfo->fn_extra != NULL)
+						? fcinfo->flinfo->fn_extra
+						: make_call(fcinfo));
 
 	if (unlikely(!validity_holds(&call->valid)))
 	{

@@ -1,13 +1,18 @@
 /*
- * row_condition.c - which rows of a relation are to be read: the option "where".
+ * row_condition.c - which rows of a relation are to be read: the option
+ * "where".
  *
- * A condition is stored with a model and later runs with the rights of whoever scans the table for it, so it may
- * use only parts that nobody can misuse: columns of the relation, constants, and immutable functions and operators of
- * pg_catalog.  Three steps:
- *     grammar      one expression, of the kinds of nodes below and of names that lead nowhere else
- *     analysis     the server's: types, functions; whatever input function it calls for a constant is of a type let through before
+ * A condition is stored with a model and later runs with the rights of whoever
+ * scans the table for it, so it may use only parts that nobody can misuse:
+ * columns of the relation, constants, and immutable functions and operators of
+ * pg_catalog. Three steps:
+ *     grammar      one expression, of the kinds of nodes below and of names
+ *                  that lead nowhere else
+ *     analysis     the server's: types, functions; whatever input function it
+ *                  calls for a constant is of a type let through before
  *     functions    every one that the result calls is built in and immutable
- * The result is written out again, every name as analysis resolved it, and is checked again wherever it is used.
+ * The result is written out again, every name as analysis resolved it, and is
+ * checked again wherever it is used.
  */
 #include "postgres.h"
 
@@ -39,7 +44,8 @@
 #include "pg/base/compat.h"
 #include "pg/model/row_condition.h"
 
-#define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
+#define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of
+								 * queries */
 #define ALIAS		"t"
 #define MOST_BYTES	10000
 #define MOST_SHOWN	200			/* bytes of it in a message */
@@ -56,13 +62,17 @@ typedef struct read_condition
 
 /* ---- errors ---- */
 
-/* The place of a byte of the query, as a character of the text counted from 1. */
+/*
+ * The place of a byte of the query, as a character of the text counted from 1.
+ */
 static int
 character_at(const read_condition *c, int location)
 {
 	int			offset = location - (int) strlen(SELECT_WORD);
 
-	return offset < 0 || offset > (int) strlen(c->given) ? 0 : pg_mbstrlen_with_len(c->given, offset) + 1;
+	return offset < 0 || offset > (int) strlen(c->given)
+		? 0
+		: pg_mbstrlen_with_len(c->given, offset) + 1;
 }
 
 static int
@@ -71,18 +81,24 @@ errplace(const read_condition *c, int character)
 	int			shown = pg_mbcliplen(c->given, (int) strlen(c->given), MOST_SHOWN);
 	const char *more = c->given[shown] == '\0' ? "" : " ...";
 
-	return character > 0 ? errdetail("At character %d of: %.*s%s", character, shown, c->given, more) : errdetail("In: %.*s%s", shown, c->given, more);
+	return character > 0 ? errdetail("At character %d of: %.*s%s", character,
+									 shown, c->given, more)
+		: errdetail("In: %.*s%s", shown, c->given, more);
 }
 
 static void
 reject(const read_condition *c, const char *what, int location)
 {
-	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"where\" cannot use %s", what),
+	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("option \"where\" cannot use %s", what),
 			errplace(c, character_at(c, location)),
 			errhint("It may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For more, train on a view."));
 }
 
-/* An error of the server's grammar or analysis, with the place in words; its position is one in our own query. */
+/*
+ * An error of the server's grammar or analysis, with the place in words; its
+ * position is one in our own query.
+ */
 static void
 rethrow_with_place(const read_condition *c, MemoryContext context)
 {
@@ -91,11 +107,14 @@ rethrow_with_place(const read_condition *c, MemoryContext context)
 
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
-	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INTERNAL_ERROR || ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INTERNAL_ERROR ||
+		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		PG_RE_THROW();
 	FlushErrorState();
-	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;	/* where a query of PL/pgSQL is the error's */
-	ereport(ERROR, errcode(error->sqlerrcode), errmsg("option \"where\": %s", error->message),
+	/* where a query of PL/pgSQL is the error's */
+	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;
+	ereport(ERROR, errcode(error->sqlerrcode),
+			errmsg("option \"where\": %s", error->message),
 			errplace(c, place - (int) strlen(SELECT_WORD)),
 			error->hint != NULL ? errhint("%s", error->hint) : 0);
 }
@@ -105,22 +124,33 @@ rethrow_with_place(const read_condition *c, MemoryContext context)
 static bool
 is_plain_select(const SelectStmt *s)
 {
-	return s->op == SETOP_NONE && list_length(s->targetList) == 1 && s->distinctClause == NIL && s->intoClause == NULL && s->fromClause == NIL &&
-		s->whereClause == NULL && s->groupClause == NIL && s->havingClause == NULL && s->windowClause == NIL && s->valuesLists == NIL &&
-		s->sortClause == NIL && s->limitOffset == NULL && s->limitCount == NULL && s->lockingClause == NIL && s->withClause == NULL;
+	return s->op == SETOP_NONE && list_length(s->targetList) == 1 &&
+		s->distinctClause == NIL && s->intoClause == NULL &&
+		s->fromClause == NIL && s->whereClause == NULL &&
+		s->groupClause == NIL && s->havingClause == NULL &&
+		s->windowClause == NIL && s->valuesLists == NIL &&
+		s->sortClause == NIL && s->limitOffset == NULL &&
+		s->limitCount == NULL && s->lockingClause == NIL &&
+		s->withClause == NULL;
 }
 
 /* The only expression of the text. */
 static Node *
 only_expression(const read_condition *c, List *statements)
 {
-	Node	   *statement = list_length(statements) == 1 ? (linitial_node(RawStmt, statements))->stmt : NULL;
+	Node	   *statement = (list_length(statements) == 1
+							 ? (linitial_node(RawStmt, statements))->stmt
+							 : NULL);
 	ResTarget  *target = NULL;
 
-	if (statement != NULL && IsA(statement, SelectStmt) && is_plain_select((SelectStmt *) statement))
-		target = linitial_node(ResTarget, ((SelectStmt *) statement)->targetList);
+	if (statement != NULL && IsA(statement, SelectStmt) &&
+		is_plain_select((SelectStmt *) statement))
+		target = linitial_node(ResTarget,
+							   ((SelectStmt *) statement)->targetList);
 	if (target == NULL || target->name != NULL || target->indirection != NIL)
-		ereport(ERROR, errcode(ERRCODE_SYNTAX_ERROR), errmsg("option \"where\" must be one condition"), errplace(c, 0));
+		ereport(ERROR, errcode(ERRCODE_SYNTAX_ERROR),
+				errmsg("option \"where\" must be one condition"),
+				errplace(c, 0));
 	return target->val;
 }
 
@@ -128,11 +158,16 @@ only_expression(const read_condition *c, List *statements)
 static void
 check_name(const read_condition *c, List *name, const char *what, int location)
 {
-	if (list_length(name) > 2 || (list_length(name) == 2 && strcmp(strVal(linitial(name)), "pg_catalog") != 0))
+	if (list_length(name) > 2 ||
+		(list_length(name) == 2 &&
+		 strcmp(strVal(linitial(name)), "pg_catalog") != 0))
 		reject(c, psprintf("%s %s", what, NameListToString(name)), location);
 }
 
-/* Does text become a value of the type without anybody's code?  Types that are built in, enums, arrays of those; a domain has checks. */
+/*
+ * Does text become a value of the type without anybody's code? Types that are
+ * built in, enums, arrays of those; a domain has checks.
+ */
 static bool
 is_harmless_type(Oid type)
 {
@@ -142,7 +177,8 @@ is_harmless_type(Oid type)
 	if (OidIsValid(element) && type >= FirstNormalObjectId)
 		return is_harmless_type(element);
 	return kind == TYPTYPE_ENUM ||
-		(type < FirstNormalObjectId && kind != TYPTYPE_COMPOSITE && kind != TYPTYPE_DOMAIN && kind != TYPTYPE_PSEUDO);
+		(type < FirstNormalObjectId && kind != TYPTYPE_COMPOSITE &&
+		 kind != TYPTYPE_DOMAIN && kind != TYPTYPE_PSEUDO);
 }
 
 static void
@@ -150,40 +186,54 @@ check_column(read_condition *c, const ColumnRef *ref)
 {
 	Node	   *last = llast(ref->fields);
 	const char *name = IsA(last, String) ? strVal(last) : NULL;
-	AttrNumber	number = name == NULL ? InvalidAttrNumber : get_attnum(RelationGetRelid(c->relation), name);
+	AttrNumber	number = (name == NULL
+						  ? InvalidAttrNumber
+						  : get_attnum(RelationGetRelid(c->relation), name));
 
 	if (name == NULL || list_length(ref->fields) > 2)
 		reject(c, NameListToString(ref->fields), ref->location);
-	if (list_length(ref->fields) == 2 && strcmp(strVal(linitial(ref->fields)), ALIAS) != 0)
-		reject(c, psprintf("%s, with a name before that of the column", NameListToString(ref->fields)), ref->location);
+	if (list_length(ref->fields) == 2 &&
+		strcmp(strVal(linitial(ref->fields)), ALIAS) != 0)
+		reject(c,
+			   psprintf("%s, with a name before that of the column",
+						NameListToString(ref->fields)),
+			   ref->location);
 	if (number < 0)
 		reject(c, psprintf("the system column %s", name), ref->location);
 	if (number == InvalidAttrNumber)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
-				errmsg("option \"where\": column \"%s\" of %s does not exist", name, RelationGetRelationName(c->relation)),
+				errmsg("option \"where\": column \"%s\" of %s does not exist",
+					   name, RelationGetRelationName(c->relation)),
 				errplace(c, character_at(c, ref->location)));
-	if (!is_harmless_type(TupleDescAttr(RelationGetDescr(c->relation), number - 1)->atttypid))
-		reject(c, psprintf("column \"%s\", of a type that is not built in", name), ref->location);
+	if (!is_harmless_type(TupleDescAttr(RelationGetDescr(c->relation),
+										number - 1)
+						  ->atttypid))
+		reject(c,
+			   psprintf("column \"%s\", of a type that is not built in", name),
+			   ref->location);
 	c->columns = list_append_unique_int(c->columns, number);
 }
 
 static void
 check_cast(const read_condition *c, const TypeCast *cast)
 {
-	Type		type = cast->typeName->pct_type ? NULL : LookupTypeName(NULL, cast->typeName, NULL, true);
+	Type		type = (cast->typeName->pct_type
+						? NULL
+						: LookupTypeName(NULL, cast->typeName, NULL, true));
 	bool		harmless = type == NULL || is_harmless_type(typeTypeId(type));
 
 	if (type != NULL)
 		ReleaseSysCache(type);
 	if (!harmless || cast->typeName->pct_type)
-		reject(c, psprintf("type %s", TypeNameToString(cast->typeName)), cast->location);
+		reject(c, psprintf("type %s", TypeNameToString(cast->typeName)),
+			   cast->location);
 }
 
 /* Only the nodes listed here are accepted. */
 static bool
 check_grammar(Node *node, void *context)
 {
-	read_condition  *c = context;
+	read_condition *c = context;
 	FuncCall   *call;
 
 	if (node == NULL)
@@ -201,11 +251,17 @@ check_grammar(Node *node, void *context)
 		case T_FuncCall:
 			call = (FuncCall *) node;
 			check_name(c, call->funcname, "function", call->location);
-			if (call->agg_order != NIL || call->agg_filter != NULL || call->over != NULL || call->agg_within_group || call->agg_distinct || call->agg_star)
-				reject(c, psprintf("the aggregate or window function %s", NameListToString(call->funcname)), call->location);
+			if (call->agg_order != NIL || call->agg_filter != NULL ||
+				call->over != NULL || call->agg_within_group ||
+				call->agg_distinct || call->agg_star)
+				reject(c,
+					   psprintf("the aggregate or window function %s",
+								NameListToString(call->funcname)),
+					   call->location);
 			break;
 		case T_A_Expr:
-			check_name(c, ((A_Expr *) node)->name, "operator", ((A_Expr *) node)->location);
+			check_name(c, ((A_Expr *) node)->name, "operator",
+					   ((A_Expr *) node)->location);
 			break;
 		case T_List:
 		case T_BoolExpr:
@@ -227,7 +283,8 @@ check_grammar(Node *node, void *context)
 			reject(c, "a parameter", exprLocation(node));
 			break;
 		case T_SQLValueFunction:
-			reject(c, "the current date, time or user: they change", exprLocation(node));
+			reject(c, "the current date, time or user: they change",
+				   exprLocation(node));
 			break;
 		default:
 			reject(c, "this kind of expression", exprLocation(node));
@@ -245,7 +302,8 @@ analyse(const read_condition *c, Node *raw)
 	Node	   *expression;
 
 	state->p_sourcetext = c->query;
-	item = addRangeTableEntryForRelation(state, c->relation, AccessShareLock, makeAlias(ALIAS, NIL), false, true);
+	item = addRangeTableEntryForRelation(state, c->relation, AccessShareLock,
+										 makeAlias(ALIAS, NIL), false, true);
 	addNSItemToQuery(state, item, true, true, true);
 	expression = transformExpr(state, raw, EXPR_KIND_WHERE);
 	expression = coerce_to_boolean(state, expression, "where");
@@ -258,22 +316,29 @@ analyse(const read_condition *c, Node *raw)
 static bool
 is_forbidden_function(Oid function, void *context)
 {
-	return function >= FirstNormalObjectId || get_func_namespace(function) != PG_CATALOG_NAMESPACE ||
+	return function >= FirstNormalObjectId ||
+		get_func_namespace(function) != PG_CATALOG_NAMESPACE ||
 		func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
 static const char *
 function_problem(Node *node)
 {
-	Oid			function = IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcid : IsA(node, OpExpr) ? ((OpExpr *) node)->opfuncid : InvalidOid;
+	Oid			function = (IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcid
+							: IsA(node, OpExpr) ? ((OpExpr *) node)->opfuncid
+							: InvalidOid);
 
 	if (!OidIsValid(function))
 		return "a function or operator that is not immutable or not built in";
-	if (get_func_namespace(function) != PG_CATALOG_NAMESPACE || function >= FirstNormalObjectId)
-		return psprintf("function %s, which is not built in", get_func_name(function));
+	if (get_func_namespace(function) != PG_CATALOG_NAMESPACE ||
+		function >= FirstNormalObjectId)
+		return psprintf("function %s, which is not built in",
+						get_func_name(function));
 	if (IsA(node, OpExpr))
-		return psprintf("operator %s between these types: its result depends on settings", get_opname(((OpExpr *) node)->opno));
-	return psprintf("function %s, whose result is not the same every time", get_func_name(function));
+		return psprintf("operator %s between these types: its result depends on settings",
+						get_opname(((OpExpr *) node)->opno));
+	return psprintf("function %s, whose result is not the same every time",
+					get_func_name(function));
 }
 
 /* Only the nodes listed here are accepted. */
@@ -355,42 +420,57 @@ static ArrayType *
 column_names(const read_condition *c)
 {
 	TupleDesc	descriptor = RelationGetDescr(c->relation);
-	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) * sizeof(Datum));
+	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) *
+							   sizeof(Datum));
 	int			count = 0;
 	ListCell   *cell;
 
 	foreach(cell, c->columns)
-		names[count++] = NameGetDatum(&TupleDescAttr(descriptor, lfirst_int(cell) - 1)->attname);
-	return construct_array(names, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR);
+		names[count++] = NameGetDatum(&TupleDescAttr(descriptor,
+													 lfirst_int(cell) - 1)
+									  ->attname);
+	return construct_array(names, count, NAMEOID, NAMEDATALEN, false,
+						   TYPALIGN_CHAR);
 }
 
-/* A condition is read under the same settings wherever it is, and a time in the zone of the session, but stored with a zone. */
+/*
+ * A condition is read under the same settings wherever it is, and a time in
+ * the zone of the session, but stored with a zone.
+ */
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)
 {
-	read_condition	c = {0};
+	read_condition c = {0};
 	Node	   *expression;
 	char	   *resolved;
 	int			level = fix_settings(FIX_READING | FIX_CONDITION);
 
 	c.given = text;
+
 	if (strlen(c.given) > MOST_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.given), MOST_BYTES));
+				errmsg("option \"where\" has %zu bytes, but may have %d",
+					   strlen(c.given), MOST_BYTES));
 	c.query = psprintf("%s%s", SELECT_WORD, c.given);
 	(void) relation_name(relation);
 	c.relation = table_open(relation, AccessShareLock);
 	expression = checked(&c);
 	(void) fix_settings(FIX_ALL);
-	resolved = deparse_expression(expression, deparse_context_for(ALIAS, relation), true, false);
+	resolved = deparse_expression(expression,
+								  deparse_context_for(ALIAS, relation), true,
+								  false);
 	if (columns != NULL)
 		*columns = column_names(&c);
-	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
+	/* not held: whoever calls may have no right to the relation */
+	table_close(c.relation, AccessShareLock);
 	AtEOXact_GUC(true, level);
 	return resolved;
 }
 
-/* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
+/*
+ * (relation, condition): the condition as it is stored, names resolved and of
+ * the alias t; the columns it reads.
+ */
 PG_FUNCTION_INFO_V1(fastclust_row_condition);
 Datum
 fastclust_row_condition(PG_FUNCTION_ARGS)
@@ -400,7 +480,8 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	Datum		values[2];
 
 	given = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	values[0] = CStringGetTextDatum(resolved_condition(PG_GETARG_OID(0), given, &columns));
+	values[0] = CStringGetTextDatum(resolved_condition(PG_GETARG_OID(0), given,
+													   &columns));
 	values[1] = PointerGetDatum(columns);
 	return row_result(fcinfo, values, NULL);
 }

@@ -1,4 +1,7 @@
-/* version_fits.c - do the parts of a stored model version fit each other, so that whoever reads it can use it? */
+/*
+ * version_fits.c - do the parts of a stored model version fit each other, so
+ * that whoever reads it can use it?
+ */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -35,7 +38,9 @@ static void
 check_same_dimension(Size found, Size expected, const char *what)
 {
 	if (found != expected)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s has %zu dimensions, but the operator takes rows of %zu", what, found, expected));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("%s has %zu dimensions, but the operator takes rows of %zu",
+					   what, found, expected));
 }
 
 /* Dimensions of the rows: the operator's, or those the map takes. */
@@ -46,7 +51,9 @@ row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 
 	if (PG_ARGISNULL(ARGUMENT_MAP))
 		return op->d;
-	fc_kernel_map_view((fc_kernel_map_header *) PG_DETOAST_DATUM(PG_GETARG_DATUM(ARGUMENT_MAP)), &map);
+	fc_kernel_map_view((fc_kernel_map_header *)
+					   PG_DETOAST_DATUM(PG_GETARG_DATUM(ARGUMENT_MAP)),
+					   &map);
 	check_same_dimension(map.rank, op->d, "the map's feature space");
 	return map.op.d;
 }
@@ -55,18 +62,27 @@ row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 static void
 check_drift(FunctionCallInfo fcinfo, Size d)
 {
-	const fc_drift_spec *spec = PG_ARGISNULL(ARGUMENT_DRIFT_SPEC) ? NULL : DRIFT_SPEC_ARG(ARGUMENT_DRIFT_SPEC);
-	const fc_drift_counts *counts = PG_ARGISNULL(ARGUMENT_COUNTS) ? NULL : DRIFT_COUNTS_ARG(ARGUMENT_COUNTS);
+	const fc_drift_spec *spec = (PG_ARGISNULL(ARGUMENT_DRIFT_SPEC)
+								 ? NULL
+								 : DRIFT_SPEC_ARG(ARGUMENT_DRIFT_SPEC));
+	const fc_drift_counts *counts = (PG_ARGISNULL(ARGUMENT_COUNTS)
+									 ? NULL
+									 : DRIFT_COUNTS_ARG(ARGUMENT_COUNTS));
 
 	if (spec != NULL)
 		check_same_dimension(spec->dim, d, "drift_spec");
 	if (counts != NULL)
 		check_same_dimension(counts->dim, d, "drift_counts");
-	if (spec != NULL && counts != NULL && !fc_drift_counts_of_spec(counts, spec))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("drift_counts were not made with the drift_spec"));
+	if (spec != NULL && counts != NULL &&
+		!fc_drift_counts_of_spec(counts, spec))
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("drift_counts were not made with the drift_spec"));
 }
 
-/* Micro-clusters are of the operator's clusters, and splits join all of these into a tree: each a cluster or a split before it, once. */
+/*
+ * Micro-clusters are of the operator's clusters, and splits join all of these
+ * into a tree: each a cluster or a split before it, once.
+ */
 static void
 check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 {
@@ -80,9 +96,11 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 		check_same_dimension(micro.d, op->d, "micro_clusters");
 		if (micro.regions.clusters != op->k)
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-					errmsg("micro_clusters are of %zu clusters, but the operator has %zu", micro.regions.clusters, op->k));
+					errmsg("micro_clusters are of %zu clusters, but the operator has %zu",
+						   micro.regions.clusters, op->k));
 	}
-	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1), "splits");
+	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1),
+							  "splits");
 	joined = palloc0(2 * op->k * sizeof(bool));
 	for (Size i = 0; splits != NULL && i + 1 < op->k; i++)
 	{
@@ -90,14 +108,19 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 		{
 			double		node = splits[4 * i + (Size) side];
 
-			if (!(node >= 0 && node < (double) (op->k + i) && node == floor(node)) || joined[(Size) node])
+			if (!(node >= 0 && node < (double) (op->k + i) &&
+				  node == floor(node)) ||
+				joined[(Size) node])
 				ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("splits element %zu is %g, no node that split %zu can join", 4 * i + (Size) side + 1, node, i + 1));
+						errmsg("splits element %zu is %g, no node that split %zu can join",
+							   4 * i + (Size) side + 1, node, i + 1));
 			joined[(Size) node] = true;
 		}
-		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 && splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
+		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 &&
+			  splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-					errmsg("split %zu is at radius %g and of %g rows, out of range", i + 1, splits[4 * i + 2], splits[4 * i + 3]));
+					errmsg("split %zu is at radius %g and of %g rows, out of range",
+						   i + 1, splits[4 * i + 2], splits[4 * i + 3]));
 	}
 	pfree(joined);
 }
@@ -107,11 +130,15 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 static void
 reject_path(Size cluster, int level, const char *problem)
 {
-	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+			errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
 			errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above."));
 }
 
-/* One level of k paths; parent (k): room for the node that each node of this level lies below. */
+/*
+ * One level of k paths; parent (k): room for the node that each node of this
+ * level lies below.
+ */
 static void
 check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
 {
@@ -129,12 +156,16 @@ check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
 		if (parent[*node] < 0)
 			met++;
 		else if (parent[*node] != above)
-			reject_path(j, level, psprintf("is %d, which lies below %d and %d", *node, parent[*node], above));
+			reject_path(j, level,
+						psprintf("is %d, which lies below %d and %d", *node,
+								 parent[*node], above));
 		parent[*node] = above;
 		nodes = Max(nodes, (Size) *node + 1);
 	}
 	if (met < nodes)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("level %d has %zu nodes, but numbers to %zu", level + 1,
+					   met, nodes - 1),
 				errdetail("Nodes of a level are numbered from 0 on."));
 }
 
@@ -144,21 +175,27 @@ check_paths(ArrayType *array, int32 k)
 	int			levels = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 0;
 	int32	   *parent;
 
-	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) || ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 || ARR_LBOUND(array)[1] != 1)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS));
+	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) ||
+		ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 ||
+		ARR_LBOUND(array)[1] != 1)
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("paths must be an array of %d times 1 to %d integers", k,
+					   MAX_LEVELS));
 	parent = palloc((Size) k * sizeof(int32));
 	for (int level = 0; level < levels; level++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_level((const int32 *) ARR_DATA_PTR(array), (Size) k, levels, level, parent);
+		check_level((const int32 *) ARR_DATA_PTR(array), (Size) k, levels,
+					level, parent);
 	}
 }
 
 /* ---- all parts ---- */
 
 /*
- * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths):
- * true, or the error.
+ * (operator, map, center, scale, spreads, distance_quantiles, null_moments,
+ * spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
+ * splits, paths): true, or the error.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum
@@ -174,26 +211,44 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 	(void) numbers_argument(fcinfo, ARGUMENT_CENTER, d, "center");
 	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
 	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("center and scale are given together or not at all"));
-	check_not_negative("spreads", numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k, "spreads"), op.k);
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("center and scale are given together or not at all"));
+	check_not_negative("spreads",
+					   numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k,
+										"spreads"),
+					   op.k);
 	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
 	{
 		vector_reader reader = {CurrentMemoryContext, NULL, 0};
-		vector		quantiles = read_vector(&reader, PG_GETARG_DATUM(ARGUMENT_QUANTILES), "distance_quantiles");
+		vector		quantiles = read_vector(&reader,
+											PG_GETARG_DATUM(ARGUMENT_QUANTILES),
+											"distance_quantiles");
 
-		check_count("the number of distance_quantiles", quantiles.d, 2, FC_MAX_DIM);
-		/* Each of n values must be at least the one before it, the first at least 0. */
+		check_count("the number of distance_quantiles", quantiles.d, 2,
+					FC_MAX_DIM);
+
+		/*
+		 * Each of n values must be at least the one before it, the first at
+		 * least 0.
+		 */
 		for (int i = 0; i < quantiles.d; i++)
-			if (!(quantiles.doubles[i] >= (i > 0 ? quantiles.doubles[i - 1] : 0.0)))
+			if (!(quantiles.doubles[i] >=
+				  (i > 0 ? quantiles.doubles[i - 1] : 0.0)))
 				ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("distance_quantiles element %d is %g, less than %g", i + 1, quantiles.doubles[i], i > 0 ? quantiles.doubles[i - 1] : 0.0),
+						errmsg("distance_quantiles element %d is %g, less than %g",
+							   i + 1, quantiles.doubles[i],
+							   i > 0 ? quantiles.doubles[i - 1] : 0.0),
 						errdetail("Distances are not negative and do not fall."));
 	}
-	check_not_negative("null_moments", numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
+	check_not_negative("null_moments",
+					   numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2,
+										"null_moments"),
+					   2);
 	if (!PG_ARGISNULL(ARGUMENT_SPEC))
 		check_same_dimension(SPEC_ARG(ARGUMENT_SPEC)->dim, d, "spec");
 	if (!PG_ARGISNULL(ARGUMENT_SKETCH))
-		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim, d, "training_sketch");
+		check_same_dimension(fc_sketch_spec(SKETCH_ARG(ARGUMENT_SKETCH))->dim,
+							 d, "training_sketch");
 	if (!PG_ARGISNULL(ARGUMENT_ENCODER))
 		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
 	check_drift(fcinfo, d);

@@ -1,5 +1,6 @@
 /*
- * coreset_state.c - the state of a weighted sample of rows, and its rows as the centroids of an operator.
+ * coreset_state.c - the state of a weighted sample of rows, and its rows as
+ * the centroids of an operator.
  *
  * The state is flat bytes that do not depend on the order of the rows.
  */
@@ -20,7 +21,10 @@
 
 /* ---- the state ---- */
 
-/* Room for a state of so many rows beside `held` bytes of the one that it replaces; the executor copies it. */
+/*
+ * Room for a state of so many rows beside `held` bytes of the one that it
+ * replaces; the executor copies it.
+ */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 {
@@ -29,14 +33,17 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 
 	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("a sample of %zu rows in %zu dimensions is too large",
+					   capacity, d));
 	state = alloc_large(bytes);
 	SET_VARSIZE(state, bytes);
 	return state;
 }
 
 fc_coreset *
-coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity)
+coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state,
+				  Size capacity)
 {
 	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
 
@@ -47,12 +54,15 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacit
 
 /* center (d) is for a variance above 0. */
 fc_coreset *
-new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows)
+new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
+			fc_metric metric, Size rows)
 {
-	Size		capacity = Min(Max(FIRST_ROOM, (rows + 1) / 2 * 2), full_coreset((Size) plan->size));
+	Size		capacity = Min(Max(FIRST_ROOM, (rows + 1) / 2 * 2),
+							   full_coreset((Size) plan->size));
 	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
 
-	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center, plan->variance, plan->limit, metric, state);
+	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center,
+					plan->variance, plan->limit, metric, state);
 	SET_VARSIZE(state, fc_coreset_bytes(d, capacity));
 	return state;
 }
@@ -68,10 +78,12 @@ check_coreset_plan(const coreset_plan *plan)
 }
 
 fc_coreset *
-combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right)
+combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
+				  const fc_coreset *right)
 {
 	if (!fc_coreset_agree(left, right))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW);
 	for (Size slot = 0; slot < right->used; slot++)
@@ -81,9 +93,19 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *r
 		CHECK_FOR_INTERRUPTS();
 		if (!fc_coreset_takes(left, rank))
 			continue;
-		if (fc_coreset_is_full(left))	/* room for the rows to come and at least twice the room, up to the need of the sample */
-			left = coreset_with_room(fcinfo, left, Min(Max(Max(2 * (Size) left->capacity, FIRST_ROOM), (left->used + right->used - slot + 1) / 2 * 2),
-													   full_coreset(left->size)));
+
+		/*
+		 * room for the rows to come and at least twice the room, up to the
+		 * need of the sample
+		 */
+		if (fc_coreset_is_full(left))
+			left = coreset_with_room(fcinfo, left,
+									 Min(Max(Max(2 * (Size) left->capacity,
+												 FIRST_ROOM),
+											 (left->used + right->used - slot +
+											  1) /
+											 2 * 2),
+										 full_coreset(left->size)));
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;

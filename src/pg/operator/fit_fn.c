@@ -1,6 +1,6 @@
 /*
- * fit_fn.c - weighted rows kept as the centroids of an operator: their moments, their units, how well
- * another operator fits them.
+ * fit_fn.c - weighted rows kept as the centroids of an operator: their
+ * moments, their units, how well another operator fits them.
  */
 #include "postgres.h"
 
@@ -19,9 +19,10 @@
 /* ---- rows ---- */
 
 double
-limit_of_ranks(const fc_operator_header *header, const double *center, double variance, double share)
+limit_of_ranks(const fc_operator_header *header, const double *center,
+			   double variance, double share)
 {
-	memory_account		memory = {"a sample of shards"};
+	memory_account memory = {"a sample of shards"};
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *row;
@@ -47,7 +48,8 @@ limit_of_ranks(const fc_operator_header *header, const double *center, double va
 }
 
 void
-moments_of_rows(const fc_operator_header *header, double *mean, double *deviation)
+moments_of_rows(const fc_operator_header *header, double *mean,
+				double *deviation)
 {
 	fc_operator op;
 	fc_scratch	scratch;
@@ -64,7 +66,8 @@ moments_of_rows(const fc_operator_header *header, double *mean, double *deviatio
 		CHECK_FOR_INTERRUPTS();
 		weight += op.weights[j];
 		fc_operator_row(&op, j, scratch, row);
-		for (Size i = 0; i < op.d && op.weights[j] > 0.0; i++)	/* Welford 1962, West 1979 */
+		/* Welford 1962, West 1979 */
+		for (Size i = 0; i < op.d && op.weights[j] > 0.0; i++)
 		{
 			double		change = row[i] - mean[i];
 
@@ -96,9 +99,11 @@ moved_row(void *place, size_t j)
 	fc_operator_row(&rows->op, j, rows->scratch, row);
 	for (Size i = 0; i < rows->op.d; i++)
 	{
-		double		own = (rows->from.center ? rows->from.center[i] : 0.0) + (rows->from.scale ? rows->from.scale[i] : 1.0) * row[i];
+		double		own = ((rows->from.center ? rows->from.center[i] : 0.0) +
+						   (rows->from.scale ? rows->from.scale[i] : 1.0) * row[i]);
 
-		row[i] = (own - (rows->to.center ? rows->to.center[i] : 0.0)) / (rows->to.scale ? rows->to.scale[i] : 1.0);
+		row[i] = (own - (rows->to.center ? rows->to.center[i] : 0.0)) /
+			(rows->to.scale ? rows->to.scale[i] : 1.0);
 	}
 	return row;
 }
@@ -106,21 +111,23 @@ moved_row(void *place, size_t j)
 fc_operator_header *
 rows_in_units(const fc_operator_header *header, units from, units to)
 {
-	memory_account		memory = {"rows in units"};
+	memory_account memory = {"rows in units"};
 	moved_rows	rows = {.from = from,.to = to};
 	bool		moved = from.center || from.scale || to.center || to.scale;
 	fc_centroid_source source = {.row = moved_row,.place = &rows};
 	fc_operator_header *result;
 
 	open_operator(header, &rows.op);
-	if (!moved && fc_operator_is_codebook(&rows.op) && rows.op.exact.values == NULL)
+	if (!moved && fc_operator_is_codebook(&rows.op) &&
+		rows.op.exact.values == NULL)
 		return (fc_operator_header *) header;
 	hold(&memory, codebook_bytes(rows.op.k, rows.op.d));
 	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
 	rows.row = palloc(rows.op.d * sizeof(double));
 	source.k = rows.op.k;
 	source.d = rows.op.d;
-	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &source, rows.op.weights);
+	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &source,
+							  rows.op.weights);
 	pfree(rows.row);
 	pfree(rows.scratch.floats);
 	return numbered_as(&rows.op, result);
@@ -147,9 +154,13 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 
 /* ---- fit ---- */
 
-/* Labels and squared distances of the rows by op; the memory stays held by the account. */
+/*
+ * Labels and squared distances of the rows by op; the memory stays held by the
+ * account.
+ */
 static fc_fit
-fit_rows(const fc_operator_header *header, const fc_operator_header *row_header, memory_account *memory)
+fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
+		 memory_account *memory)
 {
 	fc_operator op;
 	fc_operator rows;
@@ -163,7 +174,9 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 	check_same_dim((int32) op.d, (int32) rows.d);
 	if (rows.k > screened_from(op.k))
 		(void) screen_operator(&op, CurrentMemoryContext);
-	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float) + FC_FIT_BATCH * op.d * sizeof(double));
+	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) +
+		 fc_fit_scratch(&op, &rows) * sizeof(float) +
+		 FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = alloc_large(rows.k * sizeof(int32));
 	squares = alloc_large(rows.k * sizeof(double));
@@ -171,13 +184,18 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
 	pfree(batch);
 	pfree(scratch.floats);
-	return (fc_fit) {rows.k, fc_operator_labels(&op), rows.weights, labels, squares};
+	return (fc_fit)
+	{
+		rows.k, fc_operator_labels(&op), rows.weights, labels,
+			squares
+	};
 }
 
 fit_profile
-profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count)
+profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows,
+			   const double *places, Size count)
 {
-	memory_account		memory = {"the profile of a fit"};
+	memory_account memory = {"the profile of a fit"};
 	fc_fit		fit = fit_rows(plain_operator(op), rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
 	fit_profile profile;
@@ -185,7 +203,8 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	profile.quantiles = palloc(count * sizeof(double));
 	profile.spreads = alloc_large(fit.k * sizeof(double));
 	profile.weights = alloc_large(fit.k * sizeof(double));
-	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads, profile.weights);
+	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads,
+				 profile.weights);
 	for (Size j = 0; j < fit.k; j++)
 		profile.spreads[j] = sqrt(profile.spreads[j] / (double) op->d);
 	fc_fit_quantiles(&fit, places, count, &arena, profile.quantiles);
@@ -204,7 +223,8 @@ with_weights(const fc_operator_header *header, const double *weights)
 }
 
 fc_operator_header *
-with_weights_of(const fc_operator_header *header, const fc_operator_header *moved)
+with_weights_of(const fc_operator_header *header,
+				const fc_operator_header *moved)
 {
 	fc_operator counted;
 
@@ -220,15 +240,19 @@ plain_operator(const fc_operator_header *header)
 	if ((header->flags & (FC_OPERATOR_REGIONS | FC_OPERATOR_NUMBERS)) == 0)
 		return (fc_operator_header *) header;
 	open_operator(header, &op);
-	op.regions = (fc_regions) {0};
+	op.regions = (fc_regions)
+	{
+		0
+	};
 	op.number = NULL;
 	return store_operator(&op);
 }
 
 fc_comparison
-compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, const fc_operator_header *rows, double trim)
+compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b,
+			 const fc_operator_header *rows, double trim)
 {
-	memory_account		memory = {"the comparison of two fits"};
+	memory_account memory = {"the comparison of two fits"};
 	fc_fit		a = fit_rows(op_a, rows, &memory);
 	fc_fit		b = fit_rows(op_b, rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
@@ -240,7 +264,8 @@ compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, con
 }
 
 double
-gain_of_step(const fc_operator_header *old_header, const fc_operator_header *next_header)
+gain_of_step(const fc_operator_header *old_header,
+			 const fc_operator_header *next_header)
 {
 	fc_operator old;
 	fc_operator next;
@@ -267,12 +292,16 @@ gain_of_step(const fc_operator_header *old_header, const fc_operator_header *nex
 	return gain;
 }
 
-/* ---- labels of the same rows by two operators, each with the rows in its own space ---- */
+/*
+ * ---- labels of the same rows by two operators, each with the rows in its own
+ * space ----
+ */
 
 two_labellings
-label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a, const fc_operator_header *b, const fc_operator_header *rows_for_b)
+label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a,
+			const fc_operator_header *b, const fc_operator_header *rows_for_b)
 {
-	memory_account		memory = {"labels by two operators"};
+	memory_account memory = {"labels by two operators"};
 	two_labellings labels;
 
 	labels.a = fit_rows(a, rows_for_a, &memory);
@@ -307,16 +336,18 @@ counted_labels(const two_labellings *labels)
 	counts = palloc0(labels->a.k * k * sizeof(double));
 	for (Size i = 0; i < labels->a.n; i++)
 		if (labels->a.labels[i] >= 0 && labels->b.labels[i] >= 0)
-			counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
+			counts[(Size) labels->a.labels[i] * k +
+				   (Size) labels->b.labels[i]] += labels->a.weights[i];
 	return counts;
 }
 
 /* ---- rows that are not read ---- */
 
 fc_operator_header *
-rows_drawn_from(const fc_operator_header *header, const double *spreads, Size count, int64 seed)
+rows_drawn_from(const fc_operator_header *header, const double *spreads,
+				Size count, int64 seed)
 {
-	memory_account		memory = {"drawn_rows"};
+	memory_account memory = {"drawn_rows"};
 	fc_operator op;
 	double	   *rows;
 	double	   *weights;
@@ -324,12 +355,15 @@ rows_drawn_from(const fc_operator_header *header, const double *spreads, Size co
 
 	open_operator(header, &op);
 	check_not_negative("spreads", spreads, op.k);
-	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) + codebook_bytes(count, op.d));
+	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) +
+		 codebook_bytes(count, op.d));
 	rows = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
 	shares = palloc(op.k * sizeof(double));
 	for (Size i = 0; i < count; i++)
 		weights[i] = 1;
-	check_status(fc_operator_draw(&op, spreads, (uint64) seed, count, make_scratch(fc_operator_scratch(&op)), shares, rows));
+	check_status(fc_operator_draw(&op, spreads, (uint64) seed, count,
+								  make_scratch(fc_operator_scratch(&op)),
+								  shares, rows));
 	return make_codebook_for(op.metric, rows, weights, count, op.d);
 }

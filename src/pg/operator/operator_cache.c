@@ -1,11 +1,12 @@
 /*
- * operator_cache.c - a per-row function meets the same operators (or kernel maps) again and again.
+ * operator_cache.c - a per-row function meets the same operators (or kernel
+ * maps) again and again.
  *
- * A value stored inline and uncompressed is used where it lies.  One that is
- * TOASTed is fetched once per call site and recognised afterwards by its 16-byte
- * pointer: a model is never detoasted twice.  What is
- * prepared for an operator (its view, its sparse factors rearranged, its rows, its screen) is found by
- * the digest, so that rows of many groups may bring an operator each.
+ * A value stored inline and uncompressed is used where it lies. One that is
+ * TOASTed is fetched once per call site and recognised afterwards by its
+ * 16-byte pointer: a model is never detoasted twice. What is prepared for an
+ * operator (its view, its sparse factors rearranged, its rows, its screen) is
+ * found by the digest, so that rows of many groups may bring an operator each.
  */
 #include "postgres.h"
 
@@ -20,9 +21,12 @@
 /* ---- labels of sparsevecs by the columns of an operator ---- */
 
 const fc_columns *
-columns_of(fc_columns **columns, const fc_operator *op, Size asked, MemoryContext context, Size *held)
+columns_of(fc_columns **columns, const fc_operator *op, Size asked,
+		   MemoryContext context, Size *held)
 {
-	Size		size = *columns == NULL && asked >= COLUMNS_FROM ? fc_columns_worksize(op) : 0;
+	Size		size = (*columns == NULL && asked >= COLUMNS_FROM
+						? fc_columns_worksize(op)
+						: 0);
 	fc_arena	arena;
 
 	if (size == 0 || *held + size > (Size) fastclust_memory_budget * 1024 / 4)
@@ -42,33 +46,49 @@ reserve(sparse_site *site, MemoryContext context, Size elements, Size k)
 	if (room < elements || site->values == NULL)
 	{
 		elements += elements / 2 + 1;
-		site->indices = grown(context, site->indices, &room, elements, sizeof(uint32));
-		site->values = grown(context, site->values, &site->room, elements, sizeof(double));
+		site->indices = grown(context, site->indices, &room, elements,
+							  sizeof(uint32));
+		site->values = grown(context, site->values, &site->room, elements,
+							 sizeof(double));
 	}
 	site->scores = grown(context, site->scores, &site->k, k, sizeof(double));
 }
 
 sparse_outcome
-take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, fc_metric metric, Size d, Size k)
+take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+				fc_metric metric, Size d, Size k)
 {
 	pgvector_value value = read_pgvector_in_place(reader, datum, "x");
 	Size		count = (Size) value.nonzeros;
 
-	if ((Size) value.d != d || count > d / 4 || !fc_all_moderate_float((const float *) value.elements, count))
+	if ((Size) value.d != d || count > d / 4 ||
+		!fc_all_moderate_float((const float *) value.elements, count))
 		return SPARSE_UNKNOWN;
 	reserve(site, reader->context, count, k);
 	memcpy(site->indices, value.indices, count * sizeof(uint32));
 	fc_widen((const float *) value.elements, count, site->values);
-	site->row = (fc_sparse_row) {site->indices, site->values, count};
-	return metric == FC_COSINE && !fc_unit_sparse_row(site->indices, count, site->values) ? SPARSE_NONE : SPARSE_KNOWN;
+	site->row = (fc_sparse_row)
+	{
+		site->indices, site->values, count
+	};
+	return metric == FC_COSINE &&
+		!fc_unit_sparse_row(site->indices, count, site->values)
+		? SPARSE_NONE
+		: SPARSE_KNOWN;
 }
 
 sparse_outcome
-label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns, size_t *label)
+label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+				 const fc_operator *op, const fc_columns *columns,
+				 size_t *label)
 {
-	sparse_outcome outcome = columns == NULL ? SPARSE_UNKNOWN : take_sparse_row(site, reader, datum, op->metric, op->d, op->k);
+	sparse_outcome outcome = (columns == NULL
+							  ? SPARSE_UNKNOWN
+							  : take_sparse_row(site, reader, datum,
+												op->metric, op->d, op->k));
 
-	if (outcome == SPARSE_KNOWN && !fc_columns_assign(columns, &site->row, site->scores, label))
+	if (outcome == SPARSE_KNOWN &&
+		!fc_columns_assign(columns, &site->row, site->scores, label))
 		return SPARSE_UNKNOWN;
 	return outcome;
 }
@@ -83,7 +103,8 @@ dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 
 		site->d = site->written = 0;
 		site->dense = grown(context, site->dense, &room[0], d, sizeof(double));
-		site->places = grown(context, site->places, &room[1], d / 4 + 1, sizeof(uint32));
+		site->places = grown(context, site->places, &room[1], d / 4 + 1,
+							 sizeof(uint32));
 		memset(site->dense, 0, d * sizeof(double));
 		site->d = d;
 	}
@@ -102,8 +123,10 @@ dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 typedef struct cached_value
 {
 	uint64		digest[2];
-	struct varatt_external pointer;	/* by which it was fetched first; 0: it was not */
-	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
+	struct varatt_external pointer; /* by which it was fetched first; 0: it
+									 * was not */
+	void	   *bytes;			/* fetched copy, or NULL: the value lies in
+								 * the row */
 	const void *seen;			/* the view belongs to these bytes */
 	void	   *view;
 	Size		asked;			/* how often */
@@ -131,14 +154,15 @@ typedef struct value_slot
 
 typedef struct fetched_value
 {
-	struct varatt_external pointer;	/* key */
+	struct varatt_external pointer; /* key */
 	cached_value *value;
 } fetched_value;
 
 typedef struct operator_cache
 {
 	MemoryContext home;			/* of the cache */
-	bool		moving;			/* the caller copies an inline value for every row */
+	bool		moving;			/* the caller copies an inline value for every
+								 * row */
 	MemoryContext context;		/* of the values */
 	cached_value *last;
 	values_hash *values;
@@ -177,7 +201,8 @@ site_cache(FunctionCallInfo fcinfo)
 	{
 		cache->home = cache->reader.context = home;
 		cache->moving = home != fcinfo->flinfo->fn_mcxt;
-		cache->context = AllocSetContextCreate(home, "fastclust operators", ALLOCSET_SMALL_SIZES);
+		cache->context = AllocSetContextCreate(home, "fastclust operators",
+											   ALLOCSET_SMALL_SIZES);
 		forget_values(cache);
 	}
 	return cache;
@@ -217,15 +242,24 @@ digest_of(const void *value)
 	return VARDATA_ANY(value) + offsetof(fc_operator_header, digest) - VARHDRSZ;
 }
 
-/* Is it the value that came last?  A packed one has no bytes to be used where it lies. */
+/*
+ * Is it the value that came last? A packed one has no bytes to be used where
+ * it lies.
+ */
 static bool
 is_last(const operator_cache *cache, const struct varlena *stored)
 {
-	return cache->last != NULL && (VARATT_IS_4B_U(stored) || (VARATT_IS_SHORT(stored) && cache->last->bytes != NULL)) &&
-		memcmp(cache->last->digest, digest_of(stored), sizeof(cache->last->digest)) == 0;
+	return cache->last != NULL &&
+		(VARATT_IS_4B_U(stored) ||
+		 (VARATT_IS_SHORT(stored) && cache->last->bytes != NULL)) &&
+		memcmp(cache->last->digest, digest_of(stored),
+			   sizeof(cache->last->digest)) == 0;
 }
 
-/* A value read whole: those that are compressed, or packed among others, at every row. */
+/*
+ * A value read whole: those that are compressed, or packed among others, at
+ * every row.
+ */
 static cached_value *
 read_value(operator_cache *cache, struct varlena *stored)
 {
@@ -258,14 +292,18 @@ fetched(operator_cache *cache, struct varlena *stored)
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
 		return read_value(cache, stored);
 	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
-	if (cache->last != NULL && memcmp(&cache->last->pointer, &pointer, sizeof(pointer)) == 0)
+	if (cache->last != NULL &&
+		memcmp(&cache->last->pointer, &pointer, sizeof(pointer)) == 0)
 		return cache->last;
-	known = cache->fetched != NULL ? hash_search(cache->fetched, &pointer, HASH_FIND, NULL) : NULL;
+	known = cache->fetched != NULL
+		? hash_search(cache->fetched, &pointer, HASH_FIND, NULL)
+		: NULL;
 	if (known != NULL)
 		return known->value;
 	value = read_value(cache, stored);
 	if (cache->fetched == NULL)
-		cache->fetched = make_table("fastclust operators", sizeof(pointer), sizeof(fetched_value), cache->context);
+		cache->fetched = make_table("fastclust operators", sizeof(pointer),
+									sizeof(fetched_value), cache->context);
 	known = hash_search(cache->fetched, &pointer, HASH_ENTER, NULL);
 	known->value = value;
 	value->pointer = pointer;
@@ -276,7 +314,8 @@ fetched(operator_cache *cache, struct varlena *stored)
 /* ---- cached values for functions ---- */
 
 const void *
-cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_view) (const void *bytes, void *view),
+cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
+			void (*make_view) (const void *bytes, void *view),
 			const void **bytes)
 {
 	operator_cache *cache = site_cache(fcinfo);
@@ -294,7 +333,8 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
 		{						/* its bytes lie elsewhere at every row */
-			value->bytes = memcpy(alloc_large_in(cache->context, VARSIZE(flat)), flat, VARSIZE(flat));
+			value->bytes = memcpy(alloc_large_in(cache->context, VARSIZE(flat)),
+								  flat, VARSIZE(flat));
 			cache->size += VARSIZE(flat);
 		}
 	}
@@ -345,20 +385,23 @@ expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context)
 {
 	Size		size = op->k * op->d * sizeof(float);
 
-	if (op->factors == 1 || op->exact.values != NULL || size > (Size) fastclust_memory_budget * 1024 / 4)
+	if (op->factors == 1 || op->exact.values != NULL ||
+		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
 	fc_operator_expand(op, scratch, alloc_large_in(context, size));
 	return size;
 }
 
 const fc_operator *
-cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
+cached_operator(FunctionCallInfo fcinfo, int argument,
+				const fc_operator_header **header)
 {
 	const void *bytes;
 	operator_cache *cache;
 	fc_operator *op;
 
-	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
+	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator,
+					   &bytes);
 	cache = site_cache(fcinfo);
 	op = cache->last->view;
 	if (cache->last->asked++ == 0)
@@ -369,11 +412,15 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	return op;
 }
 
-/* The columns of the operator that came last; NULL where there are none, or not yet. */
+/*
+ * The columns of the operator that came last; NULL where there are none, or
+ * not yet.
+ */
 static const fc_columns *
 cached_columns(operator_cache *cache)
 {
-	return columns_of(&cache->last->columns, cache->last->view, cache->last->asked, cache->context, &cache->size);
+	return columns_of(&cache->last->columns, cache->last->view,
+					  cache->last->asked, cache->context, &cache->size);
 }
 
 sparse_outcome
@@ -383,11 +430,14 @@ cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label)
 
 	if (argument_form(fcinfo, &cache->reader, argument) != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
-	return label_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), cache->last->view, cached_columns(cache), label);
+	return label_sparse_row(&cache->sparse, &cache->reader,
+							PG_GETARG_DATUM(argument), cache->last->view,
+							cached_columns(cache), label);
 }
 
 sparse_outcome
-cached_sparse_scores(FunctionCallInfo fcinfo, int argument, const sparse_site **site)
+cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
+					 const sparse_site **site)
 {
 	operator_cache *cache = site_cache(fcinfo);
 	const fc_operator *op = cache->last->view;
@@ -395,10 +445,14 @@ cached_sparse_scores(FunctionCallInfo fcinfo, int argument, const sparse_site **
 	sparse_outcome outcome = SPARSE_UNKNOWN;
 
 	*site = &cache->sparse;
-	if (argument_form(fcinfo, &cache->reader, argument) == VECTOR_SPARSE && (columns = cached_columns(cache)) != NULL)
-		outcome = take_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), op->metric, op->d, op->k);
+	if (argument_form(fcinfo, &cache->reader, argument) == VECTOR_SPARSE &&
+		(columns = cached_columns(cache)) != NULL)
+		outcome = take_sparse_row(&cache->sparse, &cache->reader,
+								  PG_GETARG_DATUM(argument), op->metric, op->d,
+								  op->k);
 	if (outcome == SPARSE_KNOWN)
-		cache->sparse.bound = fc_columns_score(columns, &cache->sparse.row, cache->sparse.scores);
+		cache->sparse.bound = fc_columns_score(columns, &cache->sparse.row,
+											   cache->sparse.scores);
 	return outcome;
 }
 
@@ -409,7 +463,8 @@ cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
 
 	if (elements != NULL)
 		*elements = &cache->sparse.row;
-	return dense_sparse_row(&cache->sparse, cache->home, ((const fc_operator *) cache->last->view)->d);
+	return dense_sparse_row(&cache->sparse, cache->home,
+							((const fc_operator *) cache->last->view)->d);
 }
 
 Size
@@ -418,18 +473,25 @@ cached_bytes(FunctionCallInfo fcinfo)
 	const operator_cache *cache = site_cache(fcinfo);
 	const sparse_site *sparse = &cache->sparse;
 
-	return cache->size + (cache->doubles_count + sparse->d + sparse->room + sparse->k) * sizeof(double) + cache->reader.buffer_size +
+	return cache->size +
+		(cache->doubles_count + sparse->d + sparse->room + sparse->k) *
+		sizeof(double) +
+		cache->reader.buffer_size +
 		(sparse->d / 4 + sparse->room) * sizeof(uint32);
 }
 
 const fc_operator *
-cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header)
+cached_expanded_operator(FunctionCallInfo fcinfo, int argument,
+						 const fc_operator_header **header)
 {
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
 	operator_cache *cache = site_cache(fcinfo);
 
 	if (op->rows == NULL && op->factors > 1)
-		cache->size += expand_operator(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), cache->context);
+		cache->size += expand_operator(cache->last->view,
+									   cached_scratch(fcinfo,
+													  fc_operator_scratch(op)),
+									   cache->context);
 	return op;
 }
 
@@ -444,7 +506,8 @@ cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	cache->scratch.floats = grown(cache->home, cache->scratch.floats, &cache->scratch.count, floats, sizeof(float));
+	cache->scratch.floats = grown(cache->home, cache->scratch.floats,
+								  &cache->scratch.count, floats, sizeof(float));
 	return cache->scratch;
 }
 
@@ -453,6 +516,7 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	cache->doubles = grown(cache->home, cache->doubles, &cache->doubles_count, count, sizeof(double));
+	cache->doubles = grown(cache->home, cache->doubles, &cache->doubles_count,
+						   count, sizeof(double));
 	return cache->doubles;
 }

@@ -39,7 +39,8 @@ grow(codebook *book)
 	row_need	need = {collected_bytes, book, "fastop_agg", ""};
 	Size		room;
 
-	check_count("the number of centroids", (int64) book->k + 1, 1, FC_MAX_CLUSTERS);
+	check_count("the number of centroids", (int64) book->k + 1, 1,
+				FC_MAX_CLUSTERS);
 	room = grown_room(book->room, book->k + 1, &need);
 	if (book->room == 0)
 	{
@@ -48,7 +49,8 @@ grow(codebook *book)
 	}
 	else
 	{
-		book->centroids = repalloc_huge(book->centroids, room * (Size) book->d * sizeof(double));
+		book->centroids = repalloc_huge(book->centroids,
+										room * (Size) book->d * sizeof(double));
 		book->weights = repalloc_huge(book->weights, room * sizeof(double));
 	}
 	book->room = room;
@@ -73,7 +75,8 @@ static void
 normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 {
 	if (metric == FC_COSINE && !fc_unit_row(row, d, row))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("centroid %zu is the zero vector", cluster),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("centroid %zu is the zero vector", cluster),
 				errdetail("It has no direction that the metric cosine could compare."));
 }
 
@@ -81,7 +84,8 @@ PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
 Datum
 fastclust_fastop_accum(PG_FUNCTION_ARGS)
 {
-	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
+	codebook   *book = (PG_ARGISNULL(0) ? NULL
+						: (codebook *) PG_GETARG_POINTER(0));
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -90,7 +94,8 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	vector		v;
 
 	if (book != NULL && book->metric != metric)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("options must be the same for all rows"));
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	v = read_vector_argument(fcinfo, &reader, 1, "centroid");
@@ -123,7 +128,9 @@ fastclust_fastop_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	book = (codebook *) PG_GETARG_POINTER(0);
-	PG_RETURN_POINTER(make_codebook_for(book->metric, book->centroids, book->weights, book->k, (Size) book->d));
+	PG_RETURN_POINTER(make_codebook_for(book->metric, book->centroids,
+										book->weights, book->k,
+										(Size) book->d));
 }
 
 /* ---- the metric ---- */
@@ -150,7 +157,7 @@ centroids_for(fc_metric metric, const fc_operator *op)
 fc_operator_header *
 with_metric(const fc_operator_header *header, fc_metric metric)
 {
-	memory_account		memory = {"with_metric"};
+	memory_account memory = {"with_metric"};
 	fc_operator op;
 
 	open_operator(header, &op);
@@ -158,8 +165,11 @@ with_metric(const fc_operator_header *header, fc_metric metric)
 		return (fc_operator_header *) header;
 	if (fc_operator_is_codebook(&op))
 	{
-		hold(&memory, op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
-		return numbered_as(&op, make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d));
+		hold(&memory,
+			 op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
+		return numbered_as(&op,
+						   make_codebook_for(metric, centroids_for(metric, &op),
+											 op.weights, op.k, op.d));
 	}
 	op.metric = metric;
 	return store_operator(&op);
@@ -174,7 +184,10 @@ typedef struct row_call
 	fc_scratch	scratch;
 } row_call;
 
-/* Operator in argument 0, vector in argument 1: both checked, the row as the operator's metric takes it; x is NULL where it has none. */
+/*
+ * Operator in argument 0, vector in argument 1: both checked, the row as the
+ * operator's metric takes it; x is NULL where it has none.
+ */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
 {
@@ -184,16 +197,20 @@ row_arguments(FunctionCallInfo fcinfo)
 	call.op = cached_operator(fcinfo, 0, NULL);
 	check_vector_dim(&v, call.op->d, "op");
 	check_single_precision(&v);
-	call.x = metric_row(call.op->metric, &v, cached_doubles(fcinfo, call.op->d));
+	call.x = metric_row(call.op->metric, &v,
+						cached_doubles(fcinfo, call.op->d));
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
 	return call;
 }
 
 /* NULL: of no cluster. */
 static Datum
-label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest, const double *x)
+label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest,
+			 const double *x)
 {
-	int32		label = fc_operator_label_of(op, nearest, x, cached_scratch(fcinfo, fc_operator_scratch(op)));
+	int32		label = fc_operator_label_of(op, nearest, x,
+											 cached_scratch(fcinfo,
+															fc_operator_scratch(op)));
 
 	if (label < 0)
 		PG_RETURN_NULL();
@@ -213,14 +230,18 @@ fastclust_assign(PG_FUNCTION_ARGS)
 		case SPARSE_NONE:
 			PG_RETURN_NULL();
 		case SPARSE_KNOWN:
-			return label_of_row(fcinfo, op, cluster, op->regions.clusters > 0 ? cached_sparse_row(fcinfo, NULL) : NULL);
+			return label_of_row(fcinfo, op, cluster,
+								op->regions.clusters > 0
+								? cached_sparse_row(fcinfo, NULL)
+								: NULL);
 		default:
 			break;
 	}
 	call = row_arguments(fcinfo);
 	if (call.x == NULL)
 		PG_RETURN_NULL();
-	return label_of_row(fcinfo, op, fc_operator_assign(op, call.x, call.scratch), call.x);
+	return label_of_row(fcinfo, op,
+						fc_operator_assign(op, call.x, call.scratch), call.x);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_assign_distance);
@@ -246,25 +267,35 @@ fastclust_assign_distance(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		cluster = fc_operator_assign(call.op, call.x, call.scratch);
 	}
-	PG_RETURN_FLOAT8(fc_metric_distance(op->metric, fc_operator_distance(op, cluster, call.x, call.scratch)));
+	PG_RETURN_FLOAT8(fc_metric_distance(op->metric,
+										fc_operator_distance(op, cluster,
+															 call.x,
+															 call.scratch)));
 }
 
-/* The count nearest of the row in argument 1, sorted; false where it has none. */
+/*
+ * The count nearest of the row in argument 1, sorted; false where it has none.
+ */
 static bool
-nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op, size_t count, int32 *clusters, double *distances)
+nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op,
+					size_t count, int32 *clusters, double *distances)
 {
 	const sparse_site *sparse;
 	sparse_outcome outcome = cached_sparse_scores(fcinfo, 1, &sparse);
 	row_call	call;
 
 	if (outcome == SPARSE_KNOWN)
-		fc_operator_nearest_scored(op, cached_sparse_row(fcinfo, NULL), sparse->scores, sparse->bound, count,
-								   cached_scratch(fcinfo, fc_operator_scratch(op)), clusters, distances);
+		fc_operator_nearest_scored(op, cached_sparse_row(fcinfo, NULL),
+								   sparse->scores, sparse->bound, count,
+								   cached_scratch(fcinfo,
+												  fc_operator_scratch(op)),
+								   clusters, distances);
 	if (outcome != SPARSE_UNKNOWN)
 		return outcome == SPARSE_KNOWN;
 	call = row_arguments(fcinfo);
 	if (call.x != NULL)
-		fc_operator_nearest(op, call.x, count, call.scratch, clusters, distances);
+		fc_operator_nearest(op, call.x, count, call.scratch, clusters,
+							distances);
 	return call.x != NULL;
 }
 
@@ -352,7 +383,8 @@ fastclust_factors(PG_FUNCTION_ARGS)
 		{
 			const fc_factor *f = &op.factor[q];
 			size_t		start = f->row_start ? f->row_start[r] : r * f->columns;
-			size_t		end = f->row_start ? f->row_start[r + 1] : start + f->columns;
+			size_t		end = (f->row_start ? f->row_start[r + 1]
+							   : start + f->columns);
 
 			CHECK_FOR_INTERRUPTS();
 			for (size_t i = start; i < end; i++)
@@ -361,7 +393,9 @@ fastclust_factors(PG_FUNCTION_ARGS)
 
 				values[0] = Int32GetDatum((int32) q);
 				values[1] = Int32GetDatum((int32) r);
-				values[2] = Int32GetDatum((int32) (f->row_start ? fc_factor_column(f, i) : i - start));
+				values[2] = Int32GetDatum((int32) (f->row_start
+												   ? fc_factor_column(f, i)
+												   : i - start));
 				values[3] = Float8GetDatum((double) f->values[i]);
 				put_row(fcinfo, values, NULL);
 			}
@@ -394,7 +428,8 @@ PG_FUNCTION_INFO_V1(fastclust_cluster_labels);
 Datum
 fastclust_cluster_labels(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) fc_operator_labels(cached_operator(fcinfo, 0, NULL)));
+	PG_RETURN_INT32((int32) fc_operator_labels(cached_operator(fcinfo, 0,
+															   NULL)));
 }
 
 #define MOST_LISTED	100			/* bytes of a list of numbers */
@@ -407,26 +442,36 @@ listed_numbers(const fc_operator *op)
 	initStringInfo(&list);
 	for (size_t j = 0, last; j < op->k; j = last + 1)
 	{
-		for (last = j; last + 1 < op->k && fc_operator_number(op, last + 1) == fc_operator_number(op, last) + 1;)
+		for (last = j;
+			 last + 1 < op->k && fc_operator_number(op, last + 1) ==
+			 fc_operator_number(op, last) + 1;)
 			last++;
 		if (list.len > MOST_LISTED && last + 1 < op->k)
 		{
-			appendStringInfo(&list, " .. %d", fc_operator_number(op, op->k - 1));
+			appendStringInfo(&list, " .. %d",
+							 fc_operator_number(op, op->k - 1));
 			break;
 		}
-		appendStringInfo(&list, "%s%d", j > 0 ? ", " : "", fc_operator_number(op, j));
+		appendStringInfo(&list, "%s%d", j > 0 ? ", " : "",
+						 fc_operator_number(op, j));
 		if (last > j)
-			appendStringInfo(&list, "%s%d", last == j + 1 && op->k > 2 ? ", " : " to ", fc_operator_number(op, last));
+			appendStringInfo(&list, "%s%d",
+							 last == j + 1 && op->k > 2 ? ", " : " to ",
+							 fc_operator_number(op, last));
 	}
 	return list.data;
 }
 
-/* (operator): the numbers of its clusters as people read them: "0 to 4", "0, 2 to 5". */
+/*
+ * (operator): the numbers of its clusters as people read them: "0 to 4", "0, 2
+ * to 5".
+ */
 PG_FUNCTION_INFO_V1(fastclust_listed_numbers);
 Datum
 fastclust_listed_numbers(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(cstring_to_text(listed_numbers(cached_operator(fcinfo, 0, NULL))));
+	PG_RETURN_TEXT_P(cstring_to_text(listed_numbers(cached_operator(fcinfo, 0,
+																	NULL))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_dim);
@@ -444,7 +489,8 @@ describe_factorization(StringInfo json, const fc_operator *op)
 
 	if (from == NULL)
 		return;
-	appendStringInfo(json, ", \"method\": \"%s\", \"relative_error\": %.6g, \"svd_relative_error\": %.6g",
+	appendStringInfo(json,
+					 ", \"method\": \"%s\", \"relative_error\": %.6g, \"svd_relative_error\": %.6g",
 					 method_name(from->method), from->relative_error, from->svd_error);
 	if (from->agreement >= 0)
 		appendStringInfo(json, ", \"label_agreement\": %.4f", from->agreement);
@@ -458,17 +504,21 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	appendStringInfo(&json, "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
+	appendStringInfo(&json,
+					 "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
 					 "\"dense_parameters\": %zu, \"bytes\": %zu, \"factors\": [",
-					 op.k, op.d, op.offset ? "true" : "false", (long long) fc_operator_values(&op),
-					 op.k * op.d, fc_operator_size(&op));
+					 op.k, op.d, op.offset ? "true" : "false",
+					 (long long) fc_operator_values(&op), op.k * op.d,
+					 fc_operator_size(&op));
 	for (size_t q = 0; q < op.factors; q++)
-		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
-						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns, op.factor[q].nonzeros,
-						 op.factor[q].row_start ? "sparse" : "dense");
+		appendStringInfo(&json,
+						 "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
+						 q > 0 ? ", " : "", op.factor[q].rows, op.factor[q].columns,
+						 op.factor[q].nonzeros, op.factor[q].row_start ? "sparse" : "dense");
 	appendStringInfoChar(&json, ']');
 	if (op.metric != FC_EUCLIDEAN)
-		appendStringInfo(&json, ", \"metric\": \"%s\"", fc_metric_name(op.metric));
+		appendStringInfo(&json, ", \"metric\": \"%s\"",
+						 fc_metric_name(op.metric));
 	if (op.exact.rerank == FC_RERANK_EXACT)
 		appendStringInfoString(&json, ", \"rerank\": \"exact\"");
 	else if (op.exact.rerank > 0)
@@ -485,20 +535,29 @@ PG_FUNCTION_INFO_V1(fastclust_l2_distance);
 Datum
 fastclust_l2_distance(PG_FUNCTION_ARGS)
 {
-	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
+	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0},
+	{CurrentMemoryContext, NULL, 0}};
 	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");
 	vector		y = read_vector_argument(fcinfo, &readers[1], 1, "y");
 	double		distance;
 
 	if (x.d != y.d)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("vectors have %d and %d dimensions", x.d, y.d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("vectors have %d and %d dimensions", x.d, y.d));
 	check_finite(&x);
 	check_finite(&y);
-	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
-		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
-							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
+	distance = x.floats != NULL && y.floats != NULL
+		? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
+		: fc_length_between(vector_doubles(&x,
+										   palloc((Size) x.d *
+												  sizeof(double))),
+							vector_doubles(&y,
+										   palloc((Size) y.d *
+												  sizeof(double))),
+							(size_t) x.d);
 	if (isinf(distance))
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("the distance of x and y is out of range"),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("the distance of x and y is out of range"),
 				errhint("Scale the data down."));
 	PG_RETURN_FLOAT8(distance);
 }

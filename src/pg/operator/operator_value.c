@@ -1,4 +1,6 @@
-/* operator_value.c - the type fastop; operators out of centroids and factors */
+/*
+ * operator_value.c - the type fastop; operators out of centroids and factors
+ */
 #include "postgres.h"
 
 #include "operator/step.h"
@@ -12,10 +14,13 @@ void *
 state_of_datum(Datum datum, int kind)
 {
 	fc_step    *step = aligned_value(datum);
-	bool		expected = kind == ANY_STATE || (kind == ANY_STEP ? fc_step_is_kind(step->kind) : step->kind == kind);
+	bool		expected = (kind == ANY_STATE ||
+							(kind == ANY_STEP ? fc_step_is_kind(step->kind)
+							 : step->kind == kind));
 
 	if (step->version != FC_STEP_VERSION || !expected)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the state belongs to another aggregate"));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the state belongs to another aggregate"));
 	return step;
 }
 
@@ -68,12 +73,14 @@ expanded_rows(fc_operator *op)
 }
 
 double *
-centroids_in_units(const fc_operator *op, const double *center, const double *scale)
+centroids_in_units(const fc_operator *op, const double *center,
+				   const double *scale)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 	double	   *rows;
 
-	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
+	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float),
+				 "the list of centroids");
 	rows = alloc_large(op->k * op->d * sizeof(double));
 	fc_operator_centroids(op, center, scale, scratch, rows);
 	pfree(scratch.floats);
@@ -117,7 +124,7 @@ static const named_value methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE},	/* auto may choose it */
+	{"dense", FC_METHOD_DENSE}, /* auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 
@@ -143,8 +150,10 @@ void
 check_centroid_size(double most)
 {
 	if (most > 0 && most < SMALLEST_CENTROIDS)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("centroids are too small for single precision"),
-				errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("centroids are too small for single precision"),
+				errdetail("They are up to %g from each other; %g is the limit.",
+						  most, SMALLEST_CENTROIDS),
 				errhint("Scale the data up."));
 }
 
@@ -154,7 +163,10 @@ codebook_bytes(Size k, Size d)
 	return 2 * fc_codebook_size(k, d);
 }
 
-/* An operator's stored form, within the budget; FC_EFORMAT when floats cannot hold it. */
+/*
+ * An operator's stored form, within the budget; FC_EFORMAT when floats cannot
+ * hold it.
+ */
 static fc_status
 write_operator(const fc_operator *op, fc_operator_header **header)
 {
@@ -168,7 +180,8 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 }
 
 fc_operator_header *
-make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const double *weights)
+make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
+				 const double *weights)
 {
 	fc_arena	arena = make_arena("the operator");
 	Size		size = fc_codebook_size(centroids->k, centroids->d);
@@ -181,14 +194,16 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const do
 	SET_VARSIZE(header, size);
 	check_centroid_size(most);
 	if (fc_operator_check(header, size) != FC_OK)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("centroids are too large for single precision"),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("centroids are too large for single precision"),
 				errhint("Scale the data down."));
 	release_arena(&arena);
 	return header;
 }
 
 fc_operator_header *
-make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
+make_codebook_for(fc_metric metric, const double *centroids,
+				  const double *weights, size_t k, size_t d)
 {
 	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
 
@@ -196,13 +211,15 @@ make_codebook_for(fc_metric metric, const double *centroids, const double *weigh
 }
 
 fc_operator_header *
-make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
+make_codebook(const double *centroids, const double *weights, size_t k,
+			  size_t d)
 {
 	return make_codebook_for(FC_EUCLIDEAN, centroids, weights, k, d);
 }
 
 void
-attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank)
+attach_exact_centroids(fc_operator *op, const fc_operator *source,
+					   uint32 rerank)
 {
 	fc_arena	arena;
 
@@ -216,7 +233,8 @@ void
 check_operator_status(fc_status status)
 {
 	if (status == FC_EFORMAT)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("factors are too large for single precision"),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("factors are too large for single precision"),
 				errhint("Scale the data down."));
 	check_status(status);
 }

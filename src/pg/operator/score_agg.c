@@ -1,4 +1,7 @@
-/* score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over pairs of labels */
+/*
+ * score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over
+ * pairs of labels
+ */
 #include "postgres.h"
 
 #include "utils/memutils.h"
@@ -18,9 +21,11 @@ new_table(Size held, Size capacity)
 	fc_contingency *table;
 
 	if (fc_contingency_size(capacity) > MaxAllocSize)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many distinct pairs of labels"),
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("too many distinct pairs of labels"),
 				errdetail("There are more than %zu.", capacity * 3 / 8));
-	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
+	check_budget(held + 2 * fc_contingency_size(capacity),
+				 "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);
 	SET_VARSIZE(table, fc_contingency_size(capacity));
@@ -57,8 +62,10 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
-	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
-	check_status(fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1));
+	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY)
+		: with_room(table_argument(fcinfo, 0), 1);
+	check_status(fc_contingency_add(table, PG_GETARG_INT32(1),
+									PG_GETARG_INT32(2), 1));
 	PG_RETURN_POINTER(table);
 }
 
@@ -73,18 +80,20 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	right = table_argument(fcinfo, 1);
-	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
+	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity)
+		: with_room(table_argument(fcinfo, 0), right->used);
 	check_status(fc_contingency_merge(left, right));
 	PG_RETURN_POINTER(left);
 }
 
 static Datum
-score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, fc_arena *, double *))
+score(FunctionCallInfo fcinfo,
+	  fc_status (*of) (const fc_cell *, size_t, fc_arena *, double *))
 {
 	fc_contingency *table;
 	fc_cell    *cells;
 	fc_arena	arena;
-	memory_account		memory = {"the score"};
+	memory_account memory = {"the score"};
 	Size		n;
 	double		result;
 

@@ -2,9 +2,10 @@
  * step_agg.c - aggregates over rows assigned to an operator: lloyd_step_agg,
  * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
  *
- * The state is flat bytes changed in place (type aggregate_state) that carry the
- * operator; rows wait in it for one batched assignment.  Sums of a Lloyd step that no value can hold are the same bytes in
- * memory of the aggregate's (lloyd_large_agg), which one process adds up.
+ * The state is flat bytes changed in place (type aggregate_state) that carry
+ * the operator; rows wait in it for one batched assignment. Sums of a Lloyd
+ * step that no value can hold are the same bytes in memory of the aggregate's
+ * (lloyd_large_agg), which one process adds up.
  */
 #include "postgres.h"
 
@@ -21,7 +22,10 @@
 
 /* ---- memory ---- */
 
-/* Bytes that the final function takes at its peak for k x d centroids, but for its scratch. */
+/*
+ * Bytes that the final function takes at its peak for k x d centroids, but for
+ * its scratch.
+ */
 static Size
 final_bytes(int kind, Size k, Size d)
 {
@@ -40,23 +44,33 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * A state of no rows, if the budget is enough for it, the bytes that the call site keeps, and the extra memory: the
- * executor's copy of the new state, later the final function.
+ * A state of no rows, if the budget is enough for it, the bytes that the call
+ * site keeps, and the extra memory: the executor's copy of the new state,
+ * later the final function.
  */
 static fc_step *
-new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity, Size kept, const fc_operator *op, const fc_operator_header *header)
+new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity,
+		 Size kept, const fc_operator *op, const fc_operator_header *header)
 {
 	Size		operator_size = fc_operator_size(op);
 	Size		size = fc_step_size(kind, header, operator_size, capacity);
 	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
 	fc_step    *step;
 
-	check_budget(size + kept + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
-	if (!large && size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state : MaxAllocSize / 1024))
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the aggregate's state of %zu bytes is too large", size),
-				errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
+	check_budget(size + kept + scratch +
+				 Max(large ? 0 : size,
+					 scratch + final_bytes(kind, op->k, op->d)),
+				 aggregate_name(fcinfo));
+	if (!large &&
+		size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state
+							   : MaxAllocSize / 1024))
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("the aggregate's state of %zu bytes is too large", size),
+				errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.",
+						  op->k, op->d),
 				errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out."));
-	step = large ? alloc_large_in(aggregate_context(fcinfo), size) : palloc(size);
+	step = large ? alloc_large_in(aggregate_context(fcinfo), size)
+		: palloc(size);
 	fc_step_init(kind, header, operator_size, capacity, step);
 	if (!large)
 		SET_VARSIZE(step, size);
@@ -64,7 +78,8 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity, Size kept
 }
 
 fc_step *
-new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op, const fc_operator_header *header)
+new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
+			   const fc_operator_header *header)
 {
 	return new_step(fcinfo, FC_STEP_LLOYD, false, 1, kept, op, header);
 }
@@ -77,7 +92,8 @@ step_weight(FunctionCallInfo fcinfo)
 	double		weight = weight_argument(fcinfo, 3);
 
 	if (weight > FC_STEP_MAX_WEIGHT)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("weight %g is too large", weight),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("weight %g is too large", weight),
 				errdetail("A weight is at most %g.", FC_STEP_MAX_WEIGHT),
 				errhint("Multiply all weights by the same constant; centroids do not depend on it."));
 	return weight;
@@ -96,11 +112,14 @@ row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
 
 /* The state of rows so far, or a new one. */
 static fc_step *
-current_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, const fc_operator_header *header)
+current_step(FunctionCallInfo fcinfo, int kind, bool large,
+			 const fc_operator *op, const fc_operator_header *header)
 {
 	if (PG_ARGISNULL(0))
-		return new_step(fcinfo, kind, large, fc_step_capacity(op), cached_bytes(fcinfo), op, header);
-	return large ? (fc_step *) PG_GETARG_POINTER(0) : state_argument(fcinfo, 0, kind);
+		return new_step(fcinfo, kind, large, fc_step_capacity(op),
+						cached_bytes(fcinfo), op, header);
+	return large ? (fc_step *) PG_GETARG_POINTER(0)
+		: state_argument(fcinfo, 0, kind);
 }
 
 /* (state, operator, x [, weight]); large: the state is of no type's */
@@ -131,14 +150,21 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 	if (x == NULL)
 		return unchanged_state(fcinfo);
 	step = current_step(fcinfo, kind, large, op, header);
-	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op must be the same for all rows"),
+	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest,
+			   sizeof(header->digest)) != 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("op must be the same for all rows"),
 				errhint("Give it as a scalar subquery, or GROUP BY it."));
 	weight = step_weight(fcinfo);
 	if (outcome == SPARSE_KNOWN)
-		fc_step_add_labelled(step, op, cluster, x, elements, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+		fc_step_add_labelled(step, op, cluster, x, elements, weight,
+							 cached_scratch(fcinfo,
+											fc_step_scratch(op,
+															step->capacity)));
 	else
-		fc_step_add(step, op, x, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
+		fc_step_add(step, op, x, weight,
+					cached_scratch(fcinfo,
+								   fc_step_scratch(op, step->capacity)));
 	report_progress_of_rows();
 	PG_RETURN_POINTER(step);
 }
@@ -217,7 +243,8 @@ add_step(fc_step *left, const fc_step *right)
 	scratch = make_scratch(fc_step_scratch(&op, left->capacity));
 	status = fc_step_combine(left, right, scratch);
 	if (status == FC_EMISMATCH)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("op must be the same for all rows"));
 	check_status(status);
 	pfree(scratch.floats);
 }
@@ -230,8 +257,10 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(state_argument(fcinfo, 1, ANY_STEP));	/* the executor copies it */
-	add_step(state_argument(fcinfo, 0, ANY_STEP), state_argument(fcinfo, 1, ANY_STEP));
+		/* the executor copies it */
+		PG_RETURN_POINTER(state_argument(fcinfo, 1, ANY_STEP));
+	add_step(state_argument(fcinfo, 0, ANY_STEP),
+			 state_argument(fcinfo, 1, ANY_STEP));
 	return unchanged_state(fcinfo);
 }
 
@@ -262,7 +291,8 @@ finish_step(const fc_step *step, Size width)
 	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
 	f.result.counts = palloc(f.op.k * sizeof(int64));
 	f.result.weights = palloc(f.op.k * sizeof(double));
-	f.result.sums = width > 0 ? alloc_large(f.op.k * width * sizeof(double)) : NULL;
+	f.result.sums = width > 0 ? alloc_large(f.op.k * width * sizeof(double))
+		: NULL;
 	fc_step_finish(step, scratch, &f.result);
 	pfree(scratch.floats);
 	return f;
@@ -276,7 +306,8 @@ next_operator(const finished *f)
 	fc_operator_header *next;
 
 	fc_step_centroids(&f->op, &f->result, scratch);
-	next = make_codebook_for(f->op.metric, f->result.sums, f->result.weights, f->op.k, f->op.d);
+	next = make_codebook_for(f->op.metric, f->result.sums, f->result.weights,
+							 f->op.k, f->op.d);
 	pfree(scratch.floats);
 	pfree(f->result.sums);
 	return next;
@@ -292,7 +323,10 @@ finish_lloyd(const fc_step *step, fc_step_result *result)
 	return next;
 }
 
-/* A lloyd_step of a value, or of sums that none holds: their first word is 0, as that of no value. */
+/*
+ * A lloyd_step of a value, or of sums that none holds: their first word is 0,
+ * as that of no value.
+ */
 PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
 Datum
 fastclust_lloyd_final(PG_FUNCTION_ARGS)
@@ -307,7 +341,8 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 	values[0] = PointerGetDatum(finish_lloyd(step, &result));
 	values[1] = Int64GetDatum(result.count);
 	values[2] = Float8GetDatum(result.total);
-	values[3] = make_int8_array(result.counts, (int) fc_step_open(step).header->k);
+	values[3] = make_int8_array(result.counts,
+								(int) fc_step_open(step).header->k);
 	return row_result(fcinfo, values, NULL);
 }
 
@@ -317,10 +352,14 @@ davies_bouldin(const fc_step *step)
 	finished	f = finish_step(step, 1);
 	double	   *centroids = alloc_large(f.op.k * f.op.d * sizeof(double));
 
-	return fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)));
+	return fc_step_davies_bouldin(&f.op, &f.result, centroids,
+								  make_scratch(fc_operator_scratch(&f.op)));
 }
 
-/* The score of a state: the mean of the scores of rows, or a figure made of its sums. */
+/*
+ * The score of a state: the mean of the scores of rows, or a figure made of
+ * its sums.
+ */
 PG_FUNCTION_INFO_V1(fastclust_score_final);
 Datum
 fastclust_score_final(PG_FUNCTION_ARGS)
@@ -334,5 +373,6 @@ fastclust_score_final(PG_FUNCTION_ARGS)
 		PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
 	if (step->kind == FC_STEP_SSE)
 		PG_RETURN_FLOAT8(finish_step(step, 0).result.total);
-	PG_RETURN_FLOAT8(davies_bouldin(state_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN)));
+	PG_RETURN_FLOAT8(davies_bouldin(state_argument(fcinfo, 0,
+												   FC_STEP_DAVIES_BOULDIN)));
 }

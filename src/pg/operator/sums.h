@@ -1,4 +1,7 @@
-/* sums.h - the states of weighted samples and of lloyd_step_agg, which pg/train keeps with others */
+/*
+ * sums.h - the states of weighted samples and of lloyd_step_agg, which
+ * pg/train keeps with others
+ */
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
 
@@ -8,7 +11,10 @@
 #include "operator/step.h"
 #include "pg/base/memory.h"
 
-/* ---- samples (operator/coreset.h), in the current context; an aggregate asks ---- */
+/*
+ * ---- samples (operator/coreset.h), in the current context; an aggregate asks
+ * ----
+ */
 
 typedef struct coreset_plan
 {
@@ -23,18 +29,24 @@ typedef struct coreset_plan
 extern void check_coreset_plan(const coreset_plan *plan);
 
 /* Without rows, with room for so many at least. */
-extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows);
+extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
+							   fc_metric metric, Size rows);
 
 /* The state with all of another one: itself, or a larger copy. */
-extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right);
+extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
+									 const fc_coreset *right);
 
 /* A copy with another capacity, an even number. */
-extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity);
+extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
+									 const fc_coreset *state, Size capacity);
 
 /* The sample as an operator whose centroids are its rows, by rank. */
 extern fc_operator_header *rows_of_coreset(const fc_coreset *state, memory_account *memory);
 
-/* Capacities: the most that a sample of so many rows needs, one row more than that; the least of a state. */
+/*
+ * Capacities: the most that a sample of so many rows needs, one row more than
+ * that; the least of a state.
+ */
 static inline Size
 full_coreset(Size size)
 {
@@ -50,12 +62,16 @@ packed_coreset(const fc_coreset *state)
 /* ---- sums of Lloyd's steps (operator/step.h) ---- */
 
 /* A state of no rows, in which none waits, beside `kept` bytes. */
-extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op, const fc_operator_header *header);
+extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
+							   const fc_operator_header *header);
 
 /* left += right */
 extern void add_step(fc_step *left, const fc_step *right);
 
-/* The means of the clusters; where nobody came, the centroid stays.  The result has no sums. */
+/*
+ * The means of the clusters; where nobody came, the centroid stays. The result
+ * has no sums.
+ */
 extern fc_operator_header *finish_lloyd(const fc_step *step, fc_step_result *result);
 
 #endif							/* FASTCLUST_SUMS_H */

@@ -1,4 +1,7 @@
-/* tree_fn.c - the clusters of an operator as a tree and on a plane, and searches through their buckets */
+/*
+ * tree_fn.c - the clusters of an operator as a tree and on a plane, and
+ * searches through their buckets
+ */
 #include "postgres.h"
 
 #include "utils/array.h"
@@ -8,10 +11,14 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 
-#define QUERIES		1500	/* of a search through buckets */
-#define NEIGHBOURS	10.0	/* of all rows; the nearest of a sample are as a sample of the nearest */
+#define QUERIES		1500		/* of a search through buckets */
+#define NEIGHBOURS	10.0		/* of all rows; the nearest of a sample are as
+								 * a sample of the nearest */
 
-/* A node of the tree: a cluster by its number, or a join by the labels there are. */
+/*
+ * A node of the tree: a cluster by its number, or a join by the labels there
+ * are.
+ */
 static int32
 numbered_node(const fc_operator *op, int32 node)
 {
@@ -20,12 +27,15 @@ numbered_node(const fc_operator *op, int32 node)
 	return node - (int32) op->k + (int32) fc_operator_labels(op);
 }
 
-/* (operator): rows (step, left, right, height, weight), in the order of the heights. */
+/*
+ * (operator): rows (step, left, right, height, weight), in the order of the
+ * heights.
+ */
 PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
 Datum
 fastclust_cluster_joins(PG_FUNCTION_ARGS)
 {
-	memory_account		memory = {"the tree of the clusters"};
+	memory_account memory = {"the tree of the clusters"};
 	fc_operator op;
 	fc_arena	arena;
 	fc_join    *joins;
@@ -38,8 +48,11 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	fc_cluster_tree(&op, &arena, joins);
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(numbered_node(&op, joins[i].left)),
-		Int32GetDatum(numbered_node(&op, joins[i].right)), Float8GetDatum(joins[i].height), Float8GetDatum(joins[i].weight)};
+		Datum		values[5] = {Int32GetDatum((int32) i + 1),
+			Int32GetDatum(numbered_node(&op, joins[i].left)),
+			Int32GetDatum(numbered_node(&op, joins[i].right)),
+			Float8GetDatum(joins[i].height),
+		Float8GetDatum(joins[i].weight)};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -47,20 +60,23 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 }
 
 fc_operator_header *
-joined_clusters(const fc_operator_header *header, const int32 *number, Size count)
+joined_clusters(const fc_operator_header *header, const int32 *number,
+				Size count)
 {
-	memory_account		memory = {"joined clusters"};
+	memory_account memory = {"joined clusters"};
 	fc_operator op;
 	double	   *row;
 	double	   *centroids;
 	double	   *weights;
 
 	open_operator(header, &op);
-	hold(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) + codebook_bytes(count, op.d));
+	hold(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) +
+		 codebook_bytes(count, op.d));
 	row = palloc(op.d * sizeof(double));
 	centroids = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
-	fc_join_clusters(&op, number, count, make_scratch(fc_operator_scratch(&op)), row, centroids, weights);
+	fc_join_clusters(&op, number, count, make_scratch(fc_operator_scratch(&op)),
+					 row, centroids, weights);
 	return make_codebook(centroids, weights, count, op.d);
 }
 
@@ -74,8 +90,10 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 	const int32 *number = (const int32 *) ARR_DATA_PTR(array);
 	Size		count = 0;
 
-	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || (Size) ARR_DIMS(array)[0] != op->k)
-		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("numbers must be a list of %u integers", op->k));
+	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) ||
+		(Size) ARR_DIMS(array)[0] != op->k)
+		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				errmsg("numbers must be a list of %u integers", op->k));
 	for (Size j = 0; j < op->k; j++)
 	{
 		check_count("number", number[j], 0, (int64) op->k - 1);
@@ -85,9 +103,10 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 }
 
 fc_search_result
-recall_of_search(const fc_operator_header *header, const fc_operator_header *rows_header, double n, int64 probes)
+recall_of_search(const fc_operator_header *header,
+				 const fc_operator_header *rows_header, double n, int64 probes)
 {
-	memory_account		memory = {"the recall of a search"};
+	memory_account memory = {"the recall of a search"};
 	fc_operator op;
 	fc_operator rows;
 	fc_search	search;
@@ -97,11 +116,19 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 	open_operator(header, &op);
 	open_operator(rows_header, &rows);
 	if (op.d != rows.d)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the rows have dimension %zu, the operator %zu", rows.d,
+					   op.d));
 	check_count("probes", probes, 1, (int64) op.k);
-	search = (fc_search) {.queries = Min(QUERIES, rows.k),
-		.neighbours = Min(Max(NEIGHBOURS * (double) rows.k / Max(n, (double) rows.k), 1.0), (double) (rows.k - 1)),
-		.probes = (Size) probes};
+	search = (fc_search)
+	{
+		.queries = Min(QUERIES, rows.k),
+			.neighbours = Min(Max(NEIGHBOURS * (double) rows.k /
+								  Max(n, (double) rows.k),
+								  1.0),
+							  (double) (rows.k - 1)),
+			.probes = (Size) probes
+	};
 	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
 	result.label = palloc(rows.k * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));
@@ -111,7 +138,11 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 	return result;
 }
 
-/* (operator, rows as an operator, of how many these are a sample, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
+/*
+ * (operator, rows as an operator, of how many these are a sample, probes):
+ * (recall, part of the rows read, rows of each bucket, sums of their squared
+ * distances).
+ */
 PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
 Datum
 fastclust_bucket_recall(PG_FUNCTION_ARGS)
@@ -123,7 +154,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 
 	if (rows->k < 2)
 		PG_RETURN_NULL();
-	result = recall_of_search(op, rows, PG_GETARG_FLOAT8(2), PG_GETARG_INT32(3));
+	result = recall_of_search(op, rows, PG_GETARG_FLOAT8(2),
+							  PG_GETARG_INT32(3));
 	values[0] = Float8GetDatum(result.recall);
 	values[1] = Float8GetDatum(result.read);
 	values[2] = make_float8_array(result.count, (int) op->k);
@@ -131,12 +163,15 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, values, NULL);
 }
 
-/* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */
+/*
+ * (operator): rows (cluster, x, y, the share of squared distances that x
+ * shows, the same of y).
+ */
 PG_FUNCTION_INFO_V1(fastclust_cluster_places);
 Datum
 fastclust_cluster_places(PG_FUNCTION_ARGS)
 {
-	memory_account		memory = {"the map of the clusters"};
+	memory_account memory = {"the map of the clusters"};
 	fc_operator op;
 	fc_arena	arena;
 	double	   *places;
@@ -150,7 +185,9 @@ fastclust_cluster_places(PG_FUNCTION_ARGS)
 	fc_operator_plane(&op, &arena, places, shown);
 	for (Size j = 0; j < op.k; j++)
 	{
-		Datum		values[5] = {Int32GetDatum(fc_operator_number(&op, j)), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),
+		Datum		values[5] = {Int32GetDatum(fc_operator_number(&op, j)),
+			Float8GetDatum(places[2 * j]),
+			Float8GetDatum(places[2 * j + 1]),
 		Float8GetDatum(shown[0]), Float8GetDatum(shown[1])};
 
 		put_row(fcinfo, values, NULL);

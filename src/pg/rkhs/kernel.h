@@ -23,7 +23,10 @@ extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 
 /* ---- kernel_rows.c ---- */
 
-/* The collected rows: the state of kernel_projection_agg, and without ids that of landmarks_agg. */
+/*
+ * The collected rows: the state of kernel_projection_agg, and without ids that
+ * of landmarks_agg.
+ */
 typedef struct kernel_rows
 {
 	const state_kind *kind;
@@ -40,18 +43,26 @@ typedef struct kernel_rows
 	Size		room;
 	int64	   *ids;			/* n, when there are ids */
 	char	   *x;				/* n x d floats or doubles */
-	Jsonb	   *options;		/* those read; NULL: none, or the rows come from a worker */
+	Jsonb	   *options;		/* those read; NULL: none, or the rows come
+								 * from a worker */
 } kernel_rows;
 
 extern const state_kind kernel_state_kind;
 
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
 
-/* Rows without ids: so many of them as their rank says, or fewer, chosen by randomly pivoted Cholesky (kernel_agg.c). */
+/*
+ * Rows without ids: so many of them as their rank says, or fewer, chosen by
+ * randomly pivoted Cholesky (kernel_agg.c).
+ */
 extern fc_operator_header *landmarks_of(const kernel_rows *rows);
 
-/* The map that rows, the centroids of an operator, suggest for k clusters, of so many landmarks at most (kernel_fn.c). */
-extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed);
+/*
+ * The map that rows, the centroids of an operator, suggest for k clusters, of
+ * so many landmarks at most (kernel_fn.c).
+ */
+extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows,
+										  Size k, Size landmarks, int64 seed);
 
 /* Bytes a final function takes for n rows beyond the collected ones. */
 extern Size kernel_worksize(const kernel_rows *rows, Size n);

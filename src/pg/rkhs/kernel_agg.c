@@ -1,8 +1,10 @@
 /*
- * kernel_agg.c - the final functions of kernel_projection_agg and landmarks_agg.
+ * kernel_agg.c - the final functions of kernel_projection_agg and
+ * landmarks_agg.
  *
- * They put the rows in the order of their ids, so that neither the order of the
- * scan nor the number of workers changes a bit of the answer, and call the core.
+ * They put the rows in the order of their ids, so that neither the order of
+ * the scan nor the number of workers changes a bit of the answer, and call the
+ * core.
  */
 #include "postgres.h"
 
@@ -48,12 +50,17 @@ order_of_ids(const kernel_rows *rows)
 	size_t	   *order;
 
 	for (Size i = 0; i < rows->n; i++)
-		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
+		items[i] = (fc_keyed)
+	{
+		(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i
+	};
 	fc_sort(items, rows->n, items + rows->n);
 	order = places_of(items, rows->n);
 	for (Size i = 1; i < rows->n; i++)
 		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
-			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("id %lld occurs more than once", (long long) rows->ids[order[i]]),
+			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION),
+					errmsg("id %lld occurs more than once",
+						   (long long) rows->ids[order[i]]),
 					errdetail("Each row has its own id: the order of ids ties rows to their random signs."));
 	return order;
 }
@@ -69,7 +76,8 @@ new_projection(const kernel_rows *rows, const size_t *order)
 
 	if (size > (Size) MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
+				errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB",
+					   rows->n, size >> 20),
 				errhint("Use a smaller rank, or project a sample and label the others by kernel_features."));
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	SET_VARSIZE(header, size);
@@ -83,7 +91,9 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	if (rows->method == FC_KERNEL_ONE_PASS)
 	{
 		header->oversampling = (uint32) rows->oversampling;
-		header->columns = (uint32) fc_kernel_projection_columns(rows->n, rank, (Size) rows->oversampling);
+		header->columns = (uint32)
+			fc_kernel_projection_columns(rows->n, rank,
+										 (Size) rows->oversampling);
 	}
 	else if (rows->method != FC_KERNEL_EXACT)
 		header->columns = (uint32) Min((Size) rows->columns, rows->n);
@@ -97,17 +107,24 @@ new_projection(const kernel_rows *rows, const size_t *order)
 }
 
 static void
-project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena, fc_embedding *result)
+project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena,
+		fc_embedding *result)
 {
 	fc_kernel_rows prepared;
 
-	check_kernel_status(fc_kernel_prepare(&rows->kernel, input, rows->method != FC_KERNEL_ONE_PASS, arena, &prepared), &rows->kernel);
+	check_kernel_status(fc_kernel_prepare(&rows->kernel, input,
+										  rows->method != FC_KERNEL_ONE_PASS,
+										  arena, &prepared),
+						&rows->kernel);
 	if (rows->method == FC_KERNEL_ONE_PASS)
-		fc_kernel_project(&prepared, (Size) rows->oversampling, rows->seed, arena, result);
+		fc_kernel_project(&prepared, (Size) rows->oversampling, rows->seed,
+						  arena, result);
 	else if (rows->method == FC_KERNEL_NYSTROEM)
-		fc_nystroem_project(&prepared, (Size) rows->columns, rows->seed, arena, result);
+		fc_nystroem_project(&prepared, (Size) rows->columns, rows->seed, arena,
+							result);
 	else if (rows->method == FC_KERNEL_CHOLESKY)
-		fc_pivoted_cholesky_project(&prepared, (Size) rows->columns, rows->seed, arena, result);
+		fc_pivoted_cholesky_project(&prepared, (Size) rows->columns, rows->seed,
+									arena, result);
 	else
 		fc_kernel_eigen_project(&prepared, arena, result);
 }
@@ -129,13 +146,17 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	need = kernel_worksize(rows, rows->n);
-	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width + sizeof(int64)),
+	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width +
+								   sizeof(int64)),
 				 psprintf("kernel_projection_agg of %zu rows", rows->n));
 	order = order_of_ids(rows);
 	header = new_projection(rows, order);
 	announce_work(psprintf("kernel_projection_agg of %zu rows takes", rows->n),
-				  fc_kernel_operations((fc_kernel_method) rows->method, rows->n, (Size) rows->d, header->columns > 0 ? header->columns : header->rank), false,
-				  "Lower rank, or use method nystroem");
+				  fc_kernel_operations((fc_kernel_method) rows->method, rows->n,
+									   (Size) rows->d,
+									   header->columns > 0 ? header->columns
+									   : header->rank),
+				  false, "Lower rank, or use method nystroem");
 	arena = make_arena(kernel_aggregate_name(rows));
 	input = input_of(rows, order);
 	result.rank = header->rank;
@@ -166,15 +187,26 @@ landmarks_of(const kernel_rows *rows)
 	Size		d = (Size) rows->d;
 
 	announce_work(psprintf("landmarks_agg of %zu rows takes", rows->n),
-				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d, Min((Size) rows->rank, rows->n)), false, "Lower k");
+				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d,
+									   Min((Size) rows->rank, rows->n)),
+				  false, "Lower k");
 	arena = make_arena(kernel_aggregate_name(rows));
 	items = alloc_large(2 * rows->n * sizeof(fc_keyed));
 	fc_sort_rows(rows->x, rows->n, d * (Size) rows->width, items);
-	input = input_of(rows, places_of(items, rows->n));	/* in the order of a hash of their values: the scan's order does not matter */
-	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
+
+	/*
+	 * in the order of a hash of their values: the scan's order does not
+	 * matter
+	 */
+	input = input_of(rows, places_of(items, rows->n));
+	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t),
+							 MCXT_ALLOC_HUGE);
 	pivots[0] = 0;
-	check_kernel_status(fc_kernel_prepare(&rows->kernel, &input, true, &arena, &prepared), &rows->kernel);
-	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank, rows->seed, &arena, pivots);
+	check_kernel_status(fc_kernel_prepare(&rows->kernel, &input, true, &arena,
+										  &prepared),
+						&rows->kernel);
+	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank,
+										  rows->seed, &arena, pivots);
 	release_arena(&arena);
 	found = Max(found, 1);		/* all rows 0: one of them */
 	centroids = alloc_large(found * d * sizeof(double));
@@ -188,7 +220,8 @@ landmarks_of(const kernel_rows *rows)
 		if (input.floats != NULL)
 			fc_widen(input.floats + place * d, d, centroids + j * d);
 		else
-			memcpy(centroids + j * d, input.doubles + place * d, d * sizeof(double));
+			memcpy(centroids + j * d, input.doubles + place * d,
+				   d * sizeof(double));
 	}
 	return make_codebook(centroids, weights, found, d);
 }

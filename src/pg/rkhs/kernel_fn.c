@@ -1,4 +1,7 @@
-/* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
+/*
+ * kernel_fn.c - reading kernel_projection values; kernel_map: features of new
+ * rows
+ */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -30,7 +33,9 @@ fastclust_embedding_of(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	for (Size i = 0; i < header->n; i++)
 	{
-		Datum		values[2] = {Int64GetDatum(ids[i]), make_float4_array(y + i * header->rank, (int) header->rank)};
+		Datum		values[2] = {Int64GetDatum(ids[i]),
+			make_float4_array(y + i * header->rank,
+							  (int) header->rank)};
 
 		CHECK_FOR_INTERRUPTS();
 		put_row(fcinfo, values, NULL);
@@ -47,21 +52,27 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	appendStringInfo(&json, "{\"method\": \"%s\", \"kernel\": \"%s\", \"rows\": %llu, \"dim\": %u, \"rank\": %u, ",
-					 kernel_method_name(header->method), kernel_text(&header->kernel), (unsigned long long) header->n,
-					 header->d, header->rank);
+	appendStringInfo(&json,
+					 "{\"method\": \"%s\", \"kernel\": \"%s\", \"rows\": %llu, \"dim\": %u, \"rank\": %u, ",
+					 kernel_method_name(header->method), kernel_text(&header->kernel),
+					 (unsigned long long) header->n, header->d, header->rank);
 	if (header->method == FC_KERNEL_ONE_PASS)
-		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ", header->oversampling,
+		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ",
+						 header->oversampling,
 						 fc_kernel_projection_probes(header->columns));
 	if (header->method != FC_KERNEL_EXACT)
-		appendStringInfo(&json, "\"columns\": %u, \"seed\": %lld, ", header->columns, (long long) header->seed);
+		appendStringInfo(&json, "\"columns\": %u, \"seed\": %lld, ",
+						 header->columns, (long long) header->seed);
 	if (header->relative_error >= 0)
-		appendStringInfo(&json, "\"relative_error\": %.6g, ", header->relative_error);
+		appendStringInfo(&json, "\"relative_error\": %.6g, ",
+						 header->relative_error);
 	else
 		appendStringInfoString(&json, "\"relative_error\": null, ");
 	appendStringInfo(&json, "\"bytes\": %zu, \"workspace_bytes\": %llu",
-					 (Size) VARSIZE(header), (unsigned long long) header->workspace);
-	append_json_list(&json, ", \"eigenvalues\": ", fc_kernel_projection_eigenvalues(header), header->rank);
+					 (Size) VARSIZE(header),
+					 (unsigned long long) header->workspace);
+	append_json_list(&json, ", \"eigenvalues\": ",
+					 fc_kernel_projection_eigenvalues(header), header->rank);
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
@@ -70,7 +81,8 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 /* A stored map from the solution for the landmarks of an operator. */
 static fc_kernel_map_header *
-store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit, const double *norms, const double *t, const fc_operator_header *op)
+store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
+		  const double *norms, const double *t, const fc_operator_header *op)
 {
 	Size		size = fc_kernel_map_size(op->k, rank, VARSIZE(op));
 	fc_kernel_map_header *header;
@@ -78,8 +90,11 @@ store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
 	hold(memory, size);
 	header = alloc_large(size);
 	fc_kernel_map_write(kernel, rank, unit, norms, t, op, VARSIZE(op), header);
-	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
+	if (size > (Size) MaxAllocSize ||
+		fc_kernel_map_check(header, size) != FC_OK)
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("these landmarks and kernel %s make no valid map",
+					   kernel_text(kernel)),
 				errhint("Scale the landmarks, or use fewer."));
 	SET_VARSIZE(header, size);
 	return header;
@@ -95,7 +110,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	Size		pairs;
 	Size		found;
 	fc_operator op;
-	memory_account		memory = {"nystroem"};
+	memory_account memory = {"nystroem"};
 	fc_arena	arena;
 	double	   *norms;
 	double	   *t;
@@ -107,23 +122,32 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	open_operator(bytes, &op);
 	if (!PG_ARGISNULL(2))
 	{
-		check_count("rank", PG_GETARG_INT32(2), 1, (int64) fc_kernel_map_pairs(op.k, 0));
+		check_count("rank", PG_GETARG_INT32(2), 1,
+					(int64) fc_kernel_map_pairs(op.k, 0));
 		rank = (Size) PG_GETARG_INT32(2);
 	}
 	pairs = fc_kernel_map_pairs(op.k, rank);
-	announce_work(psprintf("nystroem of %zu landmarks takes", op.k), fc_kernel_operations(FC_KERNEL_NYSTROEM, op.k, op.d, op.k) / 2, false, "Use fewer landmarks");
+	announce_work(psprintf("nystroem of %zu landmarks takes", op.k),
+				  fc_kernel_operations(FC_KERNEL_NYSTROEM, op.k, op.d, op.k) /
+				  2,
+				  false, "Use fewer landmarks");
 	hold(&memory, (1 + pairs) * op.k * sizeof(double));
 	arena = hold_arena(&memory);
 	norms = alloc_large(op.k * sizeof(double));
 	t = alloc_large(pairs * op.k * sizeof(double));
-	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t, &found), kernel);
+	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t,
+											&found),
+						kernel);
 	release_arena(&arena);
-	PG_RETURN_POINTER(store_map(&memory, kernel, rank > 0 ? rank : Max(found, 1), false, norms, t, bytes));
+	PG_RETURN_POINTER(store_map(&memory, kernel,
+								rank > 0 ? rank : Max(found, 1), false, norms,
+								t, bytes));
 }
 
 /* The map of the chosen features; rows x are n x d. */
 static fc_kernel_map_header *
-write_map(memory_account *memory, const fc_spectral *chosen, const double *x, Size d)
+write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
+		  Size d)
 {
 	Size		m = chosen->landmarks;
 	fc_operator_header *op;
@@ -145,13 +169,14 @@ write_map(memory_account *memory, const fc_spectral *chosen, const double *x, Si
 			norms[j] += row[c] * row[c];
 	}
 	op = make_codebook(landmarks, norms + m, m, d);
-	return store_map(memory, &chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op);
+	return store_map(memory, &chosen->kernel, chosen->rank, chosen->unit, norms,
+					 chosen->t, op);
 }
 
 fc_kernel_map_header *
 spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 {
-	memory_account		memory = {"spectral_map"};
+	memory_account memory = {"spectral_map"};
 	fc_operator op;
 	fc_spectral chosen = {0};
 	fc_scratch	scratch;
@@ -163,8 +188,11 @@ spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 	open_operator(rows, &op);
 	most = Min(landmarks, op.k);
 	rank = fc_spectral_rank(k, most);
-	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k), fc_spectral_operations(op.k, op.d, k, most), false, "Lower k or option landmarks");
-	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
+	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k),
+				  fc_spectral_operations(op.k, op.d, k, most), false,
+				  "Lower k or option landmarks");
+	hold(&memory, op.k * op.d * sizeof(double) +
+		 most * (sizeof(size_t) + rank * sizeof(double)));
 	x = alloc_large(op.k * op.d * sizeof(double));
 	scratch = make_scratch(fc_operator_scratch(&op));
 	fc_operator_centroids(&op, NULL, NULL, scratch, x);
@@ -178,10 +206,13 @@ spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 
 /* ---- features ---- */
 
-_Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_header, digest),
+_Static_assert(offsetof(fc_kernel_map_header, digest) ==
+			   offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");
 
-/* The map of a call site, and its preparation, kept while the same map comes. */
+/*
+ * The map of a call site, and its preparation, kept while the same map comes.
+ */
 typedef struct site_map
 {
 	fc_kernel_map map;
@@ -201,14 +232,16 @@ static const fc_kernel_map *
 cached_map(FunctionCallInfo fcinfo)
 {
 	const void *bytes;
-	site_map   *site = (site_map *) cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	site_map   *site = ((site_map *) cached_view(fcinfo, 0, sizeof(site_map),
+												 view_map, &bytes));
 	const fc_kernel_map_header *header = bytes;
 
 	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
 	{
 		memset(site->digest, 0, sizeof(site->digest));
 		if (site->arena.host == NULL)
-			site->arena = make_arena_in(fcinfo->flinfo->fn_mcxt, "what kernel_features keeps between rows");
+			site->arena = make_arena_in(fcinfo->flinfo->fn_mcxt,
+										"what kernel_features keeps between rows");
 		release_arena(&site->arena);
 		fc_kernel_map_prepare(&site->map, &site->arena);
 		site->sell = site->map.op.sell;
@@ -233,7 +266,9 @@ fastclust_kernel_features(PG_FUNCTION_ARGS)
 	check_vector_dim(&v, d, "the kernel_map");
 	check_single_precision(&v);
 	x = vector_doubles(&v, cached_doubles(fcinfo, d));
-	fc_kernel_map_features(map, x, cached_scratch(fcinfo, fc_kernel_map_scratch(map)), y);
+	fc_kernel_map_features(map, x,
+						   cached_scratch(fcinfo, fc_kernel_map_scratch(map)),
+						   y);
 	if (!fc_all_finite_float(y, map->rank))
 		check_kernel_status(FC_EFAR, &map->kernel);
 	return make_float4_array(y, (int) map->rank);
@@ -244,12 +279,15 @@ Datum
 fastclust_map_describe(PG_FUNCTION_ARGS)
 {
 	const void *bytes;
-	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);
+	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map,
+									   &bytes);
 	const fc_kernel_map *map = &site->map;
 	StringInfoData json;
 
 	initStringInfo(&json);
-	appendStringInfo(&json, "{\"kernel\": \"%s\", \"landmarks\": %zu, \"dim\": %zu, \"rank\": %zu, \"factors\": %zu, \"bytes\": %zu}",
-					 kernel_text(&map->kernel), map->op.k, map->op.d, map->rank, map->op.factors, (Size) VARSIZE(bytes));
+	appendStringInfo(&json,
+					 "{\"kernel\": \"%s\", \"landmarks\": %zu, \"dim\": %zu, \"rank\": %zu, \"factors\": %zu, \"bytes\": %zu}",
+					 kernel_text(&map->kernel), map->op.k, map->op.d, map->rank,
+					 map->op.factors, (Size) VARSIZE(bytes));
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }

@@ -1,9 +1,11 @@
 /*
- * kernel_rows.c - aggregates over (id, row, kernel, ..) collect their rows, workers too.
+ * kernel_rows.c - aggregates over (id, row, kernel, ..) collect their rows,
+ * workers too.
  *
- * The state is `internal` with serial functions (not pushed to shards).  Rows are kept as they come, 4 or
- * 8 bytes an element; the need of the final function is checked against
- * fastclust.memory_budget whenever the collection grows, so a table that is too large fails early.
+ * The state is `internal` with serial functions (not pushed to shards). Rows
+ * are kept as they come, 4 or 8 bytes an element; the need of the final
+ * function is checked against fastclust.memory_budget whenever the collection
+ * grows, so a table that is too large fails early.
  */
 #include "postgres.h"
 
@@ -29,22 +31,37 @@ kernel_aggregate_name(const kernel_rows *rows)
 }
 
 /*
- * About the bytes that the core takes for n rows, the places of the ids in order, and the value that is built: prepared rows, the columns read
- * (Omega's in bytes too) and the eigenproblem of a matrix of their order.
+ * About the bytes that the core takes for n rows, the places of the ids in
+ * order, and the value that is built: prepared rows, the columns read (Omega's
+ * in bytes too) and the eigenproblem of a matrix of their order.
  */
 Size
 kernel_worksize(const kernel_rows *rows, Size n)
 {
 	bool		exact = rows->has_ids && rows->method == FC_KERNEL_EXACT;
 	bool		one_pass = rows->has_ids && rows->method == FC_KERNEL_ONE_PASS;
-	Size		projected = fc_kernel_projection_columns(n, (Size) rows->rank, (Size) rows->oversampling);
-	Size		columns = exact ? n : one_pass ? projected + fc_kernel_projection_probes(projected)
-		: Min((Size) (rows->has_ids ? rows->columns : rows->rank), n);
-	double		row = (double) (rows->d + 1) * sizeof(double) + (exact ? 0.0 : (double) columns * (one_pass ? 9 : 8)) + 2 * sizeof(size_t);
-	double		eigen = rows->has_ids ? 8.0 * (double) columns * (double) (columns + 2 * Min(columns, FC_EIGEN_WHOLE)) : 0.0;
-	Size		value = rows->has_ids ? fc_kernel_projection_size(n, (Size) rows->rank) : 0;
+	Size		projected = fc_kernel_projection_columns(n, (Size) rows->rank,
+														 (Size) rows->oversampling);
+	Size		columns = (exact ? n
+						   : one_pass
+						   ? projected + fc_kernel_projection_probes(projected)
+						   : Min((Size) (rows->has_ids ? rows->columns
+										 : rows->rank),
+								 n));
+	double		row = ((double) (rows->d + 1) * sizeof(double) +
+					   (exact ? 0.0 : (double) columns * (one_pass ? 9 : 8)) +
+					   2 * sizeof(size_t));
+	double		eigen = (rows->has_ids
+						 ? 8.0 * (double) columns *
+						 (double) (columns +
+								   2 * Min(columns, FC_EIGEN_WHOLE))
+						 : 0.0);
+	Size		value = (rows->has_ids
+						 ? fc_kernel_projection_size(n, (Size) rows->rank)
+						 : 0);
 
-	return (Size) Min((double) n * row + eigen + (double) value, (double) (SIZE_MAX / 4));
+	return (Size) Min((double) n * row + eigen + (double) value,
+					  (double) (SIZE_MAX / 4));
 }
 
 /* Bytes of n collected rows and of the final function's work on them. */
@@ -71,7 +88,8 @@ set_room(kernel_rows *rows, Size room)
 static void
 join_room(kernel_rows *rows, Size n)
 {
-	check_budget(n * (row_size(rows) + sizeof(int64)), kernel_aggregate_name(rows));
+	check_budget(n * (row_size(rows) + sizeof(int64)),
+				 kernel_aggregate_name(rows));
 	if (n > rows->room)
 		set_room(rows, n);
 }
@@ -87,7 +105,8 @@ check_used(const kernel_rows *rows, const char *name, bool given, bool used)
 {
 	if (given && !used)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("method \"%s\" does not use option \"%s\"", kernel_method_name(rows->method), name));
+				errmsg("method \"%s\" does not use option \"%s\"",
+					   kernel_method_name(rows->method), name));
 }
 
 static void
@@ -95,35 +114,45 @@ read_projection_options(kernel_rows *rows)
 {
 	bool		sampled;
 	char	   *method = "one_pass";
-	const option known[] = {
-		{"method", OPTION_TEXT, &method, 0, 0},
-		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
-		{"columns", OPTION_INT, &rows->columns, 1, MOST_COLUMNS},
-		{"seed", OPTION_SEED, &rows->seed, 0, 0}
-	};
+	const option known[] = {{"method", OPTION_TEXT, &method, 0, 0},
+	{"oversampling", OPTION_INT, &rows->oversampling, 0,
+	FC_MAX_KERNEL_COLUMNS},
+	{"columns", OPTION_INT, &rows->columns, 1,
+	MOST_COLUMNS},
+	{"seed", OPTION_SEED, &rows->seed, 0, 0}};
 
 	rows->oversampling = -1;
 	if (rows->options != NULL)
 		read_options(rows->options, known, lengthof(known));
 	rows->method = kernel_method_of_name(method);
-	sampled = rows->method == FC_KERNEL_NYSTROEM || rows->method == FC_KERNEL_CHOLESKY;
-	check_used(rows, "oversampling", rows->oversampling >= 0, rows->method == FC_KERNEL_ONE_PASS);
+	sampled = rows->method == FC_KERNEL_NYSTROEM ||
+		rows->method == FC_KERNEL_CHOLESKY;
+	check_used(rows, "oversampling", rows->oversampling >= 0,
+			   rows->method == FC_KERNEL_ONE_PASS);
 	check_used(rows, "columns", rows->columns > 0, sampled);
-	check_count("rank", rows->rank, 1, rows->method == FC_KERNEL_ONE_PASS ? FC_MAX_KERNEL_COLUMNS : FC_MAX_KERNEL_RANK);
+	check_count("rank", rows->rank, 1,
+				rows->method == FC_KERNEL_ONE_PASS ? FC_MAX_KERNEL_COLUMNS
+				: FC_MAX_KERNEL_RANK);
 	if (rows->oversampling < 0)
 		rows->oversampling = 10;
 	if (rows->columns == 0)
 		rows->columns = Max(DEFAULT_COLUMNS, rows->rank);
 	if (sampled && rows->rank > rows->columns)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg_plural("rank is %d, but there is only %d column", "rank is %d, but there are only %d columns", rows->columns,
-							  rows->rank, rows->columns),
+				errmsg_plural("rank is %d, but there is only %d column",
+							  "rank is %d, but there are only %d columns",
+							  rows->columns, rows->rank, rows->columns),
 				errdetail("The rank of an approximation is at most the number of columns it reads."));
 	if (rows->method == FC_KERNEL_ONE_PASS)
-		check_count("rank + oversampling", (int64) rows->rank + rows->oversampling, 1, FC_MAX_KERNEL_COLUMNS);
+		check_count("rank + oversampling",
+					(int64) rows->rank + rows->oversampling, 1,
+					FC_MAX_KERNEL_COLUMNS);
 }
 
-/* An empty state by the arguments behind the row: kernel, rank or k, and perhaps options. */
+/*
+ * An empty state by the arguments behind the row: kernel, rank or k, and
+ * perhaps options.
+ */
 static kernel_rows
 parameters(FunctionCallInfo fcinfo, bool has_ids)
 {
@@ -158,15 +187,19 @@ check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)
 	int			at = rows->has_ids ? 3 : 2;
 	const char *varies = NULL;
 
-	if (PG_ARGISNULL(at) || memcmp(&rows->kernel, PG_GETARG_POINTER(at), sizeof(fc_kernel)) != 0)
+	if (PG_ARGISNULL(at) ||
+		memcmp(&rows->kernel, PG_GETARG_POINTER(at), sizeof(fc_kernel)) != 0)
 		varies = "kernel";
 	else if (PG_ARGISNULL(at + 1) || rows->rank != PG_GETARG_INT32(at + 1))
 		varies = rows->has_ids ? "rank" : "k";
 	else if (rows->options != NULL &&
-			 (PG_ARGISNULL(at + 2) || compareJsonbContainers(&rows->options->root, &PG_GETARG_JSONB_P(at + 2)->root) != 0))
+			 (PG_ARGISNULL(at + 2) ||
+			  compareJsonbContainers(&rows->options->root,
+									 &PG_GETARG_JSONB_P(at + 2)->root) != 0))
 		varies = "options";
 	if (varies != NULL)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must be the same for all rows", varies));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s must be the same for all rows", varies));
 }
 
 static Datum
@@ -174,7 +207,9 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	kernel_rows *rows = PG_ARGISNULL(0) ? NULL : (kernel_rows *) PG_GETARG_POINTER(0);
+	kernel_rows *rows = (PG_ARGISNULL(0)
+						 ? NULL
+						 : (kernel_rows *) PG_GETARG_POINTER(0));
 	int			at = has_ids ? 2 : 1;
 	kernel_rows given;
 	vector		v;
@@ -202,12 +237,16 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	if (rows->n == rows->room)
 	{
-		row_need	need = {whole_size, rows, kernel_aggregate_name(rows), ", or take a sample: nystroem and kernel_features do for the other rows"};
+		row_need	need =
+		{whole_size, rows, kernel_aggregate_name(rows),
+		", or take a sample: nystroem and kernel_features do for the other rows"};
 
 		set_room(rows, grown_room(rows->room, rows->n + 1, &need));
 	}
 	MemoryContextSwitchTo(old);
-	memcpy(rows->x + rows->n * row_size(rows), v.floats != NULL ? (const void *) v.floats : v.doubles, row_size(rows));
+	memcpy(rows->x + rows->n * row_size(rows),
+		   v.floats != NULL ? (const void *) v.floats : v.doubles,
+		   row_size(rows));
 	if (has_ids)
 		rows->ids[rows->n] = PG_GETARG_INT64(1);
 	rows->n++;
@@ -246,11 +285,15 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	}
 	check_same_dim(left->d, right->d);
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
-		left->method != right->method || left->rank != right->rank || left->oversampling != right->oversampling ||
-		left->columns != right->columns || left->seed != right->seed || left->width != right->width)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("kernel and parameters must be the same for all rows"));
+		left->method != right->method || left->rank != right->rank ||
+		left->oversampling != right->oversampling ||
+		left->columns != right->columns || left->seed != right->seed ||
+		left->width != right->width)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("kernel and parameters must be the same for all rows"));
 	join_room(left, left->n + right->n);
-	memcpy(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
+	memcpy(left->x + left->n * row_size(left), right->x,
+		   right->n * row_size(left));
 	if (left->has_ids)
 		memcpy(left->ids + left->n, right->ids, right->n * sizeof(int64));
 	left->n += right->n;
@@ -262,11 +305,15 @@ serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 {
 	const kernel_rows *rows = state;
 
-	check_state_size(rows->n * (row_size(rows) + (rows->has_ids ? sizeof(int64) : 0)) + sizeof(kernel_rows) + 64);
+	check_state_size(rows->n * (row_size(rows) +
+								(rows->has_ids ? sizeof(int64) : 0)) +
+					 sizeof(kernel_rows) + 64);
 	pq_sendbytes(message, (const char *) rows, sizeof(kernel_rows));
 	if (rows->has_ids)
-		pq_sendbytes(message, (const char *) rows->ids, (int) (rows->n * sizeof(int64)));
-	pq_sendbytes(message, (const char *) rows->x, (int) (rows->n * row_size(rows)));
+		pq_sendbytes(message, (const char *) rows->ids,
+					 (int) (rows->n * sizeof(int64)));
+	pq_sendbytes(message, (const char *) rows->x,
+				 (int) (rows->n * row_size(rows)));
 }
 
 static void *

@@ -1,5 +1,6 @@
 /*
- * kernel_value.c - the types kernel_projection and kernel_map; and kernel: 24 bytes, written rbf(0.5), polynomial(2,0,1), linear(), cosine()
+ * kernel_value.c - the types kernel_projection and kernel_map; and kernel: 24
+ * bytes, written rbf(0.5), polynomial(2,0,1), linear(), cosine()
  */
 #include "postgres.h"
 
@@ -28,7 +29,8 @@ check_map(const void *bytes, size_t size)
 }
 
 static const value_type map_type = {"kernel_map", check_map};
-static const value_type projection_type = {"kernel_projection", fc_kernel_projection_check};
+static const value_type projection_type = {"kernel_projection",
+fc_kernel_projection_check};
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_projection_in);
 Datum
@@ -43,6 +45,7 @@ fastclust_kernel_projection_recv(PG_FUNCTION_ARGS)
 {
 	return value_recv(fcinfo, &projection_type);
 }
+
 PG_FUNCTION_INFO_V1(fastclust_kernel_map_in);
 Datum
 fastclust_kernel_map_in(PG_FUNCTION_ARGS)
@@ -57,14 +60,16 @@ fastclust_kernel_map_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &map_type);
 }
 
-static const named_value methods[] = {
-	{"one_pass", FC_KERNEL_ONE_PASS}, {"nystroem", FC_KERNEL_NYSTROEM}, {"pivoted_cholesky", FC_KERNEL_CHOLESKY}, {"exact", FC_KERNEL_EXACT}
-};
+static const named_value methods[] = {{"one_pass", FC_KERNEL_ONE_PASS},
+{"nystroem", FC_KERNEL_NYSTROEM},
+{"pivoted_cholesky", FC_KERNEL_CHOLESKY},
+{"exact", FC_KERNEL_EXACT}};
 
 fc_kernel_method
 kernel_method_of_name(const char *name)
 {
-	return (fc_kernel_method) choice_of_name("method", name, methods, lengthof(methods));
+	return (fc_kernel_method) choice_of_name("method", name, methods,
+											 lengthof(methods));
 }
 
 const char *
@@ -78,12 +83,15 @@ check_kernel_status(fc_status status, const fc_kernel *kernel)
 {
 	if (unlikely(status == FC_EFAR) && kernel->kind == FC_KERNEL_RBF)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
-				errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.", FLT_MAX),
+				errmsg("values of kernel %s are out of range for these rows",
+					   kernel_text(kernel)),
+				errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.",
+						  FLT_MAX),
 				errhint("Scale the rows, or use a smaller gamma."));
 	if (unlikely(status == FC_EFAR))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
+				errmsg("values of kernel %s are out of range for these rows",
+					   kernel_text(kernel)),
 				errdetail("The greatest kernel value of a row with itself may be from %g to %g.",
 						  FC_KERNEL_LEAST, FC_KERNEL_GREATEST),
 				errhint("Scale the rows, or use a smaller gamma or degree."));
@@ -105,7 +113,8 @@ make_kernel(fc_kernel_kind kind, int32 degree, double gamma, double coef0)
 	if (polynomial || kind == FC_KERNEL_RBF)
 		check_positive("gamma", gamma);
 	if (polynomial && !(coef0 >= 0 && isfinite(coef0)))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("coef0 is %g, but must be finite and at least 0", coef0),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("coef0 is %g, but must be finite and at least 0", coef0),
 				errdetail("A negative coef0 makes the kernel indefinite."));
 	kernel->degree = degree;
 	kernel->gamma = gamma;
@@ -124,7 +133,8 @@ PG_FUNCTION_INFO_V1(fastclust_polynomial_kernel);
 Datum
 fastclust_polynomial_kernel(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(make_kernel(FC_KERNEL_POLYNOMIAL, PG_GETARG_INT32(0), PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(1)));
+	PG_RETURN_POINTER(make_kernel(FC_KERNEL_POLYNOMIAL, PG_GETARG_INT32(0),
+								  PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(1)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_linear_kernel);
@@ -165,7 +175,9 @@ kernel_text(const fc_kernel *kernel)
 		case FC_KERNEL_RBF:
 			return psprintf("rbf(%s)", number_text(kernel->gamma));
 		case FC_KERNEL_POLYNOMIAL:
-			return psprintf("polynomial(%d,%s,%s)", kernel->degree, number_text(kernel->coef0), number_text(kernel->gamma));
+			return psprintf("polynomial(%d,%s,%s)", kernel->degree,
+							number_text(kernel->coef0),
+							number_text(kernel->gamma));
 	}
 	elog(ERROR, "unexpected kernel %d", kernel->kind);
 	return NULL;
@@ -174,7 +186,8 @@ kernel_text(const fc_kernel *kernel)
 static void
 reject_text(const char *text)
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type kernel: \"%s\"", text),
+	ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			errmsg("invalid input syntax for type kernel: \"%s\"", text),
 			errdetail("Kernels are written rbf(gamma), polynomial(degree,coef0,gamma), linear() and cosine()."));
 }
 
@@ -184,7 +197,10 @@ skip_spaces(const char *at)
 	return at + strspn(at, " \t\n\r");
 }
 
-/* Up to `most` numbers separated by commas and a closing bracket, all up to the end of the text; how many. */
+/*
+ * Up to `most` numbers separated by commas and a closing bracket, all up to
+ * the end of the text; how many.
+ */
 static int
 read_numbers(const char *text, const char *at, int most, double *numbers)
 {
@@ -222,18 +238,22 @@ kernel_of_text(const char *text)
 	if (*at != '(')
 		reject_text(text);
 	at++;
-	if (length == 6 && strncmp(name, "linear", 6) == 0 && read_numbers(text, at, 0, numbers) == 0)
+	if (length == 6 && strncmp(name, "linear", 6) == 0 &&
+		read_numbers(text, at, 0, numbers) == 0)
 		return make_kernel(FC_KERNEL_LINEAR, 0, 0, 0);
-	if (length == 6 && strncmp(name, "cosine", 6) == 0 && read_numbers(text, at, 0, numbers) == 0)
+	if (length == 6 && strncmp(name, "cosine", 6) == 0 &&
+		read_numbers(text, at, 0, numbers) == 0)
 		return make_kernel(FC_KERNEL_COSINE, 0, 0, 0);
-	if (length == 3 && strncmp(name, "rbf", 3) == 0 && read_numbers(text, at, 1, numbers) == 1)
+	if (length == 3 && strncmp(name, "rbf", 3) == 0 &&
+		read_numbers(text, at, 1, numbers) == 1)
 		return make_kernel(FC_KERNEL_RBF, 0, numbers[0], 0);
 	if (length == 10 && strncmp(name, "polynomial", 10) == 0)
 	{
 		(void) read_numbers(text, at, 3, numbers);
 		if (!(fabs(numbers[0]) <= 1e6) || numbers[0] != floor(numbers[0]))
 			reject_text(text);
-		return make_kernel(FC_KERNEL_POLYNOMIAL, (int32) numbers[0], numbers[2], numbers[1]);
+		return make_kernel(FC_KERNEL_POLYNOMIAL, (int32) numbers[0], numbers[2],
+						   numbers[1]);
 	}
 	reject_text(text);
 	return NULL;
@@ -268,7 +288,8 @@ fastclust_kernel_recv(PG_FUNCTION_ARGS)
 	kernel->gamma = pq_getmsgfloat8(message);
 	kernel->coef0 = pq_getmsgfloat8(message);
 	if (fc_kernel_check(kernel) != FC_OK)
-		ereport(ERROR, errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), errmsg("not a valid kernel value"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				errmsg("not a valid kernel value"));
 	PG_RETURN_POINTER(kernel);
 }
 
@@ -294,7 +315,8 @@ PG_FUNCTION_INFO_V1(fastclust_kernel_eq);
 Datum
 fastclust_kernel_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) == 0);
+	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) ==
+				   0);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_hash);

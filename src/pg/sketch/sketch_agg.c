@@ -1,10 +1,10 @@
 /*
  * sketch_agg.c - sketch_agg and merge_agg: the state is the type.
  *
- * A state is an open sketch: a flat varlena changed in place, with up to a batch of
- * rows waiting for the kernel at its tail.  It is ours to change only as argument 0
- * of a transition, inverse or combine function; whatever leaves (final, output,
- * send) is a folded copy.
+ * A state is an open sketch: a flat varlena changed in place, with up to a
+ * batch of rows waiting for the kernel at its tail. It is ours to change only
+ * as argument 0 of a transition, inverse or combine function; whatever leaves
+ * (final, output, send) is a folded copy.
  */
 #include "postgres.h"
 
@@ -20,20 +20,25 @@
 /* ---- states ---- */
 
 /*
- * Bytes an aggregate takes at its peak: its plan; a state and the executor's copy of a new one, of both kinds where a
- * weight makes one into the other; in the end a folded copy and the result.
+ * Bytes an aggregate takes at its peak: its plan; a state and the executor's
+ * copy of a new one, of both kinds where a weight makes one into the other; in
+ * the end a folded copy and the result.
  */
 static Size
 whole_bytes(const fc_spec *spec, Size batch, bool weights)
 {
 	Size		unit = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
-	Size		state = weights ? fc_sketch_size(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, batch) : unit;
+	Size		state = (weights ? fc_sketch_size(spec,
+												  FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED,
+												  batch)
+						 : unit);
 	Size		result = fc_sketch_size(spec, weights ? FC_SKETCH_WEIGHTED : 0, 0);
 
 	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
 }
 
-#define TOLD_ROWS	50000		/* an aggregate does not know how many there will be */
+#define TOLD_ROWS	50000		/* an aggregate does not know how many there
+								 * will be */
 
 /* A new open state for the spec argument. */
 static fc_sketch *
@@ -43,8 +48,11 @@ new_state(FunctionCallInfo fcinfo)
 	const fc_prepared *prepared = prepared_of_spec(spec);
 
 	if (fcinfo->flinfo->fn_extra == NULL)
-		announce_work(psprintf("%d rows of %s take", TOLD_ROWS, aggregate_name(fcinfo)), TOLD_ROWS * fc_sketch_operations(spec), false, NULL);
-	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
+		announce_work(psprintf("%d rows of %s take", TOLD_ROWS,
+							   aggregate_name(fcinfo)),
+					  TOLD_ROWS * fc_sketch_operations(spec), false, NULL);
+	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3),
+				 aggregate_name(fcinfo));
 	return sketch_unpack(NULL, spec);
 }
 
@@ -61,7 +69,8 @@ state_argument(FunctionCallInfo fcinfo)
 
 /*
  * Kept by a call site: a buffer for rows, the digest of a TOASTed spec under
- * its pointer, so that it is not fetched at every row, and the prepared spec last used.
+ * its pointer, so that it is not fetched at every row, and the prepared spec
+ * last used.
  */
 typedef struct sketch_site
 {
@@ -74,7 +83,12 @@ typedef struct sketch_site
 	fc_sketch_view view;		/* the state last used, of the prepared spec */
 	uint32		capacity;		/* of that state */
 	fc_sparse_row sparse;		/* the row at hand */
-	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
+
+	/*
+	 * room for a row of length 1 and for its floats, where a spec asks for
+	 * that
+	 */
+	double	   *unit;
 	Size		unit_doubles;
 	row_places	places;			/* of plain rows */
 } sketch_site;
@@ -95,7 +109,9 @@ new_site(FunctionCallInfo fcinfo)
 static double *
 unit_room(sketch_site *site, Size d)
 {
-	return site->unit = grown(site->reader.context, site->unit, &site->unit_doubles, d, sizeof(double) + sizeof(float));
+	return site->unit = grown(site->reader.context, site->unit,
+							  &site->unit_doubles, d,
+							  sizeof(double) + sizeof(float));
 }
 
 static inline sketch_site *
@@ -113,7 +129,8 @@ digest_at_site(sketch_site *site, Datum spec_datum)
 	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
 	bool		toasted = VARATT_IS_EXTERNAL_ONDISK(value);
 
-	if (toasted && site->has_pointer && memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
+	if (toasted && site->has_pointer &&
+		memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
 		return site->digest;
 	spec_digest_of_datum(spec_datum, site->digest);
 	site->has_pointer = toasted;
@@ -127,12 +144,18 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
 	const fc_spec *spec = (const fc_spec *) DatumGetPointer(spec_datum);
-	const uint64 *digest = likely(VARATT_IS_4B_U(spec)) ? spec->digest : digest_at_site(site, spec_datum);
+	const uint64 *digest = (likely(VARATT_IS_4B_U(spec))
+							? spec->digest
+							: digest_at_site(site, spec_datum));
 
-	if (unlikely(((digest[0] ^ own->digest[0]) | (digest[1] ^ own->digest[1])) != 0))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("spec must be the same for all rows of a sketch"),
+	if (unlikely(((digest[0] ^ own->digest[0]) |
+				  (digest[1] ^ own->digest[1])) != 0))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("spec must be the same for all rows of a sketch"),
 				errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec))."));
-	if (unlikely(site->prepared == NULL || site->generation != prepared_generation || !prepared_serves(site->prepared, own)))
+	if (unlikely(site->prepared == NULL ||
+				 site->generation != prepared_generation ||
+				 !prepared_serves(site->prepared, own)))
 	{
 		site->prepared = prepared_of_spec(own);
 		site->generation = prepared_generation;
@@ -141,7 +164,10 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 	return site->prepared;
 }
 
-/* A state at the address of the last one may still be another: bytes are freed and given out again. */
+/*
+ * A state at the address of the last one may still be another: bytes are freed
+ * and given out again.
+ */
 static inline const fc_sketch_view *
 view_of_state(sketch_site *site, fc_sketch *state)
 {
@@ -169,8 +195,10 @@ grid_weight(FunctionCallInfo fcinfo)
 		return FC_ONE_WEIGHT;
 	weight = weight_argument(fcinfo, 3);
 	if (fc_weight_on_grid(weight, &grid) != FC_OK)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("weight %g is out of range", weight),
-				errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("weight %g is out of range", weight),
+				errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT,
+						  FC_MAX_WEIGHT),
 				errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0."));
 	return grid;
 }
@@ -182,7 +210,10 @@ read_row(sketch_site *site, Datum x, size_t d)
 	vector		v = read_vector(&site->reader, x, "x");
 
 	check_vector_dim(&v, d, "the sketch_spec");
-	return (fc_row) {.doubles = v.doubles, .floats = v.floats};
+	return (fc_row)
+	{
+		.doubles = v.doubles,.floats = v.floats
+	};
 }
 
 /* Vectors of pgvector's are read where they lie. */
@@ -198,8 +229,13 @@ pgvector_row(sketch_site *site, Datum x, size_t d)
 	{
 		double	   *values = unit_room(site, (size_t) value.nonzeros);
 
-		fc_widen((const float *) value.elements, (size_t) value.nonzeros, values);
-		site->sparse = (fc_sparse_row) {(const uint32 *) value.indices, values, (size_t) value.nonzeros};
+		fc_widen((const float *) value.elements, (size_t) value.nonzeros,
+				 values);
+		site->sparse = (fc_sparse_row)
+		{
+			(const uint32 *) value.indices, values,
+				(size_t) value.nonzeros
+		};
 		row.sparse = &site->sparse;
 		return row;
 	}
@@ -220,9 +256,11 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 	const char *elements;
 
 	if (site->reader.form != VECTOR_ARRAY)
-		return site->reader.form < VECTOR_LITERAL ? pgvector_row(site, x, d) : read_row(site, x, d);
+		return site->reader.form < VECTOR_LITERAL ? pgvector_row(site, x, d)
+			: read_row(site, x, d);
 	elements = plain_elements(x, &type, &count);
-	if (unlikely(elements == NULL || count != d || (type != FLOAT4OID && type != FLOAT8OID)))
+	if (unlikely(elements == NULL || count != d ||
+				 (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_row(site, x, d);
 	if (type == FLOAT4OID)
 		row.floats = (const float *) elements;
@@ -240,7 +278,8 @@ to_unit_row(sketch_site *site, fc_row *row, size_t d)
 	bool		directed;
 
 	if (row->sparse != NULL)
-		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count, site->unit);
+		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count,
+								  site->unit);
 	unit = unit_room(site, d);
 	if (row->doubles == NULL)
 	{
@@ -249,32 +288,42 @@ to_unit_row(sketch_site *site, fc_row *row, size_t d)
 		if (row->halves != NULL)
 			fc_widen_halves(row->halves, d, floats);
 		else
-			memcpy(floats, row->floats, d * sizeof(float));	/* elements may stand on any byte */
+			/* elements may stand on any byte */
+			memcpy(floats, row->floats, d * sizeof(float));
 		directed = fc_unit_float_row(floats, d, unit);
 	}
 	else
-		directed = fc_unit_row(memcpy(unit, row->doubles, d * sizeof(double)), d, unit);
+		directed = fc_unit_row(memcpy(unit, row->doubles, d * sizeof(double)),
+							   d, unit);
 	row->floats = NULL;
 	row->halves = NULL;
 	row->doubles = unit;
 	return directed;
 }
 
-/* Add or take away the row in arguments 1 .. 3; returns the state, grown if it had to, or NULL for a row without direction. */
+/*
+ * Add or take away the row in arguments 1 .. 3; returns the state, grown if it
+ * had to, or NULL for a row without direction.
+ */
 static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
 	sketch_site *site = site_of(fcinfo);
-	const fc_prepared *prepared = prepared_of_state(site, state, PG_GETARG_DATUM(2));
+	const fc_prepared *prepared = prepared_of_state(site, state,
+													PG_GETARG_DATUM(2));
 	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), prepared->d);
 	const fc_sketch_view *view;
 	fc_status	status;
 
 	row.weight = grid_weight(fcinfo);
-	if (fc_spec_metric(prepared->spec) == FC_COSINE && !to_unit_row(site, &row, prepared->d))
+	if (fc_spec_metric(prepared->spec) == FC_COSINE &&
+		!to_unit_row(site, &row, prepared->d))
 		return NULL;
-	view = view_of_state(site, row.weight == FC_ONE_WEIGHT ? state : sketch_weighted(state));
-	status = add ? fc_sketch_add(prepared, &row, view) : fc_sketch_subtract_row(prepared, &row, view);
+	view = view_of_state(site, row.weight == FC_ONE_WEIGHT
+						 ? state
+						 : sketch_weighted(state));
+	status = add ? fc_sketch_add(prepared, &row, view)
+		: fc_sketch_subtract_row(prepared, &row, view);
 	if (unlikely(status != FC_OK))
 	{
 		site->reader.anywhere = false;
@@ -284,7 +333,10 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	return view->head;
 }
 
-/* Leaves no row waiting, as in windows, where a state is read again at every row. */
+/*
+ * Leaves no row waiting, as in windows, where a state is read again at every
+ * row.
+ */
 static void
 fold_state(fc_sketch *state)
 {
@@ -322,7 +374,10 @@ fastclust_sketch_accum_kept(PG_FUNCTION_ARGS)
 	return kept_state(fcinfo, fastclust_sketch_accum(fcinfo));
 }
 
-/* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
+/*
+ * Forward transition of a moving frame: never NULL, nothing waits, bounds are
+ * not kept.
+ */
 PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
 Datum
 fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
@@ -370,7 +425,8 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_POINTER(SKETCH_ARG(1));	/* the executor copies it */
-	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)), 1));
+	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)),
+									  1));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_combine_kept);
@@ -389,7 +445,10 @@ fastclust_sketch_final(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sketch_pack(SKETCH_ARG(0)));
 }
 
-/* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
+/*
+ * An empty moving frame is NULL, and the first frame knows no more bounds than
+ * the later ones.
+ */
 PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
 Datum
 fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
@@ -411,7 +470,10 @@ fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
 
 /* ---- operators ---- */
 
-/* left + sign * right.  The left one is copied unless it is the state of merge_agg over a moving frame. */
+/*
+ * left + sign * right. The left one is copied unless it is the state of
+ * merge_agg over a moving frame.
+ */
 static Datum
 combined(FunctionCallInfo fcinfo, int sign)
 {
@@ -420,7 +482,8 @@ combined(FunctionCallInfo fcinfo, int sign)
 
 	if (AggCheckCallContext(fcinfo, NULL) != 0)
 		PG_RETURN_POINTER(sketch_combined(left, right, sign));
-	PG_RETURN_POINTER(sketch_pack(sketch_combined(sketch_copy(left), right, sign)));
+	PG_RETURN_POINTER(sketch_pack(sketch_combined(sketch_copy(left), right,
+												  sign)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_plus);

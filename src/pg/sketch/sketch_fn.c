@@ -32,7 +32,8 @@ deviation(const fc_sketch_view *sketch, size_t i)
 
 /* One number a dimension, NULL for a sketch without weight. */
 static Datum
-per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch_view *, size_t))
+per_dimension(FunctionCallInfo fcinfo,
+			  double (*statistic) (const fc_sketch_view *, size_t))
 {
 	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
 	uint32		d = sketch.spec->dim;
@@ -100,12 +101,14 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 	double		distance;
 
 	if (!fc_spec_same(a.spec, b.spec))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot compare sketches of different specs"),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("cannot compare sketches of different specs"),
 				errhint("Build both with the same sketch_spec value."));
 	if (a.head->weight == 0 || b.head->weight == 0)
 		PG_RETURN_NULL();
 	distance = fc_sketch_distance(&a, &b);
-	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
+	if (isnan(distance))		/* the unbiased estimate needs two rows on
+								 * each side */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
 }
@@ -120,13 +123,16 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
 	fc_sketch  *bytes;
 	fc_sketch_view single;
-	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
+	fc_row		row = {.doubles = v.doubles,
+		.floats = v.floats,
+	.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
 	check_vector_dim(&v, prepared->d, "the sketch");
 	if (fc_spec_metric(prepared->spec) == FC_COSINE)
 	{
-		row.doubles = metric_row(FC_COSINE, &v, palloc((Size) v.d * sizeof(double)));
+		row.doubles = metric_row(FC_COSINE, &v,
+								 palloc((Size) v.d * sizeof(double)));
 		row.floats = NULL;
 		if (row.doubles == NULL)
 			PG_RETURN_NULL();
@@ -147,15 +153,22 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 static void
 append_spec_description(StringInfo json, const fc_spec *spec)
 {
-	appendStringInfo(json, "\"dim\": %u, \"reduced_dim\": %u, \"frequencies\": %u, \"law\": \"%s\", "
+	appendStringInfo(json,
+					 "\"dim\": %u, \"reduced_dim\": %u, \"frequencies\": %u, \"law\": \"%s\", "
 					 "\"structured\": %s, \"seed\": %lld, \"sigma\": %.17g",
-					 spec->dim, spec->reduced, spec->frequencies, fc_law_name((fc_law) spec->law),
-					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false", (long long) spec->seed, spec->sigma);
-	append_json_list(json, ", \"sigmas\": ", fc_spec_sigmas(spec), spec->scales);
+					 spec->dim, spec->reduced, spec->frequencies,
+					 fc_law_name((fc_law) spec->law),
+					 (spec->flags & FC_SPEC_STRUCTURED) ? "true" : "false",
+					 (long long) spec->seed, spec->sigma);
+	append_json_list(json, ", \"sigmas\": ", fc_spec_sigmas(spec),
+					 spec->scales);
 	if (fc_spec_metric(spec) != FC_EUCLIDEAN)
-		appendStringInfo(json, ", \"metric\": \"%s\"", fc_metric_name(fc_spec_metric(spec)));
-	appendStringInfo(json, ", \"clusters\": %u, \"sample_centroids\": %u, \"sample_rows\": %u, \"bytes\": %zu",
-					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
+		appendStringInfo(json, ", \"metric\": \"%s\"",
+						 fc_metric_name(fc_spec_metric(spec)));
+	appendStringInfo(json,
+					 ", \"clusters\": %u, \"sample_centroids\": %u, \"sample_rows\": %u, \"bytes\": %zu",
+					 spec->clusters, spec->sample_centroids, spec->pilot_rows,
+					 fc_spec_size(spec));
 }
 
 /* (spec, dimensions); 0: any */
@@ -167,8 +180,11 @@ fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
 	int32		n = PG_GETARG_INT32(1);
 
 	if (n > 0 && n != (int32) spec->dim)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the features have %d dimension%s, but the sketch_spec has %u", n, n > 1 ? "s" : "", spec->dim),
-				errhint("sketch_spec(%d, ...) makes one that fits, and sketch_spec_agg of these columns.", n));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("the features have %d dimension%s, but the sketch_spec has %u",
+					   n, n > 1 ? "s" : "", spec->dim),
+				errhint("sketch_spec(%d, ...) makes one that fits, and sketch_spec_agg of these columns.",
+						n));
 	PG_RETURN_POINTER(spec_without_pilot(spec));
 }
 
@@ -193,7 +209,8 @@ fastclust_sketch_describe(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	appendStringInfo(&json, "{\"rows\": %lld, \"total_weight\": %.17g, \"weighted\": %s, "
+	appendStringInfo(&json,
+					 "{\"rows\": %lld, \"total_weight\": %.17g, \"weighted\": %s, "
 					 "\"bytes\": %zu, \"spec\": {",
 					 (long long) sketch.head->count, fc_sketch_total_weight(&sketch),
 					 sketch.wide_z != NULL ? "true" : "false", fc_sketch_bytes(sketch.head));
@@ -201,8 +218,10 @@ fastclust_sketch_describe(PG_FUNCTION_ARGS)
 	appendStringInfoChar(&json, '}');
 	if ((sketch.head->flags & FC_SKETCH_BOUNDS) && sketch.head->count > 0)
 	{
-		append_json_list(&json, ", \"lower_bounds\": ", sketch.lower, sketch.spec->dim);
-		append_json_list(&json, ", \"upper_bounds\": ", sketch.upper, sketch.spec->dim);
+		append_json_list(&json, ", \"lower_bounds\": ", sketch.lower,
+						 sketch.spec->dim);
+		append_json_list(&json, ", \"upper_bounds\": ", sketch.upper,
+						 sketch.spec->dim);
 	}
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));

@@ -1,4 +1,6 @@
-/* sketch_value.c - the types sketch_spec and sketch; the layouts of a sketch */
+/*
+ * sketch_value.c - the types sketch_spec and sketch; the layouts of a sketch
+ */
 #include "postgres.h"
 
 #include "utils/memutils.h"
@@ -23,6 +25,7 @@ fastclust_sketch_spec_recv(PG_FUNCTION_ARGS)
 {
 	return value_recv(fcinfo, &spec_type);
 }
+
 PG_FUNCTION_INFO_V1(fastclust_sketch_in);
 Datum
 fastclust_sketch_in(PG_FUNCTION_ARGS)
@@ -41,7 +44,8 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_out);
 Datum
 fastclust_sketch_out(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_CSTRING(value_text((struct varlena *) sketch_pack(SKETCH_ARG(0))));
+	PG_RETURN_CSTRING(value_text((struct varlena *)
+								 sketch_pack(SKETCH_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_send);
@@ -58,7 +62,8 @@ spec_digest_of_datum(Datum datum, uint64 digest[2])
 
 	if (!VARATT_IS_4B_U(value))
 		value = PG_DETOAST_DATUM_SLICE(datum, 0, sizeof(fc_spec) - VARHDRSZ);
-	memcpy(digest, VARDATA_ANY(value) + offsetof(fc_spec, digest) - VARHDRSZ, 2 * sizeof(uint64));
+	memcpy(digest, VARDATA_ANY(value) + offsetof(fc_spec, digest) - VARHDRSZ,
+		   2 * sizeof(uint64));
 }
 
 fc_spec *
@@ -74,7 +79,10 @@ spec_without_pilot(const fc_spec *spec)
 
 /* ---- layouts ---- */
 
-/* Returns a copy in another layout.  The executor copies it again if it becomes an aggregate's state. */
+/*
+ * Returns a copy in another layout. The executor copies it again if it becomes
+ * an aggregate's state.
+ */
 static fc_sketch *
 convert(const fc_sketch_view *source, uint8 flags, Size capacity)
 {
@@ -110,11 +118,13 @@ sketch_unpack(fc_sketch *sketch, const fc_spec *spec)
 	fc_sketch_view view;
 
 	if (sketch == NULL)
-		return empty_sketch(spec, FC_SKETCH_OPEN, prepared_of_spec(spec)->batch);
+		return empty_sketch(spec, FC_SKETCH_OPEN,
+							prepared_of_spec(spec)->batch);
 	if (sketch->flags & FC_SKETCH_OPEN)
 		return sketch;
 	view = fc_sketch_view_of(sketch);
-	return convert(&view, sketch->flags | FC_SKETCH_OPEN, prepared_of_spec(view.spec)->batch);
+	return convert(&view, sketch->flags | FC_SKETCH_OPEN,
+				   prepared_of_spec(view.spec)->batch);
 }
 
 fc_sketch *
@@ -125,12 +135,15 @@ sketch_pack(const fc_sketch *sketch)
 
 	if ((sketch->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN)) == 0)
 		return (fc_sketch *) sketch;
-	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_OPEN) ? sketch_copy(sketch) : sketch);
+	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_OPEN)
+							 ? sketch_copy(sketch)
+							 : sketch);
 	if (view.waiting != NULL)
 		check_status(fc_sketch_fold(prepared_of_spec(view.spec), &view));
 	else if (!fc_sketch_is_unit(&view))
 		return view.head;
-	packed = convert(&view, fc_sketch_is_unit(&view) ? 0 : FC_SKETCH_WEIGHTED, 0);
+	packed = convert(&view, fc_sketch_is_unit(&view) ? 0 : FC_SKETCH_WEIGHTED,
+					 0);
 	Assert(fc_sketch_check(packed, VARSIZE(packed)) == FC_OK);
 	return packed;
 }
@@ -165,10 +178,11 @@ static void
 check_combined(fc_status status, const fc_spec *a, const fc_spec *b)
 {
 	if (status == FC_EMISMATCH)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot combine sketches of different specs"),
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("cannot combine sketches of different specs"),
 				errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
-						  a->dim, a->frequencies, a->sigma, (long long) a->seed,
-						  b->dim, b->frequencies, b->sigma, (long long) b->seed),
+						  a->dim, a->frequencies, a->sigma, (long long) a->seed, b->dim,
+						  b->frequencies, b->sigma, (long long) b->seed),
 				errhint("Build both with the same sketch_spec value."));
 	check_status(status);
 }
@@ -177,14 +191,17 @@ fc_sketch *
 sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
 {
 	fc_sketch_view from = fc_sketch_view_of(source);
-	fc_sketch_view to = fc_sketch_view_of(from.wide_z != NULL ? sketch_weighted(target) : target);
+	fc_sketch_view to = fc_sketch_view_of(from.wide_z != NULL
+										  ? sketch_weighted(target)
+										  : target);
 
 	check_combined(fc_sketch_combine(&to, &from, sign), to.spec, from.spec);
 	return to.head;
 }
 
 fc_sketch *
-sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight)
+sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
+						 int64 weight)
 {
 	fc_sketch_view from = fc_sketch_view_of(source);
 	fc_sketch_view to;
@@ -192,15 +209,18 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weigh
 	if (from.wide_z != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("a sketch of weighted rows cannot be given another weight"));
-	to = fc_sketch_view_of(target == NULL ? empty_sketch(from.spec, FC_SKETCH_WEIGHTED, 0)
+	to = fc_sketch_view_of(target == NULL
+						   ? empty_sketch(from.spec, FC_SKETCH_WEIGHTED, 0)
 						   : sketch_weighted(target));
-	check_combined(fc_sketch_combine_weighted(&to, &from, weight), to.spec, from.spec);
+	check_combined(fc_sketch_combine_weighted(&to, &from, weight), to.spec,
+				   from.spec);
 	return to.head;
 }
 
 /* FC_EVALUE and FC_EFAR with the element that caused them. */
 void
-report_row(fc_status status, const double *doubles, const float *floats, size_t d)
+report_row(fc_status status, const double *doubles, const float *floats,
+		   size_t d)
 {
 	if (status == FC_EVALUE)
 		reject_not_finite(doubles, floats, d);
@@ -210,16 +230,22 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 
 		for (size_t i = 0; i < d; i++)
 			worst = fmax(worst, fabs(row_element(doubles, floats, i)));
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too far outside the scale of the sketch_spec"),
-				errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("vector is too far outside the scale of the sketch_spec"),
+				errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.",
+						  worst),
 				errhint("Filter such rows, or make the spec from rows of their scale."));
 	}
 	report_status(status);
 }
 
-/* ---- specs in use, prepared once per process: found by digest, so that thousands of groups share one set of frequencies ---- */
+/*
+ * ---- specs in use, prepared once per process: found by digest, so that
+ * thousands of groups share one set of frequencies ----
+ */
 
-#define BUDGET_SHARE	4		/* all are forgotten where they would take more than a quarter of the budget */
+#define BUDGET_SHARE	4		/* all are forgotten where they would take
+								 * more than a quarter of the budget */
 
 typedef struct prepared_spec
 {
@@ -238,29 +264,40 @@ static void
 forget_prepared(void)
 {
 	if (prepared_context == NULL)
-		prepared_context = AllocSetContextCreate(CacheMemoryContext, "fastclust prepared", ALLOCSET_SMALL_SIZES);
+		prepared_context = AllocSetContextCreate(CacheMemoryContext,
+												 "fastclust prepared",
+												 ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(prepared_context);
-	prepared_specs = make_table("fastclust prepared specs", sizeof(((prepared_spec *) 0)->digest), sizeof(prepared_spec), prepared_context);
+	prepared_specs = make_table("fastclust prepared specs",
+								sizeof(((prepared_spec *) 0)->digest),
+								sizeof(prepared_spec), prepared_context);
 	prepared_bytes = 0;
 	prepared_generation++;
 }
 
-/* Built in a context that dies with an error, and is kept only when complete. */
+/*
+ * Built in a context that dies with an error, and is kept only when complete.
+ */
 static const fc_prepared *
 prepare_spec(const fc_spec *spec)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust prepared", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "fastclust prepared",
+												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Size		bytes = fc_spec_core_size(spec) + fc_prepared_size(spec) + ALLOCSET_SMALL_INITSIZE;
+	Size		bytes = (fc_spec_core_size(spec) + fc_prepared_size(spec) +
+						 ALLOCSET_SMALL_INITSIZE);
 	prepared_spec made = {.spec = spec_without_pilot(spec)};
 	prepared_spec *entry;
 	fc_arena	arena;
 
-	check_budget(fc_prepared_size(spec), "drawing the frequencies of the sketch_spec");
+	check_budget(fc_prepared_size(spec),
+				 "drawing the frequencies of the sketch_spec");
 	arena = make_arena("drawing the frequencies of the sketch_spec");
 	fc_spec_prepare(made.spec, &arena, &made.prepared);
 	MemoryContextSwitchTo(old);
-	if (prepared_bytes + bytes > (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE)
+	if (prepared_bytes + bytes >
+		(Size) fastclust_memory_budget * 1024 / BUDGET_SHARE)
 		forget_prepared();
 	memcpy(made.digest, spec->digest, sizeof(made.digest));
 	entry = hash_search(prepared_specs, made.digest, HASH_ENTER, NULL);

@@ -1,8 +1,9 @@
 /*
- * spec_agg.c - sketch_spec: a spec from its parameters; sketch_spec_agg: everything a sketch needs, from a sample of rows.
+ * spec_agg.c - sketch_spec: a spec from its parameters; sketch_spec_agg:
+ * everything a sketch needs, from a sample of rows.
  *
- * The state of the aggregate is a reservoir (core/sketch/reservoir.h), the same whatever the order of the rows, so
- * that parallel plans agree.
+ * The state of the aggregate is a reservoir (core/sketch/reservoir.h), the
+ * same whatever the order of the rows, so that parallel plans agree.
  */
 #include "postgres.h"
 
@@ -24,14 +25,20 @@
 static fc_law
 law_of_name(const char *name)
 {
-	named_value	laws[FC_LAWS];
+	named_value laws[FC_LAWS];
 
 	for (int law = 0; law < FC_LAWS; law++)
-		laws[law] = (named_value) {fc_law_name((fc_law) law), law};
+		laws[law] = (named_value)
+	{
+		fc_law_name((fc_law) law), law
+	};
 	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
 }
 
-/* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
+/*
+ * Is the metric of this option, as metric_of_options takes it, cosine? One
+ * that no sketch can have is an error.
+ */
 static bool
 sketches_cosine(const char *metric)
 {
@@ -46,10 +53,15 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 {
 	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
 	for (Size i = 0; i < count; i++)
-		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
-					errdetail("They may differ by a factor of %g.", FC_MAX_RATIO));
-	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
+		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO &&
+			  sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("sigma %g is too far from the first, %g", sigmas[i],
+						   sigmas[0]),
+					errdetail("They may differ by a factor of %g.",
+							  FC_MAX_RATIO));
+	check_count("frequencies times sigmas", (int64) (frequencies * count), 1,
+				FC_MAX_MOMENTS);
 }
 
 fc_spec *
@@ -64,7 +76,8 @@ build_spec(const fc_spec_parts *parts)
 	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("center, scale and sigma do not fit together"),
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("center, scale and sigma do not fit together"),
 				errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it."));
 	return spec;
 }
@@ -73,7 +86,8 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
 Datum
 fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
+	static const char *const names[] = {"dim", "frequencies", "sigma", "law",
+	"seed"};
 	fc_spec_parts parts = {0};
 	double		sigma;
 	float_list	sigmas = {0};
@@ -111,7 +125,10 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 #define PILOT_ROWS		1000
 #define FIRST_ROOM		64		/* rows */
 
-/* The center of a spec: by default 0 for rows of sparsevec, so that their zeros add nothing to a sketch, else the mean. */
+/*
+ * The center of a spec: by default 0 for rows of sparsevec, so that their
+ * zeros add nothing to a sketch, else the mean.
+ */
 enum
 {
 	CENTER_AUTO,
@@ -128,7 +145,12 @@ typedef struct spec_state
 	int64		rows;			/* seen */
 	bool		sparse;			/* some of them were a sparsevec */
 	Jsonb	   *options;
-	bool		cosine;			/* by the options: rows are brought to length 1, those without direction skipped */
+
+	/*
+	 * by the options: rows are brought to length 1, those without direction
+	 * skipped
+	 */
+	bool		cosine;
 } spec_state;
 
 /* ---- state ---- */
@@ -149,7 +171,8 @@ new_state(int32 d)
 static Size
 state_bytes(const spec_state *state)
 {
-	return state->room * (sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
+	return state->room *
+		(sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
 }
 
 /* Room for more entries, where the state is. */
@@ -158,13 +181,20 @@ grow(spec_state *state)
 {
 	MemoryContext context = GetMemoryChunkContext(state);
 	fc_reservoir *sample = &state->sample;
-	Size		room = Min(Max(FIRST_ROOM, state->room + state->room / 2), 2 * sample->capacity);
+	Size		room = Min(Max(FIRST_ROOM, state->room + state->room / 2),
+						   2 * sample->capacity);
 	Size		bytes = room * sample->d * sizeof(double);
 
-	check_budget(state_bytes(state) + bytes + room * sizeof(fc_reservoir_entry), "sketch_spec_agg");
-	sample->entries = state->room > 0 ? repalloc(sample->entries, room * sizeof(fc_reservoir_entry))
-		: MemoryContextAlloc(context, room * sizeof(fc_reservoir_entry));
-	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes) : alloc_large_in(context, bytes);
+	check_budget(state_bytes(state) + bytes + room * sizeof(fc_reservoir_entry),
+				 "sketch_spec_agg");
+	sample->entries = state->room > 0
+		? repalloc(sample->entries,
+				   room * sizeof(fc_reservoir_entry))
+		: MemoryContextAlloc(context,
+							 room *
+							 sizeof(fc_reservoir_entry));
+	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes)
+		: alloc_large_in(context, bytes);
 	state->room = room;
 }
 
@@ -177,7 +207,7 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 		return;
 	if (fc_reservoir_is_full(sample))
 	{
-		memory_account		memory = {"sketch_spec_agg"};
+		memory_account memory = {"sketch_spec_agg"};
 		fc_arena	arena;
 
 		hold(&memory, state_bytes(state));
@@ -192,7 +222,10 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 	fc_reservoir_put(sample, hash, count, row);
 }
 
-/* The sample with equal rows merged; the state itself, which is held, stays as it is. */
+/*
+ * The sample with equal rows merged; the state itself, which is held, stays as
+ * it is.
+ */
 static fc_reservoir
 compacted(const spec_state *state, memory_account *memory)
 {
@@ -207,7 +240,10 @@ compacted(const spec_state *state, memory_account *memory)
 
 /* ---- arguments ---- */
 
-/* Pilot rows are kept in single precision, and k-means squares their distances. */
+/*
+ * Pilot rows are kept in single precision, and k-means squares their
+ * distances.
+ */
 #define MAX_ELEMENT 1e30
 
 /* (x, clusters [, options]) */
@@ -230,8 +266,11 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 		state->cosine = options_of(state).cosine;
 	}
 	else if (state->clusters != PG_GETARG_INT32(2) ||
-			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters and options must be the same for all rows"));
+			 (has_options &&
+			  compareJsonbContainers(&state->options->root,
+									 &PG_GETARG_JSONB_P(3)->root) != 0))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("clusters and options must be the same for all rows"));
 }
 
 static void
@@ -243,8 +282,10 @@ add_row(spec_state *state, const vector *v)
 	for (int i = 0; i < v->d; i++)
 		if (fabs(values[i]) > MAX_ELEMENT)
 			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
-					errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+					errmsg("vector element %d is %g, too large to choose a sketch_spec",
+						   i + 1, values[i]),
+					errdetail("Elements may be up to %g in magnitude.",
+							  MAX_ELEMENT),
 					errhint("Scale the data down, or filter such rows."));
 	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
 	{
@@ -260,7 +301,8 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	spec_state *state = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
+	spec_state *state = (PG_ARGISNULL(0) ? NULL
+						 : (spec_state *) PG_GETARG_POINTER(0));
 	vector		v;
 
 	check_arguments(fcinfo, state);
@@ -302,15 +344,18 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
 	if (left->clusters != right->clusters)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters and options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("clusters and options must be the same for all rows"));
 	left->rows += right->rows;
 	left->sparse |= right->sparse;
-	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);
+	left->sample.threshold = Min(left->sample.threshold,
+								 right->sample.threshold);
 	for (Size i = 0; i < right->sample.used; i++)
 	{
 		const fc_reservoir_entry *entry = &right->sample.entries[i];
 
-		offer(left, entry->hash, entry->count, right->sample.values + entry->row * right->sample.d);
+		offer(left, entry->hash, entry->count,
+			  right->sample.values + entry->row * right->sample.d);
 	}
 	return left;
 }
@@ -319,13 +364,15 @@ static void
 serialize(FunctionCallInfo fcinfo, void *packed, StringInfo message)
 {
 	spec_state	state = *(const spec_state *) packed;
-	memory_account		memory = {"sketch_spec_agg"};
+	memory_account memory = {"sketch_spec_agg"};
 
 	state.sample = compacted(packed, &memory);
 	pq_sendbytes(message, (const char *) &state, sizeof(spec_state));
 	send_options(message, state.options);
-	pq_sendbytes(message, (const char *) state.sample.entries, (int) (state.sample.used * sizeof(fc_reservoir_entry)));
-	pq_sendbytes(message, (const char *) state.sample.values, (int) (state.sample.used * state.sample.d * sizeof(double)));
+	pq_sendbytes(message, (const char *) state.sample.entries,
+				 (int) (state.sample.used * sizeof(fc_reservoir_entry)));
+	pq_sendbytes(message, (const char *) state.sample.values,
+				 (int) (state.sample.used * state.sample.d * sizeof(double)));
 }
 
 static void *
@@ -341,8 +388,10 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	state->sample.used = state->room = 0;
 	while (state->room < used)
 		grow(state);
-	pq_copymsgbytes(message, (char *) state->sample.entries, (int) (used * sizeof(fc_reservoir_entry)));
-	pq_copymsgbytes(message, (char *) state->sample.values, (int) (used * state->sample.d * sizeof(double)));
+	pq_copymsgbytes(message, (char *) state->sample.entries,
+					(int) (used * sizeof(fc_reservoir_entry)));
+	pq_copymsgbytes(message, (char *) state->sample.values,
+					(int) (used * state->sample.d * sizeof(double)));
 	state->sample.used = used;
 	return state;
 }
@@ -354,8 +403,12 @@ const state_kind spec_state_kind = {combine, serialize, deserialize};
 static fc_spec_options
 options_of(const spec_state *state)
 {
-	static const named_value centers[] = {{"auto", CENTER_AUTO}, {"mean", CENTER_MEAN}, {"zero", CENTER_ZERO}};
-	static const named_value structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
+	static const named_value centers[] = {{"auto", CENTER_AUTO},
+	{"mean", CENTER_MEAN},
+	{"zero", CENTER_ZERO}};
+	static const named_value structures[] = {{"auto", FC_STRUCTURE_AUTO},
+	{"on", FC_STRUCTURE_ON},
+	{"off", FC_STRUCTURE_OFF}};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
 	int			frequencies = 0;	/* chosen here */
 	int			dimensions = 0;
@@ -386,10 +439,14 @@ options_of(const spec_state *state)
 	chosen.pilot_rows = (Size) pilot_rows;
 	chosen.scales = scales.values;
 	chosen.scale_count = (Size) scales.count;
-	chosen.structure = (fc_structure) choice_of_name("option \"structured\":", structure, structures, lengthof(structures));
+	chosen.structure = (fc_structure) choice_of_name("option \"structured\":",
+													 structure, structures,
+													 lengthof(structures));
 	chosen.law = law_of_name(law);
-	where = choice_of_name("option \"center\":", center, centers, lengthof(centers));
-	chosen.zero_center = where == CENTER_ZERO || (where == CENTER_AUTO && state->sparse);
+	where = choice_of_name("option \"center\":", center, centers,
+						   lengthof(centers));
+	chosen.zero_center = where == CENTER_ZERO ||
+		(where == CENTER_AUTO && state->sparse);
 	chosen.cosine = sketches_cosine(metric);
 	return chosen;
 }
@@ -400,21 +457,24 @@ spec_of_state(const spec_state *state)
 	fc_reservoir sample;
 	fc_spec_options options;
 	fc_spec_parts parts;
-	memory_account		memory = {"sketch_spec_agg"};
+	memory_account memory = {"sketch_spec_agg"};
 	fc_arena	found;
 	fc_arena	work;
 	double	   *weight;
 
 	sample = compacted(state, &memory);
 	options = options_of(state);
-	announce_work(psprintf("the choice of a sketch_spec from %zu rows takes", sample.used), fc_spec_operations(sample.used, sample.d, &options), false,
+	announce_work(psprintf("the choice of a sketch_spec from %zu rows takes",
+						   sample.used),
+				  fc_spec_operations(sample.used, sample.d, &options), false,
 				  "Lower clusters, or set option dimensions");
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)
 		weight[i] = (double) sample.entries[i].count;
 	found = hold_arena(&memory);
 	work = hold_arena(&memory);
-	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &work, &found, &parts));
+	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d,
+								&options, &work, &found, &parts));
 	release_arena(&work);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	return build_spec(&parts);
@@ -424,7 +484,9 @@ PG_FUNCTION_INFO_V1(fastclust_spec_final);
 Datum
 fastclust_spec_final(PG_FUNCTION_ARGS)
 {
-	const spec_state *state = PG_ARGISNULL(0) ? NULL : (const spec_state *) PG_GETARG_POINTER(0);
+	const spec_state *state = (PG_ARGISNULL(0)
+							   ? NULL
+							   : (const spec_state *) PG_GETARG_POINTER(0));
 
 	if (state == NULL || state->rows == 0)
 		PG_RETURN_NULL();

@@ -1,4 +1,7 @@
-/* checks.c - errors that several steps of a training raise, and the number of clusters that its options ask for */
+/*
+ * checks.c - errors that several steps of a training raise, and the number of
+ * clusters that its options ask for
+ */
 #include "postgres.h"
 
 #include "pg/train/checks.h"
@@ -13,11 +16,17 @@ reject_no_rows(const training *t)
 {
 	char	   *condition = t->source.condition;
 
-	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
-		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s is empty", t->source.relation));
+	if (OidIsValid(t->source.id) &&
+		!DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)",
+										   t->source.relation),
+								  0, NULL, 0, NULL)))
+		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
+				errmsg("%s is empty", t->source.relation));
 	ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
-			errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
-				   condition == NULL ? "" : " where ", condition == NULL ? "" : condition));
+			errmsg("%s has no rows with all features%s%s%s", t->source.relation,
+				   t->source.cosine ? " and a direction" : "",
+				   condition == NULL ? "" : " where ",
+				   condition == NULL ? "" : condition));
 }
 
 void
@@ -25,7 +34,9 @@ check_k_of_count(const training *t, int64 n)
 {
 	if ((int64) t->k > n)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
+				errmsg("k is %zu, but %s has %s", t->k, t->source.relation,
+					   n == 1 ? "one row"
+					   : psprintf("%lld rows", (long long) n)),
 				errhint("Lower k: each cluster needs a row."));
 }
 
@@ -33,7 +44,8 @@ void
 reject_with_method(train_method method, const char *problem, const char *hint)
 {
 	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("method \"%s\" %s", train_method_name(method), problem), errhint("%s", hint));
+			errmsg("method \"%s\" %s", train_method_name(method), problem),
+			errhint("%s", hint));
 }
 
 /* ---- the number of clusters ---- */
@@ -46,7 +58,8 @@ levels_text(const float_list *levels)
 
 	initStringInfo(&text);
 	for (int i = 0; i < levels->count; i++)
-		appendStringInfo(&text, "%s%.15g", i > 0 ? ", " : "[", levels->values[i]);
+		appendStringInfo(&text, "%s%.15g", i > 0 ? ", " : "[",
+						 levels->values[i]);
 	appendStringInfoString(&text, levels->count > 0 ? "]" : "[]");
 	return text.data;
 }
@@ -62,34 +75,41 @@ clusters_of_levels(const train_options *options, int64 k)
 	if (levels->count < LEAST_LEVELS || levels->count > MOST_LEVELS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("levels are %s, out of range", levels_text(levels)),
-				errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS));
+				errdetail("There may be %d to %d levels.", LEAST_LEVELS,
+						  MOST_LEVELS));
 	for (int i = 0; i < levels->count; i++)
 	{
 		if (levels->values[i] != trunc(levels->values[i]))
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("a level is %.15g, not a whole number", levels->values[i]));
+					errmsg("a level is %.15g, not a whole number",
+						   levels->values[i]));
 		product *= levels->values[i];
 	}
 	if (product > FC_MAX_CLUSTERS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("levels %s make %.0f clusters, out of range", levels_text(levels), product),
+				errmsg("levels %s make %.0f clusters, out of range",
+					   levels_text(levels), product),
 				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
 	if (k != 0 && (double) k != product)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k,
-					   levels_text(levels), product),
+				errmsg("k is %lld, but levels %s make %.0f clusters",
+					   (long long) k, levels_text(levels), product),
 				errhint("Leave out k, or give levels whose product is k."));
 	return (int64) product;
 }
 
 int64
-clusters_of_retraining(const stored_version *version, const train_options *options,
+clusters_of_retraining(const stored_version *version,
+					   const train_options *options,
 					   const train_options *settings)
 {
-	train_method method = options->method != METHOD_NONE ? options->method : version->method;
+	train_method method = (options->method != METHOD_NONE ? options->method
+						   : version->method);
 	bool		levels = options->levels.values != NULL;
-	int64		k = (int64) given_or(options->k, levels || method == METHOD_DENSITY ? 0 :
-									 (double) version->k);
+	int64		k = ((int64) given_or(options->k, levels || method == METHOD_DENSITY
+									  ? 0
+									  : (double) version->k));
 
-	return !levels && k == (int64) version->k ? k : clusters_of_levels(settings, k);
+	return !levels && k == (int64) version->k ? k
+		: clusters_of_levels(settings, k);
 }

@@ -1,4 +1,7 @@
-/* checks.h - errors that several steps of a training raise, and its number of clusters */
+/*
+ * checks.h - errors that several steps of a training raise, and its number of
+ * clusters
+ */
 #ifndef FASTCLUST_TRAIN_CHECKS_H
 #define FASTCLUST_TRAIN_CHECKS_H
 
@@ -15,7 +18,10 @@ extern void reject_with_method(train_method method, const char *problem,
 /* Raises an error if there are fewer than k rows. */
 extern void check_k_of_count(const training *t, int64 n);
 
-/* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
+/*
+ * The number of clusters: with levels their product, so that k (0: NULL) may
+ * be left out.
+ */
 extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
@@ -23,7 +29,8 @@ extern int64 clusters_of_levels(const train_options *options, int64 k);
  * the settings.  Without k it is that of the version, whatever its levels
  * make, because clusters may have been merged.  A new k and levels must agree.
  */
-extern int64 clusters_of_retraining(const stored_version *version, const train_options *options,
+extern int64 clusters_of_retraining(const stored_version *version,
+									const train_options *options,
 									const train_options *settings);
 
 #endif							/* FASTCLUST_TRAIN_CHECKS_H */

@@ -1,4 +1,7 @@
-/* columns.c - the columns of a relation: their names, types, and hints for names that are not there */
+/*
+ * columns.c - the columns of a relation: their names, types, and hints for
+ * names that are not there
+ */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -22,15 +25,19 @@ FormData_pg_attribute *
 relation_columns(Oid relation, int *count)
 {
 	HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	int			natts = HeapTupleIsValid(class) ? ((Form_pg_class) GETSTRUCT(class))->relnatts : 0;
-	FormData_pg_attribute *columns = palloc(Max(1, natts) * sizeof(FormData_pg_attribute));
+	int			natts = (HeapTupleIsValid(class)
+						 ? ((Form_pg_class) GETSTRUCT(class))->relnatts
+						 : 0);
+	FormData_pg_attribute *columns = palloc(Max(1, natts) *
+											sizeof(FormData_pg_attribute));
 
 	if (HeapTupleIsValid(class))
 		ReleaseSysCache(class);
 	*count = 0;
 	for (int i = 1; i <= natts; i++)
 	{
-		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum((int16) i));
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation),
+											Int16GetDatum((int16) i));
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
@@ -68,7 +75,8 @@ listed_columns(const char *name, const char *const *names, int count)
 
 		if (!is_among(one, names, count))
 			return NULL;
-		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", quote_literal_cstr(one));
+		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "",
+						 quote_literal_cstr(one));
 		if (end == NULL)
 			return psprintf("ARRAY[%s]", list.data);
 		begin = end + 1;
@@ -82,7 +90,8 @@ column_hint(Oid relation, const char *name)
 	int			count;
 	FormData_pg_attribute *columns = relation_columns(relation, &count);
 	const char **names = palloc(Max(1, count) * sizeof(char *));
-	Datum		lowered = DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID, CStringGetTextDatum(name));
+	Datum		lowered = DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID,
+												  CStringGetTextDatum(name));
 	char	   *low = TextDatumGetCString(lowered);
 	char	   *list;
 	char	   *hint;
@@ -98,14 +107,18 @@ column_hint(Oid relation, const char *name)
 	hint = name_hint(name, (int) strlen(name), names, count, "Columns are");
 	if (count <= MOST_LISTED)
 		return hint;
-	meant = strncmp(hint, "Perhaps", strlen("Perhaps")) == 0 ? strstr(hint, "\". ") : NULL;
-	return meant != NULL ? pnstrdup(hint, (Size) (meant + 2 - hint)) : psprintf("It has %d columns.", count);
+	meant = strncmp(hint, "Perhaps", strlen("Perhaps")) == 0
+		? strstr(hint, "\". ")
+		: NULL;
+	return meant != NULL ? pnstrdup(hint, (Size) (meant + 2 - hint))
+		: psprintf("It has %d columns.", count);
 }
 
 char *
 shown_relation(Oid relation)
 {
-	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
+	return DatumGetCString(DirectFunctionCall1(regclassout,
+											   ObjectIdGetDatum(relation)));
 }
 
 Oid
@@ -114,7 +127,9 @@ column_type(Oid relation, const char *name)
 	AttrNumber	number = get_attnum(relation, name);
 
 	if (number <= 0)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("column \"%s\" of %s does not exist", name, shown_relation(relation)),
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+				errmsg("column \"%s\" of %s does not exist", name,
+					   shown_relation(relation)),
 				errhint("%s", column_hint(relation, name)));
 	return get_atttype(relation, number);
 }

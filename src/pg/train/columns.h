@@ -2,7 +2,10 @@
 #ifndef FASTCLUST_TRAIN_COLUMNS_H
 #define FASTCLUST_TRAIN_COLUMNS_H
 
-/* Returns the columns of a relation in their order, without those that were dropped. */
+/*
+ * Returns the columns of a relation in their order, without those that were
+ * dropped.
+ */
 extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 
 /* Returns the name of a relation as regclass shows it. */

@@ -1,8 +1,9 @@
 /*
- * command.c - train, retrain, retrain_if_drifted and choose_k as SQL calls them.
+ * command.c - train, retrain, retrain_if_drifted and choose_k as SQL calls
+ * them.
  *
- * Each reads its arguments and checks them, in the order in which its errors are documented, then hands a job to
- * job.c, or a sketch to decoded.c.
+ * Each reads its arguments and checks them, in the order in which its errors
+ * are documented, then hands a job to job.c, or a sketch to decoded.c.
  */
 #include "postgres.h"
 
@@ -30,9 +31,13 @@
 
 /* ---- train ---- */
 
-/* Features that are given as a list, or as text: a list, or one column, which may hold vectors. */
+/*
+ * Features that are given as a list, or as text: a list, or one column, which
+ * may hold vectors.
+ */
 static ArrayType *
-features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vector)
+features_argument(FunctionCallInfo fcinfo, int argument, Oid relation,
+				  bool *vector)
 {
 	Oid		   *types;
 	int			count;
@@ -41,7 +46,11 @@ features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vec
 	if (PG_ARGISNULL(argument))
 		return NULL;
 	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
-	return types[argument] == TEXTOID ? columns_of_text(relation, text_to_cstring(PG_GETARG_TEXT_PP(argument)), vector) : PG_GETARG_ARRAYTYPE_P(argument);
+	return types[argument] == TEXTOID
+		? columns_of_text(relation,
+						  text_to_cstring(PG_GETARG_TEXT_PP(argument)),
+						  vector)
+		: PG_GETARG_ARRAYTYPE_P(argument);
 }
 
 /* (model, relation, features, k, method, options) */
@@ -54,7 +63,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 	train_method method;
 	const train_options *options;
 	feature_list features;
-	bool		vector;
+	bool vector;
 	held_model	held;
 	train_source source;
 	int32		version;
@@ -63,8 +72,10 @@ fastclust_train(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 5, "options");
 	options = read_train_options(PG_GETARG_JSONB_P(5), FOR_TRAIN);
 	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %lld, out of range", (long long) k),
-				errdetail("It may be from 1 to %d, or NULL, which chooses it.", FC_MAX_CLUSTERS));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %lld, out of range", (long long) k),
+				errdetail("It may be from 1 to %d, or NULL, which chooses it.",
+						  FC_MAX_CLUSTERS));
 	k = clusters_of_levels(options, k);
 	require_argument(fcinfo, 1, "relation");
 	require_argument(fcinfo, 4, "method");
@@ -76,12 +87,15 @@ fastclust_train(PG_FUNCTION_ARGS)
 	if (k == 0 && method != METHOD_DENSITY && (options->group_by != NULL ||
 											   method == METHOD_KERNEL))
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("k must not be NULL %s", method == METHOD_KERNEL ? "for method \"kernel\"" :
-					   "with option \"group_by\""),
-				method == METHOD_KERNEL ? 0 :
-					errhint("Ask choose_k with the option where for the number of some groups, and give it."));
+				errmsg("k must not be NULL %s", method == METHOD_KERNEL
+					   ? "for method \"kernel\""
+					   : "with option \"group_by\""),
+				method == METHOD_KERNEL
+				? 0
+				: errhint("Ask choose_k with the option where for the number of some groups, and give it."));
 	warn_idle_options(method, options, options);
-	version = run_training(fcinfo, begin_training(&held, &source, k, method, options));
+	version = run_training(fcinfo,
+						   begin_training(&held, &source, k, method, options));
 	SPI_finish();
 	return Int32GetDatum(version);
 }
@@ -102,18 +116,28 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 	if (types[argument] != FLOAT8ARRAYOID)
 		return with_metric(OPERATOR_ARG(argument), metric);
 	array = PG_GETARG_ARRAYTYPE_P(argument);
-	if (ARR_NDIM(array) != 2 || ARR_HASNULL(array) || ARR_DIMS(array)[0] > FC_MAX_CLUSTERS || ARR_DIMS(array)[1] > FC_MAX_DIM ||
-		!fc_all_finite((const double *) ARR_DATA_PTR(array), (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
+	if (ARR_NDIM(array) != 2 || ARR_HASNULL(array) ||
+		ARR_DIMS(array)[0] > FC_MAX_CLUSTERS ||
+		ARR_DIMS(array)[1] > FC_MAX_DIM ||
+		!fc_all_finite((const double *) ARR_DATA_PTR(array),
+					   (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
-				errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid ORDER BY cluster) FROM ...)."));
+				errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid"
+						" ORDER BY cluster) FROM ...)."));
 	weights = palloc((Size) ARR_DIMS(array)[0] * sizeof(double));
 	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
 		weights[i] = 1;
-	return with_metric(make_codebook((const double *) ARR_DATA_PTR(array), weights, (Size) ARR_DIMS(array)[0], (Size) ARR_DIMS(array)[1]), metric);
+	return with_metric(make_codebook((const double *) ARR_DATA_PTR(array),
+									 weights, (Size) ARR_DIMS(array)[0],
+									 (Size) ARR_DIMS(array)[1]),
+					   metric);
 }
 
-/* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
+/*
+ * (model, relation, features, centroids, options): a version whose clusters
+ * are given; the rows say how many they have, and how they spread.
+ */
 PG_FUNCTION_INFO_V1(fastclust_import_model);
 Datum
 fastclust_import_model(PG_FUNCTION_ARGS)
@@ -121,7 +145,7 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	const train_options *options;
 	const char *other;
 	feature_list features;
-	bool		vector;
+	bool vector;
 	held_model	held;
 	train_source source;
 	training   *t;
@@ -137,13 +161,15 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("imported clusters have no option \"%s\"", other),
 				errhint("It is one of train, which finds clusters; those of import_model are given."));
-	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
+	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1),
+											   &vector));
 	centroids = centroids_argument(fcinfo, 3, options->metric);
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
 	held = hold_model(fcinfo, !options->nowait, true);
 	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
 	warn_idle_options(METHOD_KMEANS, options, options);
-	t = begin_training(&held, &source, (int64) centroids->k, METHOD_KMEANS, options);
+	t = begin_training(&held, &source, (int64) centroids->k, METHOD_KMEANS,
+					   options);
 	t->imported = centroids;
 	t->note = "imported";
 	version = run_training(fcinfo, t);
@@ -157,49 +183,69 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 static train_options *
 merged_options(const stored_version *version, const train_options *options)
 {
-	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options->json)},
-								  {"jsonb", JsonbPGetDatum(options->json)}};
-	Datum		merged =
-		query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
-					" CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
-					"      WHEN jsonb_typeof(g.value) = 'object' THEN ($1 -> g.key) || g.value"
-					"      WHEN g.value = 'true' THEN $1 -> g.key ELSE g.value END), '{}'))"
-					" - '{nowait,k,method,relation,replace,frozen}'::text[] FROM jsonb_each($2) g",
-					2, arguments, 0, NULL);
+	query_argument arguments[] = {{"jsonb",
+	JsonbPGetDatum(version->options->json)},
+	{"jsonb", JsonbPGetDatum(options->json)}};
+	Datum		merged = query_datum("SELECT jsonb_strip_nulls($1 ||"
+									 " COALESCE(jsonb_object_agg(g.key,"
+									 " CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM"
+									 " 'object' THEN g.value"
+									 "      WHEN jsonb_typeof(g.value) = 'object' THEN ($1 -> g.key) || g.value"
+									 "      WHEN g.value = 'true' THEN $1 -> g.key ELSE g.value END), '{}'))"
+									 " - '{nowait,k,method,relation,replace,frozen}'::text[]"
+									 " FROM jsonb_each($2) g",
+									 2, arguments, 0, NULL);
 
 	return read_train_options(DatumGetJsonbP(merged), FOR_TRAIN);
 }
 
-/* The relation that the options name, or else that of the version, checked for the columns that the version names. */
+/*
+ * The relation that the options name, or else that of the version, checked for
+ * the columns that the version names.
+ */
 static Oid
-scanned_relation(const held_model *held, const stored_version *version, const char *named,
-				 const train_options *settings)
+scanned_relation(const held_model *held, const stored_version *version,
+				 const char *named, const train_options *settings)
 {
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"},
-								  text_argument(named), text_argument(settings->group_by)};
+	query_argument arguments[] = {{"stored_models", held->record},
+	{"stored_versions"},
+	text_argument(named),
+	text_argument(settings->group_by)};
 	bool		none = false;
 
 	if (named != NULL)
 		(void) query_datum("SELECT to_regclass($3)", 3, arguments, 0, &none);
 	if (none)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", named),
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+				errmsg("relation \"%s\" does not exist", named),
 				errhint("Qualify the name with its schema."));
 	set_column(&row, "options", JsonbPGetDatum(settings->json));
 	arguments[1].value = end_record(&row);
-	return DatumGetObjectId(query_datum("SELECT scanned_relation($1, $2, to_regclass($3), $4::name)", lengthof(arguments), arguments, 0, NULL));
+	return DatumGetObjectId(query_datum("SELECT scanned_relation($1, $2, to_regclass($3),"
+										" $4::name)",
+										lengthof(arguments), arguments, 0, NULL));
 }
 
-/* Frozen for its own time only: the next retrain is not frozen because this one was. */
+/*
+ * Frozen for its own time only: the next retrain is not frozen because this
+ * one was.
+ */
 static void
 freeze(training *t, const stored_version *version)
 {
 	if (version->method == METHOD_DENSITY)
-		reject_with_method(version->method, "has no centroids that could be frozen", "Retrain without the option frozen.");
+		reject_with_method(version->method,
+						   "has no centroids that could be frozen",
+						   "Retrain without the option frozen.");
 	if (t->method != METHOD_KMEANS)
-		reject_with_method(t->method, "moves all clusters: it takes no option \"frozen\"", "Methods with frozen clusters are auto, kmeans.");
+		reject_with_method(t->method,
+						   "moves all clusters: it takes no option \"frozen\"",
+						   "Methods with frozen clusters are auto, kmeans.");
 	if (t->k < version->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %zu, less than the %zu clusters that are frozen", t->k, version->k),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %zu, less than the %zu clusters that are frozen",
+					   t->k, version->k),
 				errhint("Leave k as it is, or ask for more."));
 	t->frozen = true;
 }
@@ -209,38 +255,52 @@ begin_retraining(const held_model *held, const stored_version *version,
 				 const train_options *options)
 {
 	const train_options *settings = merged_options(version, options);
-	train_method method = options->method != METHOD_NONE ? options->method : version->method;
+	train_method method = (options->method != METHOD_NONE ? options->method
+						   : version->method);
 	train_source source;
 	training   *t;
 	Oid			relation;
 
-	if (version->encoder != NULL && other_dimensions(version->options, settings))
-		ereport(WARNING, errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
+	if (version->encoder != NULL &&
+		other_dimensions(version->options, settings))
+		ereport(WARNING,
+				errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions",
+					   held->model),
 				errhint("To learn others, train a model under another name."));
 	relation = scanned_relation(held, version, options->relation, settings);
-	open_source(&source, relation, &version->features, version->is_vector, settings->group_by);
+	open_source(&source, relation, &version->features, version->is_vector,
+				settings->group_by);
 	source.encoder = version->encoder;
 	warn_idle_options(method, options, settings);
-	t = begin_training(held, &source, clusters_of_retraining(version, options, settings), method, settings);
+	t = begin_training(held, &source,
+					   clusters_of_retraining(version, options, settings),
+					   method, settings);
 	t->again = true;
 	if (options->frozen)
 		freeze(t, version);
 	return t;
 }
 
-/* The live sketch that the next version can be decoded from; 0: rows are to be read. */
+/*
+ * The live sketch that the next version can be decoded from; 0: rows are to be
+ * read.
+ */
 static Datum
 live_for_retraining(const held_model *held, const stored_version *version,
 					const train_options *options)
 {
 	query_argument arguments[] = {{"stored_models", held->record},
-								  {"stored_versions", version->record},
-								  {"jsonb", JsonbPGetDatum(options->json)}};
+	{"stored_versions", version->record},
+	{"jsonb", JsonbPGetDatum(options->json)}};
 
-	return query_datum("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, 0, NULL);
+	return query_datum("SELECT live_for_retraining($1, $2, $3)",
+					   lengthof(arguments), arguments, 0, NULL);
 }
 
-/* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
+/*
+ * The options of the call, their relation as the caller's search_path finds
+ * it; from now on, up to a level, the path is ours.
+ */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 {
@@ -254,7 +314,8 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 	if (options->relation != NULL)
 	{
 		name.value = CStringGetTextDatum(options->relation);
-		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
+		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0,
+							   &none);
 	}
 	*level = fix_settings(FIX_PATH);
 	if (!none)
@@ -279,11 +340,15 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 	options = options_of_caller(fcinfo, 1, &level);
 	held = hold_model(fcinfo, !options->nowait, false);
 	if (PG_ARGISNULL(2) && options->replace)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"replace\" needs the argument sketch"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"replace\" needs the argument sketch"),
 				errhint("Use retrain(model, options, sketch => s)."));
 	version = largest_part(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
-		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_pack(SKETCH_ARG(2)), options);
+		made = retrain_from_sketch(&held, &version,
+								   (struct varlena *)
+								   sketch_pack(SKETCH_ARG(2)),
+								   options);
 	else if ((live = live_for_retraining(&held, &version, options)) != 0)
 		made = retrain_live(&held, &version, live, options);
 	else
@@ -299,18 +364,24 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 static char *
 shown_argument(FunctionCallInfo fcinfo, int argument)
 {
-	return PG_ARGISNULL(argument) ? "NULL" : DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
+	return PG_ARGISNULL(argument) ? "NULL"
+		: DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
 }
 
 /* The p-value and the effect from which on rows have drifted. */
 static void
 check_limits(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(1) || !(PG_GETARG_FLOAT8(1) > 0 && PG_GETARG_FLOAT8(1) < 1))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("threshold is %s, out of range", shown_argument(fcinfo, 1)),
+	if (PG_ARGISNULL(1) ||
+		!(PG_GETARG_FLOAT8(1) > 0 && PG_GETARG_FLOAT8(1) < 1))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("threshold is %s, out of range",
+					   shown_argument(fcinfo, 1)),
 				errdetail("It is a p-value, above 0 and below 1."));
 	if (PG_ARGISNULL(2) || !(PG_GETARG_FLOAT8(2) >= 0))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_effect is %s, out of range", shown_argument(fcinfo, 2)),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("min_effect is %s, out of range",
+					   shown_argument(fcinfo, 2)),
 				errdetail("It is a shift in standard deviations, 0 or more."));
 }
 
@@ -323,20 +394,36 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation,
-			Datum live, const train_options *options, bool quiet, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version,
+			const char *relation, Datum live, const train_options *options,
+			bool quiet, record_builder *check)
 {
-	Jsonb	   *since = options->since != NULL ? options->since_json : version->options->since_json;
-	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
-	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, live == 0}, {"text", CStringGetTextDatum(relation)},
-	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}, {"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}};
+	Jsonb	   *since = (options->since != NULL ? options->since_json
+						 : version->options->since_json);
+	static const char *const columns[] = {"verdict", "n", "mmd2",
+		"null_sd", "p_value", "fit_residual",
+	"effect", "columns"};
+	query_argument arguments[] = {{"stored_versions", version->record},
+	{"kept_sketches", live, live == 0},
+	{"text", CStringGetTextDatum(relation)},
+	{"float8", PG_GETARG_DATUM(1)},
+	{"float8", PG_GETARG_DATUM(2)},
+	{"jsonb",
+		since != NULL ? JsonbPGetDatum(since)
+		: (Datum) 0,
+	since == NULL}};
 	Datum		value[lengthof(columns)];
 	bool		null[lengthof(columns)];
 	char	   *verdict;
 
-	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n, %s) d",
-					   live != 0 ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM model_rows($2, $6) m" :
-					   "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass, $6) v, sketch_rows(v, $3::regclass, NULL) q",
+	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,"
+					   " d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n,"
+					   " %s) d",
+					   live != 0
+					   ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM"
+					   " model_rows($2, $6) m"
+					   : "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass,"
+					   " $6) v, sketch_rows(v, $3::regclass, NULL) q",
 					   live != 0 ? "NULL" : "$3::regclass"),
 			  lengthof(arguments), arguments, 0);
 	for (int i = 0; i < lengthof(columns); i++)
@@ -351,16 +438,25 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 	verdict = TextDatumGetCString(value[0]);
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
-				errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
-					   version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0));
+				errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training",
+					   version->model, (long long) DatumGetInt64(value[1]), relation,
+					   version->sketch != NULL
+					   ? (long long) ((fc_sketch *) version->sketch)->count
+					   : 0));
 	else if (!quiet)
 		ereport(NOTICE,
-				errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
-					   shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1])));
+				errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows",
+					   version->model, version->version, verdict,
+					   shown_number(value[6], null[6]),
+					   shown_number(value[4], null[4]),
+					   (long long) DatumGetInt64(value[1])));
 	return verdict;
 }
 
-/* (model, threshold, min_effect, options): a job that cannot be is an error whether rows have drifted or not. */
+/*
+ * (model, threshold, min_effect, options): a job that cannot be is an error
+ * whether rows have drifted or not.
+ */
 PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
 Datum
 fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
@@ -385,13 +481,19 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 	if (live == 0)
 		t = begin_retraining(&held, &version, options);
 	check = begin_record("drift_checks", (Datum) 0);
-	set_text(&check, "relation", live != 0 ? version.relation : t->source.relation);
-	quiet = t != NULL ? t->options->quiet : read_train_options(next_options(&version, options),
-															   FOR_TRAIN)->quiet;
-	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation,
-						   live, options, quiet, &check), "drifted") == 0)
+	set_text(&check, "relation",
+			 live != 0 ? version.relation : t->source.relation);
+	quiet = t != NULL
+		? t->options->quiet
+		: read_train_options(next_options(&version, options), FOR_TRAIN)
+		->quiet;
+	if (strcmp(check_drift(fcinfo, &version,
+						   live != 0 ? version.relation : t->source.relation,
+						   live, options, quiet, &check),
+			   "drifted") == 0)
 	{
-		made = live != 0 ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
+		made = live != 0 ? retrain_live(&held, &version, live, options)
+			: run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
 	}
 	set_column(&check, "model_id", Int64GetDatum(held.id));
@@ -415,14 +517,20 @@ number_or_null(double x, bool *null)
 	return Float8GetDatum(x);
 }
 
-/* The evidence of a live sketch, which is SQL (sql/training/live_choice.sql). */
+/*
+ * The evidence of a live sketch, which is SQL (sql/training/live_choice.sql).
+ */
 static void
 choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 {
-	query_argument arguments[] = {{"regclass", PG_GETARG_DATUM(0)}, {"_name", PointerGetDatum(columns)}, {"bool", BoolGetDatum(vector)}, {"int4", PG_GETARG_DATUM(2)},
+	query_argument arguments[] = {{"regclass", PG_GETARG_DATUM(0)},
+	{"_name", PointerGetDatum(columns)},
+	{"bool", BoolGetDatum(vector)},
+	{"int4", PG_GETARG_DATUM(2)},
 	{"jsonb", PG_GETARG_DATUM(3)}};
 
-	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c", lengthof(arguments), arguments, 0);
+	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c",
+			  lengthof(arguments), arguments, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		Datum		values[7] = {0};
@@ -436,8 +544,8 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 
 /* By k-means of a sample, whose halves are compared. */
 static void
-choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector,
-				 const train_options *options)
+choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
+				 bool vector, const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
 	const fc_choice *choice;
@@ -450,7 +558,8 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 	open_source(&t->source, PG_GETARG_OID(0), features, vector, NULL);
 	add_options(&t->source, t->options);
 	t->estimate = rows_to_sample(&t->source, options->sample);
-	announce_step(psprintf("number of clusters of %s", t->source.relation), 0, "", "number of clusters", 0, GetCurrentTimestamp());
+	announce_step(psprintf("number of clusters of %s", t->source.relation), 0,
+				  "", "number of clusters", 0, GetCurrentTimestamp());
 	choice = try_clusters(t);
 	end_step();
 	reason = reason_of(choice);
@@ -458,9 +567,19 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 	{
 		const fc_tried *tried = &choice->tried[i];
 		bool		other = i != choice->chosen;
-		bool		nulls[7] = {false, false, false, false, other, other || choice->second == 0, other || reason == NULL};
-		Datum		values[7] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
-		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(verdict_of(choice)), Int32GetDatum((int32) choice->second)};
+		bool		nulls[7] = {false,
+			false,
+			false,
+			false,
+			other,
+			other || choice->second == 0,
+		other || reason == NULL};
+		Datum		values[7] = {Int32GetDatum((int32) tried->k),
+			Float8GetDatum(tried->evidence.cost),
+			number_or_null(tried->gain, &nulls[2]),
+			number_or_null(tried->stability, &nulls[3]),
+			CStringGetTextDatum(verdict_of(choice)),
+		Int32GetDatum((int32) choice->second)};
 
 		if (!nulls[6])
 			values[6] = CStringGetTextDatum(reason);
@@ -468,14 +587,17 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 	}
 }
 
-/* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
+/*
+ * (relation, features, max_k, options): rows (k, cost, gain, stability,
+ * verdict, within, reason).
+ */
 PG_FUNCTION_INFO_V1(fastclust_choose_k);
 Datum
 fastclust_choose_k(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
 	ArrayType  *columns;
-	bool		vector;
+	bool vector;
 	feature_list features;
 
 	fastclust_begin_rows(fcinfo);
@@ -485,7 +607,8 @@ fastclust_choose_k(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "max_k");
 	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MOST_CHOSEN)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
 				errdetail("It may be from 2 to %d.", MOST_CHOSEN));
 	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);

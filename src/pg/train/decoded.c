@@ -1,8 +1,11 @@
 /*
- * decoded.c - versions that are made of a sketch alone: of a live one, or of the training sketch and that of new rows.
+ * decoded.c - versions that are made of a sketch alone: of a live one, or of
+ * the training sketch and that of new rows.
  *
- * No row is read, and the table need not be there any more.  Each part starts from the part of the version that serves, whose units, spec and laws it keeps;
- * decode gives its centroids, weights and spreads.  store.c writes the parts, as it writes those of a training.
+ * No row is read, and the table need not be there any more. Each part starts
+ * from the part of the version that serves, whose units, spec and laws it
+ * keeps; decode gives its centroids, weights and spreads. store.c writes the
+ * parts, as it writes those of a training.
  */
 #include "postgres.h"
 
@@ -29,7 +32,8 @@
 #include "pg/train/version.h"
 #include "sketch/sketch.h"
 
-#define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing of the old version is used */
+#define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing
+								 * of the old version is used */
 #define MOST_DRAWN		8192
 #define DRAWN_NUMBERS	4000000
 #define ROWS_OF_LAW		512
@@ -43,12 +47,16 @@ closed_sketch(Datum value)
 }
 
 decoded_clusters
-decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, Size k,
-			  const fc_operator_header *initial, bool quiet, bool forget)
+decode_sketch(const training *t, const struct varlena *sketch,
+			  const fc_spec *spec, Size k, const fc_operator_header *initial,
+			  bool quiet, bool forget)
 {
-	fc_sketch  *told = forget ? (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch)) : (fc_sketch *) sketch;
-	char	   *settings = psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->options->seed,
-									quiet ? "true" : "false");
+	fc_sketch  *told = (forget
+						? (fc_sketch *)
+						PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch))
+						: (fc_sketch *) sketch);
+	char	   *settings = psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}",
+									t->options->seed, quiet ? "true" : "false");
 	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(settings)));
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
@@ -61,17 +69,24 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 	if (initial != NULL && initial->k <= k)
 	{
 		open_operator(initial, &op);
-		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
+		init = (text_or_rows)
+		{
+			.values = centroids_in_units(&op, NULL, NULL),
+				.rows = (int) op.k,
+				.columns = (int) op.d
+		};
 	}
 	if (forget)
 		sketch_forget_bounds(told);
-	decode_clusters(&call, sketch_pack(told), (int32) k, options, init, spec, centroids);
-	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids,
-								 call.result.weights, k, d);
+	decode_clusters(&call, sketch_pack(told), (int32) k, options, init, spec,
+					centroids);
+	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN,
+								 centroids, call.result.weights, k, d);
 	found.spreads = call.result.spreads;
 	for (Size j = 0; j < k; j++)
 	{
-		found.objective += call.result.weights[j] * found.spreads[j] * found.spreads[j];
+		found.objective += call.result.weights[j] * found.spreads[j] *
+			found.spreads[j];
 		total += call.result.weights[j];
 	}
 	found.objective *= (double) d / total;
@@ -80,7 +95,10 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 
 /* ---- a part ---- */
 
-/* The root mean square of the scales, in which the spreads of all dimensions are divided. */
+/*
+ * The root mean square of the scales, in which the spreads of all dimensions
+ * are divided.
+ */
 static double
 mean_scale(units units, Size d)
 {
@@ -90,30 +108,41 @@ mean_scale(units units, Size d)
 		return 1;
 	for (Size i = 0; i < d; i++)
 		sum += units.scale[i] * units.scale[i];
+
 	return sqrt(sum / (double) d);
 }
 
 /*
- * The clusters that a sketch tells, in units.  The notices of decode, which advise to make another spec, are left out.  fresh: nothing of the old
- * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
+ * The clusters that a sketch tells, in units. The notices of decode, which
+ * advise to make another spec, are left out. fresh: nothing of the old version
+ * but its units is used, neither its centroids nor the rows of its sample, nor
+ * bounds.
  */
 static decoded_clusters
-decode_part(const training *t, Size k, const char *group, const struct varlena *sketch,
-			const stored_version *old, units units_of_rows, bool fresh)
+decode_part(const training *t, Size k, const char *group,
+			const struct varlena *sketch, const stored_version *old,
+			units units_of_rows, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
 	bool		continues = !fresh && old->op != NULL;
-	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, own_units) : NULL;
-	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) :
-										   old->spec, k, initial, true, fresh);
+	fc_operator_header *initial = (continues
+								   ? rows_in_units(old->op, units_of_rows,
+												   own_units)
+								   : NULL);
+	decoded_clusters found = decode_sketch(t, sketch,
+										   fresh ? spec_without_pilot(old->spec)
+										   : old->spec,
+										   k, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
 	int32	   *numbers;
 	int32	   *place;
 
 	found.op = rows_in_units(found.op, own_units, units_of_rows);
 	found.objective /= unit * unit;
-	numbers = continues ? numbers_by_distance(old->op, found.op, named_numbers(t, group)) : NULL;
+	numbers = continues ? numbers_by_distance(old->op, found.op,
+											  named_numbers(t, group))
+		: NULL;
 	place = numbers != NULL ? places_of_numbers(numbers, found.op->k) : NULL;
 	for (Size j = 0; j < found.op->k; j++)
 		spreads[place != NULL ? (Size) place[j] : j] = found.spreads[j] / unit;
@@ -122,29 +151,50 @@ decode_part(const training *t, Size k, const char *group, const struct varlena *
 	return found;
 }
 
-/* Where nothing of the old version may be used, the laws are those of rows drawn from the new clusters. */
+/*
+ * Where nothing of the old version may be used, the laws are those of rows
+ * drawn from the new clusters.
+ */
 static void
-set_drawn(record_builder *row, const training *t, const decoded_clusters *found, const stored_version *old, units units_of_rows)
+set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
+		  const stored_version *old, units units_of_rows)
 {
-	Size		count = Max(LEAST_DRAWN, Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
-	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads, count, t->options->seed);
+	Size		count = Max(LEAST_DRAWN,
+							Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
+	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads,
+												count, t->options->seed);
 	double		places[DISTANCE_QUANTILES];
 	double		moments[2];
 
 	quantile_places(places);
 	set_value(row, "spec", spec_without_pilot(old->spec));
-	set_numbers(row, "distance_quantiles", profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES).quantiles, DISTANCE_QUANTILES);
-	set_numbers(row, "null_moments", null_moments_of_rows(rows_in_units(drawn, units_of_rows, own_units), old->spec, ROWS_OF_LAW, moments) ? moments : NULL, 2);
+	set_numbers(row, "distance_quantiles",
+				profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES)
+				.quantiles,
+				DISTANCE_QUANTILES);
+	set_numbers(row, "null_moments",
+				null_moments_of_rows(rows_in_units(drawn, units_of_rows,
+												   own_units),
+									 old->spec, ROWS_OF_LAW, moments)
+				? moments
+				: NULL,
+				2);
 }
 
-/* Quantiles of another number of clusters are taken to change as the root mean square does. */
+/*
+ * Quantiles of another number of clusters are taken to change as the root mean
+ * square does.
+ */
 static void
-scale_quantiles(record_builder *row, Size k, const stored_version *old, double objective)
+scale_quantiles(record_builder *row, Size k, const stored_version *old,
+				double objective)
 {
 	HeapTupleHeader record = DatumGetHeapTupleHeader(old->record);
 	bool		null[2];
-	double		before = DatumGetFloat8(GetAttributeByName(record, "objective", &null[0]));
-	Datum		quantiles = GetAttributeByName(record, "distance_quantiles", &null[1]);
+	double		before = DatumGetFloat8(GetAttributeByName(record, "objective",
+														   &null[0]));
+	Datum		quantiles = GetAttributeByName(record, "distance_quantiles",
+											   &null[1]);
 	ArrayType  *scaled;
 
 	if (k == old->k || null[0] || null[1] || before == 0 || isnan(objective))
@@ -156,16 +206,21 @@ scale_quantiles(record_builder *row, Size k, const stored_version *old, double o
 }
 
 static Datum
-decoded_part(const training *t, Size k, const char *group, const struct varlena *sketch,
-			 const struct varlena *counts, const struct varlena *drift_spec,
-			 const stored_version *old)
+decoded_part(const training *t, Size k, const char *group,
+			 const struct varlena *sketch, const struct varlena *counts,
+			 const struct varlena *drift_spec, const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;
-	units		units_of_rows = units_of_version(old, fc_sketch_spec((const fc_sketch *) sketch)->dim);
-	decoded_clusters found = decode_part(t, k, group, sketch, old, units_of_rows, fresh);
+	units		units_of_rows = units_of_version(old,
+												 fc_sketch_spec((const fc_sketch *)
+																sketch)
+												 ->dim);
+	decoded_clusters found = decode_part(t, k, group, sketch, old,
+										 units_of_rows, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
-	static const char *const unknown[] = {"map", "imputed", "objective_error", "label_churn", "recall"};
+	static const char *const unknown[] = {"map", "imputed", "objective_error",
+	"label_churn", "recall"};
 	bool		no_paths;
 	Datum		paths = level_paths(t, found.op, &no_paths);
 
@@ -197,36 +252,50 @@ decoded_part(const training *t, Size k, const char *group, const struct varlena 
 
 /* ---- versions ---- */
 
-/* A dump may have been changed: a version without its sketch or spec says so. */
+/*
+ * A dump may have been changed: a version without its sketch or spec says so.
+ */
 static void
 check_sketched(const stored_version *version)
 {
-	if (version->op == NULL || version->method == METHOD_NONE || version->relation == NULL ||
-		version->sketch == NULL || version->spec == NULL)
+	if (version->op == NULL || version->method == METHOD_NONE ||
+		version->relation == NULL || version->sketch == NULL ||
+		version->spec == NULL)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
+				errmsg("version %d of model \"%s\" has no training sketch",
+					   version->version, version->model),
 				errhint("Retrain the model on rows."));
 }
 
 Jsonb *
 next_options(const stored_version *before, const train_options *options)
 {
-	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options->json)},
-								 {"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument settings[] = {{"jsonb",
+	JsonbPGetDatum(before->options->json)},
+	{"jsonb", JsonbPGetDatum(options->json)}};
 
 	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2,
 									  settings, 0, NULL));
 }
 
-/* The job of a version that needs no relation: its steps are logged like those of a training. */
+/*
+ * The job of a version that needs no relation: its steps are logged like those
+ * of a training.
+ */
 static training *
-begin_decoded(const held_model *held, const stored_version *version, const train_options *options,
-			  int64 rows)
+begin_decoded(const held_model *held, const stored_version *version,
+			  const train_options *options, int64 rows)
 {
 	training   *t = palloc0(sizeof(training));
 
-	t->source = (train_source) {.relation = version->relation,.features = version->features.names,.feature_count = version->features.count,
-		.is_vector = version->is_vector,.encoder = version->encoder};
+	t->source = (train_source)
+	{
+		.relation = version->relation,
+			.features = version->features.names,
+			.feature_count = version->features.count,
+			.is_vector = version->is_vector,
+			.encoder = version->encoder
+	};
 	t->source.cosine = version->options->metric == FC_COSINE;
 	t->model_id = held->id;
 	t->model = held->model;
@@ -240,7 +309,10 @@ begin_decoded(const held_model *held, const stored_version *version, const train
 	return t;
 }
 
-/* Of k sketches of rows in their own units the means in units, and the mean squared distances there. */
+/*
+ * Of k sketches of rows in their own units the means in units, and the mean
+ * squared distances there.
+ */
 static fc_operator_header *
 micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 {
@@ -255,9 +327,13 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 		for (Size i = 0; i < t->dim; i++)
 		{
 			double		scale = t->units.scale == NULL ? 1 : t->units.scale[i];
-			double		deviation = sqrt(fc_sketch_variance(&sketch, i)) / scale;
+			double		deviation = (sqrt(fc_sketch_variance(&sketch, i)) / scale);
 
-			mean[j * t->dim + i] = (fc_sketch_mean(&sketch, i) - (t->units.center == NULL ? 0 : t->units.center[i])) / scale;
+			mean[j * t->dim + i] = (fc_sketch_mean(&sketch, i) -
+									(t->units.center == NULL
+									 ? 0
+									 : t->units.center[i])) /
+				scale;
 			squares[j] += deviation * deviation;
 		}
 	}
@@ -265,12 +341,13 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 }
 
 /*
- * Of method density: the live sketch has the sums of each micro-cluster, in integers, so that its bits are those of a scan of the rows.  Rows drawn
- * from them tell the laws.
+ * Of method density: the live sketch has the sums of each micro-cluster, in
+ * integers, so that its bits are those of a scan of the rows. Rows drawn from
+ * them tell the laws.
  */
 static int32
-retrain_live_density(const held_model *held, const stored_version *before, Datum live,
-					 const train_options *options)
+retrain_live_density(const held_model *held, const stored_version *before,
+					 Datum live, const train_options *options)
 {
 	query_argument argument = {"kept_sketches", live};
 	SPITupleTable *table;
@@ -283,7 +360,9 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	train_part	part = {.group = "",.nulls = -1};
 	double	   *spreads;
 
-	run_query("SELECT c.s, c.counts FROM model_groups(($1).name, NULL, true) c ORDER BY c.group_value::integer", 1, &argument, 0);
+	run_query("SELECT c.s, c.counts FROM model_groups(($1).name, NULL, true) c ORDER BY"
+			  " c.group_value::integer",
+			  1, &argument, 0);
 	table = SPI_tuptable;
 	count = SPI_processed;
 	SPI_tuptable = NULL;
@@ -292,17 +371,25 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	{
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 1, &null);
 		sketches[j] = closed_sketch(value);
-		sketch = j == 0 ? (fc_sketch *) PG_DETOAST_DATUM_COPY(value) : sketch_combined(sketch, sketches[j], 1);
+		sketch = j == 0 ? (fc_sketch *) PG_DETOAST_DATUM_COPY(value)
+			: sketch_combined(sketch, sketches[j], 1);
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 2, &null);
 		if (!null)
-			part.counts = part.counts == NULL ? PG_DETOAST_DATUM_COPY(value)
-				: (struct varlena *) drift_counts_combined((fc_drift_counts *) part.counts, aligned_value(value), 1);
+			part.counts = part.counts == NULL
+				? PG_DETOAST_DATUM_COPY(value)
+				: (struct varlena *)
+				drift_counts_combined((fc_drift_counts *)
+									  part.counts,
+									  aligned_value(value),
+									  1);
 	}
-	t = begin_decoded(held, before, options, sketch == NULL ? 0 : sketch->count);
+	t = begin_decoded(held, before, options,
+					  sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
 	part.sketch = (struct varlena *) sketch;
-	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec", &null);
+	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec",
+							   &null);
 	t->dim = fc_sketch_spec(sketch)->dim;
 	t->units = units_of_version(before, t->dim);
 	t->spec = before->spec;
@@ -320,7 +407,8 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	if (!options->fresh)
 		read_serving(t);
 	find_regions(t, NULL, &part, 1);
-	(void) store_parts(t, rows_in_units(part.rows, t->units, own_units), &part, 1);
+	(void) store_parts(t, rows_in_units(part.rows, t->units, own_units), &part,
+					   1);
 	start_serving(t);
 	SPI_freetuptable(table);
 	return t->version;
@@ -328,10 +416,12 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 
 /* Of other methods: each group is decoded from its sketch. */
 static int32
-retrain_live_decoded(const held_model *held, const stored_version *template, Datum live,
-					 const train_options *options)
+retrain_live_decoded(const held_model *held, const stored_version *template,
+					 Datum live, const train_options *options)
 {
-	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
+	query_argument arguments[] = {{"kept_sketches", live},
+	{"int8", Int64GetDatum(held->id)},
+	{"int4", Int32GetDatum(held->version)},
 	{"jsonb"}};
 	int64		k;
 	int64		rows = 0;
@@ -339,14 +429,17 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
-	Jsonb	   *since = options->since != NULL ? options->since_json :
-		template->options->since_json;
+	Jsonb	   *since = (options->since != NULL ? options->since_json
+						 : template->options->since_json);
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;
-	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
-			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
-			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
+	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by,"
+			  " ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
+			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON"
+			  " v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  " ORDER BY c.group_value COLLATE \"C\"",
+			  lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	count = SPI_processed;
 	SPI_tuptable = NULL;
@@ -355,7 +448,9 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 	{
 		bool		null;
 
-		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
+		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2,
+											&null))
+			->count;
 	}
 	t = begin_decoded(held, template, options, rows);
 	k = clusters_of_retraining(template, options, t->options);
@@ -370,7 +465,8 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 		stored_version old = *template;
 
 		for (int j = 0; j < 6; j++)
-			value[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null[j]);
+			value[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1,
+									 &null[j]);
 		sketch = closed_sketch(value[1]);
 		if (!null[3])
 			t->source.group_by = NameStr(*DatumGetName(value[3]));
@@ -383,10 +479,13 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 		}
 		else
 			old.op = NULL;
-		records[i] = decoded_part(t, (Size) Min(k, sketch->count), TextDatumGetCString(value[0]),
+		records[i] = decoded_part(t, (Size) Min(k, sketch->count),
+								  TextDatumGetCString(value[0]),
 								  (struct varlena *) sketch,
 								  null[2] ? NULL : aligned_value(value[2]),
-								  i > 0 || null[4] ? NULL : aligned_value(value[4]), &old);
+								  i > 0 || null[4] ? NULL
+								  : aligned_value(value[4]),
+								  &old);
 	}
 	write_parts(records, (int) count);
 	start_serving(t);
@@ -405,8 +504,8 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 }
 
 int32
-retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows,
-					const train_options *options)
+retrain_from_sketch(const held_model *held, const stored_version *version,
+					struct varlena *rows, const train_options *options)
 {
 	const char *other = unknown_option(options, FOR_SKETCH);
 	training   *t;
@@ -423,14 +522,20 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 				errmsg("method \"%s\" of model \"%s\" needs rows",
 					   train_method_name(version->method), held->model),
 				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
-	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows), fc_sketch_spec((const fc_sketch *) version->sketch)))
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
+	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows),
+					  fc_sketch_spec((const fc_sketch *) version->sketch)))
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the sketch was not made with the sketch_spec of model \"%s\"",
+					   held->model),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
-	t = begin_decoded(held, version, options, ((const fc_sketch *) rows)->count);
+	t = begin_decoded(held, version, options,
+					  ((const fc_sketch *) rows)->count);
 	t->k = (Size) clusters_of_retraining(version, options, t->options);
 	if (!options->replace)
-		rows = (struct varlena *) sketch_pack(sketch_combined(sketch_copy((fc_sketch *) version->sketch),
-															  (fc_sketch *) rows, 1));
+		rows = (struct varlena *)
+			sketch_pack(sketch_combined(sketch_copy((fc_sketch *)
+													version->sketch),
+										(fc_sketch *) rows, 1));
 	record = decoded_part(t, t->k, "", rows, NULL, NULL, version);
 	write_parts(&record, 1);
 	start_serving(t);

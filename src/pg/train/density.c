@@ -1,9 +1,12 @@
 /*
- * density.c - the method density: clusters of any shape, and noise, from many small clusters that k-means has found and a scan has counted.
+ * density.c - the method density: clusters of any shape, and noise, from many
+ * small clusters that k-means has found and a scan has counted.
  *
- * Each of these is a bubble (core/density/density.h) by its rows, their mean, and their mean squared distance from it, in the weighted sample or, of a
- * live model, exactly.  The result has two operators: the micro-clusters with their regions (core/operator/operator.h), which label rows, and the means
- * of the clusters, which describe them.
+ * Each of these is a bubble (core/density/density.h) by its rows, their mean,
+ * and their mean squared distance from it, in the weighted sample or, of a
+ * live model, exactly. The result has two operators: the micro-clusters with
+ * their regions (core/operator/operator.h), which label rows, and the means of
+ * the clusters, which describe them.
  */
 #include "postgres.h"
 
@@ -28,21 +31,28 @@
 
 #define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */
 #define LEAST_OF_CLUSTER	10.0
-#define GRAIN				20.0	/* micro-clusters of min_cluster_rows rows, so that a ball of a third of these spans seven */
+#define GRAIN				20.0	/* micro-clusters of min_cluster_rows
+									 * rows, so that a ball of a third of
+									 * these spans seven */
 #define MOST_MICRO			20000.0
 #define NOISE				0.5
-#define COMPARED			200		/* micro-clusters, from which on half as many are tried */
+#define COMPARED			200 /* micro-clusters, from which on half as many
+								 * are tried */
 #define LEAST_AGREEMENT		0.8
-#define NEARLY_EQUAL		0.65	/* the radius of a ball of a third of min_cluster_rows rows, of the distance of two rows */
-#define SLACK				1e-6	/* rounding of centroids to floats, of the largest distance */
+#define NEARLY_EQUAL		0.65	/* the radius of a ball of a third of
+									 * min_cluster_rows rows, of the distance
+									 * of two rows */
+#define SLACK				1e-6	/* rounding of centroids to floats, of the
+									 * largest distance */
 
 /* ---- options ---- */
 
 void
 check_density(const training *t, int64 k)
 {
-	const char *other = t->options->levels.values != NULL ? "levels" : !isnan(t->options->probes) ?
-		"probes" : NULL;
+	const char *other = (t->options->levels.values != NULL ? "levels"
+						 : !isnan(t->options->probes) ? "probes"
+						 : NULL);
 
 	if (t->method != METHOD_DENSITY)
 		return;
@@ -51,10 +61,12 @@ check_density(const training *t, int64 k)
 						   "Its tree is shown by cluster_tree.");
 	if (k != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
+				errmsg("k is %lld, but method \"density\" finds the number of clusters",
+					   (long long) k),
 				errhint("Leave out k; the option min_cluster_rows sets the smallest size of a cluster."));
 	if (t->options->scale == 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"scale\" is 0, out of range"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"scale\" is 0, out of range"),
 				errdetail("It is a distance above 0."));
 }
 
@@ -71,19 +83,27 @@ micro_clusters(const training *t)
 	double		n = Max(1, t->estimate / Max(1, t->groups));
 
 	return (Size) given_or(t->options->micro_clusters,
-						   Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
+						   Max(1,
+							   Min(MOST_MICRO,
+								   ceil(GRAIN * n / min_cluster_rows(t, n)))));
 }
 
 void
 check_live_size(const training *t)
 {
 	Size		sketch = fc_sketch_size(t->spec, 0, 0);
-	Size		bytes = t->k * (sketch + Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0)));	/* follow_model leaves out larger counts */
+
+	/* follow_model leaves out larger counts */
+	Size		bytes = (t->k *
+						 (sketch +
+						  Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0))));
 
 	if (bytes / 1024 > (Size) fastclust_memory_budget)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("live model \"%s\" needs %zu MB for %zu micro-clusters", t->model, bytes / 1024 / 1024 + 1, t->k),
-				errdetail("fastclust.memory_budget is %d MB.", fastclust_memory_budget / 1024),
+				errmsg("live model \"%s\" needs %zu MB for %zu micro-clusters",
+					   t->model, bytes / 1024 / 1024 + 1, t->k),
+				errdetail("fastclust.memory_budget is %d MB.",
+						  fastclust_memory_budget / 1024),
 				errhint("Lower option micro_clusters, or raise the budget."));
 }
 
@@ -97,7 +117,8 @@ typedef struct bubble_set
 	double	   *mean;			/* m x d: about the mean of all */
 	double	   *square;			/* m */
 	double		rows;
-	double		variance;		/* the mean squared distance of a row to the mean of all */
+	double		variance;		/* the mean squared distance of a row to the
+								 * mean of all */
 } bubble_set;
 
 /* Means about that of all, for differences of them are taken. */
@@ -111,7 +132,8 @@ center_bubbles(bubble_set *set, Size m, Size d)
 	{
 		set->rows += set->n[a];
 		for (Size c = 0; c < d; c++)
-			origin[c] += (set->x[a * d + c] - origin[c]) * set->n[a] / set->rows;
+			origin[c] += (set->x[a * d + c] - origin[c]) * set->n[a] /
+				set->rows;
 	}
 	for (Size a = 0; a < m; a++)
 	{
@@ -124,19 +146,33 @@ center_bubbles(bubble_set *set, Size m, Size d)
 		}
 		set->variance += square * set->n[a] / set->rows;
 	}
-	set->b = (fc_bubbles) {m, d, set->n, set->mean, set->square};
+	set->b = (fc_bubbles)
+	{
+		m, d, set->n, set->mean, set->square
+	};
 	pfree(origin);
 }
 
 static bubble_set
 take_bubbles(fc_arena *arena, Size m, Size d)
 {
-	return (bubble_set) {.n = FC_TAKE(arena, m, double),.x = FC_TAKE(arena, m * d, double),.mean = FC_TAKE(arena, m * d, double),.square = FC_TAKE(arena, m, double)};
+	return (bubble_set)
+	{
+		.n = FC_TAKE(arena, m, double),
+			.x = FC_TAKE(arena, m * d, double),
+			.mean = FC_TAKE(arena, m * d, double),
+			.square = FC_TAKE(arena, m, double)
+	};
 }
 
-/* Those of the micro-clusters that have rows.  Rows with an imputed cell make a ridge at the mean, so all are counted by the complete ones, where there are some. */
+/*
+ * Those of the micro-clusters that have rows. Rows with an imputed cell make a
+ * ridge at the mean, so all are counted by the complete ones, where there are
+ * some.
+ */
 static bubble_set
-bubbles_of_part(const train_part *part, const fc_operator_header *complete, fc_arena *arena)
+bubbles_of_part(const train_part *part, const fc_operator_header *complete,
+				fc_arena *arena)
 {
 	fit_profile profile = {0};
 	double		scale = 1;
@@ -146,20 +182,30 @@ bubbles_of_part(const train_part *part, const fc_operator_header *complete, fc_a
 	Size		m = 0;
 
 	if (part->squares == NULL)
-		profile = profile_of_fit(part->op, complete != NULL ? complete : part->rows, NULL, 0);
+		profile = profile_of_fit(part->op,
+								 complete != NULL ? complete : part->rows, NULL,
+								 0);
 	if (complete != NULL)
 		scale = (double) part->n / (double) complete->k;
 	open_operator(part->op, &op);
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
-		double		n = complete != NULL || isnan(part->objective) ? scale * profile.weights[j] : op.weights[j];	/* of the sample where no scan has counted them */
+		/* of the sample where no scan has counted them */
+		double		n = (complete != NULL || isnan(part->objective)
+						 ? scale * profile.weights[j]
+						 : op.weights[j]);
 
 		if (!(n > 0))
 			continue;
 		set.n[m] = n;
-		set.square[m] = part->squares != NULL ? part->squares[j] : profile.weights[j] > 0 ? profile.spreads[j] * profile.spreads[j] * (double) op.d : 0;
-		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))	/* equal rows */
+		set.square[m] = part->squares != NULL ? part->squares[j]
+			: profile.weights[j] > 0
+			? profile.spreads[j] * profile.spreads[j] *
+			(double) op.d
+			: 0;
+		/* equal rows */
+		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))
 			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
 		m++;
@@ -171,12 +217,17 @@ bubbles_of_part(const train_part *part, const fc_operator_header *complete, fc_a
 
 /* ---- are the clusters those of half as many micro-clusters? ---- */
 
-/* Bubbles of bubbles, of which at most half as many are made; number (m): the one of each. */
+/*
+ * Bubbles of bubbles, of which at most half as many are made; number (m): the
+ * one of each.
+ */
 static bubble_set
-halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena, int32 *number)
+halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
+			   int32 *number)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_operator_header *all = make_codebook(set->mean, set->n, set->b.m, set->b.d);
+	fc_operator_header *all = make_codebook(set->mean, set->n, set->b.m,
+											set->b.d);
 	bubble_set	half = take_bubbles(arena, set->b.m / 2, set->b.d);
 	fc_operator_header *found;
 	two_labellings labels;
@@ -186,7 +237,8 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena, int32 
 
 	options.seed = (uint64) t->options->seed;
 	options.n_init = 1;
-	found = cluster_rows(all, set->b.m / 2, &options, NULL, 0);
+	found = cluster_rows (all, set->b.m / 2, &options, NULL, 0);
+
 	labels = label_twice(found, all, found, all);
 	place = palloc(found->k * sizeof(int32));
 	memset(place, -1, found->k * sizeof(int32));
@@ -203,23 +255,30 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena, int32 
 		j = (Size) place[j];
 		half.n[j] += set->n[a];
 		for (Size c = 0; c < d; c++)
-			half.x[j * d + c] += (set->mean[a * d + c] - half.x[j * d + c]) * set->n[a] / half.n[j];
+			half.x[j * d + c] += (set->mean[a * d + c] - half.x[j * d + c]) *
+				set->n[a] / half.n[j];
 	}
 	for (Size a = 0; a < set->b.m; a++)
 	{
 		double		square = set->square[a];
 
 		for (Size c = 0; c < d; c++)
-			square += (set->mean[a * d + c] - half.x[(Size) number[a] * d + c]) * (set->mean[a * d + c] - half.x[(Size) number[a] * d + c]);
+			square += (set->mean[a * d + c] -
+					   half.x[(Size) number[a] * d + c]) *
+				(set->mean[a * d + c] - half.x[(Size) number[a] * d + c]);
 		half.square[number[a]] += square * set->n[a] / half.n[number[a]];
 	}
 	center_bubbles(&half, m, d);
 	return half;
 }
 
-/* The adjusted Rand index of two labels of the bubbles, by their rows; noise is a label. */
+/*
+ * The adjusted Rand index of two labels of the bubbles, by their rows; noise
+ * is a label.
+ */
 static double
-agreement(const bubble_set *set, const int32 *a, const int32 *b, fc_arena *arena)
+agreement(const bubble_set *set, const int32 *a, const int32 *b,
+		  fc_arena *arena)
 {
 	Size		capacity = 2;
 	fc_contingency *table;
@@ -231,7 +290,8 @@ agreement(const bubble_set *set, const int32 *a, const int32 *b, fc_arena *arena
 	table = palloc(fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);
 	for (Size i = 0; i < set->b.m; i++)
-		check_status(fc_contingency_add(table, a[i], b[i], Max(1, (int64) rint(set->n[i]))));
+		check_status(fc_contingency_add(table, a[i], b[i],
+										Max(1, (int64) rint(set->n[i]))));
 	cells = palloc(table->used * sizeof(fc_cell));
 	fc_contingency_list(table, arena, cells);
 	check_status(fc_adjusted_rand(cells, table->used, arena, &score));
@@ -239,7 +299,9 @@ agreement(const bubble_set *set, const int32 *a, const int32 *b, fc_arena *arena
 }
 
 static void
-compare_halved(const training *t, const bubble_set *set, const fc_density_options *options, const fc_density *found, fc_arena *arena)
+compare_halved(const training *t, const bubble_set *set,
+			   const fc_density_options *options, const fc_density *found,
+			   fc_arena *arena)
 {
 	int32	   *number;
 	int32	   *label;
@@ -257,8 +319,11 @@ compare_halved(const training *t, const bubble_set *set, const fc_density_option
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
 	if (other.k != found->k || score < LEAST_AGREEMENT)
-		ereport(NOTICE, errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu", t->model, found->k, set->b.m, other.k, half.b.m),
-				errdetail("Their labels agree to an adjusted Rand index of %.2f.", score),
+		ereport(NOTICE,
+				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu",
+					   t->model, found->k, set->b.m, other.k, half.b.m),
+				errdetail("Their labels agree to an adjusted Rand index of %.2f.",
+						  score),
 				errhint("Raise option micro_clusters until they stay, or min_cluster_rows for fewer and larger clusters."));
 }
 
@@ -281,9 +346,13 @@ shown_float(double x)
 	return (float) Min(x, FLT_MAX);
 }
 
-/* The operator that labels rows.  Reaches have room for the rounding of centroids. */
+/*
+ * The operator that labels rows. Reaches have room for the rounding of
+ * centroids.
+ */
 static fc_operator_header *
-micro_operator(const training *t, const bubble_set *set, const found_regions *found)
+micro_operator(const training *t, const bubble_set *set,
+			   const found_regions *found)
 {
 	Size		m = set->b.m;
 	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
@@ -292,7 +361,10 @@ micro_operator(const training *t, const bubble_set *set, const found_regions *fo
 	double		slack = SLACK * sqrt(set->variance);
 	fc_operator op;
 
-	open_operator(make_codebook_for(metric, unit_centroids(metric, set->x, m, set->b.d), set->n, m, set->b.d), &op);
+	open_operator(make_codebook_for(metric,
+									unit_centroids(metric, set->x, m, set->b.d),
+									set->n, m, set->b.d),
+				  &op);
 	for (Size a = 0; a < m; a++)
 	{
 		cluster[a] = found->cluster[a];
@@ -301,13 +373,21 @@ micro_operator(const training *t, const bubble_set *set, const found_regions *fo
 		numbers[m + a] = shown_float((1 + SLACK) * found->reach[a] + slack);
 		numbers[2 * m + a] = shown_float(found->peak[a]);
 	}
-	op.regions = (fc_regions) {found->clusters, cluster, cluster + m, numbers, numbers + m, numbers + 2 * m};
+	op.regions = (fc_regions)
+	{
+		found->clusters, cluster, cluster + m,
+			numbers, numbers + m, numbers + 2 * m
+	};
 	return store_operator(&op);
 }
 
-/* The means of the clusters and their rows, without noise, and the deviation per dimension of each. */
+/*
+ * The means of the clusters and their rows, without noise, and the deviation
+ * per dimension of each.
+ */
 static void
-describe_clusters(const training *t, train_part *part, const bubble_set *set, const found_regions *found)
+describe_clusters(const training *t, train_part *part, const bubble_set *set,
+				  const found_regions *found)
 {
 	Size		k = found->clusters;
 	Size		d = set->b.d;
@@ -323,7 +403,8 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set, co
 
 			n[j] += set->n[a];
 			for (Size c = 0; c < d; c++)
-				x[j * d + c] += (set->x[a * d + c] - x[j * d + c]) * set->n[a] / n[j];
+				x[j * d + c] += (set->x[a * d + c] - x[j * d + c]) * set->n[a] /
+					n[j];
 		}
 	for (Size a = 0; a < set->b.m; a++)
 		if (found->cluster[a] >= 0)
@@ -332,19 +413,25 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set, co
 			double		square = set->square[a];
 
 			for (Size c = 0; c < d; c++)
-				square += (set->x[a * d + c] - x[j * d + c]) * (set->x[a * d + c] - x[j * d + c]);
+				square += (set->x[a * d + c] - x[j * d + c]) *
+					(set->x[a * d + c] - x[j * d + c]);
 			spreads[j] += square * set->n[a] / n[j];
 		}
 	for (Size j = 0; j < k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
-	part->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k, d);
+	part->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k,
+								 d);
 	part->spreads = spreads;
 	part->micro = micro_operator(t, set, found);
 }
 
-/* In many dimensions all rows are about as far from each other, and a ball of few rows is as wide as one of many. */
+/*
+ * In many dimensions all rows are about as far from each other, and a ball of
+ * few rows is as wide as one of many.
+ */
 static void
-warn_equal_distances(const training *t, const bubble_set *set, const double *radius, fc_arena *arena)
+warn_equal_distances(const training *t, const bubble_set *set,
+					 const double *radius, fc_arena *arena)
 {
 	double	   *sorted = FC_TAKE(arena, set->b.m, double);
 	double		ratio;
@@ -353,17 +440,21 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 	qsort(sorted, set->b.m, sizeof(double), ascending);
 	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
 	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
-		ereport(WARNING, errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them", t->model),
-				errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
+		ereport(WARNING,
+				errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them",
+					   t->model),
+				errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.",
+						  set->b.d, 100 * ratio),
 				errhint("Train on fewer columns or on leading principal components, or use method kmeans."));
 }
 
 /* Leaves of the condensed tree. */
 static found_regions
-find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena *arena)
+find_leaves(const training *t, train_part *part, const bubble_set *set,
+			fc_arena *arena)
 {
 	fc_density_options options = {min_cluster_rows(t, set->rows),
-								  given_or(t->options->noise, NOISE)};
+	given_or(t->options->noise, NOISE)};
 	Size		m = set->b.m;
 	fc_density	tree;
 	found_regions found;
@@ -371,19 +462,29 @@ find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena
 	fc_density_clusters(&set->b, &options, arena, &tree);
 	warn_equal_distances(t, set, tree.radius, arena);
 	compare_halved(t, set, &options, &tree, arena);
-	found = (found_regions) {tree.k, tree.label, tree.home, tree.radius, FC_TAKE(arena, m, double), FC_TAKE(arena, m, double)};
+	found = (found_regions)
+	{
+		tree.k,
+			tree.label,
+			tree.home,
+			tree.radius,
+			FC_TAKE(arena, m, double),
+			FC_TAKE(arena, m, double)
+	};
 	for (Size a = 0; a < m; a++)
 	{
 		const fc_density_cluster *home = &tree.cluster[tree.home[a]];
 
-		found.reach[a] = tree.label[a] >= 0 ? tree.cluster[tree.label[a]].reach : 0;
+		found.reach[a] = tree.label[a] >= 0 ? tree.cluster[tree.label[a]].reach
+			: 0;
 		found.peak[a] = tree.radius[home->peak];
 	}
 	if (tree.k > 1)
 		part->splits = palloc((tree.k - 1) * 4 * sizeof(double));
 	for (Size i = 0; i + 1 < tree.k; i++)
 	{
-		double		split[4] = {tree.split[i].left, tree.split[i].right, tree.split[i].radius, tree.split[i].rows};
+		double		split[4] = {tree.split[i].left, tree.split[i].right,
+		tree.split[i].radius, tree.split[i].rows};
 
 		memcpy(part->splits + 4 * i, split, sizeof(split));
 	}
@@ -392,19 +493,30 @@ find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena
 
 /* Dense bubbles alone are kept: a row is of the nearest of these, or noise. */
 static found_regions
-find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_arena *arena)
+find_at_scale(const training *t, const train_part *part, bubble_set *set,
+			  fc_arena *arena)
 {
 	double		scale = t->options->scale;
 	double		min_rows = min_cluster_rows(t, set->rows);
 	Size		d = set->b.d;
-	found_regions found = {0, FC_TAKE(arena, set->b.m, int32), NULL, FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double)};
+	found_regions found = {0,
+		FC_TAKE(arena, set->b.m, int32),
+		NULL,
+		FC_TAKE(arena, set->b.m, double),
+		FC_TAKE(arena, set->b.m, double),
+	FC_TAKE(arena, set->b.m, double)};
 	double	   *peak;
 	Size		m = 0;
 
-	found.clusters = fc_density_at_scale(&set->b, min_rows, scale, arena, found.cluster, found.radius);
+	found.clusters = fc_density_at_scale(&set->b, min_rows, scale, arena,
+										 found.cluster, found.radius);
 	if (found.clusters == 0)
 		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
-				errmsg("no place has %.0f rows within the distance %g%s", min_rows, scale, part->group[0] == '\0' ? "" : psprintf(", of group \"%s\"", part->group)),
+				errmsg("no place has %.0f rows within the distance %g%s", min_rows,
+					   scale,
+					   part->group[0] == '\0'
+					   ? ""
+					   : psprintf(", of group \"%s\"", part->group)),
 				errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows."));
 	peak = FC_TAKE(arena, found.clusters, double);
 	for (Size c = 0; c < found.clusters; c++)
@@ -429,17 +541,24 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_are
 	return found;
 }
 
-/* Of a live model the micro-clusters stay where its last training on rows found them. */
+/*
+ * Of a live model the micro-clusters stay where its last training on rows
+ * found them.
+ */
 static void
 warn_outgrown(const training *t, const bubble_set *set)
 {
-	double		least = Max(min_cluster_rows(t, set->rows), GRAIN * set->rows / (double) set->b.m);
+	double		least = Max(min_cluster_rows(t, set->rows),
+							GRAIN * set->rows / (double) set->b.m);
 
 	for (Size a = 0; a < set->b.m; a++)
 		if (set->n[a] > least && set->square[a] > 0)
 		{
-			ereport(WARNING, errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows", t->model, set->n[a]),
-					errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').", quote_literal_cstr(t->model), micro_clusters(t)));
+			ereport(WARNING,
+					errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows",
+						   t->model, set->n[a]),
+					errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').",
+							quote_literal_cstr(t->model), micro_clusters(t)));
 			return;
 		}
 }
@@ -467,9 +586,14 @@ find_part(training *t, train_part *part, const fc_operator_header *complete)
 }
 
 void
-find_regions(training *t, const fc_operator_header *sample, train_part *parts, int count)
+find_regions(training *t, const fc_operator_header *sample, train_part *parts,
+			 int count)
 {
-	const fc_operator_header *complete = sample != NULL && t->source.complete != NULL ? rows_in_units(sample, own_units, t->units) : NULL;
+	const fc_operator_header *complete = (sample != NULL &&
+										  t->source.complete != NULL
+										  ? rows_in_units(sample, own_units,
+														  t->units)
+										  : NULL);
 	TimestampTz begun = begin_step(t, "density");
 	double		clustered = 0;
 	double		n = 0;
@@ -483,9 +607,12 @@ find_regions(training *t, const fc_operator_header *sample, train_part *parts, i
 		n += (double) parts[i].n;
 		clusters += parts[i].op->k;
 	}
-	note = psprintf("%zu cluster%s, %.1f %% noise", clusters, clusters == 1 ? "" : "s", 100 * Max(0, 1 - clustered / n));
+	note = psprintf("%zu cluster%s, %.1f %% noise", clusters,
+					clusters == 1 ? "" : "s", 100 * Max(0, 1 - clustered / n));
 	log_step(t, "density", begun, NAN, note);
-	t->note = t->source.group_by != NULL ? NULL : t->note != NULL ? psprintf("%s, %s", note, t->note) : note;
+	t->note = t->source.group_by != NULL ? NULL
+		: t->note != NULL ? psprintf("%s, %s", note, t->note)
+		: note;
 }
 
 /* ---- numbers ---- */
@@ -508,7 +635,8 @@ number_regions(train_part *part, int32 *numbers)
 	cluster = palloc(2 * op.k * sizeof(int32));
 	for (Size a = 0; a < op.k; a++)
 	{
-		cluster[a] = op.regions.cluster[a] < 0 ? -1 : numbers[op.regions.cluster[a]];
+		cluster[a] = op.regions.cluster[a] < 0 ? -1
+			: numbers[op.regions.cluster[a]];
 		cluster[op.k + a] = numbers[op.regions.home[a]];
 	}
 	for (Size j = 0; j < k; j++)
@@ -516,7 +644,8 @@ number_regions(train_part *part, int32 *numbers)
 	for (Size i = 0; part->splits != NULL && i + 1 < k; i++)
 		for (int side = 0; side < 2; side++)
 			if (part->splits[4 * i + (Size) side] < (double) k)
-				part->splits[4 * i + (Size) side] = numbers[(Size) part->splits[4 * i + (Size) side]];
+				part->splits[4 * i + (Size) side] = numbers
+					[(Size) part->splits[4 * i + (Size) side]];
 	op.regions.cluster = cluster;
 	op.regions.home = cluster + op.k;
 	part->micro = store_operator(&op);
@@ -531,14 +660,18 @@ profile_of_regions(const train_part *part, const double *places, Size count)
 	const fc_operator_header *plain = plain_operator(part->micro);
 	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
 	double	   *squares = alloc_large(labels.a.n * sizeof(double));
-	fit_profile profile = {.mean = NAN,.error = NAN,.quantiles = palloc(count * sizeof(double)),.spreads = part->spreads};
+	fit_profile profile = {.mean = NAN,
+		.error = NAN,
+		.quantiles = palloc(count * sizeof(double)),
+	.spreads = part->spreads};
 	fc_arena	arena = make_arena("the profile of a fit");
 	fc_operator op;
 
 	open_operator(part->micro, &op);
 	for (Size i = 0; i < labels.a.n; i++)
 	{
-		double		score = fc_operator_outlier(&op, (Size) labels.a.labels[i], labels.a.squares[i]);
+		double		score = fc_operator_outlier(&op, (Size) labels.a.labels[i],
+												labels.a.squares[i]);
 
 		squares[i] = score * score;
 	}

@@ -1,4 +1,7 @@
-/* encoder.c - the encoder of a training: learned from a sample, with dimensions for NULLs that tell rows apart; warnings about columns */
+/*
+ * encoder.c - the encoder of a training: learned from a sample, with
+ * dimensions for NULLs that tell rows apart; warnings about columns
+ */
 #include "postgres.h"
 
 #include "utils/builtins.h"
@@ -15,10 +18,11 @@
 #include "pg/train/sample.h"
 #include "pg/train/source.h"
 
-#define SAMPLED_NUMBERS		4e6		/* of rows with indicators: 1,000 to 8,000 rows */
-#define COMPLETE_ROWS		400		/* at least, and twenty a cluster */
+#define SAMPLED_NUMBERS		4e6 /* of rows with indicators: 1,000 to 8,000
+								 * rows */
+#define COMPLETE_ROWS		400 /* at least, and twenty a cluster */
 #define MOST_ARGUMENTS		98
-#define MANY_VALUES			0.9		/* the share of rows that count as "other" */
+#define MANY_VALUES			0.9 /* the share of rows that count as "other" */
 
 /* ---- NULLs of the sample ---- */
 
@@ -34,12 +38,17 @@ is_imputed(const fc_encoder *encoder, Size i)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
 
-	return feature->nulls_seen > 0 && feature->nulls_seen < encoder->rows && feature->nulls == FC_NULLS_IMPUTE && feature->kind != FC_FEATURE_CATEGORY;
+	return feature->nulls_seen > 0 && feature->nulls_seen < encoder->rows &&
+		feature->nulls == FC_NULLS_IMPUTE &&
+		feature->kind != FC_FEATURE_CATEGORY;
 }
 
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
 
-/* The encoder with indicators for features that are no categories and have none. */
+/*
+ * The encoder with indicators for features that are no categories and have
+ * none.
+ */
 static fc_encoder_header *
 flagged_encoder(const fc_encoder_header *header, const bool *flag)
 {
@@ -60,11 +69,16 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 	return flagged;
 }
 
-/* The centroids of op, which are rows by the encoder, the features with an indicator, and how many these are. */
+/*
+ * The centroids of op, which are rows by the encoder, the features with an
+ * indicator, and how many these are.
+ */
 static float *
-read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory, fc_missing_column **columns, Size **numbers, Size *count)
+read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory,
+		  fc_missing_column **columns, Size **numbers, Size *count)
 {
-	fc_missing_column *column = *columns = palloc(encoder->features * sizeof(fc_missing_column));
+	fc_missing_column *column = (*columns = palloc(encoder->features *
+												   sizeof(fc_missing_column)));
 	Size	   *number = *numbers = palloc(encoder->features * sizeof(Size));
 
 	*count = 0;
@@ -75,18 +89,26 @@ read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory, fc
 
 		if (feature->kind == FC_FEATURE_CATEGORY || !feature->missing)
 			continue;
-		column[*count] = (fc_missing_column) {feature->first, values, feature->first + values};
+		column[*count] = (fc_missing_column)
+		{
+			feature->first, values,
+				feature->first + values
+		};
 		number[(*count)++] = i;
 	}
 	hold(memory, op->k * op->d * sizeof(float));
 	return expanded_rows(op);
 }
 
-/* The features whose indicators tell something, by rows in units and in random order. */
+/*
+ * The features whose indicators tell something, by rows in units and in random
+ * order.
+ */
 static bool *
-informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *rows, int64 seed)
+informative_nulls(const fc_encoder_header *flagged,
+				  const fc_operator_header *rows, int64 seed)
 {
-	memory_account		memory = {"the NULLs of a sample"};
+	memory_account memory = {"the NULLs of a sample"};
 	fc_encoder	encoder;
 	fc_operator op;
 	fc_arena	arena;
@@ -103,16 +125,21 @@ informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *ro
 	informative = palloc0(count * sizeof(bool));
 	found = palloc0(encoder.features * sizeof(bool));
 	arena = hold_arena(&memory);
-	fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) seed, &arena, informative);
+	fc_missing_informative(x, op.k, op.d, column, count, encoder.features,
+						   (uint64) seed, &arena, informative);
 	release_arena(&arena);
 	for (Size i = 0; i < count; i++)
 		found[number[i]] = informative[i];
 	return found;
 }
 
-/* Row x by encoder `from`, whose features may have indicators that those of `to` have not, in the units of `to`. */
+/*
+ * Row x by encoder `from`, whose features may have indicators that those of
+ * `to` have not, in the units of `to`.
+ */
 static void
-write_row(const fc_encoder *from, const fc_encoder *to, const float *x, double *y)
+write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
+		  double *y)
 {
 	for (Size i = 0; i < to->features; i++)
 		for (Size j = 0; j < to->feature[i].width; j++)
@@ -120,13 +147,16 @@ write_row(const fc_encoder *from, const fc_encoder *to, const float *x, double *
 			Size		there = from->feature[i].first + j;
 			Size		here = to->feature[i].first + j;
 
-			y[here] = (x[there] * from->scale[there] + from->center[there] - to->center[here]) / to->scale[here];
+			y[here] = (x[there] * from->scale[there] + from->center[there] -
+					   to->center[here]) /
+				to->scale[here];
 		}
 }
 
 /* Has the row all cells of the columns that are not kept? */
 static bool
-is_complete(const float *x, const fc_missing_column *column, Size count, const bool *kept)
+is_complete(const float *x, const fc_missing_column *column, Size count,
+			const bool *kept)
 {
 	for (Size c = 0; c < count; c++)
 		if (!kept[c] && x[column[c].indicator] > 0.0f)
@@ -135,13 +165,15 @@ is_complete(const float *x, const fc_missing_column *column, Size count, const b
 }
 
 /*
- * Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept.  Where a tenth of the rows is complete, and COMPLETE_ROWS are, these
- * alone: cells of donors blur the clusters of few columns.
+ * Rows by a flagged encoder, without NULLs, by the encoder whose indicators
+ * are kept. Where a tenth of the rows is complete, and COMPLETE_ROWS are,
+ * these alone: cells of donors blur the clusters of few columns.
  */
 static fc_operator_header *
-imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const fc_operator_header *sample)
+imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
+			 const fc_operator_header *sample)
 {
-	memory_account		memory = {"rows without NULLs"};
+	memory_account memory = {"rows without NULLs"};
 	fc_encoder	flagged;
 	fc_encoder	encoder;
 	fc_operator op;
@@ -165,7 +197,8 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const f
 	kept = palloc(flagged.features * sizeof(bool));
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c]].missing;
-	hold(&memory, op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
+	hold(&memory,
+		 op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
 	imputed = alloc_large(op.k * op.d * sizeof(float));
 	rows = alloc_large(op.k * encoder.dim * sizeof(double));
 	weights = alloc_large(op.k * sizeof(double));
@@ -178,7 +211,8 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const f
 	for (Size i = 0; i < op.k; i++)
 		if (few || is_complete(x + i * op.d, column, count, kept))
 		{
-			write_row(&flagged, &encoder, imputed + i * op.d, rows + n * encoder.dim);
+			write_row(&flagged, &encoder, imputed + i * op.d,
+					  rows + n * encoder.dim);
 			weights[n++] = op.weights[i];
 		}
 	return make_codebook(rows, weights, n, encoder.dim);
@@ -192,12 +226,13 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
 	use_encoder(&source, flagged);
-	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), own_units,
-						 encoder_units(&source));
+	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted),
+						 own_units, encoder_units(&source));
 }
 
 static void
-report_indicators(const training *t, const fc_encoder *encoder, const bool *found)
+report_indicators(const training *t, const fc_encoder *encoder,
+				  const bool *found)
 {
 	StringInfoData names;
 	int			count = 0;
@@ -205,13 +240,20 @@ report_indicators(const training *t, const fc_encoder *encoder, const bool *foun
 	initStringInfo(&names);
 	for (Size i = 0; i < encoder->features; i++)
 		if (found[i])
-			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "", feature_name(encoder, &encoder->feature[i]));
+			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "",
+							 feature_name(encoder, &encoder->feature[i]));
 	if (count > 0 && t->model_id != 0 && !t->options->quiet)
-		ereport(NOTICE, errmsg("NULLs of %s distinguish groups of rows: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
+		ereport(NOTICE,
+				errmsg("NULLs of %s distinguish groups of rows: %s", names.data,
+					   count == 1 ? "they have a dimension of their own"
+					   : "they have dimensions of their own"),
 				errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
 }
 
-/* The encoder with a dimension for the NULLs of each column where they tell something, but of those that the option nulls names. */
+/*
+ * The encoder with a dimension for the NULLs of each column where they tell
+ * something, but of those that the option nulls names.
+ */
 static fc_encoder_header *
 with_indicators(const training *t, fc_encoder_header *learned)
 {
@@ -224,18 +266,24 @@ with_indicators(const training *t, fc_encoder_header *learned)
 	fc_encoder_view(learned, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
-		flags += flag[i] = is_imputed(&encoder, i) && !names_feature(t->options, "nulls", feature_name(&encoder, &encoder.feature[i]));
+		flags += flag[i] = is_imputed(&encoder, i) &&
+			!names_feature(t->options, "nulls",
+						   feature_name(&encoder,
+										&encoder.feature[i]));
 	if (flags == 0 || encoder.dim + flags > FC_MAX_DIM)
 		return learned;
 	flagged = flagged_encoder(learned, flag);
-	found = informative_nulls(flagged, flagged_rows(t, flagged), t->options->seed);
+	found = informative_nulls(flagged, flagged_rows(t, flagged),
+							  t->options->seed);
 	report_indicators(t, &encoder, found);
 	return flagged_encoder(learned, found);
 }
 
 /*
- * Between two categories no row can lie, so a gap between them is no evidence of two clusters, and each would be a dense region.  Method density
- * finds clusters in the other columns, where there are some, and in categories that the option weight names.
+ * Between two categories no row can lie, so a gap between them is no evidence
+ * of two clusters, and each would be a dense region. Method density finds
+ * clusters in the other columns, where there are some, and in categories that
+ * the option weight names.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)
@@ -243,7 +291,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder	encoder;
 	bool	   *flag;
 	StringInfoData names;
-	const char *example = NULL;	/* name of one of them, for the hint */
+	const char *example = NULL; /* name of one of them, for the hint */
 	Size		muted = 0;
 
 	initStringInfo(&names);
@@ -254,21 +302,28 @@ mute_categories(const training *t, fc_encoder_header *learned)
 		const fc_encoder_feature *feature = &encoder.feature[i];
 		char	   *name = feature_name(&encoder, feature);
 
-		flag[i] = (feature->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_BOOLEAN) && !names_feature(t->options, "weight", name);
+		flag[i] = (feature->kind == FC_FEATURE_CATEGORY ||
+				   feature->kind == FC_FEATURE_BOOLEAN) &&
+			!names_feature(t->options, "weight", name);
 		if (!flag[i])
 			continue;
 		appendStringInfo(&names, "%s\"%s\"", muted++ > 0 ? ", " : "", name);
 		example = column_of_feature(&encoder, feature);
 	}
 	if (muted == encoder.features)
-		ereport(WARNING, errmsg("all columns of model \"%s\" are categories, between which no row can be: method density finds little in them", t->model),
+		ereport(WARNING,
+				errmsg("all columns of model \"%s\" are categories, between which no row can be: method density finds little in them",
+					   t->model),
 				errhint("Use method kmeans."));
 	if (muted == 0 || muted == encoder.features)
 		return;
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
 	if (t->model_id != 0 && !t->options->quiet)
-		ereport(NOTICE, errmsg("categories have no part in the density of rows: clusters do not depend on %s", names.data),
-				errhint("With a weight, each category is a region that is separate from the others: %s.", column_option("weight", example, "1")));
+		ereport(NOTICE,
+				errmsg("categories have no part in the density of rows: clusters do not depend on %s",
+					   names.data),
+				errhint("With a weight, each category is a region that is separate from the others: %s.",
+						column_option("weight", example, "1")));
 }
 
 bool *
@@ -294,7 +349,8 @@ null_dimensions(const train_source *source)
 fc_operator_header *
 rows_without_nulls(const training *t, const fc_operator_header *sample)
 {
-	const fc_encoder_header *header = (const fc_encoder_header *) t->source.encoder;
+	const fc_encoder_header *header = ((const fc_encoder_header *)
+									   t->source.encoder);
 	fc_encoder	encoder;
 	fc_encoder_header *flagged;
 	bool	   *flag;
@@ -308,7 +364,8 @@ rows_without_nulls(const training *t, const fc_operator_header *sample)
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		gaps = gaps || is_imputed(&encoder, i);
-		flags += flag[i] = is_imputed(&encoder, i) && !encoder.feature[i].missing;
+		flags += flag[i] = is_imputed(&encoder, i) &&
+			!encoder.feature[i].missing;
 	}
 	if (!gaps || encoder.dim + flags > FC_MAX_DIM)
 		return rows_in_units(sample, own_units, t->units);
@@ -317,8 +374,9 @@ rows_without_nulls(const training *t, const fc_operator_header *sample)
 }
 
 /*
- * Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough.  NULL, or the condition
- * of a complete row.
+ * Centroids of imputed rows lie between those of the clusters: they are found
+ * in complete rows too, where these are enough. NULL, or the condition of a
+ * complete row.
  */
 static char *
 complete_rows(const training *t)
@@ -335,25 +393,39 @@ complete_rows(const training *t)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
 
-		if (feature->nulls_seen > 0 && feature->nulls == FC_NULLS_IMPUTE && !feature->missing && feature->path_length == 0)
-			appendStringInfo(&gaps, "%st.%s", gaps.len > 0 ? ", " : "", quote_identifier(feature_name(&encoder, feature)));
+		if (feature->nulls_seen > 0 && feature->nulls == FC_NULLS_IMPUTE &&
+			!feature->missing && feature->path_length == 0)
+			appendStringInfo(&gaps, "%st.%s", gaps.len > 0 ? ", " : "",
+							 quote_identifier(feature_name(&encoder, feature)));
 	}
-	if (gaps.len == 0 || source->group_by != NULL || source->feature_count > MOST_ARGUMENTS || t->model_id == 0)
+	if (gaps.len == 0 || source->group_by != NULL ||
+		source->feature_count > MOST_ARGUMENTS || t->model_id == 0)
 		return NULL;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) ", gaps.data);
-	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate, t->options->seed, NULL);
-	complete = DatumGetInt64(query_datum(query.data, 0, NULL, scan_flags(source), NULL));
-	return (double) complete >= Max(COMPLETE_ROWS, 20.0 * t->k) ? psprintf("num_nulls(%s) = 0", gaps.data) : NULL;
+	appendStringInfo(&query,
+					 "SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) ",
+					 gaps.data);
+	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate,
+					 t->options->seed, NULL);
+	complete = DatumGetInt64(query_datum(query.data, 0, NULL,
+										 scan_flags(source), NULL));
+	return (double) complete >= Max(COMPLETE_ROWS, 20.0 * t->k)
+		? psprintf("num_nulls(%s) = 0", gaps.data)
+		: NULL;
 }
 
 /* ---- learning ---- */
 
-/* From the rows that a text picks; NULL: there are none.  The dimensions of an encoder that was there are kept, and categories found before should be found again. */
+/*
+ * From the rows that a text picks; NULL: there are none. The dimensions of an
+ * encoder that was there are kept, and categories found before should be found
+ * again.
+ */
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
 {
-	ArrayType  *names = array_of_names(t->source.features, t->source.feature_count);
+	ArrayType  *names = array_of_names(t->source.features,
+									   t->source.feature_count);
 	fc_encoder_header *before = (fc_encoder_header *) t->source.encoder;
 	Jsonb	   *settings = encoder_settings(t->options, before != NULL);
 	query_argument arguments[] = {{"_name", PointerGetDatum(names)},
@@ -361,9 +433,13 @@ encoder_of_rows(const training *t, const char *rows)
 	bool		null;
 	Datum		learned;
 
-	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s", rows),
-						  lengthof(arguments), arguments, scan_flags(&t->source), &null);
-	return null ? NULL : (fc_encoder_header *) renewed_encoder(aligned_value(learned), before);
+	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s",
+								   rows),
+						  lengthof(arguments), arguments,
+						  scan_flags(&t->source), &null);
+	return null ? NULL
+		: (fc_encoder_header *) renewed_encoder(aligned_value(learned),
+												before);
 }
 
 void
@@ -378,7 +454,8 @@ learn_encoder(training *t)
 		return;
 	initStringInfo(&picked);
 	initStringInfo(&every);
-	append_rows_from(&picked, source, wanted_rows(t), t->estimate, t->options->seed, NULL);
+	append_rows_from(&picked, source, wanted_rows(t), t->estimate,
+					 t->options->seed, NULL);
 	append_rows_from(&every, source, INFINITY, 0, 0, NULL);
 	learned = encoder_of_rows(t, picked.data);
 	if (learned == NULL && strcmp(picked.data, every.data) != 0)
@@ -388,8 +465,12 @@ learn_encoder(training *t)
 	if (!same_dimensions(learned, (fc_encoder_header *) source->encoder))
 	{
 		if (source->encoder != NULL)
-			ereport(WARNING, errmsg("the columns of model \"%s\" changed: they are encoded again", t->model),
-					errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim));
+			ereport(WARNING,
+					errmsg("the columns of model \"%s\" changed: they are encoded again",
+						   t->model),
+					errdetail("There were %u dimensions, now there are %u.",
+							  ((const fc_encoder_header *) source->encoder)->dim,
+							  learned->dim));
 		learned = with_indicators(t, learned);
 	}
 	if (t->method == METHOD_DENSITY)
@@ -400,9 +481,13 @@ learn_encoder(training *t)
 
 /* ---- warnings ---- */
 
-/* Columns that cannot tell rows apart: of one value, or of nearly as many as there are rows. */
+/*
+ * Columns that cannot tell rows apart: of one value, or of nearly as many as
+ * there are rows.
+ */
 void
-warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample)
+warn_useless_columns(const training *t, const fc_operator_header *sample,
+					 const char *of_sample)
 {
 	fc_encoder	encoder;
 	double	   *mean = palloc(t->dim * sizeof(double));
@@ -413,7 +498,9 @@ warn_useless_columns(const training *t, const fc_operator_header *sample, const 
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
-		double		other = feature->kind == FC_FEATURE_CATEGORY && feature->other ? mean[feature->first + feature->categories] : 0;
+		double		other = (feature->kind == FC_FEATURE_CATEGORY && feature->other
+							 ? mean[feature->first + feature->categories]
+							 : 0);
 		char	   *name = feature_name(&encoder, feature);
 		double		widest = 0;
 
@@ -422,12 +509,19 @@ warn_useless_columns(const training *t, const fc_operator_header *sample, const 
 		if (feature->kind != FC_FEATURE_CATEGORY && feature->missing)
 			continue;
 		if (null_share(&encoder, i) == 1)
-			ereport(WARNING, errmsg("column \"%s\" is NULL in every row%s: leave it out", name, of_sample));
+			ereport(WARNING,
+					errmsg("column \"%s\" is NULL in every row%s: leave it out",
+						   name, of_sample));
 		else if (other > MANY_VALUES)
-			ereport(WARNING, errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
+			ereport(WARNING,
+					errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"",
+						   name, floor(100 * other)),
 					errhint("Leave out names and identifiers."));
 		else if (widest == 0)
-			ereport(WARNING, errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample));
+			ereport(WARNING,
+					errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows",
+						   name, feature->nulls_seen > 0 ? "NULL or " : "",
+						   of_sample));
 	}
 }
 
@@ -444,12 +538,16 @@ shares_of_nulls(const fc_encoder *encoder)
 		int			most = -1;
 
 		for (Size i = 0; i < encoder->features; i++)
-			if (!told[i] && encoder->feature[i].nulls_seen > (most < 0 ? 0 : encoder->feature[most].nulls_seen))
+			if (!told[i] &&
+				encoder->feature[i].nulls_seen >
+				(most < 0 ? 0 : encoder->feature[most].nulls_seen))
 				most = (int) i;
 		if (most < 0)
 			return shares.data;
 		told[most] = true;
-		appendStringInfo(&shares, "%s%s %.1f %%", shares.len > 0 ? ", " : "", feature_name(encoder, &encoder->feature[most]), 100 * null_share(encoder, (Size) most));
+		appendStringInfo(&shares, "%s%s %.1f %%", shares.len > 0 ? ", " : "",
+						 feature_name(encoder, &encoder->feature[most]),
+						 100 * null_share(encoder, (Size) most));
 	}
 }
 
@@ -463,18 +561,26 @@ report_nulls(const training *t, int64 imputed, int64 n)
 	if (t->options->quiet)
 		return;
 	if (imputed > 0 && t->source.cosine)
-		ereport(NOTICE, errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped", (long long) imputed, (long long) (n + imputed)));
+		ereport(NOTICE,
+				errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped",
+					   (long long) imputed, (long long) (n + imputed)));
 	if (t->source.encoder == NULL)
 		return;
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
 	if (imputed > 0)
-		ereport(NOTICE, errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"", (long long) imputed, (long long) n),
+		ereport(NOTICE,
+				errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"",
+					   (long long) imputed, (long long) n),
 				errdetail("In a sample: %s.", shares_of_nulls(&encoder)),
 				errhint("The option nulls leaves such rows out: '{\"encoder\": {\"nulls\": \"skip\"}}'."));
 	initStringInfo(&skipped);
 	for (Size i = 0; i < encoder.features; i++)
-		if (encoder.feature[i].nulls_seen > 0 && encoder.feature[i].nulls == FC_NULLS_SKIP)
-			appendStringInfo(&skipped, "%s\"%s\"", skipped.len > 0 ? ", " : "", feature_name(&encoder, &encoder.feature[i]));
+		if (encoder.feature[i].nulls_seen > 0 &&
+			encoder.feature[i].nulls == FC_NULLS_SKIP)
+			appendStringInfo(&skipped, "%s\"%s\"", skipped.len > 0 ? ", " : "",
+							 feature_name(&encoder, &encoder.feature[i]));
 	if (skipped.len > 0)
-		ereport(NOTICE, errmsg("rows with a NULL in %s are left out", skipped.data), errdetail("In a sample: %s.", shares_of_nulls(&encoder)));
+		ereport(NOTICE,
+				errmsg("rows with a NULL in %s are left out", skipped.data),
+				errdetail("In a sample: %s.", shares_of_nulls(&encoder)));
 }

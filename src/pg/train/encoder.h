@@ -4,10 +4,16 @@
 
 #include "pg/train/training.h"
 
-/* Learns the encoder of columns from some rows; one that was there keeps its dimensions. */
+/*
+ * Learns the encoder of columns from some rows; one that was there keeps its
+ * dimensions.
+ */
 extern void learn_encoder(training *t);
 
-/* The sample in units; of columns with NULLs rows without those that no dimension is for. */
+/*
+ * The sample in units; of columns with NULLs rows without those that no
+ * dimension is for.
+ */
 extern fc_operator_header *rows_without_nulls(const training *t, const fc_operator_header *sample);
 
 /*
@@ -16,7 +22,8 @@ extern fc_operator_header *rows_without_nulls(const training *t, const fc_operat
  */
 extern bool *null_dimensions(const train_source *source);
 
-extern void warn_useless_columns(const training *t, const fc_operator_header *sample,
+extern void
+			warn_useless_columns(const training *t, const fc_operator_header *sample,
 								 const char *of_sample);
 extern void report_nulls(const training *t, int64 imputed, int64 n);
 

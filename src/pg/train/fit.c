@@ -1,7 +1,9 @@
 /*
- * fit.c - the methods of a training: from the weighted sample, the sketch and the measurements of the scan to the operator of a group.
+ * fit.c - the methods of a training: from the weighted sample, the sketch and
+ * the measurements of the scan to the operator of a group.
  *
- * A new solution replaces clusters that serve only where it is better by more than noise.
+ * A new solution replaces clusters that serve only where it is better by more
+ * than noise.
  */
 #include "postgres.h"
 
@@ -19,14 +21,18 @@
 #include "pg/train/serving.h"
 
 #define SEARCHED_ROWS		10000	/* at least, and a hundred a cluster */
-#define LEAST_WORK			2e5		/* multiply-adds of a group: a hundred starts in thirty rows, */
+#define LEAST_WORK			2e5 /* multiply-adds of a group: a hundred starts
+								 * in thirty rows, */
 #define LEAST_STEPS			100.0	/* or so many of Lloyd's steps */
 #define SEARCHED_OF_CLUSTER	100
-#define LEAST_GAIN			0.01	/* by which new clusters are better than those that serve */
+#define LEAST_GAIN			0.01	/* by which new clusters are better than
+									 * those that serve */
 #define MOST_OVERFIT		10
-#define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
-#define MICRO_STEPS			12		/* of Lloyd's algorithm */
-#define FARTHEST_SHARE		0.05	/* outliers do not decide the result of a sketch */
+#define MOST_ERROR			0.01	/* that a sample is forgiven, of its
+									 * objective */
+#define MICRO_STEPS			12	/* of Lloyd's algorithm */
+#define FARTHEST_SHARE		0.05	/* outliers do not decide the result of a
+									 * sketch */
 
 /* ---- k-means ---- */
 
@@ -50,7 +56,10 @@ search_options(const training *t, const fc_operator_header *rows, Size k)
 	return options;
 }
 
-/* K-means of rows, of k clusters or from a start (NULL: none), and by a search as well. */
+/*
+ * K-means of rows, of k clusters or from a start (NULL: none), and by a search
+ * as well.
+ */
 static fc_operator_header *
 fit_rows_of(const training *t, const fc_operator_header *rows, Size k,
 			const fc_operator_header *start, bool search)
@@ -59,12 +68,14 @@ fit_rows_of(const training *t, const fc_operator_header *rows, Size k,
 
 	if (!search)
 		options.n_init = 0;
-	return cluster_rows(rows, start != NULL ? start->k : k, &options, start, t->options->trim);
+	return cluster_rows (rows, start != NULL ? start->k : k, &options, start,
+						 t->options->trim);
 }
 
 /* A search in some of the rows, which are ordered by rank, goes on in all. */
 fc_operator_header *
-searched_clusters(const training *t, const fc_operator_header *rows, Size k, double most_numbers)
+searched_clusters(const training *t, const fc_operator_header *rows, Size k,
+				  double most_numbers)
 {
 	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
 							most_numbers / rows->d);
@@ -80,9 +91,14 @@ searched_clusters(const training *t, const fc_operator_header *rows, Size k, dou
 	return fit_rows_of(t, rows, k, found, false);
 }
 
-/* Is a as good as b on these rows, up to the share `slack` of its mean squared distance and noise? */
+/*
+ * Is a as good as b on these rows, up to the share `slack` of its mean squared
+ * distance and noise?
+ */
 static bool
-as_good(const training *t, const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double slack, bool noise)
+as_good(const training *t, const fc_operator_header *a,
+		const fc_operator_header *b, const fc_operator_header *rows,
+		double slack, bool noise)
 {
 	fc_comparison c = compare_fits(a, b, rows, t->options->trim);
 
@@ -96,12 +112,16 @@ best_candidate(const train_part *part)
 	int			best = -1;
 
 	for (int i = 0; i < part->found.count; i++)
-		if (best < 0 || part->sse[i] - part->gain[i] < part->sse[best] - part->gain[best])
+		if (best < 0 ||
+			part->sse[i] - part->gain[i] < part->sse[best] - part->gain[best])
 			best = i;
 	return best;
 }
 
-/* The old clusters stay, and no scan moves them: with the mean squared distance and the weights that the scan has measured, if it has. */
+/*
+ * The old clusters stay, and no scan moves them: with the mean squared
+ * distance and the weights that the scan has measured, if it has.
+ */
 static void
 take_old(train_part *part, const fc_operator_header *old)
 {
@@ -109,7 +129,8 @@ take_old(train_part *part, const fc_operator_header *old)
 	part->objective = NAN;
 	part->settled = true;
 	for (int i = 0; i < part->found.count; i++)
-		if (memcmp(part->found.op[i]->digest, old->digest, sizeof(old->digest)) == 0)
+		if (memcmp(part->found.op[i]->digest, old->digest,
+				   sizeof(old->digest)) == 0)
 		{
 			part->op = with_weights_of(old, part->next[i]);
 			part->objective = part->sse[i] / (double) part->n;
@@ -118,9 +139,11 @@ take_old(train_part *part, const fc_operator_header *old)
 }
 
 /*
- * Does the clusters' fit of the sample they were found in hold for all rows?  These cost 2 k / n more where clusters are apart (half of it because the
- * sample fits too well, half because its centroids are off), three times that where they are not, and the mean of a sample errs.  Beyond that the
- * sample lacks rows that matter, far ones, which the weighted one has.
+ * Does the clusters' fit of the sample they were found in hold for all rows?
+ * These cost 2 k / n more where clusters are apart (half of it because the
+ * sample fits too well, half because its centroids are off), three times that
+ * where they are not, and the mean of a sample errs. Beyond that the sample
+ * lacks rows that matter, far ones, which the weighted one has.
  */
 static bool
 sample_tells(const training *t, const train_part *part, Size k)
@@ -131,11 +154,15 @@ sample_tells(const training *t, const train_part *part, Size k)
 	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = part->sse[0] / (double) part->n;
-	return all <= found->objective * (1 + MOST_OVERFIT * (double) k / (double) found->sample->k) +
+	return all <= found->objective * (1 + MOST_OVERFIT * (double) k /
+									  (double) found->sample->k) +
 		3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
-/* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */
+/*
+ * A candidate moved by the scan: no other scan follows where it would gain
+ * less than the tolerance.
+ */
 static void
 take_candidate(const training *t, train_part *part, int i)
 {
@@ -145,30 +172,41 @@ take_candidate(const training *t, train_part *part, int i)
 }
 
 /*
- * K-means of the weighted sample, the better of a search in it and of steps from the start, or from the candidate that the scan found
- * best.  With the option trim the rows farthest out count nowhere, and no scan moves the centroids found without them.
+ * K-means of the weighted sample, the better of a search in it and of steps
+ * from the start, or from the candidate that the scan found best. With the
+ * option trim the rows farthest out count nowhere, and no scan moves the
+ * centroids found without them.
  */
 static void
-fit_sample(const training *t, train_part *part, const fc_operator_header *rows, Size k)
+fit_sample(const training *t, train_part *part, const fc_operator_header *rows,
+		   Size k)
 {
 	int			best = best_candidate(part);
 	fc_operator_header *continued;
 
-	part->op = searched_clusters(t, rows, k, t->start == NULL ? SEARCHED_NUMBERS : SHARED_NUMBERS);
+	part->op = searched_clusters(t, rows, k,
+								 t->start == NULL ? SEARCHED_NUMBERS
+								 : SHARED_NUMBERS);
 	part->settled = t->options->trim > 0;
-	if (t->start != NULL && t->start->d == part->op->d && t->start->k == part->op->k)
+	if (t->start != NULL && t->start->d == part->op->d &&
+		t->start->k == part->op->k)
 	{
 		continued = fit_rows_of(t, rows, k, t->start, false);
 		if (as_good(t, continued, part->op, rows, 0, false))
 			part->op = continued;
 	}
-	if (best >= 0 && as_good(t, part->next[best], part->op, rows, tolerance_of(t->options), true))
+	if (best >= 0 && as_good(t, part->next[best], part->op, rows,
+							 tolerance_of(t->options), true))
 		take_candidate(t, part, best);
 }
 
-/* New clusters replace those that serve only where they are better by more than noise; else they go on from these. */
+/*
+ * New clusters replace those that serve only where they are better by more
+ * than noise; else they go on from these.
+ */
 static void
-keep_old(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+keep_old(const training *t, train_part *part, const fc_operator_header *rows,
+		 const fc_operator_header *old)
 {
 	fc_operator_header *continued;
 
@@ -201,7 +239,10 @@ fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows,
 		keep_old(t, part, rows, old);
 }
 
-/* ---- frozen: the clusters that serve stay where they are, and more are learned around them ---- */
+/*
+ * ---- frozen: the clusters that serve stay where they are, and more are
+ * learned around them ----
+ */
 
 /* The rows, or clusters, of some numbers. */
 static fc_operator_header *
@@ -221,12 +262,17 @@ chosen_rows(const fc_operator_header *header, const bool *chosen)
 			memmove(x + count * op.d, x + j * op.d, op.d * sizeof(double));
 			weights[count++] = op.weights[j];
 		}
-	return count == 0 ? NULL : make_codebook_for(op.metric, x, weights, count, op.d);
+	return count == 0 ? NULL
+		: make_codebook_for(op.metric, x, weights, count, op.d);
 }
 
-/* Those rows that are farthest from the old clusters, a quarter of them, or fifty a cluster, in their order. */
+/*
+ * Those rows that are farthest from the old clusters, a quarter of them, or
+ * fifty a cluster, in their order.
+ */
 static fc_operator_header *
-farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size more)
+farthest_rows(const fc_operator_header *op, const fc_operator_header *rows,
+			  Size more)
 {
 	fc_fit		fit = label_twice(op, rows, op, rows).a;
 	Size		count = Min(fit.n, Max(50 * more, fit.n / 4));
@@ -239,7 +285,8 @@ farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size
 	least = sorted[fit.n - count];
 	for (Size i = 0; i < fit.n; i++)
 		count -= chosen[i] = fit.squares[i] > least;
-	for (Size i = 0; i < fit.n && count > 0; i++)	/* of those as far as the nearest of them the first */
+	/* of those as far as the nearest of them the first */
+	for (Size i = 0; i < fit.n && count > 0; i++)
 		if (fit.squares[i] == least)
 			count -= chosen[i] = true;
 	return chosen_rows(rows, chosen);
@@ -258,28 +305,40 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 	weights = palloc((parts[0].k + parts[1].k) * sizeof(double));
 	for (Size i = 0, first = 0; i < 2; first += parts[i++].k)
 	{
-		memcpy(x + first * parts[0].d, centroids_in_units(&parts[i], NULL, NULL), parts[i].k * parts[i].d * sizeof(double));
+		memcpy(x + first * parts[0].d,
+			   centroids_in_units(&parts[i], NULL, NULL),
+			   parts[i].k * parts[i].d * sizeof(double));
 		memcpy(weights + first, parts[i].weights, parts[i].k * sizeof(double));
 	}
-	return make_codebook_for(parts[0].metric, x, weights, parts[0].k + parts[1].k, parts[0].d);
+	return make_codebook_for(parts[0].metric, x, weights,
+							 parts[0].k + parts[1].k, parts[0].d);
 }
 
 static fc_operator_header *
-clusters_to_keep(const training *t, const train_part *part, const fc_operator_header *rows, const char *how)
+clusters_to_keep(const training *t, const train_part *part,
+				 const fc_operator_header *rows, const char *how)
 {
 	serving_part old = serving_of(t, part->group);
-	fc_operator_header *op = old.op != NULL ? plain_operator(rows_in_units(old.op, old.units, t->units)) : NULL;
+	fc_operator_header *op = (old.op != NULL
+							  ? plain_operator(rows_in_units(old.op,
+															 old.units,
+															 t->units))
+							  : NULL);
 
 	if (op == NULL || op->d != rows->d)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("model \"%s\" has no clusters that can be %s%s", t->model, how,
-					   part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
+				errmsg("model \"%s\" has no clusters that can be %s%s",
+					   t->model, how,
+					   part->group[0] == '\0'
+					   ? ""
+					   : psprintf(" for group \"%s\"", part->group)),
 				errhint("Retrain without the option %s.", how));
 	return op;
 }
 
 static void
-fit_frozen(const training *t, train_part *part, const fc_operator_header *rows, Size k)
+fit_frozen(const training *t, train_part *part, const fc_operator_header *rows,
+		   Size k)
 {
 	Size		more;
 
@@ -288,16 +347,21 @@ fit_frozen(const training *t, train_part *part, const fc_operator_header *rows, 
 	if (part->settled)
 		return;
 	more = k - part->op->k;
-	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, more), more, NULL,
-											  true));
+	part->op = appended(part->op,
+						fit_rows_of(t, farthest_rows(part->op, rows, more),
+									more, NULL, true));
 }
 
-/* ---- pinned: some clusters stay where they are, and the others are learned from the rows that are nearest to none of them ---- */
+/*
+ * ---- pinned: some clusters stay where they are, and the others are learned
+ * from the rows that are nearest to none of them ----
+ */
 
 #define PINNED_ROUNDS	5
 
 static fc_operator_header *
-rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Size pins)
+rows_of_others(const fc_operator_header *op, const fc_operator_header *rows,
+			   Size pins)
 {
 	two_labellings labels = label_twice(op, rows, op, rows);
 	bool	   *chosen = alloc_large(rows->k * sizeof(bool));
@@ -307,9 +371,13 @@ rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Siz
 	return chosen_rows(rows, chosen);
 }
 
-/* One cluster more: that of the largest sum of squares becomes two, and all go on from there.  NULL: it cannot. */
+/*
+ * One cluster more: that of the largest sum of squares becomes two, and all go
+ * on from there. NULL: it cannot.
+ */
 static fc_operator_header *
-with_worst_split(const training *t, const fc_operator_header *rows, const fc_operator_header *old)
+with_worst_split(const training *t, const fc_operator_header *rows,
+				 const fc_operator_header *old)
 {
 	fc_fit		fit = label_twice(old, rows, old, rows).a;
 	double	   *squares = palloc0(old->k * sizeof(double));
@@ -331,7 +399,8 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	for (Size j = 0; j < old->k; j++)
 		chosen[j] = j != worst;
 	others = chosen_rows(old, chosen);
-	return fit_rows_of(t, rows, old->k + 1, others != NULL ? appended(others, parted) : parted,
+	return fit_rows_of(t, rows, old->k + 1,
+					   others != NULL ? appended(others, parted) : parted,
 					   false);
 }
 
@@ -352,21 +421,26 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
 	for (int i = 0; i < list->count; i++)
 	{
 		for (Size j = 0; j < old->k; j++)
-			pinned[j] = pinned[j] || fc_operator_number(&numbered, j) == list->values[i];
+			pinned[j] = pinned[j] ||
+				fc_operator_number(&numbered, j) == list->values[i];
 		last = Max(last, list->values[i]);
 	}
 	pins = chosen_rows(old, pinned);
 	part->settled = true;
 	if (pins == NULL || pins->k >= k || (k < old->k && last >= (double) k))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
+				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f",
+					   k, pins == NULL ? 0 : pins->k, t->model, last),
 				errhint("Release one with pin_cluster and pinned => false."));
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
 	free = k - pins->k;
 	others = chosen_rows(old, pinned);
-	part->op = appended(pins, others != NULL ? others :
-						fit_rows_of(t, farthest_rows(pins, rows, free), free, NULL, true));
+	part->op = appended(pins,
+						others != NULL
+						? others
+						: fit_rows_of(t, farthest_rows(pins, rows, free),
+									  free, NULL, true));
 	for (int round = 0; round < PINNED_ROUNDS; round++)
 	{
 		others = rows_of_others(part->op, rows, pins->k);
@@ -379,20 +453,25 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
 /* ---- compressive ---- */
 
 /*
- * The sketch alone tells.  A group's sketch is of a spec for all groups, which may not suit it: the k-means of its sample is a start, and stays where
- * the sketch has no better.
+ * The sketch alone tells. A group's sketch is of a spec for all groups, which
+ * may not suit it: the k-means of its sample is a start, and stays where the
+ * sketch has no better.
  */
 static void
-fit_compressive(const training *t, train_part *part, const fc_operator_header *rows,
-				const fc_operator_header *old, Size k)
+fit_compressive(const training *t, train_part *part,
+				const fc_operator_header *rows, const fc_operator_header *old,
+				Size k)
 {
 	const fc_operator_header *initial = old;
 
 	if (initial == NULL && t->source.group_by != NULL)
 		initial = fit_rows_of(t, rows, k, NULL, true);
-	part->op = decode_sketch(t, part->sketch, t->spec, k, initial == NULL ? NULL :
-							 rows_in_units(initial, t->units, own_units), t->options->quiet,
-							 false).op;
+	part->op = decode_sketch(t, part->sketch, t->spec, k,
+							 initial == NULL
+							 ? NULL
+							 : rows_in_units(initial, t->units, own_units),
+							 t->options->quiet, false)
+		.op;
 	part->op = rows_in_units(part->op, own_units, t->units);
 	if (t->source.group_by != NULL)
 	{
@@ -415,20 +494,24 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 /* Centroids as a product, by the option factors. */
 static fc_operator_header *
-factorized(const training *t, const fc_operator_header *op, const fc_operator_header *rows)
+factorized(const training *t, const fc_operator_header *op,
+		   const fc_operator_header *rows)
 {
 	const factor_options *factors = &t->options->factors;
 
 	return factorized_operator(op, factors->method, factors->settings,
-							   strcmp(factors->method, "auto") == 0 ? rows : NULL);
+							   strcmp(factors->method, "auto") == 0 ? rows
+							   : NULL);
 }
 
 /*
- * Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of factorize.  The product with
- * the least sum of squares seen is the result.
+ * Rows are assigned with the product, means of its clusters are factorized
+ * anew, as in QK-means but with any method of factorize. The product with the
+ * least sum of squares seen is the result.
  */
 static void
-alternate_factorized(const training *t, train_part *part, const fc_operator_header *rows)
+alternate_factorized(const training *t, train_part *part,
+					 const fc_operator_header *rows)
 {
 	double		tolerance = tolerance_of(t->options);
 	int			most = (int) given_or(t->options->iterations, 3);
@@ -442,7 +525,8 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 		double		objective = sums.sse / (double) sums.n;
 
 		log_step(t, psprintf("factored scan %d", i), begun, objective,
-				 psprintf("%lld non-zeros", (long long) stored_values(candidate)));
+				 psprintf("%lld non-zeros",
+						  (long long) stored_values(candidate)));
 		if (objective >= best)
 			break;
 		part->op = candidate;
@@ -456,8 +540,10 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 /* ---- micro-clusters ---- */
 
 /*
- * From rows at random a few steps of Lloyd's algorithm, after which micro-clusters are still as dense as the rows; the least sum of squares would have
- * fewer and heavier ones where rows are dense.  Every distinct row is one where there are no more than that.
+ * From rows at random a few steps of Lloyd's algorithm, after which
+ * micro-clusters are still as dense as the rows; the least sum of squares
+ * would have fewer and heavier ones where rows are dense. Every distinct row
+ * is one where there are no more than that.
  */
 static void
 fit_micro(const training *t, train_part *part, const fc_operator_header *rows,
@@ -477,11 +563,15 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 {
 	Size		distinct = distinct_rows(rows, t->k);
 
-	if (distinct < t->k && t->source.group_by == NULL && t->method != METHOD_DENSITY)
+	if (distinct < t->k && t->source.group_by == NULL &&
+		t->method != METHOD_DENSITY)
 		ereport(WARNING,
-				errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
-					   distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
-				errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model),
+				errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k,
+					   rows->k, t->source.relation,
+					   distinct == 1 ? "one distinct row"
+					   : psprintf("%zu distinct rows", distinct)),
+				errdetail("Model \"%s\" gets as many clusters: others would have no rows.",
+						  t->model),
 				errhint("Lower k, or add a column in which more rows differ."));
 	return distinct;
 }
@@ -491,8 +581,8 @@ old_clusters(const training *t, const char *group, Size k)
 {
 	serving_part old = serving_of(t, group);
 
-	if (old.op == NULL || t->options->fresh || old.map != NULL || t->map != NULL ||
-		old.op->k != k || old.cosine != t->source.cosine)
+	if (old.op == NULL || t->options->fresh || old.map != NULL ||
+		t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
 	return plain_operator(rows_in_units(old.op, old.units, t->units));
 }
@@ -507,10 +597,13 @@ announce_groups(const training *t, const train_part *parts, int count)
 		fc_kmeans_options options = search_options(t, parts[i].rows, t->k);
 
 		if (!sample_tells(t, &parts[i], t->k))
-			operations += fc_kmeans_operations(parts[i].rows->k, parts[i].rows->d, t->k, &options);
+			operations += fc_kmeans_operations(parts[i].rows->k,
+											   parts[i].rows->d, t->k,
+											   &options);
 	}
 	if (count > 1)
-		announce_work(psprintf("k-means of %d groups takes", count), operations, false, "Lower k or option sample_rows, or group by a column of fewer values");
+		announce_work(psprintf("k-means of %d groups takes", count), operations, false,
+					  "Lower k or option sample_rows, or group by a column of fewer values");
 }
 
 void
@@ -523,7 +616,9 @@ fit_part(const training *t, train_part *part)
 	if (t->imported != NULL)
 	{
 		part->op = rows_in_units(t->imported, own_units, t->units);
-		part->op = with_weights(part->op, profile_of_fit(part->op, rows, NULL, 0).weights);
+		part->op = with_weights(part->op,
+								profile_of_fit(part->op, rows, NULL, 0)
+								.weights);
 		part->settled = true;
 		return;
 	}
@@ -531,7 +626,8 @@ fit_part(const training *t, train_part *part)
 	if (k < t->k)
 		part->found.count = 0;
 	old = old_clusters(t, part->group, k);
-	if (old == NULL && k > 1 && (old = old_clusters(t, part->group, k - 1)) != NULL)
+	if (old == NULL && k > 1 &&
+		(old = old_clusters(t, part->group, k - 1)) != NULL)
 		old = with_worst_split(t, rows, old);
 	if (t->frozen)
 		fit_frozen(t, part, rows, k);

@@ -1,9 +1,13 @@
 /*
- * job.c - the job of a training: checked, begun for a model that is held, and run until its version serves.
+ * job.c - the job of a training: checked, begun for a model that is held, and
+ * run until its version serves.
  *
- * train and retrain come here with their arguments: the model is held (hold_model), begin_training checks the options against the method and the
- * relation before any row is read, and run_training walks the line: train_rows (train.c), start_serving, and keep_live for a live sketch.
- * The functions that read or write the model tables are SQL with rights of their own (sql/models/writers.sql); all else runs with the caller's.
+ * train and retrain come here with their arguments: the model is held
+ * (hold_model), begin_training checks the options against the method and the
+ * relation before any row is read, and run_training walks the line: train_rows
+ * (train.c), start_serving, and keep_live for a live sketch. The functions
+ * that read or write the model tables are SQL with rights of their own
+ * (sql/models/writers.sql); all else runs with the caller's.
  */
 #include "postgres.h"
 
@@ -32,12 +36,17 @@
 
 /* ---- checks ---- */
 
-/* A superuser is warned now: a scheduled retrain runs unattended and cannot ask. */
+/*
+ * A superuser is warned now: a scheduled retrain runs unattended and cannot
+ * ask.
+ */
 void
-warn_foreign_code(Oid relation, const feature_list *features, const train_options *options)
+warn_foreign_code(Oid relation, const feature_list *features,
+				  const train_options *options)
 {
 	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
-	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)}, {"_name"}};
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)},
+	{"_name"}};
 	int			count;
 	bool		none;
 	Datum		problem;
@@ -50,17 +59,24 @@ warn_foreign_code(Oid relation, const feature_list *features, const train_option
 	columns[features->count] = options->group_by;
 	count = features->count + (options->group_by != NULL);
 	arguments[1].value = PointerGetDatum(array_of_names(columns, count));
-	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
+	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0,
+						  &none);
 	if (none || options->quiet)
 		return;
 	initStringInfo(&name);
 	shown = DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation));
 	escape_json(&name, DatumGetCString(shown));
-	ereport(NOTICE, errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
-			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data));
+	ereport(NOTICE,
+			errmsg("%s, whose code a scan may run with the rights of a superuser",
+				   TextDatumGetCString(problem)),
+			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.",
+					name.data));
 }
 
-/* A recency-weighted model is decoded from its sketch: methods that read rows know no weights. */
+/*
+ * A recency-weighted model is decoded from its sketch: methods that read rows
+ * know no weights.
+ */
 static void
 check_half_life(const training *t)
 {
@@ -69,7 +85,8 @@ check_half_life(const training *t)
 	if (t->options->live.half_life == NULL)
 		return;
 	if (t->method == METHOD_KERNEL || t->method == METHOD_QKMEANS)
-		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
+		reject_with_method(t->method, "has no half-life",
+						   "Use method \"compressive\".");
 	if (of_rows != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch",
@@ -82,25 +99,37 @@ static void
 check_live(const training *t)
 {
 	const train_source *source = &t->source;
-	query_argument arguments[] = {{"text", CStringGetTextDatum(t->model)}, {"regclass", ObjectIdGetDatum(source->id)},
-	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))},
-		{"jsonb", JsonbPGetDatum(t->stored)}};
+	query_argument arguments[] =
+	{{"text", CStringGetTextDatum(t->model)},
+	{"regclass", ObjectIdGetDatum(source->id)},
+	{"_name", PointerGetDatum(array_of_names(source->features,
+											 source->feature_count))},
+	{"jsonb", JsonbPGetDatum(t->stored)}};
 
 	if (t->options->live.follow != LIVE_ON)
 		return;
 	if (t->method == METHOD_DENSITY && source->group_by != NULL)
-		reject_with_method(t->method, "cannot be live with groups: a live sketch keeps its micro-clusters as groups", "Train a model of each group with the option where.");
+		reject_with_method(t->method,
+						   "cannot be live with groups: a live sketch keeps its micro-clusters as groups",
+						   "Train a model of each group with the option where.");
 	if (t->method == METHOD_DENSITY && t->options->live.timed)
-		reject_with_method(t->method, "counts all rows alike: its live sketch has no buckets of time", "Train with {\"live\": true}, retrain with {\"live\": false}.");
+		reject_with_method(t->method,
+						   "counts all rows alike: its live sketch has no buckets of time",
+						   "Train with {\"live\": true}, retrain with {\"live\": false}.");
 	check_half_life(t);
 	if (!t->options->activate)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("option \"activate\" is false, but a live sketch follows the version that is trained on rows"),
-				errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".", t->model));
-	run_query("SELECT check_live_training($1, $2, $3, $4)", lengthof(arguments), arguments, 0);
+				errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".",
+						t->model));
+	run_query("SELECT check_live_training($1, $2, $3, $4)", lengthof(arguments),
+			  arguments, 0);
 }
 
-/* Only Lloyd's algorithm on all rows of one group can count and move the rows of a cluster. */
+/*
+ * Only Lloyd's algorithm on all rows of one group can count and move the rows
+ * of a cluster.
+ */
 static void
 check_balance(const training *t)
 {
@@ -113,7 +142,8 @@ check_balance(const training *t)
 	else if (t->options->trim > 0)
 		problem = "option \"trim\"";
 	if (!isnan(t->options->balance) && problem != NULL)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"balance\" is not for %s", problem),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("option \"balance\" is not for %s", problem),
 				errhint("It takes the method auto or kmeans, of one group, with all rows."));
 }
 
@@ -123,50 +153,66 @@ held_model
 hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 {
 	Datum		model = PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0);
-	query_argument arguments[] = {{"text", model, PG_ARGISNULL(0)}, {"bool", BoolGetDatum(wait)},
+	query_argument arguments[] = {{"text", model, PG_ARGISNULL(0)},
+	{"bool", BoolGetDatum(wait)},
 	{"bool", BoolGetDatum(make)}};
-	held_model	held = {query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
+	held_model	held = {query_datum("SELECT held_model($1, $2, $3)",
+									lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 
 	held.id = DatumGetInt64(GetAttributeByName(record, "id", &null));
-	held.model = TextDatumGetCString(GetAttributeByName(record, "model", &null));
+	held.model = TextDatumGetCString(GetAttributeByName(record, "model",
+														&null));
 	held.version = DatumGetInt32(GetAttributeByName(record, "version", &null));
 	return held;
 }
 
-/* A live sketch follows the rows as the version's sketch counted them, or none.  A version that does not serve leaves it to the one that does. */
+/*
+ * A live sketch follows the rows as the version's sketch counted them, or
+ * none. A version that does not serve leaves it to the one that does.
+ */
 static void
 keep_live(const training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"fastop", PointerGetDatum(t->micro), t->micro == NULL}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
+	{"int4", Int32GetDatum(t->version)},
+	{"fastop", PointerGetDatum(t->micro),
+	t->micro == NULL}};
 	TimestampTz begun;
 	bool		null;
 	Datum		note;
 
-	if (!t->options->activate || !(t->options->live.follow == LIVE_ON || is_followed(t)))
+	if (!t->options->activate ||
+		!(t->options->live.follow == LIVE_ON || is_followed(t)))
 		return;
 	begun = begin_step(t, "live sketch");
-	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments), arguments, 0, &null);
+	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments),
+					   arguments, 0, &null);
 	if (!null)
 		log_step(t, "live sketch", begun, NAN, TextDatumGetCString(note));
 }
 
 /* ---- versions ---- */
 
-/* Where there are groups, the part of most clusters speaks for the version: all share its features and options. */
+/*
+ * Where there are groups, the part of most clusters speaks for the version:
+ * all share its features and options.
+ */
 stored_version
 largest_part(const held_model *held, bool groups)
 {
-	query_argument arguments[] = {{"stored_models", held->record}, {"bool", BoolGetDatum(groups)}};
+	query_argument arguments[] = {{"stored_models", held->record},
+	{"bool", BoolGetDatum(groups)}};
 
-	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments, 0, NULL));
+	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments,
+									0, NULL));
 }
 
 /* The job of the next version of a model. */
 training *
-begin_training(const held_model *held, const train_source *source, int64 k, train_method method,
-			   const train_options *options)
+begin_training(const held_model *held, const train_source *source, int64 k,
+			   train_method method, const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
 
@@ -186,9 +232,12 @@ begin_training(const held_model *held, const train_source *source, int64 k, trai
 	t->stored = options_to_store(options, t->source.condition);
 	t->estimate = rows_to_sample(&t->source, options->sample);
 	if (method == METHOD_KERNEL && t->source.cosine)
-		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
-	if (options->pinned.values != NULL && !(method & (METHOD_AUTO | METHOD_KMEANS)))
-		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
+		reject_with_method(method, "has no metric but its kernel",
+						   "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+	if (options->pinned.values != NULL &&
+		!(method & (METHOD_AUTO | METHOD_KMEANS)))
+		reject_with_method(method, "moves all clusters: none can be pinned",
+						   "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
 	t->method = method == METHOD_AUTO ? METHOD_KMEANS : method;
 	if (method == METHOD_AUTO)
@@ -200,7 +249,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, trai
 }
 
 /*
- * With a half-life the rows of a training weigh alike: a second version, in which they have their weights, is decoded from the sketch that follows them.
+ * With a half-life the rows of a training weigh alike: a second version, in
+ * which they have their weights, is decoded from the sketch that follows them.
  */
 int32
 run_training(FunctionCallInfo fcinfo, training *t)
@@ -212,7 +262,8 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	Datum		live;
 
 	role.value = ObjectIdGetDatum(GetUserId());
-	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);	/* retrain is another way here */
+	/* retrain is another way here */
+	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);
 	train_rows(t);
 	start_serving(t);
 	keep_live(t);

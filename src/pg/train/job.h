@@ -16,10 +16,16 @@ typedef struct held_model
 	int32		version;		/* the current one; 0: none */
 } held_model;
 
-/* The model of the call's first argument; one that is not there is made, or an error. */
+/*
+ * The model of the call's first argument; one that is not there is made, or an
+ * error.
+ */
 extern held_model hold_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
-/* Of the current version the part of most clusters; groups: else a model of groups is an error. */
+/*
+ * Of the current version the part of most clusters; groups: else a model of
+ * groups is an error.
+ */
 extern stored_version largest_part(const held_model *held, bool groups);
 
 extern void warn_foreign_code(Oid relation, const feature_list *features,

@@ -1,9 +1,13 @@
 /*
- * labels.c - write_labels: the query of its rows, and these into a table, many at a time.
+ * labels.c - write_labels: the query of its rows, and these into a table, many
+ * at a time.
  *
- * CREATE TABLE AS and INSERT write row by row, in one process, and log each row.  Here a thousand rows are gathered and written at once, with a
- * record in the log for each page, as COPY does.  Where a cluster is little work, the query gives vectors, which are labelled a thousand at once:
- * workers would need longer to send rows.  Else parallel workers may read and predict, for only the leader writes.
+ * CREATE TABLE AS and INSERT write row by row, in one process, and log each
+ * row. Here a thousand rows are gathered and written at once, with a record in
+ * the log for each page, as COPY does. Where a cluster is little work, the
+ * query gives vectors, which are labelled a thousand at once: workers would
+ * need longer to send rows. Else parallel workers may read and predict, for
+ * only the leader writes.
  */
 #include "postgres.h"
 
@@ -43,7 +47,8 @@
 
 #define BATCH_ROWS	1000
 #define BATCH_NUMBERS	(1 << 17)	/* of vectors, at most */
-#define MOST_WORK	2048		/* multiply-adds of a cluster that no worker computes */
+#define MOST_WORK	2048		/* multiply-adds of a cluster that no worker
+								 * computes */
 
 /* Vectors of a batch, in the coordinates of their model. */
 typedef struct row_labels
@@ -63,9 +68,19 @@ typedef struct row_writer
 	Relation	relation;
 	CommandId	command;
 	BulkInsertState bulk;
-	int			flags;			/* of its inserts: a table that this transaction made has no room in older pages */
+
+	/*
+	 * of its inserts: a table that this transaction made has no room in older
+	 * pages
+	 */
+	int			flags;
 	MemoryContext context;		/* of one batch */
-	row_labels *labels;			/* NULL: rows are written as they are, else with a cluster in place of a vector at their end */
+
+	/*
+	 * NULL: rows are written as they are, else with a cluster in place of a
+	 * vector at their end
+	 */
+	row_labels *labels;
 	int			count;
 	int			most;			/* in a batch */
 	TupleTableSlot *rows[BATCH_ROWS];
@@ -76,7 +91,10 @@ typedef struct row_writer
 #define MOST_ASKED	99			/* columns asked for NULLs, in a call */
 #define MOST_LISTED	98			/* numbers that predict takes as a list */
 
-/* Has the row t a NULL among the features?  Of the first ones, where they are many. */
+/*
+ * Has the row t a NULL among the features? Of the first ones, where they are
+ * many.
+ */
 static char *
 missing_text(const train_source *source)
 {
@@ -86,23 +104,30 @@ missing_text(const train_source *source)
 	initStringInfo(&columns);
 	for (int i = 0; i < source->feature_count && asked < MOST_ASKED; i++)
 	{
-		HeapTuple	tuple = SearchSysCacheAttName(source->id, source->features[i]);
+		HeapTuple	tuple = SearchSysCacheAttName(source->id,
+												  source->features[i]);
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
 		if (!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
-			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "", quote_identifier(source->features[i]));
+			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "",
+							 quote_identifier(source->features[i]));
 		ReleaseSysCache(tuple);
 	}
 	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
 }
 
-/* Does predict take the columns as a list of numbers?  That is twice as fast as a whole row, where none is NULL. */
+/*
+ * Does predict take the columns as a list of numbers? That is twice as fast as
+ * a whole row, where none is NULL.
+ */
 static bool
 takes_list(const train_source *source, const stored_version *version)
 {
 	fc_encoder	encoder;
-	bool		numbers = source->group_by == NULL && source->feature_count <= MOST_LISTED && has_numbers(source);
+	bool		numbers = (source->group_by == NULL &&
+						   source->feature_count <= MOST_LISTED &&
+						   has_numbers(source));
 
 	fc_encoder_view((const fc_encoder_header *) version->encoder, &encoder);
 	for (Size i = 0; i < encoder.features; i++)
@@ -111,20 +136,28 @@ takes_list(const train_source *source, const stored_version *version)
 }
 
 static char *
-call_of(const char *function, const train_source *source, const stored_version *version)
+call_of(const char *function, const train_source *source,
+		const stored_version *version)
 {
 	const char *model = quote_literal_cstr(version->model);
 
 	if (source->is_vector)
-		return psprintf("%s(%s, %s%s%s)", function, model, source->raw, source->group_by != NULL ? ", " : "", source->group_by != NULL ? source->group_value : "");
+		return psprintf("%s(%s, %s%s%s)", function, model, source->raw,
+						source->group_by != NULL ? ", " : "",
+						source->group_by != NULL ? source->group_value : "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);
-	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END", missing_text(source), function, model, function, model, listed("t", version->features.names, version->features.count));
+	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END",
+					missing_text(source), function, model, function, model,
+					listed("t", version->features.names,
+						   version->features.count));
 }
 
 /*
- * (version, relation, keys, options) -> (query, vectors): a row for each row of the relation: its key, its cluster, and its name and distance where the
- * options ask for them; the same with vectors in place of clusters, where these can be labelled many at a time, or NULL.
+ * (version, relation, keys, options) -> (query, vectors): a row for each row
+ * of the relation: its key, its cluster, and its name and distance where the
+ * options ask for them; the same with vectors in place of clusters, where
+ * these can be labelled many at a time, or NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_label_query);
 Datum
@@ -133,10 +166,12 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	stored_version version = open_version(PG_GETARG_DATUM(0));
 	Oid			relation = PG_GETARG_OID(1);
 	feature_list keys = read_features(PG_GETARG_ARRAYTYPE_P(2));
-	const train_options *options = read_train_options(PG_GETARG_JSONB_P(3), FOR_WRITE_LABELS);
+	const train_options *options = read_train_options(PG_GETARG_JSONB_P(3),
+													  FOR_WRITE_LABELS);
 	bool		named = options->name;
 	bool		distance = options->distance;
-	char	   *where = options->where != NULL ? options->where : version.options->where;
+	char	   *where = (options->where != NULL ? options->where
+						 : version.options->where);
 	query_argument model = text_argument(version.model);
 	train_source source;
 	char	   *columns;
@@ -145,25 +180,46 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	bool		nulls[2] = {false};
 
 	if (version.model == NULL)
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("model of the version must not be NULL"));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("model of the version must not be NULL"));
 	for (int i = 0; i < keys.count; i++)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
-	open_source(&source, relation, &version.features, version.is_vector, version.options->group_by);
-	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", keys.names, keys.count), call_of("predict", &source, &version), distance ? ", " : "",
-					   distance ? call_of("predict_distance", &source, &version) : "", distance ? " AS distance" : "");
-	rows = psprintf("FROM %s t WHERE %s", source.relation, where == NULL ? "true" : resolved_condition(relation, where, NULL));
+	open_source(&source, relation, &version.features, version.is_vector,
+				version.options->group_by);
+	columns = psprintf("%s, %s AS cluster%s%s%s",
+					   listed("t", keys.names, keys.count),
+					   call_of("predict", &source, &version),
+					   distance ? ", " : "",
+					   distance ? call_of("predict_distance", &source, &version)
+					   : "",
+					   distance ? " AS distance" : "");
+	rows = psprintf("FROM %s t WHERE %s", source.relation,
+					where == NULL ? "true"
+					: resolved_condition(relation, where, NULL));
 	if (named)
-		columns = psprintf("%s, q.cluster, c.name AS cluster_name%s FROM (SELECT %s, %s AS \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
-						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"", listed("q", keys.names, keys.count), distance ? ", q.distance" : "", columns, source.group_value, rows,
-						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[], %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
-														   "  FROM model_clusters m WHERE m.model = $1", 1, &model, 0, NULL)));
-	nulls[1] = !version.is_vector || source.group_by != NULL || source.sparse || named || distance;
-	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s", columns, named ? "" : rows)), false, -1);
+		columns = psprintf("%s, q.cluster, c.name AS cluster_name%s FROM (SELECT %s, %s AS"
+						   " \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
+						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"",
+						   listed("q", keys.names, keys.count), distance ? ", q.distance" : "",
+						   columns, source.group_value, rows,
+						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[],"
+														   " %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
+														   "  FROM model_clusters m WHERE"
+														   " m.model = $1",
+														   1, &model, 0, NULL)));
+	nulls[1] = !version.is_vector || source.group_by != NULL || source.sparse ||
+		named || distance;
+	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s",
+															   columns,
+															   named ? ""
+															   : rows)),
+								  false, -1);
 	if (!nulls[1])
 	{
-		char	   *query = psprintf("SELECT %s, %s AS cluster %s", listed("t", keys.names, keys.count),
-									 source.raw, rows);
+		char	   *query = psprintf("SELECT %s, %s AS cluster %s",
+									 listed("t", keys.names, keys.count), source.raw,
+									 rows);
 
 		values[1] = SPI_datumTransfer(CStringGetTextDatum(query), false, -1);
 	}
@@ -173,7 +229,10 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 
 /* ---- rows as the executor gives them ---- */
 
-/* A transaction gets its number now: parallel plans run where none can be assigned. */
+/*
+ * A transaction gets its number now: parallel plans run where none can be
+ * assigned.
+ */
 static void
 begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
 {
@@ -187,9 +246,12 @@ label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 {
 	const int32 *label = labels->label;
 
-	fc_operator_assign_batch(&labels->model->view, labels->x, (size_t) labels->count, labels->scratch, labels->label);
+	fc_operator_assign_batch(&labels->model->view, labels->x,
+							 (size_t) labels->count, labels->scratch,
+							 labels->label);
 	for (int i = 0; i < labels->count; i++)
-		labels->label[i] = fc_operator_number(&labels->model->view, (size_t) labels->label[i]);
+		labels->label[i] = fc_operator_number(&labels->model->view,
+											  (size_t) labels->label[i]);
 	for (int i = 0; i < count; i++)
 	{
 		int			last = rows[i]->tts_nvalid - 1;
@@ -207,19 +269,27 @@ write_batch(row_writer *writer)
 
 	if (writer->labels != NULL)
 		label_batch(writer->labels, writer->rows, writer->count);
-	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, writer->flags, writer->bulk);
+	table_multi_insert(writer->relation, writer->rows, writer->count,
+					   writer->command, writer->flags, writer->bulk);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(writer->context);
 	writer->count = 0;
 }
 
-/* The vector in the last column waits for its label; where predict has NULL, it becomes NULL. */
+/*
+ * The vector in the last column waits for its label; where predict has NULL,
+ * it becomes NULL.
+ */
 static void
 note_vector(row_labels *labels, TupleTableSlot *row)
 {
 	int			last = row->tts_nvalid - 1;
 	size_t		d = labels->model->view.d;
-	const double *x = row->tts_isnull[last] ? NULL : vector_in_model(labels->fcinfo, labels->site, labels->model, row->tts_values[last]);
+	const double *x = (row->tts_isnull[last]
+					   ? NULL
+					   : vector_in_model(labels->fcinfo, labels->site,
+										 labels->model,
+										 row->tts_values[last]));
 
 	row->tts_isnull[last] = x == NULL;
 	if (x != NULL)
@@ -259,10 +329,14 @@ no_more_rows(DestReceiver *receiver)
 static TupleDesc
 row_of_plan(SPIPlanPtr plan)
 {
-	return ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))->resultDesc;
+	return ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))
+		->resultDesc;
 }
 
-/* Labels by the model in argument 0, where it is cheap to ask; NULL: by predict. */
+/*
+ * Labels by the model in argument 0, where it is cheap to ask; NULL: by
+ * predict.
+ */
 static row_labels *
 make_labels(FunctionCallInfo fcinfo)
 {
@@ -272,7 +346,8 @@ make_labels(FunctionCallInfo fcinfo)
 
 	site->version = CURRENT_VERSION;
 	model = served_model_of(fcinfo, site, NULL);
-	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK || model->view.regions.clusters > 0)
+	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK ||
+		model->view.regions.clusters > 0)
 		return NULL;
 	labels = palloc0(sizeof(row_labels));
 	labels->fcinfo = fcinfo;
@@ -289,9 +364,11 @@ begin_labels(row_writer *writer, TupleDesc row)
 	const fc_operator *op = &labels->model->view;
 
 	writer->most = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
-	labels->site->reader.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
+	labels->site->reader
+		.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
 	labels->site->reader.formed = true;
-	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer->most));
+	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer
+															 ->most));
 	labels->x = palloc(writer->most * op->d * sizeof(double));
 }
 
@@ -304,13 +381,22 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	writer->most = BATCH_ROWS;
 	if (labels != NULL)
 		begin_labels(writer, row_of_plan(plan));
-	writer->receiver = (DestReceiver) {receive_row, begin_rows, end_rows, no_more_rows, DestIntoRel};
+	writer->receiver = (DestReceiver)
+	{
+		receive_row, begin_rows, end_rows,
+			no_more_rows, DestIntoRel
+	};
 	writer->relation = relation;
 	writer->bulk = GetBulkInsertState();
-	writer->flags = relation->rd_createSubid != InvalidSubTransactionId ? TABLE_INSERT_SKIP_FSM : 0;
-	writer->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust rows", ALLOCSET_DEFAULT_SIZES);
+	writer->flags = relation->rd_createSubid != InvalidSubTransactionId
+		? TABLE_INSERT_SKIP_FSM
+		: 0;
+	writer->context = AllocSetContextCreate(CurrentMemoryContext,
+											"fastclust rows",
+											ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < BATCH_ROWS; i++)
-		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
+		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation),
+												   &TTSOpsVirtual);
 	execute_into(plan, &writer->receiver);
 	for (int i = 0; i < BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(writer->rows[i]);
@@ -324,26 +410,36 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 static bool
 is_plain(Relation relation)
 {
-	return relation->rd_rel->relkind == RELKIND_RELATION && !RELATION_IS_OTHER_TEMP(relation) && !relation->rd_rel->relhasindex &&
-		!relation->rd_rel->relispartition && !relation->rd_rel->relrowsecurity && relation->trigdesc == NULL && relation->rd_rules == NULL &&
+	return relation->rd_rel->relkind == RELKIND_RELATION &&
+		!RELATION_IS_OTHER_TEMP(relation) &&
+		!relation->rd_rel->relhasindex &&
+		!relation->rd_rel->relispartition &&
+		!relation->rd_rel->relrowsecurity && relation->trigdesc == NULL &&
+		relation->rd_rules == NULL &&
 		RelationGetDescr(relation)->constr == NULL &&
-		pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_INSERT) == ACLCHECK_OK;
+		pg_class_aclcheck(RelationGetRelid(relation), GetUserId(),
+						  ACL_INSERT) == ACLCHECK_OK;
 }
 
-/* Has the table the columns of the query, and no others, up to the last one where that is a vector to be labelled? */
+/*
+ * Has the table the columns of the query, and no others, up to the last one
+ * where that is a vector to be labelled?
+ */
 static bool
 has_columns_of(TupleDesc table, TupleDesc query, bool labelled)
 {
 	bool		same = table->natts == query->natts;
 
 	if (same && labelled)
-		same = TupleDescAttr(table, table->natts - 1)->atttypid == INT4OID && is_vector_type(TupleDescAttr(query, query->natts - 1)->atttypid);
+		same = TupleDescAttr(table, table->natts - 1)->atttypid == INT4OID &&
+			is_vector_type(TupleDescAttr(query, query->natts - 1)->atttypid);
 	for (int i = 0; same && i < table->natts - labelled; i++)
 	{
 		Form_pg_attribute ours = TupleDescAttr(table, i);
 		Form_pg_attribute theirs = TupleDescAttr(query, i);
 
-		same = !ours->attisdropped && ours->atttypid == theirs->atttypid && ours->atttypmod == theirs->atttypmod &&
+		same = !ours->attisdropped && ours->atttypid == theirs->atttypid &&
+			ours->atttypmod == theirs->atttypmod &&
 			strcmp(NameStr(ours->attname), NameStr(theirs->attname)) == 0;
 	}
 	return same;
@@ -356,9 +452,12 @@ write_each(Relation relation, TupleDesc row, const char *query)
 	StringInfoData insert;
 
 	initStringInfo(&insert);
-	appendStringInfo(&insert, "INSERT INTO %s (", relation_name(RelationGetRelid(relation)));
+	appendStringInfo(&insert, "INSERT INTO %s (",
+					 relation_name(RelationGetRelid(relation)));
 	for (int i = 0; i < row->natts; i++)
-		appendStringInfo(&insert, "%s%s", i > 0 ? ", " : "", quote_identifier(NameStr(TupleDescAttr(row, i)->attname)));
+		appendStringInfo(&insert, "%s%s", i > 0 ? ", " : "",
+						 quote_identifier(NameStr(TupleDescAttr(row, i)
+												  ->attname)));
 	appendStringInfo(&insert, ") %s", query);
 	SPI_execute(insert.data, false, 0);
 }
@@ -368,8 +467,11 @@ static void
 check_insert(Oid relation)
 {
 	if (pg_class_aclcheck(relation, GetUserId(), ACL_INSERT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_INSERT, ACLMASK_ANY) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
+		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_INSERT,
+								  ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV,
+					   get_relkind_objtype(get_rel_relkind(relation)),
+					   get_rel_name(relation));
 }
 
 static SPIPlanPtr
@@ -378,13 +480,16 @@ plan_of_rows(const char *query, int flags)
 	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, flags);
 
 	if (plan == NULL || !SPI_is_cursor_plan(plan))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query gives no rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("query gives no rows"));
 	return plan;
 }
 
 /*
- * (model, target, query, vectors, model_id, relation): how many rows of the query were written.  `vectors` is the query with vectors in place of their
- * clusters in the last column, or NULL; the relation has the rows that it reads.
+ * (model, target, query, vectors, model_id, relation): how many rows of the
+ * query were written. `vectors` is the query with vectors in place of their
+ * clusters in the last column, or NULL; the relation has the rows that it
+ * reads.
  */
 PG_FUNCTION_INFO_V1(fastclust_write_rows);
 Datum
@@ -407,14 +512,24 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
 	scanned.relation = relation_name(PG_GETARG_OID(5));
-	announce_step(psprintf("model \"%s\": labels of %s", TextDatumGetCString(PG_GETARG_DATUM(0)), scanned.relation), PG_GETARG_INT64(4), TextDatumGetCString(PG_GETARG_DATUM(0)), "labels", estimated_rows(&scanned), GetCurrentTimestamp());
+	announce_step(psprintf("model \"%s\": labels of %s",
+						   TextDatumGetCString(PG_GETARG_DATUM(0)),
+						   scanned.relation),
+				  PG_GETARG_INT64(4), TextDatumGetCString(PG_GETARG_DATUM(0)),
+				  "labels", estimated_rows(&scanned), GetCurrentTimestamp());
 	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
-	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
+	if (SPI_HAS_RECEIVERS && is_plain(relation) &&
+		has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
 	{
 		row_labels *labels = PG_ARGISNULL(3) ? NULL : make_labels(fcinfo);
-		SPIPlanPtr	vectors = labels == NULL ? NULL : plan_of_rows(text_to_cstring(PG_GETARG_TEXT_PP(3)), 0);
+		SPIPlanPtr
+					vectors = (labels == NULL
+							   ? NULL
+							   : plan_of_rows(text_to_cstring(PG_GETARG_TEXT_PP(3)),
+											  0));
 
-		if (vectors != NULL && has_columns_of(RelationGetDescr(relation), row_of_plan(vectors), true))
+		if (vectors != NULL && has_columns_of(RelationGetDescr(relation),
+											  row_of_plan(vectors), true))
 			write_many(relation, vectors, labels);
 		else
 			write_many(relation, plan, NULL);
@@ -430,12 +545,16 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 
 /* ---- write_labels ---- */
 
-/* (model, relation, target, options); the target is found, or made, by the caller's search_path, and the rest is SQL with one of its own. */
+/*
+ * (model, relation, target, options); the target is found, or made, by the
+ * caller's search_path, and the rest is SQL with one of its own.
+ */
 PG_FUNCTION_INFO_V1(fastclust_write_labels);
 Datum
 fastclust_write_labels(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"model", "relation", "target", "options"};
+	static const char *const names[] = {"model", "relation", "target",
+	"options"};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};
 	char	   *name;
 	RangeVar   *target;
@@ -447,9 +566,13 @@ fastclust_write_labels(PG_FUNCTION_ARGS)
 		require_argument(fcinfo, i, names[i]);
 	target = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(2)));
 	relation = RangeVarGetRelid(target, NoLock, true);
-	schema = OidIsValid(relation) ? get_rel_namespace(relation) : RangeVarGetCreationNamespace(target);
-	function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup("label_rows"))), lengthof(types), types, false);
-	name = quote_qualified_identifier(get_namespace_name_or_temp(schema), target->relname);
+	schema = OidIsValid(relation) ? get_rel_namespace(relation)
+		: RangeVarGetCreationNamespace(target);
+	function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")),
+										 makeString(pstrdup("label_rows"))),
+							  lengthof(types), types, false);
+	name = quote_qualified_identifier(get_namespace_name_or_temp(schema),
+									  target->relname);
 	return OidFunctionCall4(function, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1),
 							CStringGetTextDatum(name), PG_GETARG_DATUM(3));
 }

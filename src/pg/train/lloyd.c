@@ -1,4 +1,7 @@
-/* lloyd.c - scans of Lloyd's algorithm, after the first one where they still gain; and those that count rows for balanced clusters */
+/*
+ * lloyd.c - scans of Lloyd's algorithm, after the first one where they still
+ * gain; and those that count rows for balanced clusters
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -23,9 +26,12 @@
 #include "pg/train/serving.h"
 #include "pg/train/source.h"
 
-#define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
-#define OPERATORS		6		/* those of the training, the screen, and the result of the final function */
-#define FEW_GROUPS		100		/* a foreign table is asked for an aggregate of each */
+#define STATES_BESIDE	3		/* the leader's own, the sum, and the first
+								 * that came, as a tuple */
+#define OPERATORS		6		/* those of the training, the screen, and the
+								 * result of the final function */
+#define FEW_GROUPS		100		/* a foreign table is asked for an aggregate
+								 * of each */
 #define BALANCE_SCANS	10
 
 /* ---- one scan ---- */
@@ -37,21 +43,28 @@ state_size(const fc_operator_header *header)
 	fc_operator op;
 
 	open_operator(header, &op);
-	return fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), fc_step_capacity(&op));
+	return fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op),
+						fc_step_capacity(&op));
 }
 
-/* Do a leader's states and those in its queues from workers fit in the budget?  One process has one state. */
+/*
+ * Do a leader's states and those in its queues from workers fit in the budget?
+ * One process has one state.
+ */
 static bool
 workers_fit(const fc_operator_header *op)
 {
-	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) * (state_size(op) / 1024) + OPERATORS * ((Size) op->k * op->d * sizeof(float) / 1024) <=
+	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) *
+		(state_size(op) / 1024) +
+		OPERATORS * ((Size) op->k * op->d * sizeof(float) / 1024) <=
 		(Size) fastclust_memory_budget;
 }
 
 bool
 sums_are_shared(const fc_operator_header *op)
 {
-	return state_size(op) / 1024 < (Size) fastclust_largest_state && workers_fit(op);
+	return state_size(op) / 1024 < (Size) fastclust_largest_state &&
+		workers_fit(op);
 }
 
 /* Sums that no value holds: in one process. */
@@ -59,17 +72,23 @@ static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
 	StringInfoData query;
-	query_argument arguments[] = {{0}, {0}, {0}, {"fastop", PointerGetDatum(op)}};
+	query_argument arguments[] = {{0},
+	{0},
+	{0},
+	{"fastop", PointerGetDatum(op)}};
 	lloyd_sums	sums;
 	bool		null;
 
 	set_units(t, arguments);
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ", row_text(&t->source, t->units.center != NULL, t->map != NULL));
+	appendStringInfo(&query,
+					 "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ",
+					 row_text(&t->source, t->units.center != NULL, t->map != NULL));
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, ") q");
 	run_query(query.data, 4, arguments, 0);
-	sums.next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
+	sums.next = (fc_operator_header *)
+		PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
 	sums.n = DatumGetInt64(query_value(0, 3, &null));
 	return sums;
@@ -78,7 +97,10 @@ large_scan(const training *t, const fc_operator_header *op)
 lloyd_sums
 lloyd_scan(const training *t, const fc_operator_header *op)
 {
-	scan_request request = {.units = t->units,.map = t->map,.operators = 1,.op = {op}};
+	scan_request request = {.units = t->units,
+		.map = t->map,
+		.operators = 1,
+	.op = {op}};
 	query_argument plan = {"scan_plan"};
 	int			flags = scan_flags(&t->source);
 	scan_result result;
@@ -98,7 +120,11 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	read_scan(query_value(0, 2, &null), &result);
 	if (result.n == 0)
 		reject_no_rows(t);
-	return (lloyd_sums) {result.step[0].next, result.step[0].sse, result.step[0].n};
+	return (lloyd_sums)
+	{
+		result.step[0].next, result.step[0].sse,
+			result.step[0].n
+	};
 }
 
 /* ---- groups: sums of each by its own operator ---- */
@@ -114,36 +140,51 @@ groups_text(const training *t, Size groups)
 	initStringInfo(&query);
 	if (source->leaf_count == 0 || groups > FEW_GROUPS)
 	{
-		appendStringInfo(&query, "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",
-						 sums_on_shards(source) ? "fastclust_internal.sum" : "lloyd_sums_agg", source->group_value, x);
+		appendStringInfo(&query,
+						 "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",
+						 sums_on_shards(source) ? "fastclust_internal.sum"
+						 : "lloyd_sums_agg",
+						 source->group_value, x);
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
-		appendStringInfoString(&query, ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
+		appendStringInfoString(&query,
+							   ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
 	}
-	else						/* a foreign table is sent neither a join with an array nor an array of operators */
+	else						/* a foreign table is sent neither a join with
+								 * an array nor an array of operators */
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
 		appendStringInfoString(&query, "SELECT u.i, fastclust_internal.sum(u.s) FROM (");
 		for (int leaf = 0; leaf < source->leaf_count; leaf++)
 		{
-			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
+			appendStringInfoString(&query,
+								   leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
 			for (Size i = 1; i <= groups; i++)
-				appendStringInfo(&query, "%slloyd_sums_agg(($5)[%zu], %s) FILTER (WHERE t.%s = ($4::text[]::%s[])[%zu]) AS s%zu", i > 1 ? ", " : "", i, x,
-								 quote_identifier(source->group_by), type, i, i);
+				appendStringInfo(&query,
+								 "%slloyd_sums_agg(($5)[%zu], %s) FILTER (WHERE t.%s ="
+								 " ($4::text[]::%s[])[%zu]) AS s%zu",
+								 i > 1 ? ", " : "", i, x, quote_identifier(source->group_by),
+								 type, i, i);
 			appendStringInfoChar(&query, ' ');
-			append_rows_from(&query, source, INFINITY, 0, 0, source->leaves[leaf]);
+			append_rows_from(&query, source, INFINITY, 0, 0,
+							 source->leaves[leaf]);
 		}
 		appendStringInfoString(&query, ") l, unnest(ARRAY[");
 		for (Size i = 1; i <= groups; i++)
 			appendStringInfo(&query, "%sl.s%zu", i > 1 ? ", " : "", i);
-		appendStringInfoString(&query, "]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i");
+		appendStringInfoString(&query,
+							   "]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i");
 	}
 	return query.data;
 }
 
-/* Sums of the parts that are active; a part without rows by now has a NULL operator. */
+/*
+ * Sums of the parts that are active; a part without rows by now has a NULL
+ * operator.
+ */
 static void
-scan_groups(const training *t, train_part *parts, const int *active, int count, lloyd_sums *sums)
+scan_groups(const training *t, train_part *parts, const int *active, int count,
+			lloyd_sums *sums)
 {
 	Datum	   *groups = palloc(count * sizeof(Datum));
 	Datum	   *operators = palloc(count * sizeof(Datum));
@@ -158,10 +199,17 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 		sums[i].next = NULL;
 	}
 	set_units(t, arguments);
-	arguments[3].value = PointerGetDatum(construct_array(groups, count, TEXTOID, -1, false, TYPALIGN_INT));
-	arguments[4].value = PointerGetDatum(construct_array(operators, count, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
-	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	run_query(groups_text(t, (Size) count), lengthof(arguments), arguments, QUERY_PARALLEL | QUERY_CONSTANTS);
+	arguments[3].value = PointerGetDatum(construct_array(groups, count, TEXTOID,
+														 -1, false,
+														 TYPALIGN_INT));
+	arguments[4].value = PointerGetDatum(construct_array(operators, count,
+														 type_of_name("fastop"),
+														 -1, false,
+														 TYPALIGN_DOUBLE));
+	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION,
+					  GUC_ACTION_SAVE, true, 0, false);
+	run_query(groups_text(t, (Size) count), lengthof(arguments), arguments,
+			  QUERY_PARALLEL | QUERY_CONSTANTS);
 	AtEOXact_GUC(false, nest);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
@@ -171,7 +219,8 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 
 		if (null)
 			continue;
-		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD), &result);
+		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD),
+									&result);
 		sums[i].sse = result.total;
 		sums[i].n = result.count;
 	}
@@ -179,9 +228,13 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 
 /* ---- scans ---- */
 
-/* The clusters of the version that serves, which are the first ones, back where they were. */
+/*
+ * The clusters of the version that serves, which are the first ones, back
+ * where they were.
+ */
 static fc_operator_header *
-frozen_centroids(const training *t, const train_part *part, const fc_operator_header *next)
+frozen_centroids(const training *t, const train_part *part,
+				 const fc_operator_header *next)
 {
 	serving_part old = serving_of(t, part->group);
 	fc_operator before;
@@ -194,12 +247,16 @@ frozen_centroids(const training *t, const train_part *part, const fc_operator_he
 	kept = centroids_in_units(&before, NULL, NULL);
 	moved = centroids_in_units(&after, NULL, NULL);
 	memcpy(moved, kept, Min(old.op->k, before.k) * before.d * sizeof(double));
-	return make_codebook_for(after.metric, moved, after.weights, after.k, after.d);
+	return make_codebook_for(after.metric, moved, after.weights, after.k,
+							 after.d);
 }
 
-/* One part moved; true while a next scan would gain more than the tolerance. */
+/*
+ * One part moved; true while a next scan would gain more than the tolerance.
+ */
 static bool
-move_part(const training *t, train_part *part, lloyd_sums *sums, double tolerance)
+move_part(const training *t, train_part *part, lloyd_sums *sums,
+		  double tolerance)
 {
 	double		gain = 0;
 
@@ -207,14 +264,19 @@ move_part(const training *t, train_part *part, lloyd_sums *sums, double toleranc
 		sums->next = frozen_centroids(t, part, sums->next);
 	if (!part->settled)
 		gain = gain_of_step(part->op, sums->next);
-	if (t->source.cosine)		/* the mean length of the clusters' means, at least */
+	if (t->source.cosine)		/* the mean length of the clusters' means, at
+								 * least */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	part->objective = Max(0, sums->sse - gain) / (double) sums->n;
-	part->op = part->settled ? with_weights_of(part->op, sums->next) : sums->next;
+	part->op = part->settled ? with_weights_of(part->op, sums->next)
+		: sums->next;
 	return gain > tolerance * sums->sse;
 }
 
-/* Scans until the next would gain less than the tolerance, at most so many.  A settled operator is only measured, unless it was. */
+/*
+ * Scans until the next would gain less than the tolerance, at most so many. A
+ * settled operator is only measured, unless it was.
+ */
 void
 lloyd_scans(training *t, train_part *parts, int count, int steps)
 {
@@ -248,11 +310,16 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 			if (move_part(t, &parts[active[i]], &sums[i], tolerance))
 				active[left++] = active[i];
 		}
-		log_step(t, name, begun, sse / n, t->source.group_by != NULL ? psprintf("%d groups", moved) : NULL);
+		log_step(t, name, begun, sse / n,
+				 t->source.group_by != NULL ? psprintf("%d groups", moved)
+				 : NULL);
 	}
 }
 
-/* ---- balance: no cluster has more than so many times the mean number of rows ---- */
+/*
+ * ---- balance: no cluster has more than so many times the mean number of rows
+ * ----
+ */
 
 static double
 largest_share(const fc_operator_header *header)
@@ -271,8 +338,9 @@ largest_share(const fc_operator_header *header)
 }
 
 /*
- * Centroids are moved by the rows of the sample; a scan counts all rows, and where the sample told too little, the next limit there is tighter.  The
- * most even operator seen is the result.
+ * Centroids are moved by the rows of the sample; a scan counts all rows, and
+ * where the sample told too little, the next limit there is tighter. The most
+ * even operator seen is the result.
  */
 void
 balance_clusters(training *t, train_part *part)
@@ -295,7 +363,8 @@ balance_clusters(training *t, train_part *part)
 		lloyd_sums	sums = lloyd_scan(t, candidate);
 		double		times = largest_share(sums.next);
 
-		log_step(t, name, begun, sums.sse / (double) sums.n, psprintf("largest cluster %.2f times the mean", times));
+		log_step(t, name, begun, sums.sse / (double) sums.n,
+				 psprintf("largest cluster %.2f times the mean", times));
 		if (times < least)
 		{
 			least = times;
@@ -304,13 +373,18 @@ balance_clusters(training *t, train_part *part)
 		}
 		if (times <= asked)
 			break;
-		target = round == 1 ? asked : Max(1, 0.98 * target * Min(1, sqrt(asked / times)));
+		target = round == 1
+			? asked
+			: Max(1, 0.98 * target * Min(1, sqrt(asked / times)));
 		tried = candidate;
 		candidate = even_clusters(part->rows, tried, target * mean);
-		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) == 0)
+		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) ==
+			0)
 			break;
 	}
 	if (least > asked)
-		ereport(WARNING, errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g", t->model, least, asked),
+		ereport(WARNING,
+				errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g",
+					   t->model, least, asked),
 				errhint("Ask for less balance, or for more clusters; equal rows are never parted."));
 }

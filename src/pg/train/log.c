@@ -1,4 +1,7 @@
-/* log.c - the steps of a training as people see them: notices, training_progress and training_log */
+/*
+ * log.c - the steps of a training as people see them: notices,
+ * training_progress and training_log
+ */
 #include "postgres.h"
 
 #include "utils/builtins.h"
@@ -11,23 +14,42 @@
 TimestampTz
 begin_step(const training *t, const char *step)
 {
-	announce_step(t->options->quiet ? NULL : psprintf("model \"%s\" version %d: %s", t->model,
-													  t->version, step),
-				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
+	announce_step(t->options->quiet ? NULL
+				  : psprintf("model \"%s\" version %d: %s",
+							 t->model, t->version, step),
+				  t->model_id, t->model, step,
+				  strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL
+				  ? t->estimate
+				  : 0,
+				  t->begun);
 	return GetCurrentTimestamp();
 }
 
 void
-log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note)
+log_step(const training *t, const char *step, TimestampTz begun,
+		 double objective, const char *note)
 {
-	double		seconds = ((double) GetCurrentTimestamp() - (double) begun) / USECS_PER_SEC;
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
-	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)}, text_argument(note)};
+	double		seconds = (((double) GetCurrentTimestamp() - (double) begun) /
+						   USECS_PER_SEC);
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
+	{"int4", Int32GetDatum(t->version)},
+	{"text", CStringGetTextDatum(step)},
+	{"float8", Float8GetDatum(objective),
+	isnan(objective)},
+	{"float8", Float8GetDatum(seconds)},
+	text_argument(note)};
 
 	end_step();
-	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
+	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments),
+			  arguments, 0);
 	if (!t->options->quiet)
 		ereport(NOTICE,
-				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
-					   isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds));
+				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model,
+					   t->version, step, note == NULL ? "" : ", ",
+					   note == NULL ? "" : note,
+					   isnan(objective)
+					   ? ""
+					   : psprintf(", mean squared distance %.6g",
+								  objective),
+					   seconds));
 }

@@ -5,7 +5,7 @@
 #include "pg/train/training.h"
 
 extern TimestampTz begin_step(const training *t, const char *step);
-extern void log_step(const training *t, const char *step, TimestampTz begun, double objective,
-					 const char *note);	/* NAN, NULL: none */
+extern void log_step(const training *t, const char *step, TimestampTz begun,
+					 double objective, const char *note);	/* NAN, NULL: none */
 
 #endif							/* FASTCLUST_TRAIN_LOG_H */

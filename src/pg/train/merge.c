@@ -1,8 +1,9 @@
 /*
  * merge.c - merge_clusters: a version in which some clusters are one.
  *
- * The merged cluster is the weighted mean of them, with the number and the name of the largest.  All others keep centroids, numbers, names and
- * paths, so that the operator has gaps among its numbers (core/operator/operator.h).
+ * The merged cluster is the weighted mean of them, with the number and the
+ * name of the largest. All others keep centroids, numbers, names and paths, so
+ * that the operator has gaps among its numbers (core/operator/operator.h).
  */
 #include "postgres.h"
 
@@ -19,14 +20,18 @@
 #include "pg/train/query.h"
 #include "pg/train/version.h"
 
-/* Clusters of a version with the names that model_clusters shows; one row of the operator each. */
+/*
+ * Clusters of a version with the names that model_clusters shows; one row of
+ * the operator each.
+ */
 typedef struct cluster_list
 {
 	const held_model *held;
 	const stored_version *version;
 	fc_operator op;
 	const char **name;			/* k: shown */
-	char	  **given;			/* k: by name_cluster; NULL: the shown name is suggested */
+	char	  **given;			/* k: by name_cluster; NULL: the shown name is
+								 * suggested */
 	bool	   *chosen;			/* k */
 } cluster_list;
 
@@ -44,7 +49,8 @@ list_clusters(const held_model *held, const stored_version *version)
 		list.name[j] = "";
 	run_query("SELECT n.name, g.name FROM version_names($1) n"
 			  "  LEFT JOIN readable_names g ON g.model_id = ($1).model_id AND g.group_value = ($1).group_value"
-			  "        AND g.cluster = n.cluster AND g.features = ($1).features ORDER BY n.cluster", 1, &argument, 0);
+			  "        AND g.cluster = n.cluster AND g.features = ($1).features ORDER BY n.cluster",
+			  1, &argument, 0);
 	for (uint64 j = 0; j < Min(SPI_processed, list.op.k); j++)
 	{
 		bool		null;
@@ -73,11 +79,16 @@ row_of_number(const cluster_list *list, int64 number)
 static void
 reject_number(const cluster_list *list, const char *number)
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cluster is %s, out of range", number),
-			errdetail("Model \"%s\" has clusters %s.", list->held->model, listed_numbers(&list->op)));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("cluster is %s, out of range", number),
+			errdetail("Model \"%s\" has clusters %s.", list->held->model,
+					  listed_numbers(&list->op)));
 }
 
-/* Returns the row of the cluster that alone bears a name, or -1; *bearers lists the numbers of all that do. */
+/*
+ * Returns the row of the cluster that alone bears a name, or -1; *bearers
+ * lists the numbers of all that do.
+ */
 static int64
 row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 {
@@ -87,22 +98,30 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 	for (Size j = 0; j < list->op.k; j++)
 		if (strcmp(list->name[j], name) == 0)
 		{
-			appendStringInfo(bearers, "%s%d", count++ > 0 ? ", " : "", fc_operator_number(&list->op, j));
+			appendStringInfo(bearers, "%s%d", count++ > 0 ? ", " : "",
+							 fc_operator_number(&list->op, j));
 			row = (int64) j;
 		}
 	if (count > 1)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
-				errmsg("%d clusters of model \"%s\" bear the name \"%s\"", count, list->held->model, name),
+				errmsg("%d clusters of model \"%s\" bear the name \"%s\"",
+					   count, list->held->model, name),
 				errhint("Give their numbers, which are %s.", bearers->data));
 	return row;
 }
 
-/* Chooses a cluster by its name, or by its number as text, which may not be the name of another one. */
+/*
+ * Chooses a cluster by its name, or by its number as text, which may not be
+ * the name of another one.
+ */
 static void
 choose_by_text(cluster_list *list, const char *text)
 {
-	bool		digits = text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
-	int64		numbered = digits && strlen(text) < 10 ? row_of_number(list, strtol(text, NULL, 10)) : -1;
+	bool		digits = (text[0] != '\0' &&
+						  strspn(text, "0123456789") == strlen(text));
+	int64		numbered = (digits && strlen(text) < 10
+							? row_of_number(list, strtol(text, NULL, 10))
+							: -1);
 	StringInfoData bearers;
 	int64		row;
 
@@ -110,23 +129,33 @@ choose_by_text(cluster_list *list, const char *text)
 	row = row_of_name(list, text, &bearers);
 	if (row >= 0 && numbered >= 0 && row != numbered)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
-				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s", text, list->held->model, bearers.data),
-				errhint("Give integers, which are numbers alone: ARRAY[%s, %s].", text, bearers.data));
+				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s",
+					   text, list->held->model, bearers.data),
+				errhint("Give integers, which are numbers alone: ARRAY[%s, %s].",
+						text, bearers.data));
 	row = row >= 0 ? row : numbered;
-	if (row < 0 && (digits || (text[0] == '-' && text[1] != '\0' && strspn(text + 1, "0123456789") == strlen(text + 1))))
+	if (row < 0 &&
+		(digits || (text[0] == '-' && text[1] != '\0' &&
+					strspn(text +1, "0123456789") == strlen(text +1))))
 		reject_number(list, text);
 	if (row < 0)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("model \"%s\" has no cluster \"%s\"", list->held->model, text),
-				errhint("%s", name_hint(text, (int) strlen(text), list->name, (int) list->op.k, "Names are")));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+				errmsg("model \"%s\" has no cluster \"%s\"", list->held->model,
+					   text),
+				errhint("%s", name_hint(text, (int) strlen(text), list->name,
+										(int) list->op.k, "Names are")));
 	list->chosen[row] = true;
 }
 
-/* Chooses the clusters of an array of integers or of texts; returns how many they are. */
+/*
+ * Chooses the clusters of an array of integers or of texts; returns how many
+ * they are.
+ */
 static int
 choose_clusters(cluster_list *list, ArrayType *array)
 {
 	Oid			type = getBaseType(ARR_ELEMTYPE(array));
-	bool		texts = type == TEXTOID || type == VARCHAROID || type == NAMEOID;
+	bool		texts = (type == TEXTOID || type == VARCHAROID || type == NAMEOID);
 	Oid			output;
 	bool		is_varlena;
 	int16		length;
@@ -139,14 +168,17 @@ choose_clusters(cluster_list *list, ArrayType *array)
 
 	if (!texts && type != INT2OID && type != INT4OID && type != INT8OID)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				errmsg("clusters are %s, neither integers nor texts", format_type_be(ARR_ELEMTYPE(array))),
+				errmsg("clusters are %s, neither integers nor texts",
+					   format_type_be(ARR_ELEMTYPE(array))),
 				errhint("Give numbers or names, as in ARRAY[0, 2] or '{Students,Others}'."));
 	getTypeOutputInfo(type, &output, &is_varlena);
 	get_typlenbyvalalign(type, &length, &by_value, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &elements, &nulls, &count);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align,
+					  &elements, &nulls, &count);
 	for (int i = 0; i < count; i++)
 	{
-		char	   *given = nulls[i] ? "NULL" : OidOutputFunctionCall(output, elements[i]);
+		char	   *given = (nulls[i] ? "NULL"
+							 : OidOutputFunctionCall(output, elements[i]));
 		int64		row;
 
 		if (texts && !nulls[i])
@@ -164,7 +196,10 @@ choose_clusters(cluster_list *list, ArrayType *array)
 	return chosen;
 }
 
-/* Returns the row of the largest chosen cluster, the first of equal ones; with `named`, of those with a given name, or -1. */
+/*
+ * Returns the row of the largest chosen cluster, the first of equal ones; with
+ * `named`, of those with a given name, or -1.
+ */
 static int64
 largest_chosen(const cluster_list *list, bool named)
 {
@@ -184,22 +219,29 @@ is_left(const cluster_list *list, Size j, int64 kept)
 	return !list->chosen[j] || (int64) j == kept;
 }
 
-/* The paths of the clusters that are left; a node without a cluster goes, and those behind it move up. */
+/*
+ * The paths of the clusters that are left; a node without a cluster goes, and
+ * those behind it move up.
+ */
 static Datum
 merged_paths(const cluster_list *list, int64 kept, Size found)
 {
 	bool		null;
-	Datum		stored = GetAttributeByName(DatumGetHeapTupleHeader(list->version->record), "paths", &null);
+	Datum		stored = GetAttributeByName(DatumGetHeapTupleHeader(list->version
+																	->record),
+											"paths", &null);
 	ArrayType  *array = null ? NULL : DatumGetArrayTypePCopy(stored);
 	Size		levels = array == NULL ? 0 : (Size) ARR_DIMS(array)[1];
-	const int32 *paths = array == NULL ? NULL : (const int32 *) ARR_DATA_PTR(array);
+	const int32 *paths = (array == NULL ? NULL
+						  : (const int32 *) ARR_DATA_PTR(array));
 	Datum	   *left = palloc(Max(1, found * levels) * sizeof(Datum));
 
 	if (array == NULL)
 		return (Datum) 0;
 	for (Size level = 0; level < levels; level++)
 	{
-		int32	   *before = palloc0((list->op.k + 1) * sizeof(int32));	/* nodes that are left below each */
+		/* nodes that are left below each */
+		int32	   *before = palloc0((list->op.k + 1) * sizeof(int32));
 		Size		row = 0;
 
 		for (Size j = 0; j < list->op.k; j++)
@@ -209,12 +251,16 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 			before[j + 1] += before[j];
 		for (Size j = 0; j < list->op.k; j++)
 			if (is_left(list, j, kept))
-				left[row++ * levels + level] = Int32GetDatum(before[paths[j * levels + level]]);
+				left[row++ * levels +
+					 level] = Int32GetDatum(before[paths[j * levels + level]]);
 	}
 	return make_int4_rows(left, (int) found, (int) levels);
 }
 
-/* The merged cluster gets the number of the largest one; all others keep theirs. */
+/*
+ * The merged cluster gets the number of the largest one; all others keep
+ * theirs.
+ */
 static void
 merge_chosen(training *t, const cluster_list *list, int64 kept)
 {
@@ -231,21 +277,28 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 	for (Size j = 0; j < list->op.k; j++)
 		if (list->chosen[j])
 			place[j] = place[kept];
-	t->imported = rows_in_units(joined_clusters(list->version->op, place, found),
-								units_of_version(list->version, list->version->op->d), own_units);
+	t->imported = rows_in_units(joined_clusters(list->version->op, place,
+												found),
+								units_of_version(list->version,
+												 list->version->op->d),
+								own_units);
 	t->numbers = numbers;
 	t->paths = merged_paths(list, kept, found);
 	t->k = found;
 	t->note = "merged clusters";
 }
 
-/* Pinned clusters stay pinned, but for those that are merged, whose centroids move. */
+/*
+ * Pinned clusters stay pinned, but for those that are merged, whose centroids
+ * move.
+ */
 static void
 release_merged(training *t, const cluster_list *list)
 {
 	Datum	   *merged = palloc(list->op.k * sizeof(Datum));
 	int			count = 0;
-	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->stored)}, {"_int4"}};
+	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->stored)},
+	{"_int4"}};
 	Datum		left;
 
 	if (t->options->pinned.values == NULL)
@@ -253,7 +306,9 @@ release_merged(training *t, const cluster_list *list)
 	for (Size j = 0; j < list->op.k; j++)
 		if (list->chosen[j])
 			merged[count++] = Int32GetDatum(fc_operator_number(&list->op, j));
-	arguments[1].value = PointerGetDatum(construct_array(merged, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	arguments[1].value = PointerGetDatum(construct_array(merged, count, INT4OID,
+														 sizeof(int32), true,
+														 TYPALIGN_INT));
 	left = query_datum("SELECT ($1 - 'pinned')"
 					   " || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
 					   "  FROM jsonb_array_elements($1 -> 'pinned') e"
@@ -262,7 +317,10 @@ release_merged(training *t, const cluster_list *list)
 	t->stored = DatumGetJsonbP(left);
 }
 
-/* Where nobody has named the largest cluster, the merged one takes the name of the largest that has one. */
+/*
+ * Where nobody has named the largest cluster, the merged one takes the name of
+ * the largest that has one.
+ */
 static void
 keep_name(const training *t, const cluster_list *list, int64 kept)
 {
@@ -270,7 +328,8 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 	int32		number = fc_operator_number(&list->op, (Size) kept);
 	query_argument arguments[3] = {0};
 
-	if (named < 0 || named == kept || list->given[kept] != NULL || !t->options->activate)
+	if (named < 0 || named == kept || list->given[kept] != NULL ||
+		!t->options->activate)
 		return;
 	arguments[0] = text_argument(t->model);
 	arguments[1].type = "int4";
@@ -278,9 +337,12 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 	arguments[2] = text_argument(list->given[named]);
 	run_query("SELECT name_cluster($1, $2, $3)", 3, arguments, 0);
 	if (!t->options->quiet)
-		ereport(NOTICE, errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d", number, t->model, list->given[named],
-							   fc_operator_number(&list->op, (Size) named)),
-				errdetail("That cluster had %.0f rows; the larger one had %.0f, and no name.", list->op.weights[named], list->op.weights[kept]),
+		ereport(NOTICE,
+				errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d",
+					   number, t->model, list->given[named],
+					   fc_operator_number(&list->op, (Size) named)),
+				errdetail("That cluster had %.0f rows; the larger one had %.0f, and no name.",
+						  list->op.weights[named], list->op.weights[kept]),
 				errhint("The function name_cluster gives another name."));
 }
 
@@ -297,13 +359,17 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	int32		made;
 
 	if (version.method == METHOD_DENSITY)
-		reject_with_method(version.method, "has clusters that are not about their means: none are merged",
+		reject_with_method(version.method,
+						   "has clusters that are not about their means: none are merged",
 						   "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
 	if (version.map != NULL)
-		reject_with_method(version.method, "has clusters of kernel features: none are merged", "Retrain with a smaller k.");
+		reject_with_method(version.method,
+						   "has clusters of kernel features: none are merged",
+						   "Retrain with a smaller k.");
 	list = list_clusters(&held, &version);
 	if (choose_clusters(&list, clusters) < 2)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("clusters must name two clusters or more"));
 	kept = largest_chosen(&list, false);
 	options->method = METHOD_KMEANS;
 	t = begin_retraining(&held, &version, options);

@@ -34,7 +34,8 @@ static const named_value methods[] = {
 /* The options as they are read; words become enums afterwards. */
 typedef struct given_options
 {
-	train_options fields;		/* the first member, so that a pointer to both is the same */
+	train_options fields;		/* the first member, so that a pointer to both
+								 * is the same */
 	char	   *metric;
 	char	   *effort;
 	char	   *sample;
@@ -45,8 +46,9 @@ typedef struct given_options
 typedef struct training_option
 {
 	int			users;			/* option_user */
-	Size		place;			/* where its value goes; 0: it is only checked here */
-	option		option;
+	Size		place;			/* where its value goes; 0: it is only checked
+								 * here */
+	option option;
 	const char *within;			/* the object that holds it; NULL: none */
 	int			methods;		/* train_method: those that have it; 0: all */
 } training_option;
@@ -60,174 +62,344 @@ typedef struct training_option
 #define WORD(field)		offsetof(given_options, field)
 #define OF_WINDOW(field)	offsetof(given_options, window.field)
 
-static const training_option training_options[] = {
-	{FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN, AT(k),
-		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}},
-	{FOR_RETRAIN | ARGUMENT_OF_TRAIN, WORD(method),
-		{"method", OPTION_TEXT, NULL, 0, 0, "as before", "method of the training"}},
-	{FOR_RETRAIN | ARGUMENT_OF_TRAIN, AT(relation),
-		{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}},
-	{FOR_RETRAIN | FOR_SKETCH, AT(replace), {"replace", OPTION_BOOL, NULL, 0, 0, "false",
-		"the argument sketch is of all rows, not only of new ones"}},
-	{FOR_RETRAIN, AT(frozen), {"frozen", OPTION_BOOL, NULL, 0, 0, "false",
-		"clusters keep their centroids; a larger k adds clusters behind them"}},
-	{ANY_TRAINING, AT(group_by), {"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column; each of its values gets its own clusters"}},
-	{ANY_FUNCTION, AT(where), {"where", OPTION_TEXT, NULL, 0, 0, NULL,
+static const training_option training_options[] =
+{{FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN,
+		AT(k),
+		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before",
+"number of clusters"}},
+{FOR_RETRAIN | ARGUMENT_OF_TRAIN,
+	WORD(method),
+	{"method", OPTION_TEXT, NULL, 0, 0, "as before",
+"method of the training"}},
+{FOR_RETRAIN | ARGUMENT_OF_TRAIN,
+	AT(relation),
+{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}},
+{FOR_RETRAIN | FOR_SKETCH,
+	AT(replace),
+	{"replace", OPTION_BOOL, NULL, 0, 0, "false",
+"the argument sketch is of all rows, not only of new ones"}},
+{FOR_RETRAIN,
+	AT(frozen),
+	{"frozen", OPTION_BOOL, NULL, 0, 0, "false",
+"clusters keep their centroids; a larger k adds clusters behind them"}},
+{ANY_TRAINING,
+	AT(group_by),
+	{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
+"a column; each of its values gets its own clusters"}},
+{ANY_FUNCTION,
+	AT(where),
+	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
 		"a condition: only rows for which it is true belong to the model, also when it is "
-		"retrained or watched"}},
-	{ANY_FUNCTION, 0, {"since", OPTION_OBJECT, NULL, 0, 0, NULL,
+"retrained or watched"}},
+{ANY_FUNCTION,
+	0,
+	{"since", OPTION_OBJECT, NULL, 0, 0, NULL,
 		"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
-		"{\"partition\": \"last\"} or {\"where\": \"...\"}"}},
-	{ANY_FUNCTION, OF_WINDOW(column), {"column", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column of times"}, "since"},
-	{ANY_FUNCTION, OF_WINDOW(interval), {"interval", OPTION_TEXT, NULL, 0, 0, NULL,
-		"length of time up to its newest value"}, "since"},
-	{ANY_FUNCTION, OF_WINDOW(partition), {"partition", OPTION_TEXT, NULL, 0, 0, NULL,
-		"\"last\": the last partition that has rows"}, "since"},
-	{ANY_FUNCTION, OF_WINDOW(where), {"where", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a condition that recent rows fulfil"}, "since"},
-	{ANY_TRAINING, 0, {"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
-		"another window, with which drift compares the recent rows"}, "since"},
-	{ANY_FUNCTION, 0, {"except", OPTION_OBJECT, NULL, 0, 0, NULL,
-		"another window, whose rows are left out"}, "since"},
-	{ANY_FUNCTION, AT(standardize),
-		{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
-		"divide each dimension by its standard deviation"}},
-	{FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric),
-		{"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
-		"\"cosine\" clusters vectors by direction"}},
-	{ANY_FUNCTION, 0, {"encoder", OPTION_OBJECT, NULL, 0, 0, "{}",
-		"how columns become coordinates"}},
-	{ANY_FUNCTION, 0, {"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
+"{\"partition\": \"last\"} or {\"where\": \"...\"}"}},
+{ANY_FUNCTION,
+	OF_WINDOW(column),
+	{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"},
+"since"},
+{ANY_FUNCTION,
+	OF_WINDOW(interval),
+	{"interval", OPTION_TEXT, NULL, 0, 0, NULL,
+	"length of time up to its newest value"},
+"since"},
+{ANY_FUNCTION,
+	OF_WINDOW(partition),
+	{"partition", OPTION_TEXT, NULL, 0, 0, NULL,
+	"\"last\": the last partition that has rows"},
+"since"},
+{ANY_FUNCTION,
+	OF_WINDOW(where),
+	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
+	"a condition that recent rows fulfil"},
+"since"},
+{ANY_TRAINING,
+	0,
+	{"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
+	"another window, with which drift compares the recent rows"},
+"since"},
+{ANY_FUNCTION,
+	0,
+	{"except", OPTION_OBJECT, NULL, 0, 0, NULL,
+	"another window, whose rows are left out"},
+"since"},
+{ANY_FUNCTION,
+	AT(standardize),
+	{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
+"divide each dimension by its standard deviation"}},
+{FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT,
+	WORD(metric),
+	{"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
+"\"cosine\" clusters vectors by direction"}},
+{ANY_FUNCTION,
+	0,
+	{"encoder", OPTION_OBJECT, NULL, 0, 0, "{}",
+"how columns become coordinates"}},
+{ANY_FUNCTION,
+	0,
+	{"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
 		"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": "
-		"\"log\"}"}, "encoder"},
-	{ANY_FUNCTION, 0, {"weight", OPTION_OBJECT, NULL, 0, 0, "1",
-		"factors of the distance by column: {\"column\": 2}"}, "encoder"},
-	{ANY_FUNCTION, 0, {"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
-		"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"}, "encoder"},
-	{ANY_FUNCTION, AT(categories), {"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
-		"categories of a column that have a dimension; the rest are \"other\""}, "encoder"},
-	{ANY_FUNCTION, 0, {"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
-		"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"}, "encoder"},
-	{FOR_BOTH | FOR_CHOOSE_K, AT(trim), {"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
+	"\"log\"}"},
+"encoder"},
+{ANY_FUNCTION,
+	0,
+	{"weight", OPTION_OBJECT, NULL, 0, 0, "1",
+	"factors of the distance by column: {\"column\": 2}"},
+"encoder"},
+{ANY_FUNCTION,
+	0,
+	{"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
+	"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"},
+"encoder"},
+{ANY_FUNCTION,
+	AT(categories),
+	{"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
+	"categories of a column that have a dimension; the rest are \"other\""},
+"encoder"},
+{ANY_FUNCTION,
+	0,
+	{"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
+	"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"},
+"encoder"},
+{FOR_BOTH | FOR_CHOOSE_K,
+	AT(trim),
+	{"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
 		"share of the rows, farthest from all clusters, that no centroid counts (kmeans, "
-		"kernel)"}, NULL, METHOD_KMEANS | METHOD_KERNEL},
-	{FOR_BOTH | FOR_IMPORT, AT(iterations),
-		{"iterations", OPTION_WHOLE, NULL, 0, 1000, "10; compressive 0, with groups 1; qkmeans 3",
-		"scans of Lloyd's algorithm at most"}, NULL, METHODS_OF_MEANS},
-	{ANY_TRAINING, AT(tolerance), {"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
-		"stop when a scan improves the objective by a smaller part"}, NULL, METHODS_OF_MEANS},
-	{ANY_TRAINING, WORD(effort), {"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
+	"kernel)"},
+	NULL,
+METHOD_KMEANS | METHOD_KERNEL},
+{FOR_BOTH | FOR_IMPORT,
+	AT(iterations),
+	{"iterations", OPTION_WHOLE, NULL, 0, 1000,
+		"10; compressive 0, with groups 1; qkmeans 3",
+	"scans of Lloyd's algorithm at most"},
+	NULL,
+METHODS_OF_MEANS},
+{ANY_TRAINING,
+	AT(tolerance),
+	{"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
+	"stop when a scan improves the objective by a smaller part"},
+	NULL,
+METHODS_OF_MEANS},
+{ANY_TRAINING,
+	WORD(effort),
+	{"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
 		"\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how "
-		"long k-means searches it"}, NULL, METHOD_KMEANS | METHOD_KERNEL},
-	{ANY_TRAINING, AT(levels),
-		{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
-		"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
-	{FOR_BOTH, AT(balance), {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
-		"the largest cluster may have this many times the mean number of rows"}},
-	{ANY_TRAINING, AT(align), {"align", OPTION_BOOL, NULL, 0, 0, "true",
-		"similar clusters of different groups get the same number"}},
-	{ANY_TRAINING, AT(pinned),
-		{"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
-		"clusters whose centroids stay in a retrain: see pin_cluster"}},
-	{ANY_TRAINING | FOR_IMPORT, 0, {"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
-		"share of the training rows that anomaly calls anomalies"}},
-	{FOR_BOTH | FOR_IMPORT, AT(probes), {"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
-		"measure the recall of a search through this many clusters, for index_health"}},
-	{ANY_TRAINING | FOR_IMPORT, AT(frequencies),
-		{"frequencies", OPTION_WHOLE, NULL, 1, 4194304, "from k and the dimension",
-		"frequencies of a sketch that is decoded (compressive, live)"}, NULL, METHOD_COMPRESSIVE},
-	{ANY_TRAINING, AT(kernel),
-		{"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
-		"the kernel, such as \"rbf(0.5)\""}, NULL, METHOD_KERNEL},
-	{ANY_TRAINING, AT(landmarks),
-		{"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
-		"landmarks of the kernel features"}, NULL, METHOD_KERNEL},
-	{ANY_TRAINING, AT(rank), {"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
-		"dimensions of the kernel features"}, NULL, METHOD_KERNEL},
-	{FOR_BOTH, 0, {"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
+	"long k-means searches it"},
+	NULL,
+METHOD_KMEANS | METHOD_KERNEL},
+{ANY_TRAINING,
+	AT(levels),
+	{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
+"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
+{FOR_BOTH,
+	AT(balance),
+	{"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
+"the largest cluster may have this many times the mean number of rows"}},
+{ANY_TRAINING,
+	AT(align),
+	{"align", OPTION_BOOL, NULL, 0, 0, "true",
+"similar clusters of different groups get the same number"}},
+{ANY_TRAINING,
+	AT(pinned),
+	{"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
+"clusters whose centroids stay in a retrain: see pin_cluster"}},
+{ANY_TRAINING | FOR_IMPORT,
+	0,
+	{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
+"share of the training rows that anomaly calls anomalies"}},
+{FOR_BOTH | FOR_IMPORT,
+	AT(probes),
+	{"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
+"measure the recall of a search through this many clusters, for index_health"}},
+{ANY_TRAINING | FOR_IMPORT,
+	AT(frequencies),
+	{"frequencies", OPTION_WHOLE, NULL, 1, 4194304,
+		"from k and the dimension",
+	"frequencies of a sketch that is decoded (compressive, live)"},
+	NULL,
+METHOD_COMPRESSIVE},
+{ANY_TRAINING,
+	AT(kernel),
+	{"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
+	"the kernel, such as \"rbf(0.5)\""},
+	NULL,
+METHOD_KERNEL},
+{ANY_TRAINING,
+	AT(landmarks),
+	{"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
+	"landmarks of the kernel features"},
+	NULL,
+METHOD_KERNEL},
+{ANY_TRAINING,
+	AT(rank),
+	{"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
+	"dimensions of the kernel features"},
+	NULL,
+METHOD_KERNEL},
+{FOR_BOTH,
+	0,
+	{"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
 		"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
-		"scan"}, NULL, METHOD_QKMEANS},
-	{ANY_TRAINING, AT(min_cluster_rows),
-		{"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, 10 at least",
-		"the smallest number of rows of a cluster (density)"}, NULL, METHOD_DENSITY},
-	{ANY_TRAINING, AT(noise), {"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
-		"a larger value labels more rows as noise (density)"}, NULL, METHOD_DENSITY},
-	{ANY_TRAINING, AT(scale), {"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
+	"scan"},
+	NULL,
+METHOD_QKMEANS},
+{ANY_TRAINING,
+	AT(min_cluster_rows),
+	{"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12,
+		"1 % of the rows, 10 at least",
+	"the smallest number of rows of a cluster (density)"},
+	NULL,
+METHOD_DENSITY},
+{ANY_TRAINING,
+	AT(noise),
+	{"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
+	"a larger value labels more rows as noise (density)"},
+	NULL,
+METHOD_DENSITY},
+{ANY_TRAINING,
+	AT(scale),
+	{"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
 		"a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
-		"(density)"}, NULL, METHOD_DENSITY},
-	{ANY_TRAINING, AT(micro_clusters),
-		{"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "2000; 20 n / min_cluster_rows",
+	"(density)"},
+	NULL,
+METHOD_DENSITY},
+{ANY_TRAINING,
+	AT(micro_clusters),
+	{"micro_clusters", OPTION_WHOLE, NULL, 1, 20000,
+		"2000; 20 n / min_cluster_rows",
 		"number of small clusters of k-means, which are joined to clusters "
-		"(density)"}, NULL, METHOD_DENSITY},
-	{ANY_FUNCTION, 0, {"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
-		"follow the table with a live sketch, from which drift and retrain need no scan"}},
-	{ANY_TRAINING, 0, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column of times by which rows are kept apart"}, "live"},
-	{ANY_TRAINING, 0, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
-		"length of time of a bucket"}, "live"},
-	{ANY_TRAINING, AT(live.half_life), {"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-		"age at which a row counts half"}, "live"},
-	{ANY_FUNCTION, AT(sample_rows),
-		{"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
+	"(density)"},
+	NULL,
+METHOD_DENSITY},
+{ANY_FUNCTION,
+	0,
+	{"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
+"follow the table with a live sketch, from which drift and retrain need no scan"}},
+{ANY_TRAINING,
+	0,
+	{"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
+	"a column of times by which rows are kept apart"},
+"live"},
+{ANY_TRAINING,
+	0,
+	{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
+	"length of time of a bucket"},
+"live"},
+{ANY_TRAINING,
+	AT(live.half_life),
+	{"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
+	"age at which a row counts half"},
+"live"},
+{ANY_FUNCTION,
+	AT(sample_rows),
+	{"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
 		"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
-		"rows of the samples, as far as memory allows"}},
-	{ANY_FUNCTION, WORD(sample), {"sample", OPTION_TEXT, NULL, 0, 0, "auto",
+"rows of the samples, as far as memory allows"}},
+{ANY_FUNCTION,
+	WORD(sample),
+	{"sample", OPTION_TEXT, NULL, 0, 0, "auto",
 		"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
-		"are stored"}},
-	{ANY_FUNCTION, AT(seed), {"seed", OPTION_SEED, NULL, 0, 0, "0",
-		"seed of every random choice"}},
-	{ANY_TRAINING | FOR_SKETCH, AT(fresh),
-		{"fresh", OPTION_BOOL, NULL, 0, 0, "false",
-		"use nothing of the version before"}},
-	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(keep), {"keep", OPTION_WHOLE, NULL, 0, 1e6, "5",
-		"old versions to keep"}},
-	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(activate),
-		{"activate", OPTION_BOOL, NULL, 0, 0, "true",
-		"predict uses the version from the commit on; false: from use_version on"}},
-	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(nowait),
-		{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
-		"fail at once when another session trains the model"}},
-	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(quiet), {"quiet", OPTION_BOOL, NULL, 0, 0, "false",
-		"no notices, but warnings; training_log has the steps all the same"}},
-	{FOR_WRITE_LABELS, 0, {"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
-		"columns of the relation that identify its rows, written next to the cluster"}},
-	{FOR_WRITE_LABELS, AT(where), {"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
-		"a condition: only rows for which it is true are written"}},
-	{FOR_WRITE_LABELS, AT(name), {"name", OPTION_BOOL, NULL, 0, 0, "false",
-		"a column cluster_name, as model_clusters shows it"}},
-	{FOR_WRITE_LABELS, AT(distance), {"distance", OPTION_BOOL, NULL, 0, 0, "false",
-		"a column distance, as of predict_distance"}},
-	{FOR_WRITE_LABELS, 0, {"append", OPTION_BOOL, NULL, 0, 0, "false",
-		"add the rows to a table that exists"}},
-	{FOR_WRITE_LABELS, 0, {"replace", OPTION_BOOL, NULL, 0, 0, "false",
-		"empty a table that exists, then write"}},
-	{FOR_WRITE_LABELS, 0, {"follow", OPTION_BOOL, NULL, 0, 0, "as before",
-		"each new version of the model updates the labels that it changes"}},
-	{FOR_KEEP_SKETCH, 0, {"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column; each of its values gets a sketch"}},
-	{FOR_KEEP_SKETCH, 0, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column of times by which rows are kept apart"}},
-	{FOR_KEEP_SKETCH, 0, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
-		"length of time of a bucket"}},
-	{FOR_KEEP_SKETCH, 0, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-		"age at which a row of a model counts half"}},
-	{FOR_KEEP_SKETCH, 0, {"where", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a condition: only rows for which it is true are counted"}},
-	{FOR_KEEP_SKETCH, 0, {"encoder", OPTION_TEXT, NULL, 0, 0, NULL,
-		"an encoder of the columns, as text"}},
-	{FOR_KEEP_SKETCH, 0, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
-		"only make the triggers; rebuild_sketch counts the rows while others write"}}
-};
+"are stored"}},
+{ANY_FUNCTION,
+	AT(seed),
+{"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}},
+{ANY_TRAINING | FOR_SKETCH,
+	AT(fresh),
+	{"fresh", OPTION_BOOL, NULL, 0, 0, "false",
+"use nothing of the version before"}},
+{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
+	AT(keep),
+{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}},
+{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
+	AT(activate),
+	{"activate", OPTION_BOOL, NULL, 0, 0, "true",
+"predict uses the version from the commit on; false: from use_version on"}},
+{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
+	AT(nowait),
+	{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
+"fail at once when another session trains the model"}},
+{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
+	AT(quiet),
+	{"quiet", OPTION_BOOL, NULL, 0, 0, "false",
+"no notices, but warnings; training_log has the steps all the same"}},
+{FOR_WRITE_LABELS,
+	0,
+	{"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
+"columns of the relation that identify its rows, written next to the cluster"}},
+{FOR_WRITE_LABELS,
+	AT(where),
+	{"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
+"a condition: only rows for which it is true are written"}},
+{FOR_WRITE_LABELS,
+	AT(name),
+	{"name", OPTION_BOOL, NULL, 0, 0, "false",
+"a column cluster_name, as model_clusters shows it"}},
+{FOR_WRITE_LABELS,
+	AT(distance),
+	{"distance", OPTION_BOOL, NULL, 0, 0, "false",
+"a column distance, as of predict_distance"}},
+{FOR_WRITE_LABELS,
+	0,
+	{"append", OPTION_BOOL, NULL, 0, 0, "false",
+"add the rows to a table that exists"}},
+{FOR_WRITE_LABELS,
+	0,
+	{"replace", OPTION_BOOL, NULL, 0, 0, "false",
+"empty a table that exists, then write"}},
+{FOR_WRITE_LABELS,
+	0,
+	{"follow", OPTION_BOOL, NULL, 0, 0, "as before",
+"each new version of the model updates the labels that it changes"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
+"a column; each of its values gets a sketch"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
+"a column of times by which rows are kept apart"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
+"length of time of a bucket"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
+"age at which a row of a model counts half"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
+"a condition: only rows for which it is true are counted"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"encoder", OPTION_TEXT, NULL, 0, 0, NULL,
+"an encoder of the columns, as text"}},
+{FOR_KEEP_SKETCH,
+	0,
+	{"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
+"only make the triggers; rebuild_sketch counts the rows while others write"}}};
 
-static const train_options defaults = {
-	.categories = NAN,.metric = FC_EUCLIDEAN,.sample_rows = NAN,.k = NAN,.iterations = NAN,
+static const train_options defaults = {.categories = NAN,
+	.metric = FC_EUCLIDEAN,
+	.sample_rows = NAN,
+	.k = NAN,
+	.iterations = NAN,
 	.tolerance = NAN,
-	.balance = NAN,.align = true,.probes = NAN,.frequencies = NAN,.landmarks = NAN,.rank = NAN,
-	.min_cluster_rows = NAN,.noise = NAN,.scale = NAN,.micro_clusters = NAN,.keep = NAN,
-	.activate = true
-};
+	.balance = NAN,
+	.align = true,
+	.probes = NAN,
+	.frequencies = NAN,
+	.landmarks = NAN,
+	.rank = NAN,
+	.min_cluster_rows = NAN,
+	.noise = NAN,
+	.scale = NAN,
+	.micro_clusters = NAN,
+	.keep = NAN,
+.activate = true};
 
 /* ---- objects of jsonb ---- */
 
@@ -245,13 +417,15 @@ object_of(const Jsonb *json, const char *name)
 {
 	JsonbValue *value = value_of(json, name);
 
-	return value != NULL && value->type == jbvBinary ? JsonbValueToJsonb(value) : NULL;
+	return value != NULL && value->type == jbvBinary ? JsonbValueToJsonb(value)
+		: NULL;
 }
 
 static Jsonb *
 without_key(Jsonb *json, const char *name)
 {
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(json),
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete,
+											  JsonbPGetDatum(json),
 											  CStringGetTextDatum(name)));
 }
 
@@ -265,7 +439,8 @@ json_of_text(const char *text)
 static Jsonb *
 joined(Jsonb *a, Jsonb *b)
 {
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(a), JsonbPGetDatum(b)));
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(a),
+											  JsonbPGetDatum(b)));
 }
 
 /* ---- checks ---- */
@@ -275,7 +450,8 @@ static bool
 is_known(const char *name, int function)
 {
 	for (int i = 0; i < lengthof(training_options); i++)
-		if ((training_options[i].users & function) && training_options[i].within == NULL &&
+		if ((training_options[i].users & function) &&
+			training_options[i].within == NULL &&
 			strcmp(training_options[i].option.name, name) == 0)
 			return true;
 	return false;
@@ -296,14 +472,18 @@ reject_elsewhere(Jsonb *json, const training_option *known, int function)
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("option \"%s\" is not one of %s", name,
 				   name_of_choice(function, functions, lengthof(functions))),
-			known->within != NULL ?
-			errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, name)
-			: function == FOR_TRAIN && (known->users & ARGUMENT_OF_TRAIN) ?
-			errhint("It is an argument of train: %s => ...", name)
+			known->within != NULL
+			? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.",
+					  place, place, name)
+			: function == FOR_TRAIN && (known->users & ARGUMENT_OF_TRAIN)
+			? errhint("It is an argument of train: %s => ...", name)
 			: errhint("It is one of %s.", place));
 }
 
-/* Reads an object, or all options where within is NULL, into a struct of which the places are. */
+/*
+ * Reads an object, or all options where within is NULL, into a struct of which
+ * the places are.
+ */
 static void
 read_within(Jsonb *json, const char *within, int function, void *fields)
 {
@@ -314,11 +494,13 @@ read_within(Jsonb *json, const char *within, int function, void *fields)
 	{
 		const training_option *row = &training_options[i];
 
-		if (!(row->users & function) || (row->within == NULL) != (within == NULL) ||
+		if (!(row->users & function) ||
+			(row->within == NULL) != (within == NULL) ||
 			(within != NULL && strcmp(row->within, within) != 0))
 			continue;
 		known[count] = row->option;
-		known[count++].value = row->place == 0 ? NULL : (char *) fields + row->place;
+		known[count++].value = row->place == 0 ? NULL
+			: (char *) fields + row->place;
 	}
 	read_options(json, known, count);
 }
@@ -376,10 +558,12 @@ read_factors(Jsonb *json)
 		return factors;
 	factors.method = "";
 	if (method->type == jbvString)
-		factors.method = pnstrdup(method->val.string.val, (Size) method->val.string.len);
+		factors.method = pnstrdup(method->val.string.val,
+								  (Size) method->val.string.len);
 	factors.settings = without_key(json, "method");
 	if (strcmp(factors.method, "auto") == 0)
-		factors.settings = joined(json_of_text("{\"sse_ratio\": 1.1}"), factors.settings);
+		factors.settings = joined(json_of_text("{\"sse_ratio\": 1.1}"),
+								  factors.settings);
 	return factors;
 }
 
@@ -409,7 +593,8 @@ read_train_options(Jsonb *json, option_user function)
 	o->live.timed = read_object(json, "live", function, given) != NULL;
 	live = value_of(json, "live");
 	if (live != NULL)
-		o->live.follow = o->live.timed || live->val.boolean ? LIVE_ON : LIVE_OFF;
+		o->live.follow = o->live.timed || live->val.boolean ? LIVE_ON
+			: LIVE_OFF;
 	o->since_json = object_of(json, "since");
 	if (o->since_json != NULL)
 		o->since = read_window(o->since_json, function);
@@ -417,7 +602,8 @@ read_train_options(Jsonb *json, option_user function)
 	o->metric = metric_of_training(given->metric);
 	o->effort = effort_of_options(given->effort);
 	o->sample = sampling_of_name(given->sample);
-	o->method = given->method == NULL ? METHOD_NONE : train_method_of(given->method);
+	o->method = given->method == NULL ? METHOD_NONE
+		: train_method_of(given->method);
 	return o;
 }
 
@@ -434,9 +620,10 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 {
 	require_argument(fcinfo, 0, "options");
 	require_argument(fcinfo, 1, "function");
-	(void) read_train_options(PG_GETARG_JSONB_P(0), (option_user)
-							  choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(1)),
-											 functions, lengthof(functions)));
+	(void) read_train_options(PG_GETARG_JSONB_P(0),
+							  (option_user) choice_of_name("function",
+														   text_to_cstring(PG_GETARG_TEXT_PP(1)),
+														   functions, lengthof(functions)));
 	PG_RETURN_VOID();
 }
 
@@ -450,7 +637,8 @@ train_method_of(const char *name)
 	if (name[strspn(name, " \t\n\v\f\r")] == '{')
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("method is %s, which looks like options", name),
-				errhint("Name the argument: options => %s.", quote_literal_cstr(name)));
+				errhint("Name the argument: options => %s.",
+						quote_literal_cstr(name)));
 	for (int i = 0; i < lengthof(methods); i++)
 	{
 		if (strcmp(methods[i].name, name) == 0)
@@ -459,8 +647,8 @@ train_method_of(const char *name)
 	}
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("method \"%s\" is not known", name),
-			errhint("%s",
-					name_hint(name, (int) strlen(name), names, lengthof(names), "Methods are")));
+			errhint("%s", name_hint(name, (int) strlen(name), names,
+									lengthof(names), "Methods are")));
 	return METHOD_NONE;
 }
 
@@ -479,23 +667,29 @@ unknown_option(const train_options *options, option_user way)
 	{
 		const training_option *row = &training_options[i];
 
-		if ((row->users & FOR_BOTH) && row->within == NULL && !(row->users & way) &&
+		if ((row->users & FOR_BOTH) && row->within == NULL &&
+			!(row->users & way) &&
 			value_of(options->json, row->option.name) != NULL)
 			return row->option.name;
 	}
 	return NULL;
 }
 
-/* Has an option an effect with a method that does not have it, because of the others? */
+/*
+ * Has an option an effect with a method that does not have it, because of the
+ * others?
+ */
 static bool
-acts_all_the_same(const char *name, train_method method, const train_options *all)
+acts_all_the_same(const char *name, train_method method,
+				  const train_options *all)
 {
 	if (strcmp(name, "trim") == 0)
 		return all->trim == 0;
 	if (strcmp(name, "frequencies") == 0)
 		return all->live.follow == LIVE_ON;
 	if (strcmp(name, "effort") == 0)
-		return method == METHOD_COMPRESSIVE ? all->group_by != NULL : all->factors.method != NULL;
+		return method == METHOD_COMPRESSIVE ? all->group_by != NULL
+			: all->factors.method != NULL;
 	return false;
 }
 
@@ -507,7 +701,8 @@ warn_idle(const char *name, train_method method, int having)
 	initStringInfo(&names);
 	for (int i = 0; i < lengthof(methods); i++)
 		if (methods[i].value & having)
-			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", methods[i].name);
+			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+							 methods[i].name);
 	ereport(WARNING,
 			errmsg("option \"%s\" has no effect with method \"%s\"", name,
 				   train_method_name(method)),
@@ -515,7 +710,8 @@ warn_idle(const char *name, train_method method, int having)
 }
 
 void
-warn_idle_options(train_method method, const train_options *given, const train_options *all)
+warn_idle_options(train_method method, const train_options *given,
+				  const train_options *all)
 {
 	train_method asked = method == METHOD_AUTO ? METHOD_KMEANS : method;
 
@@ -529,15 +725,18 @@ warn_idle_options(train_method method, const train_options *given, const train_o
 			warn_idle(row->option.name, method, row->methods);
 	}
 	if (all->group_by == NULL && value_of(given->json, "align") != NULL)
-		ereport(WARNING, errmsg("option \"align\" has no effect without option \"group_by\""));
+		ereport(WARNING,
+				errmsg("option \"align\" has no effect without option \"group_by\""));
 	if (all->group_by != NULL && !isnan(given->probes))
-		ereport(WARNING, errmsg("option \"probes\" has no effect with option \"group_by\""));
+		ereport(WARNING,
+				errmsg("option \"probes\" has no effect with option \"group_by\""));
 }
 
 /* ---- the encoder ---- */
 
 bool
-names_feature(const train_options *options, const char *option, const char *feature)
+names_feature(const train_options *options, const char *option,
+			  const char *feature)
 {
 	const Jsonb *named = object_of(options->encoder, option);
 
@@ -551,7 +750,8 @@ names_feature(const train_options *options, const char *option, const char *feat
 
 /* ---- options as jsonb ---- */
 
-#define MORE_CATEGORIES		4.0		/* times as many are kept where some should be found again */
+#define MORE_CATEGORIES		4.0 /* times as many are kept where some should be
+								 * found again */
 #define MOST_CATEGORIES		10000.0
 #define USUAL_CATEGORIES	32.0
 
@@ -559,11 +759,13 @@ Jsonb *
 encoder_settings(const train_options *options, bool again)
 {
 	Jsonb	   *settings = json_of_text("{}");
-	double		more = MORE_CATEGORIES * given_or(options->categories, USUAL_CATEGORIES);
+	double		more = (MORE_CATEGORIES *
+						given_or(options->categories, USUAL_CATEGORIES));
 
 	if (value_of(options->json, "standardize") != NULL)
-		settings = json_of_text(options->standardize ? "{\"standardize\": true}" :
-								"{\"standardize\": false}");
+		settings = json_of_text(options->standardize
+								? "{\"standardize\": true}"
+								: "{\"standardize\": false}");
 	if (options->encoder != NULL)
 		settings = joined(settings, options->encoder);
 	if (!again)
@@ -581,7 +783,8 @@ other_dimensions(const train_options *a, const train_options *b)
 	if (given_or(a->categories, 0) != given_or(b->categories, 0) ||
 		(paths_a == NULL) != (paths_b == NULL))
 		return true;
-	return paths_a != NULL && compareJsonbContainers(&paths_a->root, &paths_b->root) != 0;
+	return paths_a != NULL &&
+		compareJsonbContainers(&paths_a->root, &paths_b->root) != 0;
 }
 
 Jsonb *
@@ -618,26 +821,30 @@ with_text_option(Jsonb *json, const char *name, const char *text)
 Jsonb *
 options_to_store(const train_options *options, const char *condition)
 {
-	Datum		given = DirectFunctionCall1(jsonb_strip_nulls, JsonbPGetDatum(options->json));
+	Datum		given = DirectFunctionCall1(jsonb_strip_nulls,
+											JsonbPGetDatum(options->json));
 	Jsonb	   *json = without_key(DatumGetJsonbP(given), "nowait");
 
-	return condition == NULL ? json : with_text_option(json, "where", condition);
+	return condition == NULL ? json
+		: with_text_option(json, "where", condition);
 }
 
 /* ---- help ---- */
 
 /* Settings that bound a training. */
-static const option settings[] = {
-	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
-	 "memory of the call, by SET, not an option: the samples are made to fit"},
-	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
-	 "most that fastclust.memory_budget may be, by a superuser's SET"},
-	{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
-	 "time that one step may take, by SET: one whose estimate is longer is an error before it "
-	 "begins"}
-};
+static const option settings[] =
+{{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
+"memory of the call, by SET, not an option: the samples are made to fit"},
+{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
+"most that fastclust.memory_budget may be, by a superuser's SET"},
+{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
+	"time that one step may take, by SET: one whose estimate is longer is an error before it "
+"begins"}};
 
-/* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
+/*
+ * (function) -> setof (option, type, range, default, meaning), in the order of
+ * the tables above.
+ */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum
 fastclust_option_help(PG_FUNCTION_ARGS)
@@ -645,13 +852,15 @@ fastclust_option_help(PG_FUNCTION_ARGS)
 	int			function;
 
 	require_argument(fcinfo, 0, "function");
-	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)), functions,
-							  lengthof(functions));
+	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)),
+							  functions, lengthof(functions));
 	fastclust_begin_rows(fcinfo);
 	for (int i = 0; i < lengthof(training_options); i++)
 		if (training_options[i].users & function)
-			put_option_help(fcinfo, &training_options[i].option, training_options[i].within);
-	for (int i = 0; i < lengthof(settings) && (function & (FOR_BOTH | FOR_CHOOSE_K)); i++)
+			put_option_help(fcinfo, &training_options[i].option,
+							training_options[i].within);
+	for (int i = 0;
+		 i < lengthof(settings) && (function & (FOR_BOTH | FOR_CHOOSE_K)); i++)
 		put_option_help(fcinfo, &settings[i], "fastclust");
 	return (Datum) 0;
 }

@@ -74,7 +74,9 @@ typedef struct factor_options
 	Jsonb	   *settings;		/* of this method */
 } factor_options;
 
-/* A number is NAN, and a text or a list NULL, where the option is not given. */
+/*
+ * A number is NAN, and a text or a list NULL, where the option is not given.
+ */
 typedef struct train_options
 {
 	Jsonb	   *json;			/* all of them as they were given */
@@ -104,7 +106,7 @@ typedef struct train_options
 	double		tolerance;
 	float_list	levels;
 	float_list	pinned;
-	double		balance;
+	double balance;
 	bool		align;
 	double		probes;
 	double		frequencies;
@@ -144,16 +146,25 @@ tolerance_of(const train_options *options)
 	return given_or(options->tolerance, 1e-3);
 }
 
-/* Reads options; one that the function does not know, or with a wrong value, is an error. */
+/*
+ * Reads options; one that the function does not know, or with a wrong value,
+ * is an error.
+ */
 extern train_options *read_train_options(Jsonb *json, option_user function);
 
 /* Reads the options of a text, which are those of train. */
 extern train_options *options_of_text(const char *text);
 
-/* Returns the first option given that a way of a function does not know, or NULL. */
+/*
+ * Returns the first option given that a way of a function does not know, or
+ * NULL.
+ */
 extern const char *unknown_option(const train_options *options, option_user way);
 
-/* Warns about options given that have no effect with the method and all other options. */
+/*
+ * Warns about options given that have no effect with the method and all other
+ * options.
+ */
 extern void warn_idle_options(train_method method, const train_options *given,
 							  const train_options *all);
 
@@ -169,10 +180,17 @@ extern bool other_dimensions(const train_options *a, const train_options *b);
 /* Returns the options of qkmeans. */
 extern Jsonb *product_settings(const train_options *options);
 
-/* Does an option of the encoder (nulls, weight) name the feature, its column or a path above? */
-extern bool names_feature(const train_options *options, const char *option, const char *feature);
+/*
+ * Does an option of the encoder (nulls, weight) name the feature, its column
+ * or a path above?
+ */
+extern bool names_feature(const train_options *options, const char *option,
+						  const char *feature);
 
-/* Options as a version stores them: without nulls and nowait, the condition resolved. */
+/*
+ * Options as a version stores them: without nulls and nowait, the condition
+ * resolved.
+ */
 extern Jsonb *options_to_store(const train_options *options, const char *condition);
 
 /* The same with one option more, which is a text. */

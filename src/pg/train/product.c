@@ -1,6 +1,7 @@
 /*
- * product.c - QK-means by scans of a table, with the rows in the loop (L. Giffon et al. 2021): the method qkmeans of a training, and qkmeans_log.  No more than a
- * sample of the rows is ever held.
+ * product.c - QK-means by scans of a table, with the rows in the loop (L.
+ * Giffon et al. 2021): the method qkmeans of a training, and qkmeans_log. No
+ * more than a sample of the rows is ever held.
  */
 #include "postgres.h"
 
@@ -37,7 +38,8 @@ typedef struct product_scans
 } product_scans;
 
 static void
-scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights,
+				 double *means)
 {
 	product_scans *scans = ctx;
 	bool		logged = scans->t->model_id != 0;
@@ -48,17 +50,23 @@ scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights,
 	fc_operator next;
 
 	if (logged)
-		log_step(scans->t, name, begun, sums.sse / (double) sums.n, psprintf("%zu non-zeros", fc_operator_values(op)));
+		log_step(scans->t, name, begun, sums.sse / (double) sums.n,
+				 psprintf("%zu non-zeros", fc_operator_values(op)));
 	open_operator(sums.next, &next);
 	*sse = sums.sse;
 	memcpy(weights, next.weights, next.k * sizeof(double));
-	fc_operator_centroids(&next, NULL, NULL, make_scratch(fc_operator_scratch(&next)), means);
+	fc_operator_centroids(&next, NULL, NULL,
+						  make_scratch(fc_operator_scratch(&next)), means);
 	pfree(header);
 }
 
-/* Of the sample: a look at all rows for one that may serve would cost another scan. */
+/*
+ * Of the sample: a look at all rows for one that may serve would cost another
+ * scan.
+ */
 static void
-farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
+farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
+				   size_t *found)
 {
 	const product_scans *scans = ctx;
 
@@ -67,7 +75,8 @@ farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
 
 /* The product learned on the sample, or by scans of all n rows. */
 static fc_operator_header *
-product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header *rows, bool scanned, Size n)
+product_of_rows(const training *t, qkmeans_call *call,
+				const fc_operator_header *rows, bool scanned, Size n)
 {
 	product_scans scans = {t};
 	fc_row_source scanning = {&scans, scan_for_product, farthest_of_sample};
@@ -75,25 +84,42 @@ product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header 
 	collection	sample;
 
 	open_operator(rows, &op);
-	sample = (collection) {.d = (int32) op.d,.k = call->k,.n = op.k,.room = op.k,.x = centroids_in_units(&op, NULL, NULL),.account = &call->memory};
+	sample = (collection)
+	{
+		.d = (int32) op.d,
+			.k = call->k,
+			.n = op.k,
+			.room = op.k,
+			.x = centroids_in_units(&op, NULL, NULL),
+			.account = &call->memory
+	};
 	scans.sample = collected_rows(&sample);
 	return run_qkmeans(call, &sample, scanned ? &scanning : &scans.sample, n);
 }
 
-/* By scans of the table where the rows are vectors as they stand, else on the sample. */
+/*
+ * By scans of the table where the rows are vectors as they stand, else on the
+ * sample.
+ */
 void
-learn_product(const training *t, train_part *part, const fc_operator_header *rows, Size k)
+learn_product(const training *t, train_part *part,
+			  const fc_operator_header *rows, Size k)
 {
-	bool		scanned = t->source.is_vector && !t->source.cosine && t->units.center == NULL;
+	bool		scanned = (t->source.is_vector && !t->source.cosine &&
+						   t->units.center == NULL);
 	TimestampTz begun = GetCurrentTimestamp();
 	qkmeans_call call = {0};
 
 	read_qkmeans_options(product_settings(t->options), (int32) k, &call);
 	if (scanned)
 		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
-	part->op = with_metric(product_of_rows(t, &call, rows, scanned, scanned ? (Size) part->n : rows->k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	part->op = with_metric(product_of_rows(t, &call, rows, scanned,
+										   scanned ? (Size) part->n : rows->k),
+						   t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
 	if (!scanned)
-		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
+		log_step(t, "QK-means", begun, NAN,
+				 psprintf("on the sample, %zu non-zeros",
+						  stored_values(part->op)));
 }
 
 /* (relation, features, k, options): all scans see the same rows. */
@@ -123,7 +149,9 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	open_source(&t.source, PG_GETARG_OID(0), &features, true, NULL);
 	t.source.stable = true;
 	(void) rows_to_sample(&t.source, SAMPLE_AUTO);
-	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s", t.source.relation, t.source.filter), 0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
+	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s",
+													 t.source.relation, t.source.filter),
+											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
 	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
 	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */
@@ -131,8 +159,11 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 					 "the sample of qkmeans_log");
 	if (rows->k < t.k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg_plural("k is %d, but %s has only %u row", "k is %d, but %s has only %u rows", rows->k, call.k, t.source.relation, rows->k));
-	call.entry.op = product_of_rows(&t, &call, rows, true, (Size) Max(t.estimate, rows->k));
+				errmsg_plural("k is %d, but %s has only %u row",
+							  "k is %d, but %s has only %u rows", rows->k,
+							  call.k, t.source.relation, rows->k));
+	call.entry.op = product_of_rows(&t, &call, rows, true,
+									(Size) Max(t.estimate, rows->k));
 	put_qkmeans_entry(&call);
 	SPI_finish();
 	return (Datum) 0;

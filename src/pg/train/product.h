@@ -7,8 +7,10 @@
 /* Returns how many numbers an operator holds. */
 extern Size stored_values(const fc_operator_header *header);
 
-/* The centroids of a part as a product of sparse factors that QK-means learns. */
-extern void learn_product(const training *t, train_part *part, const fc_operator_header *rows,
-						  Size k);
+/*
+ * The centroids of a part as a product of sparse factors that QK-means learns.
+ */
+extern void learn_product(const training *t, train_part *part,
+						  const fc_operator_header *rows, Size k);
 
 #endif							/* FASTCLUST_TRAIN_PRODUCT_H */

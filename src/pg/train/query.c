@@ -16,14 +16,18 @@
 
 /* ---- queries ---- */
 
-/* The search path of the functions that call has our schemas and pg_catalog alone. */
+/*
+ * The search path of the functions that call has our schemas and pg_catalog
+ * alone.
+ */
 Oid
 type_of_name(const char *name)
 {
 	Oid			type = TypenameGetTypid(name);
 
 	if (!OidIsValid(type))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type %s is not found", name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("type %s is not found", name));
 	return type;
 }
 
@@ -37,10 +41,19 @@ end_query(void)
 query_argument
 text_argument(const char *value)
 {
-	return (query_argument) {"text", value == NULL ? (Datum) 0 : CStringGetTextDatum(value), value == NULL};
+	return (query_argument)
+	{
+		"text",
+			value == NULL ? (Datum) 0
+			: CStringGetTextDatum(value),
+			value == NULL
+	};
 }
 
-/* The rows of a query may be those of another server, which needs the extension, too. */
+/*
+ * The rows of a query may be those of another server, which needs the
+ * extension, too.
+ */
 static void
 hint_other_node(void *unused)
 {
@@ -49,23 +62,40 @@ hint_other_node(void *unused)
 }
 
 void
-run_query(const char *text, int count, const query_argument *arguments, int flags)
+run_query(const char *text, int count, const query_argument *arguments,
+		  int flags)
 {
-	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;	/* Citus takes no empty list */
+	/* Citus takes no empty list */
+	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_other_node};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+	.callback = hint_other_node};
 	SPIPlanPtr	plan;
 
 	for (int i = 0; i < count; i++)
 	{
 		types[i] = type_of_name(arguments[i].type);
-		parameters->params[i] = (ParamExternData) {.value = arguments[i].value,.isnull = arguments[i].null,
-			.pflags = flags & QUERY_CONSTANTS ? PARAM_FLAG_CONST : 0,.ptype = types[i]};
+		parameters
+			->params[i] = (ParamExternData)
+		{
+			.value = arguments[i].value,
+				.isnull = arguments[i].null,
+				.pflags = flags & QUERY_CONSTANTS
+				? PARAM_FLAG_CONST
+				: 0,
+				.ptype = types[i]
+		};
 	}
 	end_query();
 	error_context_stack = &callback;
-	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
-	if (SPI_execute_plan_with_paramlist(plan, parameters, (flags & QUERY_STABLE) != 0, 0) != SPI_OK_SELECT)
+	plan = SPI_prepare_cursor(text, count, types,
+							  CURSOR_OPT_CUSTOM_PLAN |
+							  (flags & QUERY_PARALLEL
+							   ? CURSOR_OPT_PARALLEL_OK
+							   : 0));
+	if (SPI_execute_plan_with_paramlist(plan, parameters,
+										(flags & QUERY_STABLE) != 0,
+										0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot run \"%s\"", text);
 	SPI_freeplan(plan);
 	error_context_stack = callback.previous;
@@ -74,11 +104,13 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 Datum
 query_value(uint64 row, int column, bool *null)
 {
-	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, null);
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column,
+						 null);
 }
 
 Datum
-query_datum(const char *text, int count, const query_argument *arguments, int flags, bool *null)
+query_datum(const char *text, int count, const query_argument *arguments,
+			int flags, bool *null)
 {
 	bool		is_null = true;
 	Datum		value = (Datum) 0;
@@ -90,8 +122,10 @@ query_datum(const char *text, int count, const query_argument *arguments, int fl
 		value = query_value(0, 1, &is_null);
 	if (!is_null)
 	{
-		get_typlenbyval(SPI_gettypeid(SPI_tuptable->tupdesc, 1), &length, &by_value);
-		value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value)) : datumCopy(value, by_value, length);
+		get_typlenbyval(SPI_gettypeid(SPI_tuptable->tupdesc, 1), &length,
+						&by_value);
+		value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value))
+			: datumCopy(value, by_value, length);
 	}
 	end_query();
 	if (null != NULL)
@@ -110,7 +144,8 @@ begin_record(const char *type, Datum other)
 	if (other != 0)
 	{
 		HeapTupleHeader header = DatumGetHeapTupleHeader(other);
-		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header),.t_data = header};
+		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header),
+		.t_data = header};
 
 		heap_deform_tuple(&tuple, row.desc, row.values, row.nulls);
 	}
@@ -156,15 +191,20 @@ set_number(record_builder *row, const char *name, double value)
 }
 
 void
-set_numbers(record_builder *row, const char *name, const double *values, Size count)
+set_numbers(record_builder *row, const char *name, const double *values,
+			Size count)
 {
-	set_value(row, name, values == NULL ? NULL : DatumGetPointer(make_float8_array(values, (int) count)));
+	set_value(row, name,
+			  values == NULL
+			  ? NULL
+			  : DatumGetPointer(make_float8_array(values, (int) count)));
 }
 
 Datum
 end_record(record_builder *row)
 {
-	Datum		record = HeapTupleGetDatum(heap_form_tuple(row->desc, row->values, row->nulls));
+	Datum		record = HeapTupleGetDatum(heap_form_tuple(row->desc, row->values,
+														   row->nulls));
 
 	ReleaseTupleDesc(row->desc);
 	return record;

@@ -1,9 +1,14 @@
 /*
- * relation.c - a relation as the source of a training's rows: its columns checked, and the expressions of a row that queries are made of.
+ * relation.c - a relation as the source of a training's rows: its columns
+ * checked, and the expressions of a row that queries are made of.
  *
- * open_source makes a train_source of a relation and columns: it raises the errors of names and types, and writes the texts that all queries of a training
- * share.  add_options narrows the rows by the option "where", use_encoder adds the calls that encode a row.  Columns are written by name, quoted, and all
- * expressions are of the alias t.  The catalogs are read through the caches of the server, without a query; types are told by their oids.
+ * open_source makes a train_source of a relation and columns: it raises the
+ * errors of names and types, and writes the texts that all queries of a
+ * training share. add_options narrows the rows by the option "where",
+ * use_encoder adds the calls that encode a row. Columns are written by name,
+ * quoted, and all expressions are of the alias t. The catalogs are read
+ * through the caches of the server, without a query; types are told by their
+ * oids.
  */
 #include "postgres.h"
 
@@ -32,21 +37,30 @@
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
-#define MOST_COLUMNS	97		/* of a call that encodes a row, beside the encoder and a flag */
-#define OTHERS_HASHED	8		/* columns beside the features, which tell equal rows apart */
+#define MOST_COLUMNS	97		/* of a call that encodes a row, beside the
+								 * encoder and a flag */
+#define OTHERS_HASHED	8		/* columns beside the features, which tell
+								 * equal rows apart */
 
 /* Is a type one of vectors, or a cast makes it one? */
 static bool
 becomes_vector(Oid type)
 {
-	return is_vector_type(type) || SearchSysCacheExists2(CASTSOURCETARGET, ObjectIdGetDatum(getBaseType(type)), ObjectIdGetDatum(FLOAT4ARRAYOID));
+	return is_vector_type(type) ||
+		SearchSysCacheExists2(CASTSOURCETARGET,
+							  ObjectIdGetDatum(getBaseType(type)),
+							  ObjectIdGetDatum(FLOAT4ARRAYOID));
 }
 
-/* Has a column vectors?  One that is not there does, so that the error names a vector. */
+/*
+ * Has a column vectors? One that is not there does, so that the error names a
+ * vector.
+ */
 static bool
 has_vectors(Oid relation, const char *name)
 {
-	return get_attnum(relation, name) <= 0 || becomes_vector(get_atttype(relation, get_attnum(relation, name)));
+	return get_attnum(relation, name) <= 0 ||
+		becomes_vector(get_atttype(relation, get_attnum(relation, name)));
 }
 
 /* ---- features ---- */
@@ -59,10 +73,13 @@ read_features(ArrayType *array)
 
 	if (array != NULL && ARR_NDIM(array) > 1)
 		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				errmsg("features must be a one-dimensional array, not one of %d dimensions", ARR_NDIM(array)));
+				errmsg("features must be a one-dimensional array, not one of %d dimensions",
+					   ARR_NDIM(array)));
 	if (array == NULL || ARR_NDIM(array) == 0 || array_contains_nulls(array))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("features must name at least one column, and no NULL"));
-	deconstruct_array(array, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elements, NULL, &list.count);
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("features must name at least one column, and no NULL"));
+	deconstruct_array(array, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
+					  &elements, NULL, &list.count);
 	list.names = palloc((Size) list.count * sizeof(char *));
 	for (int i = 0; i < list.count; i++)
 		list.names[i] = pstrdup(NameStr(*DatumGetName(elements[i])));
@@ -76,7 +93,8 @@ array_of_names(char *const *names, int count)
 
 	for (int i = 0; i < count; i++)
 		elements[i] = DirectFunctionCall1(namein, CStringGetDatum(names[i]));
-	return construct_array(elements, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR);
+	return construct_array(elements, count, NAMEOID, NAMEDATALEN, false,
+						   TYPALIGN_CHAR);
 }
 
 ArrayType *
@@ -86,13 +104,19 @@ columns_of_text(Oid relation, const char *given, bool *vector)
 
 	*vector = given[0] != '{' && has_vectors(relation, name);
 	if (given[0] == '{')
-		return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(given), ObjectIdGetDatum(NAMEOID), Int32GetDatum(-1)));
+		return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN,
+												   CStringGetDatum(given),
+												   ObjectIdGetDatum(NAMEOID),
+												   Int32GetDatum(-1)));
 	return array_of_names(&name, 1);
 }
 
 /* ---- a hash of a row ---- */
 
-/* Calls that every server computes alike, and that postgres_fdw and Citus send to the rows; NULL: none is for values of the type. */
+/*
+ * Calls that every server computes alike, and that postgres_fdw and Citus send
+ * to the rows; NULL: none is for values of the type.
+ */
 static const char *
 hash_call(Oid type)
 {
@@ -136,10 +160,14 @@ hash_call(Oid type)
 static int
 by_name(const void *a, const void *b)
 {
-	return strcmp(NameStr(((const FormData_pg_attribute *) a)->attname), NameStr(((const FormData_pg_attribute *) b)->attname));
+	return strcmp(NameStr(((const FormData_pg_attribute *) a)->attname),
+				  NameStr(((const FormData_pg_attribute *) b)->attname));
 }
 
-/* Is a value of the type neither an array nor a text, so that its hash is cheap? */
+/*
+ * Is a value of the type neither an array nor a text, so that its hash is
+ * cheap?
+ */
 static bool
 is_short(Oid type)
 {
@@ -150,9 +178,13 @@ is_short(Oid type)
 	return category != TYPCATEGORY_ARRAY && category != TYPCATEGORY_STRING;
 }
 
-/* Hashes of the features, or of columns that are none, behind each other; how many. */
+/*
+ * Hashes of the features, or of columns that are none, behind each other; how
+ * many.
+ */
 static int
-append_hashes(StringInfo calls, const train_source *source, bool features, int most)
+append_hashes(StringInfo calls, const train_source *source, bool features,
+			  int most)
 {
 	int			count;
 	FormData_pg_attribute *columns = relation_columns(source->id, &count);
@@ -164,7 +196,10 @@ append_hashes(StringInfo calls, const train_source *source, bool features, int m
 		char	   *name = NameStr(columns[i].attname);
 		const char *call = hash_call(columns[i].atttypid);
 
-		if (call == NULL || is_among(name, (const char *const *) source->features, source->feature_count) != features || (!features && !is_short(columns[i].atttypid)))
+		if (call == NULL ||
+			is_among(name, (const char *const *) source->features,
+					 source->feature_count) != features ||
+			(!features && !is_short(columns[i].atttypid)))
 			continue;
 		appendStringInfoString(calls, calls->len > 0 ? ", " : "");
 		appendStringInfo(calls, call, quote_identifier(name));
@@ -174,8 +209,9 @@ append_hashes(StringInfo calls, const train_source *source, bool features, int m
 }
 
 /*
- * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
- * apart; where it has neither, of its text.
+ * A hash of a row that does not depend on where it lies: of its features, and
+ * of some other columns that are not long, which tell equal ones apart; where
+ * it has neither, of its text.
  */
 static char *
 row_hash(const train_source *source)
@@ -185,10 +221,17 @@ row_hash(const train_source *source)
 
 	initStringInfo(&calls);
 	features = append_hashes(&calls, source, true, source->feature_count);
-	(void) append_hashes(&calls, source, false, source->feature_count + OTHERS_HASHED - features);
+	(void) append_hashes(&calls, source, false,
+						 source->feature_count + OTHERS_HASHED - features);
 	if (features == 0 && source->is_vector)
-		appendStringInfo(&calls, source->cast ? "%shash_array_extended(%s, 0)" : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)", calls.len > 0 ? ", " : "", source->raw);
-	return calls.len == 0 ? "hashtextextended((t.*)::text, 0)" : psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
+		appendStringInfo(&calls,
+						 source->cast
+						 ? "%shash_array_extended(%s, 0)"
+						 : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)",
+						 calls.len > 0 ? ", " : "", source->raw);
+	return calls.len == 0
+		? "hashtextextended((t.*)::text, 0)"
+		: psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
 }
 
 /* ---- where the rows lie ---- */
@@ -199,18 +242,24 @@ by_oid(const ListCell *a, const ListCell *b)
 	return lfirst_oid(a) < lfirst_oid(b) ? -1 : lfirst_oid(a) > lfirst_oid(b);
 }
 
-/* A leaf as FROM names it.  Children of a plain table are leaves too, so it is read alone. */
+/*
+ * A leaf as FROM names it. Children of a plain table are leaves too, so it is
+ * read alone.
+ */
 static char *
 leaf_name(const FormData_pg_class *class)
 {
 	return psprintf("%s%s", class->relkind == RELKIND_FOREIGN_TABLE ? "" : "ONLY ",
-					quote_qualified_identifier(get_namespace_name(class->relnamespace), NameStr(class->relname)));
+					quote_qualified_identifier(get_namespace_name(class->relnamespace),
+											   NameStr(class->relname)));
 }
 
 /*
- * heap: the rows of the relation, its partitions and children are in blocks; TimescaleDB compresses chunks, whose blocks hold other rows.
- * leaves: the tables that hold the rows, where one of them is foreign: postgres_fdw sends an aggregate over one of these, but never a part of an
- * aggregate over all.  None of other relations, whose rows the server or Citus aggregates in place.
+ * heap: the rows of the relation, its partitions and children are in blocks;
+ * TimescaleDB compresses chunks, whose blocks hold other rows. leaves: the
+ * tables that hold the rows, where one of them is foreign: postgres_fdw sends
+ * an aggregate over one of these, but never a part of an aggregate over all.
+ * None of other relations, whose rows the server or Citus aggregates in place.
  */
 static void
 find_tables(train_source *source)
@@ -224,15 +273,20 @@ find_tables(train_source *source)
 	source->leaves = palloc((Size) list_length(tables) * sizeof(char *));
 	foreach(cell, tables)
 	{
-		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		HeapTuple	tuple = SearchSysCache1(RELOID,
+											ObjectIdGetDatum(lfirst_oid(cell)));
 		Form_pg_class class;
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
 		class = (Form_pg_class) GETSTRUCT(tuple);
-		source->heap = source->heap && (class->relkind == RELKIND_PARTITIONED_TABLE ||
-										((class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW) && class->relam == HEAP_TABLE_AM_OID &&
-										 strcmp(get_namespace_name(class->relnamespace), "_timescaledb_internal") != 0));
+		source->heap = source->heap &&
+			(class->relkind == RELKIND_PARTITIONED_TABLE ||
+			 ((class->relkind == RELKIND_RELATION ||
+			   class->relkind == RELKIND_MATVIEW) &&
+			  class->relam == HEAP_TABLE_AM_OID &&
+			  strcmp(get_namespace_name(class->relnamespace),
+					 "_timescaledb_internal") != 0));
 		foreign = foreign || class->relkind == RELKIND_FOREIGN_TABLE;
 		if (class->relkind != RELKIND_PARTITIONED_TABLE)
 			source->leaves[source->leaf_count++] = leaf_name(class);
@@ -245,7 +299,8 @@ find_tables(train_source *source)
 bool
 has_citus(void)
 {
-	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE));
+	return OidIsValid(get_relname_relid("pg_dist_partition",
+										PG_CATALOG_NAMESPACE));
 }
 
 /* Do its rows lie on shards of Citus, or those that a view reads? */
@@ -256,21 +311,27 @@ is_sharded(Oid relation)
 
 	if (!has_citus())
 		return false;
-	return DatumGetBool(query_datum(
-		"WITH RECURSIVE tree(id) AS ("
-		"    SELECT $1"
-		"    UNION"
-		"    SELECT part.id FROM tree, LATERAL ("
-		"        SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = tree.id"
-		"        UNION ALL"
-		"        SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid"
-		"         WHERE r.ev_class = tree.id AND d.refclassid = 'pg_class'::regclass) part(id))"
-		" SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> 'n')", 1, &argument, 0, NULL));
+	return DatumGetBool(query_datum("WITH RECURSIVE tree(id) AS ("
+									"    SELECT $1"
+									"    UNION"
+									"    SELECT part.id FROM tree, LATERAL ("
+									"        SELECT i.inhrelid FROM pg_inherits i WHERE"
+									" i.inhparent = tree.id"
+									"        UNION ALL"
+									"        SELECT d.refobjid FROM pg_rewrite r JOIN"
+									" pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid"
+									"         WHERE r.ev_class = tree.id AND d.refclassid ="
+									" 'pg_class'::regclass) part(id))"
+									" SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p"
+									" ON p.logicalrelid = tree.id WHERE p.partmethod <> 'n')",
+									1, &argument, 0, NULL));
 }
 
 /*
- * Is the sum of one argument of our state ours alone?  Citus adds up the states of the shards by the first such sum of any schema, with the rights of who
- * asks: it might be one that another role has made for that.  The catalog is read as Citus reads it: as it is now, whatever the snapshot.
+ * Is the sum of one argument of our state ours alone? Citus adds up the states
+ * of the shards by the first such sum of any schema, with the rights of who
+ * asks: it might be one that another role has made for that. The catalog is
+ * read as Citus reads it: as it is now, whatever the snapshot.
  */
 bool
 sums_on_shards(const train_source *source)
@@ -285,10 +346,14 @@ sums_on_shards(const train_source *source)
 	sums = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum("sum"));
 	for (int i = 0; i < sums->n_members; i++)
 	{
-		Form_pg_proc function = (Form_pg_proc) GETSTRUCT(&sums->members[i]->tuple);
-		Oid			argument = function->pronargs == 1 ? function->proargtypes.values[0] : InvalidOid;
+		Form_pg_proc function = ((Form_pg_proc)
+								 GETSTRUCT(&sums->members[i]->tuple));
+		Oid			argument = (function->pronargs == 1
+								? function->proargtypes.values[0]
+								: InvalidOid);
 
-		only = only && (function->pronamespace == own || (argument != type && argument != ANYELEMENTOID));
+		only = only && (function->pronamespace == own ||
+						(argument != type && argument != ANYELEMENTOID));
 	}
 	ReleaseSysCacheList(sums);
 	return only;
@@ -303,9 +368,11 @@ check_relation(Oid relation)
 	char		kind = get_rel_relkind(relation);
 
 	if (kind == '\0')
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no relation with OID %u", relation));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+				errmsg("there is no relation with OID %u", relation));
 	if (strchr("rmpvf", kind) == NULL)
-		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is not a table or view", shown_relation(relation)));
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				errmsg("%s is not a table or view", shown_relation(relation)));
 }
 
 /* The features are columns; vectors, where they are to be. */
@@ -318,24 +385,34 @@ check_columns(const train_source *source)
 
 		if (source->is_vector && !becomes_vector(type))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
-					errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]. Train on other columns as a list: ARRAY[%s].", quote_literal_cstr(source->features[i])));
+					errmsg("column \"%s\" of %s is of type %s, not a vector",
+						   source->features[i], shown_relation(source->id),
+						   format_type_be(type)),
+					errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]. Train on other columns as a list: ARRAY[%s].",
+							quote_literal_cstr(source->features[i])));
 	}
 	if (source->group_by != NULL)
 		(void) column_type(source->id, source->group_by);
 }
 
-/* The vector as SQL gives it.  Citus sends arrays to any aggregate, but other types only to ours. */
+/*
+ * The vector as SQL gives it. Citus sends arrays to any aggregate, but other
+ * types only to ours.
+ */
 static void
 find_vector(train_source *source)
 {
-	Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[0]));
-	HeapTuple	base = SearchSysCache1(TYPEOID, ObjectIdGetDatum(getBaseType(type)));
+	Oid			type = get_atttype(source->id,
+								   get_attnum(source->id, source->features[0]));
+	HeapTuple	base = SearchSysCache1(TYPEOID,
+									   ObjectIdGetDatum(getBaseType(type)));
 	Form_pg_type form = (Form_pg_type) GETSTRUCT(base);
 
 	source->cast = !is_vector_type(type);
-	source->raw = psprintf("t.%s%s", quote_identifier(source->features[0]), source->cast ? "::real[]" : "");
-	source->sparse = !source->cast && strcmp(NameStr(form->typname), "sparsevec") == 0;
+	source->raw = psprintf("t.%s%s", quote_identifier(source->features[0]),
+						   source->cast ? "::real[]" : "");
+	source->sparse = !source->cast &&
+		strcmp(NameStr(form->typname), "sparsevec") == 0;
 	source->array = form->typcategory == TYPCATEGORY_ARRAY;
 	ReleaseSysCache(base);
 }
@@ -350,26 +427,51 @@ array_text(const train_source *source)
 char *
 group_text(const train_source *source, const char *value)
 {
-	return psprintf(text_has_settings(column_type(source->id, source->group_by)) ? "fastclust_internal.group_text(%s) COLLATE \"C\"" : "%s::text COLLATE \"C\"", value);
+	return psprintf(text_has_settings(column_type(source->id, source->group_by))
+					? "fastclust_internal.group_text(%s) COLLATE \"C\""
+					: "%s::text COLLATE \"C\"",
+					value);
 }
 
 void
-open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
+open_source(train_source *source, Oid relation, const feature_list *features,
+			bool vector, char *group_by)
 {
-	*source = (train_source) {.id = relation,.features = features->names,.feature_count = features->count,.group_by = group_by};
+	*source = (train_source)
+	{
+		.id = relation,
+			.features = features->names,
+			.feature_count = features->count,
+			.group_by = group_by
+	};
 	source->is_vector = vector;
+
 	check_relation(relation);
 	check_columns(source);
-	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP ? quote_qualified_identifier("pg_temp", get_rel_name(relation)) : relation_name(relation);
-	source->group_value = group_by == NULL ? "''" : group_text(source, psprintf("t.%s", quote_identifier(group_by)));
-	source->filter = vector ? psprintf("t.%s IS NOT NULL", quote_identifier(features->names[0])) : "true";
+	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP
+		? quote_qualified_identifier("pg_temp",
+									 get_rel_name(relation))
+		: relation_name(relation);
+	source
+		->group_value = group_by == NULL
+		? "''"
+		: group_text(source,
+					 psprintf("t.%s",
+							  quote_identifier(group_by)));
+	source->filter = vector ? psprintf("t.%s IS NOT NULL",
+									   quote_identifier(features->names[0]))
+	:			"true";
+
 	if (group_by != NULL)
-		source->filter = psprintf("%s%st.%s IS NOT NULL", vector ? source->filter : "", vector ? " AND " : "", quote_identifier(group_by));
+		source->filter = psprintf("%s%st.%s IS NOT NULL",
+								  vector ? source->filter : "",
+								  vector ? " AND " : "",
+								  quote_identifier(group_by));
 	find_tables(source);
 	if (vector)
 		find_vector(source);
 	source->sharded = is_sharded(relation);
-	if (vector && source->sharded && !source->array && !sums_on_shards(source))
+	if (vector &&source->sharded && !source->array && !sums_on_shards(source))
 		source->raw = array_text(source);
 }
 
@@ -392,12 +494,14 @@ add_options(train_source *source, const train_options *options)
 {
 	if (options->where != NULL)
 	{
-		source->condition = resolved_condition(source->id, options->where, NULL);
+		source->condition = resolved_condition(source->id, options->where,
+											   NULL);
 		source->filter = both(source->filter, source->condition);
 	}
 	if (options->since != NULL)
-		source->filter = both(source->filter, window_condition(source->id, source->relation,
-															   options->since));
+		source->filter = both(source->filter,
+							  window_condition(source->id, source->relation,
+											   options->since));
 	if (source->is_vector && options->encoder != NULL)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",
@@ -406,26 +510,35 @@ add_options(train_source *source, const train_options *options)
 	if (options->metric == FC_EUCLIDEAN)
 		return;
 	if (!source->is_vector)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric cosine is for a column of vectors"),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("the metric cosine is for a column of vectors"),
 				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
 	if (options->standardize)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"standardize\" cannot be used with the metric cosine"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"standardize\" cannot be used with the metric cosine"),
 				errdetail("Rows of length 1 are compared as they are."));
 	source->cosine = true;
 }
 
-/* Are all features of types whose values no setting of a session changes?  Then postgres_fdw sends the call. */
+/*
+ * Are all features of types whose values no setting of a session changes? Then
+ * postgres_fdw sends the call.
+ */
 static bool
 is_constant(const train_source *source)
 {
-	static const Oid types[] = {
-		INT2OID, INT4OID, INT8OID, FLOAT4OID, FLOAT8OID, NUMERICOID, BOOLOID, DATEOID, TIMEOID, TIMESTAMPOID, TIMESTAMPTZOID, INTERVALOID, TEXTOID, VARCHAROID,
-		BPCHAROID, FLOAT4ARRAYOID, FLOAT8ARRAYOID, INT4ARRAYOID, NUMERICARRAYOID
-	};
+	static const Oid types[] = {INT2OID, INT4OID, INT8OID,
+		FLOAT4OID, FLOAT8OID, NUMERICOID,
+		BOOLOID, DATEOID, TIMEOID,
+		TIMESTAMPOID, TIMESTAMPTZOID, INTERVALOID,
+		TEXTOID, VARCHAROID, BPCHAROID,
+		FLOAT4ARRAYOID, FLOAT8ARRAYOID, INT4ARRAYOID,
+	NUMERICARRAYOID};
 
 	for (int i = 0; i < source->feature_count; i++)
 	{
-		Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[i]));
+		Oid			type = get_atttype(source->id,
+									   get_attnum(source->id, source->features[i]));
 		bool		found = false;
 
 		for (int j = 0; j < lengthof(types); j++)
@@ -443,18 +556,28 @@ listed(const char *alias, char *const *names, int count)
 
 	initStringInfo(&list);
 	for (int i = 0; i < count; i++)
-		appendStringInfo(&list, "%s%s.%s", i > 0 ? ", " : "", alias, quote_identifier(names[i]));
+		appendStringInfo(&list, "%s%s.%s", i > 0 ? ", " : "", alias,
+						 quote_identifier(names[i]));
 	return list.data;
 }
 
-/* The call that encodes a row by its columns in the encoder's order, or the row where they are more than a call takes.  The encoder is a constant. */
+/*
+ * The call that encodes a row by its columns in the encoder's order, or the
+ * row where they are more than a call takes. The encoder is a constant.
+ */
 static char *
 encoding(const train_source *source, bool scaled)
 {
 	bool		fits = source->feature_count <= MOST_COLUMNS;
 
-	return psprintf("%s(%s, '%s', %s)", !fits ? "encode_record" : is_constant(source) ? "encode_constant" : "encode_listed",
-					quote_literal_cstr(value_text(source->encoder)), scaled ? "t" : "f", fits ? listed("t", source->features, source->feature_count) : "t.*");
+	return psprintf("%s(%s, '%s', %s)",
+					!fits ? "encode_record"
+					: is_constant(source) ? "encode_constant"
+					: "encode_listed",
+					quote_literal_cstr(value_text(source->encoder)),
+					scaled ? "t" : "f",
+					fits ? listed("t", source->features, source->feature_count)
+					: "t.*");
 }
 
 /* Rows with a NULL in a column that is to be skipped are left out. */
@@ -471,7 +594,8 @@ use_encoder(train_source *source, const fc_encoder_header *header)
 	for (Size i = 0; i < encoder.features; i++)
 		skips = skips || encoder.feature[i].nulls == FC_NULLS_SKIP;
 	if (skips)
-		source->filter = both(source->filter, psprintf("%s IS NOT NULL", source->raw));
+		source->filter = both(source->filter,
+							  psprintf("%s IS NOT NULL", source->raw));
 }
 
 /* ---- for SQL ---- */
@@ -481,7 +605,8 @@ has_numbers(const train_source *source)
 {
 	for (int i = 0; i < source->feature_count; i++)
 	{
-		Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[i]));
+		Oid			type = get_atttype(source->id,
+									   get_attnum(source->id, source->features[i]));
 
 		if (type != getBaseType(type) || !is_column_type(type))
 			return false;
@@ -490,15 +615,19 @@ has_numbers(const train_source *source)
 }
 
 /*
- * (relation, features, vector, group_by, encoder, condition) -> (relation, vector, listed, group_value, dimensions, sharded, condition, columns): the expressions
- * of a row t.  vector NULL: as the column is; dimensions is NULL of vectors, and without an encoder of columns that are not all numbers.
+ * (relation, features, vector, group_by, encoder, condition) -> (relation,
+ * vector, listed, group_value, dimensions, sharded, condition, columns): the
+ * expressions of a row t. vector NULL: as the column is; dimensions is NULL of
+ * vectors, and without an encoder of columns that are not all numbers.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_expressions);
 Datum
 fastclust_row_expressions(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = CurrentMemoryContext;
-	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
+	feature_list features = read_features(PG_ARGISNULL(1)
+										  ? NULL
+										  : PG_GETARG_ARRAYTYPE_P(1));
 	train_source source;
 	ArrayType  *columns;
 	Datum		values[8] = {0};
@@ -507,32 +636,49 @@ fastclust_row_expressions(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 0, "relation");
 	SPI_connect();
 	MemoryContextSwitchTo(context);
-	open_source(&source, PG_GETARG_OID(0), &features, PG_ARGISNULL(2) ? has_vectors(PG_GETARG_OID(0), features.names[0]) : PG_GETARG_BOOL(2), PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
+	open_source(&source, PG_GETARG_OID(0), &features,
+				PG_ARGISNULL(2)
+				? has_vectors(PG_GETARG_OID(0), features.names[0])
+				: PG_GETARG_BOOL(2),
+				PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
 	SPI_finish();
 	if (!PG_ARGISNULL(4) && !source.is_vector)
 	{
-		Datum		encoded = DirectFunctionCall1(fastclust_encoder_columns, PG_GETARG_DATUM(4));
+		Datum		encoded = DirectFunctionCall1(fastclust_encoder_columns,
+												  PG_GETARG_DATUM(4));
 
-		if (!DatumGetBool(OidFunctionCall2Coll(F_ARRAY_EQ, C_COLLATION_OID, encoded, PG_GETARG_DATUM(1))))
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the encoder is not one of the features"),
-					errdetail("It encodes %s.", OidOutputFunctionCall(F_ARRAY_OUT, encoded)));
+		if (!DatumGetBool(OidFunctionCall2Coll(F_ARRAY_EQ, C_COLLATION_OID,
+											   encoded, PG_GETARG_DATUM(1))))
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("the encoder is not one of the features"),
+					errdetail("It encodes %s.",
+							  OidOutputFunctionCall(F_ARRAY_OUT, encoded)));
 		use_encoder(&source, ENCODER_ARG(4));
 	}
 	values[0] = CStringGetTextDatum(source.relation);
 	values[1] = BoolGetDatum(source.is_vector);
 	nulls[2] = source.raw == NULL;
 	if (!nulls[2])
-		values[2] = CStringGetTextDatum(!source.is_vector || source.cast || source.array ? source.raw : array_text(&source));
+		values[2] = CStringGetTextDatum(!source.is_vector || source.cast ||
+										source.array
+										? source.raw
+										: array_text(&source));
 	values[3] = CStringGetTextDatum(source.group_value);
-	nulls[4] = source.encoder == NULL && (source.is_vector || !has_numbers(&source));
-	values[4] = Int32GetDatum(source.encoder != NULL ? (int32) ((fc_encoder_header *) source.encoder)->dim : source.feature_count);
+	nulls[4] = source.encoder == NULL &&
+		(source.is_vector || !has_numbers(&source));
+	values[4] = Int32GetDatum(source.encoder != NULL
+							  ? (int32) ((fc_encoder_header *)
+										 source.encoder)
+							  ->dim
+							  : source.feature_count);
 	values[5] = BoolGetDatum(source.sharded);
 	nulls[6] = nulls[7] = PG_ARGISNULL(5);
 	if (!nulls[6])
 	{
 		char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(5));
 
-		values[6] = CStringGetTextDatum(resolved_condition(source.id, given, &columns));
+		values[6] = CStringGetTextDatum(resolved_condition(source.id, given,
+														   &columns));
 		values[7] = PointerGetDatum(columns);
 	}
 	return row_result(fcinfo, values, nulls);

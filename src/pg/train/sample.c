@@ -1,8 +1,10 @@
 /*
- * sample.c - the uniform sample of a training, from which units, frequencies and landmarks are chosen.
+ * sample.c - the uniform sample of a training, from which units, frequencies
+ * and landmarks are chosen.
  *
- * Samples are chosen by hashes of the rows' places, or of the rows where these have none, so that they depend neither on the order of rows nor on
- * workers (core/operator/coreset.h).
+ * Samples are chosen by hashes of the rows' places, or of the rows where these
+ * have none, so that they depend neither on the order of rows nor on workers
+ * (core/operator/coreset.h).
  */
 #include "postgres.h"
 
@@ -23,15 +25,18 @@
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
-#define MICRO_ROWS	50		/* of a micro-cluster, whose extent they tell */
-#define FAST_ROWS		20.0	/* a cluster: scans of all rows improve more than a larger sample would */
+#define MICRO_ROWS	50			/* of a micro-cluster, whose extent they tell */
+#define FAST_ROWS		20.0	/* a cluster: scans of all rows improve more
+								 * than a larger sample would */
 
 Size
 rows_in_budget(double size, Size held, Size of_number, Size dimension)
 {
 	double		free = 1024.0 * fastclust_memory_budget - (double) held;
 
-	return (Size) Max(100.0, Min(size, free / ((double) (of_number * dimension) + BYTES_OF_ROW)));
+	return (Size) Max(100.0,
+					  Min(size, free / ((double) (of_number * dimension) +
+										BYTES_OF_ROW)));
 }
 
 int
@@ -40,7 +45,8 @@ sampling_flags(const training *t, double rows, Size held, Size dim)
 	int			flags = scan_flags(&t->source);
 
 	rows = Min(rows, t->estimate);
-	if (t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim))
+	if (t->source.group_by != NULL ||
+		rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim))
 		return flags;
 	return flags & ~QUERY_PARALLEL;
 }
@@ -48,7 +54,7 @@ sampling_flags(const training *t, double rows, Size held, Size dim)
 double
 rows_of_clusters(const training *t, double usual)
 {
-	bool		fast = t->method == METHOD_KMEANS && t->options->effort == FC_FAST;
+	bool		fast = (t->method == METHOD_KMEANS && t->options->effort == FC_FAST);
 
 	if (fast || t->method == METHOD_DENSITY)
 		usual = Min(usual, fast ? FAST_ROWS : MICRO_ROWS);
@@ -58,9 +64,11 @@ rows_of_clusters(const training *t, double usual)
 double
 wanted_rows(const training *t)
 {
-	double		wanted = given_or(t->options->sample_rows, Max(20000.0, rows_of_clusters(t, 50)));
+	double		wanted = given_or(t->options->sample_rows,
+								  Max(20000.0, rows_of_clusters(t, 50)));
 
-	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
+	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE,
+								   t->dim);
 }
 
 /* ---- the plan of a scan ---- */
@@ -68,7 +76,13 @@ wanted_rows(const training *t)
 static query_argument
 numbers_argument_of(const double *values, Size d)
 {
-	return (query_argument) {"_float8", values == NULL ? (Datum) 0 : make_float8_array(values, (int) d), values == NULL};
+	return (query_argument)
+	{
+		"_float8",
+			values == NULL ? (Datum) 0
+			: make_float8_array(values, (int) d),
+			values == NULL
+	};
 }
 
 void
@@ -76,11 +90,16 @@ set_units(const training *t, query_argument *arguments)
 {
 	arguments[0] = numbers_argument_of(t->units.center, t->dim);
 	arguments[1] = numbers_argument_of(t->units.scale, t->dim);
-	arguments[2] = (query_argument) {"kernel_map", PointerGetDatum(t->map), t->map == NULL};
+	arguments[2] = (query_argument)
+	{
+		"kernel_map", PointerGetDatum(t->map),
+			t->map == NULL
+	};
 }
 
 Datum
-plan_of_scan(const training *t, const train_source *source, const scan_request *request)
+plan_of_scan(const training *t, const train_source *source,
+			 const scan_request *request)
 {
 	record_builder plan = begin_record("scan_plan", (Datum) 0);
 	Datum		operators[SCAN_STEPS];
@@ -94,15 +113,22 @@ plan_of_scan(const training *t, const train_source *source, const scan_request *
 	set_value(&plan, "drift_spec", request->drift_spec);
 	set_column(&plan, "share", Int32GetDatum(Max(1, request->share)));
 	if (request->size > 0)
-		set_column(&plan, "size", Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS)));
-	set_numbers(&plan, "sample_center", request->variance > 0 ? request->center : NULL, t->dim);
-	set_number(&plan, "sample_variance", request->variance > 0 ? request->variance : NAN);
+		set_column(&plan, "size",
+				   Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS)));
+	set_numbers(&plan, "sample_center",
+				request->variance > 0 ? request->center : NULL, t->dim);
+	set_number(&plan, "sample_variance",
+			   request->variance > 0 ? request->variance : NAN);
 	set_column(&plan, "seed", Int64GetDatum(t->options->seed));
-	set_number(&plan, "rank_limit", request->rank_limit > 0 ? request->rank_limit : NAN);
+	set_number(&plan, "rank_limit",
+			   request->rank_limit > 0 ? request->rank_limit : NAN);
 	for (int i = 0; i < request->operators; i++)
 		operators[i] = PointerGetDatum(request->op[i]);
 	if (request->operators > 0)
-		set_value(&plan, "operators", construct_array(operators, request->operators, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
+		set_value(&plan, "operators",
+				  construct_array(operators, request->operators,
+								  type_of_name("fastop"), -1, false,
+								  TYPALIGN_DOUBLE));
 	return end_record(&plan);
 }
 
@@ -153,7 +179,7 @@ some_rows(const fc_operator_header *header, Size step, Size most)
 fc_operator_header *
 rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 {
-	memory_account		memory = {"features of a sample"};
+	memory_account memory = {"features of a sample"};
 	fc_kernel_map map;
 	fc_operator op;
 	double	   *x;
@@ -166,8 +192,11 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 		return (fc_operator_header *) rows;
 	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
 	open_operator(rows, &op);
-	announce_work(psprintf("the features of %zu rows take", op.k), (double) op.k * fc_kernel_features_operations(&map), false, "Lower option landmarks or rank");
-	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
+	announce_work(psprintf("the features of %zu rows take", op.k),
+				  (double) op.k * fc_kernel_features_operations(&map), false,
+				  "Lower option landmarks or rank");
+	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) +
+		 codebook_bytes(op.k, map.rank));
 	x = centroids_in_units(&op, NULL, NULL);
 	y = palloc(map.rank * sizeof(float));
 	scratch = make_scratch(fc_kernel_map_scratch(&map));
@@ -216,7 +245,9 @@ dimension_of(const training *t)
 	if (t->source.encoder != NULL)
 		return ((const fc_encoder_header *) t->source.encoder)->dim;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT cardinality(vector_in_units(NULL, NULL, %s)) ", t->source.raw);
+	appendStringInfo(&query,
+					 "SELECT cardinality(vector_in_units(NULL, NULL, %s)) ",
+					 t->source.raw);
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, " LIMIT 1");
 	d = query_datum(query.data, 0, NULL, 0, &null);
@@ -227,12 +258,13 @@ dimension_of(const training *t)
 
 /* The rows that a query finds, or NULL. */
 static fc_operator_header *
-drawn_rows(const training *t, const train_source *source, Size dim, const char *text, double size)
+drawn_rows(const training *t, const train_source *source, Size dim,
+		   const char *text, double size)
 {
 	scan_request request = {.size = size};
 	query_argument plan = {"scan_plan", plan_of_scan(t, source, &request)};
 	scan_result result;
-	memory_account		memory = {"a sample"};
+	memory_account memory = {"a sample"};
 	fc_operator_header *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;
@@ -249,10 +281,12 @@ drawn_rows(const training *t, const train_source *source, Size dim, const char *
 }
 
 fc_operator_header *
-sample_of_source(const training *t, const train_source *given, Size dim, double wanted)
+sample_of_source(const training *t, const train_source *given, Size dim,
+				 double wanted)
 {
 	train_source source = *given;
-	double		size = (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, dim);
+	double		size = ((double) rows_in_budget(Min(wanted, MOST_ROWS), 0,
+												BYTES_OF_SAMPLE, dim));
 	const char *picked;
 	const char *every;
 	fc_operator_header *rows;
@@ -260,11 +294,15 @@ sample_of_source(const training *t, const train_source *given, Size dim, double 
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size, t->estimate,
-					   t->options->seed);
+	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size,
+					   t->estimate, t->options->seed);
 	every = scan_text(&source, INFINITY, 0, t->options->seed);
 	rows = drawn_rows(t, given, dim, picked, size);
-	/* where statistics are old and promise more rows than there are, it comes from all rows */
+
+	/*
+	 * where statistics are old and promise more rows than there are, it comes
+	 * from all rows
+	 */
 	if (strcmp(picked, every) != 0 && (rows == NULL || rows->k < size / 4))
 		rows = drawn_rows(t, given, dim, every, size);
 	if (rows == NULL)
@@ -276,7 +314,8 @@ fc_operator_header *
 uniform_sample(training *t, double wanted)
 {
 	t->dim = dimension_of(t);
-	return sample_of_source(t, &t->source, t->dim, wanted > 0 ? wanted : wanted_rows(t));
+	return sample_of_source(t, &t->source, t->dim,
+							wanted > 0 ? wanted : wanted_rows(t));
 }
 
 int

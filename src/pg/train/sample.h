@@ -14,11 +14,14 @@
 #define BYTES_OF_SAMPLE	49
 #define BYTES_OF_MANY	24		/* clusters */
 #define BYTES_OF_GROUPS	16
-#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps these until
-								 * all have come */
+#define BYTES_SENT		56		/* where workers send theirs to the leader,
+								 * which keeps these until all have come */
 
-/* Rows that fit into the memory budget beside the bytes held, `size` at most. */
-extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);
+/*
+ * Rows that fit into the memory budget beside the bytes held, `size` at most.
+ */
+extern Size
+			rows_in_budget(double size, Size held, Size of_number, Size dimension);
 
 /*
  * scan_flags of a scan for a sample of so many rows: without workers where
@@ -58,10 +61,13 @@ extern void set_units(const training *t, query_argument *arguments);
 
 /* ---- the plan of a scan ---- */
 
-/* The results that a scan shall find of the rows in units; zeros and NULLs: not these. */
+/*
+ * The results that a scan shall find of the rows in units; zeros and NULLs:
+ * not these.
+ */
 typedef struct scan_request
 {
-	units		units;
+	units units;
 	struct varlena *map;
 	const fc_spec *spec;
 	const fc_drift_spec *drift_spec;

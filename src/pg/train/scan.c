@@ -1,5 +1,6 @@
 /*
- * scan.c - the one scan of a training: for every group the weighted sample, the sketch, the counts of drift and Lloyd's sums to the candidates.
+ * scan.c - the one scan of a training: for every group the weighted sample,
+ * the sketch, the counts of drift and Lloyd's sums to the candidates.
  */
 #include "postgres.h"
 
@@ -24,21 +25,26 @@
 #include "rkhs/map.h"
 
 /*
- * Rows of the weighted sample of all, and of a group, on which k-means runs in memory.  Of more than MANY_CLUSTERS scans improve more than a larger sample
+ * Rows of the weighted sample of all, and of a group, on which k-means runs in
+ * memory. Of more than MANY_CLUSTERS scans improve more than a larger sample
  * would, which k-means copies.
  */
 #define SAMPLE_ROWS			30000
 #define SAMPLE_OF_CLUSTER	200
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
-#define MOST_ROWS			1e6		/* before the share */
+#define MOST_ROWS			1e6 /* before the share */
 #define MANY_CLUSTERS		256
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
 
-#define SKETCHED_ROWS		262144.0	/* drift of so many rows is told as well as that of more: a shift of 1 % of a deviation is 5 of their errors */
-#define SKETCHED_OF_GROUP	32768.0		/* at least */
-#define ROWS_OF_GROUP		400		/* workers would send a sketch for hardly more than one of fewer */
+#define SKETCHED_ROWS		262144.0	/* drift of so many rows is told as
+										 * well as that of more: a shift of 1
+										 * % of a deviation is 5 of their
+										 * errors */
+#define SKETCHED_OF_GROUP	32768.0 /* at least */
+#define ROWS_OF_GROUP		400 /* workers would send a sketch for hardly more
+								 * than one of fewer */
 
 int
 sketched_share(const training *t, double groups)
@@ -57,35 +63,57 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	double		total = given_or(t->options->sample_rows,
-								 groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
-									  : Max(SAMPLE_ROWS, rows_of_clusters(t, SAMPLE_OF_CLUSTER))) * groups;
+	double		total = (given_or(t->options->sample_rows,
+								  groups > 1
+								  ? Max(GROUP_ROWS,
+										rows_of_clusters(t, GROUP_OF_CLUSTER))
+								  : Max(SAMPLE_ROWS,
+										rows_of_clusters(t,
+														 SAMPLE_OF_CLUSTER))) *
+						 groups);
 
-	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
-	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;
-	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number, t->dim) / groups);
+	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) *
+		Min(total, MOST_ROWS);
+	of_number = groups > 1 ? BYTES_OF_GROUPS
+		: t->k > MANY_CLUSTERS ? BYTES_OF_MANY
+		: BYTES_OF_SAMPLE;
+	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number,
+										t->dim) /
+				groups);
 }
 
 /*
- * Rows of higher ranks are not looked at, nor sent where samples of workers, shards or servers are merged: by the uniform sample, the limit lets
- * through a tenth more rows than are wanted, and the spread of their number.  A keyed sample is the same wherever rows lie: ranks being at most twice
- * as large as those of the same rows in a uniform sample, a limit for twice the rows is enough.
+ * Rows of higher ranks are not looked at, nor sent where samples of workers,
+ * shards or servers are merged: by the uniform sample, the limit lets through
+ * a tenth more rows than are wanted, and the spread of their number. A keyed
+ * sample is the same wherever rows lie: ranks being at most twice as large as
+ * those of the same rows in a uniform sample, a limit for twice the rows is
+ * enough.
  */
 static double
-rank_limit(const training *t, const fc_operator_header *rows, const scan_request *request, double n)
+rank_limit(const training *t, const fc_operator_header *rows,
+		   const scan_request *request, double n)
 {
 	bool		keyed = t->options->sample == SAMPLE_HASH;
 	double		size = request->size;
-	double		share = (keyed ? 2 * size + 10 * sqrt(size) + 50 : 1.1 * size + 3 * sqrt(size) + 25) / Max(1, n);
+	double		share = ((keyed ? 2 * size + 10 * sqrt(size) + 50
+						  : 1.1 * size + 3 * sqrt(size) + 25) /
+						 Max(1, n));
 
 	if (t->source.complete != NULL || share >= 1)
 		return 0;
-	return keyed ? share : limit_of_ranks(rows, request->center, request->variance, share);
+	return keyed ? share
+		: limit_of_ranks(rows, request->center, request->variance,
+						 share);
 }
 
-/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or their density, or the farthest do not count. */
+/*
+ * The importance of rows in units for k-means; the same for all where a method
+ * takes rows without weights, or their density, or the farthest do not count.
+ */
 static void
-request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
+request_sample(const training *t, const fc_operator_header *sample,
+			   double groups, scan_request *request)
 {
 	const fc_operator_header *rows = rows_in_units(sample, own_units, t->units);
 	double	   *mean = palloc(t->dim * sizeof(double));
@@ -93,11 +121,14 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
-	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS && t->method != METHOD_DENSITY &&
-		 t->options->trim == 0; i++)
+	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS &&
+		 t->method != METHOD_DENSITY && t->options->trim == 0;
+		 i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
-	request->rank_limit = t->source.group_by != NULL ? 0 : rank_limit(t, rows, request, t->estimate);
+	request->rank_limit = t->source.group_by != NULL
+		? 0
+		: rank_limit(t, rows, request, t->estimate);
 	if (rows != sample)
 		pfree((void *) rows);
 }
@@ -111,9 +142,12 @@ estimated_groups(const training *t, Size wanted)
 	if (t->source.group_by == NULL)
 		return 1;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", group_key(&t->source));
-	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->options->seed, NULL);
-	groups = DatumGetInt64(query_datum(query.data, 0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
+	appendStringInfo(&query, "SELECT count(DISTINCT %s) ",
+					 group_key(&t->source));
+	append_rows_from(&query, &t->source, (double) wanted, t->estimate,
+					 t->options->seed, NULL);
+	groups = DatumGetInt64(query_datum(query.data, 0, NULL,
+									   QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
 	return (double) Max(1, groups);
 }
 
@@ -126,24 +160,31 @@ enter_grouping(const training *t, bool sparse)
 
 	if (t->source.group_by == NULL)
 		return nest;
-	snprintf(memory, sizeof(memory), "%dkB", Max(65536, fastclust_memory_budget / 4));
-	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	snprintf(memory, sizeof(memory), "%dkB",
+			 Max(65536, fastclust_memory_budget / 4));
+	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION,
+					  GUC_ACTION_SAVE, true, 0, false);
+	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION,
+					  GUC_ACTION_SAVE, true, 0, false);
 	if (sparse)
-		set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+		set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET,
+						  PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return nest;
 }
 
 static void
 set_locally(const char *setting)
 {
-	if (SPI_execute(psprintf("SET LOCAL %s", setting), false, 0) != SPI_OK_UTILITY)
+	if (SPI_execute(psprintf("SET LOCAL %s", setting), false, 0) !=
+		SPI_OK_UTILITY)
 		elog(ERROR, "SET LOCAL %s failed", setting);
 }
 
 /*
- * Shards group by hashing, with the memory of the coordinator, as the settings of one node do; false: as they did before.  Citus passes on what
- * SET LOCAL sets, for the rest of the transaction; here enter_grouping puts the settings back.
+ * Shards group by hashing, with the memory of the coordinator, as the settings
+ * of one node do; false: as they did before. Citus passes on what SET LOCAL
+ * sets, for the rest of the transaction; here enter_grouping puts the settings
+ * back.
  */
 static void
 hash_on_shards(const training *t, bool hashing)
@@ -153,12 +194,16 @@ hash_on_shards(const training *t, bool hashing)
 
 	if (!t->source.sharded || t->source.group_by == NULL)
 		return;
-	passed_on = GetConfigOptionByName("citus.propagate_set_commands", NULL, false);
-	set_config_option("citus.propagate_set_commands", "local", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	passed_on = GetConfigOptionByName("citus.propagate_set_commands", NULL,
+									  false);
+	set_config_option("citus.propagate_set_commands", "local", PGC_USERSET,
+					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 	set_locally(hashing ? "enable_sort = off" : "enable_sort TO DEFAULT");
 	memory = quote_literal_cstr(GetConfigOptionByName("work_mem", NULL, false));
-	set_locally(hashing ? psprintf("work_mem = %s", memory) : "work_mem TO DEFAULT");
-	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	set_locally(hashing ? psprintf("work_mem = %s", memory)
+				: "work_mem TO DEFAULT");
+	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET,
+					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
 /* The results of the scan for candidates. */
@@ -166,14 +211,20 @@ static void
 take_steps(const training *t, train_part *part, const scan_result *result)
 {
 	if (result->steps > 0)
-		part->found = *(const candidates *) bsearch(&part->group, t->found, (Size) t->found_count, sizeof(candidates), by_group);
+		part->found = *(const candidates *) bsearch(&part->group, t->found,
+													(Size) t->found_count,
+													sizeof(candidates),
+													by_group);
 	for (int i = 0; i < result->steps; i++)
 	{
 		double		sse = result->step[i].sse;
 
 		part->next[i] = result->step[i].next;
 		part->sse[i] = sse;
-		part->gain[i] = gain_of_step(part->found.op[i], part->next[i]) * (t->source.cosine ? Max(0, 1 - sse / (2 * (double) part->n)) : 1);
+		part->gain[i] = gain_of_step(part->found.op[i], part->next[i]) *
+			(t->source.cosine
+			 ? Max(0, 1 - sse / (2 * (double) part->n))
+			 : 1);
 	}
 }
 
@@ -181,22 +232,30 @@ take_steps(const training *t, train_part *part, const scan_result *result)
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {
-	memory_account		memory = {"a sample"};
+	memory_account memory = {"a sample"};
 	scan_result result;
 	bool		null;
 	Datum		group = query_value(row, 1, &null);
 
 	if (null)
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the cast of column \"%s\" makes NULL of a value", t->source.group_by));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("the cast of column \"%s\" makes NULL of a value",
+					   t->source.group_by));
 	part->group = TextDatumGetCString(group);
 	read_scan(query_value(row, 2, &null), &result);
 	if (result.n == 0)
 		return false;
 	part->n = result.n;
 	part->nulls = result.nulls;
-	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample, &memory) : NULL;
-	part->sketch = result.sketch == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(result.sketch));
-	part->counts = result.counts == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(result.counts));
+	part->rows = fc_coreset_rows(result.sample) > 0
+		? rows_of_coreset(result.sample, &memory)
+		: NULL;
+	part->sketch = result.sketch == NULL
+		? NULL
+		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.sketch));
+	part->counts = result.counts == NULL
+		? NULL
+		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.counts));
 	part->objective = NAN;
 	take_steps(t, part, &result);
 	return true;
@@ -210,25 +269,45 @@ set_operators(scan_request *request, const candidates *found)
 		request->op[i] = found->op[i];
 }
 
-/* The values $2 of groups with candidates, and their plans $3; *request has those of no group. */
+/*
+ * The values $2 of groups with candidates, and their plans $3; *request has
+ * those of no group.
+ */
 static void
-plan_groups(const training *t, scan_request *request, bool limited, query_argument *arguments)
+plan_groups(const training *t, scan_request *request, bool limited,
+			query_argument *arguments)
 {
 	Datum	   *groups = palloc(t->found_count * sizeof(Datum));
 	Datum	   *plans = palloc(t->found_count * sizeof(Datum));
 
 	for (int i = 0; i < t->found_count; i++)
 	{
-		request->rank_limit = limited ? rank_limit(t, t->found[i].sample, request, t->found[i].n) : 0;
+		request->rank_limit = limited ? rank_limit(t, t->found[i].sample,
+												   request, t->found[i].n)
+			: 0;
 		set_operators(request, &t->found[i]);
 		groups[i] = CStringGetTextDatum(t->found[i].group);
 		plans[i] = plan_of_scan(t, &t->source, request);
 	}
 	request->rank_limit = 0;
 	set_operators(request, NULL);
-	arguments[1] = (query_argument) {"_text", PointerGetDatum(construct_array(groups, t->found_count, TEXTOID, -1, false, TYPALIGN_INT))};
-	arguments[2] = (query_argument) {"_scan_plan",
-	PointerGetDatum(construct_array(plans, t->found_count, type_of_name("scan_plan"), -1, false, TYPALIGN_DOUBLE))};
+	arguments
+		[1] = (query_argument)
+	{
+		"_text",
+			PointerGetDatum(construct_array(groups,
+											t->found_count,
+											TEXTOID, -1,
+											false,
+											TYPALIGN_INT))
+	};
+	arguments[2] = (query_argument)
+	{
+		"_scan_plan",
+			PointerGetDatum(construct_array(plans, t->found_count,
+											type_of_name("scan_plan"), -1, false,
+											TYPALIGN_DOUBLE))
+	};
 }
 
 #define READ_ELEMENT	4.0		/* multiply-adds that reading one costs, about */
@@ -250,13 +329,23 @@ announce_scan(const training *t, const scan_request *request, int flags)
 		row += fc_kernel_features_operations(&map);
 	}
 	announce_work(psprintf("a scan of %.0f rows takes", t->estimate),
-				  row * t->estimate / (flags & QUERY_PARALLEL ? 1 + max_parallel_workers_per_gather : 1), false,
-				  t->decodable ? "Lower option frequencies, or use method kmeans" : NULL);
+				  row * t->estimate /
+				  (flags & QUERY_PARALLEL
+				   ? 1 + max_parallel_workers_per_gather
+				   : 1),
+				  false,
+				  t->decodable
+				  ? "Lower option frequencies, or use method kmeans"
+				  : NULL);
 }
 
-/* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows of one than was thought. */
+/*
+ * The parts that the scan finds; NULL where ranks were limited too much: there
+ * are far fewer rows of one than was thought.
+ */
 static train_part *
-run_scan(const training *t, const fc_operator_header *sample, scan_request *request, bool limited, int *count)
+run_scan(const training *t, const fc_operator_header *sample,
+		 scan_request *request, bool limited, int *count)
 {
 	train_source source = t->source;
 	query_argument arguments[3];
@@ -270,11 +359,16 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 		plan_groups(t, request, limited, arguments);
 	else if (!limited)
 		request->rank_limit = 0;
-	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, &t->source, request)};
-	run_query(scan_text(&source, INFINITY, 0, t->options->seed), source.planned ? 3 : 1, arguments,
-			  flags);
+	arguments[0] = (query_argument)
+	{
+		"scan_plan",
+			plan_of_scan(t, &t->source, request)
+	};
+	run_query(scan_text(&source, INFINITY, 0, t->options->seed),
+			  source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
-	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	parts = palloc_extended(Max(1, rows) * sizeof(train_part),
+							MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
 	for (uint64 row = 0; row < rows; row++)
 	{
@@ -284,11 +378,13 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 		(void) query_value(row, 2, &null);
 		if (!null && read_part(t, row, &parts[*count]))
 			(*count)++;
-		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many bytes */
+		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many
+													 * bytes */
 	}
 	end_query();
 	for (int i = 0; limited && i < *count; i++)
-		if (parts[i].rows == NULL || parts[i].rows->k < Min((double) parts[i].n, request->size) / 2)
+		if (parts[i].rows == NULL ||
+			parts[i].rows->k < Min((double) parts[i].n, request->size) / 2)
 			return NULL;
 	return parts;
 }
@@ -296,7 +392,10 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 train_part *
 scan_parts(training *t, const fc_operator_header *sample, int *count)
 {
-	scan_request request = {.units = t->units,.map = t->map,.spec = spec_without_pilot(t->spec),.drift_spec = t->drift_spec};
+	scan_request request = {.units = t->units,
+		.map = t->map,
+		.spec = spec_without_pilot(t->spec),
+	.drift_spec = t->drift_spec};
 	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);
 	train_part *parts;
 
@@ -315,19 +414,24 @@ scan_parts(training *t, const fc_operator_header *sample, int *count)
 	return parts;
 }
 
-/* A group has its share of the rows that are read; whole blocks cost less than an eighth of so many more. */
+/*
+ * A group has its share of the rows that are read; whole blocks cost less than
+ * an eighth of so many more.
+ */
 group_sample *
 sample_groups(const training *t, double wanted, double rows, int *count)
 {
 	scan_request request = {.size = wanted};
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, &request)};
-	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
+	double		read = (t->estimate < 2 * BLOCKS_TIMES * rows
+						? Max(rows, t->estimate / BLOCKS_TIMES + 1)
+						: rows);
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
-	memory_account		memory = {"samples of groups"};
+	memory_account memory = {"samples of groups"};
 
-	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1, &plan,
-			  scan_flags(&t->source));
+	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1,
+			  &plan, scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
 	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
 	*count = 0;
@@ -342,7 +446,13 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 			continue;
 		read_scan(packed, &result);
 		if (result.n > 0)
-			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory), result.n};
+			samples[(*count)++] = (group_sample)
+		{
+			TextDatumGetCString(group),
+				rows_of_coreset(result.sample,
+								&memory),
+				result.n
+		};
 	}
 	end_query();
 	return samples;

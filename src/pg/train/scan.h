@@ -5,7 +5,8 @@
 #include "pg/train/sample.h"
 
 /* Tells how long a scan of all rows takes. */
-extern void announce_scan(const training *t, const scan_request *request, int flags);
+extern void
+			announce_scan(const training *t, const scan_request *request, int flags);
 
 /* How many groups there are about: those of so many rows; 1 without groups. */
 extern double estimated_groups(const training *t, Size wanted);

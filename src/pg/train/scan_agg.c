@@ -1,5 +1,6 @@
 /*
- * scan_agg.c - all that a training wants of a row in one pass: sketch and counts of a share of the rows, a weighted sample, Lloyd's sums.
+ * scan_agg.c - all that a training wants of a row in one pass: sketch and
+ * counts of a share of the rows, a weighted sample, Lloyd's sums.
  *
  * A call site reads the plan at the first row of a state and keeps all but the
  * operators for the states that come.  Rows wait in their state (scan_rows.c).
@@ -21,7 +22,8 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define BATCH_ROWS	128			/* of a state at most, unless an operator asks for more */
+#define BATCH_ROWS	128			/* of a state at most, unless an operator asks
+								 * for more */
 #define BATCH_BYTES	(512 * 1024)
 #define LEAST_ROWS	8			/* of a batch */
 
@@ -29,7 +31,8 @@
 
 /* Without rows. */
 static scan_state *
-new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_fields *fields)
+new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan,
+		  const plan_fields *fields)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
 	scan_state *state = palloc0(sizeof(scan_state));
@@ -37,35 +40,44 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_
 	state->kind = &scan_state_kind;
 	state->site = site;
 	state->plan = plan;
-	state->capacity = Max(LEAST_ROWS, Min(BATCH_ROWS, BATCH_BYTES / (plan->d * sizeof(double))));
+	state->capacity = Max(LEAST_ROWS,
+						  Min(BATCH_ROWS,
+							  BATCH_BYTES / (plan->d * sizeof(double))));
 	if (!fields->null[PLAN_OPERATORS])
 	{
 		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
-	add_room(state, state->started ? state->capacity : rows_in(state, FIRST_BYTES));
+	add_room(state,
+			 state->started ? state->capacity : rows_in(state, FIRST_BYTES));
 	MemoryContextSwitchTo(old);
 	return state;
 }
 
 /* ---- rows ---- */
 
-/* The columns, encoded into x; *nulls: one of them is NULL.  False: the row is to be skipped. */
+/*
+ * The columns, encoded into x; *nulls: one of them is NULL. False: the row is
+ * to be skipped.
+ */
 static bool
-encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan, double *x, bool *nulls)
+encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan,
+			 double *x, bool *nulls)
 {
 	prepared_encoder *encoder = plan->encoder;
 
 	if (site->record)
 	{
-		if (!encode_record(encoder, &plan->record, PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x))
+		if (!encode_record(encoder, &plan->record,
+						   PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x))
 			return false;
 		for (Size i = 0; i < encoder->view.columns; i++)
 			*nulls |= plan->record.nulls[plan->record.attribute[i]];
 		return true;
 	}
 	if (plan->listed.readers == NULL)
-		make_listed_reader(fcinfo, ARGUMENT_CELLS, encoder, plan->context, &plan->listed);
+		make_listed_reader(fcinfo, ARGUMENT_CELLS, encoder, plan->context,
+						   &plan->listed);
 	if (!encode_listed(fcinfo, encoder, &plan->listed, false, x))
 		return false;
 	for (int i = ARGUMENT_CELLS; i < PG_NARGS(); i++)
@@ -73,9 +85,13 @@ encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan, do
 	return true;
 }
 
-/* A vector that is no plain array, or is to be of length 1, into x.  False: it has no direction. */
+/*
+ * A vector that is no plain array, or is to be of length 1, into x. False: it
+ * has no direction.
+ */
 static bool
-read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan, double *x)
+read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan,
+				double *x)
 {
 	vector		v = read_vector_argument(fcinfo, &site->reader, ARGUMENT_CELLS, "x");
 	const double *row;
@@ -90,13 +106,20 @@ read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan,
 }
 
 static inline bool
-read_plain_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan, double *x)
+read_plain_vector(FunctionCallInfo fcinfo, scan_site *site,
+				  const scan_plan *plan, double *x)
 {
 	Oid			type;
 	int			count;
-	const char *elements = site->reader.form == VECTOR_ARRAY ? plain_elements(PG_GETARG_DATUM(ARGUMENT_CELLS), &type, &count) : NULL;
+	const char
+			   *elements = (site->reader.form == VECTOR_ARRAY
+							? plain_elements(PG_GETARG_DATUM(ARGUMENT_CELLS),
+											 &type, &count)
+							: NULL);
 
-	if (unlikely(elements == NULL || count != plan->d || plan->metric != FC_EUCLIDEAN || (type != FLOAT4OID && type != FLOAT8OID)))
+	if (unlikely(elements == NULL || count != plan->d ||
+				 plan->metric != FC_EUCLIDEAN ||
+				 (type != FLOAT4OID && type != FLOAT8OID)))
 		return read_any_vector(fcinfo, site, plan, x);
 	prefetch_rows(&site->places, elements);
 	if (type == FLOAT4OID)
@@ -115,7 +138,9 @@ new_site(FunctionCallInfo fcinfo)
 	if (site->home == NULL)
 	{
 		site->home = site->reader.context = home;
-		site->record = PG_NARGS() == ARGUMENT_CELLS + 1 && type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_CELLS));
+		site->record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
+			type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo,
+												ARGUMENT_CELLS));
 	}
 	return site;
 }
@@ -132,13 +157,22 @@ first_state(FunctionCallInfo fcinfo, scan_site *site)
 		return NULL;
 	site->plan = plan_of_fields(site->plan, &fields, site->home);
 	if (!site->plan->complete)
-		complete_plan(site->plan, site->plan->encoder != NULL ? site->plan->d : (Size) read_vector_argument(fcinfo, &site->reader, ARGUMENT_CELLS, "x").d);
+		complete_plan(site->plan,
+					  site->plan->encoder != NULL
+					  ? site->plan->d
+					  : (Size) read_vector_argument(fcinfo, &site->reader,
+													ARGUMENT_CELLS, "x")
+					  .d);
 	return new_state(fcinfo, site, site->plan, &fields);
 }
 
-/* The cells into x, or where they are sparse into the sums.  False: there is no row that waits. */
+/*
+ * The cells into x, or where they are sparse into the sums. False: there is no
+ * row that waits.
+ */
 static bool
-read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, double *x)
+read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
+		   double *x)
 {
 	sparse_outcome outcome = SPARSE_UNKNOWN;
 	bool		nulls = false;
@@ -156,7 +190,8 @@ read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, double *
 		outcome = add_sparse_row(fcinfo, site, state);
 	if (outcome == SPARSE_KNOWN)
 		return false;
-	if (outcome == SPARSE_UNKNOWN && read_plain_vector(fcinfo, site, state->plan, x))
+	if (outcome == SPARSE_UNKNOWN &&
+		read_plain_vector(fcinfo, site, state->plan, x))
 		return true;
 	state->nulls++;
 	return false;
@@ -167,14 +202,19 @@ PG_FUNCTION_INFO_V1(fastclust_scan_accum);
 Datum
 fastclust_scan_accum(PG_FUNCTION_ARGS)
 {
-	scan_site  *site = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : new_site(fcinfo);
-	scan_state *state = likely(!PG_ARGISNULL(0)) ? (scan_state *) PG_GETARG_POINTER(0) : first_state(fcinfo, site);
+	scan_site  *site = (likely(fcinfo->flinfo->fn_extra != NULL)
+						? fcinfo->flinfo->fn_extra
+						: new_site(fcinfo));
+	scan_state *state = (likely(!PG_ARGISNULL(0))
+						 ? (scan_state *) PG_GETARG_POINTER(0)
+						 : first_state(fcinfo, site));
 	scan_rows  *rows;
 
 	if (unlikely(state == NULL))
 		PG_RETURN_NULL();
 	rows = state->rows;
-	if (!read_cells(fcinfo, site, state, rows->raw + rows->count * state->plan->d))
+	if (!read_cells(fcinfo, site, state,
+					rows->raw + rows->count * state->plan->d))
 		PG_RETURN_POINTER(state);
 	rows->keys[rows->count++] = key_of(fcinfo);
 	if (rows->count == rows->room)

@@ -1,4 +1,7 @@
-/* scan_plan.c - the plan of a scan, read from its row type once; the plan of a group */
+/*
+ * scan_plan.c - the plan of a scan, read from its row type once; the plan of a
+ * group
+ */
 #include "postgres.h"
 
 #include "base/rng.h"
@@ -15,12 +18,16 @@ plan_fields
 read_plan_fields(Datum datum)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(datum);
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),
+	.t_data = row};
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
+											  HeapTupleHeaderGetTypMod(row));
 	plan_fields fields;
 
 	if (desc->natts != PLAN_FIELDS)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("a scan_plan has %d fields, not %d", PLAN_FIELDS,
+					   desc->natts));
 	heap_deform_tuple(&tuple, desc, fields.value, fields.null);
 	ReleaseTupleDesc(desc);
 	return fields;
@@ -49,7 +56,10 @@ static bool
 same_fields(const plan_fields *a, const plan_fields *b)
 {
 	for (int i = 0; i < PLAN_OPERATORS; i++)
-		if (a->null[i] != b->null[i] || (!a->null[i] && !datumIsEqual(a->value[i], b->value[i], by_value(i) > 0, by_value(i) > 0 ? (int) by_value(i) : -1)))
+		if (a->null[i] != b->null[i] ||
+			(!a->null[i] &&
+			 !datumIsEqual(a->value[i], b->value[i], by_value(i) > 0,
+						   by_value(i) > 0 ? (int) by_value(i) : -1)))
 			return false;
 	return true;
 }
@@ -59,7 +69,9 @@ static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
 {
 	if (plan->d != 0 && plan->d != d)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s has %zu dimensions, %s has %zu", of_what, d,
+					   plan->of_what, plan->d));
 	plan->d = d;
 	plan->of_what = of_what;
 }
@@ -67,8 +79,11 @@ set_dim(scan_plan *plan, Size d, const char *of_what)
 static void
 prepare_map(scan_plan *plan)
 {
-	const fc_kernel_map_header *header = (const fc_kernel_map_header *) DatumGetPointer(plan->fields.value[PLAN_MAP]);
-	fc_arena	arena = make_arena_in(plan->context, "what kernel_features keeps between rows");
+	const fc_kernel_map_header
+			   *header = ((const fc_kernel_map_header *)
+						  DatumGetPointer(plan->fields.value[PLAN_MAP]));
+	fc_arena	arena = make_arena_in(plan->context,
+									  "what kernel_features keeps between rows");
 
 	plan->map = palloc(sizeof(fc_kernel_map));
 	fc_kernel_map_view(header, plan->map);
@@ -89,9 +104,13 @@ prepare_sample(scan_plan *plan)
 	if (!f->null[PLAN_SAMPLE_VARIANCE])
 	{
 		if (f->null[PLAN_SAMPLE_CENTER])
-			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sample_variance of a scan_plan needs its sample_center"));
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("sample_variance of a scan_plan needs its sample_center"));
 		plan->sample.variance = DatumGetFloat8(f->value[PLAN_SAMPLE_VARIANCE]);
-		plan->sample.center = read_float8_array(f->value[PLAN_SAMPLE_CENTER], plan->d > 0 ? (int) plan->d : -1, "center");
+		plan->sample.center = read_float8_array(f->value[PLAN_SAMPLE_CENTER],
+												plan->d > 0 ? (int) plan->d
+												: -1,
+												"center");
 	}
 	if (!f->null[PLAN_RANK_LIMIT])
 		plan->sample.limit = DatumGetFloat8(f->value[PLAN_RANK_LIMIT]);
@@ -103,12 +122,18 @@ static void
 prepare_plan(scan_plan *plan)
 {
 	const plan_fields *f = &plan->fields;
-	int32		share = f->null[PLAN_SHARE] ? 1 : DatumGetInt32(f->value[PLAN_SHARE]);
+	int32		share = (f->null[PLAN_SHARE] ? 1
+						 : DatumGetInt32(f->value[PLAN_SHARE]));
 
 	if (!f->null[PLAN_ENCODER])
 	{
-		plan->encoder = prepare_encoder((const fc_encoder_header *) DatumGetPointer(f->value[PLAN_ENCODER]), plan->context);
-		plan->record.context = AllocSetContextCreate(plan->context, "fastclust columns", ALLOCSET_SMALL_SIZES);
+		plan->encoder = prepare_encoder((const fc_encoder_header *)
+										DatumGetPointer(f->value
+														[PLAN_ENCODER]),
+										plan->context);
+		plan->record.context = AllocSetContextCreate(plan->context,
+													 "fastclust columns",
+													 ALLOCSET_SMALL_SIZES);
 		set_dim(plan, plan->encoder->view.dim, "the encoder");
 	}
 	if (!f->null[PLAN_METRIC])
@@ -120,14 +145,16 @@ prepare_plan(scan_plan *plan)
 	}
 	if (!f->null[PLAN_DRIFT_SPEC])
 	{
-		plan->drift_spec = (const fc_drift_spec *) DatumGetPointer(f->value[PLAN_DRIFT_SPEC]);
+		plan->drift_spec = (const fc_drift_spec *)
+			DatumGetPointer(f->value[PLAN_DRIFT_SPEC]);
 		set_dim(plan, plan->drift_spec->dim, "the drift_spec");
 	}
 	if (!f->null[PLAN_MAP])
 		prepare_map(plan);
 	prepare_sample(plan);
 	if (share < 1 || (share & (share - 1)) != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("share is %d, no power of two", share));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("share is %d, no power of two", share));
 	plan->share = (uint64) share - 1;
 }
 
@@ -141,8 +168,10 @@ complete_plan(scan_plan *plan, Size d)
 		set_dim(plan, d, "the first row");
 	if (!f->null[PLAN_CENTER] && !f->null[PLAN_SCALE])
 	{
-		plan->center = read_float8_array(f->value[PLAN_CENTER], (int) plan->d, "center");
-		plan->scale = read_float8_array(f->value[PLAN_SCALE], (int) plan->d, "scale");
+		plan->center = read_float8_array(f->value[PLAN_CENTER], (int) plan->d,
+										 "center");
+		plan->scale = read_float8_array(f->value[PLAN_SCALE], (int) plan->d,
+										"scale");
 	}
 	plan->complete = true;
 	MemoryContextSwitchTo(old);
@@ -157,14 +186,17 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 
 	if (kept != NULL && same_fields(&kept->fields, fields))
 		return kept;
-	context = AllocSetContextCreate(home, "fastclust scan", ALLOCSET_SMALL_SIZES);
+	context = AllocSetContextCreate(home, "fastclust scan",
+									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	plan = palloc0(sizeof(scan_plan));
 	plan->context = context;
 	plan->fields = *fields;
-	for (int i = 0; i < PLAN_OPERATORS; i++)	/* copies of the varlenas but the operators, flat */
+	for (int i = 0; i < PLAN_OPERATORS; i++)	/* copies of the varlenas but
+												 * the operators, flat */
 		if (!fields->null[i] && by_value(i) == 0)
-			plan->fields.value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
+			plan->fields.value
+				[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
 	prepare_plan(plan);
 	MemoryContextSwitchTo(old);
 	return plan;
@@ -185,7 +217,8 @@ typedef struct group_plans
 {
 	int			count;
 	uint64	   *hash;
-	text	  **group;			/* NULL: groups are integers, which are their hashes */
+	text	  **group;			/* NULL: groups are integers, which are their
+								 * hashes */
 	Datum	   *plan;
 	Oid			type;			/* of the groups; 0: not yet read */
 } group_plans;
@@ -205,14 +238,24 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 	int			count;
 
 	plans->type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1, false, TYPALIGN_INT, &groups, NULL, &plans->count);
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1,
+					  false, TYPALIGN_INT, &groups, NULL, &plans->count);
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE,
+					  &plans->plan, NULL, &count);
 	if (count != plans->count)
-		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%d plans are given for %d groups", count, plans->count));
-	plans->group = plans->type == INT2OID || plans->type == INT4OID || plans->type == INT8OID ? NULL : (text **) groups;
+		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				errmsg("%d plans are given for %d groups", count,
+					   plans->count));
+	plans->group = plans->type == INT2OID || plans->type == INT4OID ||
+		plans->type == INT8OID
+		? NULL
+		: (text **) groups;
 	plans->hash = palloc(Max(1, count) * sizeof(uint64));
 	for (int i = 0; i < count; i++)
-		plans->hash[i] = plans->group != NULL ? hash_of_text(plans->group[i]) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
+		plans->hash[i] = plans->group != NULL
+			? hash_of_text(plans->group[i])
+			: (uint64) strtoll(TextDatumGetCString(groups[i]),
+							   NULL, 10);
 	MemoryContextSwitchTo(old);
 }
 
@@ -229,13 +272,20 @@ place_of_group(const group_plans *plans, Datum group)
 		bool		is_varlena;
 
 		getTypeOutputInfo(plans->type, &output, &is_varlena);
-		value = plans->type == TEXTOID ? DatumGetTextPP(group) : cstring_to_text(OidOutputFunctionCall(output, group));
+		value = plans->type == TEXTOID
+			? DatumGetTextPP(group)
+			: cstring_to_text(OidOutputFunctionCall(output, group));
 	}
-	hash = value != NULL ? hash_of_text(value) : plans->type == INT2OID ? (uint64) DatumGetInt16(group) :
-		plans->type == INT4OID ? (uint64) DatumGetInt32(group) : (uint64) DatumGetInt64(group);
+	hash = value != NULL ? hash_of_text(value)
+		: plans->type == INT2OID ? (uint64) DatumGetInt16(group)
+		: plans->type == INT4OID ? (uint64) DatumGetInt32(group)
+		: (uint64) DatumGetInt64(group);
 	for (int i = 0; i < plans->count; i++)
-		if (plans->hash[i] == hash && (value == NULL || (VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(plans->group[i]) &&
-														  memcmp(VARDATA_ANY(value), VARDATA_ANY(plans->group[i]), VARSIZE_ANY_EXHDR(value)) == 0)))
+		if (plans->hash[i] == hash &&
+			(value == NULL ||
+			 (VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(plans->group[i]) &&
+			  memcmp(VARDATA_ANY(value), VARDATA_ANY(plans->group[i]),
+					 VARSIZE_ANY_EXHDR(value)) == 0)))
 			return i;
 	return -1;
 }
@@ -248,8 +298,11 @@ fastclust_group_plan(PG_FUNCTION_ARGS)
 	group_plans *plans = fcinfo->flinfo->fn_extra;
 
 	if (plans == NULL)
-		plans = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_plans));
-	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) && !PG_ARGISNULL(ARGUMENT_GROUP))
+		plans = fcinfo->flinfo
+			->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+												sizeof(group_plans));
+	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) &&
+		!PG_ARGISNULL(ARGUMENT_GROUP))
 	{
 		int			place;
 

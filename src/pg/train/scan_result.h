@@ -1,4 +1,7 @@
-/* scan_result.h - the results of a scan, read from a packed state (scan_state.c) */
+/*
+ * scan_result.h - the results of a scan, read from a packed state
+ * (scan_state.c)
+ */
 #ifndef FASTCLUST_TRAIN_SCAN_RESULT_H
 #define FASTCLUST_TRAIN_SCAN_RESULT_H
 
@@ -10,7 +13,8 @@
 /* Of an operator of the plan. */
 typedef struct scan_step
 {
-	fc_operator_header *next;	/* the means of the clusters; one without rows stays */
+	fc_operator_header *next;	/* the means of the clusters; one without rows
+								 * stays */
 	int64		n;
 	double		sse;
 	int64	   *counts;			/* k */
@@ -19,9 +23,11 @@ typedef struct scan_step
 typedef struct scan_result
 {
 	int64		n;				/* rows taken, whatever the share */
-	int64		nulls;			/* of these with a NULL cell; by cosine those without a direction,
-								 * which were not taken */
-	struct varlena *sketch;		/* these three are NULL where there is none, or no row entered */
+	int64
+				nulls;			/* of these with a NULL cell; by cosine those
+								 * without a direction, which were not taken */
+	struct varlena *sketch;		/* these three are NULL where there is none,
+								 * or no row entered */
 	struct varlena *counts;
 	fc_coreset *sample;
 	int			steps;

@@ -1,5 +1,6 @@
 /*
- * scan_rows.c - the rows of a state of scan_agg: they wait, as doubles, and enter the sums in batches
+ * scan_rows.c - the rows of a state of scan_agg: they wait, as doubles, and
+ * enter the sums in batches
  *
  * A state without operators makes its sums when its first rows enter them, the
  * state of a small group when all its rows do.
@@ -22,20 +23,24 @@
 #include "sketch/sketch.h"
 
 #define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes */
-#define LARGE_BYTES	8192		/* up to this: the memory context rounds it up to a power of two */
-#define HELD_BYTES	(32 * 1024)	/* of rows that wait for the sums of a state to be made */
+#define LARGE_BYTES	8192		/* up to this: the memory context rounds it up
+								 * to a power of two */
+#define HELD_BYTES	(32 * 1024) /* of rows that wait for the sums of a state
+								 * to be made */
 
 /* ---- states ---- */
 
 void
 reserve_scratch(scan_site *site, Size floats)
 {
-	site->scratch.floats = grown(site->home, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
+	site->scratch.floats = grown(site->home, site->scratch.floats,
+								 &site->scratch.count, floats, sizeof(float));
 }
 
 /* The sums of an operator, and the view that rows meet. */
 static void
-start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i, const fc_operator_header *header)
+start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i,
+		   const fc_operator_header *header)
 {
 	scan_plan  *plan = state->plan;
 	fc_operator *op = &state->op[i];
@@ -44,19 +49,26 @@ start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i, c
 
 	open_operator(header, op);
 	if (op->d != d)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("an operator has %zu dimensions, rows have %zu", op->d, d));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("an operator has %zu dimensions, rows have %zu", op->d,
+					   d));
 	check_metric_has_means(op->metric);
 	rows = fc_step_capacity(op);
 	state->capacity = rows > 1 ? rows : state->capacity;
-	state->step[i] = new_lloyd_step(fcinfo, fc_step_rows_scratch(op, state->capacity) * sizeof(float), op, header);
+	state->step[i] = new_lloyd_step(fcinfo,
+									fc_step_rows_scratch(op, state->capacity) *
+									sizeof(float),
+									op, header);
 	open_operator(fc_step_open(state->step[i]).header, op);
 	(void) slice_operator(op, CurrentMemoryContext);
-	reserve_scratch(site, Max(fc_step_rows_scratch(op, state->capacity), fc_step_scratch(op, 1)));
+	reserve_scratch(site, Max(fc_step_rows_scratch(op, state->capacity),
+							  fc_step_scratch(op, 1)));
 	(void) expand_operator(op, site->scratch, CurrentMemoryContext);
 }
 
 void
-start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum operators)
+start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
+			Datum operators)
 {
 	ArrayType  *array = DatumGetArrayTypeP(operators);
 	int16		length;
@@ -66,9 +78,11 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum o
 	int			count;
 
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &value, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, value, align, &elements, NULL, &count);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, value, align,
+					  &elements, NULL, &count);
 	if (count > SCAN_STEPS)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a scan takes %d operators, not %d", SCAN_STEPS, count));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("a scan takes %d operators, not %d", SCAN_STEPS, count));
 	state->op = palloc0(SCAN_STEPS * sizeof(fc_operator));
 	for (int i = 0; i < count; i++)
 		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
@@ -79,7 +93,9 @@ void
 add_room(scan_state *state, Size room)
 {
 	Size		numbers = room * state->plan->d;
-	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
+	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state),
+									  offsetof(scan_rows, raw) +
+									  (numbers + room) * sizeof(double));
 
 	rows->earlier = state->rows;
 	rows->room = room;
@@ -92,7 +108,8 @@ add_room(scan_state *state, Size room)
 Size
 rows_in(const scan_state *state, Size bytes)
 {
-	Size		count = (bytes - offsetof(scan_rows, raw)) / ((state->plan->d + 1) * sizeof(double));
+	Size		count = ((bytes - offsetof(scan_rows, raw)) /
+						 ((state->plan->d + 1) * sizeof(double)));
 
 	return Min(state->capacity, Max(1, count));
 }
@@ -100,7 +117,8 @@ rows_in(const scan_state *state, Size bytes)
 static Size
 state_bytes(const scan_state *state)
 {
-	const void *parts[] = {state->sketch, state->counts, state->sample, state->step[0], state->step[1]};
+	const void *parts[] = {state->sketch, state->counts, state->sample,
+	state->step[0], state->step[1]};
 	Size		bytes = 0;
 
 	for (Size i = 0; i < lengthof(parts); i++)
@@ -114,7 +132,8 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
 	scan_site  *site = state->site;
 	const scan_plan *plan = state->plan;
-	Size		waiting = state->held + (state->rows != NULL ? state->rows->count : 0);
+	Size		waiting = (state->held +
+						   (state->rows != NULL ? state->rows->count : 0));
 	Size		rank = plan->map != NULL ? plan->map->rank : 0;
 
 	state->started = true;
@@ -123,24 +142,36 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 	if (plan->drift_spec != NULL)
 		state->counts = drift_counts_opened(plan->drift_spec);
 	if (plan->sample.size > 0)
-		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric, waiting);
+		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
+									plan->metric, waiting);
 	if (plan->map != NULL)
 		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
 	/* a batch: units, ranks, features as doubles and as floats */
-	site->doubles = grown(site->home, site->doubles, &site->doubles_count, state->capacity * (plan->d + 1 + rank) + rank, sizeof(double));
-	check_budget(2 * state_bytes(state) + Max(waiting, state->capacity) * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
-				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
+	site->doubles = grown(site->home, site->doubles, &site->doubles_count,
+						  state->capacity * (plan->d + 1 + rank) + rank,
+						  sizeof(double));
+	check_budget(2 * state_bytes(state) +
+				 Max(waiting, state->capacity) * (plan->d + 1) *
+				 sizeof(double) +
+				 site->scratch.count * sizeof(float) +
+				 site->doubles_count * sizeof(double),
+				 aggregate_name(fcinfo));
 }
 
 /* ---- batches ---- */
 
-/* Of a large one room for all rows that it may ever hold: the system gives pages as rows come, and nothing is copied again. */
+/*
+ * Of a large one room for all rows that it may ever hold: the system gives
+ * pages as rows come, and nothing is copied again.
+ */
 Size
 capacity_of_sample(const fc_coreset *sample, Size wanted)
 {
 	Size		full = full_coreset(sample->size);
 
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
+	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE &&
+		fc_coreset_bytes(sample->dim, full) <=
+		Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
 		return full;
 	return Min(wanted, full);
 }
@@ -154,24 +185,36 @@ batch_in_units(const scan_state *state, const scan_rows *rows)
 
 	if (plan->center == NULL)
 		return rows->raw;
-	fc_rows_in_units(rows->raw, rows->count, plan->d, plan->center, plan->scale, x);
+	fc_rows_in_units(rows->raw, rows->count, plan->d, plan->center, plan->scale,
+					 x);
 	return x;
 }
 
-/* The rows whose hashes choose them enter sketch and counts; sparse: the elements of the only row, or NULL. */
+/*
+ * The rows whose hashes choose them enter sketch and counts; sparse: the
+ * elements of the only row, or NULL.
+ */
 static void
-add_share(scan_state *state, const uint64 *hashes, const double *x, Size n, const fc_sparse_row *sparse)
+add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
+		  const fc_sparse_row *sparse)
 {
 	const scan_plan *plan = state->plan;
-	const fc_prepared *prepared = plan->spec != NULL ? prepared_of_spec(plan->spec) : NULL;
-	const fc_drift_prepared *edges = plan->drift_spec != NULL ? drift_prepared_of_spec(plan->drift_spec) : NULL;
+	const fc_prepared *prepared = (plan->spec != NULL
+								   ? prepared_of_spec(plan->spec)
+								   : NULL);
+	const fc_drift_prepared
+			   *edges = (plan->drift_spec != NULL
+						 ? drift_prepared_of_spec(plan->drift_spec)
+						 : NULL);
 	fc_sketch_view sketch;
 
 	if (prepared != NULL)
 		sketch = fc_sketch_view_of(state->sketch);
 	for (Size r = 0; r < n; r++, x += plan->d)
 	{
-		const fc_row row = {.doubles = sparse != NULL ? NULL : x,.sparse = sparse,.weight = FC_ONE_WEIGHT};
+		const fc_row row = {.doubles = sparse != NULL ? NULL : x,
+			.sparse = sparse,
+		.weight = FC_ONE_WEIGHT};
 		fc_status	status = FC_OK;
 
 		if ((hashes[r] & plan->share) != 0)
@@ -192,13 +235,17 @@ make_room_in_sample(FunctionCallInfo fcinfo, scan_state *state)
 
 	if (!fc_coreset_is_full(old))
 		return;
-	state->sample = coreset_with_room(fcinfo, old, capacity_of_sample(old, 2 * (Size) old->capacity));
+	state->sample = coreset_with_room(fcinfo, old,
+									  capacity_of_sample(old,
+														 2 * (Size) old
+														 ->capacity));
 	pfree(old);
 }
 
 /* The sample takes those of n rows in units whose ranks are low. */
 static void
-add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes, const double *x, Size n)
+add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
+			  const double *x, Size n)
 {
 	Size		d = state->plan->d;
 	double	   *ranks = state->site->doubles + state->capacity * d;
@@ -219,13 +266,15 @@ static const double *
 features_of(const scan_state *state, const double *x, Size n)
 {
 	const fc_kernel_map *map = state->plan->map;
-	double	   *features = state->site->doubles + state->capacity * (state->plan->d + 1);
+	double	   *features = (state->site->doubles +
+							state->capacity * (state->plan->d + 1));
 	float	   *y = (float *) (features + state->capacity * map->rank);
 
 	for (Size r = 0; r < n; r++)
 	{
 		fc_check();
-		fc_kernel_map_features(map, x + r * state->plan->d, state->site->scratch, y);
+		fc_kernel_map_features(map, x + r * state->plan->d,
+							   state->site->scratch, y);
 		if (!fc_all_finite_float(y, map->rank))
 			check_kernel_status(FC_EFAR, &map->kernel);
 		fc_widen(y, map->rank, features + r * map->rank);
@@ -258,11 +307,15 @@ count_rows(scan_state *state, Size rows)
 	scan_site  *site = state->site;
 
 	state->n += (int64) rows;
-	for (site->rows += rows; site->rows >= PROGRESS_ROWS; site->rows -= PROGRESS_ROWS)
+	for (site->rows += rows; site->rows >= PROGRESS_ROWS;
+		 site->rows -= PROGRESS_ROWS)
 		report_rows();
 }
 
-/* Lloyd's sums of n rows; after some rows a screen of many centroids is worth its making. */
+/*
+ * Lloyd's sums of n rows; after some rows a screen of many centroids is worth
+ * its making.
+ */
 static void
 add_to_step(scan_state *state, int i, const double *x, Size n)
 {
@@ -286,7 +339,8 @@ add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, rows, x);
 	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)
-		fc_coreset_hash(plan->sample.seed, rows->raw, rows->count, plan->d, rows->keys);
+		fc_coreset_hash(plan->sample.seed, rows->raw, rows->count, plan->d,
+						rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
 		add_share(state, rows->keys, rows->raw, rows->count, NULL);
 	if (state->sample != NULL)
@@ -321,16 +375,21 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* Rows that fill their room enter the sums, or wait for the sums of a state of few rows to be made. */
+/*
+ * Rows that fill their room enter the sums, or wait for the sums of a state of
+ * few rows to be made.
+ */
 void
 make_room(FunctionCallInfo fcinfo, scan_state *state)
 {
 	Size		waiting = state->held + state->rows->count;
 
-	if (!state->started && waiting * (state->plan->d + 1) * sizeof(double) < HELD_BYTES)
+	if (!state->started &&
+		waiting * (state->plan->d + 1) * sizeof(double) < HELD_BYTES)
 	{
 		state->held = waiting;
-		add_room(state, Min(rows_in(state, LARGE_BYTES), 4 * state->rows->room));
+		add_room(state,
+				 Min(rows_in(state, LARGE_BYTES), 4 * state->rows->room));
 		return;
 	}
 	fold_scan(fcinfo, state);
@@ -344,18 +403,25 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 
 /* ---- sparse rows, which do not wait ---- */
 
-/* Lloyd's sums of the row in the site, by the columns of the operator where these tell its cluster. */
+/*
+ * Lloyd's sums of the row in the site, by the columns of the operator where
+ * these tell its cluster.
+ */
 static void
 add_sparse_step(scan_state *state, int i, const double *x)
 {
 	scan_site  *site = state->site;
 	const fc_operator *op = &state->op[i];
 	Size		held = 0;
-	const fc_columns *columns = columns_of(&state->columns[i], op, (Size) state->n, CurrentMemoryContext, &held);
+	const fc_columns *columns = columns_of(&state->columns[i], op,
+										   (Size) state->n,
+										   CurrentMemoryContext, &held);
 	size_t		cluster;
 
-	if (columns != NULL && fc_columns_assign(columns, &site->sparse.row, site->sparse.scores, &cluster))
-		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row, 1.0, site->scratch);
+	if (columns != NULL && fc_columns_assign(columns, &site->sparse.row,
+											 site->sparse.scores, &cluster))
+		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row,
+							 1.0, site->scratch);
 	else
 		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);
 }
@@ -372,7 +438,12 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
 
 	if (plan->center != NULL || plan->map != NULL)
 		return SPARSE_UNKNOWN;
-	outcome = take_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(ARGUMENT_CELLS), plan->metric, plan->d, state->op != NULL ? Max(state->op[0].k, state->op[1].k) : 0);
+	outcome = take_sparse_row(&site->sparse, &site->reader,
+							  PG_GETARG_DATUM(ARGUMENT_CELLS), plan->metric,
+							  plan->d,
+							  state->op != NULL
+							  ? Max(state->op[0].k, state->op[1].k)
+							  : 0);
 	if (outcome != SPARSE_KNOWN)
 		return outcome;
 	x = dense_sparse_row(&site->sparse, site->home, plan->d);

@@ -1,7 +1,9 @@
 /*
- * scan_state.c - states of scan_agg merged and packed; the type aggregate_state, of which a packed one is a kind.
+ * scan_state.c - states of scan_agg merged and packed; the type
+ * aggregate_state, of which a packed one is a kind.
  *
- * Packed: packed_scan, then the parts that are there, each a value of its own type at an offset that is a multiple of 8.
+ * Packed: packed_scan, then the parts that are there, each a value of its own
+ * type at an offset that is a multiple of 8.
  */
 #include "postgres.h"
 
@@ -42,20 +44,27 @@ typedef struct packed_scan
 
 /* ---- packing ---- */
 
-/* The parts as they are packed, but for the sample, whose rows are copied once. */
+/*
+ * The parts as they are packed, but for the sample, whose rows are copied
+ * once.
+ */
 static void
 close_parts(const scan_state *state, void *parts[PARTS], uint64 size[PARTS])
 {
-	fc_sketch  *sketch = state->sketch != NULL ? sketch_pack(state->sketch) : NULL;
+	fc_sketch  *sketch = (state->sketch != NULL ? sketch_pack(state->sketch)
+						  : NULL);
 
 	parts[PART_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
-	parts[PART_COUNTS] = state->counts != NULL && state->counts->rows > 0 ? drift_counts_closed(state->counts) : NULL;
+	parts[PART_COUNTS] = state->counts != NULL && state->counts->rows > 0
+		? drift_counts_closed(state->counts)
+		: NULL;
 	parts[PART_SAMPLE] = state->sample;
 	memcpy(parts + PART_STEP, state->step, sizeof(state->step));
 	for (int part = 0; part < PARTS; part++)
 		size[part] = parts[part] != NULL ? VARSIZE(parts[part]) : 0;
 	if (state->sample != NULL)
-		size[PART_SAMPLE] = fc_coreset_bytes(state->sample->dim, packed_coreset(state->sample));
+		size[PART_SAMPLE] = fc_coreset_bytes(state->sample->dim,
+											 packed_coreset(state->sample));
 }
 
 static struct varlena *
@@ -75,7 +84,8 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 		bytes += head.size[part];
 	check_budget(2 * bytes, aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the scan's state of %zu bytes is too large", bytes),
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("the scan's state of %zu bytes is too large", bytes),
 				errhint("Take fewer clusters or sample rows."));
 	packed = alloc_large(bytes);
 	memcpy(packed, &head, sizeof(head));
@@ -84,7 +94,8 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	for (int part = 0; part < PARTS; at += head.size[part++])
 	{
 		if (part == PART_SAMPLE && state->sample != NULL)
-			fc_coreset_move(state->sample, packed_coreset(state->sample), (fc_coreset *) at);
+			fc_coreset_move(state->sample, packed_coreset(state->sample),
+							(fc_coreset *) at);
 		else if (parts[part] != NULL)
 			memcpy(at, parts[part], head.size[part]);
 		if (parts[part] != NULL)
@@ -102,8 +113,15 @@ open_scan(const packed_scan *packed, scan_state *state)
 
 	for (int part = 0; part < PARTS; at += packed->size[part++])
 		parts[part] = packed->size[part] > 0 ? at : NULL;
-	*state = (scan_state) {.kind = &scan_state_kind,.n = packed->n,.nulls = packed->nulls,.sketch = parts[PART_SKETCH],.counts = parts[PART_COUNTS],
-	.sample = parts[PART_SAMPLE]};
+	*state = (scan_state)
+	{
+		.kind = &scan_state_kind,
+			.n = packed->n,
+			.nulls = packed->nulls,
+			.sketch = parts[PART_SKETCH],
+			.counts = parts[PART_COUNTS],
+			.sample = parts[PART_SAMPLE]
+	};
 	memcpy(state->step, parts + PART_STEP, sizeof(state->step));
 }
 
@@ -113,8 +131,14 @@ read_scan(Datum packed, scan_result *result)
 	scan_state	state;
 
 	open_scan(state_of_datum(packed, FC_STEP_SCAN), &state);
-	*result = (scan_result) {.n = state.n,.nulls = state.nulls,.sketch = (struct varlena *) state.sketch,.counts = (struct varlena *) state.counts,
-	.sample = state.sample};
+	*result = (scan_result)
+	{
+		.n = state.n,
+			.nulls = state.nulls,
+			.sketch = (struct varlena *) state.sketch,
+			.counts = (struct varlena *) state.counts,
+			.sample = state.sample
+	};
 	for (int i = 0; i < SCAN_STEPS && state.step[i] != NULL; i++)
 	{
 		fc_step_result sums;
@@ -137,13 +161,16 @@ array_of_steps(const scan_result *result, Oid type)
 	for (int i = 0; i < result->steps; i++)
 	{
 		const scan_step *step = &result->step[i];
-		Datum		values[4] = {PointerGetDatum(step->next), Int64GetDatum(step->n), Float8GetDatum(step->sse), make_int8_array(step->counts, (int) step->next->k)};
+		Datum		values[4] = {PointerGetDatum(step->next), Int64GetDatum(step->n),
+			Float8GetDatum(step->sse),
+		make_int8_array(step->counts, (int) step->next->k)};
 		bool		nulls[4] = {false};
 
 		steps[i] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 	}
 	ReleaseTupleDesc(desc);
-	return PointerGetDatum(construct_array(steps, result->steps, type, -1, false, TYPALIGN_DOUBLE));
+	return PointerGetDatum(construct_array(steps, result->steps, type, -1,
+										   false, TYPALIGN_DOUBLE));
 }
 
 /* (scan): n, nulls, sketch, counts, sample, steps */
@@ -152,7 +179,7 @@ Datum
 fastclust_scan_result(PG_FUNCTION_ARGS)
 {
 	scan_result result;
-	memory_account		memory = {"the sample"};
+	memory_account memory = {"the sample"};
 	TupleDesc	desc;
 	Datum		values[6];
 	bool		nulls[6] = {false};
@@ -163,10 +190,13 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(result.nulls);
 	values[2] = PointerGetDatum(result.sketch);
 	values[3] = PointerGetDatum(result.counts);
-	values[4] = PointerGetDatum(result.sample != NULL ? rows_of_coreset(result.sample, &memory) : NULL);
+	values[4] = PointerGetDatum(result.sample != NULL
+								? rows_of_coreset(result.sample, &memory)
+								: NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;
-	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)->atttypid));
+	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)
+														 ->atttypid));
 	return row_result(fcinfo, values, nulls);
 }
 
@@ -183,16 +213,22 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 	left->n += right->n;
 	left->nulls += right->nulls;
 	if (left->sketch == NULL && right->sketch != NULL)
-		left->sketch = (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->sketch));
+		left->sketch = (fc_sketch *)
+			PG_DETOAST_DATUM_COPY(PointerGetDatum(right->sketch));
 	else if (right->sketch != NULL)
-		left->sketch = sketch_combined(left->sketch, sketch_pack(right->sketch), 1);
+		left->sketch = sketch_combined(left->sketch, sketch_pack(right->sketch),
+									   1);
 	if (left->counts == NULL && right->counts != NULL)
-		left->counts = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
+		left->counts = (fc_drift_counts *)
+			PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
 	else if (right->counts != NULL)
-		left->counts = drift_counts_combined(left->counts, drift_counts_closed(right->counts), 1);
+		left->counts = drift_counts_combined(left->counts,
+											 drift_counts_closed(right->counts),
+											 1);
 	if (left->sample == NULL && right->sample != NULL)
 	{
-		Size		capacity = capacity_of_sample(right->sample, packed_coreset(right->sample));
+		Size		capacity = capacity_of_sample(right->sample,
+												  packed_coreset(right->sample));
 
 		left->sample = coreset_with_room(fcinfo, right->sample, capacity);
 	}
@@ -200,7 +236,8 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);
 	for (int i = 0; i < SCAN_STEPS; i++)
 		if (left->step[i] == NULL && right->step[i] != NULL)
-			left->step[i] = (fc_step *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->step[i]));
+			left->step[i] = (fc_step *)
+				PG_DETOAST_DATUM_COPY(PointerGetDatum(right->step[i]));
 		else if (right->step[i] != NULL)
 			add_step(left->step[i], right->step[i]);
 }
@@ -208,7 +245,8 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 static void *
 combine(FunctionCallInfo fcinfo, void *left_state, void *right)
 {
-	scan_state *left = left_state != NULL ? left_state : palloc0(sizeof(scan_state));
+	scan_state *left = (left_state != NULL ? left_state
+						: palloc0(sizeof(scan_state)));
 
 	left->kind = &scan_state_kind;
 	add_scan(fcinfo, left, right);
@@ -222,10 +260,16 @@ packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 	struct varlena *packed = pack_scan(fcinfo, state);
 	void	   *parts[] = {state->sample, state->sketch, state->counts, state->rows};
 
-	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)	/* a merged one may share all but its sample */
+	/* a merged one may share all but its sample */
+	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)
 		if (parts[i] != NULL)
 			pfree(parts[i]);
-	*state = (scan_state) {.kind = state->kind,.n = state->n,.nulls = state->nulls};
+	*state = (scan_state)
+	{
+		.kind = state->kind,
+			.n = state->n,
+			.nulls = state->nulls
+	};
 	return packed;
 }
 
@@ -260,13 +304,16 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(packed_for_good(fcinfo, (scan_state *) PG_GETARG_POINTER(0)));
+	PG_RETURN_POINTER(packed_for_good(fcinfo,
+									  (scan_state *) PG_GETARG_POINTER(0)));
 }
 
 /* ---- states of workers, of all aggregates that collect or scan rows ---- */
 
 /* A state is sent with its place here. */
-static const state_kind *const kinds[] = {&scan_state_kind, &spec_state_kind, &kmeans_state_kind, &kernel_state_kind};
+static const state_kind *const kinds[] = {&scan_state_kind, &spec_state_kind,
+	&kmeans_state_kind,
+&kernel_state_kind};
 
 PG_FUNCTION_INFO_V1(fastclust_internal_combine);
 Datum
@@ -308,10 +355,12 @@ Datum
 fastclust_internal_deserialize(PG_FUNCTION_ARGS)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	StringInfoData message = {.data = VARDATA_ANY(bytes),.len = (int) VARSIZE_ANY_EXHDR(bytes)};
+	StringInfoData message = {.data = VARDATA_ANY(bytes),
+	.len = (int) VARSIZE_ANY_EXHDR(bytes)};
 
 	aggregate_context(fcinfo);
-	PG_RETURN_POINTER(kinds[pq_getmsgbyte(&message)]->deserialize(fcinfo, &message));
+	PG_RETURN_POINTER(kinds[pq_getmsgbyte(&message)]->deserialize(fcinfo,
+																  &message));
 }
 
 /* Two packed states into one. */
@@ -324,7 +373,8 @@ combine_packed(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0));
-	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0, FC_STEP_SCAN)));
+	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0,
+																FC_STEP_SCAN)));
 	open_scan((const packed_scan *) copy, &left);
 	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN), &right);
 	add_scan(fcinfo, &left, &right);
@@ -347,7 +397,10 @@ check_part(int part, const void *bytes, Size size)
 		case PART_SAMPLE:
 			return fc_coreset_check(bytes, size);
 		default:
-			return fc_step_check(bytes, size) == FC_OK && ((const fc_step *) bytes)->kind == FC_STEP_LLOYD ? FC_OK : FC_EFORMAT;
+			return fc_step_check(bytes, size) == FC_OK &&
+				((const fc_step *) bytes)->kind == FC_STEP_LLOYD
+				? FC_OK
+				: FC_EFORMAT;
 	}
 }
 
@@ -357,7 +410,9 @@ check_scan(const packed_scan *packed, Size size)
 	const char *at = (const char *) (packed + 1);
 	Size		left = size - sizeof(packed_scan);
 
-	if (size < sizeof(packed_scan) || packed->version != FC_STEP_VERSION || packed->padding != 0 || packed->n < 0 || packed->n > FC_MAX_ROWS || packed->nulls < 0 || packed->nulls > FC_MAX_ROWS)
+	if (size < sizeof(packed_scan) || packed->version != FC_STEP_VERSION ||
+		packed->padding != 0 || packed->n < 0 || packed->n > FC_MAX_ROWS ||
+		packed->nulls < 0 || packed->nulls > FC_MAX_ROWS)
 		return FC_EFORMAT;
 	for (int part = 0; part < PARTS; part++)
 	{
@@ -365,7 +420,8 @@ check_scan(const packed_scan *packed, Size size)
 
 		if (bytes == 0)
 			continue;
-		if (bytes > left || bytes % 8 != 0 || check_part(part, at, bytes) != FC_OK)
+		if (bytes > left || bytes % 8 != 0 ||
+			check_part(part, at, bytes) != FC_OK)
 			return FC_EFORMAT;
 		at += bytes;
 		left -= bytes;
@@ -413,7 +469,8 @@ Datum
 fastclust_state_combine(PG_FUNCTION_ARGS)
 {
 	int			n = PG_ARGISNULL(1) ? 0 : 1;
-	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, ANY_STATE);
+	fc_step    *step = (PG_ARGISNULL(n) ? NULL
+						: state_argument(fcinfo, n, ANY_STATE));
 
 	aggregate_context(fcinfo);
 	switch (step == NULL ? 0 : step->kind)

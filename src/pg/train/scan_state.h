@@ -1,4 +1,7 @@
-/* scan_state.h - plans and states of scan_agg: sums beside each other, each in bytes of its own */
+/*
+ * scan_state.h - plans and states of scan_agg: sums beside each other, each in
+ * bytes of its own
+ */
 #ifndef FASTCLUST_SCAN_STATE_H
 #define FASTCLUST_SCAN_STATE_H
 
@@ -42,7 +45,8 @@ typedef struct scan_plan
 {
 	MemoryContext context;		/* of all that belongs to it */
 	plan_fields fields;			/* copies */
-	Size		d;				/* of rows in their own units; 0: not yet known */
+	Size		d;				/* of rows in their own units; 0: not yet
+								 * known */
 	const char *of_what;		/* is of d dimensions */
 	prepared_encoder *encoder;	/* NULL: rows are vectors */
 	record_reader record;
@@ -53,12 +57,16 @@ typedef struct scan_plan
 	fc_kernel_map *map;			/* or NULL */
 	const fc_spec *spec;		/* or NULL */
 	const fc_drift_spec *drift_spec;	/* or NULL */
-	uint64		share;			/* hashes whose bits of this mask are 0 enter sketch and counts */
+	uint64		share;			/* hashes whose bits of this mask are 0 enter
+								 * sketch and counts */
 	coreset_plan sample;		/* size 0: none */
 	bool		complete;		/* no row has to be read */
 } scan_plan;
 
-/* scan_plan.c: the fields of a plan; the plan of `kept`, where that has them all but the operators, or a new one in a context of `home`. */
+/*
+ * scan_plan.c: the fields of a plan; the plan of `kept`, where that has them
+ * all but the operators, or a new one in a context of `home`.
+ */
 extern plan_fields read_plan_fields(Datum plan);
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
 
@@ -72,7 +80,8 @@ typedef struct scan_rows
 	Size		room;
 	Size		count;
 	uint64	   *keys;			/* room */
-	double		raw[FLEXIBLE_ARRAY_MEMBER]; /* room x d: in their own units, by cosine of length 1 */
+	/* room x d: in their own units, by cosine of length 1 */
+	double		raw[FLEXIBLE_ARRAY_MEMBER];
 } scan_rows;
 
 /* A part is NULL where the plan has none, or no row entered it. */
@@ -85,9 +94,16 @@ typedef struct scan_state
 	fc_drift_counts *counts;
 	fc_coreset *sample;
 	fc_step    *step[SCAN_STEPS];
-	fc_operator *op;			/* SCAN_STEPS, views into the steps; these and the fields below of a state that takes rows */
-	bool		screened[SCAN_STEPS];	/* has a screen of many centroids been tried? */
-	fc_columns *columns[SCAN_STEPS];	/* for sparse rows; NULL: not yet, or none */
+
+	/*
+	 * SCAN_STEPS, views into the steps; these and the fields below of a state
+	 * that takes rows
+	 */
+	fc_operator *op;
+	bool		screened[SCAN_STEPS];	/* has a screen of many centroids been
+										 * tried? */
+	fc_columns *columns[SCAN_STEPS];	/* for sparse rows; NULL: not yet, or
+										 * none */
 	struct scan_site *site;
 	scan_plan  *plan;
 	scan_rows  *rows;			/* the latest that wait */
@@ -107,7 +123,10 @@ enum
 	ARGUMENT_CELLS
 };
 
-/* Kept by a call site: its readers, the last plan, and the work space of a batch. */
+/*
+ * Kept by a call site: its readers, the last plan, and the work space of a
+ * batch.
+ */
 typedef struct scan_site
 {
 	MemoryContext home;
@@ -122,12 +141,15 @@ typedef struct scan_site
 	double	   *doubles;		/* rows in units, features, ranks */
 } scan_site;
 
-#define FIRST_BYTES	512			/* bytes of the first rows of a state: many groups have few rows each; room grows fourfold */
+#define FIRST_BYTES	512			/* bytes of the first rows of a state: many
+								 * groups have few rows each; room grows
+								 * fourfold */
 
 static inline uint64
 key_of(FunctionCallInfo fcinfo)
 {
-	return PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
+	return PG_ARGISNULL(ARGUMENT_KEY) ? 0
+		: (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
 }
 
 /* Returns the room of a sample that is to have `wanted` rows or more. */
@@ -137,20 +159,31 @@ extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
 extern void reserve_scratch(scan_site *site, Size floats);
 
 /* Starts Lloyd's sums of the operators of a plan, and those of rows. */
-extern void start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum operators);
+extern void start_steps(FunctionCallInfo fcinfo, scan_site *site,
+						scan_state *state, Datum operators);
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
-/* Makes room for so many rows that wait; returns how many rows fit into some bytes. */
+/*
+ * Makes room for so many rows that wait; returns how many rows fit into some
+ * bytes.
+ */
 extern void add_room(scan_state *state, Size room);
 extern Size rows_in(const scan_state *state, Size bytes);
 
-/* Rows that fill their room enter the sums, or wait until the sums of a state of few rows are made. */
+/*
+ * Rows that fill their room enter the sums, or wait until the sums of a state
+ * of few rows are made.
+ */
 extern void make_room(FunctionCallInfo fcinfo, scan_state *state);
 
 /* The rows that wait enter the sums. */
 extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
 
-/* Adds the sparse row of the call to the sums; SPARSE_UNKNOWN if it is to be taken as any row. */
-extern sparse_outcome add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state);
+/*
+ * Adds the sparse row of the call to the sums; SPARSE_UNKNOWN if it is to be
+ * taken as any row.
+ */
+extern sparse_outcome
+			add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state);
 
 #endif							/* FASTCLUST_SCAN_STATE_H */

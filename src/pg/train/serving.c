@@ -1,4 +1,7 @@
-/* serving.c - the version that serves: its parts, the names of its clusters, and the version that follows it */
+/*
+ * serving.c - the version that serves: its parts, the names of its clusters,
+ * and the version that follows it
+ */
 #include "postgres.h"
 
 #include "nodes/bitmapset.h"
@@ -43,12 +46,17 @@ row_length(const serving_part *part)
 void
 read_serving(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(t->source.group_by),
-	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
+	query_argument arguments[] =
+	{{"int8", Int64GetDatum(t->model_id)},
+	text_argument(t->source.group_by),
+	{"_name", PointerGetDatum(array_of_names(t->source.features,
+											 t->source.feature_count))}};
 
-	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
+	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center,"
+			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
-			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
+			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM"
+			  " $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
@@ -64,9 +72,13 @@ read_serving(training *t)
 		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
 		part->units.center = null[2] ? NULL : float_values(value[2]);
 		part->units.scale = null[3] ? NULL : float_values(value[3]);
-		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
+		part->map = null[4]
+			? NULL
+			: (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
 		part->cosine = !null[5] && DatumGetBool(value[5]);
-		if (row_length(part) != t->dim || !same_dimensions(null[6] ? NULL : aligned_value(value[6]), (fc_encoder_header *) t->source.encoder))
+		if (row_length(part) != t->dim ||
+			!same_dimensions(null[6] ? NULL : aligned_value(value[6]),
+							 (fc_encoder_header *) t->source.encoder))
 			part->op = NULL;
 	}
 }
@@ -74,7 +86,11 @@ read_serving(training *t)
 serving_part
 serving_of(const training *t, const char *group)
 {
-	serving_part *part = t->serving_count == 0 ? NULL : bsearch(&group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+	serving_part *part = (t->serving_count == 0
+						  ? NULL
+						  : bsearch(&group, t->serving,
+									(Size) t->serving_count,
+									sizeof(serving_part), by_group));
 	serving_part none = {0};
 
 	return part != NULL ? *part : none;
@@ -85,17 +101,20 @@ serving_of(const training *t, const char *group)
 void
 read_named_clusters(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(FC_MAX_NUMBERS)}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
+	{"int4", Int32GetDatum(FC_MAX_NUMBERS)}};
 
 	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2"
-			  " ORDER BY group_value COLLATE \"C\"", 2, arguments, 0);
+			  " ORDER BY group_value COLLATE \"C\"",
+			  2, arguments, 0);
 	t->named_count = (int) SPI_processed;
 	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
 	for (int i = 0; i < t->named_count; i++)
 	{
 		bool		null;
 
-		t->named[i].group = TextDatumGetCString(query_value((uint64) i, 1, &null));
+		t->named[i].group = TextDatumGetCString(query_value((uint64) i, 1,
+															&null));
 		t->named[i].cluster = DatumGetInt32(query_value((uint64) i, 2, &null));
 	}
 	end_query();
@@ -125,7 +144,8 @@ named_numbers(const training *t, const char *group)
 {
 	Bitmapset  *named = NULL;
 
-	for (int i = first_name(t, group); i < t->named_count && strcmp(t->named[i].group, group) == 0; i++)
+	for (int i = first_name(t, group);
+		 i < t->named_count && strcmp(t->named[i].group, group) == 0; i++)
 		named = bms_add_member(named, t->named[i].cluster);
 	return named;
 }
@@ -138,15 +158,21 @@ next_version(int64 model_id)
 {
 	query_argument id = {"int8", Int64GetDatum(model_id)};
 
-	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v"
-									 " WHERE v.model_id = $1", 1, &id, 0, NULL));
+	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM"
+									 " readable_versions v"
+									 " WHERE v.model_id = $1",
+									 1, &id, 0, NULL));
 }
 
 void
 start_serving(const training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"int4", Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}};
+	query_argument arguments[] =
+	{{"int8", Int64GetDatum(t->model_id)},
+	{"int4", Int32GetDatum(t->version)},
+	{"int4",
+	Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}};
 
-	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
+	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",
+			  lengthof(arguments), arguments, 0);
 }

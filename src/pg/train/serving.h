@@ -6,7 +6,10 @@
 
 #include "pg/train/training.h"
 
-/* Compares structs that begin with the name of their group, for qsort and bsearch. */
+/*
+ * Compares structs that begin with the name of their group, for qsort and
+ * bsearch.
+ */
 extern int	by_group(const void *a, const void *b);
 
 /* Reads the parts of the version that serves into the training. */
@@ -27,7 +30,10 @@ extern Bitmapset *named_numbers(const training *t, const char *group);
 /* Returns the number of the next version, whichever version serves. */
 extern int32 next_version(int64 model_id);
 
-/* Makes the version of the training serve, and updates the labels that follow the model. */
+/*
+ * Makes the version of the training serve, and updates the labels that follow
+ * the model.
+ */
 extern void start_serving(const training *t);
 
 #endif							/* FASTCLUST_TRAIN_SERVING_H */

@@ -1,8 +1,10 @@
 /*
- * source.c - the rows of a relation as queries read them, and how many there are.
+ * source.c - the rows of a relation as queries read them, and how many there
+ * are.
  *
- * A plain table is one leaf.  A table whose rows lie on shards is aggregated by Citus, tables of which one is foreign leaf by leaf: postgres_fdw sends
- * an aggregate over a foreign table, but never a part of one over all.
+ * A plain table is one leaf. A table whose rows lie on shards is aggregated by
+ * Citus, tables of which one is foreign leaf by leaf: postgres_fdw sends an
+ * aggregate over a foreign table, but never a part of one over all.
  */
 #include "postgres.h"
 
@@ -19,12 +21,15 @@
 #include "pg/train/relation.h"
 #include "pg/train/source.h"
 
-#define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
+#define MOST_CELLS		97		/* beside the state, the plan and the key: a
+								 * function takes 100 arguments */
 
 char *
 group_key(const train_source *source)
 {
-	return source->integer != NULL ? psprintf("t.%s", quote_identifier(source->group_by)) : source->group_value;
+	return source->integer != NULL
+		? psprintf("t.%s", quote_identifier(source->group_by))
+		: source->group_value;
 }
 
 /* Integers are hashed faster than their texts, which tell the same groups. */
@@ -40,9 +45,13 @@ find_group_type(train_source *source)
 		source->integer = format_type_be(type);
 }
 
-/* FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of about so many, as blocks or by hashes of rows that have no places. */
+/*
+ * FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of
+ * about so many, as blocks or by hashes of rows that have no places.
+ */
 void
-append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf)
+append_rows_from(StringInfo query, const train_source *source, double wanted,
+				 double estimate, int64 seed, const char *leaf)
 {
 	const char *relation = leaf != NULL ? leaf : source->relation;
 
@@ -50,33 +59,59 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 		wanted = INFINITY;
 	if (source->heap && estimate > 3 * wanted)
 	{
-		int			spread = estimate >= BLOCKS_TIMES * wanted ? BLOCKS_TIMES : 1;
+		int			spread = (estimate >= BLOCKS_TIMES * wanted ? BLOCKS_TIMES : 1);
 
-		appendStringInfo(query, "FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT ") WHERE %s AND %s >> 40 & %d = 0", relation,
-						 Min(100.0, 100.0 * spread * wanted / estimate), seed, source->filter, row_key(source), spread - 1);
+		appendStringInfo(query,
+						 "FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT
+						 ") WHERE %s AND %s >> 40 & %d = 0",
+						 relation, Min(100.0, 100.0 * spread * wanted / estimate), seed,
+						 source->filter, row_key(source), spread - 1);
 		return;
 	}
 	appendStringInfo(query, "FROM %s t ", relation);
 	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
-		appendStringInfo(query, " AND %s >> 40 & %d = 0", row_key(source), (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
+		appendStringInfo(query, " AND %s >> 40 & %d = 0", row_key(source),
+						 (1 << (int) floor(log2(Min(estimate / (4 * wanted),
+													1048576.0)))) -
+						 1);
 }
 
-/* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
+/*
+ * A row (value, packed state) for each value, which is an expression of the
+ * row or, over leaves, a column; merged: of the merged ones of leaves.
+ */
 static char *
-scan_query(const train_source *source, const char *value, const char *group, bool keyed, const char *merged, double wanted, double estimate, int64 seed)
+scan_query(const train_source *source, const char *value, const char *group,
+		   bool keyed, const char *merged, double wanted, double estimate,
+		   int64 seed)
 {
 	StringInfoData query;
-	char	   *scan = psprintf("%s(%s, %s, %s)", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-							 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? row_key(source) : "NULL",
-					 source->is_vector ? source->raw : source->feature_count > MOST_CELLS ? "t.*" : listed("t", source->features, source->feature_count));
+	char	   *scan = psprintf("%s(%s, %s, %s)",
+								sums_on_shards(source) ? "fastclust_internal.sum"
+								: "scan_agg",
+								source->planned
+								? psprintf("group_plan($1, $2, $3, %s)",
+										   group_key(source))
+								: "$1",
+								keyed ? row_key(source) : "NULL",
+								source->is_vector ? source->raw
+								: source->feature_count > MOST_CELLS
+								? "t.*"
+								: listed("t", source->features,
+										 source->feature_count));
+
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
-		appendStringInfo(&query, "SELECT %s, fastclust_internal.sum(q.s) FROM (", merged);
+		appendStringInfo(&query,
+						 "SELECT %s, fastclust_internal.sum(q.s) FROM (",
+						 merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
-		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan);
-		append_rows_from(&query, source, wanted, estimate, seed, source->leaf_count > 0 ? source->leaves[i] : NULL);
+		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ",
+						 i > 0 ? " UNION ALL " : "", value, scan);
+		append_rows_from(&query, source, wanted, estimate, seed,
+						 source->leaf_count > 0 ? source->leaves[i] : NULL);
 		if (group != NULL)
 			appendStringInfo(&query, " GROUP BY %s", group);
 	}
@@ -86,62 +121,95 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 }
 
 char *
-scan_text(const train_source *source, double wanted, double estimate, int64 seed)
+scan_text(const train_source *source, double wanted, double estimate,
+		  int64 seed)
 {
 	const char *value = "''::text";
 
 	/* a foreign server groups by a column that it has */
 	if (source->group_by != NULL)
-		value = source->leaf_count == 0 ? source->group_value : psprintf("t.%s", quote_identifier(source->group_by));
+		value = source->leaf_count == 0
+			? source->group_value
+			: psprintf("t.%s", quote_identifier(source->group_by));
 
-	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true,
-					  source->group_by == NULL ? "q.value" : group_text(source, "q.value"), wanted, estimate, seed);
+	return scan_query(source, value,
+					  source->group_by == NULL ? NULL
+					  : source->leaf_count > 0 ? "1"
+					  : group_key(source),
+					  true,
+					  source->group_by == NULL ? "q.value"
+					  : group_text(source, "q.value"),
+					  wanted, estimate, seed);
 }
 
 char *
 bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
-	const char *value = column == NULL ? "NULL::text" : source->group_by != NULL && source->leaf_count == 0 ? source->group_value : psprintf("t.%s", quote_identifier(column));
+	const char *value = (column == NULL ? "NULL::text"
+						 : source->group_by != NULL && source->leaf_count == 0
+						 ? source->group_value
+						 : psprintf("t.%s", quote_identifier(column)));
 
 	if (column == NULL)			/* a sort would copy the sums */
-		return scan_query(source, value, NULL, keyed, "q.value", INFINITY, 0, 0);
-	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value", source->group_by != NULL && source->leaf_count > 0 ? group_text(source, "q.value") : "q.value::text",
+		return scan_query(source, value, NULL, keyed, "q.value", INFINITY, 0,
+						  0);
+	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
+					source->group_by != NULL && source->leaf_count > 0
+					? group_text(source, "q.value")
+					: "q.value::text",
 					scan_query(source, value, "1", keyed, "q.value", INFINITY, 0, 0));
 }
 
 int
 scan_flags(const train_source *source)
 {
-	return QUERY_PARALLEL | (source->stable ? QUERY_STABLE : 0) | (source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
+	return QUERY_PARALLEL | (source->stable ? QUERY_STABLE : 0) |
+		(source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
 }
 
 /* ---- how many rows there are ---- */
 
-/* The planner's number.  Beside Citus rows are counted: after an EXPLAIN of any table it sends statements to itself that it ran locally before, and fails. */
+/*
+ * The planner's number. Beside Citus rows are counted: after an EXPLAIN of any
+ * table it sends statements to itself that it ran locally before, and fails.
+ */
 double
 estimated_rows(const train_source *source)
 {
-	char	   *rows = psprintf("FROM %s t WHERE %s", source->relation, source->filter);
+	char	   *rows = psprintf("FROM %s t WHERE %s", source->relation,
+								source->filter);
 	query_argument plan = {"json"};
 	bool		null;
 
 	if (has_citus())
-		return DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 %s", rows), 0, NULL, QUERY_PARALLEL, NULL));
-	if (SPI_execute(psprintf("EXPLAIN (FORMAT JSON) SELECT 1 %s", rows), false, 0) != SPI_OK_UTILITY)
+		return DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 %s",
+												   rows),
+										  0, NULL, QUERY_PARALLEL, NULL));
+	if (SPI_execute(psprintf("EXPLAIN (FORMAT JSON) SELECT 1 %s", rows), false,
+					0) != SPI_OK_UTILITY)
 		elog(ERROR, "EXPLAIN of %s failed", source->relation);
 	plan.value = datumCopy(query_value(0, 1, &null), false, -1);
-	return DatumGetFloat8(query_datum("SELECT ($1 -> 0 -> 'Plan' ->> 'Plan Rows')::float8", 1, &plan, 0, NULL));
+	return DatumGetFloat8(query_datum("SELECT ($1 -> 0 -> 'Plan' ->> 'Plan Rows')::float8", 1,
+									  &plan, 0, NULL));
 }
 
-/* A sample takes places of rows: an error that says so to a role that may read some columns. */
+/*
+ * A sample takes places of rows: an error that says so to a role that may read
+ * some columns.
+ */
 static void
 check_places(const train_source *source)
 {
-	if (source->heap && pg_class_aclcheck(source->id, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(source->id, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK)
-		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for table %s", source->relation),
+	if (source->heap &&
+		pg_class_aclcheck(source->id, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(source->id, GetUserId(), ACL_SELECT,
+								  ACLMASK_ANY) == ACLCHECK_OK)
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				errmsg("permission denied for table %s", source->relation),
 				errdetail("Rows are sampled by their places, which privileges on columns do not cover."),
-				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation));
+				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train"
+						" on that.",
+						source->relation));
 }
 
 /*
@@ -161,12 +229,16 @@ rows_to_sample(train_source *source, row_sampling sample)
 	initStringInfo(&query);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
-		appendStringInfoString(&query, i > 0 ? " UNION ALL SELECT count(*) AS n " : "SELECT sum(q.n)::float8 FROM (SELECT count(*) AS n ");
-		append_rows_from(&query, source, INFINITY, 0, 0, source->leaf_count > 0 ? source->leaves[i] : NULL);
+		appendStringInfoString(&query,
+							   i > 0 ? " UNION ALL SELECT count(*) AS n "
+							   : "SELECT sum(q.n)::float8 FROM (SELECT count(*) AS n ");
+		append_rows_from(&query, source, INFINITY, 0, 0,
+						 source->leaf_count > 0 ? source->leaves[i] : NULL);
 	}
 	appendStringInfoString(&query, ") q");
 	source->heap = false;
-	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL, NULL));
+	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL,
+									  NULL));
 }
 
 /* (relation) */
@@ -174,7 +246,8 @@ PG_FUNCTION_INFO_V1(fastclust_estimated_rows);
 Datum
 fastclust_estimated_rows(PG_FUNCTION_ARGS)
 {
-	train_source source = {.relation = relation_name(PG_GETARG_OID(0)),.filter = "true"};
+	train_source source = {.relation = relation_name(PG_GETARG_OID(0)),
+	.filter = "true"};
 	double		rows;
 
 	SPI_connect();
@@ -188,7 +261,10 @@ fastclust_estimated_rows(PG_FUNCTION_ARGS)
 char *
 row_text(const train_source *source, bool scaled, bool mapped)
 {
-	char	   *row = !scaled ? source->raw : source->is_vector ? psprintf("vector_in_units($1, $2, %s)", source->raw) : source->encoded;
+	char	   *row = (!scaled ? source->raw
+					   : source->is_vector
+					   ? psprintf("vector_in_units($1, $2, %s)", source->raw)
+					   : source->encoded);
 
 	return mapped ? psprintf("kernel_features($3, %s)", row) : row;
 }

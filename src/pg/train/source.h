@@ -1,4 +1,7 @@
-/* source.h - the rows of a relation as queries read them, and how many there are */
+/*
+ * source.h - the rows of a relation as queries read them, and how many there
+ * are
+ */
 #ifndef FASTCLUST_TRAIN_SOURCE_H
 #define FASTCLUST_TRAIN_SOURCE_H
 
@@ -10,13 +13,20 @@
 #define BLOCKS_TIMES	8
 
 extern void find_group_type(train_source *source);
+
 /* The expression of a row that gives its group. */
 extern char *group_key(const train_source *source);
-extern void append_rows_from(StringInfo query, const train_source *source, double wanted,
+extern void
+			append_rows_from(StringInfo query, const train_source *source, double wanted,
 							 double estimate, int64 seed, const char *leaf);
 
-/* The query of a scan of plan $1: a row (group, packed state) for every group, or one. */
-extern char *scan_text(const train_source *source, double wanted, double estimate, int64 seed);
+/*
+ * The query of a scan of plan $1: a row (group, packed state) for every group,
+ * or one.
+ */
+extern char *scan_text(const train_source *source, double wanted,
+					   double estimate, int64 seed);
+
 /*
  * The same of a row (value as text, packed state) for each value of a column,
  * or for NULL of all rows.  A scan of a share or a sample is keyed.
@@ -32,7 +42,10 @@ extern int	scan_flags(const train_source *source);
 extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);
 
-/* The text of a row as operators take it, of parameters $1 center, $2 scale and $3 map. */
+/*
+ * The text of a row as operators take it, of parameters $1 center, $2 scale
+ * and $3 map.
+ */
 extern char *row_text(const train_source *source, bool scaled, bool mapped);
 
 #endif							/* FASTCLUST_TRAIN_SOURCE_H */

@@ -1,8 +1,10 @@
 /*
- * spec.c - choices by the sample before the scan: the specs of sketch and drift, and the features of a kernel.
+ * spec.c - choices by the sample before the scan: the specs of sketch and
+ * drift, and the features of a kernel.
  *
- * A sketch that will be decoded needs frequencies that fit the clusters of the sample, and keeps some of its rows for the decoder.  A sketch that is only
- * compared needs a few hundred waves in all dimensions.  Groups share one spec.
+ * A sketch that will be decoded needs frequencies that fit the clusters of the
+ * sample, and keeps some of its rows for the decoder. A sketch that is only
+ * compared needs a few hundred waves in all dimensions. Groups share one spec.
  */
 #include "postgres.h"
 
@@ -27,10 +29,13 @@
 #include "sketch/spec.h"
 
 #define FREQUENCIES		400		/* where no training decodes */
-#define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells enough of more, where no training decodes */
+#define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells
+								 * enough of more, where no training decodes */
 #define MANY_ROWS		8192
-#define LARGEST_GROUPS	16		/* of the sample, whose median spec is that of all */
-#define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice the landmarks */
+#define LARGEST_GROUPS	16		/* of the sample, whose median spec is that of
+								 * all */
+#define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice
+								 * the landmarks */
 
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
 extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);
@@ -44,14 +49,19 @@ copied(const double *values, Size d)
 	return memcpy(palloc(d * sizeof(double)), values, d * sizeof(double));
 }
 
-/* The spec that measures rows in their own units as the given one measures rows in units; shared: without parts that only tell the sample's place. */
+/*
+ * The spec that measures rows in their own units as the given one measures
+ * rows in units; shared: without parts that only tell the sample's place.
+ */
 static fc_spec *
 in_own_units(const training *t, const fc_spec *spec, bool shared)
 {
 	fc_spec_parts parts = fc_spec_parts_of(spec);
 
 	if (t->units.center != NULL)
-		fc_spec_parts_in_units(&parts, copied(t->units.center, t->dim), copied(t->units.scale, t->dim));	/* written over */
+		/* written over */
+		fc_spec_parts_in_units(&parts, copied(t->units.center, t->dim),
+							   copied(t->units.scale, t->dim));
 	if (shared)
 		parts.pilot_rows = parts.sample_centroid_count = 0;
 	return build_spec(&parts);
@@ -91,20 +101,27 @@ largest_first(const void *a, const void *b)
 	const group_sample *x = a;
 	const group_sample *y = b;
 
-	return x->rows->k > y->rows->k ? -1 : x->rows->k < y->rows->k ? 1 : strcmp(x->group, y->group);
+	return x->rows->k > y->rows->k ? -1
+		: x->rows->k < y->rows->k ? 1
+		: strcmp(x->group, y->group);
 }
 
 /* Of rows in their own units, in units. */
 static fc_spec *
-spec_of_sample(const training *t, const fc_operator_header *sample, Size clusters)
+spec_of_sample(const training *t, const fc_operator_header *sample,
+			   Size clusters)
 {
 	fc_operator rows;
 
 	open_operator(rows_in_units(sample, own_units, t->units), &rows);
-	return spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d, (int32) clusters, DatumGetJsonbP(spec_settings(t)));
+	return spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d,
+						(int32) clusters, DatumGetJsonbP(spec_settings(t)));
 }
 
-/* That of the median group of the sample's largest, by the width of its clusters; NULL where wide rows share a projection. */
+/*
+ * That of the median group of the sample's largest, by the width of its
+ * clusters; NULL where wide rows share a projection.
+ */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
 {
@@ -114,28 +131,40 @@ spec_of_groups(const training *t, double wanted)
 	fc_spec    *specs[LARGEST_GROUPS];
 
 	qsort(samples, (Size) count, sizeof(group_sample), largest_first);
-	for (int i = 0; i < count && i < LARGEST_GROUPS && samples[i].rows->k > t->k; i++)
+	for (int i = 0;
+		 i < count && i < LARGEST_GROUPS && samples[i].rows->k > t->k; i++)
 		specs[found++] = spec_of_sample(t, samples[i].rows, t->k);
 	qsort(specs, (Size) found, sizeof(fc_spec *), by_sigma);
-	return found > 0 && specs[found / 2]->reduced == specs[found / 2]->dim ? in_own_units(t, specs[found / 2], true) : NULL;
+	return found > 0 && specs[found / 2]->reduced == specs[found / 2]->dim
+		? in_own_units(t, specs[found / 2], true)
+		: NULL;
 }
 
 static fc_spec *
 decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && t->method != METHOD_COMPRESSIVE;
-	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
+	query_argument arguments[] =
+	{{"regclass", ObjectIdGetDatum(t->source.id)},
+	{"_name", PointerGetDatum(array_of_names(t->source.features,
+											 t->source.feature_count))},
 	{"jsonb", JsonbPGetDatum(t->stored)}};
 	fc_spec    *spec = NULL;
 
-	/* the spec of a live sketch which is ready and counts these rows, where there is one */
+	/*
+	 * the spec of a live sketch which is ready and counts these rows, where
+	 * there is one
+	 */
 	if (t->options->live.follow != LIVE_AS_BEFORE)
-		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL));
+		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1,"
+													   " $2, true, $3, true) l",
+													   lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)
 		return spec;
-	spec = spec_of_sample(t, many ? some_rows(sample, 1, MANY_ROWS) : sample, many ? MANY_CLUSTERS : t->k);
+	spec = spec_of_sample(t, many ? some_rows(sample, 1, MANY_ROWS) : sample,
+						  many ? MANY_CLUSTERS : t->k);
 	return in_own_units(t, spec, t->source.group_by != NULL);
 }
 
@@ -144,7 +173,8 @@ is_followed(const training *t)
 {
 	query_argument id = {"int8", Int64GetDatum(t->model_id)};
 
-	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, &id, 0, NULL));
+	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1,
+									&id, 0, NULL));
 }
 
 /* Does a live sketch follow the rows from this version on? */
@@ -161,16 +191,23 @@ static void
 announce_decoding(const training *t)
 {
 	double		frequencies = given_or(t->options->frequencies, 0);
-	fc_spec_options spec = {.clusters = t->k, .frequencies = (Size) frequencies};
+	fc_spec_options spec = {.clusters = t->k,
+	.frequencies = (Size) frequencies};
 	fc_decode_options decode = fc_decode_defaults();
 	Size		n;
 	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
 
-	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions%s takes", t->k, m, n, t->groups > 1 ? psprintf(" for %.0f groups", t->groups) : ""),
-				  t->groups * fc_decode_operations(n, m, t->k, FC_DECODE_AUTO, &decode), false, "Lower k or option frequencies, or use method kmeans");
+	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions%s takes",
+						   t->k, m, n,
+						   t->groups > 1 ? psprintf(" for %.0f groups", t->groups) : ""),
+				  t->groups * fc_decode_operations(n, m, t->k, FC_DECODE_AUTO, &decode),
+				  false, "Lower k or option frequencies, or use method kmeans");
 }
 
-/* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
+/*
+ * Only decoding needs many frequencies, or axes of the sample; drift compares
+ * the waves of all dimensions.
+ */
 void
 choose_specs(training *t, const fc_operator_header *sample)
 {
@@ -185,7 +222,9 @@ choose_specs(training *t, const fc_operator_header *sample)
 		wave_spec_of_rows(sample, t->source.sparse, t->options->seed);
 	if (t->method == METHOD_DENSITY && stays_live(t))
 		check_live_size(t);
-	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
+	log_step(t, "spec", begun, NAN,
+			 psprintf("%u frequencies%s", t->spec->frequencies,
+					  t->source.group_by != NULL ? " for all groups" : ""));
 }
 
 /* ---- kernel: the features of a map ---- */
@@ -200,19 +239,29 @@ kernel_of_rows(const training *t, const fc_operator_header *rows)
 	double		variance = 0;
 
 	if (kernel != NULL)
-		return (fc_kernel *) DatumGetPointer(DirectFunctionCall1(fastclust_kernel_in, CStringGetDatum(kernel)));
+		return (fc_kernel *)
+			DatumGetPointer(DirectFunctionCall1(fastclust_kernel_in,
+												CStringGetDatum(kernel)));
 	moments_of_rows(rows, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		variance += deviation[i] * deviation[i];
-	return (fc_kernel *) DatumGetPointer(DirectFunctionCall1(fastclust_rbf_kernel, Float8GetDatum(1 / (variance > 0 ? variance : 1))));
+	return (fc_kernel *)
+		DatumGetPointer(DirectFunctionCall1(fastclust_rbf_kernel,
+											Float8GetDatum(1 / (variance > 0
+																? variance
+																: 1))));
 }
 
-/* Landmarks chosen from the sample.  The options kernel and rank ask for plain features; without them some rows choose the width (core/rkhs/map.h). */
+/*
+ * Landmarks chosen from the sample. The options kernel and rank ask for plain
+ * features; without them some rows choose the width (core/rkhs/map.h).
+ */
 void
 choose_map(training *t, const fc_operator_header *sample)
 {
 	TimestampTz begun;
-	double		wanted = given_or(t->options->landmarks, Min(500, Max(200, 10 * (double) t->k)));
+	double		wanted = given_or(t->options->landmarks,
+								  Min(500, Max(200, 10 * (double) t->k)));
 	fc_operator_header *rows;
 	fc_kernel_map map;
 
@@ -224,26 +273,38 @@ choose_map(training *t, const fc_operator_header *sample)
 	{
 		Size		some = (Size) Max(LEAST_MAP_ROWS, 2 * wanted);
 
-		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, some), t->k, (Size) wanted,
+		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, some), t->k,
+												 (Size) wanted,
 												 t->options->seed);
 	}
 	else
 	{
-		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows), .rank = (int32) wanted,
-			.seed = (uint64) t->options->seed, .width = sizeof(double)};
+		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),
+			.rank = (int32) wanted,
+			.seed = (uint64) t->options->seed,
+		.width = sizeof(double)};
 		fc_operator op;
 		fc_operator_header *landmarks;
 		double		rank;
 
 		open_operator(rows, &op);
-		candidates.n = op.k;
-		candidates.d = (int32) op.d;
-		candidates.x = (char *) centroids_in_units(&op, NULL, NULL);
-		landmarks = landmarks_of(&candidates);
-		rank = Min(landmarks->k, given_or(t->options->rank, Max(10, 3 * (double) t->k)));
+		candidates. n = op.k;
+		candidates. d = (int32) op.d;
+		candidates. x = (char *) centroids_in_units(&op, NULL, NULL);
 
-		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall3(fastclust_nystroem, PointerGetDatum(landmarks), PointerGetDatum(&candidates.kernel), Int32GetDatum((int32) rank)));
+		landmarks = landmarks_of(&candidates);
+		rank = Min(landmarks->k,
+				   given_or(t->options->rank, Max(10, 3 * (double) t->k)));
+
+		t->map = (struct varlena *)
+			DatumGetPointer(DirectFunctionCall3(fastclust_nystroem,
+												PointerGetDatum(landmarks),
+												PointerGetDatum(&candidates
+																.kernel),
+												Int32GetDatum((int32) rank)));
 	}
 	fc_kernel_map_view((const fc_kernel_map_header *) t->map, &map);
-	log_step(t, "map", begun, NAN, psprintf("%zu landmarks, kernel %s", map.op.k, kernel_text(&map.kernel)));
+	log_step(t, "map", begun, NAN,
+			 psprintf("%zu landmarks, kernel %s", map.op.k,
+					  kernel_text(&map.kernel)));
 }

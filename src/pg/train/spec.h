@@ -1,10 +1,14 @@
-/* spec.h - specs of sketches and the features of a kernel, chosen by a sample */
+/*
+ * spec.h - specs of sketches and the features of a kernel, chosen by a sample
+ */
 #ifndef FASTCLUST_TRAIN_SPEC_H
 #define FASTCLUST_TRAIN_SPEC_H
 
 #include "pg/train/training.h"
 
-/* Does a live sketch follow the rows of the model, that the caller may read? */
+/*
+ * Does a live sketch follow the rows of the model, that the caller may read?
+ */
 extern bool is_followed(const training *t);
 extern void choose_specs(training *t, const fc_operator_header *sample);
 extern void choose_map(training *t, const fc_operator_header *sample);

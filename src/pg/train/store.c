@@ -1,4 +1,7 @@
-/* store.c - the parts of a version: their numbers, their measurements, and the rows that are written */
+/*
+ * store.c - the parts of a version: their numbers, their measurements, and the
+ * rows that are written
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -24,9 +27,11 @@
 #include "pg/train/store.h"
 
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
-#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */
+#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators
+											 * that measured them, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
-#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 7 % (one deviation) */
+#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is
+								 * right within 7 % (one deviation) */
 
 /* ---- results ---- */
 
@@ -38,9 +43,13 @@ typedef struct part_result
 	bool		no_paths;
 } part_result;
 
-#define SAME_CLUSTER	0.1		/* share of the rows of a number that were the same number's */
+#define SAME_CLUSTER	0.1		/* share of the rows of a number that were the
+								 * same number's */
 
-/* Returns the numbers that mean other rows now: fewer than a tenth of them had the number before. */
+/*
+ * Returns the numbers that mean other rows now: fewer than a tenth of them had
+ * the number before.
+ */
 static Bitmapset *
 moved_numbers(const two_labellings *labels)
 {
@@ -52,7 +61,10 @@ moved_numbers(const two_labellings *labels)
 		if (labels->a.labels[i] >= 0)
 		{
 			rows[labels->a.labels[i]] += labels->a.weights[i];
-			kept[labels->a.labels[i]] += labels->a.labels[i] == labels->b.labels[i] ? labels->a.weights[i] : 0.0;
+			kept[labels->a.labels[i]] += labels->a.labels[i] ==
+				labels->b.labels[i]
+				? labels->a.weights[i]
+				: 0.0;
 		}
 	for (Size j = 0; j < labels->a.k; j++)
 		if (rows[j] > 0 && kept[j] < SAME_CLUSTER * rows[j])
@@ -60,13 +72,21 @@ moved_numbers(const two_labellings *labels)
 	return moved;
 }
 
-/* Returns the names that these numbers have, as '1, "Students"; 4, "Others"'; NULL if there are none. */
+/*
+ * Returns the names that these numbers have, as '1, "Students"; 4, "Others"';
+ * NULL if there are none.
+ */
 static char *
 listed_names(const training *t, const char *group, const Bitmapset *numbers)
 {
-	Datum	   *elements = palloc((Size) Max(1, bms_num_members(numbers)) * sizeof(Datum));
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(group), {"_int4"},
-	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
+	Datum	   *elements = palloc((Size) Max(1, bms_num_members(numbers)) *
+								  sizeof(Datum));
+	query_argument arguments[] =
+	{{"int8", Int64GetDatum(t->model_id)},
+	text_argument(group),
+	{"_int4"},
+	{"_name", PointerGetDatum(array_of_names(t->source.features,
+											 t->source.feature_count))}};
 	int			count = 0;
 	Datum		names;
 	bool		none;
@@ -75,33 +95,53 @@ listed_names(const training *t, const char *group, const Bitmapset *numbers)
 		elements[count++] = Int32GetDatum(number);
 	if (count == 0)
 		return NULL;
-	arguments[2].value = PointerGetDatum(construct_array(elements, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY cluster) FROM readable_names"
-						" WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3) AND features = $4", 4, arguments, 0, &none);
+	arguments[2].value = PointerGetDatum(construct_array(elements, count,
+														 INT4OID, sizeof(int32),
+														 true, TYPALIGN_INT));
+	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY"
+						" cluster) FROM readable_names"
+						" WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3) AND"
+						" features = $4",
+						4, arguments, 0, &none);
 	return none ? NULL : TextDatumGetCString(names);
 }
 
-/* Density clusters have the numbers from 0 on without a gap, so that a name may come to other rows. */
+/*
+ * Density clusters have the numbers from 0 on without a gap, so that a name
+ * may come to other rows.
+ */
 static void
-warn_moved_names(const training *t, const char *group, const two_labellings *labels)
+warn_moved_names(const training *t, const char *group,
+				 const two_labellings *labels)
 {
 	char	   *names = listed_names(t, group, moved_numbers(labels));
 
 	if (names != NULL)
-		ereport(WARNING, errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, names),
+		ereport(WARNING,
+				errmsg("named clusters of model \"%s\" have other rows than before: %s",
+					   t->model, names),
 				errdetail("Fewer than a tenth of their rows were theirs in the version before."),
 				errhint("Rename them by name_cluster; NULL removes a name."));
 }
 
-/* The clusters of these numbers, but for those of the new version, had names that nothing shows any more. */
+/*
+ * The clusters of these numbers, but for those of the new version, had names
+ * that nothing shows any more.
+ */
 static void
-warn_lost_names(const training *t, const char *group, const fc_operator_header *old, const fc_operator_header *new)
+warn_lost_names(const training *t, const char *group,
+				const fc_operator_header *old, const fc_operator_header *new)
 {
-	char	   *names = listed_names(t, group, bms_difference(numbers_of_clusters(old), numbers_of_clusters(new)));
+	char	   *names = listed_names(t, group,
+									 bms_difference(numbers_of_clusters(old),
+													numbers_of_clusters(new)));
 
 	if (names != NULL)
-		ereport(WARNING, errmsg("named clusters of model \"%s\" are gone: %s", t->model, names),
-				errdetail("No cluster of version %d continues them. No other cluster gets their numbers.", t->version),
+		ereport(WARNING,
+				errmsg("named clusters of model \"%s\" are gone: %s", t->model,
+					   names),
+				errdetail("No cluster of version %d continues them. No other cluster gets their numbers.",
+						  t->version),
 				errhint("The function name_cluster removes a name if it gets the number and NULL."));
 }
 
@@ -125,7 +165,8 @@ held_numbers(const training *t, const fc_operator_header *op)
  * all clusters, or NULL where they stay.
  */
 static int32 *
-numbers_beside_names(const training *t, const train_part *part, const two_labellings *labels)
+numbers_beside_names(const training *t, const train_part *part,
+					 const two_labellings *labels)
 {
 	Bitmapset  *named = named_numbers(t, part->group);
 	Bitmapset  *moved = bms_int_members(moved_numbers(labels), named);
@@ -148,27 +189,39 @@ numbers_beside_names(const training *t, const train_part *part, const two_labell
 }
 
 /*
- * Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps, or a cluster has
+ * Clusters that continue old ones take their numbers: by distance in the old
+ * units, or by labels where features are of different maps, or a cluster has
  * many centroids.
  */
 static void
-continue_numbers(const training *t, train_part *part, const fc_operator_header *rows, const serving_part *old, double *churn)
+continue_numbers(const training *t, train_part *part,
+				 const fc_operator_header *rows, const serving_part *old,
+				 double *churn)
 {
-	fc_operator_header *old_rows = rows_with_map(old->map, rows_in_units(part->rows, t->units, old->units));
-	bool		compared = t->map == NULL && old->map == NULL && (old->op->flags & FC_OPERATOR_REGIONS) == 0;
+	fc_operator_header *old_rows = rows_with_map(old->map,
+												 rows_in_units(part->rows,
+															   t->units,
+															   old->units));
+	bool		compared = (t->map == NULL && old->map == NULL &&
+							(old->op->flags & FC_OPERATOR_REGIONS) == 0);
 	two_labellings labels;
 
 	if (part->micro == NULL && t->numbers != NULL)
 		part->op = renumbered(part->op, t->numbers);
 	else if (part->micro == NULL)
-		part->op = with_numbers_of(old->op, old_rows, part->op, rows, compared ? rows_in_units(part->op, t->units, old->units) : NULL,
+		part->op = with_numbers_of(old->op, old_rows, part->op, rows,
+								   compared ? rows_in_units(part->op, t->units,
+															old->units)
+								   : NULL,
 								   named_numbers(t, part->group));
 	else
 	{
 		labels = label_twice(part->micro, rows, old->op, old_rows);
-		number_regions(part, rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
+		number_regions(part, rows_by_labels(counted_labels(&labels), labels.b.k,
+											labels.a.k));
 	}
-	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
+	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows,
+						 old->op, old_rows);
 	if (part->micro != NULL)
 		warn_moved_names(t, part->group, &labels);
 	else if (t->numbers == NULL)	/* a merge reports the names itself */
@@ -185,9 +238,13 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	*churn = changed_labels(&labels);
 }
 
-/* The parents of nodes, which k-means finds by their weights: numbered by their lowest child.  How many there are. */
+/*
+ * The parents of nodes, which k-means finds by their weights: numbered by
+ * their lowest child. How many there are.
+ */
 static Size
-find_parents(const fc_operator_header *nodes, Size most, int64 seed, int32 *parents)
+find_parents(const fc_operator_header *nodes, Size most, int64 seed,
+			 int32 *parents)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_operator above;
@@ -198,7 +255,7 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed, int32 *pare
 	Size		found = 0;
 
 	options.seed = (uint64) seed;
-	open_operator(cluster_rows(nodes, most, &options, NULL, 0), &above);
+	open_operator(cluster_rows (nodes, most, &options, NULL, 0), &above);
 	open_operator(nodes, &below);
 	scratch = make_scratch(fc_operator_scratch(&above));
 	x = centroids_in_units(&below, NULL, NULL);
@@ -246,7 +303,8 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 		node[j] = (int32) j;
 	for (int level = above; level > 0; level--)
 	{
-		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k),
+		Size		found = find_parents(nodes,
+										 nodes_of_level(levels, level, nodes->k),
 										 t->options->seed, parents);
 
 		for (Size j = 0; j < op->k; j++)
@@ -259,9 +317,13 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 	return *null ? (Datum) 0 : make_int4_rows(paths, (int) op->k, above);
 }
 
-/* A part without an old one takes its numbers from those of another group, where there is one to align to. */
+/*
+ * A part without an old one takes its numbers from those of another group,
+ * where there is one to align to.
+ */
 static part_result
-measure_part(const training *t, train_part *part, const fc_operator_header *other_group)
+measure_part(const training *t, train_part *part,
+			 const fc_operator_header *other_group)
 {
 	fc_operator_header *rows = rows_with_map(t->map, part->rows);
 	serving_part old = serving_of(t, part->group);
@@ -273,10 +335,17 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 	else if (other_group != NULL && part->micro != NULL)
 		number_regions(part, rows_by_distance(other_group, part->op));
 	else if (other_group != NULL)
-		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op, named_numbers(t, part->group)));
+		part->op = renumbered(part->op,
+							  numbers_by_distance(other_group, part->op,
+												  named_numbers(t,
+																part->group)));
 	quantile_places(places);
-	result.profile = part->micro != NULL ? profile_of_regions(part, places, DISTANCE_QUANTILES) : profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
-	if (isnan(part->objective) && part->micro == NULL)	/* no scan has counted its rows */
+	result.profile = part->micro != NULL
+		? profile_of_regions(part, places, DISTANCE_QUANTILES)
+		: profile_of_fit(part->op, rows, places,
+						 DISTANCE_QUANTILES);
+	/* no scan has counted its rows */
+	if (isnan(part->objective) && part->micro == NULL)
 		part->op = with_weights(part->op, result.profile.weights);
 	if (t->paths != 0)
 		result.paths = t->paths;
@@ -287,20 +356,29 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 
 /* ---- the row of a part ---- */
 
-/* The law of the sketch is from the uniform sample, in the rows' own units, or of a group from some of its weighted rows. */
+/*
+ * The law of the sketch is from the uniform sample, in the rows' own units, or
+ * of a group from some of its weighted rows.
+ */
 static void
-set_law(record_builder *row, const training *t, const fc_operator_header *sample, const train_part *part)
+set_law(record_builder *row, const training *t,
+		const fc_operator_header *sample, const train_part *part)
 {
 	double		moments[2];
-	bool		known = t->source.group_by == NULL ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW, moments)
-		: null_moments_of_rows(rows_in_units(part->rows, t->units, own_units), t->spec, ROWS_OF_GROUP, moments);
+	bool		known = (t->source.group_by == NULL
+						 ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW,
+												moments)
+						 : null_moments_of_rows(rows_in_units(part->rows, t->units,
+															  own_units),
+												t->spec, ROWS_OF_GROUP, moments));
 
 	if (known)
 		set_numbers(row, "null_moments", moments, 2);
 }
 
 static Datum
-version_row(const training *t, const fc_operator_header *sample, const train_part *part, const part_result *result, bool first)
+version_row(const training *t, const fc_operator_header *sample,
+			const train_part *part, const part_result *result, bool first)
 {
 	record_builder row = begin_record("stored_versions", (Datum) 0);
 
@@ -310,10 +388,14 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_text(&row, "method", train_method_name(t->method));
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
-	set_column(&row, "features", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count)));
+	set_column(&row, "features",
+			   PointerGetDatum(array_of_names(t->source.features,
+											  t->source.feature_count)));
 	set_column(&row, "vector", BoolGetDatum(t->source.is_vector));
 	set_value(&row, "encoder", t->source.encoder);
-	set_column(&row, "k", Int32GetDatum((int32) (part->micro != NULL ? part->op->k : t->k)));
+	set_column(&row, "k",
+			   Int32GetDatum((int32) (part->micro != NULL ? part->op->k
+									  : t->k)));
 	set_column(&row, "options", JsonbPGetDatum(t->stored));
 	set_value(&row, "operator", part->op);
 	set_value(&row, "micro_clusters", part->micro);
@@ -327,12 +409,14 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_value(&row, "drift_counts", part->counts);
 	set_law(&row, t, sample, part);
 	set_numbers(&row, "spreads", result->profile.spreads, part->op->k);
-	set_numbers(&row, "distance_quantiles", result->profile.quantiles, DISTANCE_QUANTILES);
+	set_numbers(&row, "distance_quantiles", result->profile.quantiles,
+				DISTANCE_QUANTILES);
 	set_column(&row, "n", Int64GetDatum(part->n));
 	if (!t->source.cosine && t->source.encoder != NULL && part->nulls >= 0)
 		set_column(&row, "imputed", Int64GetDatum(part->nulls));
 	set_number(&row, "objective", part->objective);
-	set_number(&row, "objective_error", part->measured ? 0 : result->profile.error);
+	set_number(&row, "objective_error",
+			   part->measured ? 0 : result->profile.error);
 	set_number(&row, "label_churn", result->churn);
 	if (!result->no_paths)
 		set_column(&row, "paths", result->paths);
@@ -344,7 +428,9 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 void
 write_parts(Datum *records, int count)
 {
-	ArrayType  *array = construct_array(records, count, type_of_name("stored_versions"), -1, false, TYPALIGN_DOUBLE);
+	ArrayType  *array = construct_array(records, count,
+										type_of_name("stored_versions"), -1,
+										false, TYPALIGN_DOUBLE);
 	query_argument argument = {"_stored_versions", PointerGetDatum(array)};
 
 	run_query("SELECT write_parts($1)", 1, &argument, 0);
@@ -353,7 +439,10 @@ write_parts(Datum *records, int count)
 
 /* ---- all parts ---- */
 
-/* The operator of the largest group, of equal ones the first by name, by which the others are numbered; NULL where they are not. */
+/*
+ * The operator of the largest group, of equal ones the first by name, by which
+ * the others are numbered; NULL where they are not.
+ */
 static const fc_operator_header *
 aligned_operator(const training *t, train_part *parts, int count)
 {
@@ -362,7 +451,9 @@ aligned_operator(const training *t, train_part *parts, int count)
 	if (count < 2 || !t->options->align)
 		return NULL;
 	for (int i = 1; i < count; i++)
-		if (parts[i].n > largest->n || (parts[i].n == largest->n && strcmp(parts[i].group, largest->group) < 0))
+		if (parts[i].n > largest->n ||
+			(parts[i].n == largest->n &&
+			 strcmp(parts[i].group, largest->group) < 0))
 			largest = &parts[i];
 	(void) measure_part(t, largest, NULL);
 	return largest->op;
@@ -370,14 +461,17 @@ aligned_operator(const training *t, train_part *parts, int count)
 
 /* The parts measured and written; the mean squared distance of all. */
 double
-store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count)
+store_parts(training *t, const fc_operator_header *sample, train_part *parts,
+			int count)
 {
 	const fc_operator_header *aligned = aligned_operator(t, parts, count);
 	Datum		records[PARTS_AT_ONCE];
 	int			pending = 0;
 	double		total = 0;
 	double		n = 0;
-	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust parts", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
+											   "fastclust parts",
+											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 
 	for (int i = 0; i < count; i++)
@@ -391,7 +485,8 @@ store_parts(training *t, const fc_operator_header *sample, train_part *parts, in
 		total += parts[i].objective * (double) parts[i].n;
 		n += (double) parts[i].n;
 		records[pending++] = version_row(t, sample, &parts[i], &result, i == 0);
-		if (pending == PARTS_AT_ONCE || i + 1 == count || MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
+		if (pending == PARTS_AT_ONCE || i + 1 == count ||
+			MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
 		{
 			write_parts(records, pending);
 			pending = 0;

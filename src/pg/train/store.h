@@ -6,9 +6,10 @@
 
 extern void write_parts(Datum *records, int count);
 
-extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
+extern Datum
+			level_paths(const training *t, const fc_operator_header *op, bool *null);
 
-extern double store_parts(training *t, const fc_operator_header *sample, train_part *parts,
-						  int count);
+extern double store_parts(training *t, const fc_operator_header *sample,
+						  train_part *parts, int count);
 
 #endif							/* FASTCLUST_TRAIN_STORE_H */

@@ -1,4 +1,7 @@
-/* train.c - the line of a training, from a job to a version that is written, and its steps as people see them; train.h has the steps */
+/*
+ * train.c - the line of a training, from a job to a version that is written,
+ * and its steps as people see them; train.h has the steps
+ */
 #include "postgres.h"
 
 #include "utils/builtins.h"
@@ -28,11 +31,14 @@
 
 #define SCANS			10
 #define MANY_GROUPS		10000
-#define MOST_CANDIDATES	256		/* clusters: more need more rows than the uniform sample has */
+#define MOST_CANDIDATES	256		/* clusters: more need more rows than the
+								 * uniform sample has */
 #define FEW_GROUPS		64		/* with candidates of their own */
 #define LEAST_OF_GROUP	3000	/* rows that these are found in */
-#define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
-#define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall is measured */
+#define ROWS_OF_TOLERANCE	1.5 /* by which a step gains two thirds of the
+								 * tolerance */
+#define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall
+								 * is measured */
 #define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
 #define EVIDENCE_NUMBERS	8e5
 #define EVIDENCE_AXES	64		/* more are left out, where there are many */
@@ -40,7 +46,10 @@
 
 /* ---- units of rows ---- */
 
-/* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
+/*
+ * The encoder's, or means and deviations of the sample where vectors are
+ * standardised; a dimension that never changes keeps its unit.
+ */
 static units
 standard_units(const training *t, const fc_operator_header *sample)
 {
@@ -57,7 +66,10 @@ standard_units(const training *t, const fc_operator_header *sample)
 	for (Size i = 0; i < t->dim; i++)
 		if (!(deviation[i] > 0))
 			deviation[i] = 1;
-	return (units) {mean, deviation};
+	return (units)
+	{
+		mean, deviation
+	};
 }
 
 /* ---- the sample checked ---- */
@@ -68,7 +80,8 @@ is_whole(const training *t, const fc_operator_header *sample)
 {
 	double		wanted = wanted_rows(t);
 
-	return sample->k < wanted && (t->estimate <= 3 * wanted || sample->k < wanted / 4);
+	return sample->k < wanted &&
+		(t->estimate <= 3 * wanted || sample->k < wanted / 4);
 }
 
 /* Groups hold rows enough to be clustered. */
@@ -77,11 +90,14 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 {
 	if (groups >= 10 && groups > sample->k / 2.0 && is_whole(t, sample))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows", t->source.group_by, groups, sample->k),
+				errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows",
+					   t->source.group_by, groups, sample->k),
 				errdetail("Groups of one or two rows have no clusters."),
 				errhint("Group by a column that many rows share."));
 	if (groups > MANY_GROUPS && !t->options->quiet)
-		ereport(NOTICE, errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
+		ereport(NOTICE,
+				errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows",
+					   t->source.group_by, groups, sample->k),
 				errdetail("Each gets its own clusters and sketch."),
 				errhint("If these are more than expected, cancel, and group by a column of fewer values."));
 }
@@ -100,7 +116,10 @@ check_clusters(const training *t, const fc_operator_header *sample)
 	different = distinct_rows(sample, t->k);
 	if (different < t->k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
+				errmsg("k is %zu, but the rows of %s are of %s", t->k,
+					   t->source.relation,
+					   different == 1 ? "one kind only"
+					   : psprintf("%zu kinds only", different)),
 				errdetail("All others are equal to one of these in every column that is clustered."),
 				errhint("Lower k, or add a column in which more rows differ."));
 }
@@ -113,7 +132,8 @@ check_sample(const training *t, const fc_operator_header *sample)
 	else
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
-		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
+		warn_useless_columns(t, sample,
+							 is_whole(t, sample) ? "" : " of a sample");
 	warn_columns(t, sample);
 }
 
@@ -129,34 +149,44 @@ check_imported(const training *t)
 		return;
 	if (t->source.encoder != NULL)
 	{
-		names.value = PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder));
-		shown = query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names, 0, NULL);
+		names.value = PointerGetDatum(dimension_names((fc_encoder_header *)
+													  t->source.encoder));
+		shown = query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names,
+							0, NULL);
 		listed = TextDatumGetCString(shown);
 	}
 	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-			errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d,
-				   t->source.relation, t->dim),
-			listed == NULL ? 0 : errhint("These are %s, in the rows' own units.", listed));
+			errmsg("centroids have %zu coordinates, but rows of %s have %zu",
+				   (Size) t->imported->d, t->source.relation, t->dim),
+			listed == NULL
+			? 0
+			: errhint("These are %s, in the rows' own units.", listed));
 }
 
 /* ---- k from the sample ---- */
 
-/* Evidence for each number of clusters; a search reads so many rows at most. */
+/*
+ * Evidence for each number of clusters; a search reads so many rows at most.
+ */
 static fc_choice *
 tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	double		count = Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
+	double		count = Max(EVIDENCE_ROWS,
+							EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
 
-	return choose_clusters(some_rows(rows, 1, (Size) count), most, t->options->seed,
-						   t->options->trim, null_dimensions(&t->source));
+	return choose_clusters(some_rows(rows, 1, (Size) count), most,
+						   t->options->seed, t->options->trim,
+						   null_dimensions(&t->source));
 }
 
 const char *
 verdict_of(const fc_choice *choice)
 {
-	return choice->verdict == FC_K_CLEAR ? "clear" : choice->verdict == FC_K_LIMIT ? "at the limit" : "no clear k";
+	return choice->verdict == FC_K_CLEAR ? "clear"
+		: choice->verdict == FC_K_LIMIT ? "at the limit"
+		: "no clear k";
 }
 
 const char *
@@ -167,10 +197,12 @@ reason_of(const fc_choice *choice)
 	if (choice->verdict == FC_K_LIMIT)
 		return "clusters are apart up to the greatest number tried";
 	if (choice->hidden > 0)
-		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden, choice->tried[choice->chosen].k);
+		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden,
+						choice->tried[choice->chosen].k);
 	if (choice->rival > 0)
 		return psprintf("%zu clusters come back as well", choice->rival);
-	if (choice->tried[choice->chosen].evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
+	if (choice->tried[choice->chosen].evidence.cost <=
+		FC_NO_SPREAD * choice->tried[0].evidence.cost)
 		return "rows are equal, or of as many values as clusters";
 	return "no number of clusters comes back on other rows and is apart";
 }
@@ -185,8 +217,13 @@ choose_k(training *t, const fc_operator_header *sample)
 	const char *reason = reason_of(choice);
 
 	t->k = chosen->k;
-	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s, %s", t->k, verdict_of(choice), reason != NULL ? reason : psprintf("stability %.2f", chosen->stability)));
-	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", verdict_of(choice));
+	log_step(t, "number of clusters", begun, NAN,
+			 psprintf("%zu: %s, %s", t->k, verdict_of(choice),
+					  reason != NULL
+					  ? reason
+					  : psprintf("stability %.2f", chosen->stability)));
+	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "",
+					   t->note != NULL ? "; " : "", verdict_of(choice));
 }
 
 fc_choice *
@@ -202,19 +239,27 @@ try_clusters(training *t)
 
 /* ---- candidates: operators that the scan measures and moves ---- */
 
-/* Is a scan longer than k-means of a sample of so many rows, which it makes one step better? */
+/*
+ * Is a scan longer than k-means of a sample of so many rows, which it makes
+ * one step better?
+ */
 static bool
 scans_candidates(const training *t, double rows)
 {
-	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES && !t->frozen &&
-		t->imported == NULL && t->options->pinned.values == NULL &&
-		t->options->trim == 0 && given_or(t->options->iterations, SCANS) > 0 &&
+	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES &&
+		!t->frozen && t->imported == NULL &&
+		t->options->pinned.values == NULL && t->options->trim == 0 &&
+		given_or(t->options->iterations, SCANS) > 0 &&
 		t->estimate > 3.0 * rows;
 }
 
-/* Found in rows in units, beside those that serve; a count of 0 where there is nothing that the scan can measure. */
+/*
+ * Found in rows in units, beside those that serve; a count of 0 where there is
+ * nothing that the scan can measure.
+ */
 static candidates
-candidates_of(const training *t, char *group, const fc_operator_header *rows, fc_operator_header *first)
+candidates_of(const training *t, char *group, const fc_operator_header *rows,
+			  fc_operator_header *first)
 {
 	candidates	found = {.group = group,.sample = rows};
 	fit_profile fit;
@@ -230,14 +275,18 @@ candidates_of(const training *t, char *group, const fc_operator_header *rows, fc
 	return found;
 }
 
-/* The clusters of complete rows, of which the sample is where there are some, or those of the sample; and those that serve. */
+/*
+ * The clusters of complete rows, of which the sample is where there are some,
+ * or those of the sample; and those that serve.
+ */
 static void
 find_candidates(training *t, const fc_operator_header *sample)
 {
 	fc_operator_header *rows;
 	fc_operator_header *first;
 	TimestampTz begun;
-	bool		scanned = t->source.group_by == NULL && scans_candidates(t, sample->k);
+	bool		scanned = (t->source.group_by == NULL &&
+						   scans_candidates(t, sample->k));
 
 	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
@@ -249,7 +298,9 @@ find_candidates(training *t, const fc_operator_header *sample)
 	if (!scanned || distinct_rows(rows, t->k) < t->k)
 		return;
 	t->found = palloc(sizeof(candidates));
-	first = t->start != NULL ? t->start : searched_clusters(t, rows, t->k, SEARCHED_NUMBERS);
+	first = t->start != NULL
+		? t->start
+		: searched_clusters(t, rows, t->k, SEARCHED_NUMBERS);
 	*t->found = candidates_of(t, "", rows, first);
 	t->found_count = t->found->count > 0;
 	if (t->found_count > 0)
@@ -257,23 +308,26 @@ find_candidates(training *t, const fc_operator_header *sample)
 }
 
 /*
- * Those of a few groups.  Lloyd's step gains about k / n of the sum of squares where n rows told the centroids: so many that this is less than the
- * tolerance, and no other scan follows.  By hashes groups are the same wherever rows lie, which a sample of blocks is not.
+ * Those of a few groups. Lloyd's step gains about k / n of the sum of squares
+ * where n rows told the centroids: so many that this is less than the
+ * tolerance, and no other scan follows. By hashes groups are the same wherever
+ * rows lie, which a sample of blocks is not.
  */
 static void
 find_group_candidates(training *t)
 {
-	double		wanted = Max(LEAST_OF_GROUP,
-							 ROWS_OF_TOLERANCE * (double) t->k / tolerance_of(t->options));
+	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k /
+							 tolerance_of(t->options));
 	double		rows = wanted * t->groups;
 	double		read = 0;
 	group_sample *samples;
 	TimestampTz begun;
 	int			count;
 
-	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded ||
-		t->options->sample == SAMPLE_HASH ||
-		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
+	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 ||
+		t->source.sharded || t->options->sample == SAMPLE_HASH ||
+		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) ||
+		!scans_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
 	samples = sample_groups(t, wanted, rows, &count);
@@ -283,18 +337,22 @@ find_group_candidates(training *t)
 		read += (double) samples[i].n;
 	for (int i = 0; i < count; i++)
 	{
-		fc_operator_header *x = rows_in_units(samples[i].rows, own_units, t->units);
+		fc_operator_header *x = rows_in_units(samples[i].rows, own_units,
+											  t->units);
 
 		rows += x->k;
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
-		t->found[t->found_count] = candidates_of(t, samples[i].group, x,
-												 searched_clusters(t, x, t->k, SHARED_NUMBERS));
+		t->found
+			[t->found_count] = candidates_of(t, samples[i].group, x,
+											 searched_clusters(t, x, t->k,
+															   SHARED_NUMBERS));
 		t->found[t->found_count].n = t->estimate * (double) samples[i].n / read;
 		t->found_count += t->found[t->found_count].count > 0;
 	}
 	qsort(t->found, (Size) t->found_count, sizeof(candidates), by_group);
-	log_step(t, "sample k-means", begun, NAN, psprintf("%.0f rows, %d groups", rows, t->found_count));
+	log_step(t, "sample k-means", begun, NAN,
+			 psprintf("%.0f rows, %d groups", rows, t->found_count));
 }
 
 /* ---- fits ---- */
@@ -302,12 +360,15 @@ find_group_candidates(training *t)
 static const char *
 fit_name(const training *t)
 {
-	return t->imported != NULL ? "import" : t->method == METHOD_COMPRESSIVE ? "decode" :
-		t->method == METHOD_QKMEANS ? "QK-means" : "k-means";
+	return t->imported != NULL ? "import"
+		: t->method == METHOD_COMPRESSIVE ? "decode"
+		: t->method == METHOD_QKMEANS ? "QK-means"
+		: "k-means";
 }
 
 static void
-log_fits(const training *t, TimestampTz begun, const train_part *parts, int count)
+log_fits(const training *t, TimestampTz begun, const train_part *parts,
+		 int count)
 {
 	int64		n = 0;
 	int64		nulls = 0;
@@ -319,8 +380,14 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts, int coun
 		nulls += parts[i].nulls;
 		sampled += parts[i].rows->k;
 	}
-	log_step(t, fit_name(t), begun, NAN, psprintf("%lld rows%s%s", (long long) n, (double) n > sampled ? psprintf(", a sample of %.0f", sampled) : "",
-												   t->source.group_by != NULL ? psprintf(", %d groups", count) : ""));
+	log_step(t, fit_name(t), begun, NAN,
+			 psprintf("%lld rows%s%s", (long long) n,
+					  (double) n > sampled
+					  ? psprintf(", a sample of %.0f", sampled)
+					  : "",
+					  t->source.group_by != NULL
+					  ? psprintf(", %d groups", count)
+					  : ""));
 	report_nulls(t, nulls, n);
 }
 
@@ -328,7 +395,9 @@ static void
 fit_parts(training *t, train_part *parts, int count)
 {
 	TimestampTz begun = begin_step(t, fit_name(t));
-	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust part", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
+											   "fastclust part",
+											   ALLOCSET_DEFAULT_SIZES);
 
 	announce_groups(t, parts, count);
 	for (int i = 0; i < count; i++)
@@ -337,14 +406,18 @@ fit_parts(training *t, train_part *parts, int count)
 
 		fit_part(t, &parts[i]);
 		MemoryContextSwitchTo(old);
-		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
+		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)),
+							 parts[i].op, VARSIZE(parts[i].op));
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);
 	log_fits(t, begun, parts, count);
 }
 
-/* How many scans of Lloyd's algorithm may follow: none where the weighted rows are all rows. */
+/*
+ * How many scans of Lloyd's algorithm may follow: none where the weighted rows
+ * are all rows.
+ */
 static int
 planned_scans(const training *t, const train_part *parts, int count)
 {
@@ -357,22 +430,31 @@ planned_scans(const training *t, const train_part *parts, int count)
 	if (t->method == METHOD_DENSITY)
 		return whole ? 0 : 1;
 	if (t->method == METHOD_COMPRESSIVE)
-		return (int) given_or(t->options->iterations, t->source.group_by != NULL);
+		return (int) given_or(t->options->iterations,
+							  t->source.group_by != NULL);
 	return (int) given_or(t->options->iterations, whole ? 0 : SCANS);
 }
 
-/* ---- the recall of a search through as many buckets as option probes says ---- */
+/*
+ * ---- the recall of a search through as many buckets as option probes says
+ * ----
+ */
 
 static void
-measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
+measure_recall(training *t, const fc_operator_header *sample,
+			   const train_part *part)
 {
-	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), own_units, t->units));
+	fc_operator_header
+			   *rows = rows_with_map(t->map,
+									 rows_in_units(some_rows(sample, 1, SEARCHED_ROWS),
+												   own_units, t->units));
 
 	if (rows->k > 1)
 	{
 		int64		probes = (int64) Min(t->options->probes, part->op->k);
 
-		t->recall = recall_of_search(part->op, rows, (double) part->n, probes).recall;
+		t->recall = recall_of_search(part->op, rows, (double) part->n, probes)
+			.recall;
 	}
 }
 

@@ -3,14 +3,15 @@
  *
  *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
- *     one scan                of every group: sketch, counts of drift, weighted sample and
+ *     one scan                of every group: sketch, counts of drift,
+ *                             weighted sample and
  *                             Lloyd's sums                       scan.c
  *     operator                in memory, of every group          fit.c
  *     Lloyd's algorithm       scans, where they still gain       lloyd.c
  *     numbers, distances      in memory; the version is written  store.c
  *
- * All of it runs in the caller's transaction and with his rights.  Samples are weighted rows kept
- * as the centroids of an operator (rows.h).
+ * All of it runs in the caller's transaction and with his rights. Samples are
+ * weighted rows kept as the centroids of an operator (rows.h).
  */
 #ifndef FASTCLUST_TRAIN_H
 #define FASTCLUST_TRAIN_H

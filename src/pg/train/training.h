@@ -14,20 +14,25 @@ typedef struct serving_part
 {
 	char	   *group;
 	fc_operator_header *op;
-	units		units;
+	units units;
 	struct varlena *map;
 	bool		cosine;
 } serving_part;
 
-/* Operators in units that the scan measures and moves, of all rows or of a group. */
+/*
+ * Operators in units that the scan measures and moves, of all rows or of a
+ * group.
+ */
 typedef struct candidates
 {
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	const fc_operator_header *sample;	/* rows in units that the first was found in */
+	const fc_operator_header *sample;	/* rows in units that the first was
+										 * found in */
 	double		n;				/* rows of the group, about */
-	double		objective;		/* its mean squared distance there, and its error */
+	double		objective;		/* its mean squared distance there, and its
+								 * error */
 	double		error;
 } candidates;
 
@@ -49,13 +54,20 @@ typedef struct training
 	train_method method;
 	const train_options *options;
 	Jsonb	   *stored;			/* options that the version stores */
-	bool		frozen;			/* the clusters that serve keep their centroids */
+	bool		frozen;			/* the clusters that serve keep their
+								 * centroids */
 	bool		again;			/* a retrain, whose columns were warned of */
-	/* the clusters in the rows' own units, which no step moves; NULL: they are learned */
+
+	/*
+	 * the clusters in the rows' own units, which no step moves; NULL: they
+	 * are learned
+	 */
 	const fc_operator_header *imported;
-	const int32 *numbers;		/* of these, ascending; NULL: those of the clusters that they
-								 * continue */
-	Datum		paths;			/* the numbers above each, as a version stores them; 0: by levels */
+	const int32
+			   *numbers;		/* of these, ascending; NULL: those of the
+								 * clusters that they continue */
+	Datum		paths;			/* the numbers above each, as a version stores
+								 * them; 0: by levels */
 
 	/* results */
 	TimestampTz begun;
@@ -63,9 +75,11 @@ typedef struct training
 	double		estimate;		/* of the number of rows */
 	Size		dim;			/* of a row */
 	double		groups;			/* about */
-	units		units;			/* of a row */
-	struct varlena *map;		/* the features that operators take in place of rows; NULL: none */
-	fc_operator_header *start;	/* in units: where k-means goes on from as well; NULL: none */
+	units units;				/* of a row */
+	struct varlena *map;		/* the features that operators take in place
+								 * of rows; NULL: none */
+	fc_operator_header *start;	/* in units: where k-means goes on from as
+								 * well; NULL: none */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */
 	fc_drift_spec *drift_spec;
@@ -76,8 +90,8 @@ typedef struct training
 	candidates *found;			/* by group */
 	int			found_count;
 	double		recall;			/* NAN: not measured */
-	fc_operator_header *micro;	/* in units: the micro-clusters of method density without groups;
-								 * else NULL */
+	fc_operator_header *micro;	/* in units: the micro-clusters of method
+								 * density without groups; else NULL */
 } training;
 
 /* The rows of a group, or of all. */
@@ -88,22 +102,28 @@ typedef struct train_part
 	int64		nulls;			/* of these with a NULL; -1: not counted */
 	fc_operator_header *rows;	/* the weighted sample, in units */
 	fc_operator_header *op;
-	double		objective;		/* mean squared distance of all rows to op; NAN: not measured */
+	double		objective;		/* mean squared distance of all rows to op;
+								 * NAN: not measured */
 	bool		settled;		/* no scan is to move it */
 	struct varlena *sketch;
 	struct varlena *counts;
 	bool		measured;		/* the objective is that of all rows */
-	candidates	found;			/* that the scan measured: their sums of squares, where Lloyd's step
-								 * moves them, and its gain */
+	candidates
+				found;			/* that the scan measured: their sums of
+								 * squares, where Lloyd's step moves them, and
+								 * its gain */
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
-	fc_operator_header *micro;	/* of method density: the micro-clusters that label rows, where op
-								 * has the means of clusters; else NULL */
+	fc_operator_header *micro;	/* of method density: the micro-clusters that
+								 * label rows, where op has the means of
+								 * clusters; else NULL */
 	double	   *spreads;		/* of op then */
-	double	   *splits;			/* of its tree, 4 (k - 1): left, right, radius, rows; NULL: none */
-	double	   *squares;		/* of the micro-clusters, the mean squared distance of rows to their
-								 * mean; NULL: the sample tells */
+	double	   *splits;			/* of its tree, 4 (k - 1): left, right,
+								 * radius, rows; NULL: none */
+	double	   *squares;		/* of the micro-clusters, the mean squared
+								 * distance of rows to their mean; NULL: the
+								 * sample tells */
 } train_part;
 
 #endif							/* FASTCLUST_TRAIN_TRAINING_H */

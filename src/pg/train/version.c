@@ -1,8 +1,11 @@
 /*
- * version.c - versions that are stored, and the rows of a relation as they read them.
+ * version.c - versions that are stored, and the rows of a relation as they
+ * read them.
  *
- * A version arrives as a composite value of stored_versions: from a query of a training, or as the argument of a function that SQL calls to explain,
- * score or watch a model.  It says by itself how its rows are read: the features, the encoder, the condition and the metric.
+ * A version arrives as a composite value of stored_versions: from a query of a
+ * training, or as the argument of a function that SQL calls to explain, score
+ * or watch a model. It says by itself how its rows are read: the features, the
+ * encoder, the condition and the metric.
  */
 #include "postgres.h"
 
@@ -22,7 +25,8 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
-#define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at least */
+#define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at
+								 * least */
 
 /* ---- a part of a version ---- */
 
@@ -31,7 +35,8 @@ static Datum
 field(const stored_version *version, const char *name)
 {
 	bool		null;
-	Datum		value = GetAttributeByName(DatumGetHeapTupleHeader(version->record), name, &null);
+	Datum		value = GetAttributeByName(DatumGetHeapTupleHeader(version->record),
+										   name, &null);
 
 	return null ? (Datum) 0 : value;
 }
@@ -66,7 +71,9 @@ open_version(Datum record)
 	version.group = field_text(&version, "group_value");
 	version.method = method == NULL ? METHOD_NONE : train_method_of(method);
 	version.relation = field_text(&version, "relation");
-	version.features = read_features(features == 0 ? NULL : DatumGetArrayTypeP(features));
+	version.features = read_features(features == 0
+									 ? NULL
+									 : DatumGetArrayTypeP(features));
 	version.is_vector = DatumGetBool(field(&version, "vector"));
 	version.encoder = field_value(&version, "encoder");
 	version.k = (Size) DatumGetInt32(field(&version, "k"));
@@ -77,7 +84,8 @@ open_version(Datum record)
 	version.spec = field_value(&version, "spec");
 	version.sketch = field_value(&version, "training_sketch");
 	if (version.is_vector == (version.encoder != NULL))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a version of columns has an encoder, and one of vectors has none"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("a version of columns has an encoder, and one of vectors has none"));
 	return version;
 }
 
@@ -101,9 +109,11 @@ units_of_version(const stored_version *version, Size d)
 
 /* The rows of a relation as the version reads them. */
 static void
-open_version_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
+open_version_source(train_source *source, const stored_version *version,
+					Oid relation, char *group_by)
 {
-	open_source(source, relation, &version->features, version->is_vector, group_by);
+	open_source(source, relation, &version->features, version->is_vector,
+				group_by);
 	add_options(source, version->options);
 	if (version->encoder != NULL)
 		use_encoder(source, (const fc_encoder_header *) version->encoder);
@@ -111,11 +121,16 @@ open_version_source(train_source *source, const stored_version *version, Oid rel
 
 /* The same of one group, where there are some. */
 static void
-open_part_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
+open_part_source(train_source *source, const stored_version *version,
+				 Oid relation, char *group_by)
 {
 	open_version_source(source, version, relation, group_by);
 	if (group_by != NULL)
-		source->filter = psprintf("%s AND %s = %s", source->filter, source->group_value, quote_literal_cstr(version->group != NULL ? version->group : ""));
+		source->filter = psprintf("%s AND %s = %s", source->filter,
+								  source->group_value,
+								  quote_literal_cstr(version->group != NULL
+													 ? version->group
+													 : ""));
 }
 
 /* The version of argument 0, and the relation of argument 1. */
@@ -130,10 +145,14 @@ version_argument(FunctionCallInfo fcinfo)
 static char *
 name_argument(FunctionCallInfo fcinfo, int argument)
 {
-	return PG_ARGISNULL(argument) ? NULL : pstrdup(NameStr(*PG_GETARG_NAME(argument)));
+	return PG_ARGISNULL(argument) ? NULL
+		: pstrdup(NameStr(*PG_GETARG_NAME(argument)));
 }
 
-/* (version, relation, group_by, wanted): a uniform sample of about so many rows of the part, in their own units. */
+/*
+ * (version, relation, group_by, wanted): a uniform sample of about so many
+ * rows of the part, in their own units.
+ */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
 fastclust_version_sample(PG_FUNCTION_ARGS)
@@ -143,14 +162,18 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	Datum		rows;
 
 	SPI_connect();
-	open_part_source(&t.source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
+	open_part_source(&t.source, &version, PG_GETARG_OID(1),
+					 name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
 	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t, PG_GETARG_FLOAT8(3))), false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }
 
-/* (version, rows): rows in their own units as the operator of the version takes them; of a record of NULLs as they are. */
+/*
+ * (version, rows): rows in their own units as the operator of the version
+ * takes them; of a record of NULLs as they are.
+ */
 PG_FUNCTION_INFO_V1(fastclust_rows_of_version);
 Datum
 fastclust_rows_of_version(PG_FUNCTION_ARGS)
@@ -158,10 +181,17 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 	stored_version version = {.record = PG_GETARG_DATUM(0)};
 	const fc_operator_header *rows = OPERATOR_ARG(1);
 
-	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"), rows_in_units(rows, own_units, units_of_version(&version, rows->d))));
+	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"),
+									rows_in_units(rows, own_units,
+												  units_of_version(&version,
+																   rows->d))));
 }
 
-/* (version, relation, group_by, wanted) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
+/*
+ * (version, relation, group_by, wanted) -> (x, rows): a row t of the part as
+ * the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM
+ * and WHERE.
+ */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
 fastclust_version_query(PG_FUNCTION_ARGS)
@@ -173,12 +203,22 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	Datum		values[2];
 
 	SPI_connect();
-	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
+	open_part_source(&source, &version, PG_GETARG_OID(1),
+					 name_argument(fcinfo, 2));
 	initStringInfo(&rows);
 	append_rows_from(&rows, &source, wanted,
-					 isinf(wanted) ? 0 : rows_to_sample(&source, version.options->sample),
+					 isinf(wanted)
+					 ? 0
+					 : rows_to_sample(&source, version.options->sample),
 					 version.options->seed, NULL);
-	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, field(&version, "center") != 0, version.map != NULL)), false, -1);
+	values
+		[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source,
+															 field(&version,
+																   "center") !=
+															 0,
+															 version.map !=
+															 NULL)),
+								false, -1);
 	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
 	SPI_finish();
 	return row_result(fcinfo, values, NULL);
@@ -186,14 +226,19 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 
 /* ---- sketches of the rows of now ---- */
 
-/* A row (value, sketch, counts, rows) each; false: there are fewer rows than `least`. */
+/*
+ * A row (value, sketch, counts, rows) each; false: there are fewer rows than
+ * `least`.
+ */
 static bool
-put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *request, const char *column, int64 least)
+put_sketches(FunctionCallInfo fcinfo, const training *t,
+			 const scan_request *request, const char *column, int64 least)
 {
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
 
-	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
+	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1,
+			  &plan, scan_flags(&t->source) | QUERY_STABLE);
 	for (uint64 row = 0; row < SPI_processed && enough; row++)
 	{
 		scan_result result = {0};
@@ -217,8 +262,10 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *req
 }
 
 /*
- * (version, relation, column) -> setof (value, sketch, counts, rows) of the relation's rows as a version takes them, for each value of a column or all,
- * in one scan: of 260,000 rows at most, where they are not told by a column; of how many.
+ * (version, relation, column) -> setof (value, sketch, counts, rows) of the
+ * relation's rows as a version takes them, for each value of a column or all,
+ * in one scan: of 260,000 rows at most, where they are not told by a column;
+ * of how many.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_rows);
 Datum
@@ -227,7 +274,9 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	stored_version version;
 	char	   *column;
 	char	   *group_by;
-	training	t = {.method = METHOD_KMEANS,.options = options_of_text("{}"),.groups = 1};
+	training	t = {.method = METHOD_KMEANS,
+		.options = options_of_text("{}"),
+	.groups = 1};
 	scan_request request = {.share = 1};
 	query_argument record = {"stored_versions"};
 	bool		null;
@@ -235,22 +284,32 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	version = version_argument(fcinfo);
 	if (version.sketch == NULL)
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("training_sketch of the version must not be NULL"));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("training_sketch of the version must not be NULL"));
 	column = name_argument(fcinfo, 2);
 	SPI_connect();
 	group_by = version.options->group_by;
-	open_version_source(&t.source, &version, PG_GETARG_OID(1), column != NULL && group_by != NULL && strcmp(column, group_by) == 0 ? column : NULL);
+	open_version_source(&t.source, &version, PG_GETARG_OID(1),
+						column != NULL && group_by != NULL &&
+						strcmp(column, group_by) == 0
+						? column
+						: NULL);
 	if (column != NULL)
 		(void) column_type(t.source.id, column);
-	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *) version.sketch));
+	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *)
+													 version.sketch));
 	record.value = version.record;
-	request.drift_spec = (fc_drift_spec *) DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record, QUERY_STABLE, &null));
+	request.drift_spec = (fc_drift_spec *)
+		DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record,
+									QUERY_STABLE, &null));
 	if (column == NULL)
 	{
 		t.estimate = estimated_rows(&t.source);
 		request.share = sketched_share(&t, 1);
 	}
-	if (!put_sketches(fcinfo, &t, &request, column, request.share > 1 ? request.share * (int64) ROWS_OF_SHARE : 0))
+	if (!put_sketches(fcinfo, &t, &request, column,
+					  request.share > 1 ? request.share * (int64) ROWS_OF_SHARE
+					  : 0))
 	{
 		request.share = 1;		/* far fewer rows than the planner thought */
 		(void) put_sketches(fcinfo, &t, &request, column, 0);

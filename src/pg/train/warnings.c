@@ -1,7 +1,9 @@
 /*
- * warnings.c - warnings that a careful colleague would give before a first training, from the sample that it has drawn anyway.
+ * warnings.c - warnings that a careful colleague would give before a first
+ * training, from the sample that it has drawn anyway.
  *
- * Each names the column and the remedy.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
+ * Each names the column and the remedy. Identifiers and times that only grow
+ * are told by the catalog, or by the order in which rows lie.
  */
 #include "postgres.h"
 
@@ -26,12 +28,17 @@
 #define MOSTLY_NULL		0.5
 #define NEAR_COPY		0.99
 #define VERY_SKEWED		10
-#define MOST_SECONDS	9e12	/* maximum of an interval without months, 2^63 microseconds */
-#define SKEW_OF_LOG		3		/* maximum skew of a logarithm that is advised; a guess */
-#define LEAST_FAR		0.005	/* share of the rows, and their part of the sum of squares, that draw clusters to themselves */
+#define MOST_SECONDS	9e12	/* maximum of an interval without months, 2^63
+								 * microseconds */
+#define SKEW_OF_LOG		3		/* maximum skew of a logarithm that is
+								 * advised; a guess */
+#define LEAST_FAR		0.005	/* share of the rows, and their part of the
+								 * sum of squares, that draw clusters to
+								 * themselves */
 #define MOST_FAR		0.2
 #define FAR_SQUARES		0.9
-#define ORDERED			0.98	/* minimum share of steps that do not fall, and minimum rank correlation */
+#define ORDERED			0.98	/* minimum share of steps that do not fall,
+								 * and minimum rank correlation */
 
 /*
  * Returns true if values grow from row to row in the physical order of the
@@ -48,27 +55,40 @@ grows(const training *t, const char *column)
 	if (!t->source.heap || t->source.leaf_count > 0 || t->source.sharded)
 		return false;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND corr(q.row, q.rank) > %g AND count(DISTINCT q.v) > %d"
+	appendStringInfo(&query,
+					 "SELECT avg((q.v >= q.before)::integer) > %g AND corr(q.row, q.rank) > %g"
+					 " AND count(DISTINCT q.v) > %d"
 					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
 					 " rank() OVER (ORDER BY r.v) AS rank"
-					 " FROM (SELECT t.%s AS v, t.ctid AS place ", ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed, NULL);
+					 " FROM (SELECT t.%s AS v, t.ctid AS place ",
+					 ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate,
+					 t->options->seed, NULL);
 	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
 }
 
-/* Of integers; texts and uuids are told by their many values (warn_useless_columns). */
+/*
+ * Of integers; texts and uuids are told by their many values
+ * (warn_useless_columns).
+ */
 static bool
-is_identifier(const training *t, const char *column, const fc_column_facts *facts)
+is_identifier(const training *t, const char *column,
+			  const fc_column_facts *facts)
 {
 	Oid			type = getBaseType(column_type(t->source.id, column));
-	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)}, {"int2", Int16GetDatum(get_attnum(t->source.id, column))}};
+	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)},
+	{"int2",
+		Int16GetDatum(get_attnum(t->source.id,
+								 column))}};
 
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
 		return false;
-	return DatumGetBool(query_datum("SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = $1 AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = $2 AND i.indpred IS NULL)",
-									lengthof(arguments), arguments, 0, NULL)) || (facts->unique == 1 && grows(t, column));
+	return DatumGetBool(query_datum("SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid ="
+									" $1 AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = $2 AND i.indpred IS NULL)",
+									lengthof(arguments), arguments, 0, NULL)) ||
+		(facts->unique == 1 && grows(t, column));
 }
 
 /* The least or the greatest value of a column as text. */
@@ -80,14 +100,19 @@ end_value(const training *t, const char *column, bool greatest)
 	Datum		value;
 
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min", quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed,
+	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min",
+					 quote_identifier(column));
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate,
+					 t->options->seed,
 					 t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
 	return null ? "" : TextDatumGetCString(value);
 }
 
-/* A date such as 9999-12-31, or a number such as -999, that stands for no value. */
+/*
+ * A date such as 9999-12-31, or a number such as -999, that stands for no
+ * value.
+ */
 static bool
 warn_sentinels(const training *t, const char *column, const double share[2])
 {
@@ -96,8 +121,11 @@ warn_sentinels(const training *t, const char *column, const double share[2])
 		{
 			char	   *value = end_value(t, column, end > 0);
 
-			ereport(WARNING, errmsg("column \"%s\" is %s in %.1f %% of the rows, far from all other values", column, value, 100 * share[end]),
-					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s').", quote_identifier(column), value));
+			ereport(WARNING,
+					errmsg("column \"%s\" is %s in %.1f %% of the rows, far from all other values",
+						   column, value, 100 * share[end]),
+					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s').",
+							quote_identifier(column), value));
 		}
 	return share[0] > 0 || share[1] > 0;
 }
@@ -115,10 +143,15 @@ constant_of(fc_feature_kind kind, double x)
 		return TextDatumGetCString(query_datum("SELECT trim_scale(round($1::numeric,"
 											   " greatest(0, 2 - floor(log(greatest(abs($1), 1e-30)))::integer)))::text",
 											   1, &argument, 0, NULL));
-	argument.value = Float8GetDatum(floor(kind == FC_FEATURE_TIMESTAMP ? x / SECS_PER_DAY : x));
-	return quote_literal_cstr(TextDatumGetCString(
-			query_datum(kind == FC_FEATURE_INTERVAL ? "SELECT (interval '1 second' * $1)::text" :
-						"SELECT (date '2000-01-01' + $1::integer)::text", 1, &argument, 0, NULL)));
+	argument.value = Float8GetDatum(floor(kind == FC_FEATURE_TIMESTAMP
+										  ? x / SECS_PER_DAY
+										  : x));
+	return quote_literal_cstr(TextDatumGetCString(query_datum(kind == FC_FEATURE_INTERVAL
+															  ? "SELECT (interval '1 second' *"
+															  " $1)::text"
+															  : "SELECT (date '2000-01-01' +"
+															  " $1::integer)::text",
+															  1, &argument, 0, NULL)));
 }
 
 /*
@@ -126,20 +159,23 @@ constant_of(fc_feature_kind kind, double x)
  * the side of the skew.  The present option "where" stays in force.
  */
 static char *
-where_within_fence(const training *t, const fc_encoder_feature *feature, const char *column, const fc_column_facts *facts)
+where_within_fence(const training *t, const fc_encoder_feature *feature,
+				   const char *column, const fc_column_facts *facts)
 {
 	const char *where = t->options->where;
 	bool		low = facts->skew < 0;
 	const char *name = quote_identifier(column);
 	char	   *bound = constant_of(feature->kind, facts->fence[low ? 0 : 1]);
-	char	   *within = feature->nulls_seen > 0 ?
-		psprintf("(%s %s %s) IS NOT TRUE", name, low ? "<" : ">", bound) :
-		psprintf("%s %s %s", name, low ? ">=" : "<=", bound);
+	char	   *within = (feature->nulls_seen > 0
+						  ? psprintf("(%s %s %s) IS NOT TRUE", name,
+									 low ? "<" : ">", bound)
+						  : psprintf("%s %s %s", name, low ? ">=" : "<=", bound));
 	StringInfoData json;
 
 	initStringInfo(&json);
 	appendStringInfoString(&json, "{\"where\": ");
-	escape_json(&json, where == NULL ? within : psprintf("(%s) AND %s", where, within));
+	escape_json(&json, where == NULL ? within
+				: psprintf("(%s) AND %s", where, within));
 	appendStringInfoChar(&json, '}');
 	return quote_literal_cstr(json.data);
 }
@@ -151,57 +187,83 @@ where_within_fence(const training *t, const fc_encoder_feature *feature, const c
  * rows beyond the fence, if there are some.
  */
 static void
-warn_skew(const training *t, const fc_encoder_feature *feature, const char *name, const char *column,
-		  const fc_column_facts *facts)
+warn_skew(const training *t, const fc_encoder_feature *feature,
+		  const char *name, const char *column, const fc_column_facts *facts)
 {
-	bool		has_log = feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_INTERVAL;
+	bool		has_log = (feature->kind == FC_FEATURE_NUMBER ||
+						   feature->kind == FC_FEATURE_INTERVAL);
 	bool		by_log = has_log && fabs(facts->log_skew) <= SKEW_OF_LOG;
 	double		fence = facts->fence[facts->skew > 0];
-	bool		by_fence = column != NULL && facts->beyond[facts->skew > 0] > 0 &&
-		(feature->kind != FC_FEATURE_INTERVAL || fabs(fence) < MOST_SECONDS);
+	bool		by_fence = (column != NULL && facts->beyond[facts->skew > 0] > 0 &&
+							(feature->kind != FC_FEATURE_INTERVAL ||
+							 fabs(fence) < MOST_SECONDS));
 
-	ereport(WARNING, errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
-			by_log && column == NULL ? errhint("Perhaps its logarithm is more informative.") :
-			by_log ? errhint("Perhaps its logarithm is more informative: %s.", column_option("transform", column, "\"log\"")) :
-			by_fence ? errhint("If they mean nothing, leave out their rows: %s.", where_within_fence(t, feature, column, facts)) :
-			errhint("Leave the column out, or leave rows out by option \"where\"."));
+	ereport(WARNING,
+			errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters",
+				   name, facts->skew),
+			by_log && column == NULL
+			? errhint("Perhaps its logarithm is more informative.")
+			: by_log ? errhint("Perhaps its logarithm is more informative: %s.",
+							   column_option("transform", column, "\"log\""))
+			: by_fence
+			? errhint("If they mean nothing, leave out their rows: %s.",
+					  where_within_fence(t, feature, column, facts))
+			: errhint("Leave the column out, or leave rows out by option \"where\"."));
 }
 
 /* The first that holds; false: nothing is to be said. */
 static bool
-warn_column(const training *t, const fc_encoder_feature *feature, const char *name, const char *column,
-			const fc_column_facts *facts, uint64 rows)
+warn_column(const training *t, const fc_encoder_feature *feature,
+			const char *name, const char *column, const fc_column_facts *facts,
+			uint64 rows)
 {
-	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
-	bool		is_time = type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+	Oid			type = (column == NULL
+						? InvalidOid
+						: getBaseType(column_type(t->source.id, column)));
+	bool		is_time = (type == DATEOID || type == TIMESTAMPOID ||
+						   type == TIMESTAMPTZOID);
 	double		nulls = (double) feature->nulls_seen / (double) rows;
 
 	if (column != NULL && is_identifier(t, column, facts))
-		ereport(WARNING, errmsg("column \"%s\" is an identifier: each row has a different value", name),
+		ereport(WARNING,
+				errmsg("column \"%s\" is an identifier: each row has a different value",
+					   name),
 				errhint("Leave it out: the distance of two identifiers means nothing."));
 	else if (nulls > MOSTLY_NULL && nulls < 1)
-		ereport(WARNING, errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters", name, 100 * nulls),
+		ereport(WARNING,
+				errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
+					   name, 100 * nulls),
 				errhint("Leave it out, or make a column of whether it is NULL."));
 	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
 		return true;
 	else if (is_time && grows(t, column))
-		ereport(WARNING, errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
-				errhint("Leave it out, or cluster a view with a part that repeats, such as extract(%s FROM %s).",
+		ereport(WARNING,
+				errmsg("column \"%s\" only grows: later rows are outside the range of the training",
+					   name),
+				errhint("Leave it out, or cluster a view with a part that repeats, such as"
+						" extract(%s FROM %s).",
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
 		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR &&
 			 facts->far_squares > FAR_SQUARES && t->options->trim == 0)
-		ereport(WARNING, errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
-				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100));
+		ereport(WARNING,
+				errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids",
+					   100 * facts->far, name),
+				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".",
+						ceil(110 * facts->far) / 100));
 	else
 		return false;
 	return true;
 }
 
-/* Each column is told of once, with the first that it nearly repeats, and none that was told of already. */
+/*
+ * Each column is told of once, with the first that it nearly repeats, and none
+ * that was told of already.
+ */
 static void
-warn_copies(const double *x, Size n, Size d, const Size *dimension, char *const *name, int count)
+warn_copies(const double *x, Size n, Size d, const Size *dimension,
+			char *const *name, int count)
 {
 	for (int j = 1; j < count; j++)
 		for (int i = 0; i < j; i++)
@@ -210,7 +272,9 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension, char *const 
 
 			if (fabs(r) <= NEAR_COPY)
 				continue;
-			ereport(WARNING, errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f", name[i], name[j], r),
+			ereport(WARNING,
+					errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f",
+						   name[i], name[j], r),
 					errhint("Leave one out, because the shared information counts twice."));
 			break;
 		}
@@ -236,15 +300,25 @@ warn_columns(const training *t, const fc_operator_header *sample)
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
-		bool		is_number = feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_DATE || feature->kind == FC_FEATURE_TIMESTAMP || feature->kind == FC_FEATURE_INTERVAL;
+		bool		is_number = (feature->kind == FC_FEATURE_NUMBER ||
+								 feature->kind == FC_FEATURE_DATE ||
+								 feature->kind == FC_FEATURE_TIMESTAMP ||
+								 feature->kind == FC_FEATURE_INTERVAL);
 		char	   *shown = feature_name(&encoder, feature);
 		fc_column_facts facts = {0};
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_number)
-			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first, feature->nulls_seen > 0 ? (float) encoder.fill[feature->first] : NAN, sorted);
+			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first,
+									   feature->nulls_seen > 0
+									   ? (float)
+									   encoder.fill[feature->first]
+									   : NAN,
+									   sorted);
 		if (feature->kind == FC_FEATURE_VECTOR ||
-			warn_column(t, feature, shown, feature->path_length == 0 ? shown : NULL, &facts, encoder.rows) ||
+			warn_column(t, feature, shown,
+						feature->path_length == 0 ? shown : NULL, &facts,
+						encoder.rows) ||
 			!is_number || count == MOST_COLUMNS)
 			continue;
 		dimension[count] = feature->first;

@@ -1,10 +1,14 @@
 /*
- * window.c - the option "since": which rows of a table that grows are recent, as a condition on rows of the alias t.
+ * window.c - the option "since": which rows of a table that grows are recent,
+ * as a condition on rows of the alias t.
  *
- *     {"column": c, "interval": i}   c > newest - i and c <= newest, newest the last time in c that is not to come
- *     {"partition": "last"}          the bounds of the last partition that has rows
+ *     {"column": c, "interval": i}   c > newest - i and c <= newest, newest
+ *                                    the last time in c that is not to come
+ *     {"partition": "last"}          the bounds of the last partition that has
+ *                                    rows
  *     {"where": condition}           as the option "where"
- * "except" is such an object whose rows are left out.  Times are constants of the condition, so that partitions are pruned and indexes used.
+ * "except" is such an object whose rows are left out. Times are constants of
+ * the condition, so that partitions are pruned and indexes used.
  */
 #include "postgres.h"
 
@@ -24,9 +28,13 @@
 #include "pg/train/query.h"
 #include "pg/train/window.h"
 
-/* Clocks may differ by a day: later times are to come, and say nothing about which rows are the newest. */
+/*
+ * Clocks may differ by a day: later times are to come, and say nothing about
+ * which rows are the newest.
+ */
 static char *
-interval_condition(Oid relation, const char *rows, const char *column, const char *interval)
+interval_condition(Oid relation, const char *rows, const char *column,
+				   const char *interval)
 {
 	Oid			type = getBaseType(column_type(relation, column));
 	char	   *name = psprintf("t.%s", quote_identifier(column));
@@ -37,16 +45,29 @@ interval_condition(Oid relation, const char *rows, const char *column, const cha
 	Datum		condition;
 
 	if (type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID)
-		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("option \"since\": column \"%s\" is of type %s, not a time", column, type_name),
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("option \"since\": column \"%s\" is of type %s, not a time",
+					   column, type_name),
 				errhint("Times are date, timestamp and timestamptz; of other columns use {\"where\": \"...\"}."));
-	width.value = DirectFunctionCall3(interval_in, CStringGetDatum(interval), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-	if (!DatumGetBool(DirectFunctionCall2(interval_gt, width.value, DirectFunctionCall3(interval_in, CStringGetDatum("0"), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)))))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\": interval is %s, out of range", interval),
+	width.value = DirectFunctionCall3(interval_in, CStringGetDatum(interval),
+									  ObjectIdGetDatum(InvalidOid),
+									  Int32GetDatum(-1));
+	if (!DatumGetBool(DirectFunctionCall2(interval_gt, width.value,
+										  DirectFunctionCall3(interval_in, CStringGetDatum("0"),
+															  ObjectIdGetDatum(InvalidOid),
+															  Int32GetDatum(-1)))))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"since\": interval is %s, out of range",
+					   interval),
 				errdetail("It is above 0."));
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT format('%%1$s > %%2$L::%%3$s AND %%1$s <= %%4$L::%%3$s', %s, to_json((q.newest - $1)::%s) #>> '{}', %s, to_json(q.newest) #>> '{}') ",
+	appendStringInfo(&query,
+					 "SELECT format('%%1$s > %%2$L::%%3$s AND %%1$s <= %%4$L::%%3$s', %s,"
+					 " to_json((q.newest - $1)::%s) #>> '{}', %s, to_json(q.newest) #>> '{}') ",
 					 quote_literal_cstr(name), type_name, quote_literal_cstr(type_name));
-	appendStringInfo(&query, "FROM (SELECT max(%1$s) AS newest FROM %2$s t WHERE %1$s <= (now() + '1 day')::%3$s AND isfinite(%1$s)) q WHERE q.newest IS NOT NULL",
+	appendStringInfo(&query,
+					 "FROM (SELECT max(%1$s) AS newest FROM %2$s t WHERE %1$s <= (now() + '1"
+					 " day')::%3$s AND isfinite(%1$s)) q WHERE q.newest IS NOT NULL",
 					 name, rows, type_name);
 	condition = query_datum(query.data, 1, &width, QUERY_STABLE, &null);
 	return null ? "false" : TextDatumGetCString(condition);
@@ -57,25 +78,36 @@ static char *
 partition_condition(Oid relation, const char *rows, const char *which)
 {
 	Relation	table = table_open(relation, AccessShareLock);
-	PartitionDesc partitions = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? partitions_of(table) : NULL;
+	PartitionDesc partitions = (table->rd_rel->relkind ==
+								RELKIND_PARTITIONED_TABLE
+								? partitions_of(table)
+								: NULL);
 	char	   *condition = "false";
 	bool		found = false;
 
-	if (strcmp(which, "last") != 0 || partitions == NULL || RelationGetPartitionKey(table)->strategy == PARTITION_STRATEGY_HASH)
+	if (strcmp(which, "last") != 0 || partitions == NULL ||
+		RelationGetPartitionKey(table)->strategy == PARTITION_STRATEGY_HASH)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				strcmp(which, "last") != 0 ? errmsg("option \"since\": partition is \"%s\", but may be \"last\"", which) :
-					   errmsg("option \"since\": %s has no partitions in an order", RelationGetRelationName(table)),
+				strcmp(which, "last") != 0
+				? errmsg("option \"since\": partition is \"%s\", but may be \"last\"",
+						 which)
+				: errmsg("option \"since\": %s has no partitions in an order",
+						 RelationGetRelationName(table)),
 				errhint("Other windows are {\"column\": \"at\", \"interval\": \"20 days\"} and {\"where\": \"...\"}."));
 	for (int i = partitions->nparts - 1; i >= 0 && !found; i--)
 		if (i != partitions->boundinfo->default_index)
 		{
 			Datum		bounds = DirectFunctionCall1(pg_get_partition_constraintdef,
-											 ObjectIdGetDatum(partitions->oids[i]));
+													 ObjectIdGetDatum(partitions
+																	  ->oids[i]));
 			char	   *query;
 
-			condition = resolved_condition(relation, TextDatumGetCString(bounds), NULL);
-			query = psprintf("SELECT EXISTS (SELECT FROM %s t WHERE %s)", rows, condition);
-			found = DatumGetBool(query_datum(query, 0, NULL, QUERY_STABLE, NULL));
+			condition = resolved_condition(relation,
+										   TextDatumGetCString(bounds), NULL);
+			query = psprintf("SELECT EXISTS (SELECT FROM %s t WHERE %s)", rows,
+							 condition);
+			found = DatumGetBool(query_datum(query, 0, NULL, QUERY_STABLE,
+											 NULL));
 		}
 	table_close(table, AccessShareLock);
 	return found ? condition : "false";
@@ -86,14 +118,19 @@ window_condition(Oid relation, const char *rows, const row_window *since)
 {
 	char	   *condition;
 
-	if ((since->column != NULL) + (since->partition != NULL) + (since->where != NULL) != 1 ||
+	if ((since->column != NULL) + (since->partition != NULL) +
+		(since->where != NULL) !=
+		1 ||
 		(since->column == NULL) != (since->interval == NULL))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\" does not define recent rows"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"since\" does not define recent rows"),
 				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));
-	condition = since->column != NULL ? interval_condition(relation, rows, since->column,
-														   since->interval) :
-		since->partition != NULL ? partition_condition(relation, rows, since->partition) :
-		resolved_condition(relation, since->where, NULL);
+	condition = since->column != NULL
+		? interval_condition(relation, rows, since->column,
+							 since->interval)
+		: since->partition != NULL
+		? partition_condition(relation, rows, since->partition)
+		: resolved_condition(relation, since->where, NULL);
 	return since->except == NULL ? psprintf("(%s)", condition) :
 		psprintf("(%s) AND (%s) IS NOT TRUE", condition,
 				 window_condition(relation, rows, since->except));

@@ -4,7 +4,10 @@
 
 #include "pg/train/options.h"
 
-/* A window as a condition on the rows t of a relation, whose name is given too. */
+/*
+ * A window as a condition on the rows t of a relation, whose name is given
+ * too.
+ */
 extern char *window_condition(Oid relation, const char *rows, const row_window *since);
 
 #endif							/* FASTCLUST_TRAIN_WINDOW_H */

@@ -87,7 +87,7 @@ endif
 ifneq ($(if $(filter check,$(MAKECMDGOALS)),,$(PGXS)),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types arm build/arm/% build/unit/% valgrind purity census fuzz sanitized mutators soak installations test check lint docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% build/unit/% valgrind purity census fuzz sanitized mutators soak installations test check lint indent docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -258,6 +258,10 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
 	@test/purity.pl $^
 
+# The C of src as PostgreSQL's pgindent leaves it; INDENT=--check only looks.
+indent:
+	@tools/indent.pl $(INDENT)
+
 # cppcheck and clang-tidy, where they are installed.
 lint:
 	@tools/lint.sh "$$($(PG_CONFIG) --includedir-server)"
@@ -354,4 +358,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types arm cov valgrind purity lint census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo freeze dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity lint indent census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo freeze dist deb package-test matrix clean

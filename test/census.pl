@@ -53,7 +53,7 @@ sub wide_lines
 		$number++;
 		next if length($line) + 3 * ($line =~ tr/\t//) <= $WIDE;	# no tab ends before its fourth column
 		1 while $line =~ s/^([^\t]*)\t/$1 . ' ' x ($TAB - length($1) % $TAB)/e;
-		push @wide, "$path:$number" if length($line) > $WIDE && $line !~ /^\s*(?:\w+\()*\s*$STRING\W*$/;
+		push @wide, "$path:$number" if length($line) > $WIDE && $line !~ /^[^"]{0,60}$STRING\W*$/;
 	}
 	return @wide;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # setup.sh [extras|server|citus|soak|deb|arm]...: install what building and testing need (Debian, Ubuntu).
-# "extras": also clang, clang-tidy, cppcheck and valgrind, for `make fuzz`, `make lint` and `make valgrind`, every build of OpenBLAS and drivers, for the tests
+# "extras": also pg-bsd-indent, clang, clang-tidy, cppcheck and valgrind, for `make fuzz`, `make lint` and `make valgrind`, every build of OpenBLAS and drivers, for the tests
 # that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
 # "deb", "arm": also what `make deb` and `make arm` need.
 # Does nothing, and needs no rights, when everything is there.
@@ -91,7 +91,7 @@ wanted_packages()
 	server_packages && cron_package
 	for group in "$@"; do
 		case $group in
-			extras) echo clang clang-tidy cppcheck libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp; driver_packages ;;
+			extras) echo pg-bsd-indent clang clang-tidy cppcheck libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp; driver_packages ;;
 			server) echo bison flex zlib1g-dev ;;
 			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;

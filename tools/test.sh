@@ -71,6 +71,7 @@ jobs=$(nproc 2>/dev/null || echo 1)
 stage unit "$make" -s -k -j"$jobs" unit
 stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+stage indent tools/indent.pl --check
 stage census tools/with-server.sh "$make" -s census
 stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last

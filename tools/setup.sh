@@ -64,6 +64,13 @@ cron_package()
 	return 0
 }
 
+# pg_bsd_indent, for `make indent`, where the distribution has it: Debian 12, not 13.
+indent_package()
+{
+	apt-cache show pg-bsd-indent >/dev/null 2>&1 && echo pg-bsd-indent
+	return 0
+}
+
 # Any build of OpenBLAS serves.
 openblas_package()
 {
@@ -91,7 +98,7 @@ wanted_packages()
 	server_packages && cron_package
 	for group in "$@"; do
 		case $group in
-			extras) echo pg-bsd-indent clang clang-tidy cppcheck libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp; driver_packages ;;
+			extras) indent_package; echo clang clang-tidy cppcheck libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp; driver_packages ;;
 			server) echo bison flex zlib1g-dev ;;
 			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;

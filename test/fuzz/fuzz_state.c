@@ -102,7 +102,7 @@ reseal(uint8_t *bytes, size_t size)
 {
 	const fc_step *step = (const fc_step *) bytes;
 
-	if (size > sizeof(fc_step) && kind_of(bytes) <= FC_STEP_DAVIES_BOULDIN && step->operator_size <= size - sizeof(fc_step))
+	if (size > sizeof(fc_step) && fc_step_is_kind(kind_of(bytes)) && step->operator_size <= size - sizeof(fc_step))
 		reseal_operator((fc_operator_header *) (bytes + sizeof(fc_step)), (size_t) step->operator_size);
 }
 

@@ -1,5 +1,5 @@
 /*
- * score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over
+ * contingency_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over
  * pairs of labels
  */
 #include "postgres.h"

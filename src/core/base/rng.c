@@ -130,10 +130,12 @@ fc_rng_word(fc_rng *rng)
 {
 	if (rng->left == 0)
 	{
-		uint32_t	counter[4] = {(uint32_t) rng->position,
+		uint32_t	counter[4] = {
+			(uint32_t) rng->position,
 			(uint32_t) (rng->position >> 32),
 			(uint32_t) rng->stream,
-		(uint32_t) (rng->stream >> 32)};
+			(uint32_t) (rng->stream >> 32)
+		};
 
 		fc_philox(rng->key, counter, rng->block);
 		rng->position++;

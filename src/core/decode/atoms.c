@@ -25,14 +25,16 @@ void
 fc_point_features(const fc_decoding *d, const double *center, size_t count,
 				  size_t first, size_t width, double *cosine, double *sine)
 {
-	fc_product	p = {.transpose_b = true,
+	fc_product	p = {
+		.transpose_b = true,
 		.m = count,
 		.n = width,
 		.k = d->n,
 		.alpha = 1.0,
 		.lda = d->n,
 		.ldb = d->n,
-	.ldc = width};
+		.ldc = width
+	};
 
 	fc_multiply(&p, center, d->omega + first * d->n, cosine);
 	for (size_t i = 0, some; i < count; i += some)

@@ -118,16 +118,25 @@ fc_back_project_covariance(const fc_back_projection *back,
 	const fc_spec *spec = back->spec;
 	size_t		d = spec->dim;
 	size_t		n = spec->reduced;
-	const fc_product inner =
-	{.m = n,.n = d,.k = n,.alpha = 1,.lda = n,.ldb = d,.ldc = d};
-	const fc_product outer = {.transpose_a = true,
+	const fc_product inner = {
+		.m = n,
+		.n = d,
+		.k = n,
+		.alpha = 1,
+		.lda = n,
+		.ldb = d,
+		.ldc = d
+	};
+	const fc_product outer = {
+		.transpose_a = true,
 		.m = d,
 		.n = d,
 		.k = n,
 		.alpha = 1,
 		.lda = d,
 		.ldb = d,
-	.ldc = d};
+		.ldc = d
+	};
 
 	if (fc_spec_basis(spec) == NULL)
 	{

@@ -158,9 +158,11 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 	fc_points_work *w = &d->points;
 	fc_rows		rows = {.x = w->x,.weight = w->weight,.n = count,.d = d->n};
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {.centroids = w->centroids,
+	fc_kmeans_result result = {
+		.centroids = w->centroids,
 		.weights = w->shares,
-	.labels = w->labels};
+		.labels = w->labels
+	};
 
 	options.n_init = KMEANS_STARTS;
 	options.iterations = iterations;

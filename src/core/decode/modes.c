@@ -196,18 +196,22 @@ evaluate_field(fc_decoding *d, size_t count)
 {
 	fc_shift_work *w = &d->shift;
 	int			rows = (int) count;
-	fc_product	angles = {.transpose_b = true,
+	fc_product	angles = {
+		.transpose_b = true,
 		.m = count,
 		.k = d->n,
 		.alpha = 1.0,
 		.lda = d->n,
-	.ldb = d->n};
-	fc_product	sums = {.m = count,
+		.ldb = d->n
+	};
+	fc_product	sums = {
+		.m = count,
 		.n = d->n,
 		.alpha = FC_PI,
 		.beta = 1.0,
 		.ldb = d->n,
-	.ldc = d->n};
+		.ldc = d->n
+	};
 
 	memset(w->value, 0, count * sizeof(float));
 	memset(w->gradient, 0, count * d->n * sizeof(float));

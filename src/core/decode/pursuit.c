@@ -308,7 +308,8 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 	size_t		n = d->n;
 	double	   *scaled = d->improve.scaled;
 	const double *omega = d->omega + first * n;
-	fc_product	p = {.transpose_a = true,
+	fc_product	p = {
+		.transpose_a = true,
 		.m = n,
 		.n = n,
 		.k = width,
@@ -316,7 +317,8 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 		.beta = 1.0,
 		.lda = n,
 		.ldb = n,
-	.ldc = n};
+		.ldc = n
+	};
 
 	for (size_t j = 0; j < width; j++)
 	{

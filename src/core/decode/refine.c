@@ -184,14 +184,16 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 	const double *im = w->block + RESIDUAL_IM * FC_FREQUENCY_BLOCK;
 	int			rows = (int) count;
 	int			columns = (int) width;
-	fc_product	p = {.m = count,
+	fc_product	p = {
+		.m = count,
 		.n = d->n,
 		.k = width,
 		.alpha = -FC_PI,
 		.beta = 1.0,
 		.lda = width,
 		.ldb = d->n,
-	.ldc = d->n};
+		.ldc = d->n
+	};
 
 	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);
 	multiply(rows, columns, -1.0, w->sine, im, gradient + count * d->n);
@@ -394,9 +396,13 @@ double
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
 		  fc_mixture *mixture)
 {
-	refinement	r = {d, mode, mixture->count,
+	refinement	r = {
+		d,
+		mode,
+		mixture->count,
 		fc_refine_variables(d, mode, mixture->count),
-	COST_SCALE / fmax(d->energy, 1e-30)};
+		COST_SCALE / fmax(d->energy, 1e-30)
+	};
 	double		value;
 
 	set_scales(d, mode, mixture);

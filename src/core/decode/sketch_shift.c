@@ -71,14 +71,16 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
 	double	   *cosine = d->select.cosine;
 	double	   *sine = d->select.sine;
 	int			n = (int) d->n;
-	fc_product	p = {.transpose_a = true,
+	fc_product	p = {
+		.transpose_a = true,
 		.m = d->n,
 		.n = d->n,
 		.alpha = -scale * FC_PI * FC_PI,
 		.beta = 1.0,
 		.lda = d->n,
 		.ldb = d->n,
-	.ldc = d->n};
+		.ldc = d->n
+	};
 
 	*f = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
@@ -140,12 +142,14 @@ static void
 fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 {
 	int			n = (int) d->n;
-	fc_product	p = {.n = d->n,
+	fc_product	p = {
+		.n = d->n,
 		.k = d->n,
 		.alpha = 1.0,
 		.lda = d->n,
 		.ldb = d->n,
-	.ldc = d->n};
+		.ldc = d->n
+	};
 
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{

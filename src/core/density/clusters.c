@@ -387,8 +387,10 @@ spread_labels(const density_walk *w, const double *limit, int32_t *label,
 	for (size_t i = 0; i + 1 < w->b->m; i++)
 	{
 		uint32_t	end[2] = {w->edges[i].a, w->edges[i].b};
-		uint32_t	part[2] = {fc_part_of(&parts, end[0]),
-		fc_part_of(&parts, end[1])};
+		uint32_t	part[2] = {
+			fc_part_of(&parts, end[0]),
+			fc_part_of(&parts, end[1])
+		};
 
 		for (int side = 0; side < 2; side++)
 			if (label[end[side]] >= 0 && label[end[1 - side]] < 0 &&
@@ -440,10 +442,12 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	double		step = 0.0;
 	double		rows = 0.0;
 	double		squares = 0.0;
-	density_walk w = {.b = bubbles,
+	density_walk w = {
+		.b = bubbles,
 		.min_rows = options->min_rows,
 		.lattice = lattice,
-	.found = found};
+		.found = found
+	};
 
 	*found = (fc_density)
 	{

@@ -13,9 +13,12 @@
 fc_point_columns
 fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
 {
-	fc_point_columns columns = {bubbles->m, bubbles->m, bubbles->d,
-		FC_TAKE(arena, bubbles->m * bubbles->d,
-				double)};
+	fc_point_columns columns = {
+		bubbles->m,
+		bubbles->m,
+		bubbles->d,
+		FC_TAKE(arena, bubbles->m * bubbles->d, double)
+	};
 
 	for (size_t a = 0; a < bubbles->m; a++)
 		for (size_t c = 0; c < bubbles->d; c++)

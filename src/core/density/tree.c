@@ -52,8 +52,12 @@ offer_edges(outside_tree *o, const double *core, uint32_t v)
 	for (size_t i = 0; i < o->points.n; i++)
 	{
 		uint32_t	b = o->bubble[i];
-		fc_edge		edge = {fmax(fmax(core[v], core[b]), o->squared[i]),
-		o->squared[i], v, b};
+		fc_edge		edge = {
+			fmax(fmax(core[v], core[b]), o->squared[i]),
+			o->squared[i],
+			v,
+			b
+		};
 
 		if (is_shorter(&edge, &o->edge[i]))
 			o->edge[i] = edge;
@@ -92,9 +96,12 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		m = bubbles->m;
-	outside_tree o = {fc_point_columns_of(bubbles, arena),
-		FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge),
-	FC_TAKE(arena, m, double)};
+	outside_tree o = {
+		fc_point_columns_of(bubbles, arena),
+		FC_TAKE(arena, m, uint32_t),
+		FC_TAKE(arena, m, fc_edge),
+		FC_TAKE(arena, m, double)
+	};
 	uint32_t	v = 0;
 
 	for (size_t i = 0; i < m; i++)
@@ -127,8 +134,12 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 fc_parts
 fc_new_parts(size_t n, fc_arena *arena)
 {
-	fc_parts	parts = {FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t),
-	FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t)};
+	fc_parts	parts = {
+		FC_TAKE(arena, n, uint32_t),
+		FC_TAKE(arena, n, uint32_t),
+		FC_TAKE(arena, n, uint32_t),
+		FC_TAKE(arena, n, uint32_t)
+	};
 
 	for (size_t v = 0; v < n; v++)
 	{

@@ -125,9 +125,11 @@ static double
 distance(const change_series *series, size_t first, size_t middle, size_t end,
 		 double *c)
 {
-	const double *sum[3] = {series->sum + first * series->length,
+	const double *sum[3] = {
+		series->sum + first * series->length,
 		series->sum + middle * series->length,
-	series->sum + end * series->length};
+		series->sum + end * series->length
+	};
 	double		n1 = series->rows[middle] - series->rows[first];
 	double		n2 = series->rows[end] - series->rows[middle];
 	double		square = 0;

@@ -8,10 +8,24 @@
 #include "base/sort.h"
 #include "drift/counts.h"
 
-static const double quantiles[] = {.001, .01, .05, .2, .35, .5,
-.65, .8, .95, .99, .999};
-static const double thirds[] =
-{[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
+static const double quantiles[] = {
+	.001,
+	.01,
+	.05,
+	.2,
+	.35,
+	.5,
+	.65,
+	.8,
+	.95,
+	.99,
+	.999
+};
+static const double thirds[] = {
+	[FC_DRIFT_MIDDLE] = .5,
+	[FC_DRIFT_LOWER] = .25,
+	[FC_DRIFT_UPPER] = .75
+};
 
 #define MIN_FAR_EDGES			4	/* edges of a column that has a far bit */
 #define NORMAL_IQR				1.349	/* interquartile range of a standard

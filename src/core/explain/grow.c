@@ -326,9 +326,10 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 void
 fc_grower_restart(fc_grower *grower)
 {
-	fc_grown_node root = {.end = grower->parts.learn,
-		.check_end = grower->parts.test -
-	grower->parts.check};
+	fc_grown_node root = {
+		.end = grower->parts.learn,
+		.check_end = grower->parts.test - grower->parts.check
+	};
 
 	memcpy(grower->order, grower->sorted,
 		   grower->rows->d * grower->parts.learn * sizeof(uint32_t));

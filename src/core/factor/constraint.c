@@ -139,17 +139,16 @@ turn_columns(const fc_largest *lists, size_t rows, size_t columns)
 	for (size_t r = 0; r < rows; r++)
 		start[r + 1] += start[r];
 	for (size_t p = 0; p < columns * lists->per_column; p++)
-		if (lists->in_column[p].value != 0.0)
-			lists->bucket
-				[start
-				 [lists->in_column[p]
-				  .place]++] = (fc_entry)
-		{
-			lists->in_column[p].value,
-				(uint32_t) (p /
-							lists
-							->per_column)
-		};
+	{
+		const fc_entry *listed = &lists->in_column[p];
+		fc_entry   *entry;
+
+		if (listed->value == 0.0)
+			continue;
+		entry = &lists->bucket[start[listed->place]++];
+		entry->value = listed->value;
+		entry->place = (uint32_t) (p / lists->per_column);
+	}
 	memmove(start + 1, start, rows * sizeof(uint32_t));
 	start[0] = 0;
 }

@@ -30,8 +30,10 @@ typedef struct fc_factorize_work
 fc_factorize_options
 fc_factorize_defaults(void)
 {
-	fc_factorize_options options = {.centered = true,
-	.palm = fc_palm_defaults()};
+	fc_factorize_options options = {
+		.centered = true,
+		.palm = fc_palm_defaults()
+	};
 
 	options.palm.sweeps = 100;
 	return options;
@@ -440,11 +442,13 @@ draw_rows(const fc_operator *rows, size_t count, uint64_t seed, fc_arena *arena)
 	double	   *weights = FC_TAKE(arena, count, double);
 	uint32_t   *row = FC_TAKE(arena, rows->k, uint32_t);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(rows));
-	fc_operator drawn = {.k = count,
+	fc_operator drawn = {
+		.k = count,
 		.d = rows->d,
 		.offset = rows->offset,
 		.weights = weights,
-	.factors = 1};
+		.factors = 1
+	};
 
 	for (size_t i = 0; i < rows->k; i++)
 		row[i] = (uint32_t) i;
@@ -589,12 +593,13 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options,
 {
 	int			usual = (int) factors_of(op, options);
 	size_t		size = op->k * op->d * (size_t) usual;
-	tried_method all[MAX_CANDIDATES] =
-	{{.method = FC_METHOD_PRUNE},
-	{.method = FC_METHOD_SVD},
-	{.method = FC_METHOD_PALM4MSA,.factors = usual},
-	{.method = FC_METHOD_HIERARCHICAL,.factors = usual},
-	{.method = FC_METHOD_PALM4MSA,.factors = 2}};
+	tried_method all[MAX_CANDIDATES] = {
+		{.method = FC_METHOD_PRUNE},
+		{.method = FC_METHOD_SVD},
+		{.method = FC_METHOD_PALM4MSA,.factors = usual},
+		{.method = FC_METHOD_HIERARCHICAL,.factors = usual},
+		{.method = FC_METHOD_PALM4MSA,.factors = 2}
+	};
 	size_t		count = 0;
 
 	for (size_t i = 0; i < MAX_CANDIDATES; i++)

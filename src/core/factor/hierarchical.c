@@ -93,10 +93,12 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 {
 	size_t		inner = smaller(target->k, target->d);
 	fc_mark		used = fc_arena_mark(arena);
-	peeling		p = {.options = options,
+	peeling		p = {
+		.options = options,
 		.arena = arena,
 		.wanted = factors,
-	.whole = {target->u, NULL, target->k, target->d}};
+		.whole = {target->u, NULL, target->k, target->d}
+	};
 	fc_palm_options last = *options;
 	bool		turned = target->d >= target->k;
 

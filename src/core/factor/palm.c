@@ -390,9 +390,12 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 		for (size_t i = 0; i < count; i++)
 		{
 			size_t		start = old->row_start[first + i];
-			fc_line		line = {old->column + start, old->value + start,
+			fc_line		line = {
+				old->column + start,
+				old->value + start,
 				w->factors->lambda,
-			old->row_start[first + i + 1] - start};
+				old->row_start[first + i + 1] - start
+			};
 
 			fc_check();
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
@@ -566,12 +569,14 @@ void
 fc_palm(const fc_target *target, const fc_palm_options *options,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
-	fc_palm_work w = {.target = target,
+	fc_palm_work w = {
+		.target = target,
 		.options = options,
 		.factors = factors,
 		.arena = arena,
 		.k = target->k,
-	.d = target->d};
+		.d = target->d
+	};
 	fc_mark		used = fc_arena_mark(arena);
 
 	*result = (fc_palm_result)

@@ -48,11 +48,13 @@ typedef struct qkmeans_work
 fc_qkmeans_options
 fc_qkmeans_defaults(void)
 {
-	fc_qkmeans_options options = {.iterations = 10,
+	fc_qkmeans_options options = {
+		.iterations = 10,
 		.tolerance = 1e-6,
 		.start = FC_METHOD_AUTO,
 		.start_sweeps = 50,
-	.palm = fc_palm_defaults()};
+		.palm = fc_palm_defaults()
+	};
 
 	options.palm.sweeps = 10;
 	options.palm.tolerance = 1e-2;	/* the next iteration has other means
@@ -412,12 +414,14 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
 			   const fc_row_source *source, const fc_qkmeans_options *options,
 			   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step)
 {
-	qkmeans_work w = {.source = source,
+	qkmeans_work w = {
+		.source = source,
 		.options = options,
 		.arena = arena,
 		.offset = offset,
 		.k = k,
-	.d = d};
+		.d = d
+	};
 	fc_operator op;
 
 	take_work(&w);
@@ -433,12 +437,14 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 		   const fc_row_source *source, const fc_qkmeans_options *options,
 		   fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	qkmeans_work w = {.source = source,
+	qkmeans_work w = {
+		.source = source,
 		.options = options,
 		.arena = arena,
 		.offset = offset,
 		.k = k,
-	.d = d};
+		.d = d
+	};
 	fc_target	target;
 	fc_mark		used;
 
@@ -504,12 +510,14 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d,
 	float	   *values = FC_TAKE(arena, k * d, float);
 	float	   *half_norms = FC_TAKE(arena, k, float);
 	double	   *weights = FC_TAKE(arena, k, double);
-	fc_operator op = {.k = k,
+	fc_operator op = {
+		.k = k,
 		.d = d,
 		.factors = 1,
 		.offset = offset,
 		.weights = weights,
-	.half_norms = half_norms};
+		.half_norms = half_norms
+	};
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
 
 	for (size_t i = 0; i < k * d; i++)

@@ -57,8 +57,10 @@ cluster_rows (const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 {
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {.centroids = start,
-	.weights = FC_TAKE(w->arena, k, double)};
+	fc_kmeans_result result = {
+		.centroids = start,
+		.weights = FC_TAKE(w->arena, k, double)
+	};
 	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
 
 	/* affordable */
@@ -165,11 +167,15 @@ fc_status
 fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 			 double *sse, double *weights, double *means)
 {
-	const fc_operator_header shape = {.k = (uint32_t) op->k,
-	.d = (uint32_t) op->d};
-	fc_step_result result = {.weights = weights,
+	const fc_operator_header shape = {
+		.k = (uint32_t) op->k,
+		.d = (uint32_t) op->d
+	};
+	fc_step_result result = {
+		.weights = weights,
 		.sums = means,
-	.counts = FC_TAKE(arena, op->k, int64_t)};
+		.counts = FC_TAKE(arena, op->k, int64_t)
+	};
 	stored_operator stored;
 	fc_step    *step;
 	fc_status	status = store_operator(op, arena, &stored);

@@ -18,11 +18,12 @@
 fc_valleys
 fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena)
 {
-	fc_valleys	valleys = {.k = k,
+	fc_valleys	valleys = {
+		.k = k,
 		.slope = FC_TAKE(arena, k * k, double),
-		.counts = FC_TAKE(arena, k * k * FC_VALLEY_BINS,
-						  uint32_t),
-	.rows = FC_TAKE(arena, k, size_t)};
+		.counts = FC_TAKE(arena, k * k * FC_VALLEY_BINS, uint32_t),
+		.rows = FC_TAKE(arena, k, size_t)
+	};
 
 	memset(valleys.counts, 0, k * k * FC_VALLEY_BINS * sizeof(uint32_t));
 	memset(valleys.rows, 0, k * sizeof(size_t));
@@ -218,9 +219,11 @@ fc_halves
 fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 			   fc_arena *arena)
 {
-	fc_halves	h = {.x = FC_TAKE(arena, rows->n * rows->d, float),
+	fc_halves	h = {
+		.x = FC_TAKE(arena, rows->n * rows->d, float),
 		.n = rows->n,
-	.d = rows->d};
+		.d = rows->d
+	};
 	fc_rng		rng = fc_rng_start(seed, STREAM_HALVES);
 	size_t		row_size = h.d * sizeof(float);
 

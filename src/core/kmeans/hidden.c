@@ -246,9 +246,11 @@ label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
 	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the
 										 * given centroids */
-	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),
+	fc_kmeans_result result = {
+		.centroids = FC_TAKE(arena, c->k * c->d, double),
 		.weights = FC_TAKE(arena, c->k, double),
-	.labels = c->label};
+		.labels = c->label
+	};
 
 	fc_kmeans(&rows, c->k, c->centroids, &options, arena, &result);
 }

@@ -58,8 +58,9 @@
  */
 #define SPLIT_MERGE_ROWS		3
 
-static const fc_effort efforts[] =
-{[FC_BALANCED] = {.budget = 1.0,
+static const fc_effort efforts[] = {
+	[FC_BALANCED] = {
+		.budget = 1.0,
 		.start_tolerance = 1e-2,
 		.sure_gain = 3e-3,
 		.max_trial_failures = 4,
@@ -69,40 +70,48 @@ static const fc_effort efforts[] =
 		.breath = 5,
 		.failures_to_shrink = 2,
 		.max_breath_failures = INT_MAX,
-.coarse_steps = 5},
-[FC_FAST] = {.budget = 0.25,
-	.start_tolerance = 5e-2,
-	.sure_gain = 5e-2,
-	.max_trial_failures = 0,
-	.max_trial_work = 0.0,
-	.end_tolerance = 5e-3,
-	.typical_steps = 16.0,
-	.breath = 5,
-	.failures_to_shrink = 2,
-	.max_breath_failures = INT_MAX,
-.coarse_steps = 5},
-[FC_THOROUGH] = {.budget = 4.0,
-	.start_tolerance = 1e-2,
-	.sure_gain = 1e-3,
-	.max_trial_failures = 4,
-	.max_trial_work = INFINITY,
-	.end_tolerance = 0.0,
-	.typical_steps = 45.0,
-	.breath = 5,
-	.failures_to_shrink = 2,
-	.max_breath_failures = INT_MAX,
-.coarse_steps = 5},
-[FC_BRIEF] = {.budget = 1.0,
-	.start_tolerance = 1e-2,
-	.sure_gain = 3e-3,
-	.max_trial_failures = 4,
-	.max_trial_work = 5e9,
-	.end_tolerance = 0.0,
-	.typical_steps = 37.0,
-	.breath = 3,
-	.failures_to_shrink = 1,
-	.max_breath_failures = 2,
-.coarse_steps = 3}};
+		.coarse_steps = 5
+	},
+	[FC_FAST] = {
+		.budget = 0.25,
+		.start_tolerance = 5e-2,
+		.sure_gain = 5e-2,
+		.max_trial_failures = 0,
+		.max_trial_work = 0.0,
+		.end_tolerance = 5e-3,
+		.typical_steps = 16.0,
+		.breath = 5,
+		.failures_to_shrink = 2,
+		.max_breath_failures = INT_MAX,
+		.coarse_steps = 5
+	},
+	[FC_THOROUGH] = {
+		.budget = 4.0,
+		.start_tolerance = 1e-2,
+		.sure_gain = 1e-3,
+		.max_trial_failures = 4,
+		.max_trial_work = INFINITY,
+		.end_tolerance = 0.0,
+		.typical_steps = 45.0,
+		.breath = 5,
+		.failures_to_shrink = 2,
+		.max_breath_failures = INT_MAX,
+		.coarse_steps = 5
+	},
+	[FC_BRIEF] = {
+		.budget = 1.0,
+		.start_tolerance = 1e-2,
+		.sure_gain = 3e-3,
+		.max_trial_failures = 4,
+		.max_trial_work = 5e9,
+		.end_tolerance = 0.0,
+		.typical_steps = 37.0,
+		.breath = 3,
+		.failures_to_shrink = 1,
+		.max_breath_failures = 2,
+		.coarse_steps = 3
+	}
+};
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
@@ -246,7 +255,10 @@ double
 fc_kmeans_operations(size_t n, size_t d, size_t k,
 					 const fc_kmeans_options *options)
 {
-	const fc_kmeans_rows rows = {.n = n,.d = d};
+	const fc_kmeans_rows rows = {
+		.n = n,
+		.d = d
+	};
 	const fc_effort *effort = efforts + options->effort;
 	double		step = (double) n * ((double) k * (double) d + STEP_OVERHEAD);
 	double		steps = (fmin(TYPICAL_STEPS, options->iterations) *
@@ -412,13 +424,12 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
 		  const fc_kmeans_options *options, fc_arena *arena,
 		  fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = {.x = rows->x,
-			.weight = rows->weight,
-			.n = rows->n,
-	.d = rows->d},
-	.arena = arena,
-	.options = *options,
-	.k = k};
+	fc_kmeans_work w = {
+		.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},
+		.arena = arena,
+		.options = *options,
+		.k = k
+	};
 	fc_mark		used = fc_arena_mark(arena);
 
 	make_plan(&w);

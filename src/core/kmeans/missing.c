@@ -38,11 +38,13 @@ typedef struct missing_values
 static missing_values
 take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 {
-	missing_values q = {.n = n,
+	missing_values q = {
+		.n = n,
 		.d = d,
 		.count = count,
 		.m = n / 2 / MIN_ROWS_PER_CLUSTER,
-	.words = (n + 63) / 64};
+		.words = (n + 63) / 64
+	};
 
 	q.m = q.m < FC_MISSING_CLUSTERS ? q.m : FC_MISSING_CLUSTERS;
 	q.null = FC_TAKE(arena, count * q.words, uint64_t);
@@ -359,8 +361,10 @@ typedef struct imputation
 static imputation
 take_imputation(size_t n, size_t count, fc_arena *arena)
 {
-	imputation	q = {.count = count,
-	.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS};
+	imputation	q = {
+		.count = count,
+		.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS
+	};
 
 	q.gap = FC_TAKE(arena, q.donors, double);
 	q.nearest = FC_TAKE(arena, count * FC_MISSING_NEAR, double);

@@ -204,9 +204,11 @@ fc_kmeans_on_axes(const fc_rows *rows, size_t k,
 	float	   *y = FC_TAKE(arena, rows->n * axes, float);
 	int32_t    *labels = FC_TAKE(arena, rows->n, int32_t);
 	double	   *start = FC_TAKE(arena, k * rows->d, double);
-	fc_kmeans_result found = {.centroids = FC_TAKE(arena, k * axes, double),
+	fc_kmeans_result found = {
+		.centroids = FC_TAKE(arena, k * axes, double),
 		.weights = result->weights,
-	.labels = labels};
+		.labels = labels
+	};
 	double		lost;
 
 	if (options->sphere != NULL)
@@ -326,10 +328,12 @@ fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options,
 		   fc_arena *arena, fc_kmeans_result *result)
 {
 	const fc_rows *rows = t->rows;
-	fc_rows		inside = {.x = t->x,
+	fc_rows		inside = {
+		.x = t->x,
 		.weight = t->weight,
 		.n = t->count,
-	.d = rows->d};
+		.d = rows->d
+	};
 
 	for (size_t r = 0; r < t->count; r++)
 	{

@@ -388,9 +388,11 @@ label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch,
 			  size_t start, size_t count)
 {
 	bounded_rows context = {w, start};
-	fc_screened rows = {.x_float = w->rows.x + start * w->rows.d,
+	fc_screened rows = {
+		.x_float = w->rows.x + start * w->rows.d,
 		.distance = distance_of,
-	.context = &context};
+		.context = &context
+	};
 	int			way = fc_screen_choose(bounds);
 
 	if (way == FC_SCREEN_NONE)

@@ -264,8 +264,12 @@ typedef struct unmatched
 static unmatched
 take_left(size_t k, fc_arena *arena)
 {
-	unmatched	all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t),
-	FC_TAKE(arena, k, double)};
+	unmatched	all = {
+		FC_TAKE(arena, k, int32_t),
+		k,
+		FC_TAKE(arena, k, int32_t),
+		FC_TAKE(arena, k, double)
+	};
 
 	for (size_t j = 0; j < k; j++)
 		all.number[j] = (int32_t) j;
@@ -330,8 +334,10 @@ pair_many(const double *old, size_t k_old, const double *new, size_t k_new,
 {
 	unmatched	a = take_left(k_old, arena);
 	unmatched	b = take_left(k_new, arena);
-	int32_t    *kept[2] = {FC_TAKE(arena, k_old, int32_t),
-	FC_TAKE(arena, k_new, int32_t)};
+	int32_t    *kept[2] = {
+		FC_TAKE(arena, k_old, int32_t),
+		FC_TAKE(arena, k_new, int32_t)
+	};
 
 	for (size_t j = 0; j < k_new; j++)
 		number[j] = -1;

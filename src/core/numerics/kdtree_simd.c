@@ -274,12 +274,14 @@ fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
 					 float squared[2])
 {
 	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	box_search	s = {.b = boxes,
+	box_search	s = {
+		.b = boxes,
 		.x = padded,
 		.nearest = SIZE_MAX,
 		.squared = INFINITY,
 		.second = INFINITY,
-	.margin = margin};
+		.margin = margin
+	};
 
 	memcpy(padded, x, boxes->tree.d * sizeof(float));
 	visit(&s, fc_kdtree_root(&boxes->tree));

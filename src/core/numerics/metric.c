@@ -19,8 +19,11 @@
 const char *
 fc_metric_name(fc_metric metric)
 {
-	static const char *const names[FC_METRICS] = {"euclidean", "cosine",
-	"inner_product"};
+	static const char *const names[FC_METRICS] = {
+		"euclidean",
+		"cosine",
+		"inner_product"
+	};
 
 	return names[metric];
 }

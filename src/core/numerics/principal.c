@@ -274,22 +274,26 @@ explained(const subspace *s)
 static void
 take_images(subspace *s)
 {
-	fc_product	images = {.transpose_b = true,
+	fc_product	images = {
+		.transpose_b = true,
 		.m = s->p,
 		.n = s->n,
 		.k = s->n,
 		.alpha = 1.0,
 		.lda = s->n,
 		.ldb = s->n,
-	.ldc = s->n};
-	fc_product	inner = {.transpose_b = true,
+		.ldc = s->n
+	};
+	fc_product	inner = {
+		.transpose_b = true,
 		.m = s->p,
 		.n = s->p,
 		.k = s->n,
 		.alpha = 1.0,
 		.lda = s->n,
 		.ldb = s->n,
-	.ldc = s->p};
+		.ldc = s->p
+	};
 
 	if (s->a != NULL)
 		fc_multiply(&images, s->q, s->a, s->z);

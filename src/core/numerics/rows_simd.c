@@ -419,8 +419,24 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 {
 	vwide		low = {0};
 	vwide		next = {0};
-	const vwide_int numbers = {0, 1, 2, 3, 4, 5, 6, 7,
-	8, 9, 10, 11, 12, 13, 14, 15};
+	const vwide_int numbers = {
+		0,
+		1,
+		2,
+		3,
+		4,
+		5,
+		6,
+		7,
+		8,
+		9,
+		10,
+		11,
+		12,
+		13,
+		14,
+		15
+	};
 	vwide_int	label = {0};
 
 	low += INFINITY;

@@ -699,8 +699,10 @@ void
 fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n,
 				 fc_scratch scratch, int32_t *labels)
 {
-	fc_arena	arena = {.next = (char *) scratch.floats,
-	.end = (char *) (scratch.floats + scratch.count)};
+	fc_arena	arena = {
+		.next = (char *) scratch.floats,
+		.end = (char *) (scratch.floats + scratch.count)
+	};
 	screen_work w;
 
 	FC_ASSERT(n <= FC_SCREEN_ROWS &&

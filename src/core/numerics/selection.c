@@ -173,11 +173,13 @@ void
 fc_trim(const double *x, const double *weight, size_t rows, size_t d,
 		double fraction, fc_arena *arena, size_t *inliers, size_t *count)
 {
-	trim_work	w = {.x = x,
+	trim_work	w = {
+		.x = x,
 		.weight = weight,
 		.rows = rows,
 		.d = d,
-	.total = fc_weight_sum(weight, rows)};
+		.total = fc_weight_sum(weight, rows)
+	};
 	fc_mark		used = fc_arena_mark(arena);
 	double		limit;
 

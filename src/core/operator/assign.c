@@ -312,10 +312,12 @@ static residual_test
 make_test(const ranking *r)
 {
 	const fc_exact_centroids *exact = &r->op->exact;
-	residual_test test = {.residual = exact->residual,
+	residual_test test = {
+		.residual = exact->residual,
 		.square = r->scored.square,
 		.bound = r->bound,
-	.orthogonal = exact->orthogonality_defect < 0.5};
+		.orthogonal = exact->orthogonality_defect < 0.5
+	};
 
 	/* of ||R (x - o)||^2, generously */
 	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);
@@ -756,8 +758,10 @@ assign_tiles(const fc_operator *op, const double *x, size_t n,
 	size_t		rows = n < TILE ? n : TILE;
 	size_t		step = (op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows);
 	centroid_tile b = {.single = {scratch.floats, fc_operator_scratch(op)}};
-	fc_scratch	rest = {scratch.floats + b.single.count,
-	scratch.count - b.single.count};
+	fc_scratch	rest = {
+		scratch.floats + b.single.count,
+		scratch.count - b.single.count
+	};
 
 	b.x = rest.floats;
 	b.dots = b.x + rows * op->d;

@@ -97,8 +97,10 @@ static void
 compute_digest(const fc_operator_header *header, size_t size,
 			   uint64_t digest[2])
 {
-	const uint64_t seeds[2] = {1 ^ (uint64_t) header->flags << 8,
-	2 ^ (uint64_t) header->flags << 8};
+	const uint64_t seeds[2] = {
+		1 ^ (uint64_t) header->flags << 8,
+		2 ^ (uint64_t) header->flags << 8
+	};
 	size_t		front = offsetof(fc_operator_header, k);
 
 	fc_digest(seeds, (const char *) header + front, size - front, digest);
@@ -188,14 +190,14 @@ put_front(const fc_operator *op, fc_operator_header *header)
 		at = put(at, op->factorization, sizeof(fc_factorization));
 	for (size_t q = 0; q < op->factors; q++)
 	{
-		fc_factor_header factor = {op->factor[q].row_start != NULL
-			? FC_FACTOR_SPARSE
-			: FC_FACTOR_DENSE,
+		fc_factor_header factor = {
+			op->factor[q].row_start != NULL ? FC_FACTOR_SPARSE : FC_FACTOR_DENSE,
 			(uint32_t) op->factor[q].rows,
 			(uint32_t) op->factor[q].columns,
 			0,
 			op->factor[q].nonzeros,
-		op->factor[q].error};
+			op->factor[q].error
+		};
 
 		at = put(at, &factor, sizeof(factor));
 	}

@@ -14,11 +14,13 @@ static fc_operator
 codebook_view(size_t k, size_t d, const double *offset, const double *weights,
 			  const float *values)
 {
-	fc_operator op = {.k = k,
+	fc_operator op = {
+		.k = k,
 		.d = d,
 		.offset = offset,
 		.weights = weights,
-	.factors = 1};
+		.factors = 1
+	};
 
 	op.factor[0] = (fc_factor)
 	{

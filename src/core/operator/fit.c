@@ -221,8 +221,14 @@ typedef struct quality_sums
 static void
 take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 {
-	double	  **parts[] = {&sums->weights, &sums->distances, &sums->squares,
-	&sums->silhouettes, &sums->totals, &sums->worst};
+	double	  **parts[] = {
+		&sums->weights,
+		&sums->distances,
+		&sums->squares,
+		&sums->silhouettes,
+		&sums->totals,
+		&sums->worst
+	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		*parts[i] = FC_TAKE(arena, k, double);

@@ -89,13 +89,15 @@ static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 		  const double *t, size_t q, double *tile)
 {
-	fc_product	p = {.m = smaller(TILE, n - start),
+	fc_product	p = {
+		.m = smaller(TILE, n - start),
 		.n = q,
 		.k = m,
 		.alpha = 1.0,
 		.lda = ldw,
 		.ldb = q,
-	.ldc = q};
+		.ldc = q
+	};
 
 	fc_multiply(&p, w + start * ldw, t, tile);
 	return p.m;
@@ -227,8 +229,12 @@ fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 	{
 		size_t		i = first + r;
 		uint64_t	group = (uint64_t) i / 4;
-		uint32_t	counter[4] = {(uint32_t) group, (uint32_t) (group >> 32), 0,
-		STREAM_SIGNS};
+		uint32_t	counter[4] = {
+			(uint32_t) group,
+			(uint32_t) (group >> 32),
+			0,
+			STREAM_SIGNS
+		};
 		uint32_t	block[4];
 		uint32_t	word;
 

@@ -211,9 +211,11 @@ static bool
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result found = {.centroids = w->centroids,
+	fc_kmeans_result found = {
+		.centroids = w->centroids,
 		.weights = w->weights,
-	.labels = w->label[0]};
+		.labels = w->label[0]
+	};
 	fc_rows		rows = {.x = w->y,.n = w->n,.d = w->k};
 	bool		clear;
 
@@ -263,9 +265,11 @@ static bool
 compare_with_kmeans(spectral_work *w, fc_arena *arena)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result found = {.centroids = w->centroids,
+	fc_kmeans_result found = {
+		.centroids = w->centroids,
 		.weights = w->weights,
-	.labels = w->label[1]};
+		.labels = w->label[1]
+	};
 	fc_rows		rows = {.x = w->z,.n = w->n,.d = w->d};
 	double		agreed = 0.0;
 

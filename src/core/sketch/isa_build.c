@@ -582,5 +582,13 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 
 extern const fc_sketch_isa BUILD;
 
-const fc_sketch_isa BUILD = {prepare, store_raw, take_raw, take_sparse,
-track, accumulate, weigh, quantise};
+const fc_sketch_isa BUILD = {
+	prepare,
+	store_raw,
+	take_raw,
+	take_sparse,
+	track,
+	accumulate,
+	weigh,
+	quantise
+};

@@ -83,8 +83,10 @@ fc_sketch_view
 fc_sketch_view_of(const fc_sketch *sketch)
 {
 	fc_spec    *spec = fc_sketch_spec(sketch);
-	fc_sketch_view view = {.head = (fc_sketch *) (uintptr_t) sketch,
-	.spec = spec};
+	fc_sketch_view view = {
+		.head = (fc_sketch *) (uintptr_t) sketch,
+		.spec = spec
+	};
 	char	   *z;
 
 	view.tracked = tracked_dimensions(spec);

@@ -317,12 +317,16 @@ cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts,
 				int *exponent)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result clusters = {.centroids = w->centroids,
-	.weights = w->cluster_weight};
-	fc_rows		rows = {.x = w->scaled,
+	fc_kmeans_result clusters = {
+		.centroids = w->centroids,
+		.weights = w->cluster_weight
+	};
+	fc_rows		rows = {
+		.x = w->scaled,
 		.weight = w->inlier_weight,
 		.n = w->count,
-	.d = w->n};
+		.d = w->n
+	};
 
 	*exponent = scale_reduced(w, reduced);
 	options.n_init = starts;
@@ -377,14 +381,16 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 		 const fc_spec_options *options, fc_arena *work, fc_arena *found,
 		 fc_pilot_result *result)
 {
-	pilot_work	w = {.x = x,
+	pilot_work	w = {
+		.x = x,
 		.weight = weight,
 		.rows = rows,
 		.d = d,
 		.n = reduced_dimensions(d, options),
 		.clusters = larger(options->clusters, 1),
 		.seed = options->seed,
-	.arena = work};
+		.arena = work
+	};
 	fc_mark		used = fc_arena_mark(work);
 	double		largest;
 

@@ -12,7 +12,10 @@ const char *
 fc_law_name(fc_law law)
 {
 	static const char *const names[FC_LAWS] = {
-		"gaussian", "folded_gaussian", "adapted_radius", "adapted_radius_kmeans"
+		"gaussian",
+		"folded_gaussian",
+		"adapted_radius",
+		"adapted_radius_kmeans"
 	};
 
 	return names[law];

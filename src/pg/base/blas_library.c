@@ -40,12 +40,18 @@
 #define FC_OPENBLAS_DIR ""
 #endif
 
-static const char *const openblas_names[] = {FC_OPENBLAS_DIR
-	"/libopenblas.so.0",
+static const char *const openblas_names[] = {
+	FC_OPENBLAS_DIR "/libopenblas.so.0",
 	"libopenblas.so.0",
-"libopenblas.so", NULL};
-static const char *const lbfgsb_names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3",
-"liblbfgsb.so", NULL};
+	"libopenblas.so",
+	NULL
+};
+static const char *const lbfgsb_names[] = {
+	"liblbfgsb.so.0",
+	"liblbfgsb.so.3",
+	"liblbfgsb.so",
+	NULL
+};
 
 static void *openblas = NULL;
 static void *lbfgsb = NULL;
@@ -59,11 +65,11 @@ typedef struct variable
 } variable;
 
 #define VARIABLES 3
-static variable variables[VARIABLES] = {{.name = "OPENBLAS_NUM_THREADS",
-.value = "1"},
-{.name = "OMP_NUM_THREADS",
-.value = "1"},
-{.name = "OPENBLAS_CORETYPE"}};
+static variable variables[VARIABLES] = {
+	{.name = "OPENBLAS_NUM_THREADS",.value = "1"},
+	{.name = "OMP_NUM_THREADS",.value = "1"},
+	{.name = "OPENBLAS_CORETYPE"}
+};
 static const char **const core_type = &variables[2].value;
 
 static void
@@ -282,8 +288,10 @@ fail(blas_failure *failure)
 void *
 openblas_routine(const char *name)
 {
-	blas_failure failure = {.library = "OpenBLAS",
-	.package = "libopenblas0-serial"};
+	blas_failure failure = {
+		.library = "OpenBLAS",
+		.package = "libopenblas0-serial"
+	};
 	void	   *address = NULL;
 
 	if (openblas == NULL)

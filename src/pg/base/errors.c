@@ -19,29 +19,33 @@ typedef struct status_error
 /* The details name FC_MAX_ROWS, FC_MIN_WEIGHT and FC_MAX_WEIGHT. */
 _Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 
-static const status_error errors[] =
-{[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector holds NaN or infinity"},
-[FC_EFAR] = {ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-"vector is too far outside the scale of the sketch_spec"},
-[FC_EWEIGHT] =
-{ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "weight is out of range",
-	"A weight is 0 or between 9.09495e-13 and 4.1943e+06.",
-"Multiply all weights by the same constant; results do not depend on it."},
-[FC_EOVERFLOW] =
-{ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "sums would overflow",
-"A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many."},
-[FC_ENEGATIVE] =
-{ERRCODE_DATA_EXCEPTION,
-	"cannot subtract a sketch that holds more than the other",
-"The difference would have a negative row count or weight."},
-[FC_EMISMATCH] = {ERRCODE_DATA_EXCEPTION,
-"sketches belong to different specs"},
-[FC_EFORMAT] = {ERRCODE_DATA_CORRUPTED, "stored value is damaged"},
-[FC_EEMPTY] = {ERRCODE_INVALID_PARAMETER_VALUE,
-"there are no rows with positive weight"},
-[FC_ENUMERIC] =
-{ERRCODE_FLOATING_POINT_EXCEPTION, "a matrix factorisation failed",
-NULL, "Scale the data, so that their values are not far from 1."}};
+static const status_error errors[] = {
+	[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector holds NaN or infinity"},
+	[FC_EFAR] = {
+		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+		"vector is too far outside the scale of the sketch_spec"
+	},
+	[FC_EWEIGHT] = {
+		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "weight is out of range",
+		"A weight is 0 or between 9.09495e-13 and 4.1943e+06.",
+		"Multiply all weights by the same constant; results do not depend on it."
+	},
+	[FC_EOVERFLOW] = {
+		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "sums would overflow",
+		"A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many."
+	},
+	[FC_ENEGATIVE] = {
+		ERRCODE_DATA_EXCEPTION, "cannot subtract a sketch that holds more than the other",
+		"The difference would have a negative row count or weight."
+	},
+	[FC_EMISMATCH] = {ERRCODE_DATA_EXCEPTION, "sketches belong to different specs"},
+	[FC_EFORMAT] = {ERRCODE_DATA_CORRUPTED, "stored value is damaged"},
+	[FC_EEMPTY] = {ERRCODE_INVALID_PARAMETER_VALUE, "there are no rows with positive weight"},
+	[FC_ENUMERIC] = {
+		ERRCODE_FLOATING_POINT_EXCEPTION, "a matrix factorisation failed", NULL,
+		"Scale the data, so that their values are not far from 1."
+	}
+};
 
 void
 report_status(fc_status status)

@@ -84,8 +84,8 @@ value_text(const JsonbValue *value)
 	}
 }
 
-static const char *const wanted[] =
-{[OPTION_INT] = "a whole number",
+static const char *const wanted[] = {
+	[OPTION_INT] = "a whole number",
 	[OPTION_WHOLE] = "a whole number",
 	[OPTION_FLOAT] = "a number",
 	[OPTION_SEED] = "a whole number",
@@ -97,7 +97,8 @@ static const char *const wanted[] =
 	[OPTION_TEXT_OR_ROWS] = "a string or a list of lists of numbers",
 	[OPTION_TEXT_OR_OBJECT] = "a string or an object",
 	[OPTION_BOOL_OR_OBJECT] = "true, false or an object",
-[OPTION_OBJECT] = "an object"};
+	[OPTION_OBJECT] = "an object"
+};
 
 static void
 reject(const option *opt, const char *found)
@@ -364,8 +365,10 @@ option_of_key(const JsonbValue *key, const option *known, int count)
 JsonbValue *
 value_of_key(const Jsonb *options, const char *name)
 {
-	JsonbValue	key = {.type = jbvString,
-	.val.string = {(int) strlen(name), (char *) name}};
+	JsonbValue	key = {
+		.type = jbvString,
+		.val.string = {(int) strlen(name), (char *) name}
+	};
 
 	if (!JB_ROOT_IS_OBJECT(options))
 		return NULL;
@@ -414,8 +417,8 @@ void
 put_option_help(FunctionCallInfo fcinfo, const option *known,
 				const char *within)
 {
-	static const char *const types[] =
-	{[OPTION_INT] = "whole number",
+	static const char *const types[] = {
+		[OPTION_INT] = "whole number",
 		[OPTION_WHOLE] = "whole number",
 		[OPTION_FLOAT] = "number",
 		[OPTION_SEED] = "whole number",
@@ -427,19 +430,17 @@ put_option_help(FunctionCallInfo fcinfo, const option *known,
 		[OPTION_TEXT_OR_ROWS] = "text or list of lists",
 		[OPTION_TEXT_OR_OBJECT] = "text or object",
 		[OPTION_BOOL_OR_OBJECT] = "true, false or object",
-	[OPTION_OBJECT] = "object"};
+		[OPTION_OBJECT] = "object"
+	};
 	bool		bounded = known->lower < known->upper;
-	Datum		values[5] =
-	{CStringGetTextDatum(within == NULL
-						 ? known->name
-						 : psprintf("%s.%s", within, known->name)),
+	char	   *range = psprintf("%.15g to %.15g", known->lower, known->upper);
+	Datum		values[5] = {
+		CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name)),
 		CStringGetTextDatum(types[known->kind]),
-		bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower,
-											   known->upper))
-		: (Datum) 0,
-		known->initial != NULL ? CStringGetTextDatum(known->initial)
-		: (Datum) 0,
-	CStringGetTextDatum(known->meaning)};
+		bounded ? CStringGetTextDatum(range) : (Datum) 0,
+		known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0,
+		CStringGetTextDatum(known->meaning)
+	};
 	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
 
 	put_row(fcinfo, values, nulls);

@@ -278,8 +278,8 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 		board_entry entry = read_slot(&board[i]);
 		bool		in_step = entry.step[0] != '\0';
 		bool		scans = in_step && entry.rows_about > 0;
-		Datum		values[10] =
-		{Int32GetDatum(entry.pid),
+		Datum		values[10] = {
+			Int32GetDatum(entry.pid),
 			ObjectIdGetDatum(entry.role),
 			Int64GetDatum(entry.model_id),
 			CStringGetTextDatum(entry.model),
@@ -288,12 +288,20 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 			Float8GetDatum(entry.rows_about),
 			TimestampTzGetDatum(entry.begun),
 			TimestampTzGetDatum(entry.step_begun),
-		TimestampTzGetDatum(entry.step_ends)};
-		bool		nulls[10] = {false, false,
-			false, false,
-			!in_step, !scans,
-			!scans, false,
-		!in_step, !in_step || entry.step_ends == 0};
+			TimestampTzGetDatum(entry.step_ends)
+		};
+		bool		nulls[10] = {
+			false,
+			false,
+			false,
+			false,
+			!in_step,
+			!scans,
+			!scans,
+			false,
+			!in_step,
+			!in_step || entry.step_ends == 0
+		};
 
 		if (entry.pid != 0 && entry.database == MyDatabaseId &&
 			BackendPidGetProc(entry.pid) != NULL)
@@ -417,11 +425,13 @@ void
 announce_step(const char *name, int64 model_id, const char *model,
 			  const char *step_name, double rows_about, TimestampTz begun)
 {
-	board_entry entry = {.pid = MyProcPid,
+	board_entry entry = {
+		.pid = MyProcPid,
 		.role = GetUserId(),
 		.database = MyDatabaseId,
 		.model_id = model_id,
-	.begun = begun};
+		.begun = begun
+	};
 
 	step.name[0] = '\0';
 	step.quiet = name == NULL;

@@ -12,16 +12,22 @@
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 
-static const named_value decoders[] = {{"auto", FC_DECODE_AUTO},
-{"clompr", FC_DECODE_CLOMPR},
-{"shift", FC_DECODE_SHIFT},
-{"discretized", FC_DECODE_DISCRETIZED}};
-static const named_value models[] = {{"dirac", FC_MODEL_DIRAC},
-{"gaussian", FC_MODEL_GAUSSIAN}};
-static const named_value inits[] = {{"default", FC_INIT_DEFAULT},
-{"range", FC_INIT_RANGE},
-{"sample", FC_INIT_SAMPLE},
-{"kmeans++", FC_INIT_KMEANSPP}};
+static const named_value decoders[] = {
+	{"auto", FC_DECODE_AUTO},
+	{"clompr", FC_DECODE_CLOMPR},
+	{"shift", FC_DECODE_SHIFT},
+	{"discretized", FC_DECODE_DISCRETIZED}
+};
+static const named_value models[] = {
+	{"dirac", FC_MODEL_DIRAC},
+	{"gaussian", FC_MODEL_GAUSSIAN}
+};
+static const named_value inits[] = {
+	{"default", FC_INIT_DEFAULT},
+	{"range", FC_INIT_RANGE},
+	{"sample", FC_INIT_SAMPLE},
+	{"kmeans++", FC_INIT_KMEANSPP}
+};
 
 static void
 notice_progress(void *context, const char *stage, int step, double cost)
@@ -182,8 +188,12 @@ check_pilot(const decode_call *call, const fc_spec *pilot)
 static void
 run(decode_call *call, const fc_spec *pilot)
 {
-	fc_problem_parts parts = {call->sigma, pilot, call->init.values,
-	(Size) call->init.rows};
+	fc_problem_parts parts = {
+		call->sigma,
+		pilot,
+		call->init.values,
+		(Size) call->init.rows
+	};
 	fc_arena	arena;
 	Size		k = (Size) call->k;
 	Size		n = call->spec->reduced;

@@ -183,10 +183,12 @@ threshold_argument(FunctionCallInfo fcinfo, int n)
 	return threshold;
 }
 
-static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",
+static const char *const verdicts[] = {
+	[FC_VERDICT_TOO_FEW] = "too few rows",
 	[FC_VERDICT_NONE] = "none",
 	[FC_VERDICT_SLIGHT] = "slight",
-[FC_VERDICT_DRIFTED] = "drifted"};
+	[FC_VERDICT_DRIFTED] = "drifted"
+};
 
 /*
  * (drift_spec, training counts, counts, training sketch, sketch, null moments,
@@ -259,13 +261,20 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	fc_drift_moved(&sides, threshold, (Size) most, &arena, moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1),
+		Datum		values[5] = {
+			Int32GetDatum((int32) moves[i].column + 1),
 			Int32GetDatum((int32) moves[i].other + 1),
 			Float8GetDatum(exp(moves[i].log_p)),
 			Float8GetDatum(rounded(moves[i].shift)),
-		Float8GetDatum(rounded(moves[i].spread))};
-		bool		nulls[5] = {false, moves[i].other == moves[i].column, false,
-		isnan(moves[i].shift), isnan(moves[i].spread)};
+			Float8GetDatum(rounded(moves[i].spread))
+		};
+		bool		nulls[5] = {
+			false,
+			moves[i].other == moves[i].column,
+			false,
+			isnan(moves[i].shift),
+			isnan(moves[i].spread)
+		};
 
 		put_row(fcinfo, values, nulls);
 	}
@@ -298,8 +307,10 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 					fc_sketch_view **days)
 {
 	Size		count = 0;
-	ErrorContextCallback callback = {.previous = error_context_stack,
-	.callback = hint_query};
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = hint_query
+	};
 	SPIPlanPtr	plan;
 
 	error_context_stack = &callback;
@@ -375,12 +386,14 @@ fastclust_change_points(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < found; i++)
 	{
 		const fc_change *change = &changes[i];
-		Datum		values[6] = {TimestampTzGetDatum(dates[change->first]),
+		Datum		values[6] = {
+			TimestampTzGetDatum(dates[change->first]),
 			TimestampTzGetDatum(dates[change->found]),
 			Float8GetDatum(change->p_value),
 			Float8GetDatum(change->effect),
 			Int32GetDatum((int32) change->column + 1),
-		Float8GetDatum(change->shift)};
+			Float8GetDatum(change->shift)
+		};
 		bool		nulls[6] = {[3] = isnan(change->effect)};
 
 		put_row(fcinfo, values, nulls);

@@ -376,8 +376,12 @@ check_same_rows(encoder_state *state, const learning_site *site)
 		{
 			fc_learner	asked = asked_learner(site, i,
 											  site->record.readers[c].kind);
-			fc_feature_name name = {site->names[c], strlen(site->names[c]),
-			site->paths[i].text, site->paths[i].length};
+			fc_feature_name name = {
+				site->names[c],
+				strlen(site->names[c]),
+				site->paths[i].text,
+				site->paths[i].length
+			};
 
 			if (!same_learner(&state->learners[i], &state->names[i], &asked,
 							  &name))

@@ -23,15 +23,17 @@ typedef enum transform_kind
 	TRANSFORM_NONE
 } transform_kind;
 
-static const named_value transforms[] = {{"standard", TRANSFORM_STANDARD},
-{"robust", TRANSFORM_ROBUST},
-{"log", TRANSFORM_LOG},
-{"none", TRANSFORM_NONE}};
-const named_value null_policies[FC_NULLS_POLICIES] = {{"impute",
-FC_NULLS_IMPUTE},
-{"skip", FC_NULLS_SKIP},
-{"error",
-FC_NULLS_ERROR}};
+static const named_value transforms[] = {
+	{"standard", TRANSFORM_STANDARD},
+	{"robust", TRANSFORM_ROBUST},
+	{"log", TRANSFORM_LOG},
+	{"none", TRANSFORM_NONE}
+};
+const named_value null_policies[FC_NULLS_POLICIES] = {
+	{"impute", FC_NULLS_IMPUTE},
+	{"skip", FC_NULLS_SKIP},
+	{"error", FC_NULLS_ERROR}
+};
 
 /*
  * An option that may be an object: its value for one column, handed to a
@@ -116,9 +118,11 @@ set_weight_of(encoder_options *options, Size first, Size last,
 		options->feature[i].weight = weight;
 }
 
-static const named_option by_name[] = {{"transform", set_transform_of},
-{"nulls", set_nulls_of},
-{"weight", set_weight_of}};
+static const named_option by_name[] = {
+	{"transform", set_transform_of},
+	{"nulls", set_nulls_of},
+	{"weight", set_weight_of}
+};
 
 /* ---- columns named in options ---- */
 

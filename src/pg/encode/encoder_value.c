@@ -60,17 +60,21 @@ fastclust_encoder_recv(PG_FUNCTION_ARGS)
 
 /* ---- words ---- */
 
-static const named_value kinds[] = {{"number", FC_FEATURE_NUMBER},
-{"boolean", FC_FEATURE_BOOLEAN},
-{"date", FC_FEATURE_DATE},
-{"timestamp", FC_FEATURE_TIMESTAMP},
-{"interval", FC_FEATURE_INTERVAL},
-{"category", FC_FEATURE_CATEGORY},
-{"vector", FC_FEATURE_VECTOR},
-{"jsonb", FC_FEATURE_ANY}};
-static const named_value scalings[] = {{"standard", FC_SCALING_STANDARD},
-{"robust", FC_SCALING_ROBUST},
-{"none", FC_SCALING_NONE}};
+static const named_value kinds[] = {
+	{"number", FC_FEATURE_NUMBER},
+	{"boolean", FC_FEATURE_BOOLEAN},
+	{"date", FC_FEATURE_DATE},
+	{"timestamp", FC_FEATURE_TIMESTAMP},
+	{"interval", FC_FEATURE_INTERVAL},
+	{"category", FC_FEATURE_CATEGORY},
+	{"vector", FC_FEATURE_VECTOR},
+	{"jsonb", FC_FEATURE_ANY}
+};
+static const named_value scalings[] = {
+	{"standard", FC_SCALING_STANDARD},
+	{"robust", FC_SCALING_ROBUST},
+	{"none", FC_SCALING_NONE}
+};
 
 const char *
 feature_kind_name(int kind)
@@ -229,24 +233,28 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			const fc_encoder_feature *feature = &view.feature[i];
 			bool		category = feature->kind == FC_FEATURE_CATEGORY;
 			bool		indicator = is_indicator(feature, j);
+			int			kind = indicator ? FC_FEATURE_BOOLEAN : feature->kind;
 			char	   *name = (category ? feature_name(&view, feature)
 								: dimension_name(&view, feature, j));
 			Size		place = feature->first + j;
-			Datum		values[7] =
-			{Int32GetDatum((int32) (place + 1)),
+			Datum		values[7] = {
+				Int32GetDatum((int32) (place + 1)),
 				CStringGetTextDatum(name),
-				CStringGetTextDatum(feature_kind_name(indicator
-													  ? FC_FEATURE_BOOLEAN
-													  : feature->kind)),
-				category
-				? CStringGetTextDatum(category_name(&view, feature, j))
-				: (Datum) 0,
-				CStringGetTextDatum(feature->log && !indicator ? "log"
-									: "none"),
+				CStringGetTextDatum(feature_kind_name(kind)),
+				category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
+				CStringGetTextDatum(feature->log && !indicator ? "log" : "none"),
 				scaled ? Float8GetDatum(view.center[place]) : (Datum) 0,
-			scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0};
-			bool		isnull[7] = {false, false, false, !category,
-			false, !scaled, !scaled};
+				scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0
+			};
+			bool		isnull[7] = {
+				false,
+				false,
+				false,
+				!category,
+				false,
+				!scaled,
+				!scaled
+			};
 
 			put_row(fcinfo, values, isnull);
 		}

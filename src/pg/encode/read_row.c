@@ -306,8 +306,10 @@ find_columns(record_reader *record, HeapTupleHeader row,
 void
 read_record(record_reader *record, HeapTupleHeader row)
 {
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),
-	.t_data = row};
+	HeapTupleData tuple = {
+		.t_len = HeapTupleHeaderGetDatumLength(row),
+		.t_data = row
+	};
 
 	ItemPointerSetInvalid(&tuple.t_self);
 	heap_deform_tuple(&tuple, record->desc, record->values, record->nulls);

@@ -126,10 +126,18 @@ find_source(Oid type, value_reader *reader)
 }
 
 /* types whose text makes no categories, because it hardly ever repeats */
-static const Oid without_categories[] = {BYTEAOID, JSONPATHOID, LINEOID,
-	LSEGOID, OIDVECTOROID, INT2VECTOROID,
-	PATHOID, TSQUERYOID, TSVECTOROID,
-XMLOID};
+static const Oid without_categories[] = {
+	BYTEAOID,
+	JSONPATHOID,
+	LINEOID,
+	LSEGOID,
+	OIDVECTOROID,
+	INT2VECTOROID,
+	PATHOID,
+	TSQUERYOID,
+	TSVECTOROID,
+	XMLOID
+};
 
 /*
  * Returns true if a function casts one type to the other, perhaps element by

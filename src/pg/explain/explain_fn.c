@@ -225,8 +225,13 @@ static void
 return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q,
 			   double weight)
 {
-	double		numbers[5] = {weight > 0.0 ? q->weight / weight : NAN, q->silhouette,
-	q->davies_bouldin, q->spread, q->explained};
+	double		numbers[5] = {
+		weight > 0.0 ? q->weight / weight : NAN,
+		q->silhouette,
+		q->davies_bouldin,
+		q->spread,
+		q->explained
+	};
 	Datum		values[7] = {Int32GetDatum(cluster), Float8GetDatum(q->weight)};
 	bool		nulls[7] = {cluster < 0};
 
@@ -290,8 +295,12 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	fc_profile_cell *cells;
 	fc_axis_kind *kinds;
-	static const char *const names[4] = {"center", "scale", "means",
-	"deviations"};
+	static const char *const names[4] = {
+		"center",
+		"scale",
+		"means",
+		"deviations"
+	};
 	double	   *part[4];
 	double	   *centroids;
 	double	   *distances;
@@ -331,22 +340,26 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		for (Size i = 0; i < op.d; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];
-			Datum		values[8] = {Int32GetDatum(fc_operator_number(&op, j)),
+			Datum		values[8] = {
+				Int32GetDatum(fc_operator_number(&op, j)),
 				Int32GetDatum((int32) cell->axis + 1),
 				Float8GetDatum(cell->value),
 				Float8GetDatum(cell->overall),
 				Float8GetDatum(cell->difference),
 				Float8GetDatum(cell->lift),
 				Int32GetDatum((int32) i + 1),
-			Float8GetDatum(cell->apart)};
-			bool		nulls[8] = {false,
+				Float8GetDatum(cell->apart)
+			};
+			bool		nulls[8] = {
+				false,
 				false,
 				false,
 				false,
 				isnan(cell->difference),
 				isnan(cell->lift),
 				false,
-			false};
+				false
+			};
 
 			if (i < most || cell->apart_place < most)
 				put_row(fcinfo, values, nulls);

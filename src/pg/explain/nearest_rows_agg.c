@@ -206,12 +206,12 @@ make_rows(const near_rows *state, Size cluster, TupleDesc descriptor,
 	{
 		Datum		json = DirectFunctionCall1(row_to_json,
 											   PointerGetDatum(sorted[i].row));
-		Datum		values[4] =
-		{Int32GetDatum((int32) cluster), Int32GetDatum((int32) i + 1),
-			Float8GetDatum(fc_metric_distance(state->metric,
-											  sorted[i].distance)),
-			DirectFunctionCall1(jsonb_in,
-								CStringGetDatum(TextDatumGetCString(json)))};
+		Datum		values[4] = {
+			Int32GetDatum((int32) cluster),
+			Int32GetDatum((int32) i + 1),
+			Float8GetDatum(fc_metric_distance(state->metric, sorted[i].distance)),
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json)))
+		};
 		bool		nulls[4] = {false};
 
 		CHECK_FOR_INTERRUPTS();

@@ -35,10 +35,11 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
-	static const named_value starts[] = {{"auto", FC_METHOD_AUTO},
-	{"palm4msa", FC_METHOD_PALM4MSA},
-	{"hierarchical",
-	FC_METHOD_HIERARCHICAL}};
+	static const named_value starts[] = {
+		{"auto", FC_METHOD_AUTO},
+		{"palm4msa", FC_METHOD_PALM4MSA},
+		{"hierarchical", FC_METHOD_HIERARCHICAL}
+	};
 	text_or_rows init = {"k-means++", NULL, 0, 0};
 	char	   *start = "auto";
 	const option known[] = {
@@ -157,13 +158,15 @@ void
 put_qkmeans_entry(const qkmeans_call *call)
 {
 	const fc_qkmeans_step *step = &call->entry.step;
-	Datum		values[7] = {Int32GetDatum(step->iteration),
+	Datum		values[7] = {
+		Int32GetDatum(step->iteration),
 		Float8GetDatum(step->objective),
 		Float8GetDatum(step->wcss),
 		Int64GetDatum((int64) step->nonzeros),
 		Int32GetDatum((int32) step->empty),
 		Float8GetDatum(call->entry.seconds),
-	PointerGetDatum(call->entry.op)};
+		PointerGetDatum(call->entry.op)
+	};
 
 	put_row(call->rows, values, NULL);
 }
@@ -252,10 +255,12 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
 				Size d, const fc_row_source *part, const fc_measure *dense)
 {
 	Size		k = (Size) call->k;
-	fc_trials	trials = {dense,
-		(Size) fastclust_memory_budget * 1024 - 1 -
-		call->memory.held,
-	keep_trial, call};
+	fc_trials	trials = {
+		dense,
+		(Size) fastclust_memory_budget * 1024 - 1 - call->memory.held,
+		keep_trial,
+		call
+	};
 	fc_arena	arena = {0};
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)

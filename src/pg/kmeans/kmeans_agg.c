@@ -46,8 +46,12 @@ kmeans_bytes(const void *collected, Size n)
 static void
 reserve_rows(FunctionCallInfo fcinfo, collection *rows, Size n)
 {
-	row_need	need = {kmeans_bytes, rows, aggregate_name(fcinfo),
-	", or take a sample"};
+	row_need	need = {
+		kmeans_bytes,
+		rows,
+		aggregate_name(fcinfo),
+		", or take a sample"
+	};
 
 	if (n > rows->room)
 		resize_collection(rows, grown_room(rows->room, n, &need));
@@ -193,9 +197,11 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 fc_kmeans_effort
 effort_of_options(const char *name)
 {
-	static const named_value efforts[] = {{"balanced", FC_BALANCED},
-	{"fast", FC_FAST},
-	{"thorough", FC_THOROUGH}};
+	static const named_value efforts[] = {
+		{"balanced", FC_BALANCED},
+		{"fast", FC_FAST},
+		{"thorough", FC_THOROUGH}
+	};
 
 	return name != NULL
 		? (fc_kmeans_effort) choice_of_name("option \"effort\":", name,

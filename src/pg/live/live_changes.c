@@ -107,11 +107,13 @@ compare_parts(const void *a, const void *b, Size size)
 static HTAB *
 make_parts(MemoryContext context)
 {
-	HASHCTL		control = {.keysize = sizeof(part_key),
+	HASHCTL		control = {
+		.keysize = sizeof(part_key),
 		.entrysize = sizeof(changed_part),
 		.hash = hash_part,
 		.match = compare_parts,
-	.hcxt = context};
+		.hcxt = context
+	};
 
 	return hash_create("fastclust live changes", 64, &control,
 					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
@@ -168,9 +170,11 @@ static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 {
 	const fc_prepared *prepared = prepared_of_changes(changes);
-	fc_row		row = {.doubles = v->doubles,
+	fc_row		row = {
+		.doubles = v->doubles,
 		.floats = v->floats,
-	.weight = FC_ONE_WEIGHT};
+		.weight = FC_ONE_WEIGHT
+	};
 	fc_status	status;
 
 	if (sketch == NULL)
@@ -378,12 +382,13 @@ static void
 write_part(live_writer *writer, const live_changes *changes,
 		   const changed_part *part)
 {
-	live_delta	delta = {.id = changes->live->id,
+	live_delta	delta = {
+		.id = changes->live->id,
 		.leaf = changes->live->leaf,
 		.group = part->key.group,
 		.bucket = part->key.bucket,
-		.sides = {closed_side(&part->sides[0]),
-	closed_side(&part->sides[1])}};
+		.sides = {closed_side(&part->sides[0]), closed_side(&part->sides[1])}
+	};
 
 	live_write_delta(writer, &delta);
 }

@@ -168,10 +168,12 @@ name_live_sketch(void *argument)
 static void
 write_lost(const live_sketch *live)
 {
-	live_delta	delta = {.id = live->id,
+	live_delta	delta = {
+		.id = live->id,
 		.leaf = live->leaf,
 		.bucket = DT_NOBEGIN,
-	.lost = live->lost};
+		.lost = live->lost
+	};
 	live_writer *writer = live_begin_deltas(live);
 
 	live_write_delta(writer, &delta);
@@ -315,9 +317,11 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 static void
 count_change(live_sketch *live, const TriggerData *trigger)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack,
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
 		.callback = name_live_sketch,
-	.arg = live};
+		.arg = live
+	};
 	bool		update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
 	int			level;
 	pending_changes *p;
@@ -369,8 +373,10 @@ PG_FUNCTION_INFO_V1(fastclust_count_rows);
 Datum
 fastclust_count_rows(PG_FUNCTION_ARGS)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack,
-	.callback = name_live_sketch};
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = name_live_sketch
+	};
 	Relation	table;
 	live_sketch *live;
 	Oid			caller;

@@ -349,9 +349,11 @@ plan_for(const served_model *model)
 static void
 read_model(served_model *model)
 {
-	Datum		values[3] = {PointerGetDatum(model->name),
+	Datum		values[3] = {
+		PointerGetDatum(model->name),
 		PointerGetDatum(model->group),
-	Int32GetDatum(model->version)};
+		Int32GetDatum(model->version)
+	};
 
 	SPI_connect();
 	if (SPI_execute_plan(plan_for(model), values, NULL, true, 2) !=
@@ -553,9 +555,11 @@ text *
 shown_name_of(model_site *site, int32 cluster)
 {
 	served_model *model = site->last;
-	Datum		values[3] = {PointerGetDatum(model->name),
+	Datum		values[3] = {
+		PointerGetDatum(model->name),
 		PointerGetDatum(model->group),
-	Int32GetDatum(model->version)};
+		Int32GetDatum(model->version)
+	};
 	MemoryContext old = CurrentMemoryContext;
 	bool		null = true;
 	Datum		names = (Datum) 0;

@@ -316,10 +316,10 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	}
 	for (size_t i = 0; i < count; i++)
 	{
-		Datum		values[2] =
-		{Int32GetDatum(clusters[i]),
-			Float8GetDatum(fc_metric_distance(row.model->view.metric,
-											  distances[i]))};
+		Datum		values[2] = {
+			Int32GetDatum(clusters[i]),
+			Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))
+		};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -354,8 +354,10 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 	qsort(order, op->k, sizeof(ranked_cluster), least_first);
 	for (Size i = 0; i < op->k; i++)
 	{
-		Datum		values[2] = {Int32GetDatum(order[i].cluster),
-		Float8GetDatum(-order[i].key)};
+		Datum		values[2] = {
+			Int32GetDatum(order[i].cluster),
+			Float8GetDatum(-order[i].key)
+		};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -373,9 +375,10 @@ return_membership(FunctionCallInfo fcinfo, const model_row *row)
 	for (int i = 0; i < 2; i++)
 	{
 		bool		none = (score > 0.5) == (i == 0);
-		Datum		values[2] =
-		{Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]),
-		Float8GetDatum(none ? score : 1 - score)};
+		Datum		values[2] = {
+			Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]),
+			Float8GetDatum(none ? score : 1 - score)
+		};
 		bool		nulls[2] = {none};
 
 		put_row(fcinfo, values, nulls);

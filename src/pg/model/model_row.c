@@ -154,13 +154,14 @@ encoded_values(const model_site *site, const served_model *model, vector v)
 static char *
 row_of_constants(const prepared_encoder *prepared)
 {
-	static const char *const constants[] =
-	{[FC_FEATURE_NUMBER] = "1",
+	static const char *const constants[] = {
+		[FC_FEATURE_NUMBER] = "1",
 		[FC_FEATURE_BOOLEAN] = "true",
 		[FC_FEATURE_DATE] = "current_date",
 		[FC_FEATURE_TIMESTAMP] = "now()",
 		[FC_FEATURE_INTERVAL] = "interval '1 hour'",
-	[FC_FEATURE_CATEGORY] = "'some value'"};
+		[FC_FEATURE_CATEGORY] = "'some value'"
+	};
 	const fc_encoder *encoder = &prepared->view;
 	StringInfoData row;
 

@@ -57,8 +57,10 @@ Datum
 fastclust_place_key(PG_FUNCTION_ARGS)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
-	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid),
-	ItemPointerGetOffsetNumberNoCheck(tid)};
+	uint32		place[2] = {
+		ItemPointerGetBlockNumberNoCheck(tid),
+		ItemPointerGetOffsetNumberNoCheck(tid)
+	};
 
 	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
 }

@@ -535,8 +535,10 @@ PG_FUNCTION_INFO_V1(fastclust_l2_distance);
 Datum
 fastclust_l2_distance(PG_FUNCTION_ARGS)
 {
-	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0},
-	{CurrentMemoryContext, NULL, 0}};
+	vector_reader readers[2] = {
+		{CurrentMemoryContext, NULL, 0},
+		{CurrentMemoryContext, NULL, 0}
+	};
 	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");
 	vector		y = read_vector_argument(fcinfo, &readers[1], 1, "y");
 	double		distance;

@@ -48,11 +48,13 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	fc_cluster_tree(&op, &arena, joins);
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) i + 1),
+		Datum		values[5] = {
+			Int32GetDatum((int32) i + 1),
 			Int32GetDatum(numbered_node(&op, joins[i].left)),
 			Int32GetDatum(numbered_node(&op, joins[i].right)),
 			Float8GetDatum(joins[i].height),
-		Float8GetDatum(joins[i].weight)};
+			Float8GetDatum(joins[i].weight)
+		};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -185,10 +187,13 @@ fastclust_cluster_places(PG_FUNCTION_ARGS)
 	fc_operator_plane(&op, &arena, places, shown);
 	for (Size j = 0; j < op.k; j++)
 	{
-		Datum		values[5] = {Int32GetDatum(fc_operator_number(&op, j)),
+		Datum		values[5] = {
+			Int32GetDatum(fc_operator_number(&op, j)),
 			Float8GetDatum(places[2 * j]),
 			Float8GetDatum(places[2 * j + 1]),
-		Float8GetDatum(shown[0]), Float8GetDatum(shown[1])};
+			Float8GetDatum(shown[0]),
+			Float8GetDatum(shown[1])
+		};
 
 		put_row(fcinfo, values, NULL);
 	}

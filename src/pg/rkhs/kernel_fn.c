@@ -33,9 +33,10 @@ fastclust_embedding_of(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	for (Size i = 0; i < header->n; i++)
 	{
-		Datum		values[2] = {Int64GetDatum(ids[i]),
-			make_float4_array(y + i * header->rank,
-							  (int) header->rank)};
+		Datum		values[2] = {
+			Int64GetDatum(ids[i]),
+			make_float4_array(y + i * header->rank, (int) header->rank)
+		};
 
 		CHECK_FOR_INTERRUPTS();
 		put_row(fcinfo, values, NULL);

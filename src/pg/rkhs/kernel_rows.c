@@ -114,12 +114,12 @@ read_projection_options(kernel_rows *rows)
 {
 	bool		sampled;
 	char	   *method = "one_pass";
-	const option known[] = {{"method", OPTION_TEXT, &method, 0, 0},
-	{"oversampling", OPTION_INT, &rows->oversampling, 0,
-	FC_MAX_KERNEL_COLUMNS},
-	{"columns", OPTION_INT, &rows->columns, 1,
-	MOST_COLUMNS},
-	{"seed", OPTION_SEED, &rows->seed, 0, 0}};
+	const option known[] = {
+		{"method", OPTION_TEXT, &method, 0, 0},
+		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
+		{"columns", OPTION_INT, &rows->columns, 1, MOST_COLUMNS},
+		{"seed", OPTION_SEED, &rows->seed, 0, 0}
+	};
 
 	rows->oversampling = -1;
 	if (rows->options != NULL)
@@ -237,9 +237,12 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	if (rows->n == rows->room)
 	{
-		row_need	need =
-		{whole_size, rows, kernel_aggregate_name(rows),
-		", or take a sample: nystroem and kernel_features do for the other rows"};
+		row_need	need = {
+			whole_size,
+			rows,
+			kernel_aggregate_name(rows),
+			", or take a sample: nystroem and kernel_features do for the other rows"
+		};
 
 		set_room(rows, grown_room(rows->room, rows->n + 1, &need));
 	}

@@ -29,8 +29,10 @@ check_map(const void *bytes, size_t size)
 }
 
 static const value_type map_type = {"kernel_map", check_map};
-static const value_type projection_type = {"kernel_projection",
-fc_kernel_projection_check};
+static const value_type projection_type = {
+	"kernel_projection",
+	fc_kernel_projection_check
+};
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_projection_in);
 Datum
@@ -60,10 +62,12 @@ fastclust_kernel_map_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &map_type);
 }
 
-static const named_value methods[] = {{"one_pass", FC_KERNEL_ONE_PASS},
-{"nystroem", FC_KERNEL_NYSTROEM},
-{"pivoted_cholesky", FC_KERNEL_CHOLESKY},
-{"exact", FC_KERNEL_EXACT}};
+static const named_value methods[] = {
+	{"one_pass", FC_KERNEL_ONE_PASS},
+	{"nystroem", FC_KERNEL_NYSTROEM},
+	{"pivoted_cholesky", FC_KERNEL_CHOLESKY},
+	{"exact", FC_KERNEL_EXACT}
+};
 
 fc_kernel_method
 kernel_method_of_name(const char *name)

@@ -123,9 +123,11 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
 	fc_sketch  *bytes;
 	fc_sketch_view single;
-	fc_row		row = {.doubles = v.doubles,
+	fc_row		row = {
+		.doubles = v.doubles,
 		.floats = v.floats,
-	.weight = FC_ONE_WEIGHT};
+		.weight = FC_ONE_WEIGHT
+	};
 	fc_status	status;
 
 	check_vector_dim(&v, prepared->d, "the sketch");

@@ -86,8 +86,13 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
 Datum
 fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"dim", "frequencies", "sigma", "law",
-	"seed"};
+	static const char *const names[] = {
+		"dim",
+		"frequencies",
+		"sigma",
+		"law",
+		"seed"
+	};
 	fc_spec_parts parts = {0};
 	double		sigma;
 	float_list	sigmas = {0};
@@ -403,12 +408,16 @@ const state_kind spec_state_kind = {combine, serialize, deserialize};
 static fc_spec_options
 options_of(const spec_state *state)
 {
-	static const named_value centers[] = {{"auto", CENTER_AUTO},
-	{"mean", CENTER_MEAN},
-	{"zero", CENTER_ZERO}};
-	static const named_value structures[] = {{"auto", FC_STRUCTURE_AUTO},
-	{"on", FC_STRUCTURE_ON},
-	{"off", FC_STRUCTURE_OFF}};
+	static const named_value centers[] = {
+		{"auto", CENTER_AUTO},
+		{"mean", CENTER_MEAN},
+		{"zero", CENTER_ZERO}
+	};
+	static const named_value structures[] = {
+		{"auto", FC_STRUCTURE_AUTO},
+		{"on", FC_STRUCTURE_ON},
+		{"off", FC_STRUCTURE_OFF}
+	};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
 	int			frequencies = 0;	/* chosen here */
 	int			dimensions = 0;

@@ -183,9 +183,10 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 static train_options *
 merged_options(const stored_version *version, const train_options *options)
 {
-	query_argument arguments[] = {{"jsonb",
-	JsonbPGetDatum(version->options->json)},
-	{"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument arguments[] = {
+		{"jsonb", JsonbPGetDatum(version->options->json)},
+		{"jsonb", JsonbPGetDatum(options->json)}
+	};
 	Datum		merged = query_datum("SELECT jsonb_strip_nulls($1 ||"
 									 " COALESCE(jsonb_object_agg(g.key,"
 									 " CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM"
@@ -208,10 +209,12 @@ scanned_relation(const held_model *held, const stored_version *version,
 				 const char *named, const train_options *settings)
 {
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record},
-	{"stored_versions"},
-	text_argument(named),
-	text_argument(settings->group_by)};
+	query_argument arguments[] = {
+		{"stored_models", held->record},
+		{"stored_versions"},
+		text_argument(named),
+		text_argument(settings->group_by)
+	};
 	bool		none = false;
 
 	if (named != NULL)
@@ -289,9 +292,11 @@ static Datum
 live_for_retraining(const held_model *held, const stored_version *version,
 					const train_options *options)
 {
-	query_argument arguments[] = {{"stored_models", held->record},
-	{"stored_versions", version->record},
-	{"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument arguments[] = {
+		{"stored_models", held->record},
+		{"stored_versions", version->record},
+		{"jsonb", JsonbPGetDatum(options->json)}
+	};
 
 	return query_datum("SELECT live_for_retraining($1, $2, $3)",
 					   lengthof(arguments), arguments, 0, NULL);
@@ -400,18 +405,24 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 {
 	Jsonb	   *since = (options->since != NULL ? options->since_json
 						 : version->options->since_json);
-	static const char *const columns[] = {"verdict", "n", "mmd2",
-		"null_sd", "p_value", "fit_residual",
-	"effect", "columns"};
-	query_argument arguments[] = {{"stored_versions", version->record},
-	{"kept_sketches", live, live == 0},
-	{"text", CStringGetTextDatum(relation)},
-	{"float8", PG_GETARG_DATUM(1)},
-	{"float8", PG_GETARG_DATUM(2)},
-	{"jsonb",
-		since != NULL ? JsonbPGetDatum(since)
-		: (Datum) 0,
-	since == NULL}};
+	static const char *const columns[] = {
+		"verdict",
+		"n",
+		"mmd2",
+		"null_sd",
+		"p_value",
+		"fit_residual",
+		"effect",
+		"columns"
+	};
+	query_argument arguments[] = {
+		{"stored_versions", version->record},
+		{"kept_sketches", live, live == 0},
+		{"text", CStringGetTextDatum(relation)},
+		{"float8", PG_GETARG_DATUM(1)},
+		{"float8", PG_GETARG_DATUM(2)},
+		{"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}
+	};
 	Datum		value[lengthof(columns)];
 	bool		null[lengthof(columns)];
 	char	   *verdict;
@@ -523,11 +534,13 @@ number_or_null(double x, bool *null)
 static void
 choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 {
-	query_argument arguments[] = {{"regclass", PG_GETARG_DATUM(0)},
-	{"_name", PointerGetDatum(columns)},
-	{"bool", BoolGetDatum(vector)},
-	{"int4", PG_GETARG_DATUM(2)},
-	{"jsonb", PG_GETARG_DATUM(3)}};
+	query_argument arguments[] = {
+		{"regclass", PG_GETARG_DATUM(0)},
+		{"_name", PointerGetDatum(columns)},
+		{"bool", BoolGetDatum(vector)},
+		{"int4", PG_GETARG_DATUM(2)},
+		{"jsonb", PG_GETARG_DATUM(3)}
+	};
 
 	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c",
 			  lengthof(arguments), arguments, 0);
@@ -567,19 +580,23 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 	{
 		const fc_tried *tried = &choice->tried[i];
 		bool		other = i != choice->chosen;
-		bool		nulls[7] = {false,
+		bool		nulls[7] = {
+			false,
 			false,
 			false,
 			false,
 			other,
 			other || choice->second == 0,
-		other || reason == NULL};
-		Datum		values[7] = {Int32GetDatum((int32) tried->k),
+			other || reason == NULL
+		};
+		Datum		values[7] = {
+			Int32GetDatum((int32) tried->k),
 			Float8GetDatum(tried->evidence.cost),
 			number_or_null(tried->gain, &nulls[2]),
 			number_or_null(tried->stability, &nulls[3]),
 			CStringGetTextDatum(verdict_of(choice)),
-		Int32GetDatum((int32) choice->second)};
+			Int32GetDatum((int32) choice->second)
+		};
 
 		if (!nulls[6])
 			values[6] = CStringGetTextDatum(reason);

@@ -219,8 +219,13 @@ decoded_part(const training *t, Size k, const char *group,
 	decoded_clusters found = decode_part(t, k, group, sketch, old,
 										 units_of_rows, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
-	static const char *const unknown[] = {"map", "imputed", "objective_error",
-	"label_churn", "recall"};
+	static const char *const unknown[] = {
+		"map",
+		"imputed",
+		"objective_error",
+		"label_churn",
+		"recall"
+	};
 	bool		no_paths;
 	Datum		paths = level_paths(t, found.op, &no_paths);
 
@@ -270,9 +275,10 @@ check_sketched(const stored_version *version)
 Jsonb *
 next_options(const stored_version *before, const train_options *options)
 {
-	query_argument settings[] = {{"jsonb",
-	JsonbPGetDatum(before->options->json)},
-	{"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument settings[] = {
+		{"jsonb", JsonbPGetDatum(before->options->json)},
+		{"jsonb", JsonbPGetDatum(options->json)}
+	};
 
 	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2,
 									  settings, 0, NULL));
@@ -419,10 +425,12 @@ static int32
 retrain_live_decoded(const held_model *held, const stored_version *template,
 					 Datum live, const train_options *options)
 {
-	query_argument arguments[] = {{"kept_sketches", live},
-	{"int8", Int64GetDatum(held->id)},
-	{"int4", Int32GetDatum(held->version)},
-	{"jsonb"}};
+	query_argument arguments[] = {
+		{"kept_sketches", live},
+		{"int8", Int64GetDatum(held->id)},
+		{"int4", Int32GetDatum(held->version)},
+		{"jsonb"}
+	};
 	int64		k;
 	int64		rows = 0;
 	training   *t;

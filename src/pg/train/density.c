@@ -453,8 +453,10 @@ static found_regions
 find_leaves(const training *t, train_part *part, const bubble_set *set,
 			fc_arena *arena)
 {
-	fc_density_options options = {min_cluster_rows(t, set->rows),
-	given_or(t->options->noise, NOISE)};
+	fc_density_options options = {
+		min_cluster_rows(t, set->rows),
+		given_or(t->options->noise, NOISE)
+	};
 	Size		m = set->b.m;
 	fc_density	tree;
 	found_regions found;
@@ -483,8 +485,12 @@ find_leaves(const training *t, train_part *part, const bubble_set *set,
 		part->splits = palloc((tree.k - 1) * 4 * sizeof(double));
 	for (Size i = 0; i + 1 < tree.k; i++)
 	{
-		double		split[4] = {tree.split[i].left, tree.split[i].right,
-		tree.split[i].radius, tree.split[i].rows};
+		double		split[4] = {
+			tree.split[i].left,
+			tree.split[i].right,
+			tree.split[i].radius,
+			tree.split[i].rows
+		};
 
 		memcpy(part->splits + 4 * i, split, sizeof(split));
 	}
@@ -499,12 +505,14 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set,
 	double		scale = t->options->scale;
 	double		min_rows = min_cluster_rows(t, set->rows);
 	Size		d = set->b.d;
-	found_regions found = {0,
+	found_regions found = {
+		0,
 		FC_TAKE(arena, set->b.m, int32),
 		NULL,
 		FC_TAKE(arena, set->b.m, double),
 		FC_TAKE(arena, set->b.m, double),
-	FC_TAKE(arena, set->b.m, double)};
+		FC_TAKE(arena, set->b.m, double)
+	};
 	double	   *peak;
 	Size		m = 0;
 
@@ -660,10 +668,12 @@ profile_of_regions(const train_part *part, const double *places, Size count)
 	const fc_operator_header *plain = plain_operator(part->micro);
 	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
 	double	   *squares = alloc_large(labels.a.n * sizeof(double));
-	fit_profile profile = {.mean = NAN,
+	fit_profile profile = {
+		.mean = NAN,
 		.error = NAN,
 		.quantiles = palloc(count * sizeof(double)),
-	.spreads = part->spreads};
+		.spreads = part->spreads
+	};
 	fc_arena	arena = make_arena("the profile of a fit");
 	fc_operator op;
 

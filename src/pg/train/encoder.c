@@ -428,8 +428,10 @@ encoder_of_rows(const training *t, const char *rows)
 									   t->source.feature_count);
 	fc_encoder_header *before = (fc_encoder_header *) t->source.encoder;
 	Jsonb	   *settings = encoder_settings(t->options, before != NULL);
-	query_argument arguments[] = {{"_name", PointerGetDatum(names)},
-	{"jsonb", JsonbPGetDatum(settings)}};
+	query_argument arguments[] = {
+		{"_name", PointerGetDatum(names)},
+		{"jsonb", JsonbPGetDatum(settings)}
+	};
 	bool		null;
 	Datum		learned;
 

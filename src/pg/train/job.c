@@ -45,8 +45,10 @@ warn_foreign_code(Oid relation, const feature_list *features,
 				  const train_options *options)
 {
 	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
-	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)},
-	{"_name"}};
+	query_argument arguments[] = {
+		{"regclass", ObjectIdGetDatum(relation)},
+		{"_name"}
+	};
 	int			count;
 	bool		none;
 	Datum		problem;
@@ -99,12 +101,12 @@ static void
 check_live(const training *t)
 {
 	const train_source *source = &t->source;
-	query_argument arguments[] =
-	{{"text", CStringGetTextDatum(t->model)},
-	{"regclass", ObjectIdGetDatum(source->id)},
-	{"_name", PointerGetDatum(array_of_names(source->features,
-											 source->feature_count))},
-	{"jsonb", JsonbPGetDatum(t->stored)}};
+	query_argument arguments[] = {
+		{"text", CStringGetTextDatum(t->model)},
+		{"regclass", ObjectIdGetDatum(source->id)},
+		{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))},
+		{"jsonb", JsonbPGetDatum(t->stored)}
+	};
 
 	if (t->options->live.follow != LIVE_ON)
 		return;
@@ -153,11 +155,14 @@ held_model
 hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 {
 	Datum		model = PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0);
-	query_argument arguments[] = {{"text", model, PG_ARGISNULL(0)},
-	{"bool", BoolGetDatum(wait)},
-	{"bool", BoolGetDatum(make)}};
-	held_model	held = {query_datum("SELECT held_model($1, $2, $3)",
-									lengthof(arguments), arguments, 0, NULL)};
+	query_argument arguments[] = {
+		{"text", model, PG_ARGISNULL(0)},
+		{"bool", BoolGetDatum(wait)},
+		{"bool", BoolGetDatum(make)}
+	};
+	held_model	held = {
+		query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)
+	};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 
@@ -175,10 +180,11 @@ hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 static void
 keep_live(const training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
-	{"int4", Int32GetDatum(t->version)},
-	{"fastop", PointerGetDatum(t->micro),
-	t->micro == NULL}};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		{"int4", Int32GetDatum(t->version)},
+		{"fastop", PointerGetDatum(t->micro), t->micro == NULL}
+	};
 	TimestampTz begun;
 	bool		null;
 	Datum		note;
@@ -202,8 +208,10 @@ keep_live(const training *t)
 stored_version
 largest_part(const held_model *held, bool groups)
 {
-	query_argument arguments[] = {{"stored_models", held->record},
-	{"bool", BoolGetDatum(groups)}};
+	query_argument arguments[] = {
+		{"stored_models", held->record},
+		{"bool", BoolGetDatum(groups)}
+	};
 
 	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments,
 									0, NULL));

@@ -553,8 +553,12 @@ PG_FUNCTION_INFO_V1(fastclust_write_labels);
 Datum
 fastclust_write_labels(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"model", "relation", "target",
-	"options"};
+	static const char *const names[] = {
+		"model",
+		"relation",
+		"target",
+		"options"
+	};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};
 	char	   *name;
 	RangeVar   *target;

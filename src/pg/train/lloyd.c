@@ -72,10 +72,12 @@ static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
 	StringInfoData query;
-	query_argument arguments[] = {{0},
-	{0},
-	{0},
-	{"fastop", PointerGetDatum(op)}};
+	query_argument arguments[] = {
+		{0},
+		{0},
+		{0},
+		{"fastop", PointerGetDatum(op)}
+	};
 	lloyd_sums	sums;
 	bool		null;
 
@@ -97,10 +99,12 @@ large_scan(const training *t, const fc_operator_header *op)
 lloyd_sums
 lloyd_scan(const training *t, const fc_operator_header *op)
 {
-	scan_request request = {.units = t->units,
+	scan_request request = {
+		.units = t->units,
 		.map = t->map,
 		.operators = 1,
-	.op = {op}};
+		.op = {op}
+	};
 	query_argument plan = {"scan_plan"};
 	int			flags = scan_flags(&t->source);
 	scan_result result;

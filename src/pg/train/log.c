@@ -31,13 +31,14 @@ log_step(const training *t, const char *step, TimestampTz begun,
 {
 	double		seconds = (((double) GetCurrentTimestamp() - (double) begun) /
 						   USECS_PER_SEC);
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
-	{"int4", Int32GetDatum(t->version)},
-	{"text", CStringGetTextDatum(step)},
-	{"float8", Float8GetDatum(objective),
-	isnan(objective)},
-	{"float8", Float8GetDatum(seconds)},
-	text_argument(note)};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		{"int4", Int32GetDatum(t->version)},
+		{"text", CStringGetTextDatum(step)},
+		{"float8", Float8GetDatum(objective), isnan(objective)},
+		{"float8", Float8GetDatum(seconds)},
+		text_argument(note)
+	};
 
 	end_step();
 	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments),

@@ -297,8 +297,10 @@ release_merged(training *t, const cluster_list *list)
 {
 	Datum	   *merged = palloc(list->op.k * sizeof(Datum));
 	int			count = 0;
-	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->stored)},
-	{"_int4"}};
+	query_argument arguments[2] = {
+		{"jsonb", JsonbPGetDatum(t->stored)},
+		{"_int4"}
+	};
 	Datum		left;
 
 	if (t->options->pinned.values == NULL)

@@ -62,327 +62,465 @@ typedef struct training_option
 #define WORD(field)		offsetof(given_options, field)
 #define OF_WINDOW(field)	offsetof(given_options, window.field)
 
-static const training_option training_options[] =
-{{FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN,
-		AT(k),
-		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before",
-"number of clusters"}},
-{FOR_RETRAIN | ARGUMENT_OF_TRAIN,
-	WORD(method),
-	{"method", OPTION_TEXT, NULL, 0, 0, "as before",
-"method of the training"}},
-{FOR_RETRAIN | ARGUMENT_OF_TRAIN,
-	AT(relation),
-{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}},
-{FOR_RETRAIN | FOR_SKETCH,
-	AT(replace),
-	{"replace", OPTION_BOOL, NULL, 0, 0, "false",
-"the argument sketch is of all rows, not only of new ones"}},
-{FOR_RETRAIN,
-	AT(frozen),
-	{"frozen", OPTION_BOOL, NULL, 0, 0, "false",
-"clusters keep their centroids; a larger k adds clusters behind them"}},
-{ANY_TRAINING,
-	AT(group_by),
-	{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-"a column; each of its values gets its own clusters"}},
-{ANY_FUNCTION,
-	AT(where),
-	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a condition: only rows for which it is true belong to the model, also when it is "
-"retrained or watched"}},
-{ANY_FUNCTION,
-	0,
-	{"since", OPTION_OBJECT, NULL, 0, 0, NULL,
-		"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
-"{\"partition\": \"last\"} or {\"where\": \"...\"}"}},
-{ANY_FUNCTION,
-	OF_WINDOW(column),
-	{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"},
-"since"},
-{ANY_FUNCTION,
-	OF_WINDOW(interval),
-	{"interval", OPTION_TEXT, NULL, 0, 0, NULL,
-	"length of time up to its newest value"},
-"since"},
-{ANY_FUNCTION,
-	OF_WINDOW(partition),
-	{"partition", OPTION_TEXT, NULL, 0, 0, NULL,
-	"\"last\": the last partition that has rows"},
-"since"},
-{ANY_FUNCTION,
-	OF_WINDOW(where),
-	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
-	"a condition that recent rows fulfil"},
-"since"},
-{ANY_TRAINING,
-	0,
-	{"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
-	"another window, with which drift compares the recent rows"},
-"since"},
-{ANY_FUNCTION,
-	0,
-	{"except", OPTION_OBJECT, NULL, 0, 0, NULL,
-	"another window, whose rows are left out"},
-"since"},
-{ANY_FUNCTION,
-	AT(standardize),
-	{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
-"divide each dimension by its standard deviation"}},
-{FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT,
-	WORD(metric),
-	{"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
-"\"cosine\" clusters vectors by direction"}},
-{ANY_FUNCTION,
-	0,
-	{"encoder", OPTION_OBJECT, NULL, 0, 0, "{}",
-"how columns become coordinates"}},
-{ANY_FUNCTION,
-	0,
-	{"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
-		"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": "
-	"\"log\"}"},
-"encoder"},
-{ANY_FUNCTION,
-	0,
-	{"weight", OPTION_OBJECT, NULL, 0, 0, "1",
-	"factors of the distance by column: {\"column\": 2}"},
-"encoder"},
-{ANY_FUNCTION,
-	0,
-	{"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
-	"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"},
-"encoder"},
-{ANY_FUNCTION,
-	AT(categories),
-	{"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
-	"categories of a column that have a dimension; the rest are \"other\""},
-"encoder"},
-{ANY_FUNCTION,
-	0,
-	{"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
-	"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"},
-"encoder"},
-{FOR_BOTH | FOR_CHOOSE_K,
-	AT(trim),
-	{"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
-		"share of the rows, farthest from all clusters, that no centroid counts (kmeans, "
-	"kernel)"},
-	NULL,
-METHOD_KMEANS | METHOD_KERNEL},
-{FOR_BOTH | FOR_IMPORT,
-	AT(iterations),
-	{"iterations", OPTION_WHOLE, NULL, 0, 1000,
-		"10; compressive 0, with groups 1; qkmeans 3",
-	"scans of Lloyd's algorithm at most"},
-	NULL,
-METHODS_OF_MEANS},
-{ANY_TRAINING,
-	AT(tolerance),
-	{"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
-	"stop when a scan improves the objective by a smaller part"},
-	NULL,
-METHODS_OF_MEANS},
-{ANY_TRAINING,
-	WORD(effort),
-	{"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
-		"\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how "
-	"long k-means searches it"},
-	NULL,
-METHOD_KMEANS | METHOD_KERNEL},
-{ANY_TRAINING,
-	AT(levels),
-	{"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
-"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
-{FOR_BOTH,
-	AT(balance),
-	{"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
-"the largest cluster may have this many times the mean number of rows"}},
-{ANY_TRAINING,
-	AT(align),
-	{"align", OPTION_BOOL, NULL, 0, 0, "true",
-"similar clusters of different groups get the same number"}},
-{ANY_TRAINING,
-	AT(pinned),
-	{"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
-"clusters whose centroids stay in a retrain: see pin_cluster"}},
-{ANY_TRAINING | FOR_IMPORT,
-	0,
-	{"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
-"share of the training rows that anomaly calls anomalies"}},
-{FOR_BOTH | FOR_IMPORT,
-	AT(probes),
-	{"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
-"measure the recall of a search through this many clusters, for index_health"}},
-{ANY_TRAINING | FOR_IMPORT,
-	AT(frequencies),
-	{"frequencies", OPTION_WHOLE, NULL, 1, 4194304,
-		"from k and the dimension",
-	"frequencies of a sketch that is decoded (compressive, live)"},
-	NULL,
-METHOD_COMPRESSIVE},
-{ANY_TRAINING,
-	AT(kernel),
-	{"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
-	"the kernel, such as \"rbf(0.5)\""},
-	NULL,
-METHOD_KERNEL},
-{ANY_TRAINING,
-	AT(landmarks),
-	{"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
-	"landmarks of the kernel features"},
-	NULL,
-METHOD_KERNEL},
-{ANY_TRAINING,
-	AT(rank),
-	{"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
-	"dimensions of the kernel features"},
-	NULL,
-METHOD_KERNEL},
-{FOR_BOTH,
-	0,
-	{"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
-		"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
-	"scan"},
-	NULL,
-METHOD_QKMEANS},
-{ANY_TRAINING,
-	AT(min_cluster_rows),
-	{"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12,
-		"1 % of the rows, 10 at least",
-	"the smallest number of rows of a cluster (density)"},
-	NULL,
-METHOD_DENSITY},
-{ANY_TRAINING,
-	AT(noise),
-	{"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
-	"a larger value labels more rows as noise (density)"},
-	NULL,
-METHOD_DENSITY},
-{ANY_TRAINING,
-	AT(scale),
-	{"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
-		"a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
-	"(density)"},
-	NULL,
-METHOD_DENSITY},
-{ANY_TRAINING,
-	AT(micro_clusters),
-	{"micro_clusters", OPTION_WHOLE, NULL, 1, 20000,
-		"2000; 20 n / min_cluster_rows",
-		"number of small clusters of k-means, which are joined to clusters "
-	"(density)"},
-	NULL,
-METHOD_DENSITY},
-{ANY_FUNCTION,
-	0,
-	{"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
-"follow the table with a live sketch, from which drift and retrain need no scan"}},
-{ANY_TRAINING,
-	0,
-	{"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-	"a column of times by which rows are kept apart"},
-"live"},
-{ANY_TRAINING,
-	0,
-	{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
-	"length of time of a bucket"},
-"live"},
-{ANY_TRAINING,
-	AT(live.half_life),
-	{"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-	"age at which a row counts half"},
-"live"},
-{ANY_FUNCTION,
-	AT(sample_rows),
-	{"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
-		"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
-"rows of the samples, as far as memory allows"}},
-{ANY_FUNCTION,
-	WORD(sample),
-	{"sample", OPTION_TEXT, NULL, 0, 0, "auto",
-		"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
-"are stored"}},
-{ANY_FUNCTION,
-	AT(seed),
-{"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}},
-{ANY_TRAINING | FOR_SKETCH,
-	AT(fresh),
-	{"fresh", OPTION_BOOL, NULL, 0, 0, "false",
-"use nothing of the version before"}},
-{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
-	AT(keep),
-{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}},
-{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
-	AT(activate),
-	{"activate", OPTION_BOOL, NULL, 0, 0, "true",
-"predict uses the version from the commit on; false: from use_version on"}},
-{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
-	AT(nowait),
-	{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
-"fail at once when another session trains the model"}},
-{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH,
-	AT(quiet),
-	{"quiet", OPTION_BOOL, NULL, 0, 0, "false",
-"no notices, but warnings; training_log has the steps all the same"}},
-{FOR_WRITE_LABELS,
-	0,
-	{"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
-"columns of the relation that identify its rows, written next to the cluster"}},
-{FOR_WRITE_LABELS,
-	AT(where),
-	{"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
-"a condition: only rows for which it is true are written"}},
-{FOR_WRITE_LABELS,
-	AT(name),
-	{"name", OPTION_BOOL, NULL, 0, 0, "false",
-"a column cluster_name, as model_clusters shows it"}},
-{FOR_WRITE_LABELS,
-	AT(distance),
-	{"distance", OPTION_BOOL, NULL, 0, 0, "false",
-"a column distance, as of predict_distance"}},
-{FOR_WRITE_LABELS,
-	0,
-	{"append", OPTION_BOOL, NULL, 0, 0, "false",
-"add the rows to a table that exists"}},
-{FOR_WRITE_LABELS,
-	0,
-	{"replace", OPTION_BOOL, NULL, 0, 0, "false",
-"empty a table that exists, then write"}},
-{FOR_WRITE_LABELS,
-	0,
-	{"follow", OPTION_BOOL, NULL, 0, 0, "as before",
-"each new version of the model updates the labels that it changes"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-"a column; each of its values gets a sketch"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-"a column of times by which rows are kept apart"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day",
-"length of time of a bucket"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-"age at which a row of a model counts half"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"where", OPTION_TEXT, NULL, 0, 0, NULL,
-"a condition: only rows for which it is true are counted"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"encoder", OPTION_TEXT, NULL, 0, 0, NULL,
-"an encoder of the columns, as text"}},
-{FOR_KEEP_SKETCH,
-	0,
-	{"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
-"only make the triggers; rebuild_sketch counts the rows while others write"}}};
+static const training_option training_options[] = {
+	{
+		FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN, AT(k),
+		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}
+	},
+	{
+		FOR_RETRAIN | ARGUMENT_OF_TRAIN, WORD(method),
+		{"method", OPTION_TEXT, NULL, 0, 0, "as before", "method of the training"}
+	},
+	{
+		FOR_RETRAIN | ARGUMENT_OF_TRAIN, AT(relation),
+		{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}
+	},
+	{
+		FOR_RETRAIN | FOR_SKETCH, AT(replace),
+		{
+			"replace", OPTION_BOOL, NULL, 0, 0, "false",
+			"the argument sketch is of all rows, not only of new ones"
+		}
+	},
+	{
+		FOR_RETRAIN, AT(frozen),
+		{
+			"frozen", OPTION_BOOL, NULL, 0, 0, "false",
+			"clusters keep their centroids; a larger k adds clusters behind them"
+		}
+	},
+	{
+		ANY_TRAINING, AT(group_by),
+		{
+			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a column; each of its values gets its own clusters"
+		}
+	},
+	{
+		ANY_FUNCTION, AT(where),
+		{
+			"where", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a condition: only rows for which it is true belong to the model, also when it is "
+			"retrained or watched"
+		}
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
+			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
+			"{\"partition\": \"last\"} or {\"where\": \"...\"}"
+		}
+	},
+	{
+		ANY_FUNCTION, OF_WINDOW(column),
+		{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"
+	},
+	{
+		ANY_FUNCTION, OF_WINDOW(interval),
+		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"},
+		"since"
+	},
+	{
+		ANY_FUNCTION, OF_WINDOW(partition),
+		{
+			"partition", OPTION_TEXT, NULL, 0, 0, NULL,
+			"\"last\": the last partition that has rows"
+		},
+		"since"
+	},
+	{
+		ANY_FUNCTION, OF_WINDOW(where),
+		{"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"},
+		"since"
+	},
+	{
+		ANY_TRAINING, 0,
+		{
+			"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
+			"another window, with which drift compares the recent rows"
+		},
+		"since"
+	},
+	{
+		ANY_FUNCTION, 0,
+		{"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"},
+		"since"
+	},
+	{
+		ANY_FUNCTION, AT(standardize),
+		{
+			"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
+			"divide each dimension by its standard deviation"
+		}
+	},
+	{
+		FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric),
+		{
+			"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
+			"\"cosine\" clusters vectors by direction"
+		}
+	},
+	{
+		ANY_FUNCTION, 0,
+		{"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
+			"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": "
+			"\"log\"}"
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"weight", OPTION_OBJECT, NULL, 0, 0, "1",
+			"factors of the distance by column: {\"column\": 2}"
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
+			"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, AT(categories),
+		{
+			"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
+			"categories of a column that have a dimension; the rest are \"other\""
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
+			"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"
+		},
+		"encoder"
+	},
+	{
+		FOR_BOTH | FOR_CHOOSE_K, AT(trim),
+		{
+			"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
+			"share of the rows, farthest from all clusters, that no centroid counts (kmeans, "
+			"kernel)"
+		},
+		NULL, METHOD_KMEANS | METHOD_KERNEL
+	},
+	{
+		FOR_BOTH | FOR_IMPORT, AT(iterations),
+		{
+			"iterations", OPTION_WHOLE, NULL, 0, 1000,
+			"10; compressive 0, with groups 1; qkmeans 3",
+			"scans of Lloyd's algorithm at most"
+		},
+		NULL, METHODS_OF_MEANS
+	},
+	{
+		ANY_TRAINING, AT(tolerance),
+		{
+			"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
+			"stop when a scan improves the objective by a smaller part"
+		},
+		NULL, METHODS_OF_MEANS
+	},
+	{
+		ANY_TRAINING, WORD(effort),
+		{
+			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
+			"\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how "
+			"long k-means searches it"
+		},
+		NULL, METHOD_KMEANS | METHOD_KERNEL
+	},
+	{
+		ANY_TRAINING, AT(levels),
+		{
+			"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
+			"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"
+		}
+	},
+	{
+		FOR_BOTH, AT(balance),
+		{
+			"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
+			"the largest cluster may have this many times the mean number of rows"
+		}
+	},
+	{
+		ANY_TRAINING, AT(align),
+		{
+			"align", OPTION_BOOL, NULL, 0, 0, "true",
+			"similar clusters of different groups get the same number"
+		}
+	},
+	{
+		ANY_TRAINING, AT(pinned),
+		{
+			"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
+			"clusters whose centroids stay in a retrain: see pin_cluster"
+		}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT, 0,
+		{
+			"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
+			"share of the training rows that anomaly calls anomalies"
+		}
+	},
+	{
+		FOR_BOTH | FOR_IMPORT, AT(probes),
+		{
+			"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
+			"measure the recall of a search through this many clusters, for index_health"
+		}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT, AT(frequencies),
+		{
+			"frequencies", OPTION_WHOLE, NULL, 1, 4194304, "from k and the dimension",
+			"frequencies of a sketch that is decoded (compressive, live)"
+		},
+		NULL, METHOD_COMPRESSIVE
+	},
+	{
+		ANY_TRAINING, AT(kernel),
+		{
+			"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
+			"the kernel, such as \"rbf(0.5)\""
+		},
+		NULL, METHOD_KERNEL
+	},
+	{
+		ANY_TRAINING, AT(landmarks),
+		{
+			"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
+			"landmarks of the kernel features"
+		},
+		NULL, METHOD_KERNEL
+	},
+	{
+		ANY_TRAINING, AT(rank),
+		{
+			"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
+			"dimensions of the kernel features"
+		},
+		NULL, METHOD_KERNEL
+	},
+	{
+		FOR_BOTH, 0,
+		{
+			"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
+			"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
+			"scan"
+		},
+		NULL, METHOD_QKMEANS
+	},
+	{
+		ANY_TRAINING, AT(min_cluster_rows),
+		{
+			"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, 10 at least",
+			"the smallest number of rows of a cluster (density)"
+		},
+		NULL, METHOD_DENSITY
+	},
+	{
+		ANY_TRAINING, AT(noise),
+		{
+			"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
+			"a larger value labels more rows as noise (density)"
+		},
+		NULL, METHOD_DENSITY
+	},
+	{
+		ANY_TRAINING, AT(scale),
+		{
+			"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
+			"a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
+			"(density)"
+		},
+		NULL, METHOD_DENSITY
+	},
+	{
+		ANY_TRAINING, AT(micro_clusters),
+		{
+			"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "2000; 20 n / min_cluster_rows",
+			"number of small clusters of k-means, which are joined to clusters " "(density)"
+		},
+		NULL, METHOD_DENSITY
+	},
+	{
+		ANY_FUNCTION, 0,
+		{
+			"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
+			"follow the table with a live sketch, from which drift and retrain need no scan"
+		}
+	},
+	{
+		ANY_TRAINING, 0,
+		{
+			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a column of times by which rows are kept apart"
+		},
+		"live"
+	},
+	{
+		ANY_TRAINING, 0,
+		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"},
+		"live"
+	},
+	{
+		ANY_TRAINING, AT(live.half_life),
+		{"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row counts half"},
+		"live"
+	},
+	{
+		ANY_FUNCTION, AT(sample_rows),
+		{
+			"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
+			"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
+			"rows of the samples, as far as memory allows"
+		}
+	},
+	{
+		ANY_FUNCTION, WORD(sample),
+		{
+			"sample", OPTION_TEXT, NULL, 0, 0, "auto",
+			"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
+			"are stored"
+		}
+	},
+	{
+		ANY_FUNCTION, AT(seed),
+		{"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}
+	},
+	{
+		ANY_TRAINING | FOR_SKETCH, AT(fresh),
+		{"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(keep),
+		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(activate),
+		{
+			"activate", OPTION_BOOL, NULL, 0, 0, "true",
+			"predict uses the version from the commit on; false: from use_version on"
+		}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(nowait),
+		{
+			"nowait", OPTION_BOOL, NULL, 0, 0, "false",
+			"fail at once when another session trains the model"
+		}
+	},
+	{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(quiet),
+		{
+			"quiet", OPTION_BOOL, NULL, 0, 0, "false",
+			"no notices, but warnings; training_log has the steps all the same"
+		}
+	},
+	{
+		FOR_WRITE_LABELS, 0,
+		{
+			"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
+			"columns of the relation that identify its rows, written next to the cluster"
+		}
+	},
+	{
+		FOR_WRITE_LABELS, AT(where),
+		{
+			"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
+			"a condition: only rows for which it is true are written"
+		}
+	},
+	{
+		FOR_WRITE_LABELS, AT(name),
+		{
+			"name", OPTION_BOOL, NULL, 0, 0, "false",
+			"a column cluster_name, as model_clusters shows it"
+		}
+	},
+	{
+		FOR_WRITE_LABELS, AT(distance),
+		{
+			"distance", OPTION_BOOL, NULL, 0, 0, "false",
+			"a column distance, as of predict_distance"
+		}
+	},
+	{
+		FOR_WRITE_LABELS, 0,
+		{"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to a table that exists"}
+	},
+	{
+		FOR_WRITE_LABELS, 0,
+		{"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty a table that exists, then write"}
+	},
+	{
+		FOR_WRITE_LABELS, 0,
+		{
+			"follow", OPTION_BOOL, NULL, 0, 0, "as before",
+			"each new version of the model updates the labels that it changes"
+		}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{
+			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a column; each of its values gets a sketch"
+		}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{
+			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a column of times by which rows are kept apart"
+		}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{
+			"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
+			"age at which a row of a model counts half"
+		}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{
+			"where", OPTION_TEXT, NULL, 0, 0, NULL,
+			"a condition: only rows for which it is true are counted"
+		}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}
+	},
+	{
+		FOR_KEEP_SKETCH, 0,
+		{
+			"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
+			"only make the triggers; rebuild_sketch counts the rows while others write"
+		}
+	}
+};
 
-static const train_options defaults = {.categories = NAN,
+static const train_options defaults = {
+	.categories = NAN,
 	.metric = FC_EUCLIDEAN,
 	.sample_rows = NAN,
 	.k = NAN,
@@ -399,7 +537,8 @@ static const train_options defaults = {.categories = NAN,
 	.scale = NAN,
 	.micro_clusters = NAN,
 	.keep = NAN,
-.activate = true};
+	.activate = true
+};
 
 /* ---- objects of jsonb ---- */
 
@@ -832,14 +971,21 @@ options_to_store(const train_options *options, const char *condition)
 /* ---- help ---- */
 
 /* Settings that bound a training. */
-static const option settings[] =
-{{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
-"memory of the call, by SET, not an option: the samples are made to fit"},
-{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
-"most that fastclust.memory_budget may be, by a superuser's SET"},
-{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
-	"time that one step may take, by SET: one whose estimate is longer is an error before it "
-"begins"}};
+static const option settings[] = {
+	{
+		"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
+		"memory of the call, by SET, not an option: the samples are made to fit"
+	},
+	{
+		"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
+		"most that fastclust.memory_budget may be, by a superuser's SET"
+	},
+	{
+		"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
+		"time that one step may take, by SET: one whose estimate is longer is an error before it "
+		"begins"
+	}
+};
 
 /*
  * (function) -> setof (option, type, range, default, meaning), in the order of

@@ -68,8 +68,10 @@ run_query(const char *text, int count, const query_argument *arguments,
 	/* Citus takes no empty list */
 	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
-	ErrorContextCallback callback = {.previous = error_context_stack,
-	.callback = hint_other_node};
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = hint_other_node
+	};
 	SPIPlanPtr	plan;
 
 	for (int i = 0; i < count; i++)
@@ -144,8 +146,10 @@ begin_record(const char *type, Datum other)
 	if (other != 0)
 	{
 		HeapTupleHeader header = DatumGetHeapTupleHeader(other);
-		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header),
-		.t_data = header};
+		HeapTupleData tuple = {
+			.t_len = HeapTupleHeaderGetDatumLength(header),
+			.t_data = header
+		};
 
 		heap_deform_tuple(&tuple, row.desc, row.values, row.nulls);
 	}

@@ -527,13 +527,27 @@ add_options(train_source *source, const train_options *options)
 static bool
 is_constant(const train_source *source)
 {
-	static const Oid types[] = {INT2OID, INT4OID, INT8OID,
-		FLOAT4OID, FLOAT8OID, NUMERICOID,
-		BOOLOID, DATEOID, TIMEOID,
-		TIMESTAMPOID, TIMESTAMPTZOID, INTERVALOID,
-		TEXTOID, VARCHAROID, BPCHAROID,
-		FLOAT4ARRAYOID, FLOAT8ARRAYOID, INT4ARRAYOID,
-	NUMERICARRAYOID};
+	static const Oid types[] = {
+		INT2OID,
+		INT4OID,
+		INT8OID,
+		FLOAT4OID,
+		FLOAT8OID,
+		NUMERICOID,
+		BOOLOID,
+		DATEOID,
+		TIMEOID,
+		TIMESTAMPOID,
+		TIMESTAMPTZOID,
+		INTERVALOID,
+		TEXTOID,
+		VARCHAROID,
+		BPCHAROID,
+		FLOAT4ARRAYOID,
+		FLOAT8ARRAYOID,
+		INT4ARRAYOID,
+		NUMERICARRAYOID
+	};
 
 	for (int i = 0; i < source->feature_count; i++)
 	{

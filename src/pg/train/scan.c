@@ -392,10 +392,12 @@ run_scan(const training *t, const fc_operator_header *sample,
 train_part *
 scan_parts(training *t, const fc_operator_header *sample, int *count)
 {
-	scan_request request = {.units = t->units,
+	scan_request request = {
+		.units = t->units,
 		.map = t->map,
 		.spec = spec_without_pilot(t->spec),
-	.drift_spec = t->drift_spec};
+		.drift_spec = t->drift_spec
+	};
 	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);
 	train_part *parts;
 

@@ -18,8 +18,10 @@ plan_fields
 read_plan_fields(Datum datum)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(datum);
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),
-	.t_data = row};
+	HeapTupleData tuple = {
+		.t_len = HeapTupleHeaderGetDatumLength(row),
+		.t_data = row
+	};
 	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
 											  HeapTupleHeaderGetTypMod(row));
 	plan_fields fields;

@@ -117,8 +117,13 @@ rows_in(const scan_state *state, Size bytes)
 static Size
 state_bytes(const scan_state *state)
 {
-	const void *parts[] = {state->sketch, state->counts, state->sample,
-	state->step[0], state->step[1]};
+	const void *parts[] = {
+		state->sketch,
+		state->counts,
+		state->sample,
+		state->step[0],
+		state->step[1]
+	};
 	Size		bytes = 0;
 
 	for (Size i = 0; i < lengthof(parts); i++)
@@ -212,9 +217,11 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
 		sketch = fc_sketch_view_of(state->sketch);
 	for (Size r = 0; r < n; r++, x += plan->d)
 	{
-		const fc_row row = {.doubles = sparse != NULL ? NULL : x,
+		const fc_row row = {
+			.doubles = sparse != NULL ? NULL : x,
 			.sparse = sparse,
-		.weight = FC_ONE_WEIGHT};
+			.weight = FC_ONE_WEIGHT
+		};
 		fc_status	status = FC_OK;
 
 		if ((hashes[r] & plan->share) != 0)

@@ -161,9 +161,12 @@ array_of_steps(const scan_result *result, Oid type)
 	for (int i = 0; i < result->steps; i++)
 	{
 		const scan_step *step = &result->step[i];
-		Datum		values[4] = {PointerGetDatum(step->next), Int64GetDatum(step->n),
+		Datum		values[4] = {
+			PointerGetDatum(step->next),
+			Int64GetDatum(step->n),
 			Float8GetDatum(step->sse),
-		make_int8_array(step->counts, (int) step->next->k)};
+			make_int8_array(step->counts, (int) step->next->k)
+		};
 		bool		nulls[4] = {false};
 
 		steps[i] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
@@ -311,9 +314,12 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 /* ---- states of workers, of all aggregates that collect or scan rows ---- */
 
 /* A state is sent with its place here. */
-static const state_kind *const kinds[] = {&scan_state_kind, &spec_state_kind,
+static const state_kind *const kinds[] = {
+	&scan_state_kind,
+	&spec_state_kind,
 	&kmeans_state_kind,
-&kernel_state_kind};
+	&kernel_state_kind
+};
 
 PG_FUNCTION_INFO_V1(fastclust_internal_combine);
 Datum
@@ -355,8 +361,10 @@ Datum
 fastclust_internal_deserialize(PG_FUNCTION_ARGS)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	StringInfoData message = {.data = VARDATA_ANY(bytes),
-	.len = (int) VARSIZE_ANY_EXHDR(bytes)};
+	StringInfoData message = {
+		.data = VARDATA_ANY(bytes),
+		.len = (int) VARSIZE_ANY_EXHDR(bytes)
+	};
 
 	aggregate_context(fcinfo);
 	PG_RETURN_POINTER(kinds[pq_getmsgbyte(&message)]->deserialize(fcinfo,

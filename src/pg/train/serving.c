@@ -46,11 +46,11 @@ row_length(const serving_part *part)
 void
 read_serving(training *t)
 {
-	query_argument arguments[] =
-	{{"int8", Int64GetDatum(t->model_id)},
-	text_argument(t->source.group_by),
-	{"_name", PointerGetDatum(array_of_names(t->source.features,
-											 t->source.feature_count))}};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		text_argument(t->source.group_by),
+		{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}
+	};
 
 	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center,"
 			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
@@ -101,8 +101,10 @@ serving_of(const training *t, const char *group)
 void
 read_named_clusters(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)},
-	{"int4", Int32GetDatum(FC_MAX_NUMBERS)}};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		{"int4", Int32GetDatum(FC_MAX_NUMBERS)}
+	};
 
 	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2"
 			  " ORDER BY group_value COLLATE \"C\"",
@@ -167,11 +169,11 @@ next_version(int64 model_id)
 void
 start_serving(const training *t)
 {
-	query_argument arguments[] =
-	{{"int8", Int64GetDatum(t->model_id)},
-	{"int4", Int32GetDatum(t->version)},
-	{"int4",
-	Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		{"int4", Int32GetDatum(t->version)},
+		{"int4", Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}
+	};
 
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",
 			  lengthof(arguments), arguments, 0);

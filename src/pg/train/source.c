@@ -246,8 +246,10 @@ PG_FUNCTION_INFO_V1(fastclust_estimated_rows);
 Datum
 fastclust_estimated_rows(PG_FUNCTION_ARGS)
 {
-	train_source source = {.relation = relation_name(PG_GETARG_OID(0)),
-	.filter = "true"};
+	train_source source = {
+		.relation = relation_name(PG_GETARG_OID(0)),
+		.filter = "true"
+	};
 	double		rows;
 
 	SPI_connect();

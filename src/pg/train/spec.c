@@ -144,11 +144,11 @@ static fc_spec *
 decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && t->method != METHOD_COMPRESSIVE;
-	query_argument arguments[] =
-	{{"regclass", ObjectIdGetDatum(t->source.id)},
-	{"_name", PointerGetDatum(array_of_names(t->source.features,
-											 t->source.feature_count))},
-	{"jsonb", JsonbPGetDatum(t->stored)}};
+	query_argument arguments[] = {
+		{"regclass", ObjectIdGetDatum(t->source.id)},
+		{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
+		{"jsonb", JsonbPGetDatum(t->stored)}
+	};
 	fc_spec    *spec = NULL;
 
 	/*
@@ -191,8 +191,10 @@ static void
 announce_decoding(const training *t)
 {
 	double		frequencies = given_or(t->options->frequencies, 0);
-	fc_spec_options spec = {.clusters = t->k,
-	.frequencies = (Size) frequencies};
+	fc_spec_options spec = {
+		.clusters = t->k,
+		.frequencies = (Size) frequencies
+	};
 	fc_decode_options decode = fc_decode_defaults();
 	Size		n;
 	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
@@ -279,10 +281,12 @@ choose_map(training *t, const fc_operator_header *sample)
 	}
 	else
 	{
-		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),
+		kernel_rows candidates = {
+			.kernel = *kernel_of_rows(t, rows),
 			.rank = (int32) wanted,
 			.seed = (uint64) t->options->seed,
-		.width = sizeof(double)};
+			.width = sizeof(double)
+		};
 		fc_operator op;
 		fc_operator_header *landmarks;
 		double		rank;

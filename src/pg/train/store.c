@@ -81,12 +81,12 @@ listed_names(const training *t, const char *group, const Bitmapset *numbers)
 {
 	Datum	   *elements = palloc((Size) Max(1, bms_num_members(numbers)) *
 								  sizeof(Datum));
-	query_argument arguments[] =
-	{{"int8", Int64GetDatum(t->model_id)},
-	text_argument(group),
-	{"_int4"},
-	{"_name", PointerGetDatum(array_of_names(t->source.features,
-											 t->source.feature_count))}};
+	query_argument arguments[] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		text_argument(group),
+		{"_int4"},
+		{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}
+	};
 	int			count = 0;
 	Datum		names;
 	bool		none;

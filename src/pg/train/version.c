@@ -274,9 +274,11 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	stored_version version;
 	char	   *column;
 	char	   *group_by;
-	training	t = {.method = METHOD_KMEANS,
+	training	t = {
+		.method = METHOD_KMEANS,
 		.options = options_of_text("{}"),
-	.groups = 1};
+		.groups = 1
+	};
 	scan_request request = {.share = 1};
 	query_argument record = {"stored_versions"};
 	bool		null;

@@ -78,10 +78,10 @@ is_identifier(const training *t, const char *column,
 			  const fc_column_facts *facts)
 {
 	Oid			type = getBaseType(column_type(t->source.id, column));
-	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)},
-	{"int2",
-		Int16GetDatum(get_attnum(t->source.id,
-								 column))}};
+	query_argument arguments[] = {
+		{"oid", ObjectIdGetDatum(t->source.id)},
+		{"int2", Int16GetDatum(get_attnum(t->source.id, column))}
+	};
 
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
 		return false;

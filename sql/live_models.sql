@@ -253,7 +253,6 @@ CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM fastclu
 -- retrain asks this; it has notices with seconds besides
 SET client_min_messages = notice;
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{}')).name FROM live_model ORDER BY 1;
-SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"iterations": 3}')).name FROM live_model ORDER BY 1;
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"quiet": true}')).name FROM live_model ORDER BY 1;
 SET client_min_messages = warning;
 SELECT retrain('scanned'), retrain('plain', '{"iterations": 1}');

@@ -298,6 +298,8 @@ live_for_retraining(const held_model *held, const stored_version *version,
 		{"jsonb", JsonbPGetDatum(options->json)}
 	};
 
+	if (unknown_option(options, FOR_LIVE) != NULL)
+		return 0;
 	return query_datum("SELECT live_for_retraining($1, $2, $3)",
 					   lengthof(arguments), arguments, 0, NULL);
 }

@@ -64,7 +64,7 @@ typedef struct training_option
 
 static const training_option training_options[] = {
 	{
-		FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN, AT(k),
+		FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN | FOR_LIVE, AT(k),
 		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}
 	},
 	{
@@ -105,7 +105,7 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		ANY_FUNCTION, 0,
+		ANY_FUNCTION | FOR_LIVE, 0,
 		{
 			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
 			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
@@ -333,7 +333,7 @@ static const training_option training_options[] = {
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(noise),
+		ANY_TRAINING | FOR_LIVE, AT(noise),
 		{
 			"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
 			"a larger value labels more rows as noise (density)"
@@ -358,7 +358,7 @@ static const training_option training_options[] = {
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_FUNCTION, 0,
+		ANY_FUNCTION | FOR_LIVE, 0,
 		{
 			"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
 			"follow the table with a live sketch, from which drift and retrain need no scan"
@@ -399,33 +399,33 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		ANY_FUNCTION, AT(seed),
+		ANY_FUNCTION | FOR_LIVE, AT(seed),
 		{"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}
 	},
 	{
-		ANY_TRAINING | FOR_SKETCH, AT(fresh),
+		ANY_TRAINING | FOR_SKETCH | FOR_LIVE, AT(fresh),
 		{"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(keep),
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
 		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(activate),
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate),
 		{
 			"activate", OPTION_BOOL, NULL, 0, 0, "true",
 			"predict uses the version from the commit on; false: from use_version on"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(nowait),
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait),
 		{
 			"nowait", OPTION_BOOL, NULL, 0, 0, "false",
 			"fail at once when another session trains the model"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(quiet),
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet),
 		{
 			"quiet", OPTION_BOOL, NULL, 0, 0, "false",
 			"no notices, but warnings; training_log has the steps all the same"

@@ -80,7 +80,8 @@ BEGIN
 END
 $$;
 
--- Can the next version come from the live sketch?  Other options than these are about rows.
+-- The live sketch that the next version can be decoded from; NULL if rows have to be read.  The caller
+-- has looked for options that are about rows (FOR_LIVE in pg/train/options.c).
 CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions,
         options jsonb)
     RETURNS kept_sketches
@@ -91,9 +92,8 @@ DECLARE
 BEGIN
     IF version.method IN ('kernel', 'qkmeans')
        OR version.options ?| '{factors,metric,balance,pinned}'
-       OR (options - CASE WHEN version.method = 'density' THEN 'noise'
-                          ELSE 'k' END - '{nowait,quiet,seed,keep,activate,fresh,since}'::text[])
-              NOT IN ('{}', '{"live": true}') THEN
+       OR options ? (CASE WHEN version.method = 'density' THEN 'k' ELSE 'noise' END)
+       OR options -> 'live' <> 'true' THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));

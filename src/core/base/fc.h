@@ -34,11 +34,11 @@ typedef enum fc_status
 
 /* The limits of values of all rooms. */
 /*
- * 2^n and 2^-n of a literal n, such as 24 or 24f: pg_bsd_indent does not read
+ * 2^n of a literal n, such as 24 or 24f, and 2^-n: pg_bsd_indent does not read
  * 0x1p-24.
  */
 #define FC_EXP2(n)			0x1p##n
-#define FC_EXP2_MINUS(n)	0x1p-##n
+#define FC_EXP2_MINUS(n)	(1.0 / 0x1p##n)
 
 #define FC_MAX_DIM			32768
 #define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is

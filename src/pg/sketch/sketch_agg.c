@@ -424,7 +424,11 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(SKETCH_ARG(1));	/* the executor copies it */
+	{
+		/* the executor copies it */
+		check_budget(2 * VARSIZE(SKETCH_ARG(1)), "a sketch");
+		PG_RETURN_POINTER(SKETCH_ARG(1));
+	}
 	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)),
 									  1));
 }

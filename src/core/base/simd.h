@@ -12,6 +12,8 @@
 								 * glibc */
 #include <string.h>
 
+#include "base/fc.h"
+
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define FC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -76,37 +76,32 @@ static const training_option training_options[] = {
 		{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}
 	},
 	{
-		FOR_RETRAIN | FOR_SKETCH, AT(replace),
-		{
+		FOR_RETRAIN | FOR_SKETCH, AT(replace), {
 			"replace", OPTION_BOOL, NULL, 0, 0, "false",
 			"the argument sketch is of all rows, not only of new ones"
 		}
 	},
 	{
-		FOR_RETRAIN, AT(frozen),
-		{
+		FOR_RETRAIN, AT(frozen), {
 			"frozen", OPTION_BOOL, NULL, 0, 0, "false",
 			"clusters keep their centroids; a larger k adds clusters behind them"
 		}
 	},
 	{
-		ANY_TRAINING, AT(group_by),
-		{
+		ANY_TRAINING, AT(group_by), {
 			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a column; each of its values gets its own clusters"
 		}
 	},
 	{
-		ANY_FUNCTION, AT(where),
-		{
+		ANY_FUNCTION, AT(where), {
 			"where", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a condition: only rows for which it is true belong to the model, also when it is "
 			"retrained or watched"
 		}
 	},
 	{
-		ANY_FUNCTION | FOR_LIVE, 0,
-		{
+		ANY_FUNCTION | FOR_LIVE, 0, {
 			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
 			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
 			"{\"partition\": \"last\"} or {\"where\": \"...\"}"
@@ -122,8 +117,7 @@ static const training_option training_options[] = {
 		"since"
 	},
 	{
-		ANY_FUNCTION, OF_WINDOW(partition),
-		{
+		ANY_FUNCTION, OF_WINDOW(partition), {
 			"partition", OPTION_TEXT, NULL, 0, 0, NULL,
 			"\"last\": the last partition that has rows"
 		},
@@ -135,8 +129,7 @@ static const training_option training_options[] = {
 		"since"
 	},
 	{
-		ANY_TRAINING, 0,
-		{
+		ANY_TRAINING, 0, {
 			"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
 			"another window, with which drift compares the recent rows"
 		},
@@ -148,15 +141,13 @@ static const training_option training_options[] = {
 		"since"
 	},
 	{
-		ANY_FUNCTION, AT(standardize),
-		{
+		ANY_FUNCTION, AT(standardize), {
 			"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
 			"divide each dimension by its standard deviation"
 		}
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric),
-		{
+		FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric), {
 			"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
 			"\"cosine\" clusters vectors by direction"
 		}
@@ -166,8 +157,7 @@ static const training_option training_options[] = {
 		{"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}
 	},
 	{
-		ANY_FUNCTION, 0,
-		{
+		ANY_FUNCTION, 0, {
 			"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
 			"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": "
 			"\"log\"}"
@@ -175,40 +165,35 @@ static const training_option training_options[] = {
 		"encoder"
 	},
 	{
-		ANY_FUNCTION, 0,
-		{
+		ANY_FUNCTION, 0, {
 			"weight", OPTION_OBJECT, NULL, 0, 0, "1",
 			"factors of the distance by column: {\"column\": 2}"
 		},
 		"encoder"
 	},
 	{
-		ANY_FUNCTION, 0,
-		{
+		ANY_FUNCTION, 0, {
 			"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
 			"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"
 		},
 		"encoder"
 	},
 	{
-		ANY_FUNCTION, AT(categories),
-		{
+		ANY_FUNCTION, AT(categories), {
 			"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
 			"categories of a column that have a dimension; the rest are \"other\""
 		},
 		"encoder"
 	},
 	{
-		ANY_FUNCTION, 0,
-		{
+		ANY_FUNCTION, 0, {
 			"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
 			"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"
 		},
 		"encoder"
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K, AT(trim),
-		{
+		FOR_BOTH | FOR_CHOOSE_K, AT(trim), {
 			"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
 			"share of the rows, farthest from all clusters, that no centroid counts (kmeans, "
 			"kernel)"
@@ -216,8 +201,7 @@ static const training_option training_options[] = {
 		NULL, METHOD_KMEANS | METHOD_KERNEL
 	},
 	{
-		FOR_BOTH | FOR_IMPORT, AT(iterations),
-		{
+		FOR_BOTH | FOR_IMPORT, AT(iterations), {
 			"iterations", OPTION_WHOLE, NULL, 0, 1000,
 			"10; compressive 0, with groups 1; qkmeans 3",
 			"scans of Lloyd's algorithm at most"
@@ -225,16 +209,14 @@ static const training_option training_options[] = {
 		NULL, METHODS_OF_MEANS
 	},
 	{
-		ANY_TRAINING, AT(tolerance),
-		{
+		ANY_TRAINING, AT(tolerance), {
 			"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
 			"stop when a scan improves the objective by a smaller part"
 		},
 		NULL, METHODS_OF_MEANS
 	},
 	{
-		ANY_TRAINING, WORD(effort),
-		{
+		ANY_TRAINING, WORD(effort), {
 			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
 			"\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how "
 			"long k-means searches it"
@@ -242,82 +224,71 @@ static const training_option training_options[] = {
 		NULL, METHOD_KMEANS | METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(levels),
-		{
+		ANY_TRAINING, AT(levels), {
 			"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
 			"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"
 		}
 	},
 	{
-		FOR_BOTH, AT(balance),
-		{
+		FOR_BOTH, AT(balance), {
 			"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
 			"the largest cluster may have this many times the mean number of rows"
 		}
 	},
 	{
-		ANY_TRAINING, AT(align),
-		{
+		ANY_TRAINING, AT(align), {
 			"align", OPTION_BOOL, NULL, 0, 0, "true",
 			"similar clusters of different groups get the same number"
 		}
 	},
 	{
-		ANY_TRAINING, AT(pinned),
-		{
+		ANY_TRAINING, AT(pinned), {
 			"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
 			"clusters whose centroids stay in a retrain: see pin_cluster"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT, 0,
-		{
+		ANY_TRAINING | FOR_IMPORT, 0, {
 			"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
 			"share of the training rows that anomaly calls anomalies"
 		}
 	},
 	{
-		FOR_BOTH | FOR_IMPORT, AT(probes),
-		{
+		FOR_BOTH | FOR_IMPORT, AT(probes), {
 			"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
 			"measure the recall of a search through this many clusters, for index_health"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT, AT(frequencies),
-		{
+		ANY_TRAINING | FOR_IMPORT, AT(frequencies), {
 			"frequencies", OPTION_WHOLE, NULL, 1, 4194304, "from k and the dimension",
 			"frequencies of a sketch that is decoded (compressive, live)"
 		},
 		NULL, METHOD_COMPRESSIVE
 	},
 	{
-		ANY_TRAINING, AT(kernel),
-		{
+		ANY_TRAINING, AT(kernel), {
 			"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
 			"the kernel, such as \"rbf(0.5)\""
 		},
 		NULL, METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(landmarks),
-		{
+		ANY_TRAINING, AT(landmarks), {
 			"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
 			"landmarks of the kernel features"
 		},
 		NULL, METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(rank),
-		{
+		ANY_TRAINING, AT(rank), {
 			"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
 			"dimensions of the kernel features"
 		},
 		NULL, METHOD_KERNEL
 	},
 	{
-		FOR_BOTH, 0,
-		{
+		FOR_BOTH, 0, {
 			"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
 			"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
 			"scan"
@@ -325,24 +296,21 @@ static const training_option training_options[] = {
 		NULL, METHOD_QKMEANS
 	},
 	{
-		ANY_TRAINING, AT(min_cluster_rows),
-		{
+		ANY_TRAINING, AT(min_cluster_rows), {
 			"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, 10 at least",
 			"the smallest number of rows of a cluster (density)"
 		},
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING | FOR_LIVE, AT(noise),
-		{
+		ANY_TRAINING | FOR_LIVE, AT(noise), {
 			"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
 			"a larger value labels more rows as noise (density)"
 		},
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(scale),
-		{
+		ANY_TRAINING, AT(scale), {
 			"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
 			"a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
 			"(density)"
@@ -350,23 +318,20 @@ static const training_option training_options[] = {
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(micro_clusters),
-		{
+		ANY_TRAINING, AT(micro_clusters), {
 			"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "2000; 20 n / min_cluster_rows",
 			"number of small clusters of k-means, which are joined to clusters " "(density)"
 		},
 		NULL, METHOD_DENSITY
 	},
 	{
-		ANY_FUNCTION | FOR_LIVE, 0,
-		{
+		ANY_FUNCTION | FOR_LIVE, 0, {
 			"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
 			"follow the table with a live sketch, from which drift and retrain need no scan"
 		}
 	},
 	{
-		ANY_TRAINING, 0,
-		{
+		ANY_TRAINING, 0, {
 			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a column of times by which rows are kept apart"
 		},
@@ -383,16 +348,14 @@ static const training_option training_options[] = {
 		"live"
 	},
 	{
-		ANY_FUNCTION, AT(sample_rows),
-		{
+		ANY_FUNCTION, AT(sample_rows), {
 			"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
 			"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
 			"rows of the samples, as far as memory allows"
 		}
 	},
 	{
-		ANY_FUNCTION, WORD(sample),
-		{
+		ANY_FUNCTION, WORD(sample), {
 			"sample", OPTION_TEXT, NULL, 0, 0, "auto",
 			"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
 			"are stored"
@@ -411,50 +374,43 @@ static const training_option training_options[] = {
 		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate),
-		{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate), {
 			"activate", OPTION_BOOL, NULL, 0, 0, "true",
 			"predict uses the version from the commit on; false: from use_version on"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait),
-		{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait), {
 			"nowait", OPTION_BOOL, NULL, 0, 0, "false",
 			"fail at once when another session trains the model"
 		}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet),
-		{
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet), {
 			"quiet", OPTION_BOOL, NULL, 0, 0, "false",
 			"no notices, but warnings; training_log has the steps all the same"
 		}
 	},
 	{
-		FOR_WRITE_LABELS, 0,
-		{
+		FOR_WRITE_LABELS, 0, {
 			"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
 			"columns of the relation that identify its rows, written next to the cluster"
 		}
 	},
 	{
-		FOR_WRITE_LABELS, AT(where),
-		{
+		FOR_WRITE_LABELS, AT(where), {
 			"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
 			"a condition: only rows for which it is true are written"
 		}
 	},
 	{
-		FOR_WRITE_LABELS, AT(name),
-		{
+		FOR_WRITE_LABELS, AT(name), {
 			"name", OPTION_BOOL, NULL, 0, 0, "false",
 			"a column cluster_name, as model_clusters shows it"
 		}
 	},
 	{
-		FOR_WRITE_LABELS, AT(distance),
-		{
+		FOR_WRITE_LABELS, AT(distance), {
 			"distance", OPTION_BOOL, NULL, 0, 0, "false",
 			"a column distance, as of predict_distance"
 		}
@@ -468,22 +424,19 @@ static const training_option training_options[] = {
 		{"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty a table that exists, then write"}
 	},
 	{
-		FOR_WRITE_LABELS, 0,
-		{
+		FOR_WRITE_LABELS, 0, {
 			"follow", OPTION_BOOL, NULL, 0, 0, "as before",
 			"each new version of the model updates the labels that it changes"
 		}
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{
+		FOR_KEEP_SKETCH, 0, {
 			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a column; each of its values gets a sketch"
 		}
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{
+		FOR_KEEP_SKETCH, 0, {
 			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a column of times by which rows are kept apart"
 		}
@@ -493,15 +446,13 @@ static const training_option training_options[] = {
 		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{
+		FOR_KEEP_SKETCH, 0, {
 			"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
 			"age at which a row of a model counts half"
 		}
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{
+		FOR_KEEP_SKETCH, 0, {
 			"where", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a condition: only rows for which it is true are counted"
 		}
@@ -511,8 +462,7 @@ static const training_option training_options[] = {
 		{"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{
+		FOR_KEEP_SKETCH, 0, {
 			"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
 			"only make the triggers; rebuild_sketch counts the rows while others write"
 		}

@@ -169,6 +169,8 @@ for my $driver (@drivers)
 	cmp_ok(time - $started, '<', 20, "$driver: at once, not after the minute of a poll");
 	ok(runs($pid), "$driver: it runs on");
 
+	# one that is stopped between a POST and its state posts that alarm again
+	ok(wait_until(sub { grep { $_ == $later } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: and its state has what it posted") or diag(slurp('state'));
 	stop($pid);
 	push @expected, alarm_of('alice');
 	rename "$directory/state", "$directory/state.good" or die $!;

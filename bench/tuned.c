@@ -418,7 +418,7 @@ count_rows(const drift_model *m, const float *x, size_t n)
 static drift_model
 make_drift_model(const float *x, size_t n, uint64_t seed)
 {
-	fc_drift_sample sample = {.values = x,.n = n,.d = DRIFT_COLUMNS};
+	fc_weighted_rows sample = {.values = x,.n = n,.d = DRIFT_COLUMNS};
 	drift_model m = {.arena = heap_arena()};
 	double	   *center = take(2 * DRIFT_COLUMNS, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
@@ -1061,6 +1061,7 @@ factorize_codebook(const table *t, const double *centroids, size_t k)
 	float	   *rows = take(t->n * t->d, sizeof(float));
 	codebook	book;
 	codebook	sample;
+	fc_weighted_rows sampled;
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_arena	arena = heap_arena();
 	fc_operator op = {0};
@@ -1075,7 +1076,8 @@ factorize_codebook(const table *t, const double *centroids, size_t k)
 	book = make_codebook(k, t->d, values);
 	sample = make_codebook(t->n, t->d, rows);
 	options.method = FC_METHOD_AUTO;
-	options.sample = &sample.op;
+	sampled = (fc_weighted_rows) {.n = t->n,.d = t->d,.values = rows,.weights = sample.weights};
+	options.sample = &sampled;
 	start = cpu_seconds();
 	fc_factorize(&book.op, &options, &arena, &op, &from);
 	p.seconds = cpu_seconds() - start;

@@ -14,7 +14,7 @@ static void
 write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 {
 	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
-	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
+	fc_weighted_rows sample = {.values = rows,.offset = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
 	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
 
 	for (size_t i = 0; i < ROWS * DIM; i++)

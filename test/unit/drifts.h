@@ -17,7 +17,7 @@ typedef struct drift_model
 } drift_model;
 
 static inline fc_drift_spec *
-chosen_spec(const fc_drift_sample *sample, uint64_t seed)
+chosen_spec(const fc_weighted_rows *sample, uint64_t seed)
 {
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
@@ -27,7 +27,7 @@ chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 }
 
 static inline fc_spec *
-wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
+wave_spec_of(const fc_weighted_rows *sample, uint64_t seed)
 {
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
@@ -41,7 +41,7 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 }
 
 static inline fc_wave_null
-null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
+null_of_sample(const fc_weighted_rows *sample, const fc_prepared *prepared)
 {
 	fc_wave_null null = {0, 0};
 
@@ -50,7 +50,7 @@ null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 }
 
 static inline drift_model
-make_model(const fc_drift_sample *sample, uint64_t seed)
+make_model(const fc_weighted_rows *sample, uint64_t seed)
 {
 	drift_model model = {.spec = chosen_spec(sample, seed),.waves = wave_spec_of(sample, seed)};
 

@@ -83,7 +83,7 @@ mixed_rows(uint64_t seed)
 
 /* What most tests count by. */
 static float *rows;
-static fc_drift_sample sample;
+static fc_weighted_rows sample;
 static drift_model model;
 
 static bool
@@ -130,7 +130,7 @@ test_many_columns(void)
 	for (int t = 0; t < 4; t++)
 	{
 		float	   *wide = normal_table(20, dims[t], 3);
-		fc_drift_sample few = {.values = wide,.n = 20,.d = dims[t]};
+		fc_weighted_rows few = {.values = wide,.n = 20,.d = dims[t]};
 		fc_drift_spec *spec = chosen_spec(&few, 7);
 		size_t		cells = dims[t] * FC_DRIFT_CELLS * sizeof(uint32_t);
 
@@ -314,7 +314,7 @@ int
 main(void)
 {
 	rows = mixed_rows(1);
-	sample = (fc_drift_sample) {.values = rows,.n = ROWS,.d = COLUMNS};
+	sample = (fc_weighted_rows) {.values = rows,.n = ROWS,.d = COLUMNS};
 	model = make_model(&sample, 7);
 	test_exact();
 	test_edges();

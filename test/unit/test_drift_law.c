@@ -44,7 +44,7 @@ sides_of(const drift_model *model, const float *training, size_t n1, const float
 static drift_model
 model_of(const float *rows, size_t n, size_t d, uint64_t seed)
 {
-	fc_drift_sample sample = {.values = rows,.n = n,.d = d};
+	fc_weighted_rows sample = {.values = rows,.n = n,.d = d};
 
 	return make_model(&sample, seed);
 }
@@ -86,7 +86,7 @@ test_null_moments(void)
 	drift_model model = model_of(rows, 5000, D, 1);
 	double	   *weights = unit_alloc(ROWS, sizeof(double));
 	fc_rng		rng = fc_rng_start(3, 3);
-	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
+	fc_weighted_rows sample = {.values = rows + 5000 * D,.n = 300,.d = D};
 	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
 	size_t		kept = 0;
 
@@ -102,7 +102,7 @@ test_null_moments(void)
 		memmove(rows + kept * D, rows + i * D, D * sizeof(float));
 		weights[kept++] = 1.0 / share;
 	}
-	sample = (fc_drift_sample) {.values = rows,.weights = weights,.n = kept,.d = D};
+	sample = (fc_weighted_rows) {.values = rows,.weights = weights,.n = kept,.d = D};
 	null = null_of_sample(&sample, &model.sketching.prepared);
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);

@@ -363,14 +363,16 @@ test_quality(void)
 {
 	stored_book op;
 	stored_book rows;
+	fc_weighted_rows sample;
 	fc_quality	q[3];
 	fc_quality	all;
 	fc_scratch	scratch;
 
 	make_book((double[]) {0.5, 10.5, 40}, (double[]) {1, 1, 0}, 3, 1, &op);
 	make_book((double[]) {0, 1, 10, 11, 30}, (double[]) {2, 2, 2, 2, 0}, 5, 1, &rows);
-	scratch = unit_scratch(fc_fit_scratch(&op.op, &rows.op));
-	fc_quality_measure(&op.op, &rows.op, scratch, unit_work(), q, &all);
+	sample = fc_rows_of_codebook(&rows.op);
+	scratch = unit_scratch(fc_fit_scratch(&op.op));
+	fc_quality_measure(&op.op, &sample, scratch, unit_work(), q, &all);
 	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "weights");
 	CHECK(fabs(q[0].silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6, "silhouette %g", q[0].silhouette);
 	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "Davies-Bouldin");

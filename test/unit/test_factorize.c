@@ -3,7 +3,7 @@
  */
 #include "factor/factorize.h"
 #include "factor/internal.h"
-#include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "unit.h"
 
 typedef struct codebook
@@ -127,11 +127,12 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	fc_operator out = {0};
 	fc_factorization from;
 	codebook	sample = rows_about(c, 500, 0.5, 2);
+	fc_weighted_rows rows = fc_rows_of_codebook(&sample.op);
 	double		distance;
 	size_t		values = 0;
 
 	options.method = method;
-	options.sample = &sample.op;
+	options.sample = &rows;
 	options.budget = budget;
 	options.palm.sweeps = 20;
 	fc_factorize(&c->op, &options, unit_work(), &out, &from);
@@ -170,13 +171,14 @@ test_low_rank(void)
 {
 	codebook	c = make_codebook(60, 80, 3, 10, true, 4);
 	codebook	sample = rows_about(&c, 6000, 0.1, 4);
+	fc_weighted_rows rows = fc_rows_of_codebook(&sample.op);
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 
 	options.method = FC_METHOD_AUTO;
-	options.sample = &sample.op;
+	options.sample = &rows;
 	arena = unit_arena();
 	fc_factorize(&c.op, &options, &arena, &out, &from);
 	CHECK(from.method == FC_METHOD_SVD && from.agreement >= 0.98, "auto chose %u with agreement %g", from.method, from.agreement);
@@ -227,9 +229,11 @@ auto_on(const codebook *c, const codebook *sample, const codebook *others, doubl
 	fc_operator out = {0};
 	fc_factorization from;
 
+	fc_weighted_rows rows = fc_rows_of_codebook(&sample->op);
+
 	options.method = FC_METHOD_AUTO;
 	options.budget = budget;
-	options.sample = &sample->op;
+	options.sample = &rows;
 	options.tried = log_trial;
 	options.tried_ctx = log;
 	*log = (trial_log) {0};
@@ -284,6 +288,7 @@ test_distances_kept(void)
 {
 	codebook	c = make_codebook(12, 40, 8, 40, false, 3);
 	codebook	sample = rows_about(&c, 2000, 1.0, 4);
+	fc_weighted_rows rows = fc_rows_of_codebook(&sample.op);
 	double		ratios[2];
 
 	for (int asked = 0; asked < 2; asked++)
@@ -294,7 +299,7 @@ test_distances_kept(void)
 		trial_log	log = {0};
 
 		options.method = FC_METHOD_AUTO;
-		options.sample = &sample.op;
+		options.sample = &rows;
 		options.sse_ratio = asked ? 1.1 : 0.0;
 		options.tried = log_trial;
 		options.tried_ctx = &log;
@@ -387,6 +392,7 @@ test_hidden_factors(void)
 	const size_t d = 256;
 	codebook	c = make_codebook(k, d, 1, 0, false, 1);
 	codebook	sample;
+	fc_weighted_rows rows;
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_rng		rng = fc_rng_start(5, 0);
 	fc_operator out = {0};
@@ -407,8 +413,9 @@ test_hidden_factors(void)
 		}
 	}
 	sample = rows_about(&c, 2000, 0.6, 6);
+	rows = fc_rows_of_codebook(&sample.op);
 	options.method = FC_METHOD_AUTO;
-	options.sample = &sample.op;
+	options.sample = &rows;
 	options.budget = 1200;
 	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	CHECK(from.method == FC_METHOD_PALM4MSA && out.factors == 2, "auto chose method %u with %zu factors, agreement %g", from.method, out.factors, from.agreement);
@@ -422,6 +429,7 @@ test_least_budget(void)
 	static const fc_method methods[] = {FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL, FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_AUTO};
 	codebook	c = make_codebook(12, 30, 6, 10, true, 3);
 	codebook	sample = rows_about(&c, 300, 0.5, 3);
+	fc_weighted_rows rows = fc_rows_of_codebook(&sample.op);
 
 	for (size_t m = 0; m < sizeof(methods) / sizeof(*methods); m++)
 		for (int factors = 1; factors < 4; factors++)
@@ -433,7 +441,7 @@ test_least_budget(void)
 
 			options.method = methods[m];
 			options.factors = factors;
-			options.sample = &sample.op;
+			options.sample = &rows;
 			options.sparsity = factors == 3 ? 2 : 0;
 			least = fc_factorize_least_budget(&c.op, &options);
 			CHECK(methods[m] != FC_METHOD_SVD || least == 42, "one rank takes %zu", least);

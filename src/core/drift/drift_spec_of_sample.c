@@ -60,7 +60,7 @@ take_work(fc_arena *arena, size_t n, column_work *work)
 }
 
 static size_t
-looked_at(const fc_drift_sample *sample)
+looked_at(const fc_weighted_rows *sample)
 {
 	return smaller(sample->n, FC_DRIFT_SAMPLE);
 }
@@ -86,7 +86,7 @@ sort_values(const column_work *work, size_t count)
 
 /* Column j of the sample, sorted. */
 static void
-sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
+sort_column(const fc_weighted_rows *sample, size_t j, const column_work *work)
 {
 	size_t		n = looked_at(sample);
 
@@ -257,13 +257,13 @@ plain_bits(size_t d)
 /* ---- the spec ---- */
 
 static fc_drift_spec
-first_fields(const fc_drift_sample *sample, uint64_t seed)
+first_fields(const fc_weighted_rows *sample, uint64_t seed)
 {
 	return (fc_drift_spec)
 	{
 		.version = FC_DRIFT_VERSION,
 			.metric = (uint8_t) sample->metric,
-			.flags = sample->origin != NULL ? FC_DRIFT_ORIGIN
+			.flags = sample->offset != NULL ? FC_DRIFT_ORIGIN
 			: 0,
 			.dim = (uint32_t) sample->d,
 			.plain = (uint32_t) plain_bits(sample->d),
@@ -272,7 +272,7 @@ first_fields(const fc_drift_sample *sample, uint64_t seed)
 }
 
 size_t
-fc_drift_spec_bound(const fc_drift_sample *sample)
+fc_drift_spec_bound(const fc_weighted_rows *sample)
 {
 	fc_drift_spec fixed = first_fields(sample, 0);
 
@@ -307,7 +307,7 @@ choose_column(const column_work *work, size_t n, size_t j,
 }
 
 void
-fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena,
+fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 				fc_drift_spec *spec)
 {
 	column_work work;
@@ -320,8 +320,8 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena,
 	take_work(arena, looked_at(sample), &work);
 	memset(spec, 0, fc_drift_spec_bound(sample));
 	*spec = first_fields(sample, seed);
-	if (sample->origin != NULL)
-		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin,
+	if (sample->offset != NULL)
+		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->offset,
 			   sample->d * sizeof(double));
 	for (size_t j = 0; j < sample->d; j++)
 	{
@@ -396,7 +396,7 @@ measure_column(const column_work *work, size_t n, double origin,
 }
 
 void
-fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed,
+fc_wave_parts(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
 			  fc_arena *arena, double *center, double *scale,
 			  double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
 {
@@ -409,7 +409,7 @@ fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed,
 	{
 		sort_column(sample, j, &work);
 		measure_column(&work, looked_at(sample),
-					   sample->origin != NULL ? sample->origin[j] : 0.0,
+					   sample->offset != NULL ? sample->offset[j] : 0.0,
 					   zero_center, sigmas[0], &center[j], &scale[j]);
 	}
 	*parts = (fc_spec_parts)

@@ -6,18 +6,8 @@
 #define FC_DRIFT_SPEC_OF_SAMPLE_H
 
 #include "drift/spec.h"
+#include "numerics/weighted_rows.h"
 #include "sketch/spec.h"
-
-/* Rows at random: row i is origin + values[i * d ..]. */
-typedef struct fc_drift_sample
-{
-	const float *values;		/* n x d, finite */
-	const double *origin;		/* d, or NULL for 0 */
-	const double *weights;		/* n, above 0: of how many rows a row is one */
-	size_t		n;
-	size_t		d;
-	fc_metric	metric;
-} fc_drift_sample;
 
 #define FC_DRIFT_SAMPLE		5000	/* rows of a sample that are looked at:
 									 * the first */
@@ -26,14 +16,14 @@ typedef struct fc_drift_sample
  * Bytes of a spec of d dimensions at most, and of the work of both functions
  * below.
  */
-size_t		fc_drift_spec_bound(const fc_drift_sample *sample);
+size_t		fc_drift_spec_bound(const fc_weighted_rows *sample);
 
 /*
  * Edges of a column: every value when at most FC_DRIFT_EDGES differ, else
  * quantiles without repeats and, of values that many rows share, the largest
  * value below. Weights are not looked at.
  */
-void		fc_drift_choose(const fc_drift_sample *sample, uint64_t seed,
+void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 							fc_arena *work, fc_drift_spec *spec);
 
 /* ---- the waves ---- */
@@ -49,7 +39,7 @@ void		fc_drift_choose(const fc_drift_sample *sample, uint64_t seed,
  * is 0 the median distance from the median among the values not on it. The
  * parts point to center, scale (d each) and sigmas.
  */
-void		fc_wave_parts(const fc_drift_sample *sample, bool zero_center,
+void		fc_wave_parts(const fc_weighted_rows *sample, bool zero_center,
 						  uint64_t seed, fc_arena *work, double *center, double *scale,
 						  double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts);
 

@@ -61,7 +61,7 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
  * sketch.
  */
 static fc_status
-write_features(const fc_drift_sample *sample, size_t rows,
+write_features(const fc_weighted_rows *sample, size_t rows,
 			   const fc_prepared *prepared, const null_work *work)
 {
 	size_t		length = 2 * prepared->moments;
@@ -82,7 +82,7 @@ write_features(const fc_drift_sample *sample, size_t rows,
 		fc_check();
 		for (size_t i = 0; i < sample->d; i++)
 			work->row[i] = (double) value[i] +
-				(sample->origin != NULL ? sample->origin[i] : 0.0);
+				(sample->offset != NULL ? sample->offset[i] : 0.0);
 		status = fc_sketch_add(prepared, &row, &sketch);
 		fc_drift_steps(sketch.z, length, unit, work->before,
 					   work->phi + r * length);
@@ -186,7 +186,7 @@ estimate(size_t rows, const null_work *work)
 }
 
 fc_status
-fc_wave_null_moments(const fc_drift_sample *sample, size_t most,
+fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 					 const fc_prepared *prepared, fc_arena *arena,
 					 fc_wave_null *null)
 {

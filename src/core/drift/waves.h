@@ -38,7 +38,7 @@ typedef struct fc_wave_null
  * (coreset.h), so that the estimates stay those of all rows. FC_EEMPTY: too
  * few rows; FC_EFAR, FC_EVALUE: a row that the spec does not take.
  */
-fc_status	fc_wave_null_moments(const fc_drift_sample *sample, size_t most,
+fc_status	fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 								 const fc_prepared *prepared, fc_arena *arena,
 								 fc_wave_null *null);
 

@@ -126,7 +126,7 @@ fc_factorize_operations(const fc_operator *op,
 			trials = cells * factors <= FC_AUTO_WORK ? TRIALS_COST
 				: TRIALS_COST / 10.0;
 			return cells *
-				(LABELS_COST * (double) options->sample->k + trials * inner);
+				(LABELS_COST * (double) options->sample->n + trials * inner);
 		default:
 			return cells * inner;
 	}
@@ -417,68 +417,57 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
  */
 typedef struct judged_rows
 {
-	fc_operator rows;			/* a codebook */
+	fc_weighted_rows rows;
 	int32_t    *labels;
 	double	   *squares;
 } judged_rows;
 
 static void
-fit_rows(const fc_operator *op, const fc_operator *rows, fc_arena *arena,
+fit_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *arena,
 		 int32_t *labels, double *squares)
 {
 	fc_mark		used = fc_arena_mark(arena);
 
-	fc_fit_rows(op, rows, fc_take_scratch(arena, fc_fit_scratch(op, rows)),
+	fc_fit_rows(op, rows, fc_take_scratch(arena, fc_fit_scratch(op)),
 				FC_TAKE(arena, FC_FIT_BATCH * op->d, double), labels, squares);
 	fc_arena_release(arena, used);
 }
 
 /* The first `count` rows of a random order (Fisher & Yates). */
-static fc_operator
-draw_rows(const fc_operator *rows, size_t count, uint64_t seed, fc_arena *arena)
+static fc_weighted_rows
+draw_rows(const fc_weighted_rows *rows, size_t count, uint64_t seed,
+		  fc_arena *arena)
 {
 	fc_rng		rng = fc_rng_start(seed, 2);
 	float	   *values = FC_TAKE(arena, count * rows->d, float);
 	double	   *weights = FC_TAKE(arena, count, double);
-	uint32_t   *row = FC_TAKE(arena, rows->k, uint32_t);
-	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(rows));
-	fc_operator drawn = {
-		.k = count,
-		.d = rows->d,
-		.offset = rows->offset,
-		.weights = weights,
-		.factors = 1
-	};
+	uint32_t   *row = FC_TAKE(arena, rows->n, uint32_t);
+	fc_weighted_rows drawn = *rows;
 
-	for (size_t i = 0; i < rows->k; i++)
+	for (size_t i = 0; i < rows->n; i++)
 		row[i] = (uint32_t) i;
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t		other = i + fc_rng_below(&rng, rows->k - i);
+		size_t		other = i + fc_rng_below(&rng, rows->n - i);
 		uint32_t	chosen = row[other];
 
 		row[other] = row[i];
 		weights[i] = rows->weights[chosen];
 		fc_check();
-		memcpy(values + i * rows->d,
-			   fc_operator_product_row(rows, chosen, scratch.floats),
+		memcpy(values + i * rows->d, rows->values + chosen * rows->d,
 			   rows->d * sizeof(float));
 	}
-	drawn.factor[0] = (fc_factor)
-	{
-		.rows = count,
-			.columns = rows->d,
-			.nonzeros = count * rows->d,
-			.values = values
-	};
+	drawn.n = count;
+	drawn.values = values;
+	drawn.weights = weights;
 	return drawn;
 }
 
 static void
-label_sample(const fc_operator *exact, const fc_operator *rows, uint64_t seed,
-			 fc_arena *arena, judged_rows *judged)
+label_sample(const fc_operator *exact, const fc_weighted_rows *rows,
+			 uint64_t seed, fc_arena *arena, judged_rows *judged)
 {
-	size_t		count = smaller(rows->k, FC_JUDGED_ROWS);
+	size_t		count = smaller(rows->n, FC_JUDGED_ROWS);
 
 	*judged = (judged_rows)
 	{
@@ -508,16 +497,16 @@ judge(const judged_rows *judged, const fc_operator *fast, size_t first,
 	fc_mark		used = fc_arena_mark(arena);
 	int32_t    *labels = FC_TAKE(arena, count, int32_t);
 	double	   *squared = FC_TAKE(arena, count, double);
-	fc_operator rows = judged->rows;
+	fc_weighted_rows rows = judged->rows;
 	double		weight = 0.0;
 	double		squares = 0.0;
 	double		same = 0.0;
 	double		sse = 0.0;
 	double		exact_sse = 0.0;
 
-	rows.k = count;
+	rows.n = count;
 	rows.weights += first;
-	rows.factor[0].values += first * rows.d;
+	rows.values += first * rows.d;
 	fit_rows(fast, &rows, arena, labels, squared);
 	for (size_t i = 0; i < count; i++)
 	{
@@ -689,7 +678,7 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample,
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
-	size_t		half = sample->rows.k / 2;
+	size_t		half = sample->rows.n / 2;
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_operator out = {0};
 	fc_operator flat;
@@ -697,7 +686,7 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample,
 	run(&tried, c->method, c->budget, &out);
 	flatten(w, &out, &flat);
 	judge(sample, &flat, held_out ? half : 0,
-		  held_out ? sample->rows.k - half : half, w->arena, &c->trial);
+		  held_out ? sample->rows.n - half : half, w->arena, &c->trial);
 	c->cost = cost_of(&out);
 	c->trial.method = c->method;
 	c->trial.values = fc_operator_values(&out);

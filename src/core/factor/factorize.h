@@ -15,6 +15,7 @@
 #define FC_FACTOR_FACTORIZE_H
 
 #include "factor/palm.h"
+#include "numerics/weighted_rows.h"
 
 /* The best product of a budget, as auto judged it. */
 typedef struct fc_factorize_trial
@@ -62,11 +63,8 @@ typedef struct fc_factorize_options
 	bool		centered;		/* true */
 	fc_palm_options palm;
 
-	/*
-	 * auto: rows to judge by, the centroids of this operator of d columns by
-	 * weight
-	 */
-	const fc_operator *sample;
+	/* auto: rows of d columns to judge by */
+	const fc_weighted_rows *sample;
 
 	/*
 	 * auto: the sample's sum of squares may be so many times that of the

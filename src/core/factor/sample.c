@@ -52,8 +52,8 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 
 /* k-means of the sample. */
 static void
-cluster_rows (const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
-			  double *start)
+cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
+			   double *start)
 {
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_kmeans_options options = fc_kmeans_defaults();
@@ -105,7 +105,7 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else
-		cluster_rows (&w, n, d, k, options->seed, start);
+		cluster_sample(&w, n, d, k, options->seed, start);
 
 	fc_unorder_points(ordering, k, d, start);
 	return FC_OK;

@@ -8,6 +8,7 @@
 #ifndef FC_OPERATOR_CODEBOOK_H
 #define FC_OPERATOR_CODEBOOK_H
 
+#include "numerics/weighted_rows.h"
 #include "operator/bytes.h"
 
 /* Bytes of the stored operator, at most. */
@@ -25,6 +26,21 @@ typedef struct fc_centroid_source
 	const double *(*row) (void *place, size_t j);	/* NULL: x */
 	void	   *place;
 } fc_centroid_source;
+
+/* The centroids of a codebook as rows, which stand for as many rows as a cluster has. */
+static inline fc_weighted_rows
+fc_rows_of_codebook(const fc_operator *op)
+{
+	return (fc_weighted_rows)
+	{
+		.n = op->k,
+			.d = op->d,
+			.metric = op->metric,
+			.values = op->factor[0].values,
+			.offset = op->offset,
+			.weights = op->weights
+	};
+}
 
 /*
  * An operator of one dense factor from centroids and weights (k), into

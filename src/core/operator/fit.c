@@ -7,26 +7,23 @@
 #include "operator/codebook.h"
 
 size_t
-fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
+fc_fit_scratch(const fc_operator *op)
 {
-	size_t		a = fc_operator_batch_scratch(op, FC_FIT_BATCH);
-	size_t		b = fc_operator_scratch(rows);
-
-	return a > b ? a : b;
+	return fc_operator_batch_scratch(op, FC_FIT_BATCH);
 }
 
 void
-fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
+fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_scratch scratch,
 			double *batch, int32_t *labels, double *squares)
 {
-	for (size_t first = 0; first < rows->k; first += FC_FIT_BATCH)
+	for (size_t first = 0; first < rows->n; first += FC_FIT_BATCH)
 	{
-		size_t		count = (rows->k - first < FC_FIT_BATCH ? rows->k - first
+		size_t		count = (rows->n - first < FC_FIT_BATCH ? rows->n - first
 							 : FC_FIT_BATCH);
 
 		fc_check();
 		for (size_t i = 0; i < count; i++)
-			fc_operator_row(rows, first + i, scratch, batch + i * op->d);
+			fc_weighted_row(rows, first + i, batch + i * op->d);
 		fc_operator_assign_batch(op, batch, count, scratch, labels + first);
 		for (size_t i = 0; i < count; i++)
 		{
@@ -257,7 +254,7 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 }
 
 static void
-add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
+add_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_scratch scratch,
 		 quality_sums *sums)
 {
 	memset(sums->weights, 0, op->k * sizeof(double));
@@ -265,10 +262,10 @@ add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
 	memset(sums->squares, 0, op->k * sizeof(double));
 	memset(sums->silhouettes, 0, op->k * sizeof(double));
 	memset(sums->totals, 0, op->k * sizeof(double));
-	for (size_t i = 0; i < rows->k; i++)
+	for (size_t i = 0; i < rows->n; i++)
 	{
 		fc_check();
-		fc_operator_row(rows, i, scratch, sums->row);
+		fc_weighted_row(rows, i, sums->row);
 		if (rows->weights[i] > 0.0)
 			add_row(op, rows->weights[i], scratch, sums);
 	}
@@ -327,7 +324,7 @@ finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters,
 }
 
 void
-fc_quality_measure(const fc_operator *op, const fc_operator *rows,
+fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 				   fc_scratch scratch, fc_arena *arena, fc_quality *clusters,
 				   fc_quality *all)
 {
@@ -338,10 +335,10 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows,
 	take_sums(op->k, op->d, arena, &sums);
 	weight = 0.0;
 	memset(sums.mean, 0, rows->d * sizeof(double));
-	for (size_t i = 0; i < rows->k; i++)
+	for (size_t i = 0; i < rows->n; i++)
 	{
 		fc_check();
-		fc_operator_row(rows, i, scratch, sums.row);
+		fc_weighted_row(rows, i, sums.row);
 		weight += rows->weights[i];
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
 			sums.mean[t] += (sums.row[t] - sums.mean[t]) * rows->weights[i] /
@@ -361,7 +358,7 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows,
 typedef struct recall_work
 {
 	size_t		wanted;			/* neighbours, rounded up */
-	float	   *x;				/* rows x d: about their offset */
+	const float *x;				/* rows x d: about their offset */
 	float	   *half_norm;		/* rows */
 	float	   *dots;			/* QUERIES x TILE */
 	float	   *score;			/* QUERIES x wanted: the least half_norm - x .
@@ -376,11 +373,11 @@ typedef struct recall_work
 
 /* The bucket of each row, and how many rows each has. */
 static void
-fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena,
+fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *arena,
 			 recall_work *w, fc_search_result *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	double	   *squares = FC_TAKE(arena, rows->k, double);
+	double	   *squares = FC_TAKE(arena, rows->n, double);
 	fc_operator buckets = *op;
 
 	buckets.regions = (fc_regions)
@@ -392,7 +389,7 @@ fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena,
 	memset(w->visited, 0, op->k * sizeof(bool));
 	memset(result->count, 0, op->k * sizeof(double));
 	memset(result->square, 0, op->k * sizeof(double));
-	for (size_t r = 0; r < rows->k; r++)
+	for (size_t r = 0; r < rows->n; r++)
 	{
 		result->count[result->label[r]]++;
 		result->square[result->label[r]] += squares[r];
@@ -446,13 +443,13 @@ find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 
 /* The recall of one query, and the rows it reads. */
 static double
-recall_of(const fc_operator *op, const fc_operator *rows,
+recall_of(const fc_operator *op, const fc_weighted_rows *rows,
 		  const fc_search *search, size_t row, size_t query,
 		  const fc_search_result *result, recall_work *w, double *read)
 {
 	double		found = 0;
 
-	fc_operator_row(rows, row, w->scratch, w->batch);
+	fc_weighted_row(rows, row, w->batch);
 	fc_operator_nearest(op, w->batch, search->probes, w->scratch, w->probed,
 						w->distance);
 	for (size_t p = 0; p < search->probes; p++)
@@ -470,19 +467,18 @@ recall_of(const fc_operator *op, const fc_operator *rows,
 }
 
 void
-fc_search_recall(const fc_operator *op, const fc_operator *rows,
+fc_search_recall(const fc_operator *op, const fc_weighted_rows *rows,
 				 const fc_search *search, fc_arena *arena,
 				 fc_search_result *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	fc_operator expanded = *rows;
 	recall_work w;
 	double		read = 0;
 	double		found = 0;
 
 	w.wanted = (size_t) ceil(search->neighbours);
-	w.x = FC_TAKE(arena, rows->k * rows->d, float);
-	w.half_norm = FC_TAKE(arena, rows->k, float);
+	w.x = rows->values;
+	w.half_norm = FC_TAKE(arena, rows->n, float);
 	w.dots = FC_TAKE(arena, QUERIES * TILE, float);
 	w.score = FC_TAKE(arena, QUERIES * w.wanted, float);
 	w.nearest = FC_TAKE(arena, QUERIES * w.wanted, int32_t);
@@ -490,9 +486,8 @@ fc_search_recall(const fc_operator *op, const fc_operator *rows,
 	w.distance = FC_TAKE(arena, search->probes, double);
 	w.visited = FC_TAKE(arena, op->k, bool);
 	w.batch = FC_TAKE(arena, FC_FIT_BATCH * op->d, double);
-	w.scratch = fc_take_scratch(arena, fc_fit_scratch(op, rows));
-	fc_operator_expand(&expanded, w.scratch, w.x);
-	for (size_t r = 0; r < rows->k; r++)
+	w.scratch = fc_take_scratch(arena, fc_fit_scratch(op));
+	for (size_t r = 0; r < rows->n; r++)
 		w.half_norm[r] = (float) (0.5 *
 								  fc_row_square(w.x + r * rows->d, rows->d));
 	fill_buckets(op, rows, arena, &w, result);
@@ -500,7 +495,7 @@ fc_search_recall(const fc_operator *op, const fc_operator *rows,
 	{
 		size_t		queries = smaller(QUERIES, search->queries - first);
 
-		find_nearest(rows->d, rows->k, first, queries, &w);
+		find_nearest(rows->d, rows->n, first, queries, &w);
 		for (size_t q = 0; q < queries; q++)
 		{
 			fc_check();
@@ -509,6 +504,6 @@ fc_search_recall(const fc_operator *op, const fc_operator *rows,
 		}
 	}
 	result->recall = found / (double) search->queries;
-	result->read = read / (double) search->queries / (double) rows->k;
+	result->read = read / (double) search->queries / (double) rows->n;
 	fc_arena_release(arena, used);
 }

@@ -1,6 +1,6 @@
 /*
- * fit.h - how well an operator fits weighted rows, which are the centroids of
- * another operator, and how well separated its clusters are.
+ * fit.h - how well an operator fits weighted rows, and how well separated its
+ * clusters are.
  *
  *     f_i = ||x_i - c_l(i)||^2,   mean = sum w_i f_i / W,   W = sum w_i
  *
@@ -21,19 +21,20 @@
 #ifndef FC_OPERATOR_FIT_H
 #define FC_OPERATOR_FIT_H
 
+#include "numerics/weighted_rows.h"
 #include "operator/operator.h"
 
 #define FC_FIT_BATCH	64		/* rows that are assigned together */
 
 /*
  * Labels, -1 of no cluster, and squared distances to the nearest centroids, of
- * the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats;
- * batch: FC_FIT_BATCH x d doubles.
+ * the rows (n of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x
+ * d doubles.
  */
-size_t		fc_fit_scratch(const fc_operator *op, const fc_operator *rows);
-void
-			fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch,
-						double *batch, int32_t *labels, double *squares);
+size_t		fc_fit_scratch(const fc_operator *op);
+void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
+						fc_scratch scratch, double *batch, int32_t *labels,
+						double *squares);
 
 typedef struct fc_fit
 {
@@ -100,10 +101,10 @@ double
 							  const double *weights, const double *sums, double *worst);
 
 /*
- * Each of op's k clusters, and all of them; rows->k rows of op->d. scratch:
+ * Each of op's k clusters, and all of them; the rows are of op->d. scratch:
  * fc_fit_scratch. Cost: two distances to all centroids a row, and k^2 d.
  */
-void		fc_quality_measure(const fc_operator *op, const fc_operator *rows,
+void		fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 							   fc_scratch scratch, fc_arena *arena,
 							   fc_quality *clusters, fc_quality *all);
 
@@ -134,7 +135,7 @@ typedef struct fc_search_result
 	double		recall;			/* 0 .. 1, the mean of the queries */
 	double		read;			/* the mean part of the rows that a query
 								 * reads */
-	int32_t    *label;			/* rows->k: their buckets; this and the next
+	int32_t    *label;			/* rows->n: their buckets; this and the next
 								 * two from the caller */
 	double	   *count;			/* k: rows of a bucket */
 	double	   *square;			/* k: the sum of their squared distances to
@@ -146,7 +147,7 @@ typedef struct fc_search_result
  * products of floats: of two at distances that agree to rounding either may
  * count. Time: queries x rows x d.
  */
-void		fc_search_recall(const fc_operator *op, const fc_operator *rows,
+void		fc_search_recall(const fc_operator *op, const fc_weighted_rows *rows,
 							 const fc_search *search, fc_arena *arena,
 							 fc_search_result *result);
 

@@ -19,42 +19,36 @@
 #include "pg/base/memory.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
 
 /* ---- from a sample ---- */
 
-/* The op is a view of the rows. */
-static fc_drift_sample
-sample_of_rows(const fc_operator_header *rows, fc_operator *op)
+/* Argument 0. */
+static const fc_weighted_rows *
+sample_argument(FunctionCallInfo fcinfo)
 {
-	open_operator(rows, op);
-	if (!fc_operator_is_codebook(op) || op->metric == FC_INNER_PRODUCT)
+	const fc_operator_header *header = OPERATOR_ARG(0);
+	fc_operator op;
+
+	open_operator(header, &op);
+	if (!fc_operator_is_codebook(&op) || op.metric == FC_INNER_PRODUCT)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("sample must hold rows, by the metric euclidean or cosine"));
-	return (fc_drift_sample)
-	{
-		.values = op->factor[0].values,
-			.origin = op->offset,
-			.weights = op->weights,
-			.n = op->k,
-			.d = op->d,
-			.metric = op->metric
-	};
+	return rows_of_operator(header);
 }
 
 fc_drift_spec *
-drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
+drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 {
-	fc_operator op;
-	fc_drift_sample sample = sample_of_rows(rows, &op);
 	memory_account memory = {"a drift_spec"};
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
-	hold(&memory, fc_drift_spec_bound(&sample));
+	hold(&memory, fc_drift_spec_bound(sample));
 	arena = hold_arena(&memory);
-	spec = palloc(fc_drift_spec_bound(&sample));
-	fc_drift_choose(&sample, (uint64) seed, &arena, spec);
+	spec = palloc(fc_drift_spec_bound(sample));
+	fc_drift_choose(sample, (uint64) seed, &arena, spec);
 	release_arena(&arena);
 	SET_VARSIZE(spec, fc_drift_spec_size(spec));
 	return spec;
@@ -65,22 +59,21 @@ PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
 Datum
 fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(drift_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_INT64(1)));
+	PG_RETURN_POINTER(drift_spec_of_rows(sample_argument(fcinfo),
+										 PG_GETARG_INT64(1)));
 }
 
 fc_spec *
-wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
+wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed)
 {
-	fc_operator op;
-	fc_drift_sample sample = sample_of_rows(rows, &op);
 	fc_arena	arena = make_arena("a wave_spec");
-	double	   *center = palloc(2 * sample.d * sizeof(double));
+	double	   *center = palloc(2 * sample->d * sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center,
-				  center + sample.d, sigmas, &parts);
+	fc_wave_parts(sample, sparse, (uint64) seed, &arena, center,
+				  center + sample->d, sigmas, &parts);
 	spec = build_spec(&parts);
 	release_arena(&arena);
 	pfree(center);
@@ -88,20 +81,18 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 }
 
 bool
-null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec,
+null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 					 int most, double moments[2])
 {
-	fc_operator op;
-	fc_drift_sample sample = sample_of_rows(rows, &op);
 	fc_wave_null null;
 	fc_status	status;
 	fc_arena	arena;
 
-	check_same_dim((int32) spec->dim, (int32) sample.d);
+	check_same_dim((int32) spec->dim, (int32) sample->d);
 	if (fc_spec_basis(spec) != NULL)
 		return false;
 	arena = make_arena("the null law of drift");
-	status = fc_wave_null_moments(&sample, (size_t) most,
+	status = fc_wave_null_moments(sample, (size_t) most,
 								  prepared_of_spec(spec), &arena, &null);
 	release_arena(&arena);
 	if (status == FC_EEMPTY)
@@ -123,8 +114,8 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 	double		moments[2];
 
 	check_count("most", PG_GETARG_INT32(2), 1, 4096);
-	if (!null_moments_of_rows(OPERATOR_ARG(0), SPEC_ARG(1), PG_GETARG_INT32(2),
-							  moments))
+	if (!null_moments_of_rows(sample_argument(fcinfo), SPEC_ARG(1),
+							  PG_GETARG_INT32(2), moments))
 		PG_RETURN_NULL();
 	return make_float8_array(moments, 2);
 }

@@ -3,31 +3,28 @@
 #define FASTCLUST_DRIFT_VALUE_H
 
 #include "drift/counts.h"
-#include "operator/bytes.h"
+#include "numerics/weighted_rows.h"
 #include "pg/base/values.h"
 #include "sketch/spec.h"
 
 #define DRIFT_SPEC_ARG(n)	((fc_drift_spec *) aligned_value(PG_GETARG_DATUM(n)))
 #define DRIFT_COUNTS_ARG(n)	((fc_drift_counts *) aligned_value(PG_GETARG_DATUM(n)))
 
-/*
- * ---- of rows in their own units, kept as the centroids of an operator
- * (drift_compare_fn.c) ----
- */
+/* ---- of a sample in its own units (drift_compare_fn.c) ---- */
 
 /*
  * The spec of the counts, and that of the waves beside it; sparse: its center
  * is 0.
  */
-extern fc_drift_spec *drift_spec_of_rows(const fc_operator_header *rows, int64 seed);
-extern fc_spec *wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed);
+extern fc_drift_spec *drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed);
+extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed);
 
 /*
  * tr S^2 and tr S^3 of the sketches of a spec, by so many rows at most; false
  * where the spec projects rows, or of too few rows.
  */
 extern bool
-			null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec,
+			null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 								 int most, double moments[2]);
 
 /* ---- specs ---- */

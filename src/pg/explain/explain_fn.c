@@ -20,6 +20,7 @@
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 
 /* Kinds of d dimensions, an integer array. */
 static fc_axis_kind *
@@ -38,23 +39,21 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- rows and their labels ---- */
 
-/* The rows in argument n, by columns. */
+/* The values of rows by columns (d x n). */
 static double *
-read_columns_of(const fc_operator *rows)
+columns_of_rows(const fc_weighted_rows *rows)
 {
-	fc_scratch	scratch = make_scratch(fc_operator_scratch(rows));
 	double	   *row = palloc(rows->d * sizeof(double));
-	double	   *x = alloc_large(rows->d * rows->k * sizeof(double));
+	double	   *x = alloc_large(rows->d * rows->n * sizeof(double));
 
-	for (Size i = 0; i < rows->k; i++)
+	for (Size i = 0; i < rows->n; i++)
 	{
 		if (i % 64 == 0)
 			CHECK_FOR_INTERRUPTS();
-		fc_operator_row(rows, i, scratch, row);
+		fc_weighted_row(rows, i, row);
 		for (Size j = 0; j < rows->d; j++)
-			x[j * rows->k + i] = row[j];
+			x[j * rows->n + i] = row[j];
 	}
-	pfree(scratch.floats);
 	return x;
 }
 
@@ -66,19 +65,18 @@ static int32_t *
 read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 {
 	fc_operator op;
-	fc_operator rows;
+	const fc_weighted_rows *rows = rows_of_operator(OPERATOR_ARG(1));
 	fc_scratch	scratch;
 	int32_t    *labels = alloc_large(n * sizeof(int32_t));
 	double	   *squares = alloc_large(n * sizeof(double));
 
 	open_operator(OPERATOR_ARG(0), &op);
-	open_operator(OPERATOR_ARG(1), &rows);
-	check_same_dim((int32) op.d, (int32) rows.d);
-	if (rows.k != n)
+	check_same_dim((int32) op.d, (int32) rows->d);
+	if (rows->n != n)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("there are %zu and %zu rows", rows.k, n));
-	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	fc_fit_rows(&op, &rows, scratch,
+				errmsg("there are %zu and %zu rows", rows->n, n));
+	scratch = make_scratch(fc_fit_scratch(&op));
+	fc_fit_rows(&op, rows, scratch,
 				alloc_large(FC_FIT_BATCH * op.d * sizeof(double)), labels,
 				squares);
 	pfree(scratch.floats);
@@ -193,7 +191,7 @@ Datum
 fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 {
 	memory_account memory = {"rules"};
-	fc_operator raw;
+	const fc_weighted_rows *raw;
 	fc_labelled rows;
 	fc_rule_tree tree;
 	fc_arena	arena;
@@ -201,16 +199,16 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
-	open_operator(OPERATOR_ARG(2), &raw);
-	hold(&memory, raw.k * (raw.d + 2) * sizeof(double));
+	raw = rows_of_operator(OPERATOR_ARG(2));
+	hold(&memory, raw->n * (raw->d + 2) * sizeof(double));
 	rows = (fc_labelled)
 	{
-		.x = read_columns_of(&raw),
-			.labels = read_labels(fcinfo, raw.k, &clusters),
-			.axes = read_axes(fcinfo, raw.d)
+		.x = columns_of_rows(raw),
+			.labels = read_labels(fcinfo, raw->n, &clusters),
+			.axes = read_axes(fcinfo, raw->d)
 	};
-	rows.n = raw.k;
-	rows.d = raw.d;
+	rows.n = raw->n;
+	rows.d = raw->d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = hold_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
@@ -253,7 +251,7 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 {
 	memory_account memory = {"score"};
 	fc_operator op;
-	fc_operator rows;
+	const fc_weighted_rows *rows;
 	fc_scratch	scratch;
 	fc_arena	arena;
 	fc_quality *clusters;
@@ -261,14 +259,14 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(0), &op);
-	open_operator(OPERATOR_ARG(1), &rows);
-	check_same_dim((int32) op.d, (int32) rows.d);
+	rows = rows_of_operator(OPERATOR_ARG(1));
+	check_same_dim((int32) op.d, (int32) rows->d);
 	hold(&memory, op.k * sizeof(fc_quality) +
-		 fc_fit_scratch(&op, &rows) * sizeof(float));
-	scratch = make_scratch(fc_fit_scratch(&op, &rows));
+		 fc_fit_scratch(&op) * sizeof(float));
+	scratch = make_scratch(fc_fit_scratch(&op));
 	clusters = alloc_large(op.k * sizeof(fc_quality));
 	arena = hold_arena(&memory);
-	fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all);
+	fc_quality_measure(&op, rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)
 		return_quality(fcinfo, fc_operator_number(&op, j), &clusters[j],
 					   all.weight);

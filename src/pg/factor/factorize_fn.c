@@ -10,6 +10,7 @@
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 
 static void
 notice_sweep(void *ctx, int sweep, double objective, size_t nonzeros)
@@ -115,7 +116,8 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method,
 
 /* Rows to judge by, which only auto does. */
 static void
-check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
+check_sample(fc_method method, const fc_operator *op,
+			 const fc_weighted_rows *sample)
 {
 	if (method != FC_METHOD_AUTO)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -226,10 +228,9 @@ report_choice(const fc_factorization *from, const trial_rows *kept)
 
 fc_operator_header *
 factorized_operator(const fc_operator_header *centroids, const char *name,
-					Jsonb *settings, const fc_operator_header *rows)
+					Jsonb *settings, const fc_weighted_rows *rows)
 {
 	fc_operator op;
-	fc_operator sample;
 	fc_operator out = {0};
 	trial_rows	kept = {0};
 	fc_factorization from;
@@ -248,9 +249,8 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 								&kept.verbose);
 	if (rows != NULL)
 	{
-		open_operator(rows, &sample);
-		check_sample(method, &op, &sample);
-		options.sample = &sample;
+		check_sample(method, &op, rows);
+		options.sample = rows;
 	}
 	kept.sse_ratio = options.sse_ratio;
 	options.tried = keep_trial;
@@ -287,5 +287,5 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 										  text_to_cstring(PG_GETARG_TEXT_PP(1)),
 										  PG_GETARG_JSONB_P(2),
 										  PG_ARGISNULL(3) ? NULL
-										  : OPERATOR_ARG(3)));
+										  : rows_of_operator(OPERATOR_ARG(3))));
 }

@@ -64,7 +64,7 @@ extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
  */
 extern fc_operator_header *factorized_operator(const fc_operator_header *centroids,
 											   const char *method,
-											   Jsonb *options, const fc_operator_header *rows);
+											   Jsonb *options, const fc_weighted_rows *rows);
 
 /* sample: rows the start is made of; source: where all n rows are. */
 extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample,

@@ -1,6 +1,5 @@
 /*
- * cluster_fn.c - of rows that are an operator's centroids: k-means by their
- * weights, and the number of clusters
+ * cluster_fn.c - k-means of weighted rows, and the number of their clusters
  */
 #include "postgres.h"
 
@@ -27,104 +26,107 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 	return centroids_in_units(&start, NULL, NULL);
 }
 
+/* A copy of the values (n x d), for functions that change them. */
+static float *
+copied_values(const fc_weighted_rows *rows)
+{
+	Size		bytes = rows->n * rows->d * sizeof(float);
+
+	return memcpy(alloc_large(bytes), rows->values, bytes);
+}
+
 #define TRIMMED	8.0				/* passes over all rows and centroids, until
 								 * those left out stay (measured) */
 
 fc_operator_header *
-cluster_rows(const fc_operator_header *header, Size k,
-			 fc_kmeans_options *options, const fc_operator_header *start,
-			 double trim)
+kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
+			   const fc_operator_header *start, double trim)
 {
 	fc_kmeans_result result = {0};
 	memory_account memory = {"k-means of a sample"};
-	fc_operator op;
+	Size		n = rows->n;
+	Size		d = rows->d;
 	fc_operator_header *found;
 	fc_arena	arena;
-	float	   *rows;
+	float	   *x;
 	double	   *initial;
 
-	open_operator(header, &op);
-	options->metric = op.metric;
-	check_enough_rows(k, op.k);
-	announce_work(psprintf("k-means of %zu rows takes", op.k),
-				  (trim > 0.0 ? TRIMMED * (double) op.k * (double) k * op.d
-				   : 0.0) +
-				  fc_kmeans_operations(op.k, op.d, k, options),
+	options->metric = rows->metric;
+	check_enough_rows(k, n);
+	announce_work(psprintf("k-means of %zu rows takes", n),
+				  (trim > 0.0 ? TRIMMED * (double) n * (double) k * d : 0.0) +
+				  fc_kmeans_operations(n, d, k, options),
 				  false, "Lower k or option sample_rows");
-	hold(&memory, op.k * op.d * sizeof(float) +
-		 2 * k * (op.d + 1) * sizeof(double) +
-		 codebook_bytes(k, op.d));
-	initial = initial_centroids(start, k, op.d);
-	rows = expanded_rows(&op);
+	hold(&memory, n * d * sizeof(float) +
+		 2 * k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
+	initial = initial_centroids(start, k, d);
+	x = copied_values(rows);
 	arena = hold_arena(&memory);
-	result.centroids = alloc_large(k * op.d * sizeof(double));
+	result.centroids = alloc_large(k * d * sizeof(double));
 	result.weights = alloc_large(k * sizeof(double));
-	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset,
+	check_status(fc_kmeans_around(x, rows->weights, n, d, k, rows->offset,
 								  initial, trim, options, &arena, &result));
 	release_arena(&arena);
-	pfree(rows);
+	pfree(x);
 	found = make_codebook_for(options->metric,
 							  unit_centroids(options->metric, result.centroids,
-											 k, op.d),
-							  result.weights, k, op.d);
+											 k, d),
+							  result.weights, k, d);
 	pfree(result.centroids);
 	pfree(result.weights);
 	return found;
 }
 
 fc_operator_header *
-even_clusters(const fc_operator_header *rows, const fc_operator_header *start,
+even_clusters(const fc_weighted_rows *rows, const fc_operator_header *start,
 			  double most)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 
 	options.n_init = options.iterations = 0;
 	options.most = most;
-	return cluster_rows (rows, start->k, &options, start, 0.0);
+	return kmeans_of_rows(rows, start->k, &options, start, 0.0);
 }
 
 Size
-distinct_rows(const fc_operator_header *header, Size most)
+distinct_rows(const fc_weighted_rows *rows, Size most)
 {
 	memory_account memory = {"a sample"};
-	fc_operator op;
-	float	   *rows;
 	fc_keyed   *items;
 	size_t		distinct;
 
-	open_operator(header, &op);
-	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
-	rows = expanded_rows(&op);
-	items = alloc_large(2 * op.k * sizeof(fc_keyed));
-	fc_count_distinct(rows, op.k, op.d * sizeof(float), most, items, &distinct);
-	pfree(rows);
+	hold(&memory, 2 * rows->n * sizeof(fc_keyed));
+	items = alloc_large(2 * rows->n * sizeof(fc_keyed));
+	fc_count_distinct(rows->values, rows->n, rows->d * sizeof(float), most,
+					  items, &distinct);
 	pfree(items);
 	return distinct;
 }
 
 /* ---- the number of clusters ---- */
 
-/* Rows about the offset of op come to be about 0. */
+/* Values around the offset of the rows come to be around 0. */
 static void
-move_to_origin(const fc_operator *op, float *x)
+move_to_origin(const fc_weighted_rows *rows, float *x)
 {
-	for (Size j = 0; op->offset != NULL && j < op->k; j++)
+	for (Size j = 0; rows->offset != NULL && j < rows->n; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < op->d; i++)
-			x[j * op->d + i] = (float) ((double) x[j * op->d + i] +
-										op->offset[i]);
+		for (Size i = 0; i < rows->d; i++)
+			x[j * rows->d + i] = (float) ((double) x[j * rows->d + i] +
+										  rows->offset[i]);
 	}
 }
 
 fc_choice *
-choose_clusters(const fc_operator_header *header, Size max_k, int64 seed,
+choose_clusters(const fc_weighted_rows *sample, Size max_k, int64 seed,
 				double trim, const bool *apart)
 {
 	memory_account memory = {"choose_k"};
 	fc_choice  *choice = palloc(sizeof(fc_choice));
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_operator op;
+	Size		n = sample->n;
+	Size		d = sample->d;
 	fc_arena	arena;
 	fc_rows		rows;
 	float	   *x;
@@ -132,26 +134,24 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed,
 	double		unit;
 
 	check_count("max_k", (int64) max_k, 1, FC_EVIDENCE_CLUSTERS);
-	open_operator(header, &op);
-	announce_work(psprintf("trying numbers of clusters on %zu rows takes",
-						   op.k),
-				  fc_choose_k_operations(op.k, op.d, max_k), false,
+	announce_work(psprintf("trying numbers of clusters on %zu rows takes", n),
+				  fc_choose_k_operations(n, d, max_k), false,
 				  "Lower max_k or option sample_rows");
-	hold(&memory, op.k * op.d * sizeof(float));
-	x = expanded_rows(&op);
-	if (op.metric == FC_COSINE)
-		move_to_origin(&op, x);
-	unit = fc_scale_rows(x, op.k * op.d);
+	hold(&memory, n * d * sizeof(float));
+	x = copied_values(sample);
+	if (sample->metric == FC_COSINE)
+		move_to_origin(sample, x);
+	unit = fc_scale_rows(x, n * d);
 	sphere = (fc_sphere)
 	{
 		NULL, unit
 	};
 	rows = (fc_rows)
 	{
-		.x = x,.n = op.k,.d = op.d
+		.x = x,.n = n,.d = d
 	};
 	options.seed = (uint64) seed;
-	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
+	options.sphere = sample->metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
 	fc_choose_k(&rows, max_k, trim, apart, &options, &arena, choice);
 	release_arena(&arena);

@@ -4,6 +4,7 @@
 
 #include "kmeans/choose.h"
 #include "kmeans/ordered.h"
+#include "numerics/weighted_rows.h"
 #include "operator/bytes.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
@@ -56,31 +57,30 @@ extern void
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 
 /*
- * K-means of weighted rows that are kept as an operator's centroids: k
- * centroids by the metric of the rows, from the start (NULL: none) and what
- * the options say, which have n_init 0 for the start alone. The share `trim`
- * of the weight that is farthest is left out.
+ * K-means of weighted rows: k centroids by the metric of the rows, from the
+ * start (NULL: none) and by the options; n_init 0 searches from the start
+ * alone. The share `trim` of the weight that is farthest is left out.
  */
-extern fc_operator_header *cluster_rows(const fc_operator_header *rows, Size k,
-										fc_kmeans_options *options,
-										const fc_operator_header *start, double trim);
+extern fc_operator_header *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
+										  fc_kmeans_options *options,
+										  const fc_operator_header *start, double trim);
 
 /*
  * The centroids of the start moved until none has more than so much of the
  * rows' weight, as far as that is possible.
  */
-extern fc_operator_header *even_clusters(const fc_operator_header *rows,
+extern fc_operator_header *even_clusters(const fc_weighted_rows *rows,
 										 const fc_operator_header *start,
 										 double most);
 
 /* How many rows are different, counted up to `most`. */
-extern Size distinct_rows(const fc_operator_header *rows, Size most);
+extern Size distinct_rows(const fc_weighted_rows *rows, Size most);
 
 /*
  * The numbers of clusters up to max_k tried on rows, without the share `trim`
  * of those farthest out; apart: as for fc_choose_k.
  */
-extern fc_choice *choose_clusters(const fc_operator_header *rows, Size max_k,
+extern fc_choice *choose_clusters(const fc_weighted_rows *rows, Size max_k,
 								  int64 seed, double trim, const bool *apart);
 
 #endif							/* FASTCLUST_COLLECTION_H */

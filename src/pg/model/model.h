@@ -6,6 +6,7 @@
 
 #include "nodes/bitmapset.h"
 
+#include "numerics/weighted_rows.h"
 #include "pg/operator/operator_cache.h"
 #include "rkhs/map.h"
 
@@ -223,9 +224,9 @@ extern int32 *places_of_numbers(const int32 *numbers, Size k);
  * own space.
  */
 extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
-										   const fc_operator_header *old_rows,
+										   const fc_weighted_rows *old_rows,
 										   const fc_operator_header *new,
-										   const fc_operator_header *new_rows,
+										   const fc_weighted_rows *new_rows,
 										   const fc_operator_header *moved,
 										   const Bitmapset *reserved);
 

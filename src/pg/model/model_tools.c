@@ -371,9 +371,9 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 
 fc_operator_header *
 with_numbers_of(const fc_operator_header *old,
-				const fc_operator_header *old_rows,
+				const fc_weighted_rows *old_rows,
 				const fc_operator_header *new,
-				const fc_operator_header *new_rows,
+				const fc_weighted_rows *new_rows,
 				const fc_operator_header *moved, const Bitmapset *reserved)
 {
 	two_labellings labels;
@@ -397,19 +397,21 @@ PG_FUNCTION_INFO_V1(fastclust_labels_changed);
 Datum
 fastclust_labels_changed(PG_FUNCTION_ARGS)
 {
-	const fc_operator_header *rows;
+	const fc_weighted_rows *old_rows;
+	const fc_weighted_rows *rows;
 	const fc_operator_header *new;
 	two_labellings labels;
 
 	for (int i = 0; i < 4; i++)
 		if (PG_ARGISNULL(i))
 			PG_RETURN_NULL();
-	rows = OPERATOR_ARG(3);
-	check_count("the number of rows", OPERATOR_ARG(1)->k, rows->k, rows->k);
-	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1),
+	old_rows = rows_of_operator(OPERATOR_ARG(1));
+	rows = rows_of_operator(OPERATOR_ARG(3));
+	check_count("the number of rows", (int64) old_rows->n, (int64) rows->n, (int64) rows->n);
+	new = with_numbers_of(OPERATOR_ARG(0), old_rows,
 						  plain_operator(OPERATOR_ARG(2)), rows,
 						  PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4), NULL);
-	labels = label_twice(new, rows, OPERATOR_ARG(0), OPERATOR_ARG(1));
+	labels = label_twice(new, rows, OPERATOR_ARG(0), old_rows);
 	PG_RETURN_FLOAT8(changed_labels(&labels));
 }
 

@@ -119,7 +119,7 @@ listed_row(void *rows, size_t j)
 }
 
 fc_operator_header *
-rows_of_coreset(const fc_coreset *state, memory_account *memory)
+centroids_of_coreset(const fc_coreset *state, memory_account *memory)
 {
 	Size		n = fc_coreset_rows(state);
 	fc_centroid_source source = {.k = n,.d = state->dim,.row = listed_row};

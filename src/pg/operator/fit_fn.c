@@ -1,6 +1,6 @@
 /*
- * fit_fn.c - weighted rows kept as the centroids of an operator: their
- * moments, their units, how well another operator fits them.
+ * fit_fn.c - weighted rows: their moments, their units, how well an operator
+ * fits them.
  */
 #include "postgres.h"
 
@@ -18,119 +18,180 @@
 
 /* ---- rows ---- */
 
+fc_weighted_rows *
+rows_of_operator(const fc_operator_header *centroids)
+{
+	fc_weighted_rows *rows = palloc(sizeof(fc_weighted_rows));
+	fc_operator op;
+
+	open_operator(centroids, &op);
+	*rows = fc_rows_of_codebook(&op);
+	rows->storage = centroids;
+	if (!fc_operator_is_codebook(&op))
+	{
+		check_budget(op.k * op.d * sizeof(float), "the rows of a product");
+		rows->values = expanded_rows(&op);
+	}
+	return rows;
+}
+
+double *
+numbers_of_rows(const fc_weighted_rows *rows)
+{
+	Size		bytes = rows->n * rows->d * sizeof(double);
+	double	   *numbers;
+
+	check_budget(bytes, "rows in double precision");
+	numbers = alloc_large(bytes);
+	for (Size i = 0; i < rows->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_weighted_row(rows, i, numbers + i * rows->d);
+	}
+	return numbers;
+}
+
+fc_operator_header *
+chosen_rows(const fc_weighted_rows *rows, const bool *chosen)
+{
+	double	   *x = numbers_of_rows(rows);
+	double	   *weights = alloc_large(rows->n * sizeof(double));
+	Size		count = 0;
+
+	for (Size i = 0; i < rows->n; i++)
+		if (chosen[i])
+		{
+			memmove(x + count * rows->d, x + i * rows->d,
+					rows->d * sizeof(double));
+			weights[count++] = rows->weights[i];
+		}
+	return count == 0 ? NULL
+		: make_codebook_for(rows->metric, x, weights, count, rows->d);
+}
+
 double
-limit_of_ranks(const fc_operator_header *header, const double *center,
+limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 			   double variance, double share)
 {
 	memory_account memory = {"a sample of shards"};
-	fc_operator op;
-	fc_scratch	scratch;
 	double	   *row;
 	double	   *importances;
 	double		limit;
 
-	open_operator(header, &op);
-	hold(&memory, (op.k + op.d) * sizeof(double));
-	scratch = make_scratch(fc_operator_scratch(&op));
-	row = palloc(op.d * sizeof(double));
-	importances = alloc_large(op.k * sizeof(double));
-	for (Size j = 0; j < op.k; j++)
+	hold(&memory, (rows->n + rows->d) * sizeof(double));
+	row = palloc(rows->d * sizeof(double));
+	importances = alloc_large(rows->n * sizeof(double));
+	for (Size i = 0; i < rows->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(&op, j, scratch, row);
-		importances[j] = fc_coreset_importance(row, center, variance, op.d);
+		fc_weighted_row(rows, i, row);
+		importances[i] = fc_coreset_importance(row, center, variance, rows->d);
 	}
-	fc_coreset_limit(importances, op.weights, op.k, share, &limit);
+	fc_coreset_limit(importances, rows->weights, rows->n, share, &limit);
 	pfree(importances);
 	pfree(row);
-	pfree(scratch.floats);
 	return limit;
 }
 
 void
-moments_of_rows(const fc_operator_header *header, double *mean,
-				double *deviation)
+moments_of_rows(const fc_weighted_rows *rows, double *mean, double *deviation)
 {
-	fc_operator op;
-	fc_scratch	scratch;
-	double	   *row;
+	double	   *row = palloc(rows->d * sizeof(double));
 	double		weight = 0.0;
 
-	open_operator(header, &op);
-	scratch = make_scratch(fc_operator_scratch(&op));
-	row = palloc(op.d * sizeof(double));
-	memset(mean, 0, op.d * sizeof(double));
-	memset(deviation, 0, op.d * sizeof(double));
-	for (Size j = 0; j < op.k; j++)
+	memset(mean, 0, rows->d * sizeof(double));
+	memset(deviation, 0, rows->d * sizeof(double));
+	for (Size j = 0; j < rows->n; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		weight += op.weights[j];
-		fc_operator_row(&op, j, scratch, row);
+		weight += rows->weights[j];
+		fc_weighted_row(rows, j, row);
 		/* Welford 1962, West 1979 */
-		for (Size i = 0; i < op.d && op.weights[j] > 0.0; i++)
+		for (Size i = 0; i < rows->d && rows->weights[j] > 0.0; i++)
 		{
 			double		change = row[i] - mean[i];
 
-			mean[i] += change * op.weights[j] / weight;
-			deviation[i] += op.weights[j] * change * (row[i] - mean[i]);
+			mean[i] += change * rows->weights[j] / weight;
+			deviation[i] += rows->weights[j] * change * (row[i] - mean[i]);
 		}
 	}
-	for (Size i = 0; i < op.d; i++)
+	for (Size i = 0; i < rows->d; i++)
 		deviation[i] = weight > 0.0 ? sqrt(deviation[i] / weight) : 0.0;
 	pfree(row);
-	pfree(scratch.floats);
 }
 
 typedef struct moved_rows
 {
-	fc_operator op;
+	const fc_weighted_rows *rows;
 	units		from;
 	units		to;
-	fc_scratch	scratch;
 	double	   *row;
 } moved_rows;
 
 static const double *
-moved_row(void *place, size_t j)
+moved_row(void *place, size_t i)
 {
-	const moved_rows *rows = place;
-	double	   *row = rows->row;
+	const moved_rows *moved = place;
+	double	   *row = moved->row;
 
-	fc_operator_row(&rows->op, j, rows->scratch, row);
-	for (Size i = 0; i < rows->op.d; i++)
+	fc_weighted_row(moved->rows, i, row);
+	for (Size c = 0; c < moved->rows->d; c++)
 	{
-		double		own = ((rows->from.center ? rows->from.center[i] : 0.0) +
-						   (rows->from.scale ? rows->from.scale[i] : 1.0) * row[i]);
+		double		own = ((moved->from.center ? moved->from.center[c] : 0.0) +
+						   (moved->from.scale ? moved->from.scale[c] : 1.0) * row[c]);
 
-		row[i] = (own - (rows->to.center ? rows->to.center[i] : 0.0)) /
-			(rows->to.scale ? rows->to.scale[i] : 1.0);
+		row[c] = (own - (moved->to.center ? moved->to.center[c] : 0.0)) /
+			(moved->to.scale ? moved->to.scale[c] : 1.0);
 	}
 	return row;
 }
 
-fc_operator_header *
-rows_in_units(const fc_operator_header *header, units from, units to)
+static bool
+units_differ(units from, units to)
+{
+	return from.center || from.scale || to.center || to.scale;
+}
+
+/* The moved rows as centroids; distances in other units have no cosines. */
+static fc_operator_header *
+move_rows(const fc_weighted_rows *rows, units from, units to)
 {
 	memory_account memory = {"rows in units"};
-	moved_rows	rows = {.from = from,.to = to};
-	bool		moved = from.center || from.scale || to.center || to.scale;
-	fc_centroid_source source = {.row = moved_row,.place = &rows};
+	moved_rows	moved = {rows, from, to};
+	fc_centroid_source source = {
+		.k = rows->n,
+		.d = rows->d,
+		.row = moved_row,
+		.place = &moved
+	};
 	fc_operator_header *result;
 
-	open_operator(header, &rows.op);
-	if (!moved && fc_operator_is_codebook(&rows.op) &&
-		rows.op.exact.values == NULL)
+	hold(&memory, codebook_bytes(rows->n, rows->d));
+	moved.row = palloc(rows->d * sizeof(double));
+	result = make_codebook_of(units_differ(from, to) ? FC_EUCLIDEAN : rows->metric,
+							  &source, rows->weights);
+	pfree(moved.row);
+	return result;
+}
+
+const fc_weighted_rows *
+rows_in_units(const fc_weighted_rows *rows, units from, units to)
+{
+	if (!units_differ(from, to))
+		return rows;
+	return rows_of_operator(move_rows(rows, from, to));
+}
+
+fc_operator_header *
+operator_in_units(const fc_operator_header *header, units from, units to)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	if (!units_differ(from, to) && fc_operator_is_codebook(&op) &&
+		op.exact.values == NULL)
 		return (fc_operator_header *) header;
-	hold(&memory, codebook_bytes(rows.op.k, rows.op.d));
-	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
-	rows.row = palloc(rows.op.d * sizeof(double));
-	source.k = rows.op.k;
-	source.d = rows.op.d;
-	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &source,
-							  rows.op.weights);
-	pfree(rows.row);
-	pfree(rows.scratch.floats);
-	return numbered_as(&rows.op, result);
+	return numbered_as(&op, move_rows(rows_of_operator(header), from, to));
 }
 
 /* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
@@ -149,7 +210,7 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 	from.scale = numbers_argument(fcinfo, 2, op->d, "scale");
 	to.center = numbers_argument(fcinfo, 3, op->d, "center");
 	to.scale = numbers_argument(fcinfo, 4, op->d, "scale");
-	PG_RETURN_POINTER(rows_in_units(op, from, to));
+	PG_RETURN_POINTER(operator_in_units(op, from, to));
 }
 
 /* ---- fit ---- */
@@ -159,40 +220,38 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
  * account.
  */
 static fc_fit
-fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
+fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 		 memory_account *memory)
 {
 	fc_operator op;
-	fc_operator rows;
 	fc_scratch	scratch;
 	int32_t    *labels;
 	double	   *squares;
 	double	   *batch;
 
 	open_operator(header, &op);
-	open_operator(row_header, &rows);
-	check_same_dim((int32) op.d, (int32) rows.d);
-	if (rows.k > screened_from(op.k))
+	check_same_dim((int32) op.d, (int32) rows->d);
+	if (rows->n > screened_from(op.k))
 		(void) screen_operator(&op, CurrentMemoryContext);
-	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) +
-		 fc_fit_scratch(&op, &rows) * sizeof(float) +
+	hold(memory, rows->n * (sizeof(int32) + sizeof(double)) +
+		 fc_fit_scratch(&op) * sizeof(float) +
 		 FC_FIT_BATCH * op.d * sizeof(double));
-	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	labels = alloc_large(rows.k * sizeof(int32));
-	squares = alloc_large(rows.k * sizeof(double));
+	scratch = make_scratch(fc_fit_scratch(&op));
+	labels = alloc_large(rows->n * sizeof(int32));
+	squares = alloc_large(rows->n * sizeof(double));
 	batch = alloc_large(FC_FIT_BATCH * op.d * sizeof(double));
-	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
+	fc_fit_rows(&op, rows, scratch, batch, labels, squares);
 	pfree(batch);
 	pfree(scratch.floats);
 	return (fc_fit)
 	{
-		rows.k, fc_operator_labels(&op), rows.weights, labels,
+		rows->n, fc_operator_labels(&op), rows->weights, labels,
 			squares
 	};
 }
 
 fit_profile
-profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows,
+profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
 			   const double *places, Size count)
 {
 	memory_account memory = {"the profile of a fit"};
@@ -250,7 +309,7 @@ plain_operator(const fc_operator_header *header)
 
 fc_comparison
 compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b,
-			 const fc_operator_header *rows, double trim)
+			 const fc_weighted_rows *rows, double trim)
 {
 	memory_account memory = {"the comparison of two fits"};
 	fc_fit		a = fit_rows(op_a, rows, &memory);
@@ -276,7 +335,8 @@ gain_of_step(const fc_operator_header *old_header,
 
 	open_operator(old_header, &old);
 	open_operator(next_header, &next);
-	scratch = make_scratch(fc_fit_scratch(&old, &next));
+	scratch = make_scratch(Max(fc_operator_scratch(&old),
+							   fc_operator_scratch(&next)));
 	a = palloc(old.d * sizeof(double));
 	b = palloc(old.d * sizeof(double));
 	for (Size j = 0; j < Min(old.k, next.k); j++)
@@ -298,8 +358,8 @@ gain_of_step(const fc_operator_header *old_header,
  */
 
 two_labellings
-label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a,
-			const fc_operator_header *b, const fc_operator_header *rows_for_b)
+label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
+			const fc_operator_header *b, const fc_weighted_rows *rows_for_b)
 {
 	memory_account memory = {"labels by two operators"};
 	two_labellings labels;
@@ -343,7 +403,7 @@ counted_labels(const two_labellings *labels)
 
 /* ---- rows that are not read ---- */
 
-fc_operator_header *
+fc_weighted_rows *
 rows_drawn_from(const fc_operator_header *header, const double *spreads,
 				Size count, int64 seed)
 {
@@ -365,5 +425,6 @@ rows_drawn_from(const fc_operator_header *header, const double *spreads,
 	check_status(fc_operator_draw(&op, spreads, (uint64) seed, count,
 								  make_scratch(fc_operator_scratch(&op)),
 								  shares, rows));
-	return make_codebook_for(op.metric, rows, weights, count, op.d);
+	return rows_of_operator(make_codebook_for(op.metric, rows, weights, count,
+											  op.d));
 }

@@ -1,6 +1,6 @@
 /*
- * rows.h - weighted rows in memory, kept as the centroids of an operator:
- * their moments, their units, how well operators fit them.
+ * rows.h - weighted rows in memory: their moments, their units, how well
+ * operators fit them.
  *
  * Values are in the current context, and bytes are held of
  * fastclust.memory_budget while a function runs.
@@ -12,10 +12,37 @@
 #include "operator/fit.h"
 
 /*
+ * The centroids of an operator as rows, which stand for as many rows as their
+ * clusters have: a view of a codebook, a copy of the rows of a product.
+ */
+extern fc_weighted_rows *rows_of_operator(const fc_operator_header *centroids);
+
+/* The operator that rows_of_operator got: the rows as centroids. */
+static inline fc_operator_header *
+centroids_of_rows(const fc_weighted_rows *rows)
+{
+	return (fc_operator_header *) rows->storage;
+}
+
+/* Bytes of the rows in memory. */
+static inline Size
+bytes_of_rows(const fc_weighted_rows *rows)
+{
+	return rows->n * (rows->d * sizeof(float) + sizeof(double));
+}
+
+/* The rows (n x d), in double. */
+extern double *numbers_of_rows(const fc_weighted_rows *rows);
+
+/* The rows whose flag (n) is set, as centroids; NULL: none. */
+extern fc_operator_header *chosen_rows(const fc_weighted_rows *rows,
+									   const bool *chosen);
+
+/*
  * Mean and standard deviation of each dimension (d each), by the rows'
  * weights.
  */
-extern void moments_of_rows(const fc_operator_header *rows, double *mean,
+extern void moments_of_rows(const fc_weighted_rows *rows, double *mean,
 							double *deviation);
 
 /* Units of rows: (x - center) / scale; NULL is 0 or 1. */
@@ -29,17 +56,20 @@ typedef struct units
 static const units own_units = {NULL, NULL};
 
 /*
- * Rows, or centroids, moved from one set of units to another; where both are
- * NULL, the metric stays, and dense ones are themselves.
+ * Rows moved from one set of units to another; where both are NULL, they are
+ * themselves.  The same of centroids, which a codebook holds then.
  */
-extern fc_operator_header *rows_in_units(const fc_operator_header *rows, units from, units to);
+extern const fc_weighted_rows *rows_in_units(const fc_weighted_rows *rows,
+											 units from, units to);
+extern fc_operator_header *operator_in_units(const fc_operator_header *op,
+											 units from, units to);
 
 /*
  * The limit of ranks (coreset.h) below which a share in (0, 1) of rows like
  * these is expected; variance 0: uniform.
  */
 extern double
-			limit_of_ranks(const fc_operator_header *rows, const double *center,
+			limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 						   double variance, double share);
 
 /*
@@ -67,7 +97,7 @@ quantile_places(double *places)
 }
 
 extern fit_profile
-			profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows,
+			profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
 						   const double *places, Size count);
 
 /*
@@ -94,7 +124,7 @@ extern fc_operator_header *plain_operator(const fc_operator_header *op);
  */
 extern fc_comparison
 			compare_fits(const fc_operator_header *a, const fc_operator_header *b,
-						 const fc_operator_header *rows, double trim);
+						 const fc_weighted_rows *rows, double trim);
 
 /*
  * sum_j w_j ||c_j - c'_j||^2, w_j of next, by which one step of Lloyd lowers
@@ -108,9 +138,9 @@ extern double
  * Rows drawn from the clusters of an operator, round normal clouds of these
  * spreads (k), as a stand-in for rows that are not read.
  */
-extern fc_operator_header *rows_drawn_from(const fc_operator_header *op,
-										   const double *spreads, Size count,
-										   int64 seed);
+extern fc_weighted_rows *rows_drawn_from(const fc_operator_header *op,
+										 const double *spreads, Size count,
+										 int64 seed);
 
 /*
  * Clusters of one number, from 0 on without gaps, joined: weighted means
@@ -124,7 +154,7 @@ extern fc_operator_header *joined_clusters(const fc_operator_header *op,
  * are a sample of n (tree_fn.c).
  */
 extern fc_search_result
-			recall_of_search(const fc_operator_header *op, const fc_operator_header *rows,
+			recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
 							 double n, int64 probes);
 
 /* Two operators on the same rows, each with the rows in its own space. */
@@ -135,8 +165,8 @@ typedef struct two_labellings
 } two_labellings;
 
 extern two_labellings
-			label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a,
-						const fc_operator_header *b, const fc_operator_header *rows_for_b);
+			label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
+						const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
 /* The share of the weight with another label. */
 extern double changed_labels(const two_labellings *labels);

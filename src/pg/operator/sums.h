@@ -40,8 +40,9 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
 									 const fc_coreset *state, Size capacity);
 
-/* The sample as an operator whose centroids are its rows, by rank. */
-extern fc_operator_header *rows_of_coreset(const fc_coreset *state, memory_account *memory);
+/* The sample's rows, by rank, as centroids. */
+extern fc_operator_header *centroids_of_coreset(const fc_coreset *state,
+												memory_account *memory);
 
 /*
  * Capacities: the most that a sample of so many rows needs, one row more than

@@ -106,37 +106,35 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 
 fc_search_result
 recall_of_search(const fc_operator_header *header,
-				 const fc_operator_header *rows_header, double n, int64 probes)
+				 const fc_weighted_rows *rows, double n, int64 probes)
 {
 	memory_account memory = {"the recall of a search"};
 	fc_operator op;
-	fc_operator rows;
 	fc_search	search;
 	fc_search_result result;
 	fc_arena	arena;
 
 	open_operator(header, &op);
-	open_operator(rows_header, &rows);
-	if (op.d != rows.d)
+	if (op.d != rows->d)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("the rows have dimension %zu, the operator %zu", rows.d,
+				errmsg("the rows have dimension %zu, the operator %zu", rows->d,
 					   op.d));
 	check_count("probes", probes, 1, (int64) op.k);
 	search = (fc_search)
 	{
-		.queries = Min(QUERIES, rows.k),
-			.neighbours = Min(Max(NEIGHBOURS * (double) rows.k /
-								  Max(n, (double) rows.k),
+		.queries = Min(QUERIES, rows->n),
+			.neighbours = Min(Max(NEIGHBOURS * (double) rows->n /
+								  Max(n, (double) rows->n),
 								  1.0),
-							  (double) (rows.k - 1)),
+							  (double) (rows->n - 1)),
 			.probes = (Size) probes
 	};
-	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
-	result.label = palloc(rows.k * sizeof(int32));
+	hold(&memory, rows->n * sizeof(int32) + 2 * op.k * sizeof(double));
+	result.label = palloc(rows->n * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));
 	result.square = palloc(op.k * sizeof(double));
 	arena = hold_arena(&memory);
-	fc_search_recall(&op, &rows, &search, &arena, &result);
+	fc_search_recall(&op, rows, &search, &arena, &result);
 	return result;
 }
 
@@ -150,11 +148,11 @@ Datum
 fastclust_bucket_recall(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
-	const fc_operator_header *rows = OPERATOR_ARG(1);
+	const fc_weighted_rows *rows = rows_of_operator(OPERATOR_ARG(1));
 	fc_search_result result;
 	Datum		values[4];
 
-	if (rows->k < 2)
+	if (rows->n < 2)
 		PG_RETURN_NULL();
 	result = recall_of_search(op, rows, PG_GETARG_FLOAT8(2),
 							  PG_GETARG_INT32(3));

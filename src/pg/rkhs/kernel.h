@@ -5,6 +5,7 @@
 #define FASTCLUST_KERNEL_H
 
 #include "kmeans/kmeans.h"
+#include "numerics/weighted_rows.h"
 #include "pg/base/collect.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
@@ -58,10 +59,10 @@ extern const char *kernel_aggregate_name(const kernel_rows *rows);
 extern fc_operator_header *landmarks_of(const kernel_rows *rows);
 
 /*
- * The map that rows, the centroids of an operator, suggest for k clusters, of
- * so many landmarks at most (kernel_fn.c).
+ * The map that rows suggest for k clusters, of so many landmarks at most
+ * (kernel_fn.c).
  */
-extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows,
+extern fc_kernel_map_header *spectral_map(const fc_weighted_rows *rows,
 										  Size k, Size landmarks, int64 seed);
 
 /* Bytes a final function takes for n rows beyond the collected ones. */

@@ -12,6 +12,7 @@
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 #include "pg/rkhs/kernel.h"
 
 /* ---- kernel_projection ---- */
@@ -175,34 +176,29 @@ write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 }
 
 fc_kernel_map_header *
-spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
+spectral_map(const fc_weighted_rows *rows, Size k, Size landmarks, int64 seed)
 {
 	memory_account memory = {"spectral_map"};
-	fc_operator op;
 	fc_spectral chosen = {0};
-	fc_scratch	scratch;
 	fc_arena	arena;
 	double	   *x;
 	Size		most;
 	Size		rank;
 
-	open_operator(rows, &op);
-	most = Min(landmarks, op.k);
+	most = Min(landmarks, rows->n);
 	rank = fc_spectral_rank(k, most);
-	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k),
-				  fc_spectral_operations(op.k, op.d, k, most), false,
+	announce_work(psprintf("the choice of a kernel on %zu rows takes", rows->n),
+				  fc_spectral_operations(rows->n, rows->d, k, most), false,
 				  "Lower k or option landmarks");
-	hold(&memory, op.k * op.d * sizeof(double) +
+	hold(&memory, rows->n * rows->d * sizeof(double) +
 		 most * (sizeof(size_t) + rank * sizeof(double)));
-	x = alloc_large(op.k * op.d * sizeof(double));
-	scratch = make_scratch(fc_operator_scratch(&op));
-	fc_operator_centroids(&op, NULL, NULL, scratch, x);
+	x = numbers_of_rows(rows);
 	chosen.landmark = alloc_large(most * sizeof(size_t));
 	chosen.t = alloc_large(rank * most * sizeof(double));
 	arena = hold_arena(&memory);
-	fc_spectral_choose(x, op.k, op.d, k, most, (uint64) seed, &arena, &chosen);
+	fc_spectral_choose(x, rows->n, rows->d, k, most, (uint64) seed, &arena, &chosen);
 	release_arena(&arena);
-	return write_map(&memory, &chosen, x, op.d);
+	return write_map(&memory, &chosen, x, rows->d);
 }
 
 /* ---- features ---- */

@@ -127,8 +127,8 @@ decode_part(const training *t, Size k, const char *group,
 	double		unit = mean_scale(units_of_rows, d);
 	bool		continues = !fresh && old->op != NULL;
 	fc_operator_header *initial = (continues
-								   ? rows_in_units(old->op, units_of_rows,
-												   own_units)
+								   ? operator_in_units(old->op, units_of_rows,
+													   own_units)
 								   : NULL);
 	decoded_clusters found = decode_sketch(t, sketch,
 										   fresh ? spec_without_pilot(old->spec)
@@ -138,7 +138,7 @@ decode_part(const training *t, Size k, const char *group,
 	int32	   *numbers;
 	int32	   *place;
 
-	found.op = rows_in_units(found.op, own_units, units_of_rows);
+	found.op = operator_in_units(found.op, own_units, units_of_rows);
 	found.objective /= unit * unit;
 	numbers = continues ? numbers_by_distance(old->op, found.op,
 											  named_numbers(t, group))
@@ -161,8 +161,8 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 {
 	Size		count = Max(LEAST_DRAWN,
 							Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
-	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads,
-												count, t->options->seed);
+	const fc_weighted_rows *drawn = rows_drawn_from(found->op, found->spreads,
+													count, t->options->seed);
 	double		places[DISTANCE_QUANTILES];
 	double		moments[2];
 

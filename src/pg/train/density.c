@@ -171,7 +171,7 @@ take_bubbles(fc_arena *arena, Size m, Size d)
  * some.
  */
 static bubble_set
-bubbles_of_part(const train_part *part, const fc_operator_header *complete,
+bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
 				fc_arena *arena)
 {
 	fit_profile profile = {0};
@@ -186,7 +186,7 @@ bubbles_of_part(const train_part *part, const fc_operator_header *complete,
 								 complete != NULL ? complete : part->rows, NULL,
 								 0);
 	if (complete != NULL)
-		scale = (double) part->n / (double) complete->k;
+		scale = (double) part->n / (double) complete->n;
 	open_operator(part->op, &op);
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
@@ -226,8 +226,9 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
 			   int32 *number)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_operator_header *all = make_codebook(set->mean, set->n, set->b.m,
-											set->b.d);
+	const fc_weighted_rows *all = rows_of_operator(make_codebook(set->mean, set->n,
+																 set->b.m,
+																 set->b.d));
 	bubble_set	half = take_bubbles(arena, set->b.m / 2, set->b.d);
 	fc_operator_header *found;
 	two_labellings labels;
@@ -237,7 +238,7 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
 
 	options.seed = (uint64) t->options->seed;
 	options.n_init = 1;
-	found = cluster_rows (all, set->b.m / 2, &options, NULL, 0);
+	found = kmeans_of_rows(all, set->b.m / 2, &options, NULL, 0);
 
 	labels = label_twice(found, all, found, all);
 	place = palloc(found->k * sizeof(int32));
@@ -572,7 +573,7 @@ warn_outgrown(const training *t, const bubble_set *set)
 }
 
 static double
-find_part(training *t, train_part *part, const fc_operator_header *complete)
+find_part(training *t, train_part *part, const fc_weighted_rows *complete)
 {
 	fc_arena	arena = make_arena("density");
 	bubble_set	set = bubbles_of_part(part, complete, &arena);
@@ -594,14 +595,14 @@ find_part(training *t, train_part *part, const fc_operator_header *complete)
 }
 
 void
-find_regions(training *t, const fc_operator_header *sample, train_part *parts,
+find_regions(training *t, const fc_weighted_rows *sample, train_part *parts,
 			 int count)
 {
-	const fc_operator_header *complete = (sample != NULL &&
-										  t->source.complete != NULL
-										  ? rows_in_units(sample, own_units,
-														  t->units)
-										  : NULL);
+	const fc_weighted_rows *complete = (sample != NULL &&
+										t->source.complete != NULL
+										? rows_in_units(sample, own_units,
+														t->units)
+										: NULL);
 	TimestampTz begun = begin_step(t, "density");
 	double		clustered = 0;
 	double		n = 0;

@@ -19,7 +19,7 @@ extern void check_live_size(const training *t);
  * The operators of parts have the micro-clusters; afterwards the means of
  * clusters.
  */
-extern void find_regions(training *t, const fc_operator_header *sample,
+extern void find_regions(training *t, const fc_weighted_rows *sample,
 						 train_part *parts, int count);
 
 /*

@@ -70,13 +70,15 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 }
 
 /*
- * The centroids of op, which are rows by the encoder, the features with an
- * indicator, and how many these are.
+ * A copy of the values of rows by the encoder, the features with an indicator,
+ * and how many these are.
  */
 static float *
-read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory,
-		  fc_missing_column **columns, Size **numbers, Size *count)
+read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
+		  memory_account *memory, fc_missing_column **columns, Size **numbers,
+		  Size *count)
 {
+	Size		bytes;
 	fc_missing_column *column = (*columns = palloc(encoder->features *
 												   sizeof(fc_missing_column)));
 	Size	   *number = *numbers = palloc(encoder->features * sizeof(Size));
@@ -96,8 +98,9 @@ read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory,
 		};
 		number[(*count)++] = i;
 	}
-	hold(memory, op->k * op->d * sizeof(float));
-	return expanded_rows(op);
+	bytes = rows->n * rows->d * sizeof(float);
+	hold(memory, bytes);
+	return memcpy(alloc_large(bytes), rows->values, bytes);
 }
 
 /*
@@ -106,11 +109,10 @@ read_rows(const fc_encoder *encoder, fc_operator *op, memory_account *memory,
  */
 static bool *
 informative_nulls(const fc_encoder_header *flagged,
-				  const fc_operator_header *rows, int64 seed)
+				  const fc_weighted_rows *rows, int64 seed)
 {
 	memory_account memory = {"the NULLs of a sample"};
 	fc_encoder	encoder;
-	fc_operator op;
 	fc_arena	arena;
 	fc_missing_column *column;
 	Size	   *number;
@@ -120,12 +122,11 @@ informative_nulls(const fc_encoder_header *flagged,
 	float	   *x;
 
 	fc_encoder_view(flagged, &encoder);
-	open_operator(rows, &op);
-	x = read_rows(&encoder, &op, &memory, &column, &number, &count);
+	x = read_rows(&encoder, rows, &memory, &column, &number, &count);
 	informative = palloc0(count * sizeof(bool));
 	found = palloc0(encoder.features * sizeof(bool));
 	arena = hold_arena(&memory);
-	fc_missing_informative(x, op.k, op.d, column, count, encoder.features,
+	fc_missing_informative(x, rows->n, rows->d, column, count, encoder.features,
 						   (uint64) seed, &arena, informative);
 	release_arena(&arena);
 	for (Size i = 0; i < count; i++)
@@ -169,14 +170,14 @@ is_complete(const float *x, const fc_missing_column *column, Size count,
  * are kept. Where a tenth of the rows is complete, and COMPLETE_ROWS are,
  * these alone: cells of donors blur the clusters of few columns.
  */
-static fc_operator_header *
+static const fc_weighted_rows *
 imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
-			 const fc_operator_header *sample)
+			 const fc_weighted_rows *sample)
 {
 	memory_account memory = {"rows without NULLs"};
 	fc_encoder	flagged;
 	fc_encoder	encoder;
-	fc_operator op;
+	Size		d = sample->d;
 	fc_arena	arena;
 	fc_missing_column *column;
 	Size	   *number;
@@ -192,34 +193,33 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 
 	fc_encoder_view(from, &flagged);
 	fc_encoder_view(to, &encoder);
-	open_operator(sample, &op);
-	x = read_rows(&flagged, &op, &memory, &column, &number, &count);
+	x = read_rows(&flagged, sample, &memory, &column, &number, &count);
 	kept = palloc(flagged.features * sizeof(bool));
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c]].missing;
 	hold(&memory,
-		 op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
-	imputed = alloc_large(op.k * op.d * sizeof(float));
-	rows = alloc_large(op.k * encoder.dim * sizeof(double));
-	weights = alloc_large(op.k * sizeof(double));
+		 sample->n * (d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
+	imputed = alloc_large(sample->n * d * sizeof(float));
+	rows = alloc_large(sample->n * encoder.dim * sizeof(double));
+	weights = alloc_large(sample->n * sizeof(double));
 	arena = hold_arena(&memory);
-	fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena);
+	fc_missing_impute(x, sample->n, d, column, count, kept, imputed, &arena);
 	release_arena(&arena);
-	for (Size i = 0; i < op.k; i++)
-		complete += is_complete(x + i * op.d, column, count, kept);
-	few = complete < COMPLETE_ROWS || complete < op.k / 10;
-	for (Size i = 0; i < op.k; i++)
-		if (few || is_complete(x + i * op.d, column, count, kept))
+	for (Size i = 0; i < sample->n; i++)
+		complete += is_complete(x + i * d, column, count, kept);
+	few = complete < COMPLETE_ROWS || complete < sample->n / 10;
+	for (Size i = 0; i < sample->n; i++)
+		if (few || is_complete(x + i * d, column, count, kept))
 		{
-			write_row(&flagged, &encoder, imputed + i * op.d,
+			write_row(&flagged, &encoder, imputed + i * d,
 					  rows + n * encoder.dim);
-			weights[n++] = op.weights[i];
+			weights[n++] = sample->weights[i];
 		}
-	return make_codebook(rows, weights, n, encoder.dim);
+	return rows_of_operator(make_codebook(rows, weights, n, encoder.dim));
 }
 
 /* Some rows in units by an encoder with indicators. */
-static fc_operator_header *
+static const fc_weighted_rows *
 flagged_rows(const training *t, const fc_encoder_header *flagged)
 {
 	train_source source = t->source;
@@ -346,8 +346,8 @@ null_dimensions(const train_source *source)
 	return found;
 }
 
-fc_operator_header *
-rows_without_nulls(const training *t, const fc_operator_header *sample)
+const fc_weighted_rows *
+rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 {
 	const fc_encoder_header *header = ((const fc_encoder_header *)
 									   t->source.encoder);
@@ -488,7 +488,7 @@ learn_encoder(training *t)
  * there are rows.
  */
 void
-warn_useless_columns(const training *t, const fc_operator_header *sample,
+warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 					 const char *of_sample)
 {
 	fc_encoder	encoder;

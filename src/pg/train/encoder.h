@@ -14,7 +14,8 @@ extern void learn_encoder(training *t);
  * The sample in units; of columns with NULLs rows without those that no
  * dimension is for.
  */
-extern fc_operator_header *rows_without_nulls(const training *t, const fc_operator_header *sample);
+extern const fc_weighted_rows *rows_without_nulls(const training *t,
+												  const fc_weighted_rows *sample);
 
 /*
  * The dimensions that tell NULLs of numbers, which were seen to distinguish
@@ -23,7 +24,7 @@ extern fc_operator_header *rows_without_nulls(const training *t, const fc_operat
 extern bool *null_dimensions(const train_source *source);
 
 extern void
-			warn_useless_columns(const training *t, const fc_operator_header *sample,
+			warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 								 const char *of_sample);
 extern void report_nulls(const training *t, int64 imputed, int64 n);
 

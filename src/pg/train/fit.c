@@ -38,10 +38,10 @@
 
 /* The budget of 30 full searches is divided among the groups by row count. */
 static fc_kmeans_options
-search_options(const training *t, const fc_operator_header *rows, Size k)
+search_options(const training *t, const fc_weighted_rows *rows, Size k)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
-	double		n = rows->k;
+	double		n = rows->n;
 	double		steps = LEAST_STEPS * n * (double) k * rows->d;
 
 	options.seed = (uint64) t->options->seed;
@@ -61,32 +61,32 @@ search_options(const training *t, const fc_operator_header *rows, Size k)
  * as well.
  */
 static fc_operator_header *
-fit_rows_of(const training *t, const fc_operator_header *rows, Size k,
+fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 			const fc_operator_header *start, bool search)
 {
 	fc_kmeans_options options = search_options(t, rows, k);
 
 	if (!search)
 		options.n_init = 0;
-	return cluster_rows (rows, start != NULL ? start->k : k, &options, start,
-						 t->options->trim);
+	return kmeans_of_rows(rows, start != NULL ? start->k : k, &options, start,
+						  t->options->trim);
 }
 
 /* A search in some of the rows, which are ordered by rank, goes on in all. */
 fc_operator_header *
-searched_clusters(const training *t, const fc_operator_header *rows, Size k,
+searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double most_numbers)
 {
 	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
 							most_numbers / rows->d);
-	Size		step = (Size) (rows->k / count);
+	Size		step = (Size) (rows->n / count);
 	fc_operator_header *some;
 	fc_operator_header *found;
 
 	if (step < 2)
 		return fit_rows_of(t, rows, k, NULL, true);
-	some = some_rows(rows, step, rows->k);
-	found = fit_rows_of(t, some, k, NULL, true);
+	some = every_nth_row(rows, step, rows->n);
+	found = fit_rows_of(t, rows_of_operator(some), k, NULL, true);
 	pfree(some);
 	return fit_rows_of(t, rows, k, found, false);
 }
@@ -97,7 +97,7 @@ searched_clusters(const training *t, const fc_operator_header *rows, Size k,
  */
 static bool
 as_good(const training *t, const fc_operator_header *a,
-		const fc_operator_header *b, const fc_operator_header *rows,
+		const fc_operator_header *b, const fc_weighted_rows *rows,
 		double slack, bool noise)
 {
 	fc_comparison c = compare_fits(a, b, rows, t->options->trim);
@@ -155,7 +155,7 @@ sample_tells(const training *t, const train_part *part, Size k)
 		return false;
 	all = part->sse[0] / (double) part->n;
 	return all <= found->objective * (1 + MOST_OVERFIT * (double) k /
-									  (double) found->sample->k) +
+									  (double) found->sample->n) +
 		3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
@@ -178,7 +178,7 @@ take_candidate(const training *t, train_part *part, int i)
  * centroids found without them.
  */
 static void
-fit_sample(const training *t, train_part *part, const fc_operator_header *rows,
+fit_sample(const training *t, train_part *part, const fc_weighted_rows *rows,
 		   Size k)
 {
 	int			best = best_candidate(part);
@@ -205,7 +205,7 @@ fit_sample(const training *t, train_part *part, const fc_operator_header *rows,
  * than noise; else they go on from these.
  */
 static void
-keep_old(const training *t, train_part *part, const fc_operator_header *rows,
+keep_old(const training *t, train_part *part, const fc_weighted_rows *rows,
 		 const fc_operator_header *old)
 {
 	fc_operator_header *continued;
@@ -224,7 +224,7 @@ keep_old(const training *t, train_part *part, const fc_operator_header *rows,
 }
 
 static void
-fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows,
+fit_kmeans(const training *t, train_part *part, const fc_weighted_rows *rows,
 		   const fc_operator_header *old, Size k)
 {
 	if (!sample_tells(t, part, k))
@@ -244,34 +244,12 @@ fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows,
  * learned around them ----
  */
 
-/* The rows, or clusters, of some numbers. */
-static fc_operator_header *
-chosen_rows(const fc_operator_header *header, const bool *chosen)
-{
-	fc_operator op;
-	double	   *x;
-	double	   *weights;
-	Size		count = 0;
-
-	open_operator(header, &op);
-	x = centroids_in_units(&op, NULL, NULL);
-	weights = alloc_large(op.k * sizeof(double));
-	for (Size j = 0; j < op.k; j++)
-		if (chosen[j])
-		{
-			memmove(x + count * op.d, x + j * op.d, op.d * sizeof(double));
-			weights[count++] = op.weights[j];
-		}
-	return count == 0 ? NULL
-		: make_codebook_for(op.metric, x, weights, count, op.d);
-}
-
 /*
  * Those rows that are farthest from the old clusters, a quarter of them, or
  * fifty a cluster, in their order.
  */
-static fc_operator_header *
-farthest_rows(const fc_operator_header *op, const fc_operator_header *rows,
+static const fc_weighted_rows *
+farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 			  Size more)
 {
 	fc_fit		fit = label_twice(op, rows, op, rows).a;
@@ -289,7 +267,7 @@ farthest_rows(const fc_operator_header *op, const fc_operator_header *rows,
 	for (Size i = 0; i < fit.n && count > 0; i++)
 		if (fit.squares[i] == least)
 			count -= chosen[i] = true;
-	return chosen_rows(rows, chosen);
+	return rows_of_operator(chosen_rows(rows, chosen));
 }
 
 static fc_operator_header *
@@ -316,13 +294,13 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 
 static fc_operator_header *
 clusters_to_keep(const training *t, const train_part *part,
-				 const fc_operator_header *rows, const char *how)
+				 const fc_weighted_rows *rows, const char *how)
 {
 	serving_part old = serving_of(t, part->group);
 	fc_operator_header *op = (old.op != NULL
-							  ? plain_operator(rows_in_units(old.op,
-															 old.units,
-															 t->units))
+							  ? plain_operator(operator_in_units(old.op,
+																 old.units,
+																 t->units))
 							  : NULL);
 
 	if (op == NULL || op->d != rows->d)
@@ -337,7 +315,7 @@ clusters_to_keep(const training *t, const train_part *part,
 }
 
 static void
-fit_frozen(const training *t, train_part *part, const fc_operator_header *rows,
+fit_frozen(const training *t, train_part *part, const fc_weighted_rows *rows,
 		   Size k)
 {
 	Size		more;
@@ -359,16 +337,18 @@ fit_frozen(const training *t, train_part *part, const fc_operator_header *rows,
 
 #define PINNED_ROUNDS	5
 
-static fc_operator_header *
-rows_of_others(const fc_operator_header *op, const fc_operator_header *rows,
+static const fc_weighted_rows *
+rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 			   Size pins)
 {
 	two_labellings labels = label_twice(op, rows, op, rows);
-	bool	   *chosen = alloc_large(rows->k * sizeof(bool));
+	bool	   *chosen = alloc_large(rows->n * sizeof(bool));
+	fc_operator_header *others;
 
-	for (Size i = 0; i < rows->k; i++)
+	for (Size i = 0; i < rows->n; i++)
 		chosen[i] = (Size) labels.a.labels[i] >= pins;
-	return chosen_rows(rows, chosen);
+	others = chosen_rows(rows, chosen);
+	return others != NULL ? rows_of_operator(others) : NULL;
 }
 
 /*
@@ -376,7 +356,7 @@ rows_of_others(const fc_operator_header *op, const fc_operator_header *rows,
  * on from there. NULL: it cannot.
  */
 static fc_operator_header *
-with_worst_split(const training *t, const fc_operator_header *rows,
+with_worst_split(const training *t, const fc_weighted_rows *rows,
 				 const fc_operator_header *old)
 {
 	fc_fit		fit = label_twice(old, rows, old, rows).a;
@@ -393,19 +373,19 @@ with_worst_split(const training *t, const fc_operator_header *rows,
 	for (Size i = 0; i < fit.n; i++)
 		chosen[i] = (Size) fit.labels[i] == worst;
 	parted = chosen_rows(rows, chosen);
-	if (parted == NULL || distinct_rows(parted, 2) < 2)
+	if (parted == NULL || distinct_rows(rows_of_operator(parted), 2) < 2)
 		return NULL;
-	parted = fit_rows_of(t, parted, 2, NULL, true);
+	parted = fit_rows_of(t, rows_of_operator(parted), 2, NULL, true);
 	for (Size j = 0; j < old->k; j++)
 		chosen[j] = j != worst;
-	others = chosen_rows(old, chosen);
+	others = chosen_rows(rows_of_operator(old), chosen);
 	return fit_rows_of(t, rows, old->k + 1,
 					   others != NULL ? appended(others, parted) : parted,
 					   false);
 }
 
 static void
-fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
+fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
 		   const fc_operator_header *old, Size k)
 {
 	const float_list *list = &t->options->pinned;
@@ -415,7 +395,8 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
 	double		last = 0;
 	fc_operator numbered;
 	fc_operator_header *pins;
-	fc_operator_header *others;
+	fc_operator_header *kept;
+	const fc_weighted_rows *others;
 
 	open_operator(serving.op, &numbered);
 	for (int i = 0; i < list->count; i++)
@@ -425,7 +406,7 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
 				fc_operator_number(&numbered, j) == list->values[i];
 		last = Max(last, list->values[i]);
 	}
-	pins = chosen_rows(old, pinned);
+	pins = chosen_rows(rows_of_operator(old), pinned);
 	part->settled = true;
 	if (pins == NULL || pins->k >= k || (k < old->k && last >= (double) k))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -435,10 +416,10 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
 	free = k - pins->k;
-	others = chosen_rows(old, pinned);
+	kept = chosen_rows(rows_of_operator(old), pinned);
 	part->op = appended(pins,
-						others != NULL
-						? others
+						kept != NULL
+						? kept
 						: fit_rows_of(t, farthest_rows(pins, rows, free),
 									  free, NULL, true));
 	for (int round = 0; round < PINNED_ROUNDS; round++)
@@ -459,7 +440,7 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
  */
 static void
 fit_compressive(const training *t, train_part *part,
-				const fc_operator_header *rows, const fc_operator_header *old,
+				const fc_weighted_rows *rows, const fc_operator_header *old,
 				Size k)
 {
 	const fc_operator_header *initial = old;
@@ -469,10 +450,10 @@ fit_compressive(const training *t, train_part *part,
 	part->op = decode_sketch(t, part->sketch, t->spec, k,
 							 initial == NULL
 							 ? NULL
-							 : rows_in_units(initial, t->units, own_units),
+							 : operator_in_units(initial, t->units, own_units),
 							 t->options->quiet, false)
 		.op;
-	part->op = rows_in_units(part->op, own_units, t->units);
+	part->op = operator_in_units(part->op, own_units, t->units);
 	if (t->source.group_by != NULL)
 	{
 		fc_comparison c = compare_fits(initial, part->op, rows, FARTHEST_SHARE);
@@ -495,7 +476,7 @@ fit_compressive(const training *t, train_part *part,
 /* Centroids as a product, by the option factors. */
 static fc_operator_header *
 factorized(const training *t, const fc_operator_header *op,
-		   const fc_operator_header *rows)
+		   const fc_weighted_rows *rows)
 {
 	const factor_options *factors = &t->options->factors;
 
@@ -511,7 +492,7 @@ factorized(const training *t, const fc_operator_header *op,
  */
 static void
 alternate_factorized(const training *t, train_part *part,
-					 const fc_operator_header *rows)
+					 const fc_weighted_rows *rows)
 {
 	double		tolerance = tolerance_of(t->options);
 	int			most = (int) given_or(t->options->iterations, 3);
@@ -546,11 +527,11 @@ alternate_factorized(const training *t, train_part *part,
  * is one where there are no more than that.
  */
 static void
-fit_micro(const training *t, train_part *part, const fc_operator_header *rows,
+fit_micro(const training *t, train_part *part, const fc_weighted_rows *rows,
 		  const fc_operator_header *old, Size k)
 {
 	part->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) :
-		fit_rows_of(t, rows, k, some_rows(rows, 1, k), false);
+		fit_rows_of(t, rows, k, every_nth_row(rows, 1, k), false);
 	if (old != NULL)
 		keep_old(t, part, rows, old);
 }
@@ -559,15 +540,15 @@ fit_micro(const training *t, train_part *part, const fc_operator_header *rows,
 
 /* As many clusters as there are different rows, so that none is empty. */
 static Size
-possible_clusters(const training *t, const fc_operator_header *rows)
+possible_clusters(const training *t, const fc_weighted_rows *rows)
 {
 	Size		distinct = distinct_rows(rows, t->k);
 
 	if (distinct < t->k && t->source.group_by == NULL &&
 		t->method != METHOD_DENSITY)
 		ereport(WARNING,
-				errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k,
-					   rows->k, t->source.relation,
+				errmsg("k is %zu, but a sample of %zu rows of %s has %s", t->k,
+					   rows->n, t->source.relation,
 					   distinct == 1 ? "one distinct row"
 					   : psprintf("%zu distinct rows", distinct)),
 				errdetail("Model \"%s\" gets as many clusters: others would have no rows.",
@@ -584,7 +565,7 @@ old_clusters(const training *t, const char *group, Size k)
 	if (old.op == NULL || t->options->fresh || old.map != NULL ||
 		t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
-	return plain_operator(rows_in_units(old.op, old.units, t->units));
+	return plain_operator(operator_in_units(old.op, old.units, t->units));
 }
 
 void
@@ -597,7 +578,7 @@ announce_groups(const training *t, const train_part *parts, int count)
 		fc_kmeans_options options = search_options(t, parts[i].rows, t->k);
 
 		if (!sample_tells(t, &parts[i], t->k))
-			operations += fc_kmeans_operations(parts[i].rows->k,
+			operations += fc_kmeans_operations(parts[i].rows->n,
 											   parts[i].rows->d, t->k,
 											   &options);
 	}
@@ -609,13 +590,13 @@ announce_groups(const training *t, const train_part *parts, int count)
 void
 fit_part(const training *t, train_part *part)
 {
-	fc_operator_header *rows = rows_with_map(t->map, part->rows);
+	const fc_weighted_rows *rows = rows_with_map(t->map, part->rows);
 	Size		k;
 	fc_operator_header *old;
 
 	if (t->imported != NULL)
 	{
-		part->op = rows_in_units(t->imported, own_units, t->units);
+		part->op = operator_in_units(t->imported, own_units, t->units);
 		part->op = with_weights(part->op,
 								profile_of_fit(part->op, rows, NULL, 0)
 								.weights);

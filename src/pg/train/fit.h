@@ -6,7 +6,7 @@
 
 /* K-means of rows by a search, which takes so many numbers of wide ones. */
 extern fc_operator_header *searched_clusters(const training *t,
-											 const fc_operator_header *rows, Size k,
+											 const fc_weighted_rows *rows, Size k,
 											 double most_numbers);
 
 #define SEARCHED_NUMBERS	1e6

@@ -353,13 +353,11 @@ balance_clusters(training *t, train_part *part)
 	double		target = asked;
 	double		least = INFINITY;
 	double		mean = 0;
-	fc_operator rows;
 	fc_operator_header *candidate = part->op;
 	fc_operator_header *tried;
 
-	open_operator(part->rows, &rows);
-	for (Size i = 0; i < rows.k; i++)
-		mean += rows.weights[i] / (double) part->op->k;
+	for (Size i = 0; i < part->rows->n; i++)
+		mean += part->rows->weights[i] / (double) part->op->k;
 	for (int round = 1; round <= BALANCE_SCANS; round++)
 	{
 		char	   *name = psprintf("balance scan %d", round);

@@ -76,23 +76,19 @@ farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
 /* The product learned on the sample, or by scans of all n rows. */
 static fc_operator_header *
 product_of_rows(const training *t, qkmeans_call *call,
-				const fc_operator_header *rows, bool scanned, Size n)
+				const fc_weighted_rows *rows, bool scanned, Size n)
 {
 	product_scans scans = {t};
 	fc_row_source scanning = {&scans, scan_for_product, farthest_of_sample};
-	fc_operator op;
-	collection	sample;
-
-	open_operator(rows, &op);
-	sample = (collection)
-	{
-		.d = (int32) op.d,
-			.k = call->k,
-			.n = op.k,
-			.room = op.k,
-			.x = centroids_in_units(&op, NULL, NULL),
-			.account = &call->memory
+	collection	sample = {
+		.d = (int32) rows->d,
+		.k = call->k,
+		.n = rows->n,
+		.room = rows->n,
+		.x = numbers_of_rows(rows),
+		.account = &call->memory
 	};
+
 	scans.sample = collected_rows(&sample);
 	return run_qkmeans(call, &sample, scanned ? &scanning : &scans.sample, n);
 }
@@ -103,7 +99,7 @@ product_of_rows(const training *t, qkmeans_call *call,
  */
 void
 learn_product(const training *t, train_part *part,
-			  const fc_operator_header *rows, Size k)
+			  const fc_weighted_rows *rows, Size k)
 {
 	bool		scanned = (t->source.is_vector && !t->source.cosine &&
 						   t->units.center == NULL);
@@ -112,9 +108,9 @@ learn_product(const training *t, train_part *part,
 
 	read_qkmeans_options(product_settings(t->options), (int32) k, &call);
 	if (scanned)
-		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
+		rows = first_rows(rows, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
 	part->op = with_metric(product_of_rows(t, &call, rows, scanned,
-										   scanned ? (Size) part->n : rows->k),
+										   scanned ? (Size) part->n : rows->n),
 						   t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
 	if (!scanned)
 		log_step(t, "QK-means", begun, NAN,
@@ -132,7 +128,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	feature_list features = {palloc(sizeof(char *)), 1};
 	train_options *options;
 	double		wanted;
-	fc_operator_header *rows;
+	const fc_weighted_rows *rows;
 
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 1, "features");
@@ -154,16 +150,16 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
 	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
-	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */
+	if (rows->n < t.k)			/* of a whole sample, unless that does not fit */
 		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE,
 					 "the sample of qkmeans_log");
-	if (rows->k < t.k)
+	if (rows->n < t.k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg_plural("k is %d, but %s has only %u row",
-							  "k is %d, but %s has only %u rows", rows->k,
-							  call.k, t.source.relation, rows->k));
+				errmsg_plural("k is %d, but %s has only %zu row",
+							  "k is %d, but %s has only %zu rows", rows->n,
+							  call.k, t.source.relation, rows->n));
 	call.entry.op = product_of_rows(&t, &call, rows, true,
-									(Size) Max(t.estimate, rows->k));
+									(Size) Max(t.estimate, rows->n));
 	put_qkmeans_entry(&call);
 	SPI_finish();
 	return (Datum) 0;

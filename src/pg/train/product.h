@@ -11,6 +11,6 @@ extern Size stored_values(const fc_operator_header *header);
  * The centroids of a part as a product of sparse factors that QK-means learns.
  */
 extern void learn_product(const training *t, train_part *part,
-						  const fc_operator_header *rows, Size k);
+						  const fc_weighted_rows *rows, Size k);
 
 #endif							/* FASTCLUST_TRAIN_PRODUCT_H */

@@ -136,52 +136,53 @@ plan_of_scan(const training *t, const train_source *source,
 
 typedef struct stepped_rows
 {
-	fc_operator op;
+	const fc_weighted_rows *rows;
 	Size		step;
-	fc_scratch	scratch;
 	double	   *row;
 } stepped_rows;
 
 static const double *
-stepped_row(void *place, size_t j)
+stepped_row(void *place, size_t i)
 {
-	const stepped_rows *rows = place;
+	const stepped_rows *stepped = place;
 
-	fc_operator_row(&rows->op, j * rows->step, rows->scratch, rows->row);
-	return rows->row;
+	fc_weighted_row(stepped->rows, i * stepped->step, stepped->row);
+	return stepped->row;
 }
 
 fc_operator_header *
-some_rows(const fc_operator_header *header, Size step, Size most)
+every_nth_row(const fc_weighted_rows *rows, Size step, Size most)
 {
-	stepped_rows rows = {.step = step};
-	fc_centroid_source source = {.row = stepped_row,.place = &rows};
-	Size		count;
-	double	   *weights;
+	Size		count = Min((rows->n + step - 1) / step, most);
+	stepped_rows stepped = {rows, step, palloc(rows->d * sizeof(double))};
+	fc_centroid_source source = {
+		.k = count,
+		.d = rows->d,
+		.row = stepped_row,
+		.place = &stepped
+	};
+	double	   *weights = alloc_large(count * sizeof(double));
 	fc_operator_header *result;
 
-	open_operator(header, &rows.op);
-	count = Min((rows.op.k + step - 1) / step, most);
-	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
-	rows.row = palloc(rows.op.d * sizeof(double));
-	weights = alloc_large(count * sizeof(double));
-	for (Size j = 0; j < count; j++)
-		weights[j] = rows.op.weights[j * step];
-	source.k = count;
-	source.d = rows.op.d;
-	result = make_codebook_of(rows.op.metric, &source, weights);
+	for (Size i = 0; i < count; i++)
+		weights[i] = rows->weights[i * step];
+	result = make_codebook_of(rows->metric, &source, weights);
 	pfree(weights);
-	pfree(rows.row);
-	pfree(rows.scratch.floats);
+	pfree(stepped.row);
 	return result;
 }
 
-fc_operator_header *
-rows_with_map(const struct varlena *header, const fc_operator_header *rows)
+const fc_weighted_rows *
+first_rows(const fc_weighted_rows *rows, Size most)
+{
+	return rows_of_operator(every_nth_row(rows, 1, most));
+}
+
+const fc_weighted_rows *
+rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
 {
 	memory_account memory = {"features of a sample"};
 	fc_kernel_map map;
-	fc_operator op;
 	double	   *x;
 	float	   *y;
 	double	   *features;
@@ -189,21 +190,20 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	fc_operator_header *result;
 
 	if (header == NULL)
-		return (fc_operator_header *) rows;
+		return rows;
 	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
-	open_operator(rows, &op);
-	announce_work(psprintf("the features of %zu rows take", op.k),
-				  (double) op.k * fc_kernel_features_operations(&map), false,
+	announce_work(psprintf("the features of %zu rows take", rows->n),
+				  (double) rows->n * fc_kernel_features_operations(&map), false,
 				  "Lower option landmarks or rank");
-	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) +
-		 codebook_bytes(op.k, map.rank));
-	x = centroids_in_units(&op, NULL, NULL);
+	hold(&memory, rows->n * (rows->d + map.rank) * sizeof(double) +
+		 codebook_bytes(rows->n, map.rank));
+	x = numbers_of_rows(rows);
 	y = palloc(map.rank * sizeof(float));
 	scratch = make_scratch(fc_kernel_map_scratch(&map));
-	features = alloc_large(op.k * map.rank * sizeof(double));
-	for (Size r = 0; r < op.k; r++)
+	features = alloc_large(rows->n * map.rank * sizeof(double));
+	for (Size r = 0; r < rows->n; r++)
 	{
-		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};
+		vector		row = {.d = (int) rows->d,.doubles = x + r * rows->d};
 
 		CHECK_FOR_INTERRUPTS();
 		check_vector_dim(&row, map.op.d, "the kernel_map");
@@ -214,11 +214,11 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 		for (Size i = 0; i < map.rank; i++)
 			features[r * map.rank + i] = y[i];
 	}
-	result = make_codebook(features, op.weights, op.k, map.rank);
+	result = make_codebook(features, rows->weights, rows->n, map.rank);
 	pfree(x);
 	pfree(features);
 	pfree(scratch.floats);
-	return result;
+	return rows_of_operator(result);
 }
 
 units
@@ -257,7 +257,7 @@ dimension_of(const training *t)
 }
 
 /* The rows that a query finds, or NULL. */
-static fc_operator_header *
+static const fc_weighted_rows *
 drawn_rows(const training *t, const train_source *source, Size dim,
 		   const char *text, double size)
 {
@@ -265,7 +265,7 @@ drawn_rows(const training *t, const train_source *source, Size dim,
 	query_argument plan = {"scan_plan", plan_of_scan(t, source, &request)};
 	scan_result result;
 	memory_account memory = {"a sample"};
-	fc_operator_header *rows = NULL;
+	const fc_weighted_rows *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;
 
@@ -275,12 +275,12 @@ drawn_rows(const training *t, const train_source *source, Size dim,
 	if (!null)
 		read_scan(packed, &result);
 	if (!null && result.n > 0)
-		rows = rows_of_coreset(result.sample, &memory);
+		rows = rows_of_operator(centroids_of_coreset(result.sample, &memory));
 	end_query();
 	return rows;
 }
 
-fc_operator_header *
+const fc_weighted_rows *
 sample_of_source(const training *t, const train_source *given, Size dim,
 				 double wanted)
 {
@@ -289,7 +289,7 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 												BYTES_OF_SAMPLE, dim));
 	const char *picked;
 	const char *every;
-	fc_operator_header *rows;
+	const fc_weighted_rows *rows;
 
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
@@ -303,14 +303,14 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	 * where statistics are old and promise more rows than there are, it comes
 	 * from all rows
 	 */
-	if (strcmp(picked, every) != 0 && (rows == NULL || rows->k < size / 4))
+	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < size / 4))
 		rows = drawn_rows(t, given, dim, every, size);
 	if (rows == NULL)
 		reject_no_rows(t);
 	return rows;
 }
 
-fc_operator_header *
+const fc_weighted_rows *
 uniform_sample(training *t, double wanted)
 {
 	t->dim = dimension_of(t);

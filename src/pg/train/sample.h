@@ -40,18 +40,25 @@ extern double wanted_rows(const training *t);
  * method is kmeans and the option effort is fast.
  */
 extern double rows_of_clusters(const training *t, double usual);
-extern fc_operator_header *uniform_sample(training *t, double wanted);	/* 0: as the options say */
+
+/* A sample of `wanted` rows; 0: as many as the options say. */
+extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 
 /* Some rows of a source of so many dimensions. */
-extern fc_operator_header *sample_of_source(const training *t, const train_source *source, Size dim,
-											double wanted);
+extern const fc_weighted_rows *sample_of_source(const training *t,
+												const train_source *source,
+												Size dim, double wanted);
 extern units encoder_units(const train_source *source);
 
-/* Every `step`-th of some rows, so many at most. */
-extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, Size most);
+/* The rows 0, step, 2 step, ..., `most` of them at most, as centroids. */
+extern fc_operator_header *every_nth_row(const fc_weighted_rows *rows, Size step, Size most);
 
-/* Their features by a map; NULL: as they are. */
-extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);
+/* The first `most` rows, or all. */
+extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size most);
+
+/* The features of rows by a map; NULL: the rows. */
+extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
+											 const fc_weighted_rows *rows);
 
 /* Compares two doubles, for qsort. */
 extern int	ascending(const void *a, const void *b);

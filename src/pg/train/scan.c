@@ -60,7 +60,7 @@ sketched_share(const training *t, double groups)
 }
 
 static double
-sample_size(const training *t, const fc_operator_header *sample, double groups)
+sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 {
 	Size		of_number;
 	double		total = (given_or(t->options->sample_rows,
@@ -77,7 +77,7 @@ sample_size(const training *t, const fc_operator_header *sample, double groups)
 	of_number = groups > 1 ? BYTES_OF_GROUPS
 		: t->k > MANY_CLUSTERS ? BYTES_OF_MANY
 		: BYTES_OF_SAMPLE;
-	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number,
+	return ceil((double) rows_in_budget(total, bytes_of_rows(sample), of_number,
 										t->dim) /
 				groups);
 }
@@ -91,7 +91,7 @@ sample_size(const training *t, const fc_operator_header *sample, double groups)
  * enough.
  */
 static double
-rank_limit(const training *t, const fc_operator_header *rows,
+rank_limit(const training *t, const fc_weighted_rows *rows,
 		   const scan_request *request, double n)
 {
 	bool		keyed = t->options->sample == SAMPLE_HASH;
@@ -112,12 +112,12 @@ rank_limit(const training *t, const fc_operator_header *rows,
  * takes rows without weights, or their density, or the farthest do not count.
  */
 static void
-request_sample(const training *t, const fc_operator_header *sample,
+request_sample(const training *t, const fc_weighted_rows *sample,
 			   double groups, scan_request *request)
 {
-	const fc_operator_header *rows = rows_in_units(sample, own_units, t->units);
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
+	const fc_weighted_rows *rows = rows_in_units(sample, own_units, t->units);
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
@@ -130,7 +130,7 @@ request_sample(const training *t, const fc_operator_header *sample,
 		? 0
 		: rank_limit(t, rows, request, t->estimate);
 	if (rows != sample)
-		pfree((void *) rows);
+		pfree(centroids_of_rows(rows));
 }
 
 double
@@ -248,7 +248,7 @@ read_part(const training *t, uint64 row, train_part *part)
 	part->n = result.n;
 	part->nulls = result.nulls;
 	part->rows = fc_coreset_rows(result.sample) > 0
-		? rows_of_coreset(result.sample, &memory)
+		? rows_of_operator(centroids_of_coreset(result.sample, &memory))
 		: NULL;
 	part->sketch = result.sketch == NULL
 		? NULL
@@ -344,12 +344,12 @@ announce_scan(const training *t, const scan_request *request, int flags)
  * are far fewer rows of one than was thought.
  */
 static train_part *
-run_scan(const training *t, const fc_operator_header *sample,
+run_scan(const training *t, const fc_weighted_rows *sample,
 		 scan_request *request, bool limited, int *count)
 {
 	train_source source = t->source;
 	query_argument arguments[3];
-	int			flags = sampling_flags(t, request->size, VARSIZE(sample), t->dim);
+	int			flags = sampling_flags(t, request->size, bytes_of_rows(sample), t->dim);
 	train_part *parts;
 	uint64		rows;
 
@@ -384,13 +384,13 @@ run_scan(const training *t, const fc_operator_header *sample,
 	end_query();
 	for (int i = 0; limited && i < *count; i++)
 		if (parts[i].rows == NULL ||
-			parts[i].rows->k < Min((double) parts[i].n, request->size) / 2)
+			parts[i].rows->n < Min((double) parts[i].n, request->size) / 2)
 			return NULL;
 	return parts;
 }
 
 train_part *
-scan_parts(training *t, const fc_operator_header *sample, int *count)
+scan_parts(training *t, const fc_weighted_rows *sample, int *count)
 {
 	scan_request request = {
 		.units = t->units,
@@ -451,8 +451,8 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 			samples[(*count)++] = (group_sample)
 		{
 			TextDatumGetCString(group),
-				rows_of_coreset(result.sample,
-								&memory),
+				rows_of_operator(centroids_of_coreset(result.sample,
+													  &memory)),
 				result.n
 		};
 	}

@@ -19,7 +19,7 @@ extern int	sketched_share(const training *t, double groups);
  * sparse, until AtEOXact_GUC of the level it returns.
  */
 extern int	enter_grouping(const training *t, bool sparse);
-extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
+extern train_part *scan_parts(training *t, const fc_weighted_rows *sample, int *parts);
 
 /*
  * Uniform samples of groups, `wanted` rows each at most and about `rows` in
@@ -28,7 +28,7 @@ extern train_part *scan_parts(training *t, const fc_operator_header *sample, int
 typedef struct group_sample
 {
 	char	   *group;
-	fc_operator_header *rows;
+	const fc_weighted_rows *rows;
 	int64		n;				/* rows that were read of it */
 } group_sample;
 

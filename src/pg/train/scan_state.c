@@ -194,7 +194,7 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 	values[2] = PointerGetDatum(result.sketch);
 	values[3] = PointerGetDatum(result.counts);
 	values[4] = PointerGetDatum(result.sample != NULL
-								? rows_of_coreset(result.sample, &memory)
+								? centroids_of_coreset(result.sample, &memory)
 								: NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;

@@ -101,21 +101,20 @@ largest_first(const void *a, const void *b)
 	const group_sample *x = a;
 	const group_sample *y = b;
 
-	return x->rows->k > y->rows->k ? -1
-		: x->rows->k < y->rows->k ? 1
+	return x->rows->n > y->rows->n ? -1
+		: x->rows->n < y->rows->n ? 1
 		: strcmp(x->group, y->group);
 }
 
 /* Of rows in their own units, in units. */
 static fc_spec *
-spec_of_sample(const training *t, const fc_operator_header *sample,
+spec_of_sample(const training *t, const fc_weighted_rows *sample,
 			   Size clusters)
 {
-	fc_operator rows;
+	const fc_weighted_rows *rows = rows_in_units(sample, own_units, t->units);
 
-	open_operator(rows_in_units(sample, own_units, t->units), &rows);
-	return spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d,
-						(int32) clusters, DatumGetJsonbP(spec_settings(t)));
+	return spec_of_rows(numbers_of_rows(rows), rows->n, rows->d, (int32) clusters,
+						DatumGetJsonbP(spec_settings(t)));
 }
 
 /*
@@ -132,7 +131,7 @@ spec_of_groups(const training *t, double wanted)
 
 	qsort(samples, (Size) count, sizeof(group_sample), largest_first);
 	for (int i = 0;
-		 i < count && i < LARGEST_GROUPS && samples[i].rows->k > t->k; i++)
+		 i < count && i < LARGEST_GROUPS && samples[i].rows->n > t->k; i++)
 		specs[found++] = spec_of_sample(t, samples[i].rows, t->k);
 	qsort(specs, (Size) found, sizeof(fc_spec *), by_sigma);
 	return found > 0 && specs[found / 2]->reduced == specs[found / 2]->dim
@@ -141,7 +140,7 @@ spec_of_groups(const training *t, double wanted)
 }
 
 static fc_spec *
-decoded_spec(const training *t, const fc_operator_header *sample)
+decoded_spec(const training *t, const fc_weighted_rows *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && t->method != METHOD_COMPRESSIVE;
 	query_argument arguments[] = {
@@ -160,10 +159,10 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 													   " $2, true, $3, true) l",
 													   lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
-		spec = spec_of_groups(t, sample->k);
+		spec = spec_of_groups(t, sample->n);
 	if (spec != NULL)
 		return spec;
-	spec = spec_of_sample(t, many ? some_rows(sample, 1, MANY_ROWS) : sample,
+	spec = spec_of_sample(t, many ? first_rows(sample, MANY_ROWS) : sample,
 						  many ? MANY_CLUSTERS : t->k);
 	return in_own_units(t, spec, t->source.group_by != NULL);
 }
@@ -211,7 +210,7 @@ announce_decoding(const training *t)
  * the waves of all dimensions.
  */
 void
-choose_specs(training *t, const fc_operator_header *sample)
+choose_specs(training *t, const fc_weighted_rows *sample)
 {
 	TimestampTz begun = begin_step(t, "spec");
 
@@ -233,7 +232,7 @@ choose_specs(training *t, const fc_operator_header *sample)
 
 /* Of the option, or an rbf as wide as the rows. */
 static fc_kernel *
-kernel_of_rows(const training *t, const fc_operator_header *rows)
+kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 {
 	char	   *kernel = t->options->kernel;
 	double	   *mean = palloc(t->dim * sizeof(double));
@@ -259,12 +258,12 @@ kernel_of_rows(const training *t, const fc_operator_header *rows)
  * features; without them some rows choose the width (core/rkhs/map.h).
  */
 void
-choose_map(training *t, const fc_operator_header *sample)
+choose_map(training *t, const fc_weighted_rows *sample)
 {
 	TimestampTz begun;
 	double		wanted = given_or(t->options->landmarks,
 								  Min(500, Max(200, 10 * (double) t->k)));
-	fc_operator_header *rows;
+	const fc_weighted_rows *rows;
 	fc_kernel_map map;
 
 	if (t->method != METHOD_KERNEL)
@@ -275,7 +274,7 @@ choose_map(training *t, const fc_operator_header *sample)
 	{
 		Size		some = (Size) Max(LEAST_MAP_ROWS, 2 * wanted);
 
-		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, some), t->k,
+		t->map = (struct varlena *) spectral_map(first_rows(rows, some), t->k,
 												 (Size) wanted,
 												 t->options->seed);
 	}
@@ -285,16 +284,13 @@ choose_map(training *t, const fc_operator_header *sample)
 			.kernel = *kernel_of_rows(t, rows),
 			.rank = (int32) wanted,
 			.seed = (uint64) t->options->seed,
-			.width = sizeof(double)
+			.width = sizeof(double),
+			.n = rows->n,
+			.d = (int32) rows->d,
+			.x = (char *) numbers_of_rows(rows)
 		};
-		fc_operator op;
 		fc_operator_header *landmarks;
 		double		rank;
-
-		open_operator(rows, &op);
-		candidates. n = op.k;
-		candidates. d = (int32) op.d;
-		candidates. x = (char *) centroids_in_units(&op, NULL, NULL);
 
 		landmarks = landmarks_of(&candidates);
 		rank = Min(landmarks->k,

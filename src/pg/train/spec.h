@@ -10,7 +10,7 @@
  * Does a live sketch follow the rows of the model, that the caller may read?
  */
 extern bool is_followed(const training *t);
-extern void choose_specs(training *t, const fc_operator_header *sample);
-extern void choose_map(training *t, const fc_operator_header *sample);
+extern void choose_specs(training *t, const fc_weighted_rows *sample);
+extern void choose_map(training *t, const fc_weighted_rows *sample);
 
 #endif							/* FASTCLUST_TRAIN_SPEC_H */

@@ -195,13 +195,13 @@ numbers_beside_names(const training *t, const train_part *part,
  */
 static void
 continue_numbers(const training *t, train_part *part,
-				 const fc_operator_header *rows, const serving_part *old,
+				 const fc_weighted_rows *rows, const serving_part *old,
 				 double *churn)
 {
-	fc_operator_header *old_rows = rows_with_map(old->map,
-												 rows_in_units(part->rows,
-															   t->units,
-															   old->units));
+	const fc_weighted_rows *old_rows = rows_with_map(old->map,
+													 rows_in_units(part->rows,
+																   t->units,
+																   old->units));
 	bool		compared = (t->map == NULL && old->map == NULL &&
 							(old->op->flags & FC_OPERATOR_REGIONS) == 0);
 	two_labellings labels;
@@ -210,8 +210,8 @@ continue_numbers(const training *t, train_part *part,
 		part->op = renumbered(part->op, t->numbers);
 	else if (part->micro == NULL)
 		part->op = with_numbers_of(old->op, old_rows, part->op, rows,
-								   compared ? rows_in_units(part->op, t->units,
-															old->units)
+								   compared ? operator_in_units(part->op, t->units,
+																old->units)
 								   : NULL,
 								   named_numbers(t, part->group));
 	else
@@ -255,7 +255,7 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed,
 	Size		found = 0;
 
 	options.seed = (uint64) seed;
-	open_operator(cluster_rows (nodes, most, &options, NULL, 0), &above);
+	open_operator(kmeans_of_rows(rows_of_operator(nodes), most, &options, NULL, 0), &above);
 	open_operator(nodes, &below);
 	scratch = make_scratch(fc_operator_scratch(&above));
 	x = centroids_in_units(&below, NULL, NULL);
@@ -325,7 +325,7 @@ static part_result
 measure_part(const training *t, train_part *part,
 			 const fc_operator_header *other_group)
 {
-	fc_operator_header *rows = rows_with_map(t->map, part->rows);
+	const fc_weighted_rows *rows = rows_with_map(t->map, part->rows);
 	serving_part old = serving_of(t, part->group);
 	part_result result = {.churn = NAN};
 	double		places[DISTANCE_QUANTILES];
@@ -362,7 +362,7 @@ measure_part(const training *t, train_part *part,
  */
 static void
 set_law(record_builder *row, const training *t,
-		const fc_operator_header *sample, const train_part *part)
+		const fc_weighted_rows *sample, const train_part *part)
 {
 	double		moments[2];
 	bool		known = (t->source.group_by == NULL
@@ -377,7 +377,7 @@ set_law(record_builder *row, const training *t,
 }
 
 static Datum
-version_row(const training *t, const fc_operator_header *sample,
+version_row(const training *t, const fc_weighted_rows *sample,
 			const train_part *part, const part_result *result, bool first)
 {
 	record_builder row = begin_record("stored_versions", (Datum) 0);
@@ -461,7 +461,7 @@ aligned_operator(const training *t, train_part *parts, int count)
 
 /* The parts measured and written; the mean squared distance of all. */
 double
-store_parts(training *t, const fc_operator_header *sample, train_part *parts,
+store_parts(training *t, const fc_weighted_rows *sample, train_part *parts,
 			int count)
 {
 	const fc_operator_header *aligned = aligned_operator(t, parts, count);

@@ -51,7 +51,7 @@
  * standardised; a dimension that never changes keeps its unit.
  */
 static units
-standard_units(const training *t, const fc_operator_header *sample)
+standard_units(const training *t, const fc_weighted_rows *sample)
 {
 	double	   *mean;
 	double	   *deviation;
@@ -76,41 +76,41 @@ standard_units(const training *t, const fc_operator_header *sample)
 
 /* Does the sample hold all rows? */
 static bool
-is_whole(const training *t, const fc_operator_header *sample)
+is_whole(const training *t, const fc_weighted_rows *sample)
 {
 	double		wanted = wanted_rows(t);
 
-	return sample->k < wanted &&
-		(t->estimate <= 3 * wanted || sample->k < wanted / 4);
+	return sample->n < wanted &&
+		(t->estimate <= 3 * wanted || sample->n < wanted / 4);
 }
 
 /* Groups hold rows enough to be clustered. */
 static void
-check_groups(const training *t, const fc_operator_header *sample, double groups)
+check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 {
-	if (groups >= 10 && groups > sample->k / 2.0 && is_whole(t, sample))
+	if (groups >= 10 && groups > sample->n / 2.0 && is_whole(t, sample))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows",
-					   t->source.group_by, groups, sample->k),
+				errmsg("option \"group_by\": column \"%s\" has %.0f values in %zu rows",
+					   t->source.group_by, groups, sample->n),
 				errdetail("Groups of one or two rows have no clusters."),
 				errhint("Group by a column that many rows share."));
 	if (groups > MANY_GROUPS && !t->options->quiet)
 		ereport(NOTICE,
-				errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows",
-					   t->source.group_by, groups, sample->k),
+				errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %zu rows",
+					   t->source.group_by, groups, sample->n),
 				errdetail("Each gets its own clusters and sketch."),
 				errhint("If these are more than expected, cancel, and group by a column of fewer values."));
 }
 
 /* Without groups k is at most the number of different rows. */
 static void
-check_clusters(const training *t, const fc_operator_header *sample)
+check_clusters(const training *t, const fc_weighted_rows *sample)
 {
 	Size		different;
 
 	if (!is_whole(t, sample))
 		return;
-	check_k_of_count(t, sample->k);
+	check_k_of_count(t, sample->n);
 	if (t->k <= 1)
 		return;
 	different = distinct_rows(sample, t->k);
@@ -125,7 +125,7 @@ check_clusters(const training *t, const fc_operator_header *sample)
 }
 
 static void
-check_sample(const training *t, const fc_operator_header *sample)
+check_sample(const training *t, const fc_weighted_rows *sample)
 {
 	if (t->source.group_by != NULL)
 		check_groups(t, sample, t->groups);
@@ -169,14 +169,14 @@ check_imported(const training *t)
  * Evidence for each number of clusters; a search reads so many rows at most.
  */
 static fc_choice *
-tried_clusters(const training *t, const fc_operator_header *sample, Size most)
+tried_clusters(const training *t, const fc_weighted_rows *sample, Size most)
 {
-	fc_operator_header *rows = rows_without_nulls(t, sample);
+	const fc_weighted_rows *rows = rows_without_nulls(t, sample);
 
 	double		count = Max(EVIDENCE_ROWS,
 							EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
 
-	return choose_clusters(some_rows(rows, 1, (Size) count), most,
+	return choose_clusters(first_rows(rows, (Size) count), most,
 						   t->options->seed, t->options->trim,
 						   null_dimensions(&t->source));
 }
@@ -209,7 +209,7 @@ reason_of(const fc_choice *choice)
 
 /* A training that chooses k itself. */
 static void
-choose_k(training *t, const fc_operator_header *sample)
+choose_k(training *t, const fc_weighted_rows *sample)
 {
 	TimestampTz begun = begin_step(t, "number of clusters");
 	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
@@ -229,7 +229,7 @@ choose_k(training *t, const fc_operator_header *sample)
 fc_choice *
 try_clusters(training *t)
 {
-	fc_operator_header *sample;
+	const fc_weighted_rows *sample;
 
 	learn_encoder(t);
 	sample = uniform_sample(t, 0);
@@ -258,7 +258,7 @@ scans_candidates(const training *t, double rows)
  * nothing that the scan can measure.
  */
 static candidates
-candidates_of(const training *t, char *group, const fc_operator_header *rows,
+candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 			  fc_operator_header *first)
 {
 	candidates	found = {.group = group,.sample = rows};
@@ -280,13 +280,13 @@ candidates_of(const training *t, char *group, const fc_operator_header *rows,
  * or those of the sample; and those that serve.
  */
 static void
-find_candidates(training *t, const fc_operator_header *sample)
+find_candidates(training *t, const fc_weighted_rows *sample)
 {
-	fc_operator_header *rows;
+	const fc_weighted_rows *rows;
 	fc_operator_header *first;
 	TimestampTz begun;
 	bool		scanned = (t->source.group_by == NULL &&
-						   scans_candidates(t, sample->k));
+						   scans_candidates(t, sample->n));
 
 	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
@@ -304,7 +304,7 @@ find_candidates(training *t, const fc_operator_header *sample)
 	*t->found = candidates_of(t, "", rows, first);
 	t->found_count = t->found->count > 0;
 	if (t->found_count > 0)
-		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
+		log_step(t, "sample k-means", begun, NAN, psprintf("%zu rows", rows->n));
 }
 
 /*
@@ -337,10 +337,10 @@ find_group_candidates(training *t)
 		read += (double) samples[i].n;
 	for (int i = 0; i < count; i++)
 	{
-		fc_operator_header *x = rows_in_units(samples[i].rows, own_units,
-											  t->units);
+		const fc_weighted_rows *x = rows_in_units(samples[i].rows, own_units,
+												  t->units);
 
-		rows += x->k;
+		rows += (double) x->n;
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
 		t->found
@@ -378,7 +378,7 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts,
 	{
 		n += parts[i].n;
 		nulls += parts[i].nulls;
-		sampled += parts[i].rows->k;
+		sampled += parts[i].rows->n;
 	}
 	log_step(t, fit_name(t), begun, NAN,
 			 psprintf("%lld rows%s%s", (long long) n,
@@ -424,7 +424,7 @@ planned_scans(const training *t, const train_part *parts, int count)
 	bool		whole = true;
 
 	for (int i = 0; i < count; i++)
-		whole = whole && parts[i].rows->k == parts[i].n;
+		whole = whole && parts[i].rows->n == parts[i].n;
 	if (t->method == METHOD_QKMEANS)
 		return 0;
 	if (t->method == METHOD_DENSITY)
@@ -441,15 +441,15 @@ planned_scans(const training *t, const train_part *parts, int count)
  */
 
 static void
-measure_recall(training *t, const fc_operator_header *sample,
+measure_recall(training *t, const fc_weighted_rows *sample,
 			   const train_part *part)
 {
-	fc_operator_header
-			   *rows = rows_with_map(t->map,
-									 rows_in_units(some_rows(sample, 1, SEARCHED_ROWS),
-												   own_units, t->units));
+	const fc_weighted_rows *rows = rows_in_units(first_rows(sample, SEARCHED_ROWS),
+												 own_units, t->units);
 
-	if (rows->k > 1)
+	rows = rows_with_map(t->map, rows);
+
+	if (rows->n > 1)
 	{
 		int64		probes = (int64) Min(t->options->probes, part->op->k);
 
@@ -463,7 +463,7 @@ measure_recall(training *t, const fc_operator_header *sample,
 void
 train_rows(training *t)
 {
-	fc_operator_header *sample;
+	const fc_weighted_rows *sample;
 	train_part *parts;
 	int			count;
 	TimestampTz begun;
@@ -472,7 +472,7 @@ train_rows(training *t)
 	learn_encoder(t);
 	begin_step(t, "sample");
 	sample = uniform_sample(t, 0);
-	t->groups = estimated_groups(t, sample->k);
+	t->groups = estimated_groups(t, sample->n);
 	check_imported(t);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);

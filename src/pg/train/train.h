@@ -11,7 +11,7 @@
  *     numbers, distances      in memory; the version is written  store.c
  *
  * All of it runs in the caller's transaction and with his rights. Samples are
- * weighted rows kept as the centroids of an operator (rows.h).
+ * weighted rows (numerics/weighted_rows.h).
  */
 #ifndef FASTCLUST_TRAIN_H
 #define FASTCLUST_TRAIN_H

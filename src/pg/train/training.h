@@ -28,8 +28,8 @@ typedef struct candidates
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	const fc_operator_header *sample;	/* rows in units that the first was
-										 * found in */
+	const fc_weighted_rows *sample; /* rows in units that the first was found
+									 * in */
 	double		n;				/* rows of the group, about */
 	double		objective;		/* its mean squared distance there, and its
 								 * error */
@@ -100,7 +100,7 @@ typedef struct train_part
 	char	   *group;			/* "" without groups */
 	int64		n;				/* rows */
 	int64		nulls;			/* of these with a NULL; -1: not counted */
-	fc_operator_header *rows;	/* the weighted sample, in units */
+	const fc_weighted_rows *rows;	/* the weighted sample, in units */
 	fc_operator_header *op;
 	double		objective;		/* mean squared distance of all rows to op;
 								 * NAN: not measured */

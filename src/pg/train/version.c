@@ -165,7 +165,8 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	open_part_source(&t.source, &version, PG_GETARG_OID(1),
 					 name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t, PG_GETARG_FLOAT8(3))), false, -1);
+	rows = PointerGetDatum(centroids_of_rows(uniform_sample(&t, PG_GETARG_FLOAT8(3))));
+	rows = SPI_datumTransfer(rows, false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }
@@ -179,12 +180,11 @@ Datum
 fastclust_rows_of_version(PG_FUNCTION_ARGS)
 {
 	stored_version version = {.record = PG_GETARG_DATUM(0)};
-	const fc_operator_header *rows = OPERATOR_ARG(1);
+	const fc_weighted_rows *rows = rows_of_operator(OPERATOR_ARG(1));
 
-	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"),
-									rows_in_units(rows, own_units,
-												  units_of_version(&version,
-																   rows->d))));
+	rows = rows_in_units(rows, own_units, units_of_version(&version, rows->d));
+	rows = rows_with_map(field_value(&version, "map"), rows);
+	PG_RETURN_POINTER(centroids_of_rows(rows));
 }
 
 /*

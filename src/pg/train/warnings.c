@@ -281,9 +281,9 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension,
 }
 
 void
-warn_columns(const training *t, const fc_operator_header *sample)
+warn_columns(const training *t, const fc_weighted_rows *sample)
 {
-	fc_operator rows;
+	const fc_weighted_rows *rows;
 	fc_encoder	encoder;
 	double	   *x;
 	double	   *sorted;
@@ -291,11 +291,11 @@ warn_columns(const training *t, const fc_operator_header *sample)
 	char	   *name[MOST_COLUMNS];
 	int			count = 0;
 
-	if (t->again || t->source.encoder == NULL || sample->k < LEAST_ROWS)
+	if (t->again || t->source.encoder == NULL || sample->n < LEAST_ROWS)
 		return;
-	open_operator(some_rows(sample, 1, MOST_ROWS), &rows);
-	x = centroids_in_units(&rows, NULL, NULL);
-	sorted = palloc(rows.k * sizeof(double));
+	rows = first_rows(sample, MOST_ROWS);
+	x = numbers_of_rows(rows);
+	sorted = palloc(rows->n * sizeof(double));
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
 	for (Size i = 0; i < encoder.features; i++)
 	{
@@ -309,7 +309,7 @@ warn_columns(const training *t, const fc_operator_header *sample)
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_number)
-			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first,
+			facts = fc_facts_of_column(x, rows->n, rows->d, feature->first,
 									   feature->nulls_seen > 0
 									   ? (float)
 									   encoder.fill[feature->first]
@@ -324,5 +324,5 @@ warn_columns(const training *t, const fc_operator_header *sample)
 		dimension[count] = feature->first;
 		name[count++] = shown;
 	}
-	warn_copies(x, rows.k, rows.d, dimension, name, count);
+	warn_copies(x, rows->n, rows->d, dimension, name, count);
 }

@@ -4,6 +4,6 @@
 
 #include "pg/train/training.h"
 
-extern void warn_columns(const training *t, const fc_operator_header *sample);
+extern void warn_columns(const training *t, const fc_weighted_rows *sample);
 
 #endif							/* FASTCLUST_TRAIN_WARNINGS_H */

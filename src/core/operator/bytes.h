@@ -64,6 +64,9 @@ typedef struct fc_operator_header
 	double		residual_leakage;
 } fc_operator_header;
 
+/* A stored operator of one dense factor: the centroids themselves. */
+typedef fc_operator_header fc_codebook;
+
 enum
 {
 	FC_FACTOR_DENSE = 0,

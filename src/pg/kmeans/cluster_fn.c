@@ -38,9 +38,9 @@ copied_values(const fc_weighted_rows *rows)
 #define TRIMMED	8.0				/* passes over all rows and centroids, until
 								 * those left out stay (measured) */
 
-fc_operator_header *
+fc_codebook *
 kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
-			   const fc_operator_header *start, double trim)
+			   const fc_codebook *start, double trim)
 {
 	fc_kmeans_result result = {0};
 	memory_account memory = {"k-means of a sample"};
@@ -77,8 +77,8 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 	return found;
 }
 
-fc_operator_header *
-even_clusters(const fc_weighted_rows *rows, const fc_operator_header *start,
+fc_codebook *
+even_clusters(const fc_weighted_rows *rows, const fc_codebook *start,
 			  double most)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();

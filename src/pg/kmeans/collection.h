@@ -61,17 +61,17 @@ extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size 
  * start (NULL: none) and by the options; n_init 0 searches from the start
  * alone. The share `trim` of the weight that is farthest is left out.
  */
-extern fc_operator_header *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
-										  fc_kmeans_options *options,
-										  const fc_operator_header *start, double trim);
+extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
+								   fc_kmeans_options *options,
+								   const fc_codebook *start, double trim);
 
 /*
  * The centroids of the start moved until none has more than so much of the
  * rows' weight, as far as that is possible.
  */
-extern fc_operator_header *even_clusters(const fc_weighted_rows *rows,
-										 const fc_operator_header *start,
-										 double most);
+extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
+								  const fc_codebook *start,
+								  double most);
 
 /* How many rows are different, counted up to `most`. */
 extern Size distinct_rows(const fc_weighted_rows *rows, Size most);

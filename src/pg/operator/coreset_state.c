@@ -118,7 +118,7 @@ listed_row(void *rows, size_t j)
 	return ((const double **) rows)[j];
 }
 
-fc_operator_header *
+fc_codebook *
 centroids_of_coreset(const fc_coreset *state, memory_account *memory)
 {
 	Size		n = fc_coreset_rows(state);

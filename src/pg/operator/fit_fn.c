@@ -51,7 +51,7 @@ numbers_of_rows(const fc_weighted_rows *rows)
 	return numbers;
 }
 
-fc_operator_header *
+fc_codebook *
 chosen_rows(const fc_weighted_rows *rows, const bool *chosen)
 {
 	double	   *x = numbers_of_rows(rows);
@@ -153,7 +153,7 @@ units_differ(units from, units to)
 }
 
 /* The moved rows as centroids; distances in other units have no cosines. */
-static fc_operator_header *
+static fc_codebook *
 move_rows(const fc_weighted_rows *rows, units from, units to)
 {
 	memory_account memory = {"rows in units"};

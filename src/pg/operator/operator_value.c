@@ -179,7 +179,7 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 	return fc_operator_check(*header, size);
 }
 
-fc_operator_header *
+fc_codebook *
 make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 				 const double *weights)
 {
@@ -201,7 +201,7 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 	return header;
 }
 
-fc_operator_header *
+fc_codebook *
 make_codebook_for(fc_metric metric, const double *centroids,
 				  const double *weights, size_t k, size_t d)
 {
@@ -210,7 +210,7 @@ make_codebook_for(fc_metric metric, const double *centroids,
 	return make_codebook_of(metric, &source, weights);
 }
 
-fc_operator_header *
+fc_codebook *
 make_codebook(const double *centroids, const double *weights, size_t k,
 			  size_t d)
 {

@@ -84,16 +84,16 @@ extern double *centroids_in_units(const fc_operator *op, const double *center,
 								  const double *scale);
 
 /* A stored operator of one dense factor from k x d centroids. */
-extern fc_operator_header *make_codebook(const double *centroids, const double *weights, size_t k,
-										 size_t d);
+extern fc_codebook *make_codebook(const double *centroids, const double *weights, size_t k,
+								  size_t d);
 
 /* The same of any metric; centroids of cosines are unit vectors. */
-extern fc_operator_header *make_codebook_for(fc_metric metric, const double *centroids,
-											 const double *weights, size_t k, size_t d);
+extern fc_codebook *make_codebook_for(fc_metric metric, const double *centroids,
+									  const double *weights, size_t k, size_t d);
 
 /* The same of centroids that lie anywhere. */
-extern fc_operator_header *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
-											const double *weights);
+extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
+									 const double *weights);
 
 /*
  * Bytes that make_codebook takes at its peak, with its result and a copy of it

@@ -35,8 +35,8 @@ bytes_of_rows(const fc_weighted_rows *rows)
 extern double *numbers_of_rows(const fc_weighted_rows *rows);
 
 /* The rows whose flag (n) is set, as centroids; NULL: none. */
-extern fc_operator_header *chosen_rows(const fc_weighted_rows *rows,
-									   const bool *chosen);
+extern fc_codebook *chosen_rows(const fc_weighted_rows *rows,
+								const bool *chosen);
 
 /*
  * Mean and standard deviation of each dimension (d each), by the rows'
@@ -146,8 +146,8 @@ extern fc_weighted_rows *rows_drawn_from(const fc_operator_header *op,
  * Clusters of one number, from 0 on without gaps, joined: weighted means
  * (tree_fn.c).
  */
-extern fc_operator_header *joined_clusters(const fc_operator_header *op,
-										   const int32 *number, Size count);
+extern fc_codebook *joined_clusters(const fc_operator_header *op,
+									const int32 *number, Size count);
 
 /*
  * A search through so many buckets for the nearest of two rows or more, which

@@ -41,8 +41,8 @@ extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
 									 const fc_coreset *state, Size capacity);
 
 /* The sample's rows, by rank, as centroids. */
-extern fc_operator_header *centroids_of_coreset(const fc_coreset *state,
-												memory_account *memory);
+extern fc_codebook *centroids_of_coreset(const fc_coreset *state,
+										 memory_account *memory);
 
 /*
  * Capacities: the most that a sample of so many rows needs, one row more than

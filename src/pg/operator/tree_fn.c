@@ -61,7 +61,7 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-fc_operator_header *
+fc_codebook *
 joined_clusters(const fc_operator_header *header, const int32 *number,
 				Size count)
 {

@@ -56,7 +56,7 @@ extern const char *kernel_aggregate_name(const kernel_rows *rows);
  * Rows without ids: so many of them as their rank says, or fewer, chosen by
  * randomly pivoted Cholesky (kernel_agg.c).
  */
-extern fc_operator_header *landmarks_of(const kernel_rows *rows);
+extern fc_codebook *landmarks_of(const kernel_rows *rows);
 
 /*
  * The map that rows suggest for k clusters, of so many landmarks at most

@@ -173,7 +173,7 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 
 /* ---- landmarks ---- */
 
-fc_operator_header *
+fc_codebook *
 landmarks_of(const kernel_rows *rows)
 {
 	fc_kernel_input input;

@@ -60,9 +60,9 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
  * K-means of rows, of k clusters or from a start (NULL: none), and by a search
  * as well.
  */
-static fc_operator_header *
+static fc_codebook *
 fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
-			const fc_operator_header *start, bool search)
+			const fc_codebook *start, bool search)
 {
 	fc_kmeans_options options = search_options(t, rows, k);
 
@@ -73,14 +73,14 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /* A search in some of the rows, which are ordered by rank, goes on in all. */
-fc_operator_header *
+fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double most_numbers)
 {
 	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
 							most_numbers / rows->d);
 	Size		step = (Size) (rows->n / count);
-	fc_operator_header *some;
+	fc_codebook *some;
 	fc_operator_header *found;
 
 	if (step < 2)
@@ -270,7 +270,7 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 	return rows_of_operator(chosen_rows(rows, chosen));
 }
 
-static fc_operator_header *
+static fc_codebook *
 appended(const fc_operator_header *op, const fc_operator_header *more)
 {
 	fc_operator parts[2];
@@ -343,7 +343,7 @@ rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 {
 	two_labellings labels = label_twice(op, rows, op, rows);
 	bool	   *chosen = alloc_large(rows->n * sizeof(bool));
-	fc_operator_header *others;
+	fc_codebook *others;
 
 	for (Size i = 0; i < rows->n; i++)
 		chosen[i] = (Size) labels.a.labels[i] >= pins;
@@ -363,8 +363,8 @@ with_worst_split(const training *t, const fc_weighted_rows *rows,
 	double	   *squares = palloc0(old->k * sizeof(double));
 	bool	   *chosen = alloc_large(Max(fit.n, old->k) * sizeof(bool));
 	Size		worst = 0;
-	fc_operator_header *others;
-	fc_operator_header *parted;
+	fc_codebook *others;
+	fc_codebook *parted;
 
 	for (Size i = 0; i < fit.n; i++)
 		squares[fit.labels[i]] += fit.weights[i] * fit.squares[i];
@@ -394,8 +394,8 @@ fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
 	Size		free;
 	double		last = 0;
 	fc_operator numbered;
-	fc_operator_header *pins;
-	fc_operator_header *kept;
+	fc_codebook *pins;
+	fc_codebook *kept;
 	const fc_weighted_rows *others;
 
 	open_operator(serving.op, &numbered);

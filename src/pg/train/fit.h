@@ -5,9 +5,9 @@
 #include "pg/train/training.h"
 
 /* K-means of rows by a search, which takes so many numbers of wide ones. */
-extern fc_operator_header *searched_clusters(const training *t,
-											 const fc_weighted_rows *rows, Size k,
-											 double most_numbers);
+extern fc_codebook *searched_clusters(const training *t,
+									  const fc_weighted_rows *rows, Size k,
+									  double most_numbers);
 
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS		1e5 /* two searches share the time of one */

@@ -150,7 +150,7 @@ stepped_row(void *place, size_t i)
 	return stepped->row;
 }
 
-fc_operator_header *
+fc_codebook *
 every_nth_row(const fc_weighted_rows *rows, Size step, Size most)
 {
 	Size		count = Min((rows->n + step - 1) / step, most);

@@ -51,7 +51,7 @@ extern const fc_weighted_rows *sample_of_source(const training *t,
 extern units encoder_units(const train_source *source);
 
 /* The rows 0, step, 2 step, ..., `most` of them at most, as centroids. */
-extern fc_operator_header *every_nth_row(const fc_weighted_rows *rows, Size step, Size most);
+extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size most);
 
 /* The first `most` rows, or all. */
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size most);

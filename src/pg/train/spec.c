@@ -289,7 +289,7 @@ choose_map(training *t, const fc_weighted_rows *sample)
 			.d = (int32) rows->d,
 			.x = (char *) numbers_of_rows(rows)
 		};
-		fc_operator_header *landmarks;
+		fc_codebook *landmarks;
 		double		rank;
 
 		landmarks = landmarks_of(&candidates);

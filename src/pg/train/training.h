@@ -78,7 +78,7 @@ typedef struct training
 	units units;				/* of a row */
 	struct varlena *map;		/* the features that operators take in place
 								 * of rows; NULL: none */
-	fc_operator_header *start;	/* in units: where k-means goes on from as
+	fc_codebook *start;			/* in units: where k-means goes on from as
 								 * well; NULL: none */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */

@@ -75,6 +75,8 @@ SELECT train('bad', 'events', 'x', 2, options => '{"live": {"half_live": "1 day"
 SELECT train('bad', 'events', 'x', 2, options => '{"live": {"half_life": "1 day"}}');
 SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "id", "half_life": "1 day"}}');
 SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "at", "half_life": "1 day"}, "iterations": 2}');
+-- a window of rows that all count alike
+SELECT train('recent', 'events', 'x', 2, options => '{"live": {"bucket": "at", "half_life": "1 day"}, "since": {"column": "at", "interval": "3 days"}}');
 SELECT train('bad', 'events', 'x', 2, 'kernel', '{"live": {"bucket": "at", "half_life": "1 day"}}');
 SELECT drop_model('recent'), drop_model('shops');
 DROP TABLE events, made, before; DROP FUNCTION weighed;

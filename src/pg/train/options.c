@@ -57,6 +57,7 @@ typedef struct training_option
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
+#define OF_EQUAL_ROWS	(ANY_FUNCTION & ~FOR_HALF_LIFE)
 #define METHODS_OF_MEANS	(METHOD_COMPRESSIVE | METHOD_KMEANS | METHOD_QKMEANS | METHOD_KERNEL)
 #define AT(field)		offsetof(given_options, fields.field)
 #define WORD(field)		offsetof(given_options, field)
@@ -101,42 +102,42 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		ANY_FUNCTION | FOR_LIVE, 0, {
+		OF_EQUAL_ROWS | FOR_LIVE, 0, {
 			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
 			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
 			"{\"partition\": \"last\"} or {\"where\": \"...\"}"
 		}
 	},
 	{
-		ANY_FUNCTION, OF_WINDOW(column),
+		OF_EQUAL_ROWS, OF_WINDOW(column),
 		{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"
 	},
 	{
-		ANY_FUNCTION, OF_WINDOW(interval),
+		OF_EQUAL_ROWS, OF_WINDOW(interval),
 		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"},
 		"since"
 	},
 	{
-		ANY_FUNCTION, OF_WINDOW(partition), {
+		OF_EQUAL_ROWS, OF_WINDOW(partition), {
 			"partition", OPTION_TEXT, NULL, 0, 0, NULL,
 			"\"last\": the last partition that has rows"
 		},
 		"since"
 	},
 	{
-		ANY_FUNCTION, OF_WINDOW(where),
+		OF_EQUAL_ROWS, OF_WINDOW(where),
 		{"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"},
 		"since"
 	},
 	{
-		ANY_TRAINING, 0, {
+		FOR_BOTH, 0, {
 			"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
 			"another window, with which drift compares the recent rows"
 		},
 		"since"
 	},
 	{
-		ANY_FUNCTION, 0,
+		OF_EQUAL_ROWS, 0,
 		{"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"},
 		"since"
 	},

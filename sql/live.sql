@@ -238,7 +238,7 @@ SELECT count(*) FROM check_sketch('visits', 'shop 1');
 SELECT checked_at FROM live_sketches WHERE name = 'visits';
 -- rows past the triggers: of shop 1 on a day, and of a shop that is not sketched; and past the event trigger that sees them dropped
 ALTER EVENT TRIGGER fastclust_live_dropped DISABLE;
-SELECT fastclust_internal.set_live_triggers(id, NULL, false) FROM live_sketches ORDER BY id;
+SELECT fastclust_internal.set_live_triggers(id, 'visits', false) FROM live_sketches ORDER BY id;
 INSERT INTO visits VALUES (1000, 'shop 1', '2026-01-07 03:00+00', '{1,1}'), (1001, 'shop 9', '2026-01-08 03:00+00', '{1,1}');
 UPDATE visits SET x = '{9,9}' WHERE id = 3;
 SELECT fastclust_internal.set_live_triggers(id, 'visits', true) FROM live_sketches ORDER BY id;

@@ -172,6 +172,23 @@ ok($server->wait_until_it_waits($named, 'PgSleep'), 'a model of bob in the makin
 gives('alice', "SELECT keep_sketch('named', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('named')", "t\n", 'bars no name of a live sketch');
 $server->end($named);
 
+# triggers of the names that a live sketch will have, or has, on tables of another role: a clone cannot be dropped, and a lock is waited for
+as('bob', "CREATE TABLE his.split (a int) PARTITION BY LIST (a); CREATE TABLE his.split_1 PARTITION OF his.split DEFAULT; CREATE TABLE his.barred (a int);
+	SELECT format('CREATE TRIGGER fastclust_live_%1\$s_%2\$s AFTER INSERT ON his.%3\$s FOR EACH ROW EXECUTE FUNCTION fastclust_internal.live_change(%1\$L)', i, e, t)
+	  FROM generate_series(1, $id + 9) i, unnest('{rows,x}'::text[]) e, unnest('{split,barred}'::text[]) t \\gexec");
+$holder = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; LOCK his.barred IN ACCESS SHARE MODE; SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($holder, 'PgSleep'), 'bob holds a lock on a table of his with such triggers');
+for (['alice', 'hers'], ['postgres', 'public'])
+{
+	my ($role, $schema) = @$_;
+	gives($role, "SET lock_timeout = '20s'; CREATE TABLE $schema.trapped AS SELECT ARRAY[i, i]::real[] AS x FROM generate_series(1, 9) i;
+		SELECT keep_sketch(n, '$schema.trapped', 'x', s) FROM spec, unnest('{one,two}'::text[]) n; ALTER TABLE $schema.trapped DISABLE TRIGGER USER; SELECT rebuild_sketch('one');
+		SELECT drop_sketch('one'); DROP TABLE $schema.trapped; SELECT count(*) FROM live_sketches WHERE name IN ('one', 'two')", "9\n9\n9\n\n0",
+		"but $role makes, rebuilds and ends live sketches, and drops their table");
+}
+$server->end($holder);
+as('bob', 'DROP TABLE his.split, his.barred');
+
 # ---- who owns a part ----
 gives('alice', <<'SQL', 20, 'a table of which bob owns a part');
 CREATE TABLE hers.log (id int, x real[]) PARTITION BY RANGE (id);

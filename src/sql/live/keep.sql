@@ -268,7 +268,6 @@ CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers 
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF with_triggers THEN
-        PERFORM set_live_triggers(live.id, NULL, false);
         -- leaves without rows at first: a leaf that has triggers and is not counted is a
         -- restored one
         PERFORM write_leaf(live.id, t.id, NULL) FROM live_tables(live.relation) t WHERE t.is_leaf;

@@ -49,10 +49,9 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
        AND encode(g.tgargs, 'escape') = format(E'%s\\000', live_id)
 $$;
 
--- The triggers of a table, or of all tables: dropped, and made again where they are to be
--- there; on a table of another role they are left, and count for nobody.  Row triggers of a
--- leaf see its changes through every parent; the statement trigger of the table that is named
--- writes them down.
+-- The triggers of a table: dropped, and made again where they are to be there.  On a table of
+-- another role they are left, and count for nobody.  Row triggers of a leaf see its changes
+-- through every parent; the statement trigger of the table that is named writes them down.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
         made boolean)
     RETURNS void
@@ -64,14 +63,15 @@ BEGIN
         RAISE undefined_table USING
             MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
+    -- a clone goes with the trigger that it was made of
     EXECUTE COALESCE((SELECT string_agg(
-                                 format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass),
-                                 ';')
+                                 format('DROP TRIGGER %I ON %s', g.tgname, relation), ';')
                         FROM pg_trigger g
-                       WHERE g.tgfoid = 'live_change()'::regprocedure
-                         AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made))
-                         AND owns_relation(role_id(current_user), g.tgrelid)),
+                       WHERE g.tgrelid = relation
+                         AND g.tgfoid = 'live_change()'::regprocedure
+                         AND is_live_trigger(g.tgname, live_id)
+                         AND g.tgparentid = 0
+                         AND owns_relation(role_id(current_user), relation)),
                      'SELECT');
     IF made AND live_id IS NOT NULL AND relation IS NOT NULL THEN
         -- ALWAYS: where session_replication_role is replica, and for a subscription, too

@@ -213,11 +213,16 @@ BEGIN
 END
 $$;
 
--- internal: all of a live sketch, with its triggers, whoever asks.
+-- internal: all of a live sketch, whoever asks, with the triggers of its tables.  Another
+-- table's trigger of such a name is no concern of ours: its owner could hold a lock on it.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM set_live_triggers(live_id, NULL, false);
+    PERFORM set_live_triggers(live_id, t.id, false)
+      FROM (SELECT v.leaf FROM live_leaves v WHERE v.live_id = $1
+            UNION
+            SELECT t.id::regclass FROM kept_sketches l, live_tables(l.relation) t
+             WHERE l.id = $1) t(id);
     DELETE FROM live_deltas d WHERE d.live_id = $1;
     DELETE FROM live_bases b WHERE b.live_id = $1;
     DELETE FROM live_leaves v WHERE v.live_id = $1;

@@ -189,6 +189,27 @@ for (['alice', 'hers'], ['postgres', 'public'])
 $server->end($holder);
 as('bob', 'DROP TABLE his.split, his.barred');
 
+# a name that is given to a live sketch in an open transaction, by keep_sketch and by rename_model
+gives('alice', "CREATE TABLE hers.named AS SELECT ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 60) i; SELECT train('named', 'hers.named', 'x', 2, options => '{\"live\": true, \"quiet\": true}')", 1, 'a live model');
+$holder = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT keep_sketch('renamed', 'his.few', 'x', (SELECT s FROM spec)); SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($holder, 'PgSleep'), 'bob makes a live sketch, and does not commit it');
+gives('alice', "SET lock_timeout = '20s'; SELECT rename_model('named', 'renamed'); SELECT name FROM live_sketches WHERE model = 'renamed'", "\nnamed", 'a model takes its name, and the live sketch of the model keeps the old one');
+$server->end($holder);
+$holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT rename_model('renamed', 'again'); SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($holder, 'PgSleep'), 'alice renames it, and does not commit');
+refused('bob', "SET lock_timeout = '20s'; SELECT keep_sketch('again', 'his.few', 'x', s) FROM spec", '42710', 'bob is told at once that the name is taken');
+$server->end($holder);
+gives('alice', "SELECT rename_model('renamed', 'again'); SELECT name FROM live_sketches WHERE model = 'again'; SELECT drop_model('again')", "\nagain\n", 'a free name becomes that of the live sketch');
+
+# a count in an open transaction
+as('bob', "SELECT keep_sketch('few', 'his.few', 'x', (SELECT s FROM spec)); INSERT INTO his.few VALUES ('{1,1}')");
+$holder = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT fastclust_internal.write_leaf(id, relation, ROW(fastclust_internal.open_deltas(id, relation), '{}')::fastclust_internal.live_count) FROM live_sketches WHERE name = 'few'; SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($holder, 'PgSleep'), 'bob writes a count of his live sketch, and does not commit it');
+as('writer', "INSERT INTO hers.visits VALUES (106, 'shop 1', '{1,3}')");
+gives('postgres', "SELECT fold_sketches() > 0; SELECT open_deltas FROM live_sketches WHERE name IN ('visits', 'few') ORDER BY name DESC", "t\n0\n1", 'who folds all passes it by');
+$server->end($holder);
+as('bob', "SELECT drop_sketch('few')");
+
 # ---- who owns a part ----
 gives('alice', <<'SQL', 20, 'a table of which bob owns a part');
 CREATE TABLE hers.log (id int, x real[]) PARTITION BY RANGE (id);

@@ -77,7 +77,7 @@ CREATE FUNCTION fastclust.fold_sketches(name text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.fold_sketches(name text, caller oid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+    SET search_path FROM CURRENT SET lock_timeout = '1s' AS $$
 DECLARE
     live kept_sketches;
     folded bigint := 0;
@@ -93,10 +93,13 @@ BEGIN
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);
-        EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING
-                MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
-                HINT = 'Recount it with rebuild_sketch.';
+        EXCEPTION
+            WHEN lock_not_available THEN
+                NULL;    -- a transaction that writes a count of it is open
+            WHEN OTHERS THEN
+                RAISE WARNING USING
+                    MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
+                    HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
     RETURN folded;

@@ -321,10 +321,13 @@ BEGIN
         PERFORM claim_name(new_name, true, caller);
     END IF;
     UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
-    UPDATE kept_sketches l
-       SET name = new_name
-     WHERE l.model_id = held.id
-       AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
+    -- a name that another session gives to a live sketch is not waited for
+    IF lock_name(hashtext(new_name), true, false) THEN
+        UPDATE kept_sketches l
+           SET name = new_name
+         WHERE l.model_id = held.id
+           AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
+    END IF;
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END

@@ -304,6 +304,7 @@ as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql A
 	CREATE VIEW hers.trap AS SELECT hers.spy(x) AS x FROM points;
 	} . crafted('m', "v.relation := 'hers.trap';"));
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
+refused('postgres', "SELECT retrain('m')", qr/HINT:  Log in as alice; SET ROLE lends your rights/, 'and the hint leads no superuser to run it in a session of his own');
 refused('postgres', "SELECT * FROM $_", '42501', "in $_ either") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
 as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
 	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();

@@ -233,7 +233,7 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = format('SET ROLE %I first.', owner);
+            HINT = format('Log in as %I; SET ROLE lends your rights to code of that role.', owner);
     ELSIF row_security_active(relation) THEN
         RAISE feature_not_supported USING
             MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),

@@ -160,7 +160,9 @@ BEGIN
             HINT = CASE WHEN own THEN format(
                                           'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
                                           relation)
-                        ELSE format('SET ROLE %I first.', held.owner) END;
+                        -- code of the owner would not be bound by it: it can RESET ROLE
+                        ELSE format('Log in as %I; SET ROLE lends your rights to code of that role.',
+                                    held.owner) END;
     END IF;
 END
 $$;

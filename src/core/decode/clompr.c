@@ -5,11 +5,11 @@
  *       1. c <- a maximum of f_r in the box, the highest reached from L starts
  *       2. C <- C + c
  *       3. if |C| > k: alpha = NNLS; the atom of least weight leaves
- *       4. alpha = argmin over alpha >= 0 of J = mean_j |z_j - sum_i alpha_i
- *          exp(i omega_j . c_i)|^2
+ *       4. alpha = argmin over alpha >= 0 of
+ *          J = mean_j |z_j - sum_i alpha_i exp(i omega_j . c_i)|^2
  *       5. (C, alpha) <- a local minimum of J in the box
- *     then 5 once more, ten times as far; polish: again with a width that all
- *     atoms share
+ *     then 5 once more, ten times as far
+ *     polish: again with a width that all atoms share
  *
  * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS. A step
  * beyond the k-th that raises J is undone: J never rises once there are k

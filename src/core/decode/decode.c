@@ -3,15 +3,15 @@
  *
  * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
  * k-means on it:
- *     1. forward from sample centroids, if any; modes of the residual's field,
- *                  matching pursuit, joint refinement, until k atoms   pursuit.c
+ *     1. forward   from sample centroids, if any; modes of the residual's
+ *                  field, matching pursuit, joint refinement, until k atoms
+ *                                                               pursuit.c
  *     2. improve   add / split / drop exchanges                 pursuit.c
  *     3. grow      up to 2k atoms (k the clusters asked for, or those the
  *                  sketch was made for) if the cost is above the noise floor
  *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a
- *                  width
- *                  per atom; insignificant atoms dropped
- *     4. k-means on points of the density                       density.c
+ *                  width per atom; insignificant atoms dropped
+ *     4. k-means   on points of the density                     density.c
  *     5. with pilot rows: on these points and rows that the sketch reweights
  *                                                               density.c
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the

@@ -176,8 +176,8 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 /*
  * A sample of rows, reweighted until it matches the sketch.
  *
- *     min over p >= 0 of mean_j | z_j - sum_i p_i A_ij |^2 + lambda R sum_rows
- *     (p_i / w_i)^2
+ *     min over p >= 0 of  mean_j | z_j - sum_i p_i A_ij |^2
+ *                         + lambda R sum_rows (p_i / w_i)^2
  *
  * over the atoms of the fitted density (no penalty) and R sample rows of
  * multiplicity w_i (mean 1): a non-negative ridge. The rows bring the shape of

@@ -22,9 +22,7 @@
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100	/* of a joint refinement on the way */
 
-/*
- * ---- a local minimum of a smooth function between bounds, by L-BFGS-B ----
- */
+/* ---- local minimum of a smooth function between bounds, by L-BFGS-B ---- */
 
 typedef struct fc_minimizer
 {

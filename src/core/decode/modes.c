@@ -6,11 +6,9 @@
  *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2,
  *                c_j the atoms so far
  *     default    sample centroids if they all find room, then pilot rows,
- *                every fourth start and those
- *                without rows uniform in the box (sketch-and-shift) or normal
- *                with the rows'
- *                mean and deviation: rows may have moved since the pilot was
- *                taken
+ *                every fourth start and those without rows uniform in the box
+ *                (sketch-and-shift) or normal with the rows' mean and
+ *                deviation: rows may have moved since the pilot was taken
  *
  * Compressive K-means, s3.2 (range, sample, k++).
  */
@@ -128,10 +126,10 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 /*
  * The modes of the field a residual makes, by batched mean shift.
  *
- *     f_r(c) = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ), e_j = exp(-v
- *     |omega_j|^2 / 2)
+ *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),
+ *               e_j = exp(-v |omega_j|^2 / 2)
  *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),
- *         eta = n sum e_j / sum e_j |omega_j|^2
+ *               eta = n sum e_j / sum e_j |omega_j|^2
  *
  * All starts climb together: an iteration is two GEMMs and one sincos a block
  * of frequencies, in float (the climb needs no more, and its target is refined

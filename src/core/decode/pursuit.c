@@ -2,8 +2,8 @@
  * pursuit.c - the forward stage: many atoms at once from the residual.
  *
  *     dictionary D = current atoms + distinct modes of the residual's field
- *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii) outside the chosen
- *     set S;
+ *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii)
+ *             outside the chosen set S;
  *             alpha_S = argmin over alpha >= 0 of the cost (NNLS on G_SS)
  *     until |S| = limit or the score falls below 0.2 of the first
  *     then all atoms are refined together.
@@ -227,16 +227,15 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
 /*
  * Exchange moves that leave a bad local minimum, and pruning.
  *
- *     add:    a mode c of the residual's field;   predicted gain f_r(c)^2 /
- *                                                 ||A||^2
+ *     add:    a mode c of the residual's field;
+ *             predicted gain f_r(c)^2 / ||A||^2
  *     split:  atom i into c_i +- tau v, v the top eigenvector of the Hessian
- *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i)) omega_j
- *             omega_j'
- *             of f_r at c_i;                      predicted gain lambda^2 /
- *                                                 ||(v . omega)^2 e||^2
+ *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i))
+ *                   omega_j omega_j'
+ *             of f_r at c_i;
+ *             predicted gain lambda^2 / ||(v . omega)^2 e||^2
  *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
- *             of
- *             the cost without it
+ *             of the cost without it
  *
  * A round tries the most promising splits in turn, then, if none helps, the
  * highest mode (a mean shift costs as much as a trial): apply, drop one other

@@ -1,8 +1,8 @@
 /*
  * refine.c - all atoms moved together to fit the moments.
  *
- *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i) exp(-v_i
- *     |omega_j|^2 / 2) |^2
+ *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i)
+ *                                  exp(-v_i |omega_j|^2 / 2) |^2
  *     over c_i in the box, a_i >= 0, v_i >= 0
  *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2

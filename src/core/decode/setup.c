@@ -165,8 +165,7 @@ check_sample_centroids(fc_decoding *d)
  * centroids (centroids of a sample) in c_l +- A_l, a dimension whose farthest
  * row lies D_l away is cut to c_l +- 2 A_l when
  *
- *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l /
- *                                                       2
+ *     D_l > 10 A_l,  s_l^2 / D_l^2 < 1 / (5 k)  and  |mean_l - c_l| < s_l / 2
  *
  * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a
  * fifth of an average cluster: outliers. A cluster of more rows keeps its

@@ -2,11 +2,11 @@
  * sketch_shift.c - sketch-and-shift.
  *
  *     for t = 1 .. T: climb f_r from L starts, the highest point joins C;
- *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||; r
- *                     = z - alpha' A(C)
+ *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;
+ *                     r = z - alpha' A(C)
  *     keep the k largest alpha
  *     polish: (C, alpha) <- a local minimum of the cost, as wide as the
- *     clusters (refine.c); exchanges (pursuit.c)
+ *             clusters (refine.c); exchanges (pursuit.c)
  *
  * T = 2k. Atoms are points (model dirac) or Gaussians whose covariance is read
  * off the sketch at the mode (model gaussian, below). The discretized variant

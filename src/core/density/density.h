@@ -16,8 +16,9 @@
  *     K  = max(0.35 R, 5 N / m)           the scale of density: of N rows a
  *                                         ball of K spans a few bubbles
  *     K' = K + sqrt(K (Z + n_a))          more than chance and the grain of
- *                                         the bubble explain; Z = 2.1 ln(N /
- *                                         K), on a band 36, on a line 60
+ *                                         the bubble explain;
+ *                                         Z = 2.1 ln(N / K),
+ *                                         on a band 36, on a line 60
  *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach
  *                                         of their cluster are noise
  *

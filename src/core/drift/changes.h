@@ -10,9 +10,10 @@
  * weekends, are no changes. With u_a = sqrt(n_a) (z_a - z) of nu + 1 days and
  * G their Gram matrix, Gaussian u have
  *     tr S    tr G / nu
- *     tr S^2  nu^2 / ((nu - 1) (nu + 2)) (t2 - t1^2 / nu),    t_i = tr G^i / nu^i
- *     tr S^3 nu^4 / ((nu - 1) (nu - 2) (nu + 2) (nu + 4)) (t3 - 3 t2 t1 / nu +
- *     2 t1^3 / nu^2)
+ *     tr S^2  nu^2 / ((nu - 1) (nu + 2)) (t2 - t1^2 / nu)
+ *     tr S^3  nu^4 / ((nu - 1) (nu - 2) (nu + 2) (nu + 4))
+ *             (t3 - 3 t2 t1 / nu + 2 t1^3 / nu^2)
+ *     t_i     tr G^i / nu^i
  * (M. Srivastava 2005), and estimates widen the law by 1 + 2/nu and 1 + 6/nu.
  *
  * Of many columns waves tell one that moves badly, and those of a spec with a

@@ -11,8 +11,8 @@
  *     count cell[dim * FC_DRIFT_CELLS]      rows of a column below its least
  *                                           value, up to each edge, above the
  *                                           last
- *     count both[bits (bits - 1) / 2]       rows with both bits of a pair: (0,
- *                                           1), (0, 2) .. (1, 2) ..
+ *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
+ *                                           (0, 1), (0, 2) .. (1, 2) ..
  * and, only with FC_DRIFT_OPEN (an aggregate state), the bits of rows that
  * wait for their batch:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: of row i

@@ -2,9 +2,8 @@
  * tails.c - the upper tail of gamma laws, and the exact test of two counts;
  * see internal.h
  *
- *     P(x) = C(n1, t - x) C(n2, x) / C(n1 + n2, t),   P(x + 1) / P(x) = (t -
- *                                                     x) (n2 - x) / ((x + 1)
- *                                                     (n1 - t + x + 1))
+ *     P(x) = C(n1, t - x) C(n2, x) / C(n1 + n2, t),
+ *     P(x + 1) / P(x) = (t - x) (n2 - x) / ((x + 1) (n1 - t + x + 1))
  *
  * Away from the mean the ratios fall, so that a tail is one term by log-gammas
  * and a sum that converges within some ten deviations.

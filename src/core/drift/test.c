@@ -459,10 +459,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	result->verdict = verdict_of(result, threshold, min_effect);
 }
 
-/*
- * ---- shift and spread of a column, by the exact means and deviations of the
- * sketches ----
- */
+/* ---- shift and spread of a column, by the moments of sketches ---- */
 
 /* A column that was constant shifts in its own units. */
 static void

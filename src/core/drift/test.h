@@ -4,24 +4,22 @@
  *
  * Four families of sums, each blind where another sees:
  *     columns   exact two-sided p of each count below an edge; p1 = T1 min p,
- *               T1 = edges + columns.
- *               Edges are training rows, yet Fisher's tail is never below the
- *               true (negative hypergeometric) one.
- *     pairs     the same of "both bits" and of "one of the two alone"; p2 = T2
- *               min p, T2 = 2 pairs
+ *               T1 = edges + columns. Edges are training rows, yet Fisher's
+ *               tail is never below the true (negative hypergeometric) one.
+ *     pairs     the same of "both bits" and of "one of the two alone";
+ *               p2 = T2 min p, T2 = 2 pairs
  *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 where chance could
- *               hide a shift by a whole deviation, as with many
- *               columns without a variance: the waves of the training rows
- *               cancel then, and no shift explains a difference
+ *               hide a shift by a whole deviation, as with many columns
+ *               without a variance: the waves of the training rows cancel
+ *               then, and no shift explains a difference
  *     means     of the columns in which most training rows are between two
  *               edges, such as a group's, whose edges are those of all groups;
  *               p4 = T4 min min(1, 6 / z^4), z the difference of means over
  *               sqrt(v c), v the variance of both sides together: Markov's
- *               bound
- *               of the fourth moment where the kurtosis is up to three times
- *               the rows of a side. Times sqrt(4 n / (n1 + n2)) where
- *               n, the fewer rows, are below a quarter, z of a single value
- *               that is far above all others is below 2
+ *               bound of the fourth moment where the kurtosis is up to three
+ *               times the rows of a side. Times sqrt(4 n / (n1 + n2)) where n,
+ *               the fewer rows, are below a quarter, z of a single value that
+ *               is far above all others is below 2
  * p = min(1, F min p_f) over the F families that are there. The effect is the
  * largest of the families with F p_f below the threshold, else 0: in counts,
  * with q the share of both sides and c = 1/n1 + 1/n2,

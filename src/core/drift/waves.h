@@ -3,8 +3,7 @@
  *
  * For n1 and n2 rows of one distribution, with covariance S of a row's moments
  * phi(x) / sqrt(m) and c = 1/n1 + 1/n2,
- *     ||z1 - z2||^2 = c sum_i lambda_i chi^2_1,   lambda_i the eigenvalues of
- *                                                 S:
+ *     ||z1 - z2||^2 = c sum_i lambda_i chi^2_1, lambda_i the eigenvalues of S:
  *     mean c tr S, variance 2 c^2 tr S^2, third central moment 8 c^3 tr S^3.
  * The unbiased MMD^2 is that minus its mean. Its tail is that of the shifted
  * gamma law with these three moments (P. Hall 1983; M. Buckley, G. Eagleson

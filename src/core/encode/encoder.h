@@ -12,9 +12,11 @@
  *
  * Layout of the value (byte order the machine's, padding zero):
  *     fc_encoder_header, fc_encoder_column[columns],
- *     fc_encoder_feature[features], double center[dim], scale[dim], fill[dim],
- *     fc_encoder_category[categories], the text: names, paths, categories, one
- *     behind the other, without an end; 0 up to 8 bytes
+ *     fc_encoder_feature[features],
+ *     double center[dim], scale[dim], fill[dim],
+ *     fc_encoder_category[categories],
+ *     the text: names, paths, categories, one behind the other, without an
+ *     end; 0 up to 8 bytes
  */
 #ifndef FC_ENCODE_ENCODER_H
 #define FC_ENCODE_ENCODER_H

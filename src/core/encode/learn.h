@@ -3,15 +3,15 @@
  *
  * A learner counts the values of one feature:
  *     numbers     the mean and the deviation over all rows, exact until they
- *                 are rounded once; robust ones the median and the
- *                 quartiles ((q3 - q1) / 1.349, the deviation of a normal
- *                 law), exact up to FC_FREQUENT_NUMBERS distinct ones
- *     categories the most frequent texts; p, the shares of all dimensions,
- *     `other` and `missing` included; one scale
+ *                 are rounded once; robust ones the median and the quartiles
+ *                 ((q3 - q1) / 1.349, the deviation of a normal law), exact up
+ *                 to FC_FREQUENT_NUMBERS distinct ones
+ *     categories  the most frequent texts; p, the shares of all dimensions,
+ *                 `other` and `missing` included; one scale
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of
- *                 the elements' variances, or for a single column
- *                 that is to be standard each element's deviation
+ *                 the elements' variances, or for a single column that is to
+ *                 be standard each element's deviation
  * A scale is divided by the weight. A feature that does not vary has the scale
  * 1 before that.
  */
@@ -171,10 +171,7 @@ fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 							 fc_arena *arena, fc_encoder_header *header);
 
-/*
- * ---- facts of a column of numbers that a careful reader would see before
- * clustering it ----
- */
+/* ---- facts of a column of numbers, to see before clustering it ---- */
 
 #define FC_SENTINEL_SHARE	0.005	/* of the rows, all of one value, that is
 									 * farther from the others than these are

@@ -207,8 +207,8 @@ size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
  *     difference = (c - m) / s             m, s: mean and deviation of all
  *                                          rows, as rows hold the value
  *     lift = share in the cluster / share of all rows, of a flag
- *     telling = |difference| of a number; sqrt(2 KL) of a flag, KL = q log(q /
- *     p) + (1 - q) log((1 - q) / (1 - p))
+ *     telling = |difference| of a number; sqrt(2 KL) of a flag,
+ *               KL = q log(q / p) + (1 - q) log((1 - q) / (1 - p))
  *     apart = (c - c') / s                 c' the nearest other centroid
  * For two normal distributions of one variance KL is difference^2 / 2, so that
  * numbers and flags are measured alike (Kullback 1959).

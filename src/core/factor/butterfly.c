@@ -5,8 +5,8 @@
  * columns, side by side in one height x columns matrix. A split gives each
  * block's halves of columns `half` rows each; the piece of rows i, i + half
  * and one half of the columns is
- *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram
- *                            matrix of a, b.
+ *     (x, y)' (x a + y b),
+ *     (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
  */
 #include "factor/internal.h"
 

@@ -99,8 +99,9 @@ typedef struct fc_palm_work
 } fc_palm_work;
 
 /*
- * ---- passes, in tiles: columns (lines) first .. first + count, count <=
- * FC_TILE_COLUMNS ----
+ * ---- passes, in tiles ----
+ *
+ * Columns (lines) first .. first + count, count <= FC_TILE_COLUMNS.
  */
 
 /*

@@ -5,8 +5,8 @@
  * The next atom is the one most correlated with the residual, rest = b - G_I
  * s. With the Cholesky factor G_II = L L' continued to all atoms, K = L^-1
  * G_I, an atom more is a row more of K (palm_simd.c):
- *     rest -= z K_r,    left -= K_r^2,    z = rest_i / sqrt(left_i) of the new
- *                                         atom i,
+ *     rest -= z K_r,    left -= K_r^2,
+ *     z = rest_i / sqrt(left_i) of the new atom i,
  * left_i being the part of atom i's square outside the span of the chosen. A
  * support I explains s' b_I.
  */

@@ -3,11 +3,10 @@
  *
  * Sweep q = Q .. 1, with L = S_1 .. S_(q-1), R = S_(q+1) .. S_Q and Y = U R',
  * H = R R' grown from the right:
- *     X = L (S_q H)                      k x columns of S_q, in tiles of
- *                                        columns
+ *     X = L (S_q H)                k x columns of S_q, in tiles of columns
  *     G = L' W (lambda X - Y)
- *     S_q <- P(S_q - lambda / c G),      c = 1.001 lambda^2 ||W^(1/2) L||_2^2
- *                                        ||R||_2^2
+ *     S_q <- P(S_q - lambda / c G),
+ *     c = 1.001 lambda^2 ||W^(1/2) L||_2^2 ||R||_2^2
  * No product of two dense matrices appears: each tile of 32 columns passes the
  * sparse factors of L forth and back in cache. A sweep costs about Q^2
  * nonzeros(S_q) min(k, d) multiply-adds.
@@ -25,7 +24,8 @@
  *
  * The ends, line by line: with everything else fixed, the columns of S_Q (R =
  * I) are separate problems with one Gram matrix,
- *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
+ *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,
+ *     G = L' W L, b = L' W u,
  * and so are the rows of S_1 (L = I), with G = R R', b = R u. Each line takes
  * the better of orthogonal matching pursuit (omp.c) and its old support solved
  * anew, so that the objective does not rise; where a gradient step only drifts

@@ -120,8 +120,9 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
 							  fc_sparse *a);
 
 /*
- * ---- the same of a matrix that is seen once, tile by tile (columns first ..
- * in all rows), without storing it ----
+ * ---- the same of a matrix that is seen once and not stored ----
+ *
+ * Tile by tile: columns first .. in all rows.
  */
 
 #define FC_SHORT_LIST	16		/* entries of a list kept by insertion */

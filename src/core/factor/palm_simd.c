@@ -194,8 +194,10 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 }
 
 /*
- * ---- the largest entries: few enter, so a row of the tile is compared with
- * the least of its lists at once ----
+ * ---- the largest entries ----
+ *
+ * Few enter, so a row of the tile is compared with the least of its lists at
+ * once.
  */
 
 /*

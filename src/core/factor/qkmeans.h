@@ -112,9 +112,7 @@ void
 						   const fc_row_source *source, const fc_qkmeans_options *options,
 						   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step);
 
-/*
- * ---- how many values the factors may hold, chosen by trial on a sample ----
- */
+/* ---- how many values factors may hold, chosen by trial on a sample ---- */
 
 /*
  * Random centroids are no product of few sparse factors, smooth or repeated

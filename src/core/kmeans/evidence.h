@@ -7,11 +7,11 @@
  *
  *     cost       the mean squared distance of each half's rows to the
  *                centroids of the other
- *     agreement the share of the rows that C_0 and C_1 give the same cluster,
- *     with their numbers matched (Ben-Hur, Elisseeff and
- *                Guyon 2002; Lange, Roth, Braun and Buhmann 2004)
- *     separated the clusters that a valley of the density divides from every
- *     other (below), the mean of C_0 and C_1
+ *     agreement  the share of the rows that C_0 and C_1 give the same cluster,
+ *                with their numbers matched (Ben-Hur, Elisseeff and Guyon
+ *                2002; Lange, Roth, Braun and Buhmann 2004)
+ *     separated  the clusters that a valley of the density divides from every
+ *                other (below), the mean of C_0 and C_1
  *     found      the same, but no more than come back: matched clusters with
  *                FC_EVIDENCE_OVERLAP of their rows in common (Hennig 2007)
  *
@@ -93,8 +93,8 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  *
  * Counts in a window of FC_VALLEY_WINDOW have a valley at v when
  *
- *     count(v) <= FC_VALLEY_DEPTH m and m - count(v) >= FC_VALLEY_ERRORS
- *     sqrt(m + count(v)),
+ *     count(v) <= FC_VALLEY_DEPTH m   and
+ *     m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
  *
  * m the lesser of the greatest counts on either side of v. Without a valley
  * the two are one. Two normal laws of equal weight, 4 deviations apart, have

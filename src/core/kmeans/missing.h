@@ -16,8 +16,8 @@
  * sum over p (1 - p) is chi-squared with m - 1 degrees of freedom where values
  * are missing at random. NULLs are informative where this is significant at
  * FC_MISSING_LEVEL over all columns and
- *     R^2 >= FC_MISSING_ALONE     where no other column has R^2 >=
- *                                 FC_MISSING_SLIGHT,
+ *     R^2 >= FC_MISSING_ALONE     where no other column has
+ *                                 R^2 >= FC_MISSING_SLIGHT,
  *            FC_MISSING_FEW       where at most half of all columns have,
  *                                 rounded up,
  *            FC_MISSING_MANY      where more have,

@@ -92,8 +92,9 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
 							  fc_kmeans_result *result);
 
 /*
- * ---- all rows but those farthest out (Cuesta-Albertos, Gordaliza and Matran
- * 1997) ----
+ * ---- all rows but those farthest out ----
+ *
+ * Cuesta-Albertos, Gordaliza and Matran 1997:
  *
  *     min over C and R of sum_{i in R} w_i min_j ||x_i - c_j||^2,
  *         the rows of R having 1 - trim of the weight

@@ -19,9 +19,9 @@
  *     sure     gains are above costs: the SSE falls by their differences,
  *              before the Lloyd steps that follow
  *     trials   gains over costs are above their medians' ratio: only the Lloyd
- *              steps that follow tell, and a round in vain is
- *              undone. Where rows fill space evenly a split gains less than a
- *              join costs, and yet most cells could be moved.
+ *              steps that follow tell, and a round in vain is undone. Where
+ *              rows fill space evenly a split gains less than a join costs,
+ *              and yet most cells could be moved.
  *
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *

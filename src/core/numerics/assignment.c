@@ -248,8 +248,10 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 }
 
 /*
- * ---- many clusters: those that are nearest to each other are the same, time
- * and again of those that are left ----
+ * ---- many clusters ----
+ *
+ * Those that are nearest to each other are the same, time and again of those
+ * that are left.
  */
 
 typedef struct unmatched

@@ -3,7 +3,8 @@
  * principal axes: eigenvectors of A' A.
  *
  * Three ways, by size (the rows of principal axes are A, rows x d):
- *     order <= 512:     all eigenvectors by divide and conquer; d <= 512: of A' A  rows d^2 + 9 d^3
+ *     order <= 512:     all eigenvectors by divide and conquer;
+ *                       d <= 512: of A' A      rows d^2 + 9 d^3
  *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
  *     else:             subspace iteration from r + 10 random rows Q
  *                           Z = Q A (or Q A' A), H = Z Q' = S' T S

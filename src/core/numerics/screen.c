@@ -4,10 +4,10 @@
  * Along axes A (lead x d, rows all but orthonormal, || A A' - I || <= delta)
  * let z = fl(A y) = A y + e and r = y - A' z. Then
  *
- *     y . v = z . A v + r . v,     | r . v | <= ||A r|| ||A v|| + ||r|| ||v -
- *                                  A' A v||,
- *     ||A r|| <= ||e|| + delta ||z||,     ||r||^2 <= ||y||^2 - ||z||^2 + 2
- *                                         ||z|| ||e|| + delta ||z||^2,
+ *     y . v = z . A v + r . v,
+ *     | r . v | <= ||A r|| ||A v|| + ||r|| ||v - A' A v||,
+ *     ||A r|| <= ||e|| + delta ||z||,
+ *     ||r||^2 <= ||y||^2 - ||z||^2 + 2 ||z|| ||e|| + delta ||z||^2,
  *
  * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, in whatever order sums are
  * taken (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in

@@ -67,8 +67,8 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
 /*
  * Outliers by their distance from the median in robust units.
  *
- *     r_i^2 = sum_c ((x_ic - med_c) / s_c)^2,   s_c = 1.4826 median_i |x_ic -
- *                                               med_c|
+ *     r_i^2 = sum_c ((x_ic - med_c) / s_c)^2,
+ *     s_c = 1.4826 median_i |x_ic - med_c|
  *
  * A dimension that is constant for half the rows has s_c = 0 and takes its
  * standard deviation instead; one that is constant for all counts nothing.

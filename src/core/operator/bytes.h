@@ -13,9 +13,10 @@
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
  *                sparse: float values[nonzeros], uint32 row_start[rows + 1],
- *                column[nonzeros] of
- *                        uint16 where columns <= 65536, else uint32
- *     float  residual[k], exact half_norms[k], exact values[k * d]     only with FC_OPERATOR_EXACT
+ *                        column[nonzeros] of uint16 where columns <= 65536,
+ *                        else uint32
+ *     float  residual[k], exact half_norms[k], exact values[k * d]
+ *                                            only with FC_OPERATOR_EXACT
  *     int32  number[k]                       only with FC_OPERATOR_NUMBERS,
  *                                            where numbers have gaps; not with
  *                                            FC_OPERATOR_REGIONS

@@ -2,10 +2,10 @@
  * contingency.c - counts of pairs of labels; adjusted Rand index and
  * normalised mutual information.
  *
- *     ARI = (S - E) / ((A + B) / 2 - E), S = sum_ij C(n_ij, 2), A = sum_i
- *     C(a_i, 2),
- *           B = sum_j C(b_j, 2), E = A B / C(n, 2)            (Hubert, Arabie 1985)
- *     NMI = 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b))         (arithmetic mean)
+ *     ARI = (S - E) / ((A + B) / 2 - E)                (Hubert, Arabie 1985)
+ *           S = sum_ij C(n_ij, 2), A = sum_i C(a_i, 2),
+ *           B = sum_j C(b_j, 2), E = A B / C(n, 2)
+ *     NMI = 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b))  (arithmetic mean)
  *
  * Pair counts are long double: 1e11 rows make 5e21 pairs.
  */

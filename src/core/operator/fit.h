@@ -10,9 +10,10 @@
  *
  * a_i and b_i are the distances of row i to its nearest centroid and to the
  * next one, w_i its weight, m the mean of all rows:
- *     silhouette = mean of (b_i - a_i) / b_i  (simplified: Hruschka, de Castro, Campello 2004)
+ *     silhouette = mean of (b_i - a_i) / b_i
+ *                  (simplified: Hruschka, de Castro, Campello 2004)
  *     davies_bouldin = max_l (S_j + S_l) / ||c_j - c_l||, S_j = mean of a_i
- *     (Davies, Bouldin 1979)
+ *                  (Davies, Bouldin 1979)
  *     spread = sqrt(mean of a_i^2 / d)
  *     explained = 1 - sum w_i a_i^2 / sum w_i ||x_i - m||^2
  * each over the rows of a cluster. Those of all clusters are over all rows;

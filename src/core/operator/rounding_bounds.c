@@ -15,7 +15,7 @@
  * Mary 2019, SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1)
  * = x, P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
  *
- *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt,     |delta| <= u,
+ *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt, |delta| <= u,
  *
  * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t
  * s_qrt^2. How large partial sums are beside ||y_(q+1)|| is taken from probes:
@@ -23,17 +23,16 @@
  * sums of a positive row through positive values never cancel). The bound is
  * DEVIATIONS standard deviations,
  *
- *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,     e_q^2 = (DEVIATIONS u)^2 max_j
- *                                              sum_r P_q,jr^2 w_qr,
+ *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,
+ *     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
  *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes
- *     without direction,
- *            or the most such ratio of one with.
+ *            without direction, or the most such ratio of one with.
  *
  * Beside it x - o, v_j, the half norm and the score are rounded once each:
  * error_relative ||x - o|| + error_absolute with
  *
- *     error_relative = 4 u max ||v_j||,     error_absolute = 4 u max ||v_j||^2
- *                                           + t,
+ *     error_relative = 4 u max ||v_j||,
+ *     error_absolute = 4 u max ||v_j||^2 + t,
  *
  * t for the loss by underflow: 2^-149 an operation, carried through the
  * magnitudes of the factors that follow. A distance in double adds its own

@@ -2,8 +2,8 @@
  * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE,
  * scores.
  *
- *     lloyd        n_j, W_j = sum w, sum w x per cluster, SSE = sum w ||x -
- *                  c_l||^2
+ *     lloyd        n_j, W_j = sum w, sum w x per cluster,
+ *                  SSE = sum w ||x - c_l||^2
  *     sse          SSE alone
  *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the
  *                  nearest two: a score of each row
@@ -13,9 +13,10 @@
  * finish the rows that wait. Sums are double-double (Knuth's two-sum): their
  * order shows below 1e-15 relative, far within the documented 1e-12.
  *
- * Layout (offsets multiples of 8): fc_step, the operator's bytes, int64
- * counts[k], pair weights[k], pair sums[k * width] (width: d for lloyd, 1 for
- * davies, else 0), double x[capacity * d], double w[capacity].
+ * Layout (offsets multiples of 8):
+ *     fc_step, the operator's bytes, int64 counts[k], pair weights[k],
+ *     pair sums[k * width]       width: d for lloyd, 1 for davies, else 0
+ *     double x[capacity * d], double w[capacity]
  */
 #ifndef FC_OPERATOR_STEP_H
 #define FC_OPERATOR_STEP_H

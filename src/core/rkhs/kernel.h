@@ -8,8 +8,8 @@
  *
  * Rows are prepared once so that a value is one of two expressions of a plain
  * dot product:
- *     (<x', y'> + c')^degree <= 1      or      exp(<x', y'> - ||x'||^2 / 2 -
- *                                              ||y'||^2 / 2)
+ *     (<x', y'> + c')^degree <= 1   or
+ *     exp(<x', y'> - ||x'||^2 / 2 - ||y'||^2 / 2)
  * where gamma, the greatest kappa(x, x) and, for rbf, the mean of the rows
  * went into x' and c'. Blocks hold kappa / scale, which never overflows.
  */

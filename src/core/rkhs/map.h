@@ -2,7 +2,8 @@
  * map.h - Nystrom features of any row from the landmarks of an operator, as a
  * stored value.
  *
- *     M = kappa(U, U),  M = V L V',     phi(x) = L_r^-1/2 V_r' kappa(U, x)      (r coordinates)
+ *     M = kappa(U, U),  M = V L V',
+ *     phi(x) = L_r^-1/2 V_r' kappa(U, x)      (r coordinates)
  * so that phi(x).phi(y) is the Nystrom approximation of kappa(x, y): exact
  * where x or y is a landmark and r is full. U: the k rows of the operator's
  * product plus its offset.
@@ -103,15 +104,12 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
  * Features of an rbf kernel that show k clusters of any shape; its width is
  * chosen from rows.
  *
- *     phi(x) = L^-1/2 V' kappa(U, x)                  Nystrom features on
- *                                                     landmarks U, K ~ Phi
- *                                                     Phi'
- *     deg_i  = phi(x_i) . sum_j phi(x_j)              the sum of row i of Phi
- *                                                     Phi'
+ *     phi(x) = L^-1/2 V' kappa(U, x)        Nystrom features on landmarks U,
+ *                                           K ~ Phi Phi'
+ *     deg_i  = phi(x_i) . sum_j phi(x_j)    the sum of row i of Phi Phi'
  *     A      = the k leading eigenvectors of Phi' diag(1 / deg) Phi
- *     y(x)   = A phi(x) / ||A phi(x)||                rows of one connected
- *                                                     cluster share a
- *                                                     direction
+ *     y(x)   = A phi(x) / ||A phi(x)||      rows of one connected cluster
+ *                                           share a direction
  *
  * Ng, Jordan, Weiss (2001), On spectral clustering, sections 2 and 4: spectral
  * clustering, and the choice of the width by the distortion of k-means;

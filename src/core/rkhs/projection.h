@@ -120,10 +120,7 @@ size_t		fc_kernel_projection_probes(size_t columns);
 void		fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling,
 							  uint64_t seed, fc_arena *arena, fc_embedding *result);
 
-/*
- * ---- Nystrom from uniform columns, pivoted Cholesky, the exact
- * eigendecomposition ----
- */
+/* ---- Nystrom from uniform columns, pivoted Cholesky, eigenvalues ---- */
 
 /*
  * Relative floor of a pseudo-inverse by eigendecomposition, values in double.

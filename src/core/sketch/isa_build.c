@@ -1,8 +1,8 @@
 /*
  * isa_build.c - project, sincos and accumulate, fused; one build per ISA.
  *
- *     z_j += sum_rows rint(2^22 exp(i pi h)),   h = omega_j . y / pi
- *                                               (half-turns)
+ *     z_j += sum_rows rint(2^22 exp(i pi h)),
+ *     h = omega_j . y / pi  (half-turns)
  *
  * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers;
  * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
@@ -355,8 +355,9 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 }
 
 /*
- * ---- structured frequencies: v is p vectors, lane r of v[i] is coordinate i
- * of row r ----
+ * ---- structured frequencies ----
+ *
+ * v is p vectors; lane r of v[i] is coordinate i of row r.
  */
 
 INLINE void

@@ -9,8 +9,8 @@
  *                                         (prepared.h)
  * The squares are kept in three parts, so that 128 bits hold them for far
  * rows, too:
- *     q = 2^24 a + b, a = rint(2^-24 q): sum q^2 = 2^48 high + 2^25 cross +
- *     low,
+ *     q = 2^24 a + b, a = rint(2^-24 q):
+ *     sum q^2 = 2^48 high + 2^25 cross + low,
  *     high = sum a^2, cross = sum a b, low = sum b^2
  * Unit weights: W, W2 and these sums count in ones and Z is 64 bits wide. Once
  * a fractional or large weight comes in (FC_SKETCH_WEIGHTED) all of them count
@@ -25,12 +25,12 @@
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for their
  * batch:
  *     double sum, high, cross, low, lower, upper of the waiting rows: row
- *     arrays
+ *         arrays
  *     int64 weight[capacity]
  *     uint8 present[fc_padded(d)]: how many of the waiting sparse rows have an
- *     element there
+ *         element there
  *     fc_rows_raw: rows as they came, double x[capacity * fc_padded(d)], all
- *     their sums taken when folded
+ *         their sums taken when folded
  *     other rows: float y[capacity * n + FC_PAD], their sums in those above
  * count, W and W2 learn of waiting rows when these are folded.
  */

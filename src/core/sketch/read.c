@@ -3,10 +3,10 @@
  * whether untrusted bytes are one.
  *
  *     mean_i     = (shift_i + sum_i / W) u_i
- *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2, square_i = 2^48
- *     high_i + 2^25 cross_i + low_i
- *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b - 2 Re <z_a,
- *     z_b>
+ *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2,
+ *                  square_i = 2^48 high_i + 2^25 cross_i + low_i
+ *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b
+ *                  - 2 Re <z_a, z_b>
  * |.|^2 and <.,.> are means over the moments; the estimate is unbiased.
  */
 #include "sketch/sketch.h"

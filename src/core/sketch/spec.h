@@ -16,8 +16,9 @@
  *     double sigmas[scales]              sigmas[0] == sigma
  *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows
  *                                        orthonormal
- *     float sample_centroids[sample_centroids * reduced] centroids of the
- *     sample, in the units of pilot: where a decoder may begin
+ *     float  sample_centroids[sample_centroids * reduced]
+ *                                        centroids of the sample, in the units
+ *                                        of pilot: where a decoder may begin
  *     double pilot_weight[pilot_rows]
  *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
  * Frequencies are a pure function of these bytes and never stored.  The digest

@@ -35,8 +35,8 @@ typedef struct option
 {
 	const char *name;
 	option_kind kind;
-	void	   *value;			/* int *, double *, uint64 *, bool *, uint32
-								 * *, char **, float_list * or text_or_rows *;
+	void	   *value;			/* address of an int, double, uint64, bool,
+								 * uint32, char *, float_list or text_or_rows;
 								 * NULL: it is only checked */
 	double		lower;			/* allowed range of a number */
 	double		upper;

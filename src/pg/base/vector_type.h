@@ -89,8 +89,9 @@ extern void
 			expand_pgvector(vector_form form, const pgvector_value *value, float *out);
 
 /*
- * ---- numbers of a row given as columns of any number type; the types are
- * looked up once for each call site ----
+ * ---- numbers of a row given as columns of any number type ----
+ *
+ * The types are looked up once for each call site.
  */
 
 typedef struct column_reader

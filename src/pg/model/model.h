@@ -138,10 +138,7 @@ extern const fc_columns *columns_of_model(model_site *site);
 /* The shown name of a cluster of the model that served_model_of gave last. */
 extern text *shown_name_of(model_site *site, int32 cluster);
 
-/*
- * ---- a row as a function's arguments give it, in the coordinates of a
- * model's operator ----
- */
+/* ---- a row of arguments in the coordinates of a model's operator ---- */
 
 /* How a row is given. */
 typedef enum row_form

@@ -353,8 +353,9 @@ gain_of_step(const fc_operator_header *old_header,
 }
 
 /*
- * ---- labels of the same rows by two operators, each with the rows in its own
- * space ----
+ * ---- labels of the same rows by two operators ----
+ *
+ * Each has the rows in its own space.
  */
 
 two_labellings

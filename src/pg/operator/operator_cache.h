@@ -9,8 +9,9 @@
 #include "pg/base/vectors.h"
 
 /*
- * ---- labels of sparsevecs, and the row written out where more than the label
- * is asked for ----
+ * ---- labels of sparsevecs ----
+ *
+ * A row is written out where more than its label is asked for.
  */
 
 /* The state that a call site keeps from row to row. */

@@ -12,8 +12,9 @@
 #include "pg/base/memory.h"
 
 /*
- * ---- samples (operator/coreset.h), in the current context; an aggregate asks
- * ----
+ * ---- samples (operator/coreset.h) ----
+ *
+ * They are made in the current context, for an aggregate.
  */
 
 typedef struct coreset_plan

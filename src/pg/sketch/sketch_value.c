@@ -240,8 +240,10 @@ report_row(fc_status status, const double *doubles, const float *floats,
 }
 
 /*
- * ---- specs in use, prepared once per process: found by digest, so that
- * thousands of groups share one set of frequencies ----
+ * ---- specs in use ----
+ *
+ * They are prepared once per process and found by digest, so that thousands of
+ * groups share one set of frequencies.
  */
 
 #define BUDGET_SHARE	4		/* all are forgotten where they would take

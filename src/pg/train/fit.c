@@ -240,8 +240,10 @@ fit_kmeans(const training *t, train_part *part, const fc_weighted_rows *rows,
 }
 
 /*
- * ---- frozen: the clusters that serve stay where they are, and more are
- * learned around them ----
+ * ---- frozen ----
+ *
+ * The clusters that serve stay where they are, and more are learned around
+ * them.
  */
 
 /*
@@ -331,8 +333,10 @@ fit_frozen(const training *t, train_part *part, const fc_weighted_rows *rows,
 }
 
 /*
- * ---- pinned: some clusters stay where they are, and the others are learned
- * from the rows that are nearest to none of them ----
+ * ---- pinned ----
+ *
+ * Some clusters stay where they are, and the others are learned from the rows
+ * that are nearest to none of them.
  */
 
 #define PINNED_ROUNDS	5

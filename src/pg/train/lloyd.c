@@ -321,8 +321,9 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 }
 
 /*
- * ---- balance: no cluster has more than so many times the mean number of rows
- * ----
+ * ---- balance ----
+ *
+ * No cluster has more rows than a multiple of the mean number.
  */
 
 static double

@@ -435,10 +435,7 @@ planned_scans(const training *t, const train_part *parts, int count)
 	return (int) given_or(t->options->iterations, whole ? 0 : SCANS);
 }
 
-/*
- * ---- the recall of a search through as many buckets as option probes says
- * ----
- */
+/* ---- recall of a search, option "probes" ---- */
 
 static void
 measure_recall(training *t, const fc_weighted_rows *sample,

@@ -4,8 +4,7 @@
  *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
  *     one scan                of every group: sketch, counts of drift,
- *                             weighted sample and
- *                             Lloyd's sums                       scan.c
+ *                             weighted sample and Lloyd's sums   scan.c
  *     operator                in memory, of every group          fit.c
  *     Lloyd's algorithm       scans, where they still gain       lloyd.c
  *     numbers, distances      in memory; the version is written  store.c

@@ -311,3 +311,24 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE felt = 'bored') AS bored FROM mo
 SELECT * FROM check_sketch('moods');
 SELECT drop_model('moods');
 DROP SCHEMA of_moods CASCADE;
+
+-- null takes an option back in a retrain: rows are read without the condition that their live
+-- sketch has, and a retrain from a sketch has no such option
+CREATE SCHEMA of_nothing; SET search_path = of_nothing, public, fastclust;
+CREATE TABLE points AS
+SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 5) * 10 + cos(i) AS b
+  FROM generate_series(1, 600) i;
+SELECT train('points', 'points', '{a,b}', 3, 'compressive',
+             '{"live": true, "where": "id > 100", "quiet": true}');
+SELECT retrain('points', '{"k": null, "keep": null, "quiet": true}');
+SELECT retrain('points',
+               '{"relation": null, "method": null, "frozen": null, "replace": null,
+                 "quiet": true}');
+SELECT retrain('points', '{"where": null}',
+               (SELECT sketch_agg(ARRAY[a, b], (SELECT model_spec('points'))) FROM points));
+SELECT retrain('points', '{"where": null, "quiet": true}');
+SELECT version, n, options FROM model_versions WHERE model = 'points' ORDER BY 1;
+SELECT train('products', 'points', '{a,b}', 3, 'qkmeans',
+             '{"factors": {"method": null, "init": null}, "quiet": true}');
+SELECT drop_model('points'), drop_model('products');
+DROP SCHEMA of_nothing CASCADE;

@@ -280,8 +280,9 @@ next_options(const stored_version *before, const train_options *options)
 		{"jsonb", JsonbPGetDatum(options->json)}
 	};
 
-	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2,
-									  settings, 0, NULL));
+	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls($1 || $2)"
+									  " - '{nowait,k,replace}'::text[]",
+									  2, settings, 0, NULL));
 }
 
 /*

@@ -520,6 +520,13 @@ without_key(Jsonb *json, const char *name)
 }
 
 static Jsonb *
+without_nulls(Jsonb *json)
+{
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_strip_nulls,
+											  JsonbPGetDatum(json)));
+}
+
+static Jsonb *
 json_of_text(const char *text)
 {
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
@@ -641,7 +648,7 @@ sampling_of_name(const char *name)
 static factor_options
 read_factors(Jsonb *json)
 {
-	factor_options factors = {.settings = json};
+	factor_options factors = {.settings = json == NULL ? NULL : without_nulls(json)};
 	JsonbValue *method = value_of(json, "method");
 
 	if (method == NULL)
@@ -650,7 +657,7 @@ read_factors(Jsonb *json)
 	if (method->type == jbvString)
 		factors.method = pnstrdup(method->val.string.val,
 								  (Size) method->val.string.len);
-	factors.settings = without_key(json, "method");
+	factors.settings = without_key(factors.settings, "method");
 	if (strcmp(factors.method, "auto") == 0)
 		factors.settings = joined(json_of_text("{\"sse_ratio\": 1.1}"),
 								  factors.settings);
@@ -753,13 +760,16 @@ train_method_name(train_method method)
 const char *
 unknown_option(const train_options *options, option_user way)
 {
+	bool		retrains = (way & (FOR_SKETCH | FOR_LIVE)) != 0;
+
 	for (int i = 0; i < lengthof(training_options); i++)
 	{
 		const training_option *row = &training_options[i];
 
 		if ((row->users & FOR_BOTH) && row->within == NULL &&
 			!(row->users & way) &&
-			value_of(options->json, row->option.name) != NULL)
+			(retrains ? value_of_key(options->json, row->option.name)
+			 : value_of(options->json, row->option.name)) != NULL)
 			return row->option.name;
 	}
 	return NULL;
@@ -911,9 +921,7 @@ with_text_option(Jsonb *json, const char *name, const char *text)
 Jsonb *
 options_to_store(const train_options *options, const char *condition)
 {
-	Datum		given = DirectFunctionCall1(jsonb_strip_nulls,
-											JsonbPGetDatum(options->json));
-	Jsonb	   *json = without_key(DatumGetJsonbP(given), "nowait");
+	Jsonb	   *json = without_key(without_nulls(options->json), "nowait");
 
 	return condition == NULL ? json
 		: with_text_option(json, "where", condition);

@@ -158,7 +158,8 @@ extern train_options *options_of_text(const char *text);
 
 /*
  * Returns the first option given that a way of a function does not know, or
- * NULL.
+ * NULL. In a retrain null is given, too: it takes back an option of the
+ * version before.
  */
 extern const char *unknown_option(const train_options *options, option_user way);
 

@@ -1,8 +1,9 @@
 
--- models on the workers of Citus: the copy that predict reads there The coordinator's models
--- serve, and the parts that predict needs are copied into a reference table within the
--- transaction that changes a model.  Citus commits it on all nodes or none, and gives it to
--- nodes that come later.
+-- models on the workers of Citus: the copy that predict reads there
+--
+-- The coordinator's models serve, and the parts that predict needs are copied into a reference
+-- table within the transaction that changes a model.  Citus commits it on all nodes or none, and
+-- gives it to nodes that come later.
 
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (

@@ -1,6 +1,8 @@
 
--- writers: the only way into the model tables They are SECURITY DEFINER functions in
--- fastclust_owner (prologue.sql), and check the rights of their last argument.
+-- writers: the only way into the model tables
+--
+-- They are SECURITY DEFINER functions in fastclust_owner (prologue.sql), and check the rights of
+-- their last argument.
 
 -- Has the caller the rights of a role?  Superusers have everybody's, and those of a role that
 -- is no more.

@@ -316,7 +316,8 @@ DROP SCHEMA of_moods CASCADE;
 -- sketch has, and a retrain from a sketch has no such option
 CREATE SCHEMA of_nothing; SET search_path = of_nothing, public, fastclust;
 CREATE TABLE points AS
-SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 5) * 10 + cos(i) AS b
+SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 5) * 10 + cos(i) AS b,
+       timestamptz '2026-01-01 UTC' + i * interval '1 hour' AS at
   FROM generate_series(1, 600) i;
 SELECT train('points', 'points', '{a,b}', 3, 'compressive',
              '{"live": true, "where": "id > 100", "quiet": true}');
@@ -328,7 +329,18 @@ SELECT retrain('points', '{"where": null}',
                (SELECT sketch_agg(ARRAY[a, b], (SELECT model_spec('points'))) FROM points));
 SELECT retrain('points', '{"where": null, "quiet": true}');
 SELECT version, n, options FROM model_versions WHERE model = 'points' ORDER BY 1;
+SELECT train('windows', 'points', '{a,b}', 3, 'compressive',
+             '{"live": {"bucket": "at"}, "since": {"column": "at", "interval": "10 days"},
+               "quiet": true}');
+SELECT retrain('windows', '{"quiet": true}'), retrain('windows', '{"since": null, "quiet": true}');
+SELECT version, n, options -> 'since' AS since, note
+  FROM model_versions JOIN training_log USING (model, version)
+ WHERE model = 'windows' AND step = 'decode'
+ ORDER BY 1;
+SELECT retrain('windows', '{"since": {"column": "at", "interval": "9 days"}, "quiet": true}'),
+       retrain_if_drifted('windows', 0.001, 0.1, '{"since": null, "quiet": true}');
+SELECT n FROM drift_log WHERE model = 'windows';
 SELECT train('products', 'points', '{a,b}', 3, 'qkmeans',
              '{"factors": {"method": null, "init": null}, "quiet": true}');
-SELECT drop_model('points'), drop_model('products');
+SELECT drop_model('points'), drop_model('windows'), drop_model('products');
 DROP SCHEMA of_nothing CASCADE;

@@ -1,6 +1,6 @@
 /*
  * checks.c - errors that several steps of a training raise, and the number of
- * clusters that its options ask for
+ * clusters and the window that the options of a retrain ask for
  */
 #include "postgres.h"
 
@@ -112,4 +112,13 @@ clusters_of_retraining(const stored_version *version,
 
 	return !levels && k == (int64) version->k ? k
 		: clusters_of_levels(settings, k);
+}
+
+Jsonb *
+since_of_retraining(const stored_version *version,
+					const train_options *options)
+{
+	return value_of_key(options->json, "since") != NULL
+		? options->since_json
+		: version->options->since_json;
 }

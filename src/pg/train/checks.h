@@ -33,4 +33,11 @@ extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,
 									const train_options *settings);
 
+/*
+ * Returns the window of recent rows of a retrain, as JSON: that of its
+ * options, where null is none, or else that of the version.
+ */
+extern Jsonb *since_of_retraining(const stored_version *version,
+								  const train_options *options);
+
 #endif							/* FASTCLUST_TRAIN_CHECKS_H */

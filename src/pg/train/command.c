@@ -405,8 +405,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 			const char *relation, Datum live, const train_options *options,
 			bool quiet, record_builder *check)
 {
-	Jsonb	   *since = (options->since != NULL ? options->since_json
-						 : version->options->since_json);
+	Jsonb	   *since = since_of_retraining(version, options);
 	static const char *const columns[] = {
 		"verdict",
 		"n",

@@ -438,8 +438,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template,
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
-	Jsonb	   *since = (options->since != NULL ? options->since_json
-						 : template->options->since_json);
+	Jsonb	   *since = since_of_retraining(template, options);
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;

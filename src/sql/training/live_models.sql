@@ -96,7 +96,10 @@ BEGIN
        OR options -> 'live' <> 'true' THEN
         RETURN NULL;
     END IF;
-    live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));
+    -- null takes the window of the version back
+    live := live_of_version(version,
+                            NULLIF(COALESCE(options -> 'since', version.options -> 'since'),
+                                   'null'));
     scans := COALESCE((version.options ->> 'iterations')::float8::integer, 0);
     IF live.id IS NOT NULL
        AND scans <> 0

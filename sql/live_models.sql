@@ -344,3 +344,35 @@ SELECT train('products', 'points', '{a,b}', 3, 'qkmeans',
              '{"factors": {"method": null, "init": null}, "quiet": true}');
 SELECT drop_model('points'), drop_model('windows'), drop_model('products');
 DROP SCHEMA of_nothing CASCADE;
+
+-- a session keeps the expressions of a followed table for its next statement, and PL/pgSQL those
+-- of a function for its transaction, but no cast of another role runs for the next user
+CREATE SCHEMA of_casts; SET search_path = of_casts, public, fastclust;
+CREATE ROLE regress_casts; GRANT ALL ON SCHEMA of_casts TO regress_casts;
+SET ROLE regress_casts;
+CREATE TYPE price AS (amount float8);
+CREATE FUNCTION amount_of(price) RETURNS float8 LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN $1.amount;
+END
+$$;
+CREATE CAST (price AS float8) WITH FUNCTION amount_of(price) AS ASSIGNMENT;
+CREATE TABLE priced AS SELECT i % 7 AS a, ROW(i % 5)::price AS b FROM generate_series(1, 20) i;
+SELECT train('priced', 'priced', '{a,b}', 2, options => '{"live": true, "quiet": true}');
+CREATE FUNCTION encoded(p priced) RETURNS real[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN encode_row(model_encoder('priced'), p);
+END
+$$;
+INSERT INTO priced VALUES (1, ROW(2));
+RESET ROLE;
+INSERT INTO priced VALUES (1, ROW(2));
+BEGIN;
+SET LOCAL ROLE regress_casts;
+SELECT count(encoded(p)) FROM priced p;
+RESET ROLE;
+SELECT count(encoded(p)) FROM priced p;
+ROLLBACK;
+SELECT drop_model('priced');
+DROP SCHEMA of_casts CASCADE;
+DROP ROLE regress_casts;

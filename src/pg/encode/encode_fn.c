@@ -3,11 +3,14 @@
  *
  * A call site keeps the encoder it met last, prepared, and how the rows'
  * columns are read. The encoder is told by its digest, a TOASTed one by its
- * pointer.
+ * pointer. Another user reads the columns anew, because casts of columns may
+ * be code of another role; PL/pgSQL keeps call sites until the transaction
+ * ends.
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "pg/encode/encode.h"
@@ -18,6 +21,7 @@ typedef struct encoder_site
 	uint64		digest[2];
 	char		pointer[TOAST_POINTER_SIZE];	/* by which it came, if it did */
 	bool		by_pointer;
+	Oid			user;			/* whose rights to casts were checked */
 	prepared_encoder *encoder;	/* NULL: none yet */
 	record_reader record;
 	listed_reader listed;		/* readers: NULL until there are columns */
@@ -65,6 +69,12 @@ site_of(FunctionCallInfo fcinfo)
 											  "fastclust encoder",
 											  ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = site;
+	}
+	if (unlikely(site->user != GetUserId()))
+	{
+		site->encoder = NULL;
+		site->by_pointer = false;
+		site->user = GetUserId();
 	}
 	if (VARATT_IS_4B_U(stored))
 	{

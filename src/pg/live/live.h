@@ -28,7 +28,9 @@ enum
 typedef struct live_evaluation
 {
 	MemoryContext context;		/* owns everything in this struct */
-	uint64		generation;		/* of functions and types when it was made */
+	uint64		generation;		/* of functions, types and roles when it was
+								 * made */
+	Oid			user;			/* whose rights to casts were checked */
 	Size		bytes;			/* of the context after the first statement;
 								 * 0: none yet */
 	ExprState  *states[LIVE_EXPRESSIONS];

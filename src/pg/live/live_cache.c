@@ -9,8 +9,9 @@
  *
  * Expressions are made ready once, too: an encoder is prepared and the types
  * of its columns are looked up in the first statement of a session, not in
- * every one. A change of any function, type, cast or enum makes them ready
- * again.
+ * every one. A change of any function, type, cast, enum or role makes them
+ * ready again, and so does another user: an encoder looks for the casts of
+ * columns, and runs only code of the user and of superusers.
  */
 #include "postgres.h"
 
@@ -73,8 +74,8 @@ typedef struct live_entry
 static HTAB *entries = NULL;
 static List *retired = NIL;		/* contexts that this transaction may still
 								 * read */
-static uint64 generation = 0;	/* of functions and types: their changes are
-								 * counted */
+static uint64 generation = 0;	/* of functions, types and roles: their
+								 * changes are counted */
 
 /* ---- life ---- */
 
@@ -126,6 +127,8 @@ entry_of(const live_key *key)
 		CacheRegisterSyscacheCallback(CASTSOURCETARGET, count_change_of_catalog,
 									  (Datum) 0);
 		CacheRegisterSyscacheCallback(ENUMOID, count_change_of_catalog,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(AUTHOID, count_change_of_catalog,
 									  (Datum) 0);
 	}
 	entry = hash_search(entries, key, HASH_ENTER, &found);
@@ -497,6 +500,7 @@ make_evaluation(const live_sketch *live, MemoryContext parent)
 
 	evaluation->context = context;
 	evaluation->generation = generation;
+	evaluation->user = GetUserId();
 	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
 		if (live->expressions[i] != NULL)
 			evaluation->states[i] = ready_expression(live, i);
@@ -511,7 +515,8 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 	bool		needed = false;
 
 	live->evaluation = NULL;
-	if (kept != NULL && kept->generation == generation)
+	if (kept != NULL && kept->generation == generation &&
+		kept->user == GetUserId())
 	{
 		MemoryContextSetParent(kept->context, context);
 		return kept;

@@ -53,7 +53,7 @@ typedef struct enum_label
 {
 	Oid			value;
 	uint32		length;
-	const char *text;
+	char	   *text;
 } enum_label;
 
 typedef struct value_reader

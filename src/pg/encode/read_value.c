@@ -496,6 +496,9 @@ read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)
 		MemoryContext old = MemoryContextSwitchTo(reader->context);
 
 		label->value = InvalidOid;
+		if (label->text)
+			pfree(label->text);
+		label->text = NULL;
 		label->text = DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(value)));
 		label->length = (uint32) strlen(label->text);
 		label->value = value;

@@ -42,6 +42,8 @@ SELECT count(*) FROM model_clusters now JOIN was USING (cluster) WHERE now.model
 SELECT pin_cluster('moving', predict('moving', '{0,0}'::real[]), false);
 SELECT retrain('moving', '{"k": 4}');
 SELECT count(*) FROM model_clusters now JOIN was ON now.centroid::text = was.centroid::text WHERE now.model = 'moving';
+-- an empty list pins none
+SELECT retrain('moving', '{"pinned": []}');
 -- cosine: directions
 SELECT import_model('directions', 'orders', 'x', '{{2,0},{0,3},{1,1}}'::real[], '{"metric": "cosine", "where": "x[1] > 1"}');
 SELECT predict('directions', '{7,0.1}'::real[]), predict('directions', '{0.1,5}'::real[]), predict('directions', '{5,5}'::real[]);

@@ -616,7 +616,7 @@ fit_part(const training *t, train_part *part)
 		old = with_worst_split(t, rows, old);
 	if (t->frozen)
 		fit_frozen(t, part, rows, k);
-	else if (t->options->pinned.values != NULL)
+	else if (t->options->pinned.count > 0)
 		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"), k);
 	else if (t->method == METHOD_COMPRESSIVE)
 		fit_compressive(t, part, rows, old, k);

@@ -242,7 +242,7 @@ begin_training(const held_model *held, const train_source *source, int64 k,
 	if (method == METHOD_KERNEL && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel",
 						   "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
-	if (options->pinned.values != NULL &&
+	if (options->pinned.count > 0 &&
 		!(method & (METHOD_AUTO | METHOD_KMEANS)))
 		reject_with_method(method, "moves all clusters: none can be pinned",
 						   "Methods with pinned clusters are auto, kmeans.");

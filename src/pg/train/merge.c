@@ -303,7 +303,7 @@ release_merged(training *t, const cluster_list *list)
 	};
 	Datum		left;
 
-	if (t->options->pinned.values == NULL)
+	if (t->options->pinned.count == 0)
 		return;
 	for (Size j = 0; j < list->op.k; j++)
 		if (list->chosen[j])

@@ -248,7 +248,7 @@ scans_candidates(const training *t, double rows)
 {
 	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES &&
 		!t->frozen && t->imported == NULL &&
-		t->options->pinned.values == NULL && t->options->trim == 0 &&
+		t->options->pinned.count == 0 && t->options->trim == 0 &&
 		given_or(t->options->iterations, SCANS) > 0 &&
 		t->estimate > 3.0 * rows;
 }

@@ -113,7 +113,7 @@ BEGIN
     live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
-    live.counting := flag_option(options, 'concurrently', false);
+    live.counting := flag_option(options, 'concurrently');
     live.bucket_width := live_bucket_width(relation, live.group_by, options);
     live.half_life := span_option(options, 'half_life');
     live.condition := source.condition;

@@ -188,7 +188,8 @@ CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, functio
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
 -- An option that was checked, or the default.
-CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean)
+CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text,
+        value boolean DEFAULT false)
     RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(CASE jsonb_typeof(options -> name)

@@ -29,9 +29,9 @@ DECLARE
     twice name := (SELECT k
                      FROM unnest(keys
                                  || 'cluster'::name
-                                 || CASE WHEN flag_option(options, 'name', false)
+                                 || CASE WHEN flag_option(options, 'name')
                                              THEN 'cluster_name'::name END
-                                 || CASE WHEN flag_option(options, 'distance', false)
+                                 || CASE WHEN flag_option(options, 'distance')
                                              THEN 'distance'::name END) k
                     GROUP BY k
                    HAVING count(k) > 1
@@ -46,7 +46,7 @@ BEGIN
         RAISE duplicate_column USING
             MESSAGE = format('column "%s" of the labels is named twice', twice),
             HINT = 'Name other columns as "key"; of a view they may have other names.';
-    ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key THEN
+    ELSIF flag_option(options, 'follow') AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING
             MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';
@@ -164,8 +164,8 @@ BEGIN
                         SELECT o.name, false
                           FROM (VALUES
                                 ('cluster', true),
-                                ('cluster_name', flag_option(follower.options, 'name', false)),
-                                ('distance', flag_option(follower.options, 'distance', false)))
+                                ('cluster_name', flag_option(follower.options, 'name')),
+                                ('distance', flag_option(follower.options, 'distance')))
                                o(name, wanted)
                          WHERE o.wanted) u);
         EXCEPTION
@@ -211,7 +211,7 @@ DECLARE
 BEGIN
     PERFORM reject_read_only('labels cannot be written'),
             check_training_options(options, 'write_labels');
-    IF flag_option(options, 'follow', false) THEN
+    IF flag_option(options, 'follow') THEN
         -- no version comes between these labels and those that follow
         held := held_model(model, true);
     END IF;
@@ -219,13 +219,13 @@ BEGIN
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
     -- the table is there and empty, or may be added to
-    IF flag_option(options, 'append', false)
-       AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
+    IF flag_option(options, 'append')
+       AND (flag_option(options, 'replace') OR flag_option(options, 'follow')) THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('options "append" and "%s" exclude each other',
-                             CASE WHEN flag_option(options, 'replace', false) THEN 'replace'
+                             CASE WHEN flag_option(options, 'replace') THEN 'replace'
                                   ELSE 'follow' END);
-    ELSIF flag_option(options, 'follow', false) AND target LIKE 'pg_temp.%' THEN
+    ELSIF flag_option(options, 'follow') AND target LIKE 'pg_temp.%' THEN
         RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model',
             HINT = 'Name another table as target.';
     ELSIF existing = scanned THEN
@@ -234,13 +234,13 @@ BEGIN
             HINT = 'Name another table as target.';
     ELSIF existing IS NULL THEN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
-    ELSIF flag_option(options, 'replace', false) THEN
+    ELSIF flag_option(options, 'replace') THEN
         EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers
                                     FROM pg_class c
                                    WHERE c.oid = existing) THEN 'TRUNCATE %s'
                             ELSE 'DELETE FROM %s' END,
                        target);
-    ELSIF NOT flag_option(options, 'append', false) THEN
+    ELSIF NOT flag_option(options, 'append') THEN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
     END IF;
@@ -250,7 +250,7 @@ BEGIN
         -- names and dates resolved, for the condition is read again in other sessions
         PERFORM write_follower(
                     held.id, target, r.relation_name,
-                    CASE WHEN flag_option(options, 'follow', false)
+                    CASE WHEN flag_option(options, 'follow')
                              THEN options
                                   || jsonb_strip_nulls(
                                          jsonb_build_object('where', r.condition)) END)

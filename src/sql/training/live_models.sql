@@ -104,7 +104,7 @@ BEGIN
     IF live.id IS NOT NULL
        AND scans <> 0
        AND version.method = 'compressive'
-       AND NOT flag_option(version.options || options, 'quiet', false) THEN
+       AND NOT flag_option(version.options || options, 'quiet') THEN
         RAISE NOTICE USING
             MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out',
                              version.model, scans, row_count(current_sketch(live.name))),

@@ -28,6 +28,13 @@ unchanged_state(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
+/* The state of type internal, argument 0; NULL while there is none. */
+static inline void *
+internal_state(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) ? NULL : PG_GETARG_POINTER(0);
+}
+
 /*
  * Is the argument in the call, even as a NULL? A default is a constant NULL
  * without a place in the query.

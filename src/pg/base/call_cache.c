@@ -92,7 +92,7 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	void	   *made = DatumGetPointer(state);
-	void	   *old = PG_ARGISNULL(0) ? NULL : PG_GETARG_POINTER(0);
+	void	   *old = internal_state(fcinfo);
 	void	   *copy;
 
 	if (fcinfo->isnull || made == old)

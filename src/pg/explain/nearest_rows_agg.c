@@ -128,8 +128,7 @@ Datum
 fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	near_rows  *state = (PG_ARGISNULL(0) ? NULL
-						 : (near_rows *) PG_GETARG_POINTER(0));
+	near_rows  *state = internal_state(fcinfo);
 	const fc_operator_header *header;
 	const fc_operator *op;
 	fc_scratch	scratch;
@@ -225,8 +224,7 @@ PG_FUNCTION_INFO_V1(fastclust_nearest_rows_final);
 Datum
 fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
 {
-	near_rows  *state = (PG_ARGISNULL(0) ? NULL
-						 : (near_rows *) PG_GETARG_POINTER(0));
+	near_rows  *state = internal_state(fcinfo);
 	Oid			type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));
 	TupleDesc	descriptor;
 	Datum	   *rows;

@@ -207,9 +207,7 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	kernel_rows *rows = (PG_ARGISNULL(0)
-						 ? NULL
-						 : (kernel_rows *) PG_GETARG_POINTER(0));
+	kernel_rows *rows = internal_state(fcinfo);
 	int			at = has_ids ? 2 : 1;
 	kernel_rows given;
 	vector		v;

@@ -306,8 +306,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
-	spec_state *state = (PG_ARGISNULL(0) ? NULL
-						 : (spec_state *) PG_GETARG_POINTER(0));
+	spec_state *state = internal_state(fcinfo);
 	vector		v;
 
 	check_arguments(fcinfo, state);
@@ -493,9 +492,7 @@ PG_FUNCTION_INFO_V1(fastclust_spec_final);
 Datum
 fastclust_spec_final(PG_FUNCTION_ARGS)
 {
-	const spec_state *state = (PG_ARGISNULL(0)
-							   ? NULL
-							   : (const spec_state *) PG_GETARG_POINTER(0));
+	const spec_state *state = internal_state(fcinfo);
 
 	if (state == NULL || state->rows == 0)
 		PG_RETURN_NULL();

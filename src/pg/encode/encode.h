@@ -129,6 +129,9 @@ typedef struct json_path
 	const char *label;			/* column "name" -> path */
 } json_path;
 
+/* The path of a feature, and its label; path NULL: the column itself. */
+extern json_path path_of_feature(const char *column, const char *path);
+
 /*
  * The kind of the value at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN
  * with a number cell, FC_FEATURE_CATEGORY with a text cell; as_text: all with

@@ -91,7 +91,7 @@ label_features(learning_site *site)
 	int			column = -1;
 
 	site->first = palloc(((Size) site->count + 1) * sizeof(Size));
-	site->paths = palloc0(site->asked.features * sizeof(json_path));
+	site->paths = palloc(site->asked.features * sizeof(json_path));
 	site->cells = palloc0(site->asked.features * sizeof(fc_feature_cell));
 	site->kinds = palloc0(site->asked.features * sizeof(fc_feature_kind));
 	for (Size i = 0; i < site->asked.features; i++)
@@ -100,13 +100,7 @@ label_features(learning_site *site)
 
 		if (i == 0 || feature->name != feature[-1].name)
 			site->first[++column] = i;
-		site->paths[i].label = psprintf("column \"%s\"%s%s", feature->name,
-										feature->path != NULL ? " -> " : "",
-										feature->path != NULL ? feature->path
-										: "");
-		site->paths[i].text = feature->path;
-		site->paths[i].length = feature->path != NULL ? strlen(feature->path)
-			: 0;
+		site->paths[i] = path_of_feature(feature->name, feature->path);
 	}
 	site->first[site->count] = site->asked.features;
 }
@@ -577,9 +571,7 @@ Datum
 fastclust_encoder_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	encoder_state *state = (PG_ARGISNULL(0)
-							? NULL
-							: (encoder_state *) PG_GETARG_POINTER(0));
+	encoder_state *state = internal_state(fcinfo);
 	learning_site *site;
 	HeapTupleHeader row;
 
@@ -627,9 +619,7 @@ PG_FUNCTION_INFO_V1(fastclust_encoder_final);
 Datum
 fastclust_encoder_final(PG_FUNCTION_ARGS)
 {
-	const encoder_state *state = (PG_ARGISNULL(0) ? NULL
-								  : (const encoder_state *)
-								  PG_GETARG_POINTER(0));
+	const encoder_state *state = internal_state(fcinfo);
 	memory_account memory = {"encoder_agg"};
 	fc_sample	sample;
 	fc_encoder_choice choice;

@@ -14,28 +14,41 @@
 
 /* ---- the encoder ---- */
 
+json_path
+path_of_feature(const char *column, const char *path)
+{
+	json_path	result = {.text = path};
+
+	if (path == NULL)
+		result.label = psprintf("column \"%s\"", column);
+	else
+	{
+		result.length = strlen(path);
+		result.label = psprintf("column \"%s\" -> %s", column, path);
+	}
+	return result;
+}
+
 static void
 name_features(prepared_encoder *encoder)
 {
 	const fc_encoder *view = &encoder->view;
 
 	encoder->names = palloc(view->columns * sizeof(char *));
-	encoder->paths = palloc0(view->features * sizeof(json_path));
+	encoder->paths = palloc(view->features * sizeof(json_path));
 	for (Size i = 0; i < view->columns; i++)
 		encoder->names[i] = encoder_text(view, view->column[i].name_start,
 										 view->column[i].name_length);
 	for (Size i = 0; i < view->features; i++)
 	{
 		const fc_encoder_feature *feature = &view->feature[i];
-		json_path  *path = &encoder->paths[i];
-		const char *name = encoder->names[feature->column];
 
-		path->length = feature->path_length;
-		path->text = encoder_text(view, feature->path_start,
-								  feature->path_length);
-		path->label = path->length == 0
-			? psprintf("column \"%s\"", name)
-			: psprintf("column \"%s\" -> %s", name, path->text);
+		encoder->paths[i] =
+			path_of_feature(encoder->names[feature->column],
+							feature->path_length == 0
+							? NULL
+							: encoder_text(view, feature->path_start,
+										   feature->path_length));
 	}
 }
 

@@ -15,7 +15,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -59,7 +58,6 @@ static bool
 has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 {
 	Oid			function;
-	HeapTuple	tuple;
 	Oid			owner;
 
 	if (find_coercion_pathway(to, from, context, &function) !=
@@ -71,12 +69,7 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	 * Columns are chosen by an encoder, which may be another role's: a cast
 	 * that nobody wrote runs only the code of the user and of superusers.
 	 */
-	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	owner = HeapTupleIsValid(tuple)
-		? ((Form_pg_proc) GETSTRUCT(tuple))->proowner
-		: InvalidOid;
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
+	owner = function_owner(function);
 	if (owner != GetUserId() && !superuser_arg(owner))
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				errmsg("%s is of type %s, whose cast belongs to another role",

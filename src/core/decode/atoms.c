@@ -30,10 +30,7 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count,
 		.m = count,
 		.n = width,
 		.k = d->n,
-		.alpha = 1.0,
-		.lda = d->n,
-		.ldb = d->n,
-		.ldc = width
+		.alpha = 1.0
 	};
 
 	fc_multiply(&p, center, d->omega + first * d->n, cosine);

@@ -122,20 +122,14 @@ fc_back_project_covariance(const fc_back_projection *back,
 		.m = n,
 		.n = d,
 		.k = n,
-		.alpha = 1,
-		.lda = n,
-		.ldb = d,
-		.ldc = d
+		.alpha = 1
 	};
 	const fc_product outer = {
 		.transpose_a = true,
 		.m = d,
 		.n = d,
 		.k = n,
-		.alpha = 1,
-		.lda = d,
-		.ldb = d,
-		.ldc = d
+		.alpha = 1
 	};
 
 	if (fc_spec_basis(spec) == NULL)

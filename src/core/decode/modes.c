@@ -198,17 +198,13 @@ evaluate_field(fc_decoding *d, size_t count)
 		.transpose_b = true,
 		.m = count,
 		.k = d->n,
-		.alpha = 1.0,
-		.lda = d->n,
-		.ldb = d->n
+		.alpha = 1.0
 	};
 	fc_product	sums = {
 		.m = count,
 		.n = d->n,
 		.alpha = FC_PI,
-		.beta = 1.0,
-		.ldb = d->n,
-		.ldc = d->n
+		.beta = 1.0
 	};
 
 	memset(w->value, 0, count * sizeof(float));
@@ -219,7 +215,7 @@ evaluate_field(fc_decoding *d, size_t count)
 		int			columns = (int) width;
 		const float *omega = d->omega_float + first * d->n;
 
-		angles.n = angles.ldc = sums.k = sums.lda = width;
+		angles.n = sums.k = width;
 		fc_multiply_float(&angles, w->center, omega, w->cosine);
 		fc_sincos_float(count * width, w->cosine, w->sine);
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->cosine,

@@ -313,10 +313,7 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 		.n = n,
 		.k = width,
 		.alpha = -FC_PI * FC_PI / (double) d->m,
-		.beta = 1.0,
-		.lda = n,
-		.ldb = n,
-		.ldc = n
+		.beta = 1.0
 	};
 
 	for (size_t j = 0; j < width; j++)

@@ -189,10 +189,7 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 		.n = d->n,
 		.k = width,
 		.alpha = -FC_PI,
-		.beta = 1.0,
-		.lda = width,
-		.ldb = d->n,
-		.ldc = d->n
+		.beta = 1.0
 	};
 
 	multiply(rows, columns, -1.0, w->cosine, re, gradient + count * d->n);

@@ -76,10 +76,7 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
 		.m = d->n,
 		.n = d->n,
 		.alpha = -scale * FC_PI * FC_PI,
-		.beta = 1.0,
-		.lda = d->n,
-		.ldb = d->n,
-		.ldc = d->n
+		.beta = 1.0
 	};
 
 	*f = 0.0;
@@ -145,10 +142,7 @@ fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 	fc_product	p = {
 		.n = d->n,
 		.k = d->n,
-		.alpha = 1.0,
-		.lda = d->n,
-		.ldb = d->n,
-		.ldc = d->n
+		.alpha = 1.0
 	};
 
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)

@@ -4,9 +4,9 @@
  */
 #include "drift/waves.h"
 
-#include "base/blas.h"
 #include "base/rng.h"
 #include "drift/internal.h"
+#include "numerics/dense.h"
 
 #define CHANCE_DEVIATIONS		3.0 /* null deviations of the MMD^2 that
 									 * chance may hide */
@@ -163,10 +163,9 @@ estimate(size_t rows, const null_work *work)
 	double		trace = 1.0 - centre_kernel(rows, &sums, work);
 	double		square = 0;
 	double		cube = 0;
-	int			n = (int) rows;
+	fc_product	squared = {.m = rows,.n = rows,.k = rows,.alpha = 1.0};
 
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f,
-				work->kernel, n, work->kernel, n, 0.0f, work->square, n);
+	fc_multiply_float(&squared, work->kernel, work->kernel, work->square);
 	for (size_t i = 0; i < rows * rows; i++)
 	{
 		square += (double) work->kernel[i] * (double) work->kernel[i];
@@ -191,7 +190,6 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 					 fc_wave_null *null)
 {
 	size_t		rows = smaller(sample->n, most);
-	int			length = (int) (2 * prepared->moments);
 	weight_sums sums;
 	null_work	work;
 	fc_status	status;
@@ -216,9 +214,8 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 	status = write_features(sample, rows, prepared, &work);
 	if (status != FC_OK)
 		return status;
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) rows,
-				length, 1.0f, work.phi, length, work.phi, length, 0.0f,
-				work.kernel, (int) rows);
+	fc_dots(work.phi, rows, work.phi, rows, 2 * prepared->moments, work.kernel,
+			rows);
 	*null = estimate(rows, &work);
 	fc_check();
 	return FC_OK;

@@ -23,7 +23,7 @@
 
 #include <float.h>
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/rows.h"
 
 #define MAX_DRAWS				64	/* candidates for a centroid; 2 + log k
@@ -115,10 +115,8 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	w->visited += count * rows / 4;
 	fc_check();
 	if (w->rows.packs == NULL)
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count,
-					(int) rows, (int) d, 1.0f, candidates, (int) d,
-					w->rows.x + start * d, (int) d, 0.0f, w->tile,
-					FC_TILE_ROWS);
+		fc_dots(candidates, count, w->rows.x + start * d, rows, d, w->tile,
+				FC_TILE_ROWS);
 	for (size_t q = 0; q < count; q++)
 	{
 		const float *c = candidates +q * d;

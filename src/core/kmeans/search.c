@@ -29,7 +29,7 @@
  */
 #include "kmeans/internal.h"
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "numerics/screen.h"
@@ -324,10 +324,8 @@ label_tile(fc_kmeans_work *w, size_t start, size_t rows)
 							 : FC_TILE_CENTROIDS);
 
 		fc_check();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
-					(int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
-					w->rounded + first * d, (int) d, 0.0f, w->tile,
-					FC_TILE_CENTROIDS);
+		fc_dots(w->rows.x + start * d, rows, w->rounded + first * d, count, d,
+				w->tile, FC_TILE_CENTROIDS);
 		for (size_t r = 0; w->careful && r < rows; r++)
 			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first,
 						  count, first, w->near + start + r, second + r,

@@ -42,7 +42,7 @@
  */
 #include "kmeans/internal.h"
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/rows.h"
 
 /* relative fall of the SSE below which a round was in vain */
@@ -146,10 +146,8 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 		size_t		count = (w->k - first < FC_TILE_CENTROIDS ? w->k - first
 							 : FC_TILE_CENTROIDS);
 
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
-					(int) count, (int) d, 1.0f, w->rounded + start * d, (int) d,
-					w->rounded + first * d, (int) d, 0.0f, w->tile,
-					FC_TILE_CENTROIDS);
+		fc_dots(w->rounded + start * d, rows, w->rounded + first * d, count, d,
+				w->tile, FC_TILE_CENTROIDS);
 		for (size_t r = 0; first == start && r < rows; r++)
 			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
 		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best,

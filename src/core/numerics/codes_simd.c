@@ -1,7 +1,7 @@
 /* codes_simd.c - vectors in bytes; see codes.h */
 #include "numerics/codes.h"
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "base/simd.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -382,10 +382,8 @@ multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n,
 
 	for (size_t i = 0; i < n * codes->width; i++)
 		work[i] = (float) rows[i];
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) count,
-				(int) codes->width, 1.0f, work, (int) codes->width,
-				codes->floats + first * codes->width, (int) codes->width, 0.0f,
-				products, (int) count);
+	fc_dots(work, n, codes->floats + first * codes->width, count, codes->width,
+			products, count);
 	for (size_t i = 0; i < n * count; i++)
 	{
 		int32_t		whole = (int32_t) products[i];

@@ -30,10 +30,10 @@ tile_of(const fc_product *p, size_t *rows, size_t *columns)
 	*columns = larger(1, whole ? p->n : LONGEST_WORK / (*rows * p->k));
 }
 
-/* Offsets of the piece at (row, column) in A, B and C. */
-#define A_AT(p, row)		((p)->transpose_a ? (row) : (row) * (p)->lda)
-#define B_AT(p, column)		((p)->transpose_b ? (column) * (p)->ldb : (column))
-#define C_AT(p, row, column) ((row) * (p)->ldc + (column))
+/* Numbers from row to row of A, and offsets of the piece at (row, column). */
+#define A_STRIDE(p)			((p)->lda > 0 ? (p)->lda : (p)->transpose_a ? (p)->m : (p)->k)
+#define A_AT(p, row)		((p)->transpose_a ? (row) : (row) * A_STRIDE(p))
+#define B_AT(p, column)		((p)->transpose_b ? (column) * (p)->k : (column))
 #define TRANSPOSED(flag)	((flag) ? CblasTrans : CblasNoTrans)
 
 #define MULTIPLY(name, type, gemm) \
@@ -50,15 +50,23 @@ name(const fc_product *p, const type *a, const type *b, type *c) \
 			fc_check(); \
 			gemm(CblasRowMajor, TRANSPOSED(p->transpose_a), TRANSPOSED(p->transpose_b), \
 				 (int) smaller(rows, p->m - row), (int) smaller(columns, p->n - column), \
-				 (int) p->k, (type) p->alpha, a + A_AT(p, row), (int) p->lda, \
-				 b + B_AT(p, column), (int) p->ldb, \
-				 (type) p->beta, c + C_AT(p, row, column), (int) p->ldc); \
+				 (int) p->k, (type) p->alpha, a + A_AT(p, row), (int) A_STRIDE(p), \
+				 b + B_AT(p, column), (int) (p->transpose_b ? p->k : p->n), \
+				 (type) p->beta, c + row * p->n + column, (int) p->n); \
 		} \
 } \
 extern int	no_such_variable
 
 MULTIPLY(fc_multiply, double, cblas_dgemm);
 MULTIPLY(fc_multiply_float, float, cblas_sgemm);
+
+void
+fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
+		float *dots, size_t stride)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count,
+				(int) d, 1.0f, a, (int) d, b, (int) d, 0.0f, dots, (int) stride);
+}
 
 /*
  * A tile of columns or rows of A a call, so that it is no longer work than a

@@ -14,6 +14,7 @@
 
 /*
  * C (m x n) = alpha op(A) op(B) + beta C; op is the transpose where requested.
+ * B and C have no gaps.
  */
 typedef struct fc_product
 {
@@ -24,15 +25,20 @@ typedef struct fc_product
 	size_t		k;
 	double		alpha;
 	double		beta;
-	size_t		lda;
-	size_t		ldb;
-	size_t		ldc;
+	size_t		lda;			/* from row to row of A as it lies; 0: no gaps */
 } fc_product;
 
 void
 			fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
 void		fc_multiply_float(const fc_product *p, const float *a, const float *b,
 							  float *c);
+
+/*
+ * dots[r * stride + j] = a_r . b_j, a rows x d, b count x d: one product of
+ * BLAS.
+ */
+void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
+					float *dots, size_t stride);
 
 /*
  * The lower triangle of C (n x n without gaps) += alpha A A', A n x k without

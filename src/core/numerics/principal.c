@@ -280,20 +280,14 @@ take_images(subspace *s)
 		.m = s->p,
 		.n = s->n,
 		.k = s->n,
-		.alpha = 1.0,
-		.lda = s->n,
-		.ldb = s->n,
-		.ldc = s->n
+		.alpha = 1.0
 	};
 	fc_product	inner = {
 		.transpose_b = true,
 		.m = s->p,
 		.n = s->p,
 		.k = s->n,
-		.alpha = 1.0,
-		.lda = s->n,
-		.ldb = s->n,
-		.ldc = s->p
+		.alpha = 1.0
 	};
 
 	if (s->a != NULL)

@@ -16,7 +16,7 @@
  */
 #include "numerics/screen.h"
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
@@ -207,6 +207,7 @@ code_centroids(const float *values, const double *offset, const build_work *w,
 {
 	size_t		lead = screen->lead;
 	size_t		d = screen->d;
+	fc_product	leading = {.transpose_b = true,.n = lead,.k = d,.alpha = 1.0};
 
 	for (size_t i = 0; i < lead * d; i++)
 		w->axes[i] = (double) screen->axes[i];
@@ -225,9 +226,8 @@ code_centroids(const float *values, const double *offset, const build_work *w,
 						 screen->most);
 		if (lead == 0)
 			continue;
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count,
-					(int) lead, (int) d, 1.0, w->v, (int) d, w->axes, (int) d,
-					0.0, w->u, (int) lead);
+		leading.m = count;
+		fc_multiply(&leading, w->v, w->axes, w->u);
 		for (size_t j = 0; j < count; j++)
 			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j,
 						 w->u + j * lead, lead, 0.5 * w->square[j],
@@ -523,10 +523,7 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 	if (n == 1)
 		fc_dense_apply(screen->axes, screen->lead, screen->d, w->y, w->z);
 	else
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n,
-					(int) screen->lead, (int) screen->d, 1.0f, w->y,
-					(int) screen->d, screen->axes, (int) screen->d, 0.0f, w->z,
-					(int) screen->lead);
+		fc_dots(w->y, n, screen->axes, screen->lead, screen->d, w->z, screen->lead);
 	for (size_t r = 0; r < n; r++)
 	{
 		screened_row *row = &w->row[r];

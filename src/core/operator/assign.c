@@ -34,7 +34,7 @@
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
 
-#include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "numerics/screen.h"
@@ -685,10 +685,8 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
 		fc_check();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
-					(int) count, (int) op->d, 1.0f, b->x, (int) op->d,
-					codebook->values + first * op->d, (int) op->d, 0.0f,
-					b->dots, (int) TILE);
+		fc_dots(b->x, rows, codebook->values + first * op->d, count, op->d, b->dots,
+				TILE);
 		for (size_t r = 0; r < rows; r++)
 			fc_two_lowest(b->dots + r * TILE, op->half_norms + first, count,
 						  first, b->lowest + r, b->second + r, labels + r);

@@ -2,6 +2,7 @@
 #include "rkhs/kernel.h"
 
 #include "base/blas.h"
+#include "numerics/dense.h"
 #include "numerics/rows.h"
 #include "rkhs/values.h"
 
@@ -316,15 +317,13 @@ double
 fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
 				size_t nb, double *room, float *out)
 {
-	int			d = (int) rows->d;
 	float		right[BLOCK];
 	double		sum = 0.0;
 
 	if (rows->x == NULL)
 		return wide_block(rows, a, na, b, nb, room, out);
-	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d,
-				1.0f, rows->x + a * rows->d, d, rows->x + b * rows->d, d, 0.0f,
-				out, (int) nb);
+	fc_dots(rows->x + a * rows->d, na, rows->x + b * rows->d, nb, rows->d, out,
+			nb);
 	if (rows->degree > 0)
 		return fc_power_values(out, na * nb, rows->degree, (float) rows->coef0);
 	for (size_t j = 0; j < nb; j++)

@@ -94,9 +94,7 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 		.n = q,
 		.k = m,
 		.alpha = 1.0,
-		.lda = ldw,
-		.ldb = q,
-		.ldc = q
+		.lda = ldw
 	};
 
 	fc_multiply(&p, w + start * ldw, t, tile);

@@ -142,10 +142,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 		.m = w->n,
 			.n = w->found,
 			.k = s->landmarks,
-			.alpha = 1.0,
-			.lda = s->landmarks,
-			.ldb = w->found,
-			.ldc = w->found
+			.alpha = 1.0
 	};
 	if (features)
 	{

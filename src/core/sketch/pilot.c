@@ -18,8 +18,8 @@
  */
 #include "sketch/pilot.h"
 
-#include "base/blas.h"
 #include "kmeans/kmeans.h"
+#include "numerics/dense.h"
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 
@@ -166,10 +166,8 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
 
 			fc_check();
-			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows,
-						(int) axes, (int) w->d, 1.0f, centred, (int) w->d,
-						result->basis + a * w->d, (int) w->d, 0.0f, out + a,
-						(int) w->n);
+			fc_dots(centred, rows, result->basis + a * w->d, axes, w->d, out + a,
+					w->n);
 		}
 		fc_check();
 	}

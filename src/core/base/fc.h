@@ -249,6 +249,14 @@ bool		fc_all_moderate_float(const float *x, size_t n);
 /* out = x, n values that begin on any byte. */
 void		fc_widen(const float *x, size_t n, double *out);
 
+/* out = x, n values rounded to floats. */
+static inline void
+fc_narrow(const double *x, size_t n, float *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float) x[i];
+}
+
 /* out = n numbers of half precision that begin on any byte. */
 void		fc_widen_halves(const void *halves, size_t n, float *out);
 

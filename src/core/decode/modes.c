@@ -314,10 +314,8 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 		}
 		count = kept;
 	}
-	for (size_t i = 0; i < d->starts * d->n; i++)
-		center[i] = (double) w->best[i];
-	for (size_t i = 0; i < d->starts; i++)
-		value[i] = (double) w->best_value[i];
+	fc_widen(w->best, d->starts * d->n, center);
+	fc_widen(w->best_value, d->starts, value);
 }
 
 /*

@@ -336,20 +336,8 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	double		relative;
 
 	out->factors = 2;
-	out->factor[0] = (fc_factor)
-	{
-		.rows = w->op->k,
-			.columns = rank,
-			.nonzeros = w->op->k * rank,
-			.values = left
-	};
-	out->factor[1] = (fc_factor)
-	{
-		.rows = rank,
-			.columns = w->op->d,
-			.nonzeros = rank * w->op->d,
-			.values = right
-	};
+	out->factor[0] = fc_dense_factor(w->op->k, rank, left);
+	out->factor[1] = fc_dense_factor(rank, w->op->d, right);
 	fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right,
 			   &relative);
 }
@@ -360,16 +348,9 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	size_t		cells = w->op->k * w->op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
 
-	for (size_t i = 0; i < cells; i++)
-		values[i] = (float) w->target.u[i];
+	fc_narrow(w->target.u, cells, values);
 	out->factors = 1;
-	out->factor[0] = (fc_factor)
-	{
-		.rows = w->op->k,
-			.columns = w->op->d,
-			.nonzeros = cells,
-			.values = values
-	};
+	out->factor[0] = fc_dense_factor(w->op->k, w->op->d, values);
 }
 
 static void
@@ -645,13 +626,7 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 			.weights = op->weights,
 			.factors = 1
 	};
-	flat->factor[0] = (fc_factor)
-	{
-		.rows = op->k,
-			.columns = op->d,
-			.nonzeros = cells,
-			.values = values
-	};
+	flat->factor[0] = fc_dense_factor(op->k, op->d, values);
 	fc_operator_measure(flat, w->scratch, half_norms);
 }
 

@@ -409,10 +409,11 @@ factor_start(qkmeans_work *w, const double *start)
 		copy_factors(&w->saved, &w->factors);
 }
 
-void
-fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
-			   const fc_row_source *source, const fc_qkmeans_options *options,
-			   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step)
+/* The work of a call, its factors the product that the start is factored as. */
+static qkmeans_work
+factored(const double *start, const double *offset, size_t k, size_t d,
+		 const fc_row_source *source, const fc_qkmeans_options *options,
+		 fc_arena *arena)
 {
 	qkmeans_work w = {
 		.source = source,
@@ -422,10 +423,20 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
 		.k = k,
 		.d = d
 	};
-	fc_operator op;
 
 	take_work(&w);
 	factor_start(&w, start);
+	return w;
+}
+
+void
+fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
+			   const fc_row_source *source, const fc_qkmeans_options *options,
+			   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step)
+{
+	qkmeans_work w = factored(start, offset, k, d, source, options, arena);
+	fc_operator op;
+
 	make_operator(&w, &op);
 	look(&w);
 	*factors = w.factors;
@@ -437,20 +448,10 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 		   const fc_row_source *source, const fc_qkmeans_options *options,
 		   fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	qkmeans_work w = {
-		.source = source,
-		.options = options,
-		.arena = arena,
-		.offset = offset,
-		.k = k,
-		.d = d
-	};
+	qkmeans_work w = factored(start, offset, k, d, source, options, arena);
+	fc_mark		used = fc_arena_mark(arena);
 	fc_target	target;
-	fc_mark		used;
 
-	take_work(&w);
-	used = fc_arena_mark(arena);
-	factor_start(&w, start);
 	for (int i = 0;; i++)
 	{
 		double		last = w.step.objective;
@@ -524,13 +525,7 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d,
 		values[i] = (float) (start[i] - offset[i % d]);
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
-	op.factor[0] = (fc_factor)
-	{
-		.rows = k,
-			.columns = d,
-			.nonzeros = k * d,
-			.values = values
-	};
+	op.factor[0] = fc_dense_factor(k, d, values);
 	fc_operator_measure(&op, scratch, half_norms);
 	fc_measure_operator(&op, sample, arena, measure);
 	fc_arena_release(arena, used);

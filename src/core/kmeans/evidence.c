@@ -296,12 +296,10 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed,
 			place = fc_rng_uniform(&rng) * total;
 			while (drawn + 1 < rows->n && (place -= near[drawn]) > 0.0)
 				drawn++;
-			for (size_t c = 0; c < rows->d; c++)
-				centroids[j * rows->d + c] = (double)
-					rows->x[drawn * rows->d + c];
+			fc_widen(rows->x + drawn * rows->d, rows->d,
+					 centroids + j * rows->d);
 		}
-		for (size_t c = 0; c < rows->d; c++)
-			rounded[c] = (float) centroids[j * rows->d + c];
+		fc_narrow(centroids + j * rows->d, rows->d, rounded);
 		for (size_t i = 0; i < rows->n; i++)
 		{
 			fc_check();
@@ -356,8 +354,7 @@ judge_rows(comparison *h, evidence_half *part, size_t side)
 {
 	const fc_halves *all = h->all;
 
-	for (size_t c = 0; c < h->k * all->d; c++)
-		h->rounded[c] = (float) part->centroids[c];
+	fc_narrow(part->centroids, h->k * all->d, h->rounded);
 	for (size_t i = 0; i < all->n; i++)
 	{
 		size_t		label = nearest(h, all->x + i * all->d);

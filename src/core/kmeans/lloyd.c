@@ -262,8 +262,7 @@ seed_one(fc_kmeans_work *w, size_t j)
 		w->near[i] = INFINITY;
 	best = best_candidate(w, draws);
 	keep_candidate(w, best);
-	for (size_t c = 0; c < d; c++)
-		w->centroid[j * d + c] = (double) w->seeding.candidate[best * d + c];
+	fc_widen(w->seeding.candidate + best * d, d, w->centroid + j * d);
 }
 
 /*
@@ -454,9 +453,8 @@ fill_empty(fc_kmeans_work *w)
 			far = rank_far_rows(w);
 		if (next < far)
 			move_row(w, j, w->far[next++].value);
-		for (size_t c = 0; c < d && w->count[j] == 0; c++)
-			w->centroid[j * d + c] = (double)
-				w->rows.x[w->rows.heaviest * d + c];
+		if (w->count[j] == 0)
+			fc_widen(w->rows.x + w->rows.heaviest * d, d, w->centroid + j * d);
 	}
 }
 

@@ -120,8 +120,7 @@ cluster_rows (missing_values *q, uint64_t seed, fc_arena *arena)
 	options.seed = seed;
 	fc_kmeans(&rows, q->m, NULL, &options, arena, &result);
 	fc_arena_release(arena, mark);
-	for (size_t i = 0; i < q->m * q->d; i++)
-		q->rounded[i] = (float) q->centroids[i];
+	fc_narrow(q->centroids, q->m * q->d, q->rounded);
 }
 
 /* ---- columns that are missing together ---- */

@@ -291,8 +291,7 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	double		left = 0.0;
 	size_t		count = 0;
 
-	for (size_t c = 0; c < t->k * rows->d; c++)
-		t->rounded[c] = (float) centroids[c];
+	fc_narrow(centroids, t->k * rows->d, t->rounded);
 	for (size_t i = 0; i < rows->n; i++)
 	{
 		double		least = INFINITY;

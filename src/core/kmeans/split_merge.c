@@ -218,8 +218,7 @@ move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 
 	join(w, a, b);
 	s->taken[split] = true;
-	for (size_t c = 0; c < d; c++)
-		w->centroid[b * d + c] = (double) w->rounded[split * d + c];
+	fc_widen(w->rounded + split * d, d, w->centroid + b * d);
 	memcpy(w->centroid + split * d, w->sum + split * d, d * sizeof(double));
 }
 

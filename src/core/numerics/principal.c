@@ -189,8 +189,7 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
 static void
 apply_covariance(subspace *s)
 {
-	for (size_t i = 0; i < s->p * s->n; i++)
-		s->rounded[i] = (float) s->q[i];
+	fc_narrow(s->q, s->p * s->n, s->rounded);
 	for (size_t start = 0; start < s->rows; start += TILE)
 	{
 		size_t		rows = smaller(TILE, s->rows - start);
@@ -207,8 +206,7 @@ apply_covariance(subspace *s)
 					 start > 0, s->image + a * s->n, s->n);
 		}
 	}
-	for (size_t i = 0; i < s->p * s->n; i++)
-		s->z[i] = (double) s->image[i];
+	fc_widen(s->image, s->p * s->n, s->z);
 }
 
 /*
@@ -380,8 +378,7 @@ square_rows(const subspace *s, bool covariance, size_t order, float *sums,
 			multiply(false, true, rows, s->rows, s->n, x, s->n, s->x, s->n,
 					 false, sums + start * s->rows, s->rows);
 	}
-	for (size_t i = 0; i < order * order; i++)
-		matrix[i] = (double) sums[i];
+	fc_widen(sums, order * order, matrix);
 }
 
 /*
@@ -406,8 +403,7 @@ combine(subspace *s, const double *matrix, float *vectors)
 		multiply(false, false, count, s->n, s->rows, vectors + a * s->rows,
 				 s->rows, s->x, s->n, false, s->rounded + a * s->n, s->n);
 	}
-	for (size_t i = 0; i < axes * s->n; i++)
-		s->q[i] = (double) s->rounded[i];
+	fc_widen(s->rounded, axes * s->n, s->q);
 }
 
 /* All eigenvectors of the smaller of A' A and A A'. */

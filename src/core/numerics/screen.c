@@ -209,8 +209,7 @@ code_centroids(const float *values, const double *offset, const build_work *w,
 	size_t		d = screen->d;
 	fc_product	leading = {.transpose_b = true,.n = lead,.k = d,.alpha = 1.0};
 
-	for (size_t i = 0; i < lead * d; i++)
-		w->axes[i] = (double) screen->axes[i];
+	fc_widen(screen->axes, lead * d, w->axes);
 	for (size_t first = 0; first < screen->k; first += CODED)
 	{
 		size_t		count = smaller(CODED, screen->k - first);

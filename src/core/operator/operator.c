@@ -279,8 +279,7 @@ fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 		return op->rows + j * op->d;
 	rounded = scratch + op->d + op->k + 4 * fc_operator_widest(op) + 2;
 	row = product_row(op, j, scratch);
-	for (size_t c = 0; c < op->d; c++)
-		rounded[c] = (float) row[c];
+	fc_narrow(row, op->d, rounded);
 	return rounded;
 }
 

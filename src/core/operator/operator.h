@@ -41,6 +41,15 @@ typedef struct fc_factor
 	double		error;
 } fc_factor;
 
+static inline fc_factor
+fc_dense_factor(size_t rows, size_t columns, const float *values)
+{
+	return (fc_factor)
+	{
+		.rows = rows,.columns = columns,.nonzeros = rows * columns,.values = values
+	};
+}
+
 /* Column of entry p of a sparse factor. */
 static inline size_t
 fc_factor_column(const fc_factor *factor, size_t p)

@@ -341,13 +341,7 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 			(d + 1.0 + sqrt(d) * most),
 			.factors = 1
 	};
-	book->factor[0] = (fc_factor)
-	{
-		.rows = op->k,
-			.columns = op->d,
-			.nonzeros = op->k * op->d,
-			.values = exact->values
-	};
+	book->factor[0] = fc_dense_factor(op->k, op->d, exact->values);
 	book->factor[0].error = factor_error(book, most);
 	return book;
 }

@@ -185,9 +185,10 @@ fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 
 	fc_operator_slice(&map->op, arena);
 	if (map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op))
+	{
 		single = FC_TAKE(arena, map->rank * map->op.k, float);
-	for (size_t i = 0; single != NULL && i < map->rank * map->op.k; i++)
-		single[i] = (float) map->t[i];
+		fc_narrow(map->t, map->rank * map->op.k, single);
+	}
 	map->single = single;
 }
 
@@ -209,8 +210,7 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 			dots[j] += along;
 		return;
 	}
-	for (size_t c = 0; c < op->d; c++)
-		scratch.floats[c] = (float) x[c];
+	fc_narrow(x, op->d, scratch.floats);
 	fc_operator_project(op, scratch.floats, scratch, scratch.floats + op->d);
 	for (size_t j = 0; j < op->k; j++)
 		dots[j] = along + (double) scratch.floats[op->d + j];

@@ -16,13 +16,6 @@ typedef struct fc_block
 	size_t		bytes;
 } fc_block;
 
-static inline char *
-aligned(void *p)
-{
-	return (char *) (((uintptr_t) p + ALIGNMENT - 1) &
-					 ~(uintptr_t) (ALIGNMENT - 1));
-}
-
 /* Where the memory of a new block begins. */
 static char *
 add_block(fc_arena *arena, size_t bytes)
@@ -35,13 +28,13 @@ add_block(fc_arena *arena, size_t bytes)
 	};
 	arena->top = block;
 	arena->held += bytes;
-	return aligned(block + 1);
+	return fc_aligned(block + 1, ALIGNMENT);
 }
 
 void *
 fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 {
-	char	   *start = aligned(arena->next);
+	char	   *start = fc_aligned(arena->next, ALIGNMENT);
 	size_t		shared = smaller(larger(arena->held, LEAST_BLOCK), MOST_BLOCK);
 	size_t		bytes;
 	size_t		room;

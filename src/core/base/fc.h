@@ -137,6 +137,15 @@ void		fc_arena_release(fc_arena *arena, fc_mark mark);
 
 #define FC_TAKE(arena, count, type) \
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
+#define FC_TAKE_ZEROED(arena, count, type) \
+	((type *) memset(FC_TAKE(arena, count, type), 0, (count) * sizeof(type)))
+
+/* The first address from p on that is a multiple of a power of 2. */
+static inline void *
+fc_aligned(void *p, size_t alignment)
+{
+	return (void *) (((uintptr_t) p + alignment - 1) & ~(uintptr_t) (alignment - 1));
+}
 
 /*
  * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with
@@ -225,9 +234,25 @@ typedef struct fc_sparse_row
 	size_t		count;
 } fc_sparse_row;
 
+/*
+ * Is the exponent of each of n values, as it is stored, below the limit? The
+ * greatest is that of NaN and infinity.
+ */
+bool		fc_exponents_below(const double *x, size_t n, uint64_t limit);
+bool		fc_exponents_below_float(const float *x, size_t n, uint32_t limit);
+
 /* No NaN and no infinity among n values? */
-bool		fc_all_finite(const double *x, size_t n);
-bool		fc_all_finite_float(const float *x, size_t n);
+static inline bool
+fc_all_finite(const double *x, size_t n)
+{
+	return fc_exponents_below(x, n, 0x7ff);
+}
+
+static inline bool
+fc_all_finite_float(const float *x, size_t n)
+{
+	return fc_exponents_below_float(x, n, 0xff);
+}
 
 /* Are the bytes from `end_of_data` to `end` zero? */
 static inline bool
@@ -243,8 +268,17 @@ fc_zero_padding(const void *end_of_data, const void *end)
  * Is every magnitude below 2^63 (so that single-precision products stay
  * finite)?
  */
-bool		fc_all_moderate(const double *x, size_t n);
-bool		fc_all_moderate_float(const float *x, size_t n);
+static inline bool
+fc_all_moderate(const double *x, size_t n)
+{
+	return fc_exponents_below(x, n, 1023 + 63);
+}
+
+static inline bool
+fc_all_moderate_float(const float *x, size_t n)
+{
+	return fc_exponents_below_float(x, n, 127 + 63);
+}
 
 /* out = x, n values that begin on any byte. */
 void		fc_widen(const float *x, size_t n, double *out);

@@ -11,48 +11,24 @@ typedef uint64_t word64 __attribute__((may_alias));
 typedef uint16_t half_bits __attribute__((aligned(1), may_alias));
 
 FC_CLONES bool
-fc_all_finite_float(const float *x, size_t n)
+fc_exponents_below_float(const float *x, size_t n, uint32_t limit)
 {
 	const word32 *bits = (const word32 *) x;
 	uint32_t	bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
+		bad |= (bits[i] & UINT32_C(0x7f800000)) >= limit << 23;
 	return bad == 0;
 }
 
 FC_CLONES bool
-fc_all_finite(const double *x, size_t n)
+fc_exponents_below(const double *x, size_t n, uint64_t limit)
 {
 	const word64 *bits = (const word64 *) x;
 	uint64_t	bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) ==
-			UINT64_C(0x7ff0000000000000);
-	return bad == 0;
-}
-
-FC_CLONES bool
-fc_all_moderate_float(const float *x, size_t n)
-{
-	const word32 *bits = (const word32 *) x;
-	uint32_t	bad = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT32_C(0x7f800000)) >= (uint32_t) (127 + 63) << 23;
-	return bad == 0;
-}
-
-FC_CLONES bool
-fc_all_moderate(const double *x, size_t n)
-{
-	const word64 *bits = (const word64 *) x;
-	uint64_t	bad = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >=
-			(uint64_t) (1023 + 63) << 52;
+		bad |= (bits[i] & UINT64_C(0x7ff0000000000000)) >= limit << 52;
 	return bad == 0;
 }
 

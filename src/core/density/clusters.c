@@ -228,9 +228,8 @@ stretch_columns(fc_bubbles *b, fc_arena *arena)
 static double
 squared_step(const density_walk *w, fc_arena *arena)
 {
-	double	   *core = FC_TAKE(arena, w->b->m, double);
+	double	   *core = FC_TAKE_ZEROED(arena, w->b->m, double);
 
-	memset(core, 0, w->b->m * sizeof(double));
 	fc_spanning_tree(w->b, core, arena, w->edges);
 	return w->edges[(w->b->m - 2) / 2].length;
 }

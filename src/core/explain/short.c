@@ -222,10 +222,9 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
 {
 	const fc_labelled *rows = s->grower->rows;
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t	   *met = FC_TAKE(arena, 2 * tree->count, size_t);
+	size_t	   *met = FC_TAKE_ZEROED(arena, 2 * tree->count, size_t);
 	size_t	   *right = met + tree->count;
 
-	memset(met, 0, 2 * tree->count * sizeof(size_t));
 	memset(best, 0, rows->k * sizeof(double));
 	for (size_t i = 0; i < s->rows; i++)
 	{
@@ -254,11 +253,10 @@ drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
 {
 	const fc_labelled *rows = s->grower->rows;
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t	   *alone = FC_TAKE(arena, tree->count, size_t);
-	const fc_short_rule **rule = FC_TAKE(arena, rows->k, const fc_short_rule *);
+	size_t	   *alone = FC_TAKE_ZEROED(arena, tree->count, size_t);
+	const fc_short_rule **rule = FC_TAKE_ZEROED(arena, rows->k,
+												const fc_short_rule *);
 
-	memset(alone, 0, tree->count * sizeof(size_t));
-	memset(rule, 0, rows->k * sizeof(*rule));
 	for (size_t j = 0; j < tree->short_count; j++)
 		rule[tree->shorts[j].label] = &tree->shorts[j];
 	for (size_t i = 0; i < s->rows; i++)
@@ -311,7 +309,7 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 	double		values = (double) rows->k * (double) rows->d * (double) n;
 	short_search s = {.grower = grower,.rows = grower->parts.test};
 	double	   *best = FC_TAKE(arena, rows->k, double);
-	size_t	   *counts = FC_TAKE(arena, rows->k, size_t);
+	size_t	   *counts = FC_TAKE_ZEROED(arena, rows->k, size_t);
 
 	tree->short_count = 0;
 	tree->shorts = FC_TAKE(arena, rows->k, fc_short_rule);
@@ -321,7 +319,6 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 	s.tries = (size_t) fmax(1.0, fmin((double) FC_RULES_TRIES,
 									  MOST_VALUES / (4.0 * values)));
 	measure_leaves(&s, tree, arena, best);
-	memset(counts, 0, rows->k * sizeof(size_t));
 	for (size_t i = 0; i < n; i++)
 		counts[rows->labels[i]]++;
 	for (size_t j = 0; j < rows->k && values <= MOST_VALUES; j++)

@@ -64,10 +64,10 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense,
 					  fc_arena *arena, fc_sparse *a)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	unsigned char *mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
+	unsigned char *mark = FC_TAKE_ZEROED(arena, a->rows * a->columns,
+										   unsigned char);
 	fc_keyed   *items = FC_TAKE(arena, 2 * larger(a->rows, a->columns), fc_keyed);
 
-	memset(mark, 0, a->rows * a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		fc_check();
@@ -90,9 +90,8 @@ fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		cells = a->rows * a->columns;
-	unsigned char *mark = FC_TAKE(arena, cells, unsigned char);
+	unsigned char *mark = FC_TAKE_ZEROED(arena, cells, unsigned char);
 
-	memset(mark, 0, cells);
 	mark_line(dense, cells, 1, total, FC_TAKE(arena, 2 * cells, fc_keyed),
 			  mark);
 	gather_marked(dense, mark, a);

@@ -199,13 +199,12 @@ scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
 {
 	fc_mark		used = fc_arena_mark(arena);
 	double	   *row = FC_TAKE(arena, op->d, double);
-	double	   *mean = FC_TAKE(arena, op->d, double);
+	double	   *mean = FC_TAKE_ZEROED(arena, op->d, double);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 	double		sum;
 	double		between = 0.0;
 
 	source->scan(source->ctx, op, &measure->objective, weights, means);
-	memset(mean, 0, op->d * sizeof(double));
 	sum = fc_weight_sum(weights, op->k);
 	for (size_t j = 0; j < op->k; j++)
 		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)

@@ -9,10 +9,9 @@ fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity,
 	{
 		.rows = rows,.columns = columns,.capacity = capacity
 	};
-	a->row_start = FC_TAKE(arena, rows + 1, uint32_t);
+	a->row_start = FC_TAKE_ZEROED(arena, rows + 1, uint32_t);
 	a->column = FC_TAKE(arena, capacity, uint32_t);
 	a->value = FC_TAKE(arena, capacity, double);
-	memset(a->row_start, 0, (rows + 1) * sizeof(uint32_t));
 }
 
 void

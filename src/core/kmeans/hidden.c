@@ -265,14 +265,13 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	cluster_rows c = {.y = rows->y,.n = n,.d = d,.k = k,.centroids = centroids};
 	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
 	double	   *distance = FC_TAKE(arena, k, double);
-	uint8_t    *hides = FC_TAKE(arena, k, uint8_t);
+	uint8_t    *hides = FC_TAKE_ZEROED(arena, k, uint8_t);
 
 	c.label = FC_TAKE(arena, n, int32_t);
 	c.part = FC_TAKE(arena, n * d, float);
 	c.values = FC_TAKE(arena, n, double);
 	label_rows(&c, rows, arena);
 	fc_nearest_others(centroids, k, d, nearest, distance);
-	memset(hides, 0, k);
 	find_hidden(&c, nearest, arena, hides);
 	if (rows->y != rows->x)
 	{

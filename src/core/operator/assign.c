@@ -407,11 +407,9 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
 {
 	size_t		few = smaller(r->op->exact.rerank, r->op->k);
 	size_t		listed = larger(few, count);
-	double	   *measured = ((double *) (((uintptr_t) (r->scratch.floats +
-													  fc_operator_scratch(r->op) -
-													  3 * r->op->k - 2) +
-										 7) &
-										~(uintptr_t) 7));
+	double	   *measured = fc_aligned(r->scratch.floats +
+									  fc_operator_scratch(r->op) - 3 * r->op->k - 2,
+									  8);
 	int32_t    *found = (int32_t *) (measured + r->op->k);
 
 	if (count > few)
@@ -921,9 +919,7 @@ assign_blocks(const fc_operator *op, const double *x, size_t n,
 {
 	row_block	b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
-	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) +
-					  ALIGNMENT - 1) &
-					 ~(uintptr_t) (ALIGNMENT - 1));
+	b.x = fc_aligned(scratch.floats + b.single.count, ALIGNMENT);
 	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;
 	b.work[1] = b.work[0] + FC_BLOCK_ROWS * inner_width(op);
 	b.eight = b.work[1] + FC_BLOCK_ROWS * inner_width(op);

@@ -64,10 +64,7 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 
 	if (fc_operator_is_codebook(op))
 		return block8;
-	block8.block = (double *) (((uintptr_t) (scratch + op->d + op->k +
-											 row_floats(op)) +
-								7) &
-							   ~(uintptr_t) 7);
+	block8.block = fc_aligned(scratch + op->d + op->k + row_floats(op), 8);
 	block8.weights[0] = block8.block + 2 * FC_BLOCK8 * fc_operator_widest(op);
 	for (size_t f = 1; f < op->factors; f++)
 		block8.weights[f] = block8.weights[f - 1] + op->factor[f - 1].rows;
@@ -161,11 +158,8 @@ const double *
 fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 {
 	size_t		width = fc_operator_widest(op);
-	double	   *work = ((double *) (((uintptr_t) (scratch + op->d + op->k) + 7) &
-									~(uintptr_t) 7));
-	double	   *scores = ((double *) (((uintptr_t) (work + 2 * width) +
-									   op->d * sizeof(float) + 7) &
-									  ~(uintptr_t) 7));
+	double	   *work = fc_aligned(scratch + op->d + op->k, 8);
+	double	   *scores = fc_aligned((float *) (work + 2 * width) + op->d, 8);
 	double	   *input = work + (op->factors % 2) * width;
 
 	for (size_t i = 0; i < op->d; i++)
@@ -204,8 +198,7 @@ static const double *
 product_row(const fc_operator *op, size_t j, float *scratch)
 {
 	size_t		width = fc_operator_widest(op);
-	double	   *work = ((double *) (((uintptr_t) (scratch + op->d + op->k) + 7) &
-									~(uintptr_t) 7));
+	double	   *work = fc_aligned(scratch + op->d + op->k, 8);
 
 	memset(work, 0, op->factor[0].columns * sizeof(double));
 	spread_row(&op->factor[0], j, 1, work);

@@ -90,10 +90,9 @@ static void
 sort_rows(const fc_factor *factor, fc_arena *arena, lane *lanes)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	uint32_t   *count = FC_TAKE(arena, piece_of(factor) + 1, uint32_t);
+	uint32_t   *count = FC_TAKE_ZEROED(arena, piece_of(factor) + 1, uint32_t);
 	uint32_t	place = 0;
 
-	memset(count, 0, (piece_of(factor) + 1) * sizeof(uint32_t));
 	for (size_t r = 0; r < factor->rows; r++)
 		count[first_piece(factor, r)]++;
 	for (size_t length = piece_of(factor) + 1; length-- > 0;)
@@ -213,10 +212,8 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out)
 		steps += longest;
 	}
 	start[slices] = (uint32_t) steps;
-	columns = FC_TAKE(a->arena, steps * FC_SLICE / 4, uint64_t);
-	values = FC_TAKE(a->arena, steps * FC_SLICE, float);
-	memset(columns, 0, steps * FC_SLICE * sizeof(uint16_t));
-	memset(values, 0, steps * FC_SLICE * sizeof(float));
+	columns = FC_TAKE_ZEROED(a->arena, steps * FC_SLICE / 4, uint64_t);
+	values = FC_TAKE_ZEROED(a->arena, steps * FC_SLICE, float);
 	for (size_t s = 0; s < slices; s++)
 	{
 		fc_check();

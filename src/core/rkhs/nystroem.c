@@ -265,12 +265,11 @@ static double *
 factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs,
 			fc_arena *arena)
 {
-	double	   *gram = FC_TAKE(arena, found * found, double);
+	double	   *gram = FC_TAKE_ZEROED(arena, found * found, double);
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *axes = FC_TAKE(arena, pairs * found, double);
 
-	memset(gram, 0, found * found * sizeof(double));
 	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
 	fc_leading_eigen(gram, found, pairs, arena, values, vectors);

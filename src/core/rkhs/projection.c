@@ -149,12 +149,11 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 		memset(result->y, 0, n * result->rank * sizeof(float));
 		return;
 	}
-	k.gram = FC_TAKE(arena, q * q, double);
+	k.gram = FC_TAKE_ZEROED(arena, q * q, double);
 	k.tile = FC_TAKE(arena, TILE * q, double);
 	k.values = FC_TAKE(arena, q, double);
 	k.vectors = FC_TAKE(arena, q * q, double);
 	k.deciding = FC_TAKE(arena, q, double);
-	memset(k.gram, 0, q * q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k.tile);

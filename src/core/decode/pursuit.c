@@ -388,20 +388,19 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 }
 
 static void
-insert_move(mixture_move *moves, size_t *count, size_t capacity,
-			mixture_move candidate)
+insert_move(mixture_move *moves, size_t *count, mixture_move candidate)
 {
 	size_t		place = *count;
 
 	while (place > 0 && moves[place - 1].gain < candidate.gain)
 	{
-		if (place < capacity)
+		if (place < SPLITS_PER_ROUND)
 			moves[place] = moves[place - 1];
 		place--;
 	}
-	if (place < capacity)
+	if (place < SPLITS_PER_ROUND)
 		moves[place] = candidate;
-	if (*count < capacity)
+	if (*count < SPLITS_PER_ROUND)
 		(*count)++;
 }
 
@@ -423,7 +422,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 		split_gain(d, i, mixture->variance[i]);
 		split.gain = d->improve.gain[i];
 		if (split.gain > 0.0)
-			insert_move(moves, &count, SPLITS_PER_ROUND, split);
+			insert_move(moves, &count, split);
 	}
 	return count;
 }

@@ -130,7 +130,7 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	}
 	for (size_t i = 0; i < d->n; i++)
 		cblas_dscal((int) d->n, sqrt(values[i]), h + i * d->n, 1);
-	fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, covariance);
+	fc_rank_update_transposed(d->n, d->n, h, d->n, covariance);
 	fc_mirror_lower(covariance, d->n);
 }
 

@@ -85,11 +85,11 @@ void		fc_tile_columns(const double *matrix, size_t stride, size_t rows,
 void		fc_tile_rows(const double *matrix, size_t stride, size_t columns,
 						 size_t first, size_t count, double *tile);
 
-/* The same two backwards: tile to matrix. */
+/* The same two backwards: tile to matrix; rows begin at the first. */
 void		fc_tile_to_columns(const double *tile, size_t rows, size_t first,
 							   size_t count, double *matrix, size_t stride);
-void		fc_tile_to_rows(const double *tile, size_t columns, size_t first,
-							size_t count, double *matrix, size_t stride);
+void		fc_tile_to_rows(const double *tile, size_t columns, size_t count,
+							double *matrix, size_t stride);
 
 /* ---- the set that factors are held to (constraint.c) ---- */
 

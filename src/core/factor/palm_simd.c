@@ -365,7 +365,7 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 		weigh(w, x);
 		x = down(w, q, x);
 	}
-	fc_tile_to_rows(x, n, 0, count, side, n);
+	fc_tile_to_rows(x, n, count, side, n);
 }
 
 /* ---- the product ---- */

@@ -153,13 +153,13 @@ fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first,
 }
 
 void
-fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count,
+fc_tile_to_rows(const double *tile, size_t columns, size_t count,
 				double *matrix, size_t stride)
 {
 	for (size_t block = 0; block < columns; block += FC_TILE_COLUMNS)
 		for (size_t r = 0; r < count; r++)
 			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
 				 c++)
-				matrix[(first + r) * stride + c] = tile[c * FC_TILE_COLUMNS +
+				matrix[r * stride + c] = tile[c * FC_TILE_COLUMNS +
 														r];
 }

@@ -95,10 +95,10 @@ fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c)
 }
 
 void
-fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a,
-						  size_t lda, double *c)
+fc_rank_update_transposed(size_t n, size_t k, const double *a, size_t lda,
+						  double *c)
 {
-	rank_update(true, n, k, alpha, a, lda, c);
+	rank_update(true, n, k, 1.0, a, lda, c);
 }
 
 void

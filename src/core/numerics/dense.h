@@ -42,12 +42,12 @@ void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t 
 
 /*
  * The lower triangle of C (n x n without gaps) += alpha A A', A n x k without
- * gaps; transposed: += alpha A' A, A k x n, lda apart.
+ * gaps; transposed: += A' A, A k x n, lda apart.
  */
 void
 			fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
-void		fc_rank_update_transposed(size_t n, size_t k, double alpha,
-									  const double *a, size_t lda, double *c);
+void		fc_rank_update_transposed(size_t n, size_t k, const double *a,
+									  size_t lda, double *c);
 
 /* The upper triangle of C (n x n) := its lower one. */
 void		fc_mirror_lower(double *c, size_t n);

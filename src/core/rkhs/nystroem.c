@@ -270,7 +270,7 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs,
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *axes = FC_TAKE(arena, pairs * found, double);
 
-	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
+	fc_rank_update_transposed(found, k->n, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
 	fc_leading_eigen(gram, found, pairs, arena, values, vectors);
 	for (size_t i = 0; i < found; i++)

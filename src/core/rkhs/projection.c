@@ -158,7 +158,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 	{
 		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k.tile);
 
-		fc_rank_update_transposed(q, rows, 1.0, k.tile, q, k.gram);
+		fc_rank_update_transposed(q, rows, k.tile, q, k.gram);
 	}
 	fc_mirror_lower(k.gram, q);
 	fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);

@@ -177,7 +177,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 				sqrt(fmax(w->degree[i],
 						  LEAST_DEGREE * mean));
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
-	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found,
+	fc_rank_update_transposed(w->found, w->n, w->cross, w->found,
 							  w->matrix);
 	fc_mirror_lower(w->matrix, w->found);
 	fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);

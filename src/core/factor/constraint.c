@@ -65,7 +65,7 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense,
 {
 	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark = FC_TAKE_ZEROED(arena, a->rows * a->columns,
-										   unsigned char);
+										 unsigned char);
 	fc_keyed   *items = FC_TAKE(arena, 2 * larger(a->rows, a->columns), fc_keyed);
 
 	for (size_t r = 0; r < a->rows; r++)

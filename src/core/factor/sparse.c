@@ -161,5 +161,5 @@ fc_tile_to_rows(const double *tile, size_t columns, size_t count,
 			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
 				 c++)
 				matrix[r * stride + c] = tile[c * FC_TILE_COLUMNS +
-														r];
+											  r];
 }

@@ -118,7 +118,6 @@ Jsonb *
 since_of_retraining(const stored_version *version,
 					const train_options *options)
 {
-	return value_of_key(options->json, "since") != NULL
-		? options->since_json
+	return options->since_given ? options->since_json
 		: version->options->since_json;
 }

@@ -692,6 +692,7 @@ read_train_options(Jsonb *json, option_user function)
 	if (live != NULL)
 		o->live.follow = o->live.timed || live->val.boolean ? LIVE_ON
 			: LIVE_OFF;
+	o->since_given = json != NULL && value_of_key(json, "since") != NULL;
 	o->since_json = object_of(json, "since");
 	if (o->since_json != NULL)
 		o->since = read_window(o->since_json, function);

@@ -86,6 +86,8 @@ typedef struct train_options
 	char	   *relation;
 	char	   *group_by;
 	char	   *where;
+	bool		since_given;	/* also where it is null, which takes back an
+								 * earlier window */
 	row_window *since;
 	Jsonb	   *since_json;		/* which drift reads in SQL */
 	bool		standardize;

@@ -1,37 +1,40 @@
 /*
- * assign.c - which centroids of an operator are nearest: to one row, to many
- * rows, to sparse rows.
+ * assign.c - the nearest centroids of an operator: for one row, for many rows,
+ * for sparse rows.
  *
- *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
+ *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)
+ *             = argmin_j ||x - (o + v_j)||
  *
- * One row of a codebook takes bounds where there are many centroids
- * (numerics/screen.c), or boxes of very many (numerics/kdtree_simd.c), and
- * where these do not tell, packs (numerics/rows_simd.c). Many rows are one
- * matrix product, unless bounds tell most centroids apart. Products of several
- * factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors,
- * coordinate by coordinate, and the last factor's results go straight into the
- * two lowest scores of each row.
+ * One row of a codebook takes bounds when there are many centroids
+ * (numerics/screen.c), or a k-d tree when there are very many
+ * (numerics/kdtree_simd.c), and packs where neither decides
+ * (numerics/rows_simd.c). Many rows are one matrix product, unless bounds
+ * separate most centroids. Products of several factors, and small codebooks,
+ * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
+ * the last factor's results go straight into the two lowest scores of each
+ * row.
  *
  * With every rounded score within e of the exact one (rounding_bounds.c), the
- * n nearest rows are among those at most 2 e above the n-th lowest score. When
- * those are n rows they are the answer; else they are measured in double. Rows
- * of a product are dear to make: of more than a few, those are measured that
- * scores through the factors in double leave.
+ * n nearest rows are among the ones at most 2 e above the n-th lowest score.
+ * When there are exactly n of these, they are the answer; otherwise they are
+ * measured in double. Rows of a product are expensive to compute: when there
+ * are more than a few, the scores are computed again in double, and only the
+ * rows that remain are measured.
  *
- * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, the best few of the
- * product are measured; or all that cannot be farther than some centroid:
+ * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, either the best few of
+ * the product are measured, or all that cannot be farther than some centroid:
  * cluster j is not nearest when its approximate distance exceeds r_j plus the
  * distance of some centroid,
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
- * or, where the last factor R is dense and all but orthonormal and the
- * residuals e_j all but orthogonal to it (an SVD), with rho = ||(x - o) - R^T
- * R (x - o)|| by Pythagoras, when
+ * or, where the last factor R is dense and nearly orthonormal and the
+ * residuals e_j are nearly orthogonal to it (an SVD), with rho = ||(x - o) -
+ * R^T R (x - o)|| by Pythagoras, when
  *
  *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
- * Cost: n k d multiply-adds for a codebook, n non-zeros else.
+ * Cost: n k d multiply-adds for a codebook, n times the non-zeros otherwise.
  */
 
 #include "numerics/dense.h"
@@ -40,29 +43,32 @@
 #include "numerics/screen.h"
 #include "operator/internal.h"
 
-#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make,
-											 * about the cost of all scores in
-											 * double */
-#define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
-#define TILE		((size_t) 256)	/* rows, and centroids, of one matrix
-									 * product */
-#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by
-										 * one */
-#define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills
-									 * whole cache lines */
-#define FEW_ROWS	8			/* fewer do not fill a block */
-#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* numbers, which stay in the
-											 * cache beside a block: faster
-											 * than a matrix product */
+#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product that cost
+											 * about as much to compute as all
+											 * scores in double */
+#define LEAST_SQUARE	1e-30	/* smallest squared distance that keeps its
+								 * precision in float */
+#define TILE		((size_t) 256)	/* rows, and centroids, per matrix product */
+#define MOST_FLOATS	((size_t) 1 << 25)	/* maximum floats of the blocks'
+										 * scratch; rows go one by one beyond
+										 * it */
+#define ALIGNMENT	((size_t) 64)	/* alignment of blocks in bytes, a cache
+									 * line */
+#define FEW_ROWS	8			/* minimum rows for a block; fewer go one by
+								 * one */
+#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* floats of a codebook that stays
+											 * in the cache next to a block,
+											 * where blocks beat a matrix
+											 * product */
 
-/* A row whose scores are known. */
+/* A row with known scores. */
 typedef struct ranking
 {
 	const fc_operator *op;
 	const double *x;
 	fc_scored	scored;
-	double		bound;			/* e */
-	const float *dots;			/* k */
+	double		bound;			/* e: maximum error of a score */
+	const float *dots;			/* k products v_j . (x - o) */
 	fc_scratch	scratch;		/* fc_operator_scratch floats */
 } ranking;
 
@@ -72,16 +78,16 @@ score_of(const ranking *r, size_t j)
 	return (double) (r->op->half_norms[j] - r->dots[j]);
 }
 
-/* ---- the smallest of many, in a heap with the largest of them on top ---- */
+/* ---- the smallest of many values, in a heap with the largest on top ---- */
 
-/* Does (distance, cluster) a come after b? */
+/* Returns true if the pair (distance, cluster) a comes after b. */
 static inline bool
 after(double distance_a, int32_t a, double distance_b, int32_t b)
 {
 	return distance_a > distance_b || (distance_a == distance_b && a > b);
 }
 
-/* Replace the entry at `place` of a heap with the farthest on top. */
+/* Puts an entry into a heap with the farthest on top, at `place` or below. */
 static void
 sift_down(int32_t *clusters, double *distances, size_t size, size_t place,
 		  int32_t cluster, double distance)
@@ -119,7 +125,7 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster,
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
 }
 
-/* Order a heap: nearest first. */
+/* Sorts a heap, nearest first. */
 static void
 sort_heap(int32_t *clusters, double *distances, size_t size)
 {
@@ -134,7 +140,7 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 	}
 }
 
-/* The `size` lowest of k scores in a heap. */
+/* Collects the `size` lowest of k scores in a heap. */
 static void
 offer_all(const double *scores, size_t k, size_t size, int32_t *clusters,
 		  double *distances)
@@ -157,10 +163,10 @@ product_distance(const ranking *r, size_t j)
 }
 
 /*
- * Bound of |score in double - exact score of the row of the product as it is
- * measured|: the roundings of the factors are 2^-29 of those in float; the row
- * and half its square are rounded to float once, perhaps below the smallest
- * normal one.
+ * Returns a bound of |score in double - exact score| for a row of the product,
+ * measured as computed. The roundings of the factors are 2^-29 of the float
+ * ones; the row and half its square are rounded to float once, perhaps below
+ * the smallest normal number.
  */
 static double
 double_bound(const ranking *r)
@@ -175,7 +181,7 @@ double_bound(const ranking *r)
 }
 
 /*
- * Is row j, by its rounded score, possibly at most threshold? NaN everywhere
+ * Returns true if the exact score of row j may be at most threshold. A NaN
  * counts as yes.
  */
 static inline bool
@@ -185,8 +191,8 @@ possible(const ranking *r, size_t j, double threshold)
 }
 
 /*
- * How many rows are possible and would have to be made; 0 when they need not,
- * or nothing is bounded.
+ * Returns how many rows of the product may be at most threshold; 0 for a
+ * codebook, whose rows need not be computed, and where there is no bound.
  */
 static size_t
 close_ones(const ranking *r, double threshold)
@@ -201,7 +207,7 @@ close_ones(const ranking *r, double threshold)
 	return close;
 }
 
-/* All clusters by scores, the `count` lowest in a heap. */
+/* Collects the clusters with the `count` lowest scores in a heap. */
 static void
 offer_scores(const ranking *r, size_t count, int32_t *clusters,
 			 double *distances)
@@ -211,7 +217,10 @@ offer_scores(const ranking *r, size_t count, int32_t *clusters,
 		offer(clusters, distances, count, j, score_of(r, j));
 }
 
-/* The count nearest rows of the product, sorted. */
+/*
+ * Finds the `count` nearest rows of the product, in ascending order of
+ * distance.
+ */
 static void
 nearest_products(const ranking *r, size_t count, int32_t *clusters,
 				 double *distances)
@@ -230,8 +239,8 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters,
 		(r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
 
 		/*
-		 * more rows of the product than are measured at the cost of all
-		 * scores in double
+		 * Scores in double cost less than measuring all these rows of the
+		 * product.
 		 */
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
@@ -264,8 +273,8 @@ lowest_of(const ranking *r)
 }
 
 /*
- * The count best rows of the product, in any order: by scores, unless rounding
- * could change which.
+ * Finds the `count` best rows of the product, unordered: by scores, unless
+ * rounding could change the result.
  */
 static void
 best_products(const ranking *r, size_t count, int32_t *clusters,
@@ -278,7 +287,7 @@ best_products(const ranking *r, size_t count, int32_t *clusters,
 	threshold = distances[0] + 2.0 * r->bound;
 	for (size_t j = 0; j < r->op->k; j++)
 		close += possible(r, j, threshold);
-	/* scores that overflow may be NaN, which no heap takes */
+	/* Overflowed scores may be NaN, which a heap cannot order. */
 	if (close != count || !(r->bound < INFINITY))
 		nearest_products(r, count, clusters, distances);
 }
@@ -297,7 +306,7 @@ ranking_of(const fc_operator *op, const double *x, fc_scored scored,
 
 /* ---- exact centroids ---- */
 
-/* Bounds by which centroids are ruled out beyond some distance. */
+/* Bounds that exclude centroids farther away than a given distance. */
 typedef struct residual_test
 {
 	const float *residual;
@@ -319,7 +328,7 @@ make_test(const ranking *r)
 		.orthogonal = exact->orthogonality_defect < 0.5
 	};
 
-	/* of ||R (x - o)||^2, generously */
+	/* rounding of ||R (x - o)||^2, generously bounded */
 	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);
 
 	if (test.orthogonal)
@@ -333,7 +342,7 @@ make_test(const ranking *r)
 	return test;
 }
 
-/* Is centroid j, by its score, farther than `upper`? */
+/* Returns true if the score of centroid j proves it farther than `upper`. */
 static inline bool
 excluded(const residual_test *test, size_t j, double score, double upper)
 {
@@ -347,7 +356,10 @@ excluded(const residual_test *test, size_t j, double score, double upper)
 	return score - test->bound > 0.5 * (radius * radius - test->square);
 }
 
-/* Measures exact centroid j in dots; a bound of its distance. */
+/*
+ * Computes the product of exact centroid j into dots; returns an upper bound
+ * of its distance.
+ */
 static double
 measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
 {
@@ -358,7 +370,8 @@ measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
 }
 
 /*
- * Scores of the codebook of exact centroids, of those that are not ruled out.
+ * Returns the label among the exact centroids; computes scores only of
+ * centroids that cannot be excluded.
  */
 static size_t
 exact_label(const ranking *r)
@@ -398,8 +411,8 @@ exact_label(const ranking *r)
 }
 
 /*
- * The rerank best by their exact centroids, then those that follow in the
- * order of the product.
+ * Finds the nearest clusters: first the `rerank` best, ordered by their exact
+ * centroids, then the following ones in the order of the product.
  */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
@@ -430,8 +443,8 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
 }
 
 /*
- * The label of a row with dots = V (x - o), however rounded; dots may lie in
- * the scratch.
+ * Returns the label of a row from its rounded products dots = V (x - o), which
+ * may be stored in the scratch.
  */
 static size_t
 choose(const fc_operator *op, const double *x, fc_scored scored,
@@ -449,7 +462,7 @@ choose(const fc_operator *op, const double *x, fc_scored scored,
 	return (size_t) label;
 }
 
-/* ---- a codebook of many rows, by bounds or boxes ---- */
+/* ---- a codebook and many rows, by bounds or a k-d tree ---- */
 
 typedef struct measured_rows
 {
@@ -468,9 +481,9 @@ distance_of(const void *context, size_t row, size_t j)
 }
 
 /*
- * The nearest centroid, or -1 where rounding might change which it is. A
- * square in float is within a share of (d + 4) 2^-23, and the row, rounded,
- * within 2^-23 of its length.
+ * Returns the nearest centroid, or -1 where rounding might change the result.
+ * The relative error of a square in float is at most (d + 4) 2^-23, and the
+ * row moves by at most 2^-23 of its length when it is rounded.
  */
 static int32_t
 label_in_boxes(const fc_operator *op, const double *x)
@@ -491,8 +504,8 @@ label_in_boxes(const fc_operator *op, const double *x)
 }
 
 /*
- * Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen or
- * op->boxes; -1 where another way is better.
+ * Labels rows (n x d, at most FC_SCREEN_ROWS) by op->screen or op->boxes; sets
+ * -1 where another method must decide.
  */
 static void
 assign_screened(const fc_operator *op, const double *x, size_t n,
@@ -516,8 +529,8 @@ assign_screened(const fc_operator *op, const double *x, size_t n,
 /* ---- one row ---- */
 
 /*
- * The label of a row about the offset, by packs; -1 where rounding might
- * change it.
+ * Returns the label of a row by packs, given the row minus the offset; -1
+ * where rounding might change it.
  */
 static int32_t
 packed_label(const fc_operator *op, double square, const float *shifted)
@@ -600,26 +613,28 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x,
 typedef struct centroid_tile
 {
 	float	   *x;				/* rows x d: x - o */
-	float	   *dots;			/* rows x TILE */
-	float	   *lowest;			/* rows */
-	float	   *second;			/* rows */
-	float	   *length;			/* rows: ||x - o|| */
-	int32_t    *label;			/* rows */
-	fc_scratch	single;			/* of one row */
+	float	   *dots;			/* rows x TILE products */
+	float	   *lowest;			/* lowest score per row */
+	float	   *second;			/* second lowest score per row */
+	float	   *length;			/* ||x - o|| per row */
+	int32_t    *label;			/* cluster of the lowest score per row */
+	fc_scratch	single;			/* scratch for a row that goes alone */
 } centroid_tile;
 
 typedef struct row_block
 {
 	float	   *eight;			/* 8 x d: x - o */
-	float	   *x;				/* d x FC_BLOCK_ROWS */
-	float	   *work[2];		/* widest inner product x FC_BLOCK_ROWS */
-	float	   *dots;			/* k x FC_BLOCK_ROWS */
-	float	   *rows;			/* FC_BLOCK_ROWS x k */
-	fc_scratch	single;			/* of one row */
+	float	   *x;				/* d x FC_BLOCK_ROWS: x - o by coordinates */
+	float	   *work[2];		/* inputs and outputs of the inner factors,
+								 * widest x FC_BLOCK_ROWS each */
+	float	   *dots;			/* k x FC_BLOCK_ROWS products */
+	float	   *rows;			/* FC_BLOCK_ROWS x k: the same products by
+								 * rows */
+	fc_scratch	single;			/* scratch for a row that goes alone */
 	fc_scored	scored[FC_BLOCK_ROWS];
 } row_block;
 
-/* The longest vector between two factors. */
+/* Returns the length of the longest vector between two factors. */
 static size_t
 inner_width(const fc_operator *op)
 {
@@ -630,7 +645,9 @@ inner_width(const fc_operator *op)
 	return width;
 }
 
-/* 0: no blocks. */
+/*
+ * Returns the floats of scratch for blocks; 0 if n rows do not go in blocks.
+ */
 static size_t
 block_floats(const fc_operator *op, size_t n)
 {
@@ -642,7 +659,9 @@ block_floats(const fc_operator *op, size_t n)
 		: floats + ALIGNMENT / sizeof(float);
 }
 
-/* Is it labelled by blocks, if these are not too large? */
+/*
+ * Returns true if op labels rows in blocks, provided these are not too large.
+ */
 static inline bool
 takes_blocks(const fc_operator *op)
 {
@@ -665,7 +684,7 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 
 /* ---- codebooks ---- */
 
-/* Labels and the two lowest scores of a tile of rows. */
+/* Finds labels and the two lowest scores of a tile of rows. */
 static void
 score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 		   int32_t *labels)
@@ -691,7 +710,7 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 	}
 }
 
-/* Rows without a label, those where it is negative. */
+/* Counts rows with a negative label: they have not been labelled yet. */
 static size_t
 count_unlabelled(const int32_t *labels, size_t rows)
 {
@@ -702,7 +721,7 @@ count_unlabelled(const int32_t *labels, size_t rows)
 	return count;
 }
 
-/* The rows without a label. */
+/* Labels the rows of a tile that have no label yet. */
 static void
 assign_tile(const fc_operator *op, const double *x, size_t rows,
 			const centroid_tile *b, int32_t *labels)
@@ -738,7 +757,11 @@ assign_tile(const fc_operator *op, const double *x, size_t rows,
 		};
 		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) +
 					   fc_operator_rounding(op, scored));
-		/* written so that a NaN takes the single path too */
+
+		/*
+		 * A NaN must fail this comparison, so that it takes the single-row
+		 * path.
+		 */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
 		fc_check();
@@ -776,7 +799,7 @@ assign_tiles(const fc_operator *op, const double *x, size_t n,
 	}
 }
 
-/* Rows one by one. */
+/* Labels rows one by one. */
 static void
 assign_each(const fc_operator *op, const double *x, size_t n,
 			fc_scratch scratch, int32_t *labels)
@@ -791,8 +814,8 @@ assign_each(const fc_operator *op, const double *x, size_t n,
 /* ---- products ---- */
 
 /*
- * x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are
- * zero.
+ * Fills x (d x FC_BLOCK_ROWS) with the rows minus the offset; unused lanes
+ * become zero.
  */
 static void
 fill_block(const fc_operator *op, const double *x, size_t rows, row_block *b)
@@ -818,7 +841,7 @@ squared(double x)
 	return x * x;
 }
 
-/* Everything but the first factor; returns the input of the first. */
+/* Applies all factors but the first; returns the input of the first. */
 static const float *
 apply_inner(const fc_operator *op, row_block *b)
 {
@@ -844,7 +867,7 @@ apply_inner(const fc_operator *op, row_block *b)
 	return input;
 }
 
-/* Labels of the rows of a block that are marked, from all their scores. */
+/* Labels the marked rows of a block from all their scores. */
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked,
 			  size_t rows, const float *input, row_block *b, int32_t *labels)
@@ -861,7 +884,7 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked,
 	}
 }
 
-/* A bound for all rows of a block. */
+/* Returns one rounding bound that holds for all rows of a block. */
 static double
 common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 {
@@ -876,8 +899,9 @@ common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 }
 
 /*
- * The last factor goes straight into the lowest scores; where two are too
- * close, all are needed, as for the best few.
+ * Labels the rows of a block. The last factor's results go straight into the
+ * two lowest scores; all scores are needed only where two are too close, or
+ * where the best few are ranked again.
  */
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b,

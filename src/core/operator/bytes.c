@@ -1,5 +1,6 @@
 /*
- * bytes.c - the flat bytes of a fastop: write, view, validate; see the header
+ * bytes.c - writes, views and validates the flat bytes of a stored operator;
+ * see bytes.h
  */
 #include "operator/bytes.h"
 
@@ -25,7 +26,7 @@ factor_size(bool sparse, size_t rows, size_t columns, size_t nonzeros)
 	return ROUND8(nonzeros * sizeof(float) + index);
 }
 
-/* Everything before the factors' values. */
+/* Returns the bytes before the factors' values. */
 static size_t
 front_size(size_t k, size_t d, int flags, size_t factors)
 {
@@ -59,7 +60,7 @@ numbers_size(size_t k, int flags)
 	return (flags & FC_OPERATOR_NUMBERS) ? ROUND8(k * sizeof(int32_t)) : 0;
 }
 
-/* Everything behind the exact centroids. */
+/* Returns the bytes behind the exact centroids. */
 static size_t
 tail_size(size_t k, int flags)
 {
@@ -106,7 +107,7 @@ compute_digest(const fc_operator_header *header, size_t size,
 	fc_digest(seeds, (const char *) header + front, size - front, digest);
 }
 
-/* Copy and advance. */
+/* Copies bytes to `at` and returns the address behind them. */
 static char *
 put(char *at, const void *from, size_t bytes)
 {
@@ -130,7 +131,7 @@ put_columns(const fc_factor *factor, char *at)
 	return at;
 }
 
-/* One factor at *at, which advances. */
+/* Writes one factor at *at and advances *at behind it. */
 static void
 put_factor(const fc_factor *factor, char **at)
 {
@@ -174,7 +175,7 @@ put_header(const fc_operator *op, fc_operator_header *header)
 		: 0.0;
 }
 
-/* Everything before the factors' values; returns where they go. */
+/* Writes everything before the factors' values; returns their address. */
 static char *
 put_front(const fc_operator *op, fc_operator_header *header)
 {
@@ -262,7 +263,7 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	compute_digest(header, size, header->digest);
 }
 
-/* The part of the view that lies in the header. */
+/* Fills the fields of a view that the header determines. */
 static void
 view_header(const fc_operator_header *header, fc_operator *op)
 {
@@ -403,7 +404,7 @@ bound_valid(double bound)
 	return bound >= 0 && bound < INFINITY;
 }
 
-/* Are the bytes between `end` and the next multiple of 8 zero? */
+/* Returns true if the bytes from `end` to the next multiple of 8 are zero. */
 static bool
 padding_zero(const void *end)
 {
@@ -411,7 +412,7 @@ padding_zero(const void *end)
 						   (const char *) end + (8 - (uintptr_t) end % 8) % 8);
 }
 
-/* Where the factor's last array ends. */
+/* Returns the end of the factor's last array. */
 static const void *
 factor_end(const fc_factor *factor)
 {
@@ -422,7 +423,9 @@ factor_end(const fc_factor *factor)
 	return factor->short_column + factor->nonzeros;
 }
 
-/* A sparse factor: rows in order, columns in order within each. */
+/*
+ * Checks a sparse factor: row starts ascend, and columns ascend within a row.
+ */
 static bool
 columns_valid(const fc_factor *factor)
 {
@@ -444,7 +447,10 @@ columns_valid(const fc_factor *factor)
 	return true;
 }
 
-/* Errors of a weighted norm may pass 1; NaN fails every comparison. */
+/*
+ * Checks the report of a factorization. Relative errors in a weighted norm may
+ * exceed 1; a NaN fails every comparison.
+ */
 static bool
 factorization_valid(const fc_factorization *from)
 {
@@ -463,7 +469,7 @@ offset_valid(const double *offset, size_t d)
 	return offset == NULL || fc_all_finite(offset, d);
 }
 
-/* All about kept centroids but their values. */
+/* Checks everything about the exact centroids except their values. */
 static bool
 exact_valid(const fc_operator *op)
 {
@@ -489,7 +495,9 @@ exact_valid(const fc_operator *op)
 		padding_zero(exact->values + op->k * op->d);
 }
 
-/* Clusters are numbered from 0 on, at most one for each centroid. */
+/*
+ * Checks the regions: clusters are numbered from 0, at most one per centroid.
+ */
 static bool
 regions_valid(const fc_operator *op, int flags)
 {
@@ -512,7 +520,10 @@ regions_valid(const fc_operator *op, int flags)
 	return true;
 }
 
-/* Numbers ascend and have a gap: without one there are none. */
+/*
+ * Checks the numbers of clusters, which ascend and have a gap; they are not
+ * stored where there is no gap.
+ */
 static bool
 numbers_valid(const fc_operator *op)
 {

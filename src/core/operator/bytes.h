@@ -1,7 +1,8 @@
 /*
- * bytes.h - the flat, versioned bytes of a fastop.
+ * bytes.h - the flat, versioned bytes of a stored operator.
  *
- * Layout (offsets multiples of 8, padding zero, byte order the machine's):
+ * Layout (offsets are multiples of 8, padding is zero, in the machine's byte
+ * order):
  *     fc_operator_header
  *     double weights[k]
  *     double offset[d]                       only with FC_OPERATOR_OFFSET
@@ -22,8 +23,7 @@
  *                                            FC_OPERATOR_REGIONS
  *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k],
  *         peak[k]  only with FC_OPERATOR_REGIONS
- * The digest covers everything behind it; equal digests mean the same
- * operator.
+ * The digest covers everything behind it; equal digests mean equal operators.
  */
 #ifndef FC_OPERATOR_BYTES_H
 #define FC_OPERATOR_BYTES_H
@@ -33,39 +33,41 @@
 #define FC_OPERATOR_VERSION	2
 #define FC_OPERATOR_OFFSET	0x01
 #define FC_OPERATOR_EXACT	0x02
-#define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
+#define FC_OPERATOR_EXACT_OFFSET	0x04	/* valid only together with
+											 * FC_OPERATOR_EXACT */
 #define FC_OPERATOR_NUMBERS	0x08
 #define FC_OPERATOR_FACTORIZATION	0x10
-#define FC_OPERATOR_COSINE	0x20	/* the metric: at most one of these two,
-									 * else euclidean, as in bytes of old */
-#define FC_OPERATOR_INNER_PRODUCT	0x40	/* half norms are 0 */
+#define FC_OPERATOR_COSINE	0x20	/* metric cosine; neither this flag nor
+									 * FC_OPERATOR_INNER_PRODUCT: euclidean */
+#define FC_OPERATOR_INNER_PRODUCT	0x40	/* metric inner_product; half
+											 * norms are 0 */
 #define FC_OPERATOR_REGIONS	0x80
 
 typedef struct fc_operator_header
 {
-	uint32_t	container;		/* belongs to the code that stores the value;
-								 * ignored */
+	uint32_t	container;		/* reserved for the code that stores the
+								 * value; ignored here */
 	uint16_t	version;
 	uint8_t		flags;
-	uint8_t		padding;		/* 0 */
+	uint8_t		padding;		/* always 0 */
 	uint64_t	digest[2];
 	uint32_t	k;
 	uint32_t	d;
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
-	uint32_t	rerank;			/* 0 without FC_OPERATOR_EXACT, else 1 .. k or
-								 * FC_RERANK_EXACT */
-	double		max_row_norm;	/* rounding bounds, see operator.h */
+	uint32_t	rerank;			/* 1 .. k or FC_RERANK_EXACT; 0 without
+								 * FC_OPERATOR_EXACT */
+	double		max_row_norm;	/* rounding bounds, these four: see operator.h */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;
-	double		exact_max_row_norm; /* these four are 0 without
-									 * FC_OPERATOR_EXACT */
+	double		exact_max_row_norm; /* 0 without FC_OPERATOR_EXACT, as the
+									 * next three */
 	double		exact_offset_length;
 	double		orthogonality_defect;
 	double		residual_leakage;
 } fc_operator_header;
 
-/* A stored operator of one dense factor: the centroids themselves. */
+/* A stored operator with one dense factor: the centroids themselves. */
 typedef fc_operator_header fc_codebook;
 
 enum
@@ -79,34 +81,35 @@ typedef struct fc_factor_header
 	uint32_t	kind;
 	uint32_t	rows;
 	uint32_t	columns;
-	uint32_t	padding;		/* 0 */
-	uint64_t	nonzeros;		/* dense: rows x columns */
+	uint32_t	padding;		/* always 0 */
+	uint64_t	nonzeros;		/* rows x columns for a dense factor */
 	double		error;			/* rounding bound, see operator.h */
 } fc_factor_header;
 
 /*
- * Bytes of an operator with these factors (values of the views are not read).
+ * Returns the size in bytes of an operator with these factors; does not read
+ * the values.
  */
 size_t		fc_operator_size(const fc_operator *op);
 
 /*
- * Where the values of the first factor go: the caller that puts them there
- * gives them as that factor's.
+ * Returns the address of the first factor's values inside the bytes, so that a
+ * caller can compute them in place and pass them to fc_operator_write.
  */
 float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
 
 /*
- * Write op (all arrays given, fc_operator_measure called) as fc_operator_size
- * bytes, digest included.
+ * Writes op as fc_operator_size bytes, digest included. All arrays must be
+ * set, and fc_operator_measure must have been called.
  */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
-/* A view into valid bytes. */
+/* Makes op a view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
 /*
- * Validate size untrusted bytes aligned to 8, without the checks of
- * fc_operator_verify: FC_OK or FC_EFORMAT.
+ * Validates `size` untrusted bytes, aligned to 8, except for the checks of
+ * fc_operator_verify. Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 

@@ -1,14 +1,15 @@
 /*
- * codebook.c - operators out of centroids, and centroids out of operators; see
- * codebook.h
+ * codebook.c - operators made from centroids, and centroids from operators;
+ * see codebook.h
  */
 #include "operator/codebook.h"
 
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define OFFSET_RATIO	64.0	/* of the squared length of the mean to the
-								 * mean squared distance from it */
+#define OFFSET_RATIO	64.0	/* minimum ratio of the mean's squared length
+								 * to the mean squared distance from it, for
+								 * an offset */
 
 static fc_operator
 codebook_view(size_t k, size_t d, const double *offset, const double *weights,
@@ -48,7 +49,9 @@ row_of(const fc_centroid_source *rows, size_t j)
 		: rows->x + j * rows->d;
 }
 
-/* The mean of the centroids; is it to be the offset? */
+/*
+ * Computes the mean of the centroids; returns true if it should be the offset.
+ */
 static bool
 find_mean(const fc_centroid_source *centroids, double *mean)
 {
@@ -75,7 +78,10 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 	return fc_sum_of_squares(mean, d) > OFFSET_RATIO * spread;
 }
 
-/* Centroids as floats from the offset; the greatest magnitude. */
+/*
+ * Rounds the centroids minus the offset to floats; returns the greatest
+ * magnitude.
+ */
 static double
 round_centroids(const fc_centroid_source *centroids, const double *offset,
 				float *values)
@@ -120,7 +126,7 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 	return fc_operator_size(&op);
 }
 
-/* ---- exact centroids beside a product ---- */
+/* ---- exact centroids of a product ---- */
 
 void
 fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
@@ -130,7 +136,7 @@ fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 										  larger(fc_operator_scratch(op),
 												 fc_operator_scratch(source)));
 	size_t		cells = source->k * source->d;
-	fc_operator book = *source; /* the centroids that the source stands for */
+	fc_operator book = *source; /* the centroids that source represents */
 
 	book.factor[0] = (fc_factor)
 	{
@@ -184,7 +190,7 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	int32_t		most = 0;
-	int32_t    *before;			/* numbers below each, given or not */
+	int32_t    *before;			/* count of given numbers below each number */
 	fc_status	status = FC_OK;
 
 	for (size_t j = 0; j < k; j++)
@@ -207,7 +213,7 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 }
 
 /*
- * k rows of `columns` floats: row j of values is row place[j] of the result.
+ * Returns k rows of `columns` floats: row j of values becomes row place[j].
  */
 static const float *
 reordered(const float *values, size_t k, size_t columns, const int32_t *place,
@@ -263,8 +269,8 @@ fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 	size_t		k = source->k;
 	int32_t    *place = FC_TAKE(arena, k, int32_t);
 	int32_t    *number = FC_TAKE(arena, k, int32_t);
-	const fc_factor *first = &source->factor[0];	/* which has a row a
-													 * cluster */
+	const fc_factor *first = &source->factor[0];	/* the factor with one row
+													 * per cluster */
 	double	   *weights = FC_TAKE(arena, k, double);
 
 	if (fc_places_of_numbers(numbers, k, arena, place) != FC_OK)
@@ -302,16 +308,17 @@ fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 typedef struct plane_work
 {
 	size_t		axes;			/* 2, or 1 in one dimension */
-	double	   *mean;			/* d */
+	double	   *mean;			/* d: m, the weighted mean */
 	double	   *share;			/* k: w_j / W */
 	double	   *place;			/* k x d: (c_j - m) / largest */
-	float	   *cloud;			/* k x d: the same times sqrt(w_j / W) */
-	float	   *axis;			/* axes x d */
+	float	   *cloud;			/* k x d: sqrt(w_j / W) (c_j - m) / largest */
+	float	   *axis;			/* axes x d: principal axes */
 } plane_work;
 
 /*
- * Centroids around the mean in units of their largest coordinate, so that
- * squares neither vanish nor overflow; 0 where all are one point.
+ * Divides the centroids about the mean by their largest coordinate, so that
+ * squares neither vanish nor overflow; returns that coordinate, or 0 where all
+ * are one point.
  */
 static double
 fill_cloud(const fc_operator *op, plane_work *w)
@@ -336,7 +343,7 @@ fill_cloud(const fc_operator *op, plane_work *w)
 	return largest;
 }
 
-/* p_j, and of each axis its share of the squares. */
+/* Computes p_j, and the share of the squares that each axis shows. */
 static void
 project_cloud(const fc_operator *op, double largest, const plane_work *w,
 			  double *places, double shown[2])

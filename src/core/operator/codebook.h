@@ -1,5 +1,5 @@
 /*
- * codebook.h - operators out of centroids, and centroids out of operators.
+ * codebook.h - operators made from centroids, and centroids from operators.
  *
  * Scores ||v||^2/2 - v.x are computed in float. When the centroids' common
  * mean is far from the origin compared with their spread, the differences
@@ -11,23 +11,27 @@
 #include "numerics/weighted_rows.h"
 #include "operator/bytes.h"
 
-/* Bytes of the stored operator, at most. */
+/* Returns the maximum bytes of the stored operator. */
 size_t		fc_codebook_size(size_t k, size_t d);
 
 /*
- * k rows of d numbers: one after the other at x, or where a function says,
- * until it is asked for another.
+ * A source of k rows of d numbers: an array x, or a function that returns one
+ * row, valid until the next call.
  */
 typedef struct fc_centroid_source
 {
 	size_t		k;
 	size_t		d;
 	const double *x;
-	const double *(*row) (void *place, size_t j);	/* NULL: x */
+	const double *(*row) (void *place, size_t j);	/* reader of row j; NULL:
+													 * rows are at x */
 	void	   *place;
 } fc_centroid_source;
 
-/* The centroids of a codebook as rows, which stand for as many rows as a cluster has. */
+/*
+ * Returns the centroids of a codebook as rows, weighted by the size of their
+ * clusters.
+ */
 static inline fc_weighted_rows
 fc_rows_of_codebook(const fc_operator *op)
 {
@@ -43,56 +47,57 @@ fc_rows_of_codebook(const fc_operator *op)
 }
 
 /*
- * An operator of one dense factor from centroids and weights (k), into
- * fc_codebook_size bytes; how many it takes. Each row is asked for three
- * times. Centroids of cosines are unit vectors (fc_unit_row) already; inner
- * products take no offset. *most: the greatest magnitude of a coordinate
- * around the offset, which floats may lose.
+ * Writes an operator with one dense factor from centroids and weights (k) into
+ * fc_codebook_size bytes; returns the bytes used. Reads each row three times.
+ * Centroids of cosines must be unit vectors (fc_unit_row); inner products take
+ * no offset. *most receives the greatest magnitude of a coordinate about the
+ * offset, which may overflow a float.
  */
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  const double *weights, fc_arena *arena,
 							  fc_operator_header *header, double *most);
 
 /*
- * fc_operator_attach_exact of the centroids that any source stands for; arrays
- * are in the arena.
+ * Calls fc_operator_attach_exact with the centroids that any source
+ * represents; arrays are in the arena.
  */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);
 
 /*
- * centroids (k x d) = scale rows + center, each d or NULL (1, 0); scratch:
- * fc_operator_scratch.
+ * Computes centroids (k x d) = scale rows + center; scale and center have d
+ * values, or are NULL for 1 and 0. Scratch: fc_operator_scratch.
  */
 void		fc_operator_centroids(const fc_operator *op, const double *center,
 								  const double *scale, fc_scratch scratch,
 								  double *centroids);
 
 /*
- * Row j of source is the cluster numbers[j] of op, whose rows are in the order
- * of their numbers and whose arrays are in the arena.  FC_EFORMAT where two
- * numbers are equal, or one is not from 0 to FC_MAX_NUMBERS - 1.
+ * Makes op from source: row j becomes cluster numbers[j], and rows are sorted
+ * by number. Arrays are in the arena. Returns FC_EFORMAT where two numbers are
+ * equal or one is outside 0 .. FC_MAX_NUMBERS - 1.
  */
 fc_status
 			fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 								 fc_arena *arena, fc_operator *op);
 
 /*
- * place[j] = how many of the k numbers are below numbers[j]; errors as above.
+ * Sets place[j] to the count of the k numbers below numbers[j]; errors as
+ * above.
  */
 fc_status	fc_places_of_numbers(const int32_t *numbers, size_t k,
 								 fc_arena *arena, int32_t *place);
 
 /*
- * The centroids on a plane, for pictures:
+ * Projects the centroids onto a plane, for pictures:
  *     m = sum w_j c_j / W,   p_j = (a . (c_j - m), b . (c_j - m))
  * a and b are the principal axes of the centroids, each counted w_j times: no
  * other plane shows a larger share
  *     sum w_j ||p_j||^2 / sum w_j ||c_j - m||^2
- * of the distances between the clusters. places (k x 2) = p_j, to the rounding
- * of float products; shown: the share of each axis, both 0 where all centroids
- * are one point. In one dimension there is no b: the second coordinates are 0.
- * Weights that add up to 0 or to no finite number count as equal.
+ * of the distances between the clusters. places (k x 2) = p_j, up to the
+ * rounding of float products; shown: the share of each axis, both 0 where all
+ * centroids are one point. In one dimension there is no b, and the second
+ * coordinates are 0. Weights whose sum is 0 or not finite count as equal.
  */
 void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 							  double shown[2]);
@@ -100,40 +105,39 @@ void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 /* ---- the dendrogram (dendrogram.c) ---- */
 
 /*
- * The clusters of an operator joined two by two, by Ward's criterion.
+ * Ward's criterion joins the clusters of an operator two by two.
  *
  * Joining a and b, of n_a and n_b rows with the means c_a and c_b, adds
  *     D(a, b) = n_a n_b / (n_a + n_b) ||c_a - c_b||^2
- * to the sum of squares. The least D comes first. Chains of nearest neighbours
- * find the same joins (F. Murtagh 1983; Ward's criterion is reducible): time
- * k^2 (d + 1), memory 4 k^2 bytes.
+ * to the sum of squares. The pair with the smallest D comes first. Chains of
+ * nearest neighbours find the same joins (F. Murtagh 1983; Ward's criterion is
+ * reducible): time k^2 (d + 1), memory 4 k^2 bytes.
  */
 /*
- * A join. 0 .. k - 1 are the clusters; k + i is the node of join i. left <
- * right.
+ * A join of two nodes: 0 .. k - 1 are the clusters, k + i is the node of join
+ * i, and left < right.
  */
 typedef struct fc_join
 {
 	int32_t		left;
 	int32_t		right;
-	/* sqrt(2 D): the distance of two single rows; rises from join to join */
+	/* sqrt(2 D), the distance if both were single rows; ascends over joins */
 	double		height;
-	double		weight;			/* of all rows below */
+	double		weight;			/* weight of all rows below the node */
 } fc_join;
 
-/* Bytes fc_cluster_tree takes from its arena. */
 
 /*
- * joins (k - 1) in the order of their heights. Weights are those of the
- * operator; clusters count as equal where these add up to 0 or to no finite
- * number.
+ * Computes k - 1 joins in ascending order of height. Weights are the
+ * operator's; clusters count as equal if the sum of weights is 0 or not
+ * finite.
  */
 void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 
 /*
- * The clusters of one number joined: centroids (count x d) become their
+ * Merges the clusters with equal numbers: centroids (count x d) become their
  * weighted means, weights (count) the sums. number[j] is below count; a number
- * that no cluster has gets zeros. Clusters of no weight at all count as equal.
+ * without clusters gets zeros. Clusters without any weight count as equal.
  * Scratch: fc_operator_scratch floats and d doubles in row.
  */
 void		fc_join_clusters(const fc_operator *op, const int32_t *number,

@@ -53,7 +53,7 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 
 	for (size_t i = 0; i < source->capacity; i++)
 	{
-		fc_check();				/* a cache miss each */
+		fc_check();				/* each cell may cost a cache miss */
 		if (cells[i].count != 0 &&
 			fc_contingency_add(target, cells[i].a, cells[i].b,
 							   cells[i].count) != FC_OK)
@@ -115,7 +115,7 @@ fc_contingency_check(const void *bytes, size_t size)
 
 /* ---- agreement ---- */
 
-/* Labels (keys) and their counts (values), ascending. */
+/* Labels (keys) and their counts (values), ascending by label. */
 typedef struct margins
 {
 	fc_keyed   *a;
@@ -125,7 +125,7 @@ typedef struct margins
 	int64_t		n;
 } margins;
 
-/* Sort by label and merge equal ones; *labels of them remain. */
+/* Sorts by label and merges equal labels; *labels receives their number. */
 static void
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
 {
@@ -202,15 +202,15 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 	a = marginal_pairs(m.a, m.na);
 	b = marginal_pairs(m.b, m.nb);
 	expected = a * b / pairs(m.n);
-	if (a == together && b == together) /* the same partition, degenerate ones
-										 * included */
+	if (a == together && b == together) /* equal partitions, including
+										 * degenerate ones */
 		*score = 1.0;
 	else
 		*score = (double) ((together - expected) / ((a + b) / 2 - expected));
 	return FC_OK;
 }
 
-/* - sum p log p of the counts of labels. */
+/* Returns - sum p log p over the counts of labels. */
 static long double
 entropy_of(const fc_keyed *m, size_t n, int64_t total)
 {

@@ -1,6 +1,6 @@
 /*
  * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the
- * agreement of two labellings by them.
+ * agreement of two labellings computed from them.
  *
  * Open addressing over a power of two of cells; an empty cell has count 0.
  */
@@ -19,9 +19,9 @@ typedef struct fc_cell
 typedef struct fc_contingency
 {
 	uint32_t	container;
-	uint16_t	version;		/* FC_STEP_VERSION */
-	uint8_t		kind;			/* FC_STEP_CONTINGENCY */
-	uint8_t		padding;		/* 0 */
+	uint16_t	version;		/* layout version, FC_STEP_VERSION */
+	uint8_t		kind;			/* kind of state, FC_STEP_CONTINGENCY */
+	uint8_t		padding;		/* always 0 */
 	uint32_t	used;
 	uint32_t	capacity;		/* a power of two, more than used */
 } fc_contingency;
@@ -38,28 +38,32 @@ fc_contingency_size(size_t capacity)
 	return sizeof(fc_contingency) + capacity * sizeof(fc_cell);
 }
 
-/* An empty table of fc_contingency_size(capacity) bytes. */
+/* Initialises an empty table of fc_contingency_size(capacity) bytes. */
 void		fc_contingency_init(size_t capacity, fc_contingency *table);
 
 /*
- * Add to a table that stays at most 3/4 full. FC_EOVERFLOW: more than
- * FC_MAX_ROWS in one cell.
+ * Adds a count to a table, which the caller keeps at most 3/4 full. Returns
+ * FC_EOVERFLOW if a cell would exceed FC_MAX_ROWS.
  */
 fc_status
 			fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
-/* target, with room for them, takes in the pairs of source.  FC_EOVERFLOW. */
+/*
+ * Adds the pairs of source to target, which must have room. Returns
+ * FC_EOVERFLOW as above.
+ */
 fc_status
 			fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
-/* The used cells, sorted by (a, b), into cells (used of them). */
+/* Lists the used cells, sorted by (a, b); cells has room for table->used. */
 void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 								fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 /*
- * cells are distinct, with positive counts. Both follow the usual conventions
- * for degenerate tables: two labellings of one cluster each agree fully (1).
+ * Compute the agreement of two labellings; cells are distinct, with positive
+ * counts. Both follow the usual conventions for degenerate tables: two
+ * labellings with one cluster each agree fully (1).
  */
 fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena,
 							 double *score);

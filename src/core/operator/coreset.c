@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define LANES 4					/* of a sum */
+#define LANES 4					/* partial sums of a squared distance */
 
 typedef double four_doubles
 			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
@@ -76,7 +76,10 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
 		memcpy(center_of(state), center, d * sizeof(double));
 }
 
-/* ||x - center||^2 in four lanes: all processors sum in the same order. */
+/*
+ * Returns ||x - center||^2, in four lanes so that all processors sum in the
+ * same order.
+ */
 static inline __attribute__((always_inline))
 double
 square_of(const double *x, const double *center, size_t d)
@@ -97,7 +100,7 @@ square_of(const double *x, const double *center, size_t d)
 	return ((square[0] + square[2]) + (square[1] + square[3])) + rest;
 }
 
-/* scale: 1 / (2 v), or 0 for rows of equal importance. */
+/* Returns q(x); scale is 1 / (2 v), or 0 for rows of equal importance. */
 static inline __attribute__((always_inline))
 double
 importance(const double *x, const double *center, double scale, size_t d)
@@ -119,8 +122,9 @@ fc_coreset_importance(const double *x, const double *center, double variance,
 }
 
 /*
- * The root of sum w min(1, q L) = share sum w, which is concave in L: Newton's
- * steps from below stay below, and end when no more rows come whole.
+ * Finds the root of sum w min(1, q L) = share sum w, which is concave in L.
+ * Newton's steps from below stay below, and end when no further rows are taken
+ * for certain.
  */
 void
 fc_coreset_limit(const double *importances, const double *weights, size_t n,
@@ -213,8 +217,9 @@ fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 	memcpy(row_of(to, 0), fc_coreset_row(from, 0),
 		   (size_t) from->used * from->dim * sizeof(double));
 	memcpy(heap_of(to), heap_in(from), from->used * sizeof(uint32_t));
-	if (capacity == (size_t) from->used + 1)	/* a value that leaves has no
-												 * bytes of chance */
+	if (capacity == (size_t) from->used + 1)	/* an unused slot is zeroed:
+												 * stored bytes must not be
+												 * uninitialised */
 	{
 		ranks_of(to)[from->used] = 0.0;
 		memset(row_of(to, from->used), 0, from->dim * sizeof(double));
@@ -222,7 +227,7 @@ fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 	}
 }
 
-/* Place `slot` at or above a place of the heap. */
+/* Puts `slot` at the given place of the heap or above. */
 static void
 sift_up(fc_coreset *state, size_t at, uint32_t slot)
 {
@@ -237,7 +242,7 @@ sift_up(fc_coreset *state, size_t at, uint32_t slot)
 	heap[at] = slot;
 }
 
-/* Place `slot` at or below the root. */
+/* Puts `slot` at the root of the heap or below. */
 static void
 sift_down(fc_coreset *state, uint32_t slot)
 {
@@ -320,8 +325,9 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 }
 
 /*
- * Are all places slots, none below a smaller one? Their sum is that of every
- * slot once: a slot that is there twice costs a better row, no more.
+ * Checks that all places are valid slots and no parent has a smaller rank. The
+ * sum of the slots must be the sum of 0 .. used - 1: a slot that occurs twice
+ * would cost a better row, but do no other harm.
  */
 static bool
 is_heap(const fc_coreset *state)

@@ -9,17 +9,21 @@
 typedef struct tree_work
 {
 	size_t		k;
-	double	   *row;			/* k x d */
-	double	   *weight;			/* k: of the nodes */
-	double	   *distance;		/* k (k - 1) / 2: D of the nodes a < b, at
-								 * pair(a, b) */
-	bool	   *joined;			/* k: the node is part of another */
-	size_t	   *chain;			/* k */
-	/* k - 1: joins of nodes by their lowest clusters, as they were found */
+	double	   *row;			/* k x d: centroids */
+	double	   *weight;			/* k: weight of each node */
+	double	   *distance;		/* k (k - 1) / 2: D of nodes a < b, at pair(a,
+								 * b) */
+	bool	   *joined;			/* k: true if the node was merged into another */
+	size_t	   *chain;			/* k: nodes of the current chain */
+
+	/*
+	 * k - 1 joins in the order found; the lowest cluster of a node is its
+	 * number
+	 */
 	fc_join    *found;
-	int32_t    *parent;			/* 2 k - 1: the node that a join merged this
-								 * one into */
-	fc_keyed   *order;			/* 2 k */
+	int32_t    *parent;			/* 2 k - 1: node that the join merged this one
+								 * into */
+	fc_keyed   *order;			/* 2 k: room to sort the joins */
 	fc_scratch	scratch;
 } tree_work;
 
@@ -53,7 +57,8 @@ measure_pairs(size_t d, tree_work *w)
 /* ---- chains ---- */
 
 /*
- * The nearest node of a that is left; of equal ones `before`, else the lowest.
+ * Returns the nearest remaining node; ties go to `before`, then to the lowest
+ * number.
  */
 static size_t
 nearest_node(const tree_work *w, size_t a, size_t before)
@@ -72,8 +77,8 @@ nearest_node(const tree_work *w, size_t a, size_t before)
 }
 
 /*
- * b becomes part of a: distances by the formula of G. Lance and W. Williams
- * 1967.
+ * Merges b into a and updates the distances by the formula of G. Lance and W.
+ * Williams 1967.
  */
 static void
 join_nodes(tree_work *w, size_t a, size_t b)
@@ -147,7 +152,10 @@ top_of(int32_t *parent, int32_t node)
 	return node;
 }
 
-/* The joins by their heights, of the nodes that earlier ones made. */
+/*
+ * Sorts the joins by height and renames their nodes to the joins that made
+ * them.
+ */
 static void
 order_joins(tree_work *w, fc_join *joins)
 {
@@ -207,7 +215,7 @@ fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 	fc_arena_release(arena, used);
 }
 
-/* ---- clusters joined by numbers ---- */
+/* ---- merging clusters by number ---- */
 
 void
 fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count,

@@ -67,9 +67,9 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error,
 			: *mean;
 }
 
-/* ---- in the order of their distances ---- */
+/* ---- rows in the order of their distances ---- */
 
-/* Rows by squared distance, ascending. */
+/* Returns the rows sorted by squared distance, ascending. */
 static fc_keyed *
 sort_rows(const fc_fit *fit, fc_arena *arena)
 {
@@ -92,9 +92,9 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = sort_rows(fit, arena);
 	double		last = fc_weight_sum(fit->weights, fit->n) - 1.0;
-	double		below = 0.0;	/* weight of the rows before the i-th */
+	double		below = 0.0;	/* weight of the rows before row i */
 	double		place_before = 0.0;
-	double		before = 0.0;	/* distance of the row before */
+	double		before = 0.0;	/* distance of the previous row */
 	size_t		q = 0;
 
 	for (size_t i = 0; i < fit->n && q < count; i++)
@@ -121,7 +121,9 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 	fc_arena_release(arena, mark);
 }
 
-/* The mean without the share `trim` of the weight that is farthest. */
+/*
+ * Returns the mean without the farthest rows, a share `trim` of the weight.
+ */
 static double
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
 {
@@ -204,15 +206,15 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* k; so are the next five */
-	double	   *distances;		/* w a */
-	double	   *squares;		/* w a^2 */
+	double	   *weights;		/* k, as the next five */
+	double	   *distances;		/* sums of w a */
+	double	   *squares;		/* sums of w a^2 */
 	double	   *silhouettes;
-	double	   *totals;			/* w ||x - m||^2 */
-	double	   *worst;			/* of Davies and Bouldin */
-	double	   *mean;			/* d: m */
-	double	   *row;			/* d */
-	double	   *centroids;		/* k x d */
+	double	   *totals;			/* sums of w ||x - m||^2 */
+	double	   *worst;			/* Davies-Bouldin index of each cluster */
+	double	   *mean;			/* d: m, the mean of all rows */
+	double	   *row;			/* d: current row */
+	double	   *centroids;		/* k x d: centroids of the operator */
 } quality_sums;
 
 static void
@@ -234,7 +236,7 @@ take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 	sums->centroids = FC_TAKE(arena, k * d, double);
 }
 
-/* The row in sums->row, of weight w. */
+/* Adds the row in sums->row with weight w. */
 static void
 add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 {
@@ -352,26 +354,31 @@ fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 
 /* ---- a search through buckets ---- */
 
-#define QUERIES	((size_t) 32)	/* of one matrix product */
-#define TILE	((size_t) 1024) /* its rows */
+#define QUERIES	((size_t) 32)	/* queries per matrix product */
+#define TILE	((size_t) 1024) /* rows per matrix product */
 
 typedef struct recall_work
 {
-	size_t		wanted;			/* neighbours, rounded up */
-	const float *x;				/* rows x d: about their offset */
-	float	   *half_norm;		/* rows */
-	float	   *dots;			/* QUERIES x TILE */
-	float	   *score;			/* QUERIES x wanted: the least half_norm - x .
-								 * q, ascending */
-	int32_t    *nearest;		/* QUERIES x wanted */
-	int32_t    *probed;			/* probes */
-	double	   *distance;		/* probes */
-	bool	   *visited;		/* k */
-	double	   *batch;			/* FC_FIT_BATCH x d */
+	size_t		wanted;			/* neighbours to find, rounded up */
+	const float *x;				/* rows x d: rows minus their offset */
+	float	   *half_norm;		/* rows: half the squared length of each row */
+	float	   *dots;			/* QUERIES x TILE products */
+	float	   *score;			/* QUERIES x wanted: lowest half_norm - x . q,
+								 * ascending */
+	int32_t    *nearest;		/* QUERIES x wanted: rows of these scores, -1
+								 * if missing */
+	int32_t    *probed;			/* probes: nearest buckets of the current
+								 * query */
+	double	   *distance;		/* probes: their squared distances */
+	bool	   *visited;		/* k: true for the buckets that the current
+								 * query reads */
+	double	   *batch;			/* FC_FIT_BATCH x d: rows in double */
 	fc_scratch	scratch;
 } recall_work;
 
-/* The bucket of each row, and how many rows each has. */
+/*
+ * Computes the bucket of each row, and the rows and squares of each bucket.
+ */
 static void
 fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *arena,
 			 recall_work *w, fc_search_result *result)
@@ -397,7 +404,7 @@ fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *aren
 	fc_arena_release(arena, mark);
 }
 
-/* Keep row among the nearest of a query where it belongs. */
+/* Inserts row into the nearest of a query if its score is low enough. */
 static void
 offer(const recall_work *w, size_t query, float score, int32_t row)
 {
@@ -416,7 +423,7 @@ offer(const recall_work *w, size_t query, float score, int32_t row)
 	nearest[place] = row;
 }
 
-/* The nearest rows of `queries` rows from `first` on. */
+/* Finds the nearest rows of `queries` rows from `first` on. */
 static void
 find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 {
@@ -441,7 +448,7 @@ find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 	}
 }
 
-/* The recall of one query, and the rows it reads. */
+/* Returns the recall of one query; adds the rows that it reads to *read. */
 static double
 recall_of(const fc_operator *op, const fc_weighted_rows *rows,
 		  const fc_search *search, size_t row, size_t query,

@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 
-/* The least deviation that counts; 0 where all are 0. */
+/* Returns the minimum deviation that densities use; 0 where all are 0. */
 static double
 least_spread(const fc_operator *op, const double *spreads)
 {
@@ -19,7 +19,8 @@ least_spread(const fc_operator *op, const double *spreads)
 }
 
 /*
- * Weights of the clusters at the least square distance, and 0 of all others.
+ * Replaces squared distances by the weights of the nearest clusters, and 0 for
+ * all others.
  */
 static void
 weigh_nearest(const fc_operator *op, double *p)
@@ -33,7 +34,10 @@ weigh_nearest(const fc_operator *op, double *p)
 		p[j] = p[j] <= least ? op->weights[j] : 0.0;
 }
 
-/* Weights times densities, of which the greatest is 1. */
+/*
+ * Replaces squared distances by weights times densities, scaled to a maximum
+ * of 1.
+ */
 static void
 weigh_densities(const fc_operator *op, const double *spreads, double least,
 				double *p)
@@ -59,7 +63,7 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 	double		least = least_spread(op, spreads);
 	double		sum = 0.0;
 
-	/* p = ||x - c_j||^2. */
+	/* squared distances ||x - c_j||^2 */
 	for (size_t j = 0; j < op->k; j++)
 	{
 		fc_check();
@@ -75,12 +79,9 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 		p[j] = sum > 0.0 ? p[j] / sum : 1.0 / (double) op->k;
 }
 
-/* ---- rows drawn ---- */
+/* ---- random rows ---- */
 
-/*
- * The first cluster whose weight and that of those before it come to more than
- * `share` of all.
- */
+/* Returns the first cluster with a cumulative weight above `share`. */
 static size_t
 cluster_at(const double *shares, size_t k, double share)
 {

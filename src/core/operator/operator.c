@@ -5,9 +5,9 @@
  *
  * Scratch: the shifted row (d), the dot products (k), two intermediate
  * products and a row of the product; the same for FC_BLOCK8 rows. Rows of the
- * product are made in double and rounded once. Cost: the non-zeros of the
- * factors, one multiply-add each. With exact centroids: the row about their
- * offset (d), their dot products (k) and a list (3 k).
+ * product are computed in double and rounded once. Cost: one multiply-add for
+ * each non-zero of the factors. Exact centroids need more scratch: the row
+ * about their offset (d), their dot products (k) and a list (3 k).
  */
 #include "operator/operator.h"
 
@@ -27,8 +27,8 @@ fc_operator_widest(const fc_operator *op)
 }
 
 /*
- * Floats of work on one row behind the dot products: two intermediate products
- * in double, a row of the product, k doubles or a lane's sums.
+ * Returns the floats for one row behind the dot products: two intermediate
+ * products in double, a row of the product, k doubles or the sums of lanes.
  */
 static size_t
 row_floats(const fc_operator *op)
@@ -41,8 +41,8 @@ row_floats(const fc_operator *op)
 }
 
 /*
- * Floats of work on FC_BLOCK8 rows: two intermediate products in double, rows
- * of the product, a double for each row of the factors.
+ * Returns the floats for FC_BLOCK8 rows: two intermediate products in double,
+ * rows of the product, a double for each row of the factors.
  */
 static size_t
 block8_floats(const fc_operator *op)
@@ -88,8 +88,9 @@ fc_operator_scratch(const fc_operator *op)
 }
 
 /*
- * y = factor f times x; returns ||y||^2. A sliced factor needs half as many
- * floats again behind y or, to put results in order, in room.
+ * Computes y = factor f times x; returns ||y||^2, or 0 for the first factor if
+ * it is not sliced. A sliced factor needs half as many floats again behind y
+ * or, to put results in order, in room.
  */
 static float
 apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
@@ -106,7 +107,9 @@ apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 	return f > 0 ? fc_float_square(y, factor->rows) : 0.0f;
 }
 
-/* y = V x; work holds the intermediate products; square is ||x||^2. */
+/*
+ * Computes y = V x; work holds the intermediate products; square is ||x||^2.
+ */
 static fc_scored
 apply_all(const fc_operator *op, const float *x, double square, float *work,
 		  float *y)
@@ -177,7 +180,10 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 	return scores;
 }
 
-/* Row j of a factor, `lanes` apart, into out, which is zero. */
+/*
+ * Writes row j of a factor to out, which must be zero, with a stride of
+ * `lanes`.
+ */
 static void
 spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
 {
@@ -191,8 +197,8 @@ spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
 }
 
 /*
- * Row j of a product of several factors, in double: row j of the first through
- * the others.
+ * Computes row j of a product of several factors in double: row j of the first
+ * factor times the others.
  */
 static const double *
 product_row(const fc_operator *op, size_t j, float *scratch)
@@ -211,7 +217,7 @@ product_row(const fc_operator *op, size_t j, float *scratch)
 	return work + (op->factors + 1) % 2 * width;
 }
 
-/* sums[lane] = sum_r weights[r] x_r^2 over a block. */
+/* Computes sums[lane] = sum_r weights[r] x_r^2 over a block. */
 static void
 weighted_squares(const double *x, const double *weights, size_t rows,
 				 double *sums)
@@ -224,7 +230,7 @@ weighted_squares(const double *x, const double *weights, size_t rows,
 				(x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
 }
 
-/* Rows first .. of the product as a block; see fc_operator_rows. */
+/* Computes rows first .. of the product as a block; see fc_operator_rows. */
 static const double *
 block8_rows(const fc_operator *op, size_t first, size_t count,
 			double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])
@@ -337,10 +343,11 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 
 /* ---- regions ---- */
 
-#define CENTROID_ROUNDING	0x1p-21 /* share of the centroid's length; floats
-									 * round by 2^-24 of it */
-#define OFFSET_ROUNDING		0x1p-50 /* share of the offset's length; doubles
-									 * round by 2^-53 of it */
+#define CENTROID_ROUNDING	0x1p-21 /* maximum rounding, relative to the
+									 * centroid's length; floats round by
+									 * 2^-24 */
+#define OFFSET_ROUNDING		0x1p-50 /* maximum rounding, relative to the
+									 * offset's length; doubles round by 2^-53 */
 
 double
 fc_operator_centroid_rounding(const fc_operator *op, size_t j)

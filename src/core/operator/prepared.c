@@ -1,6 +1,6 @@
 /*
- * prepared.c - a codebook arranged once for many rows: packs, bounds of many
- * centroids, boxes of very many, columns for sparse rows; see operator.h
+ * prepared.c - a codebook prepared once for many rows: packs, bounds of many
+ * centroids, a k-d tree of very many, columns for sparse rows; see operator.h
  */
 #include "operator/internal.h"
 
@@ -8,9 +8,11 @@
 #include "numerics/rows.h"
 #include "numerics/screen.h"
 
-#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the
-											 * second cache */
-#define TURNED		16			/* centroids and dimensions turned together */
+#define MOST_PACKED		((size_t) 1 << 18)	/* maximum floats of packs, which
+											 * should stay in the second-level
+											 * cache */
+#define TURNED		16			/* side of the square tiles in which rows are
+								 * transposed */
 
 static bool
 is_boxed(const fc_operator *op)
@@ -98,7 +100,7 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 			for (size_t c = i; c < op->d && c < i + TURNED; c++)
 				for (size_t r = j; r < op->k && r < j + TURNED; r++)
 					values[c * op->k + r] = rows[r * op->d + c];
-			fc_check();			/* a line of the cache for each few values */
+			fc_check();			/* a few values touch a cache line each */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -137,8 +139,8 @@ fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 	}
 
 	/*
-	 * A score and half a distance in double are each summed from at most 2 d
-	 * + 8 terms, whose magnitudes sum to less than far^2.
+	 * A score and half a distance in double are each sums of 2 d + 8 terms or
+	 * fewer, whose magnitudes add up to less than far^2.
 	 */
 	far = sqrt(square) + columns->reach;
 	return 4.0 * ((double) columns->d + 16.0) * FC_EXP2_MINUS(53) * far * far +

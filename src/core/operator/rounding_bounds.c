@@ -1,43 +1,43 @@
 /*
- * rounding_bounds.c - numbers stored beside the factors: half the squared
- * norms of the rows of the product, bounds of the rounding of scores, exact
+ * rounding_bounds.c - numbers stored with the factors: half the squared norms
+ * of the rows of the product, bounds of the rounding of scores, exact
  * centroids.
  *
- * v_j is row j of the product, made in double and rounded to float once; its
- * half norm is summed in double and rounded once.
+ * v_j is row j of the product, computed in double and rounded to float once;
+ * its half norm is summed in double and rounded once.
  *
  * u = 2^-24. A codebook's float dot products of m terms obey |fl(a . x) - a .
  * x| <= gamma_m |a| . |x|, gamma_m = m u / (1 - m u), in any order, with or
  * without fused multiply-add (Higham 2002, section 3.1).
  *
- * Through several factors worst cases multiply to bounds that say nothing.
- * There the roundings delta are taken as independent with mean 0 (Higham &
- * Mary 2019, SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1)
- * = x, P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
+ * Through several factors, worst cases multiply to useless bounds. There the
+ * roundings delta are taken as independent with mean 0 (Higham & Mary 2019,
+ * SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1) = x, P_q =
+ * F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
  *
  *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt, |delta| <= u,
  *
- * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t
- * s_qrt^2. How large partial sums are beside ||y_(q+1)|| is taken from probes:
- * rows without direction, and rows of the product, near which data are (the
+ * the variance of the error of score j is at most u^2 sum_q sum_r P_q,jr^2
+ * sum_t s_qrt^2. The ratio of partial sums to ||y_(q+1)|| is measured on
+ * probes: random directions, and rows of the product, near which data lie (the
  * sums of a positive row through positive values never cancel). The bound is
  * DEVIATIONS standard deviations,
  *
  *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,
  *     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
- *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes
- *            without direction, or the most such ratio of one with.
+ *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the random
+ *            probes, or the maximum ratio of a probe from the product.
  *
- * Beside it x - o, v_j, the half norm and the score are rounded once each:
+ * Besides, x - o, v_j, the half norm and the score are rounded once each:
  * error_relative ||x - o|| + error_absolute with
  *
  *     error_relative = 4 u max ||v_j||,
  *     error_absolute = 4 u max ||v_j||^2 + t,
  *
- * t for the loss by underflow: 2^-149 an operation, carried through the
- * magnitudes of the factors that follow. A distance in double adds its own
- * rounding, (d + 8) 2^-53 (||x - o|| + max ||v||)^2, and that of o + v_j,
- * 2^-51 ||o|| (||x - o|| + max ||v||) at most. No partial sum exceeds
+ * where t bounds the loss by underflow: 2^-149 per operation, carried through
+ * the magnitudes of the factors that follow. A distance in double adds its own
+ * rounding, (d + 8) 2^-53 (||x - o|| + max ||v||)^2, and the rounding of o +
+ * v_j, bounded by 2^-51 ||o|| (||x - o|| + max ||v||). No partial sum exceeds
  * max_growth ||x - o||.
  */
 #include "operator/internal.h"
@@ -48,14 +48,15 @@
 #include "numerics/rows.h"
 
 #define VERIFY_WORK ((size_t) 1 << 26)
-#define UNIT_SLACK		1e-5	/* of the squared length of a unit vector
-								 * rounded to floats */
+#define UNIT_SLACK		1e-5	/* maximum deviation of the squared length of
+								 * a unit vector in floats from 1 */
 #define UNIT_ROUNDOFF	0x1p-24
 #define SMALLEST_FLOAT	0x1p-149
-#define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u
-								 * / sqrt(3) on average, and rows unlike the
-								 * probes have the rest */
-#define RANDOM_PROBES (FC_BLOCK8 / 2)	/* probes */
+#define DEVIATIONS	4.0			/* width of the bound if every |delta| = u;
+								 * the mean rounding is below u / sqrt(3),
+								 * which leaves room for rows unlike the
+								 * probes */
+#define RANDOM_PROBES (FC_BLOCK8 / 2)	/* probes with random directions */
 
 /* ---- rounding ---- */
 
@@ -67,7 +68,10 @@ gamma_of(double additions)
 	return m < 0.5 ? m / (1.0 - m) : INFINITY;
 }
 
-/* A bound of the spectral norm of |F|; sums is scratch, a float a column. */
+/*
+ * Returns a bound of the spectral norm of |F|; sums is scratch, one float per
+ * column.
+ */
 static double
 magnitude_norm(const fc_factor *factor, float *sums)
 {
@@ -101,8 +105,9 @@ magnitude_norm(const fc_factor *factor, float *sums)
 /* ---- the variance through the factors ---- */
 
 /*
- * The mean over the rows without direction, or the most of one with, relative
- * to its length.
+ * Returns the ratio of squares to lengths: the mean ratio of the random
+ * probes, or the maximum ratio of a probe from the product, whichever is
+ * greater.
  */
 static double
 most_measured(const double *squares, const double *lengths)
@@ -123,7 +128,10 @@ most_measured(const double *squares, const double *lengths)
 	return most;
 }
 
-/* weights[r] = w_qr; input (columns x FC_BLOCK8) are y_(q+1) of the probes. */
+/*
+ * Computes weights[r] = w_qr; input (columns x FC_BLOCK8) are y_(q+1) of the
+ * probes.
+ */
 static void
 weigh_rows(const fc_factor *factor, const double *input, double *weights)
 {
@@ -158,8 +166,8 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 }
 
 /*
- * Divide each probe by its greatest magnitude: only ratios count, and products
- * of many factors leave the range of doubles.
+ * Divides each probe by its greatest magnitude: only ratios matter, and
+ * products of many factors leave the range of doubles.
  */
 static void
 level_probes(double *probes, size_t rows)
@@ -175,7 +183,10 @@ level_probes(double *probes, size_t rows)
 	}
 }
 
-/* Rows without direction, then some of the product's, spread evenly. */
+/*
+ * Fills the probes: random directions, then rows spread evenly over the
+ * product.
+ */
 static void
 fill_probes(const fc_operator *op, float *scratch, double *probes)
 {
@@ -199,8 +210,9 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 }
 
 /*
- * block8->weights of a product of several factors: sum_r weights[f][r] p_r^2
- * measures the rounding in factor f that reaches row p of the factors before.
+ * Computes block8->weights of a product of several factors: sum_r
+ * weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of
+ * the factors before.
  */
 static void
 rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
@@ -226,8 +238,8 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
 }
 
 /*
- * A factor's error from the most its rounding measures; for a codebook, from
- * the length of its longest row.
+ * Returns a factor's error from its maximum measured rounding; for a codebook,
+ * from the length of its longest row.
  */
 static double
 factor_error(const fc_operator *op, double most)
@@ -241,7 +253,9 @@ factor_error(const fc_operator *op, double most)
 
 /* ---- range ---- */
 
-/* out = |F| in + add, all positive. */
+/*
+ * Computes out = |F| in, plus `add` per operation; all values are positive.
+ */
 static void
 apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 {
@@ -262,8 +276,8 @@ apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 }
 
 /*
- * The greatest entry of all |F_q| .. |F_Q| 1, each product adding `add` an
- * operation; at least 1.
+ * Returns the greatest entry of all |F_q| .. |F_Q| 1, where each product adds
+ * `add` per operation; never below 1.
  */
 static double
 greatest(const fc_operator *op, float add, float *scratch)
@@ -295,7 +309,7 @@ fc_offset_length(const double *offset, size_t d)
 }
 
 /*
- * op's max_row_norm, error_relative, error_absolute and max_growth;
+ * Sets op's max_row_norm, error_relative, error_absolute and max_growth;
  * max_row_norm is the length of the longest row of the product.
  */
 static void
@@ -346,7 +360,7 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 	return book;
 }
 
-/* ---- at work ---- */
+/* ---- bounds of one row ---- */
 
 double
 fc_operator_rounding(const fc_operator *op, fc_scored scored)
@@ -378,8 +392,8 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 /* ---- the stored bounds ---- */
 
 /*
- * most[f] is at least the rounding measured in factor f for `count` rows from
- * first on; lane for lane in sums.
+ * Raises most[f] to the maximum rounding in factor f of `count` rows from
+ * `first` on, given their sums by lane.
  */
 static void
 measure_rounding(const fc_operator *op, const fc_operator_block8 *block8,
@@ -441,7 +455,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	rounding_bounds(op, sqrt(max_square), scratch.floats);
 }
 
-/* ||c - v|| of rows about their offsets, either NULL for 0. */
+/* Returns ||c - v|| of rows about their offsets, where NULL means 0. */
 static double
 gap_between(const float *c, const double *offset_c, const float *v,
 			const double *offset_v, size_t d)
@@ -460,8 +474,9 @@ gap_between(const float *c, const double *offset_c, const float *v,
 }
 
 /*
- * || R R^T - I || for the last factor R, by its largest row sum; 1 when it is
- * sparse, large or not alone.
+ * Returns || R R^T - I || for the last factor R, bounded by its largest row
+ * sum; returns 1 if it is sparse, large, far from orthonormal or the only
+ * factor.
  */
 static double
 defect_of(const fc_operator *op)
@@ -490,7 +505,7 @@ defect_of(const fc_operator *op)
 	return most < 0.5 ? most * (1.0 + 1e-6) + 1e-12 : 1.0;
 }
 
-/* ||R e_j|| */
+/* Returns ||R e_j||, R the last factor and e_j the residual of centroid j. */
 static double
 leakage_of(const fc_operator *op, size_t j, const float *centroid,
 		   const double *offset, float *scratch)
@@ -558,8 +573,8 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source,
 /* ---- untrusted bytes ---- */
 
 /*
- * Rounding in double of a row of the product is far below this, relative to
- * all paths through the factors.
+ * Returns a slack far above the rounding of a row of the product in double,
+ * relative to all paths through the factors.
  */
 static double
 double_rounding(const fc_operator *op, float *scratch)
@@ -575,8 +590,8 @@ double_rounding(const fc_operator *op, float *scratch)
 }
 
 /*
- * Is row j of a codebook for cosines of length 1? Rows of products are only
- * near to it.
+ * Returns true if row j of a codebook for cosines has length 1. Rows of
+ * products are exempt: their length is only near 1.
  */
 static bool
 direction_agrees(const fc_operator *op, size_t j)
@@ -596,8 +611,8 @@ direction_agrees(const fc_operator *op, size_t j)
 }
 
 /*
- * Do the half norm and the bounds fit row j? Other machines may have rounded
- * differently.
+ * Returns true if the half norm and the bounds fit row j, up to the rounding
+ * of other machines.
  */
 static bool
 row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8,

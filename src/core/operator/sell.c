@@ -1,19 +1,21 @@
 /*
- * sell.c - arrange sparse factors in slices; see internal.h
+ * sell.c - arranges sparse factors in slices; see internal.h
  *
- * Lanes of a slice should be of one length. So rows far longer than the mean
- * are cut: their first piece stands for the row, the others follow all rows as
- * lanes of their own and are added at the end. And rows come longest first.
- * The factor applied next has its columns renumbered to that; behind the first
- * factor, or before one that is not sliced, results are put in order. Cost:
- * the non-zeros, and sorting by length in linear time.
+ * Lanes of a slice should have one length. So rows far longer than the mean
+ * are cut: their first piece stands for the row, and the other pieces follow
+ * all rows as lanes of their own and are added at the end. Rows are sorted
+ * longest first, and the columns of the factor applied next are renumbered
+ * accordingly; behind the first factor, or before one that is not sliced,
+ * results are put back in order. Cost: the non-zeros, and sorting by length in
+ * linear time.
  */
 #include "operator/internal.h"
 
 #define COLUMN_BITS 16
-#define LEAST_PIECE	16			/* entries */
-#define MEANS_A_PIECE 2			/* at least: then fewer than half as many
-								 * pieces are added as there are rows */
+#define LEAST_PIECE	16			/* minimum entries of a full piece */
+#define MEANS_A_PIECE 2			/* minimum length of a full piece, in mean row
+								 * lengths: fewer than half as many pieces are
+								 * added as there are rows */
 
 static inline bool
 is_sliced(const fc_factor *factor)
@@ -28,7 +30,7 @@ length_of(const fc_factor *factor, size_t row)
 	return factor->row_start[row + 1] - factor->row_start[row];
 }
 
-/* Entries of the longest piece of a row. */
+/* Returns the entries of the longest piece of a row. */
 static inline size_t
 piece_of(const fc_factor *factor)
 {
@@ -47,7 +49,7 @@ first_piece(const fc_factor *factor, size_t row)
 	return length < piece ? length : piece;
 }
 
-/* Pieces behind the first ones. */
+/* Returns the number of pieces behind the first ones. */
 static size_t
 added_pieces(const fc_factor *factor)
 {
@@ -61,31 +63,31 @@ added_pieces(const fc_factor *factor)
 	return pieces;
 }
 
-/* Does the factor applied after f take its input in any order? */
+/* Returns true if the factor applied after f takes its input in any order. */
 static bool
 renumbers(const fc_operator *op, size_t f)
 {
 	return f > 0 && is_sliced(&op->factor[f - 1]);
 }
 
-/* A row, or a piece of one. */
+/* A row, or one piece of it. */
 typedef struct lane
 {
 	uint32_t	row;
-	uint32_t	first;			/* entry */
+	uint32_t	first;			/* entry of the factor where the lane begins */
 	uint32_t	length;
 } lane;
 
 typedef struct arrangement
 {
-	lane	   *lanes;			/* of the factor at hand */
+	lane	   *lanes;			/* lanes of the current factor */
 	size_t		count;
-	uint32_t   *place;			/* of the factor applied before it: where its
-								 * rows are now */
+	uint32_t   *place;			/* new position of each row of the factor
+								 * applied before */
 	fc_arena   *arena;
 } arrangement;
 
-/* lanes[i] = the row at place i, longest first. */
+/* Sets lanes[i].row to the i-th row, longest first. */
 static void
 sort_rows(const fc_factor *factor, fc_arena *arena, lane *lanes)
 {
@@ -107,7 +109,7 @@ sort_rows(const fc_factor *factor, fc_arena *arena, lane *lanes)
 	fc_arena_release(arena, mark);
 }
 
-/* All lanes of a factor. */
+/* Fills in all lanes of a factor. */
 static void
 arrange(const fc_factor *factor, arrangement *a)
 {
@@ -136,7 +138,7 @@ arrange(const fc_factor *factor, arrangement *a)
 	}
 }
 
-/* Fill the entries of one slice; place renumbers the columns. */
+/* Fills the entries of one slice; a->place renumbers the columns. */
 static void
 fill_slice(const fc_factor *factor, const arrangement *a, size_t slice,
 		   float *values, uint64_t *columns)
@@ -164,15 +166,15 @@ identity(uint32_t *place, size_t n)
 }
 
 /*
- * Where results go: pieces to their rows, and rows in order unless they are or
- * the next factor renumbers.
+ * Sets the destinations of results: pieces go to their rows, and rows go back
+ * in order unless they already are or the next factor renumbers its columns.
  */
 static void
 set_targets(const fc_operator *op, size_t f, const arrangement *a, fc_sell *out)
 {
 	size_t		rows = op->factor[f].rows;
 
-	/* of lanes: rows, then added pieces */
+	/* destination of each lane: rows, then added pieces */
 	uint32_t   *target = FC_TAKE(a->arena, a->count, uint32_t);
 	bool		in_order = a->count == rows;
 
@@ -203,7 +205,7 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out)
 	start = FC_TAKE(a->arena, slices + 1, uint32_t);
 	for (size_t s = 0; s < slices; s++)
 	{
-		size_t		longest = 0;	/* lane of the slice */
+		size_t		longest = 0;	/* length of the longest lane */
 
 		start[s] = (uint32_t) steps;
 		for (size_t i = s * FC_SLICE; i < a->count && i < (s + 1) * FC_SLICE;

@@ -1,11 +1,11 @@
 /*
- * sell_simd.c - products of sparse factors with one row and with blocks; and
+ * sell_simd.c - products of sparse factors with one row and with blocks, and
  * of any factor in double; see internal.h
  *
- * A slice loads four columns a word and its 16 lanes one by one: machines with
- * a gather instruction are no faster by it. A block is FC_BLOCK_ROWS lanes a
- * coordinate. Each function is built for several instruction sets and the
- * loader picks one.
+ * A slice loads four columns per word and its 16 lanes one by one: a gather
+ * instruction was not faster. A block has FC_BLOCK_ROWS lanes per coordinate.
+ * Each function is built for several instruction sets, and the loader picks
+ * one.
  */
 #include "operator/internal.h"
 
@@ -13,12 +13,16 @@
 #include "numerics/rows.h"
 
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
-#define GROUP_ROWS	4			/* dense rows at once */
-#define GROUP_VECTORS	(16 / VECTOR_LANES) /* of lanes at once */
+#define GROUP_ROWS	4			/* dense rows computed together */
+#define GROUP_VECTORS	(16 / VECTOR_LANES) /* vectors of lanes computed
+											 * together, 16 lanes */
 
 /* ---- one row ---- */
 
-/* Four running sums a row hide the latency of the additions. */
+/*
+ * Computes y = A x row by row; four running sums per row hide the latency of
+ * additions.
+ */
 INLINE void
 sparse_rows(const fc_factor *a, const float *x, float *y)
 {
@@ -58,7 +62,9 @@ pick(const float *x, uint64_t columns)
 	};
 }
 
-/* room = the lanes' sums; returns their squares. */
+/*
+ * Computes the sum of each lane into room; returns the sum of their squares.
+ */
 INLINE float
 sum_lanes	(const fc_sell *a, const float *x, float *room)
 {
@@ -100,7 +106,10 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 
 /* ---- blocks ---- */
 
-/* Lanes of two vectors in turn, of their first and of their second halves. */
+/*
+ * Interleaved lanes of two vectors: of the first halves and of the second
+ * halves.
+ */
 #if FC_VECTOR_BYTES == 16
 #define FIRST_IN_TURN	0, 4, 1, 5
 #define SECOND_IN_TURN	2, 6, 3, 7
@@ -109,7 +118,7 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 #define SECOND_IN_TURN	4, 12, 5, 13, 6, 14, 7, 15
 #endif
 
-/* Vectors as the rows of a square, transposed. */
+/* Transposes a square whose rows are vectors. */
 INLINE void
 transpose(vfloat v[VECTOR_LANES])
 {
@@ -128,7 +137,7 @@ transpose(vfloat v[VECTOR_LANES])
 	}
 }
 
-/* VECTOR_LANES rows into the first lanes of out. */
+/* Copies VECTOR_LANES rows to the first lanes of out. */
 INLINE void
 fill_lanes(const float *rows, size_t columns, float *out)
 {
@@ -164,7 +173,7 @@ fc_block_empty(const float *block, size_t rows, float *out)
 			out[lane *rows + c] = block[c * FC_BLOCK_ROWS + lane];
 }
 
-/* y = row r of a sparse factor times x. */
+/* Computes y = row r of a sparse factor times x. */
 INLINE void
 sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 {
@@ -182,7 +191,10 @@ sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 		*(vfloat *) (y + i * VECTOR_LANES) = sum[i];
 }
 
-/* y = rows r .. r + count of a dense factor times x, 16 lanes at a time. */
+/*
+ * Computes y = rows r .. r + count - 1 of a dense factor times x, 16 lanes at
+ * a time.
+ */
 INLINE void
 dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 {
@@ -209,7 +221,10 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 	}
 }
 
-/* y = rows r .. of a times x; returns how many rows, at most GROUP_ROWS. */
+/*
+ * Computes y = one or more rows of a times x, starting at row r; returns how
+ * many, 1 or GROUP_ROWS.
+ */
 INLINE size_t
 some_rows(const fc_factor *a, size_t r, const float *x, float *y)
 {
@@ -279,9 +294,9 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 	}
 }
 
-/* ---- in double ---- */
+/* ---- products in double ---- */
 
-/* One coordinate of a block, or of a vector alone. */
+/* Adds value * x to one coordinate y of a block, or of a single vector. */
 INLINE void
 add_multiple(double value, const double *x, double *y, bool block8)
 {

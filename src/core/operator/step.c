@@ -22,8 +22,8 @@ silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
 }
 
 /*
- * Sums of a step: d numbers of the rows of a cluster, one number, or a score
- * of each row alone.
+ * Properties of the kinds of steps: sums of d numbers per cluster, one number
+ * per cluster, or only a score of each row.
  */
 static const struct
 {
@@ -57,12 +57,13 @@ width_of(int kind, size_t d)
 	return kinds[kind].sums_rows ? d : kinds[kind].sums_distances ? 1 : 0;
 }
 
-#define BATCH_BYTES	1048576		/* of waiting rows */
-#define NEAR_BYTES	262144		/* the same where factors pass quickly over
-								 * rows that are still in the cache */
-#define LEAST_ROWS	32			/* a block of those */
+#define BATCH_BYTES	1048576		/* maximum bytes of pending rows of a codebook */
+#define NEAR_BYTES	262144		/* maximum bytes of pending rows of a product,
+								 * whose factors pass quickly over rows that
+								 * are still in the cache */
+#define LEAST_ROWS	32			/* rows of one block of factors */
 #define BATCH_ROWS	256
-#define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
+#define BATCH_WORK	500000000	/* multiply-adds per batch, about 50 ms */
 
 size_t
 fc_step_capacity(const fc_operator *op)
@@ -125,7 +126,7 @@ fc_step_init(int kind, const fc_operator_header *header, size_t operator_size,
 	((fc_operator_header *) (step + 1))->container = 0;
 }
 
-/* p += x, exactly but for the rounding of the low part. */
+/* Computes p += x, exact except for the rounding of the low part. */
 static inline void
 add(fc_pair *p, double x)
 {
@@ -136,7 +137,7 @@ add(fc_pair *p, double x)
 	p->high = sum;
 }
 
-/* p += weight * x, d pairs. */
+/* Computes p += weight * x for d pairs. */
 FC_CLONES
 static void
 add_row(fc_pair *restrict p, const double *restrict x, double weight, size_t d)
@@ -152,7 +153,9 @@ add_pair(fc_pair *p, fc_pair q)
 	add(p, q.low);
 }
 
-/* One row whose cluster is known; elements: those that are not 0, or NULL. */
+/*
+ * Adds one row to a known cluster; elements lists its non-zeros, or is NULL.
+ */
 static void
 account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
 		size_t cluster, const double *x, const fc_sparse_row *elements,
@@ -167,7 +170,7 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
 	add(&parts->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		add(&parts->sums[cluster], weight * sqrt(squared));
-	/* 0 changes no pair */
+	/* adding 0 would not change a pair */
 	for (size_t e = 0;
 		 step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count;
 		 e++)
@@ -178,8 +181,8 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
 }
 
 /*
- * Scratch: labels of the waiting rows, the operator's own, which stays aligned
- * as it was.
+ * Scratch: labels of the pending rows, then the operator's scratch, aligned as
+ * before.
  */
 typedef struct step_work
 {
@@ -199,7 +202,7 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
 }
 
-/* The parts of the scratch, and the labels of the waiting rows. */
+/* Divides the scratch and labels the pending rows. */
 static step_work
 label_waiting(const fc_step *step, const fc_step_parts *parts,
 			  const fc_operator *op, fc_scratch scratch)
@@ -243,8 +246,8 @@ counts_valid(const fc_step *step)
 }
 
 /*
- * Sums that rows can have come to, and waiting rows such as fc_step_add takes.
- * FC_EFORMAT.
+ * Returns FC_EFORMAT unless the sums are possible for some rows and the
+ * pending rows are acceptable to fc_step_add.
  */
 static fc_status
 check_sums(const fc_step *step)
@@ -260,7 +263,7 @@ check_sums(const fc_step *step)
 	if (!is_bounded(step->total) || !is_bounded(step->weight) ||
 		!fc_all_moderate(parts.x, step->pending * parts.header->d))
 		return FC_EFORMAT;
-	/* weights, then sums */
+	/* weights and sums are adjacent */
 	for (size_t i = 0; i < k * (1 + parts.width); i++)
 	{
 		if (!is_bounded(parts.weights[i]))
@@ -269,7 +272,7 @@ check_sums(const fc_step *step)
 	return FC_OK;
 }
 
-/* For the row that comes next; as many as there is room for do not wait. */
+/* Returns true if the next row has room; a full batch never stays pending. */
 static bool
 has_room(const fc_step *step)
 {
@@ -277,8 +280,8 @@ has_room(const fc_step *step)
 }
 
 /*
- * Invariant after a fold and a combination. Sums may be infinite: an
- * operator's bytes may hold any centroids.
+ * Checks the invariant after a fold and a combination. Sums may be infinite:
+ * an operator's bytes may hold any centroids.
  */
 static bool
 is_sound(const fc_step *step)
@@ -381,15 +384,15 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 	return FC_OK;
 }
 
-/* ---- many rows at once ---- */
+/* ---- many rows together ---- */
 
-/* Scratch: rows by their clusters, and the sum of those of one. */
+/* Scratch: rows grouped by cluster, and the sum of one cluster. */
 typedef struct rows_work
 {
-	double	   *sum;			/* d */
-	int32_t    *labels;			/* n */
-	int32_t    *order;			/* n */
-	int32_t    *end;			/* k */
+	double	   *sum;			/* d: sum of the current cluster's rows */
+	int32_t    *labels;			/* n: cluster of each row */
+	int32_t    *order;			/* n: rows sorted by cluster */
+	int32_t    *end;			/* k: end of each cluster in order */
 	fc_scratch	scratch;
 } rows_work;
 
@@ -423,7 +426,7 @@ open_rows_work(const fc_operator *op, size_t n, fc_scratch scratch)
 	return w;
 }
 
-/* order = the rows by their labels, those of cluster j up to end[j]. */
+/* Sorts the rows by label into w->order; cluster j ends before end[j]. */
 static void
 order_rows(const rows_work *w, size_t k, size_t n)
 {
@@ -443,7 +446,10 @@ order_rows(const rows_work *w, size_t k, size_t n)
 		w->order[w->end[w->labels[r]]++] = (int32_t) r;
 }
 
-/* Their sum in w->sum, of rows of one cluster; returns the sum of squares. */
+/*
+ * Sums rows of cluster j into w->sum; returns the sum of their squared
+ * distances.
+ */
 FC_CLONES
 static double
 sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
@@ -465,8 +471,8 @@ sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
 }
 
 /*
- * The rows of a call are summed in plain doubles, a cluster at a time, before
- * pairs take the sums.
+ * Sums the rows of one call in plain doubles, cluster by cluster, before they
+ * are added to the pairs: this is faster.
  */
 void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
@@ -497,7 +503,7 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 
 /* ---- results ---- */
 
-/* The sum at place i of cluster j, which has waiting rows. */
+/* Returns the sum at place i of cluster j, including its pending rows. */
 static double
 finish_sum(const fc_step *step, const fc_step_parts *parts,
 		   const fc_operator *op, size_t j, size_t i, const step_work *waiting)
@@ -604,7 +610,8 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result,
 		if (result->weights[j] > 0 &&
 			(op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
 			continue;
-		fc_operator_row(op, j, scratch, mean);	/* no rows, or no direction */
+		fc_operator_row(op, j, scratch, mean);	/* no rows, or a mean without
+												 * direction */
 		if (op->metric == FC_COSINE)
 			(void) fc_unit_row(mean, op->d, mean);
 	}

@@ -9,9 +9,10 @@
  *                  nearest two: a score of each row
  *     davies       per cluster sum w ||x - c_j||
  *
- * The state is flat bytes that carry the operator, so that any process can
- * finish the rows that wait. Sums are double-double (Knuth's two-sum): their
- * order shows below 1e-15 relative, far within the documented 1e-12.
+ * The state is flat bytes that contain the operator, so that any process can
+ * assign the pending rows. Sums are double-double (Knuth's two-sum): the order
+ * of rows changes them by less than 1e-15 relative, far within the documented
+ * 1e-12.
  *
  * Layout (offsets multiples of 8):
  *     fc_step, the operator's bytes, int64 counts[k], pair weights[k],
@@ -24,8 +25,8 @@
 #include "operator/bytes.h"
 
 /*
- * Kinds of aggregate states, which are stored: a new one gets the next number,
- * and a row of `kinds` in step.c if it is a step.
+ * Kinds of aggregate states, which are stored: a new kind gets the next number
+ * and, if it is a step, a row of `kinds` in step.c.
  */
 enum
 {
@@ -33,23 +34,28 @@ enum
 	FC_STEP_SSE = 2,
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
-	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the
-								 * same first fields */
-	FC_STEP_CORESET = 6,		/* coreset.h: another one */
-	FC_STEP_SCAN = 7			/* several side by side
+	FC_STEP_CONTINGENCY = 5,	/* fc_contingency, which has a layout of its
+								 * own behind the same first fields */
+	FC_STEP_CORESET = 6,		/* fc_coreset, which has a layout of its own,
+								 * too */
+	FC_STEP_SCAN = 7			/* several states in one value
 								 * (pg/train/scan_result.h) */
 };
 
-/* Is a state of this kind a fc_step?  Is it the sum of a score of each row? */
+/*
+ * Return true if a state of this kind is a fc_step, and if it sums a score per
+ * row.
+ */
 bool		fc_step_is_kind(int kind);
 bool		fc_step_sums_scores(int kind);
 
 #define FC_STEP_VERSION 1
 
 /*
- * Vectors are up to 2^63, so that sums of FC_MAX_ROWS rows with weights up to
- * this one stay below 1e270; a state that is read may hold more, up to where
- * rows cannot make its sums infinite.
+ * Maximum weight of a row, and maximum magnitude of a stored sum. Vectors are
+ * below 2^63, so that sums of FC_MAX_ROWS rows of this weight stay below
+ * 1e270; a stored state may hold larger sums, up to a limit from which rows
+ * cannot make them infinite.
  */
 #define FC_STEP_MAX_WEIGHT	1e200
 #define FC_STEP_MAX_SUM		1e290
@@ -65,13 +71,13 @@ typedef struct fc_step
 	uint32_t	container;
 	uint16_t	version;
 	uint8_t		kind;
-	uint8_t		padding;		/* 0 */
+	uint8_t		padding;		/* always 0 */
 	uint32_t	pending;
 	uint32_t	capacity;
 	uint64_t	operator_size;
 	int64_t		count;
 	fc_pair		total;			/* SSE, or the sum of scores */
-	fc_pair		weight;			/* behind total */
+	fc_pair		weight;			/* sum of weights; must follow total */
 } fc_step;
 
 typedef struct fc_step_parts
@@ -88,8 +94,8 @@ typedef struct fc_step_parts
 fc_step_parts fc_step_open(const fc_step *step);
 
 /*
- * Rows that wait for one batched assignment: more when a row costs more, 1 to
- * 256, within a bound of work.
+ * Returns how many rows wait for one batched assignment, 1 to 256: a larger
+ * batch for larger operators, within a bound of work.
  */
 size_t		fc_step_capacity(const fc_operator *op);
 
@@ -100,9 +106,9 @@ void		fc_step_init(int kind, const fc_operator_header *header,
 fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
- * Add one row (d doubles); folds when the batch is full. op is a view of the
- * operator inside with its faster forms (sliced factors, expanded rows), or
- * NULL. Scratch: fc_step_scratch floats for the capacity of the state.
+ * Adds one row (d doubles); assigns the batch when it is full. op is a view of
+ * the state's operator with its faster forms (sliced factors, expanded rows),
+ * or NULL. Scratch: fc_step_scratch floats for the capacity of the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
@@ -110,42 +116,45 @@ void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /*
- * The same for a row whose cluster is known, of which only `elements` are not
- * 0: the sums of fc_step_add to the bit. Not for scores.
+ * Adds a row to a known cluster; only `elements` of x are not 0. The sums
+ * equal the sums of fc_step_add to the bit. Not for scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 const double *x, const fc_sparse_row *elements,
 								 double weight, fc_scratch scratch);
 
 /*
- * Rows of lloyd (n x d) of weight 1 at once, none of which waits. Scratch:
- * fc_step_rows_scratch floats.
+ * Adds rows (n x d) of weight 1 to a lloyd state without pending rows, all of
+ * them assigned immediately. Scratch: fc_step_rows_scratch floats.
  */
 size_t		fc_step_rows_scratch(const fc_operator *op, size_t n);
 void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 							 size_t n, fc_scratch scratch);
 
 /*
- * target += source, waiting rows included, of the same kind and operator
- * (FC_EMISMATCH). FC_EOVERFLOW. Scratch: fc_step_scratch floats for target.
+ * Adds source to target, pending rows included. Returns FC_EMISMATCH if the
+ * kind or the operator differs, FC_EOVERFLOW if a sum or count becomes too
+ * large. Scratch: fc_step_scratch floats for target.
  */
 fc_status
 			fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
 
 /*
- * The results of a state, waiting rows included; the arrays are the caller's.
+ * Results of a state, pending rows included; the caller provides the arrays.
  */
 typedef struct fc_step_result
 {
 	int64_t		count;
 	double		total;			/* SSE, or the sum of scores */
-	int64_t    *counts;			/* k */
-	double	   *weights;		/* k */
-	double	   *sums;			/* k x d for lloyd, k for davies, else unused */
+	int64_t    *counts;			/* k: rows per cluster */
+	double	   *weights;		/* k: sum of weights per cluster */
+	double	   *sums;			/* k x d for lloyd, k for davies, otherwise
+								 * unused */
 } fc_step_result;
 
 /*
- * The state stays as it is. Scratch: fc_step_scratch floats for its capacity.
+ * Computes the results and leaves the state unchanged. Scratch:
+ * fc_step_scratch floats for its capacity.
  */
 void
 			fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
@@ -156,20 +165,20 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
-/* sums (k x d) become means where a cluster has weight. */
+/* Divides the sums (k x d) by the weights; clusters without weight stay. */
 void		fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
 /*
- * The next centroids: result->sums of lloyd become means, of length 1 for
- * cosines; where nobody came, the centroid stays. Scratch:
+ * Turns result->sums of lloyd into the next centroids: means, normalised to
+ * length 1 for cosines; a cluster without rows keeps its centroid. Scratch:
  * fc_operator_scratch.
  */
 void		fc_step_centroids(const fc_operator *op, const fc_step_result *result,
 							  fc_scratch scratch);
 
 /*
- * Davies-Bouldin index from the weights and sums of a finished state;
- * centroids is room for k x d; scratch: fc_operator_scratch floats.
+ * Returns the Davies-Bouldin index from the weights and sums of a finished
+ * state. centroids is room for k x d; scratch: fc_operator_scratch floats.
  */
 double
 			fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,

@@ -17,11 +17,11 @@ typedef struct butterfly_work
 	size_t		columns;
 	size_t		level;
 	size_t		height;
-	double	   *m;				/* height x columns */
+	double	   *m;				/* height x columns: blocks side by side */
 	fc_factors *factors;
 } butterfly_work;
 
-/* First column of block b of 2^level. */
+/* Returns the first column of block b of 2^level. */
 static size_t
 range_start(size_t columns, size_t level, size_t b)
 {
@@ -29,8 +29,8 @@ range_start(size_t columns, size_t level, size_t b)
 }
 
 /*
- * One piece: rows a and b (NULL: there is none), count columns; a becomes the
- * new row.
+ * Fits one piece of rows a and b (NULL: only a) and `count` columns; a becomes
+ * the new row.
  */
 static void
 fit_piece(double *a, const double *b, size_t count, double *x, double *y)
@@ -48,7 +48,7 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 		gram[1] += a[i] * b[i];
 		gram[2] += b[i] * b[i];
 	}
-	/* of the leading eigenvector */
+	/* direction of the leading eigenvector */
 	angle = 0.5 * atan2(2.0 * gram[1], gram[0] - gram[2]);
 	*x = cos(angle);
 	*y = sin(angle);
@@ -57,7 +57,7 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 }
 
 /*
- * The left factor of a split: rows block * height + r, columns (2 block +
+ * Adds the left factor of a split: rows block * height + r, columns (2 block +
  * side) * half + i.
  */
 static void
@@ -108,7 +108,7 @@ split(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-/* The last factor: blocks of `height` rows. */
+/* Adds the last factor: blocks of `height` rows. */
 static void
 close_chain(butterfly_work *w)
 {
@@ -135,7 +135,10 @@ close_chain(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-/* Rows times sqrt(weight) before, divided by it behind. */
+/*
+ * Returns sqrt(weight) of row j, or 1 without weight. Rows are multiplied by
+ * it before the fit and divided by it afterwards.
+ */
 static double
 root_weight(const fc_target *target, size_t j)
 {

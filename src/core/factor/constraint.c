@@ -1,8 +1,8 @@
 /*
- * constraint.c - projection on sets of sparse matrices; see the header.
+ * constraint.c - projection onto sets of sparse matrices; see palm.h.
  *
- * The entries of a line are sorted, ties as they stand. Short lists are kept
- * by insertion.
+ * The entries of a line are sorted by a stable sort, which decides ties. Short
+ * lists are sorted by insertion.
  */
 #include "factor/palm.h"
 
@@ -19,7 +19,10 @@ fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 
 /* ---- marks ---- */
 
-/* Mark the count largest of n values, stride apart; items: room for 2 n. */
+/*
+ * Marks the `count` largest of n values, stride apart, except zeros; items has
+ * room for 2 n.
+ */
 static void
 mark_line(const double *line, size_t n, size_t stride, size_t count,
 		  fc_keyed *items, unsigned char *mark)
@@ -125,7 +128,9 @@ fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row,
 	memset(lists->least, 0, rows * sizeof(double));
 }
 
-/* The entries of the columns' lists by row; columns rise within a row. */
+/*
+ * Sorts the entries of the columns' lists by row; columns ascend within a row.
+ */
 static void
 turn_columns(const fc_largest *lists, size_t rows, size_t columns)
 {
@@ -152,7 +157,7 @@ turn_columns(const fc_largest *lists, size_t rows, size_t columns)
 	start[0] = 0;
 }
 
-/* A row's own list in the order of its columns; how many there are. */
+/* Sorts a row's own list by column; returns the number of its entries. */
 static size_t
 sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
 {

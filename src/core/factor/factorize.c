@@ -1,6 +1,7 @@
 /*
  * factorize.c - an operator's centroids as a product with fewer parameters:
- * the methods, their record, and the choice of auto; see the header.
+ * the methods, the record of their errors, and the choice of auto; see
+ * factorize.h
  */
 #include "factor/factorize.h"
 
@@ -8,12 +9,13 @@
 #include "factor/internal.h"
 #include "operator/fit.h"
 
-/* share of the mean weight that a centroid counts with at least */
+/* minimum weight of a centroid, relative to the mean weight */
 #define MIN_WEIGHT				0.01
 
-#define SQUARES_ROUNDING		1e-24	/* rounding of a sum of squares,
-										 * relative */
-#define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
+#define SQUARES_ROUNDING		1e-24	/* relative rounding of a sum of
+										 * squares */
+#define CONFIDENCE_SIGMAS	1.645	/* normal quantile of a one-sided
+									 * confidence of 95 % */
 
 typedef struct fc_factorize_work
 {
@@ -21,7 +23,7 @@ typedef struct fc_factorize_work
 	const fc_factorize_options *options;
 	fc_arena   *arena;
 	fc_target	target;
-	double	   *offset;			/* d */
+	double	   *offset;			/* d: offset of the result */
 	fc_scratch	scratch;
 	size_t		factors;
 	size_t		budget;
@@ -97,8 +99,8 @@ fc_factorize_least_budget(const fc_operator *op,
 /* ---- work ---- */
 
 /*
- * Measured: passes of k x d through a sweep of dense residuals, k d min(k, d)
- * of all trials of auto, and labels of a row there.
+ * Measured costs: passes over k x d per sweep with dense residuals; all trials
+ * of auto in units of k d min(k, d), and the labels of a row in units of k d.
  */
 #define DENSE_SWEEP				8.0
 
@@ -132,9 +134,12 @@ fc_factorize_operations(const fc_operator *op,
 	}
 }
 
-/* ---- the target ---- */
+/* ---- the target matrix ---- */
 
-/* The offset: the weighted mean of the centroids, or the operator's own. */
+/*
+ * Sets the offset to the weighted mean of the centroids, or to the operator's
+ * own.
+ */
 static void
 set_offset(const fc_factorize_work *w, const double *u)
 {
@@ -154,8 +159,8 @@ set_offset(const fc_factorize_work *w, const double *u)
 }
 
 /*
- * u minus the offset; differences of equal centroids are rounding and become
- * 0.
+ * Subtracts the offset from u; sets u to 0 if only rounding remains, as for
+ * equal centroids.
  */
 static void
 centre(const fc_factorize_work *w, double *u)
@@ -180,7 +185,7 @@ centre(const fc_factorize_work *w, double *u)
 		memset(u, 0, w->op->k * d * sizeof(double));
 }
 
-/* Target, offset and scratch; op, options and arena are set. */
+/* Sets target, offset and scratch from op, options and arena. */
 static void
 prepare(fc_factorize_work *w)
 {
@@ -192,7 +197,7 @@ prepare(fc_factorize_work *w)
 
 	w->factors = factors_of(op, w->options);
 	w->budget = budget_of(op, w->options);
-	/* a butterfly has one more */
+	/* a butterfly has one more factor */
 	factors = larger(larger(w->factors, 2), fc_factor_count(op->k, op->d) + 1);
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena,
@@ -204,7 +209,11 @@ prepare(fc_factorize_work *w)
 		fc_check();
 		fc_operator_row(op, j, w->scratch, u + j * op->d);
 	}
-	/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
+
+	/*
+	 * Weights are divided by their mean and raised to MIN_WEIGHT; all are 1
+	 * if their sum is 0.
+	 */
 	for (size_t j = 0; j < op->k; j++)
 		mean += op->weights[j] / (double) op->k;
 	for (size_t j = 0; j < op->k; j++)
@@ -217,9 +226,9 @@ prepare(fc_factorize_work *w)
 	centre(w, u);
 }
 
-/* ---- stored ---- */
+/* ---- factors as stored ---- */
 
-/* A factor without zeros is stored as a dense one. */
+/* Stores a factor times scale; one without zeros is stored dense. */
 static void
 store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 {
@@ -370,7 +379,7 @@ run(const fc_factorize_work *w, fc_method method, size_t budget,
 	fc_operator_measure(out, w->scratch, FC_TAKE(w->arena, w->op->k, float));
 }
 
-/* ---- the record ---- */
+/* ---- the record of errors ---- */
 
 static void
 put_record(const fc_factorize_work *w, fc_method method, double agreement,
@@ -385,7 +394,7 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
 	if (method == FC_METHOD_SVD)
-		/* the same factors, but for the rounding of the product */
+		/* same factors, up to the rounding of the product */
 		from->svd_error = from->relative_error;
 	out->factorization = from;
 }
@@ -393,8 +402,8 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 /* ---- labels of a sample ---- */
 
 /*
- * Rows of a sample, at most FC_JUDGED_ROWS, in random order, with their labels
- * and squared distances by the exact operator.
+ * Rows of a sample, FC_JUDGED_ROWS or fewer, in random order, with their
+ * labels and squared distances by the unfactored operator.
  */
 typedef struct judged_rows
 {
@@ -414,7 +423,7 @@ fit_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *arena,
 	fc_arena_release(arena, used);
 }
 
-/* The first `count` rows of a random order (Fisher & Yates). */
+/* Draws `count` rows without replacement (Fisher & Yates). */
 static fc_weighted_rows
 draw_rows(const fc_weighted_rows *rows, size_t count, uint64_t seed,
 		  fc_arena *arena)
@@ -470,7 +479,10 @@ lowest_share(double share, double n)
 		(1.0 + z2 / n);
 }
 
-/* Labels `count` of them by `fast`, from `first` on, into *trial. */
+/*
+ * Labels `count` judged rows by `fast`, starting with row `first`, and
+ * compares them with the exact labels; the result goes to *trial.
+ */
 static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first,
 	  size_t count, fc_arena *arena, fc_factorize_trial *trial)
@@ -516,15 +528,15 @@ judge(const judged_rows *judged, const fc_operator *fast, size_t first,
 typedef struct tried_method
 {
 	fc_method	method;
-	int			factors;		/* of palm4MSA */
+	int			factors;		/* number of factors of palm4MSA */
 	size_t		budget;
 	fc_factorize_trial trial;
 	double		cost;
 } tried_method;
 
 /*
- * Two factors with as many values each, or the short one full: the sparsity of
- * the long one.
+ * Returns the sparsity of the longer of two factors, which holds half of the
+ * values, or more if the shorter one is full.
  */
 static size_t
 balanced_sparsity(size_t k, size_t d, size_t budget)
@@ -535,7 +547,7 @@ balanced_sparsity(size_t k, size_t d, size_t budget)
 	return larger(1, larger(budget / 2, rest) / (k + d));
 }
 
-/* The options that make a candidate. */
+/* Returns the options that produce a candidate. */
 static fc_factorize_options
 candidate_options(const fc_operator *op, const fc_factorize_options *options,
 				  const tried_method *c)
@@ -554,8 +566,8 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options,
 #define MAX_CANDIDATES			5	/* methods tried at a budget */
 
 /*
- * The methods tried at a budget: those that can keep to it and pay at this
- * size.
+ * Lists the methods to try at a budget: they can keep to it, and are worth
+ * their time at this size. Returns how many.
  */
 static size_t
 list_candidates(const fc_operator *op, const fc_factorize_options *options,
@@ -607,7 +619,8 @@ cost_of(const fc_operator *op)
 }
 
 /*
- * The product as a codebook: labels are the same, and batches of them cheap.
+ * Expands the product to a codebook: labels are the same, and batches of them
+ * are cheap.
  */
 static void
 flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
@@ -630,7 +643,7 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	fc_operator_measure(flat, w->scratch, half_norms);
 }
 
-/* The work of a candidate; its options go to *own. */
+/* Returns the work of a candidate; its options go to *own. */
 static fc_factorize_work
 candidate_work(const fc_factorize_work *w, const tried_method *c,
 			   fc_factorize_options *own)
@@ -644,8 +657,8 @@ candidate_work(const fc_factorize_work *w, const tried_method *c,
 }
 
 /*
- * Made and compared on the first or, held_out, the second half of the sample;
- * the product itself is not kept.
+ * Factors a candidate and judges it on the first half of the sample, or on the
+ * second half if held_out. The product itself is discarded.
  */
 static void
 try_candidate(const fc_factorize_work *w, const judged_rows *sample,
@@ -668,7 +681,7 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample,
 	fc_arena_release(w->arena, used);
 }
 
-/* Are distances to the product's rows what the options ask for? */
+/* Returns true if the sum of squares is within the limit of the options. */
 static bool
 close_enough(const fc_factorize_work *w, const tried_method *c)
 {
@@ -687,8 +700,8 @@ better(const fc_factorize_work *w, const tried_method *a, const tried_method *b)
 }
 
 /*
- * The best at one budget, with the judgement of the half that had no part in
- * the choice.
+ * Finds the best method at one budget. If it keeps enough labels, it is judged
+ * again on the half of the sample that had no part in the choice.
  */
 static void
 best_within(const fc_factorize_work *w, const judged_rows *sample,
@@ -763,7 +776,7 @@ run_auto(const fc_factorize_work *whole, fc_operator *out,
 	put_record(&w, best.method, best.trial.agreement, out, from);
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 void
 fc_factorize(const fc_operator *op, const fc_factorize_options *options,

@@ -1,6 +1,6 @@
 /*
- * factors.c - a product of sparse factors in training: shapes, room, start,
- * product; see palm.h
+ * factors.c - a product of sparse factors in training: shapes, memory, start,
+ * budgets; see palm.h
  */
 #include "factor/palm.h"
 
@@ -39,7 +39,7 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count,
 		size_t		rows = fc_factor_rows(k, d, q);
 		size_t		columns = fc_factor_columns(k, d, count, q);
 
-		/* its identity start included */
+		/* room for the identity at the start, too */
 		fc_sparse_pair_take(arena, rows, columns,
 							larger(fc_constraint_capacity(&constraint[q], rows,
 														  columns),
@@ -145,7 +145,8 @@ longest_factor(size_t k, size_t d, size_t count)
 }
 
 /*
- * With `own` on the factor with the longest side, and sparsity on the others.
+ * Returns the values of factors with sparsity `own` on the factor with the
+ * longest side, and `sparsity` on the others.
  */
 static size_t
 mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)

@@ -2,12 +2,14 @@
  * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
  * The work is done on T (rows >= columns, U or its transpose): all = S_1 ..
- * S_i R_i, the residual last, which palm4MSA updates first and which starts at
- * zero.
+ * S_i R_i. The residual R_i is last, so that palm4MSA updates it first, and it
+ * starts at zero.
  */
 #include "factor/internal.h"
 
-/* Of R_(i + 1); the last residual is the last factor. */
+/*
+ * Returns the constraint of R_(i + 1); the last residual is the last factor.
+ */
 static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)
 {
@@ -26,13 +28,13 @@ typedef struct peeling
 {
 	const fc_palm_options *options;
 	fc_arena   *arena;
-	const fc_factors *wanted;	/* of T */
-	fc_target	whole;			/* T */
-	double	   *residual;		/* dense, inner x inner */
+	const fc_factors *wanted;	/* factors of T with their constraints */
+	fc_target	whole;			/* T, the matrix to factor */
+	double	   *residual;		/* inner x inner: dense copy of the residual */
 	fc_factors	all;
 } peeling;
 
-/* t (d x k) = u' */
+/* Computes t (d x k) = u'. */
 static void
 transpose(const fc_target *target, double *t)
 {
@@ -44,7 +46,9 @@ transpose(const fc_target *target, double *t)
 	}
 }
 
-/* Split the residual (i = 0: T) in two, then refine all. */
+/*
+ * Splits the residual (T if i = 0) into two factors, then refines all factors.
+ */
 static void
 peel(peeling *p, size_t i, fc_palm_result *result)
 {

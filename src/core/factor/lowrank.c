@@ -3,7 +3,7 @@
 
 #include "numerics/principal.h"
 
-#define CHUNK	64				/* columns */
+#define CHUNK	64				/* columns per step */
 
 static double
 weight_of(const fc_target *target, size_t j)
@@ -18,8 +18,8 @@ fc_rank_within(size_t k, size_t d, size_t budget)
 }
 
 /*
- * The square of u - left right, left rounded: no difference of squares, which
- * would cancel.
+ * Returns the squared length of u - left right, with left rounded. Differences
+ * of squares would cancel.
  */
 static double
 square_left(const double *u, const float *left, const float *right, size_t rank,
@@ -44,8 +44,8 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 }
 
 /*
- * left_j = right u_j; sums[0] is the weighted square of the residual of U,
- * sums[1] of U.
+ * Computes left_j = right u_j; adds the weighted square of U's residual to
+ * sums[0], and the square of U to sums[1].
  */
 static void
 project_rows(const fc_target *target, size_t rank, const float *right,

@@ -4,17 +4,17 @@
  *
  * The next atom is the one most correlated with the residual, rest = b - G_I
  * s. With the Cholesky factor G_II = L L' continued to all atoms, K = L^-1
- * G_I, an atom more is a row more of K (palm_simd.c):
+ * G_I, another atom adds another row K_r of K (palm_simd.c):
  *     rest -= z K_r,    left -= K_r^2,
  *     z = rest_i / sqrt(left_i) of the new atom i,
- * left_i being the part of atom i's square outside the span of the chosen. A
- * support I explains s' b_I.
+ * where left_i is the part of atom i's square outside the span of the chosen
+ * atoms. A support I explains s' b_I.
  */
 #include "factor/internal.h"
 
-#define MAX_ENTRIES	((size_t) 512)	/* entries of a line */
-#define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the
-									 * largest */
+#define MAX_ENTRIES	((size_t) 512)	/* maximum entries of a line */
+#define NEGLIGIBLE_SQUARE	1e-10	/* minimum square of an atom, relative to
+									 * the largest */
 
 void
 fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
@@ -51,7 +51,9 @@ packed_row(double *cholesky, size_t r)
 	return cholesky + r * (r + 1) / 2;
 }
 
-/* Add atom i to the `count` chosen; false when it depends on them. */
+/*
+ * Adds atom i to the `count` chosen ones; returns false if it depends on them.
+ */
 static bool
 add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 {
@@ -73,7 +75,9 @@ add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 	return left > FC_DEPENDENT_SHARE * square;
 }
 
-/* Coefficients of the chosen atoms; returns the explained part s' b. */
+/*
+ * Computes coefficients of the chosen atoms; returns the explained part s' b.
+ */
 static double
 solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b,
 	  double *value)
@@ -136,7 +140,7 @@ refit(fc_omp *p, const double *b, const fc_line *old, size_t room,
 	return count;
 }
 
-/* The part that the old line explains as it is. */
+/* Returns the part that the unchanged old line explains. */
 static double
 explained_by(const fc_omp *p, const double *b, const fc_line *old)
 {
@@ -154,7 +158,7 @@ explained_by(const fc_omp *p, const double *b, const fc_line *old)
 	return sum;
 }
 
-/* Write entries in the order of their columns. */
+/* Writes entries sorted by column. */
 static void
 write_sorted(const uint32_t *chosen, const double *from, size_t count,
 			 uint32_t *column, double *value)

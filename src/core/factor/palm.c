@@ -3,33 +3,33 @@
  *
  * Sweep q = Q .. 1, with L = S_1 .. S_(q-1), R = S_(q+1) .. S_Q and Y = U R',
  * H = R R' grown from the right:
- *     X = L (S_q H)                k x columns of S_q, in tiles of columns
+ *     X = L (S_q H)              k x columns of S_q, in tiles of columns
  *     G = L' W (lambda X - Y)
  *     S_q <- P(S_q - lambda / c G),
  *     c = 1.001 lambda^2 ||W^(1/2) L||_2^2 ||R||_2^2
- * No product of two dense matrices appears: each tile of 32 columns passes the
- * sparse factors of L forth and back in cache. A sweep costs about Q^2
- * nonzeros(S_q) min(k, d) multiply-adds.
+ * No product of two dense matrices appears: each tile of 32 columns passes
+ * through the sparse factors of L, forward and back, in cache. A sweep costs
+ * about Q^2 nonzeros(S_q) min(k, d) multiply-adds.
  *
- * Objective: with D = S_q - lambda / c G a step onto any unit S with ||S - D||
- * <= ||S_q - D|| does not raise it (c bounds the curvature). The projection on
- * the union of rows and columns may miss that; then D is projected on the old
- * support, which never does. Since the norms in c are estimates, the objective
- * is also computed after every sweep; a sweep that raised it is undone and c
- * doubled.
+ * Objective: with D = S_q - lambda / c G, a step onto any unit S with ||S -
+ * D|| <= ||S_q - D|| does not raise it (c bounds the curvature). The
+ * projection on the union of rows and columns may miss that; then D is
+ * projected on the old support, which never does. Since the norms in c are
+ * estimates, the objective is also computed after every sweep; a sweep that
+ * raised it is undone and c doubled.
  *
  * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and
  * ||R||_2^2 = lambda_max(R R'), products of sparse factors and a vector only.
  * Each starts from the vector it ended with in the last sweep.
  *
- * The ends, line by line: with everything else fixed, the columns of S_Q (R =
- * I) are separate problems with one Gram matrix,
+ * The ends are solved line by line: with everything else fixed, the columns of
+ * S_Q (R = I) are separate problems with one Gram matrix,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,
  *     G = L' W L, b = L' W u,
  * and so are the rows of S_1 (L = I), with G = R R', b = R u. Each line takes
- * the better of orthogonal matching pursuit (omp.c) and its old support solved
- * anew, so that the objective does not rise; where a gradient step only drifts
- * to another support, this finds it at once.
+ * the better of orthogonal matching pursuit (omp.c) and least squares on its
+ * old support, so that the objective does not rise. Where a gradient step only
+ * drifts to another support, pursuit jumps there.
  */
 #include "factor/internal.h"
 
@@ -38,19 +38,22 @@
 #define STEP_MARGIN				1.001	/* factor on the Lipschitz constant of
 										 * a gradient step */
 
-/* the same factor beyond which a step that gains nothing ends the sweeps */
+/*
+ * maximum of that factor; the sweeps end beyond it if the objective still
+ * rises
+ */
 #define MAX_STEP_MARGIN			1024.0
 
 #define POWER_STEPS				40	/* power steps of the first estimate of a
 									 * factor's norm */
 
-/* power steps of later estimates, which begin from the last */
+/* power steps of later estimates, which start from the previous vector */
 #define WARM_POWER_STEPS		8
 
 #define POWER_TOLERANCE	1e-4
-#define MAX_PURSUED_ENTRIES		64	/* values of a line that is pursued */
+#define MAX_PURSUED_ENTRIES		64	/* maximum values per line for pursuit */
 
-/* rounding of the objective, relative to the objective of 0 */
+/* rounding of the objective, relative to ||W^(1/2) U||^2 */
 #define OBJECTIVE_ROUNDING		1e-16
 
 fc_palm_options
@@ -75,8 +78,8 @@ widest_between(const fc_factors *factors)
 /* ---- memory ---- */
 
 /*
- * Entries of a line up to FC_SHORT_LIST are listed; others take a dense
- * matrix.
+ * Returns true if lines are short enough for lists (FC_SHORT_LIST); longer
+ * ones need a dense matrix.
  */
 static bool
 is_listed(const fc_constraint *constraint)
@@ -84,7 +87,10 @@ is_listed(const fc_constraint *constraint)
 	return larger(constraint->per_row, constraint->per_column) <= FC_SHORT_LIST;
 }
 
-/* The most entries that factors held to such a constraint need. */
+/*
+ * Returns the cells of the largest factor that needs a dense matrix; 0 if
+ * there is no such factor.
+ */
 static size_t
 most_cells(const fc_factors *factors)
 {
@@ -98,8 +104,8 @@ most_cells(const fc_factors *factors)
 }
 
 /*
- * Numbers in the panels of the largest matrix between two factors: y, h or
- * their product with one.
+ * Returns the values in the panels of the largest matrix between two factors:
+ * y, h, or a factor times one of them.
  */
 static size_t
 panels_size(const fc_factors *factors)
@@ -145,8 +151,8 @@ take_work(fc_palm_work *w)
 /* ---- objective and scale ---- */
 
 /*
- * Sums over columns first ..: ||U - lambda V||^2, <U - lambda V, V>, ||V||^2,
- * all weighted.
+ * Adds weighted sums over columns first ..: ||U - lambda V||^2, <U - lambda V,
+ * V>, ||V||^2.
  */
 static void
 residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
@@ -174,7 +180,7 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 	}
 }
 
-/* The best lambda for these factors and the objective with it. */
+/* Sets the best lambda for these factors; returns the objective with it. */
 static double
 set_optimal_scale(fc_palm_work *w)
 {
@@ -193,7 +199,7 @@ set_optimal_scale(fc_palm_work *w)
 
 /* ---- norms ---- */
 
-/* The vector in w->vector[0] times factor l, or its transpose. */
+/* Multiplies the vector in w->vector[0] by factor l, or by its transpose. */
 static void
 vector_through(fc_palm_work *w, size_t l, bool transposed)
 {
@@ -207,8 +213,8 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 }
 
 /*
- * x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right
- * of it.
+ * Computes x (n) <- M x / ||M x||; returns ||M x||. M is L' W L left of q, or
+ * R R' right of it.
  */
 static double
 power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
@@ -242,8 +248,8 @@ greatest_weight(const fc_palm_work *w)
 }
 
 /*
- * ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector
- * of the last estimate.
+ * Estimates ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2,
+ * starting from the vector of the last estimate.
  */
 static double
 squared_norm(fc_palm_work *w, size_t q, bool of_left)
@@ -271,7 +277,7 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 
 /* ---- one factor ---- */
 
-/* D, as far as the constraint wants it; *along = <S_q, D>. */
+/* Computes D as far as the constraint needs it; *along = <S_q, D>. */
 static void
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 {
@@ -291,7 +297,7 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	}
 }
 
-/* Unit norm; the norm before. */
+/* Scales to unit norm; returns the norm before, 0 for a zero matrix. */
 static double
 normalise(fc_sparse *s)
 {
@@ -303,8 +309,9 @@ normalise(fc_sparse *s)
 }
 
 /*
- * held: the objective may not rise; a projection that may raise it gives way
- * to the step on the old support.
+ * Updates factor q by a projected gradient step. If `held`, the objective must
+ * not rise: a projection that may raise it is replaced by the step on the old
+ * support.
  */
 static void
 update_factor(fc_palm_work *w, size_t q, bool held)
@@ -316,7 +323,8 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	double		along;
 	double		norm;
 
-	if (!(c > 0.0))				/* another factor is zero: this one has no say */
+	if (!(c > 0.0))				/* another factor is zero: this one does not
+								 * matter */
 		return;
 	gradient_step(w, q, c, &along);
 	if (w->largest.per_row > 0)
@@ -343,8 +351,8 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 /* ---- the ends, line by line ---- */
 
 /*
- * Entries a line may have: its own and its share of those that the other
- * direction may add.
+ * Returns the entries that a line may have: its own, and its share of the ones
+ * that the other direction may add.
  */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
@@ -355,14 +363,14 @@ entries_of(const fc_factors *factors, size_t q)
 	size_t		other = last ? constraint->per_row : constraint->per_column;
 	const fc_sparse *s = &factors->factor[q].plain;
 
-	/* columns of the last factor, rows of the first */
+	/* number of columns of the last factor, or rows of the first */
 	size_t		lines = last ? s->columns : s->rows;
 	size_t		length = last ? s->rows : s->columns;
 
 	return smaller(length, own + other * length / lines);
 }
 
-/* Is factor q solved line by line? */
+/* Returns true if factor q is solved line by line. */
 static bool
 is_pursued(const fc_palm_work *w, size_t q)
 {
@@ -371,7 +379,10 @@ is_pursued(const fc_palm_work *w, size_t q)
 		entries_of(w->factors, q) <= MAX_PURSUED_ENTRIES;
 }
 
-/* Lines of `out` from those of `old`, as rows of compressed rows. */
+/*
+ * Solves the lines of `out`, as compressed rows, starting from the lines of
+ * `old`.
+ */
 static void
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 			fc_sparse *out)
@@ -409,7 +420,7 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 	out->row_start[old->rows] = (uint32_t) out->nonzeros;
 }
 
-/* The first or last factor, its lines chosen by matching pursuit. */
+/* Solves the first or last factor line by line by matching pursuit. */
 static void
 pursue_end(fc_palm_work *w, size_t q)
 {
@@ -442,7 +453,7 @@ pursue_end(fc_palm_work *w, size_t q)
 
 /* ---- products grown from the right ---- */
 
-/* y and h with factor q. */
+/* Multiplies y and h by factor q. */
 static void
 grow(fc_palm_work *w, size_t q)
 {
@@ -484,7 +495,7 @@ sweep(fc_palm_work *w, bool held)
 	w->power_warm = true;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 static void
 start(fc_palm_work *w, const fc_palm_options *options)
@@ -494,7 +505,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 
 	take_work(w);
 	w->margin = STEP_MARGIN;
-	square = w->left[0];		/* until the power iterations start */
+	square = w->left[0];		/* scratch until the power iterations start */
 	for (size_t j = 0; j < w->k; j++)
 	{
 		square[j] = 0.0;
@@ -522,13 +533,14 @@ start(fc_palm_work *w, const fc_palm_options *options)
 }
 
 /*
- * A sweep that raises the objective is undone; the next keep to supports that
- * do not, with smaller steps.
+ * Runs the sweeps. A sweep that raises the objective is undone; the following
+ * sweeps use supports that do not raise it, with smaller steps.
  */
 static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 {
-	bool		known = options->warm;	/* the objective */
+	bool		known = options->warm;	/* true once result->objective is
+										 * valid */
 	bool		held = false;
 
 	for (int i = 0; i < options->sweeps && !result->converged;)
@@ -586,7 +598,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 	start(&w, options);
 	if (options->warm)
 	{
-		/* Unit factors, the scale in lambda. */
+		/* Factors get unit norm; lambda takes the scale. */
 		for (size_t q = 0; q < w.factors->count; q++)
 		{
 			double		norm = normalise(&w.factors->factor[q].plain);

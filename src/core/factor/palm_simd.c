@@ -2,10 +2,12 @@
  * palm_simd.c - the passes of palm4MSA over its dense matrices, and the search
  * of matching pursuit.
  *
- * A tile is rows x FC_TILE_COLUMNS. A matrix is kept as panels: tiles of
- * consecutive columns one behind the other, w->panel numbers apart, so that
- * the operands of a sparse matrix are contiguous:
- *     y: R U' (inner x k), the transpose of Y;    h: H = R R';    product: S_q H.
+ * A tile is rows x FC_TILE_COLUMNS. A matrix is stored as panels: tiles of
+ * consecutive columns one behind the other, w->panel values apart, so that the
+ * operands of a sparse matrix are contiguous:
+ *     y: R U' (inner x k), the transpose of Y;
+ *     h: H = R R';
+ *     product: S_q H.
  */
 #include "factor/internal.h"
 
@@ -18,8 +20,8 @@ typedef double vdouble
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
 /*
- * y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of
- * a row pass by.
+ * Computes y = a x for tiles: FC_TILE_COLUMNS sums stay in registers during a
+ * row of a.
  */
 FC_CLONES
 static void
@@ -43,11 +45,11 @@ times(const fc_sparse *a, const double *x, double *y)
 	}
 }
 
-/* ---- turning ---- */
+/* ---- transposition ---- */
 
 /*
- * to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a
- * tile; the rest zero.
+ * Computes to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count`
+ * rows of a tile; the other columns are zero.
  */
 static void
 turn(const double *from, size_t count, double *to)
@@ -62,8 +64,8 @@ turn(const double *from, size_t count, double *to)
 }
 
 /*
- * The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a
- * matrix of `panels`, turned.
+ * Fills a tile (columns x FC_TILE_COLUMNS) with the transpose of rows first ..
+ * of a matrix in panels.
  */
 static void
 turn_rows(const double *panels, size_t stride, size_t columns, size_t first,
@@ -91,8 +93,8 @@ other_tile(const fc_palm_work *w, const double *tile)
 }
 
 /*
- * S_0 .. S_(q - 1) x; the transpose of that product times x: where the result
- * is.
+ * Compute S_0 .. S_(q - 1) x, and the transpose of that product times x;
+ * return the tile with the result.
  */
 static double *
 up(fc_palm_work *w, size_t q, double *x)
@@ -120,7 +122,7 @@ down(fc_palm_work *w, size_t q, double *x)
 	return x;
 }
 
-/* Columns first .. of a factor, given its transpose. */
+/* Fills a tile with columns first .. of a factor, given its transpose. */
 static void
 sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 			   double *tile)
@@ -136,8 +138,8 @@ sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 /* ---- the gradient of a factor ---- */
 
 /*
- * Rows first .. (count) of x <- scale_j (lambda x - y), y (FC_TILE_COLUMNS)
- * rows of a tile.
+ * Computes rows first .. (count) of x <- scale_j (lambda x - y); y has
+ * FC_TILE_COLUMNS values per row.
  */
 FC_CLONES
 static void
@@ -156,8 +158,8 @@ misfit(double *x, const double *y, size_t count, double lambda,
 }
 
 /*
- * Columns first .. of -lambda / c L' W (lambda L S_q H - Y), rows of S_q x
- * FC_TILE_COLUMNS.
+ * Computes columns first .. of -lambda / c L' W (lambda L S_q H - Y); returns
+ * the tile, rows of S_q x FC_TILE_COLUMNS.
  */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
@@ -196,13 +198,13 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 /*
  * ---- the largest entries ----
  *
- * Few enter, so a row of the tile is compared with the least of its lists at
- * once.
+ * Few values enter a list, so a row of the tile is compared with the smallest
+ * entries of all its lists together.
  */
 
 /*
- * Put an entry in a list in falling order; later ones of equal size come
- * behind. Returns the size of the last.
+ * Inserts an entry into a list in descending order of magnitude, behind equal
+ * ones. Returns the magnitude of the last entry.
  */
 static inline double
 keep(fc_entry *list, size_t room, double value, size_t place)
@@ -224,7 +226,8 @@ void
 fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 				 size_t first, size_t count)
 {
-	double		least[FC_TILE_COLUMNS] = {0};	/* of the columns */
+	double		least[FC_TILE_COLUMNS] = {0};	/* smallest magnitude in each
+												 * column's list */
 
 	for (size_t r = 0; r < rows; r++)
 	{
@@ -252,8 +255,8 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 }
 
 /*
- * The step of those columns: the gradient's added to S_q. Its values on the
- * support are left in w->stepped.
+ * Adds the gradient of columns first .. to S_q, and offers the result to the
+ * lists or w->step. Its values on the support go to w->stepped.
  */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
@@ -280,7 +283,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
 
 /* ---- products grown from the right ---- */
 
-/* product = S_q (U' or y), one panel: columns first .. */
+/* Computes one panel of product = S_q (U' or y): columns first .. . */
 void
 fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
@@ -295,7 +298,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 	times(&w->factors->factor[q].plain, x, w->product + panel);
 }
 
-/* product = S_q h, one panel. */
+/* Computes one panel of product = S_q h. */
 void
 fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
@@ -304,7 +307,7 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 	times(&w->factors->factor[q].plain, w->h + panel, w->product + panel);
 }
 
-/* h = S_q (S_q h)', one panel. */
+/* Computes one panel of h = S_q (S_q h)'. */
 void
 fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
@@ -320,7 +323,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 
 /* ---- the ends ---- */
 
-/* Rows of the tile times their weights. */
+/* Multiplies the rows of a tile by their weights. */
 static void
 weigh(const fc_palm_work *w, double *tile)
 {
@@ -329,7 +332,10 @@ weigh(const fc_palm_work *w, double *tile)
 			tile[j * FC_TILE_COLUMNS + i] *= w->target->weight[j];
 }
 
-/* Columns first .. of the Gram matrix (n x n, row-major): L' W L, or H. */
+/*
+ * Computes columns first .. of the Gram matrix (n x n, row-major): L' W L, or
+ * H.
+ */
 void
 fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count,
 			 double *gram)
@@ -350,7 +356,10 @@ fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count,
 	fc_tile_to_columns(x, n, first, count, gram, n);
 }
 
-/* The right sides of lines first .., each of n: L' W U, or rows of Y. */
+/*
+ * Computes the right sides of lines first .., n values each: L' W U, or rows
+ * of Y.
+ */
 void
 fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 					size_t count, double *side)
@@ -370,7 +379,7 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 
 /* ---- the product ---- */
 
-/* Columns first .. of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
+/* Computes columns first .. of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
 const double *
 fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 {
@@ -383,10 +392,10 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 
 /* ---- matching pursuit ---- */
 
-#define PURSUED	64				/* atoms of a block */
+#define PURSUED	64				/* atoms per block */
 #define PURSUED_LANES	8
-#define CORRELATION_NOISE	1e-12	/* of a correlation, relative to the first
-									 * atom's */
+#define CORRELATION_NOISE	1e-12	/* rounding of a correlation, relative to
+									 * the best one at the start */
 
 FC_CLONES
 void

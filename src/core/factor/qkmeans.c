@@ -1,27 +1,24 @@
-/* qkmeans.c - QK-means; see the header */
+/* qkmeans.c - QK-means; see qkmeans.h */
 #include "factor/qkmeans.h"
 
 #include "factor/internal.h"
 
-/* times an iteration's tolerance: ends the sweeps of the start */
+/* tolerance of the start's sweeps, relative to an iteration's */
 #define START_TOLERANCE_FACTOR	0.1
 
-#define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two
+#define VALUE_BYTES	128			/* bytes per value in palm4MSA and in two
 								 * copies of the factors */
 
-/* share of the scatter that a sum of squares counts as at least */
+/* minimum divisor of a ratio of sums of squares, as a share of the scatter */
 #define MIN_SPREAD				1e-6
 
-#define FIRST_SPARSITY			2	/* values per line of the first trial */
+#define FIRST_SPARSITY			2	/* values per line in the first trial */
 
-/*
- * values per line up to which lines are pursued; with more, descent is no
- * closer
- */
+/* maximum values per line for pursuit; descent with more was no closer */
 #define MAX_SPARSITY			24
 
 #define FACTORS					2	/* factors of a product unless the options
-									 * say how many */
+									 * set them */
 
 typedef struct qkmeans_work
 {
@@ -33,15 +30,17 @@ typedef struct qkmeans_work
 	size_t		d;
 	fc_constraint constraint[FC_MAX_FACTORS];
 	fc_factors	factors;
-	fc_factors	saved;			/* the factors before a trial */
-	double	   *mean;			/* k x d, around the offset */
-	double	   *weight;			/* k */
-	double	   *moved_mean;		/* the same with empty clusters given rows */
+	fc_factors	saved;			/* factors before a trial */
+	double	   *mean;			/* k x d: means of the clusters, minus the
+								 * offset */
+	double	   *weight;			/* k: weights of the clusters */
+	double	   *moved_mean;		/* k x d: means with far rows moved to empty
+								 * clusters; the weights follow */
 	double	   *moved_weight;
 	fc_scratch	scratch;
 	float	   *half_norms;
-	float	   *rows;			/* k x d: of the product */
-	const fc_operator *op;		/* the factors as they were scanned */
+	float	   *rows;			/* k x d: rows of the product */
+	const fc_operator *op;		/* factors as an operator, as scanned last */
 	fc_qkmeans_step step;
 } qkmeans_work;
 
@@ -58,7 +57,7 @@ fc_qkmeans_defaults(void)
 
 	options.palm.sweeps = 10;
 	options.palm.tolerance = 1e-2;	/* the next iteration has other means
-									 * anyway */
+									 * anyway, so precision is wasted */
 	return options;
 }
 
@@ -90,8 +89,8 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 }
 
 /*
- * Measured, as the sweeps of palm4MSA; the sum of squares is that of the
- * sparsities tried.
+ * Measured costs of palm4MSA: the sum of the squares of the sparsities tried,
+ * and the passes over k x d per sweep with dense residuals.
  */
 #define SPARSITY_SQUARES		1000.0
 
@@ -119,7 +118,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	size_t		count = set_constraints(k, d, options, constraint);
 	size_t		inner = smaller(k, d);
 	size_t		values = 0;
-	size_t		dense = 5;		/* means, those moved, the product, an SVD */
+	size_t		dense = 5;		/* means, moved means, the product, an SVD */
 
 	for (size_t q = 0; q < count; q++)
 	{
@@ -132,7 +131,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 			: 0;
 	}
 	if (count > 1)
-		dense += 3;				/* the panels of palm4MSA */
+		dense += 3;				/* panels of palm4MSA */
 	if (count > 1 && tries_hierarchical(k, d, options))
 		values += 2 * inner * inner + k * d / 4;
 	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner +
@@ -172,7 +171,7 @@ copy_factors(const fc_factors *from, fc_factors *to)
 	to->lambda = from->lambda;
 }
 
-/* The factors as an operator of floats, with the rows of its product. */
+/* Makes the factors an operator of floats, with the rows of its product. */
 static void
 make_operator(qkmeans_work *w, fc_operator *op)
 {
@@ -190,8 +189,8 @@ make_operator(qkmeans_work *w, fc_operator *op)
 }
 
 /*
- * One scan of op: per cluster the weight and the mean of its rows, and the
- * sums of squares.
+ * Scans the rows with op: per cluster the weight and the mean of its rows, and
+ * the sums of squares.
  */
 static void
 scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
@@ -227,7 +226,7 @@ scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
 	fc_arena_release(arena, used);
 }
 
-/* Scan and report the step. */
+/* Scans the rows and records the step. */
 static void
 look(qkmeans_work *w)
 {
@@ -253,8 +252,8 @@ look(qkmeans_work *w)
 }
 
 /*
- * Move a row to empty cluster j; returns by how much the SSE to the means
- * falls.
+ * Moves a row to empty cluster j; returns the decrease of the SSE to the
+ * means, 0 if the row's own cluster has no other rows.
  */
 static double
 move_row(qkmeans_work *w, const double *x, size_t j)
@@ -280,8 +279,8 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 }
 
 /*
- * Means and weights with the farthest rows in the empty clusters; returns as
- * move_row.
+ * Computes means and weights with the farthest rows in the empty clusters;
+ * returns the decrease of the SSE to the means.
  */
 static double
 fill_empty(qkmeans_work *w)
@@ -307,8 +306,8 @@ fill_empty(qkmeans_work *w)
 }
 
 /*
- * One factor that may hold every value: the means themselves, where gradient
- * steps would leave small clusters behind.
+ * Returns true if one factor may hold every value: the means are then copied,
+ * where gradient steps would leave small clusters behind.
  */
 static bool
 holds_all(const qkmeans_work *w)
@@ -338,7 +337,9 @@ copy_means(qkmeans_work *w, const double *mean)
 	fc_sparse_pair_changed(&w->factors.factor[0]);
 }
 
-/* palm4MSA on the means, from the factors as they are: the objective. */
+/*
+ * Runs palm4MSA on the means from the current factors; returns the objective.
+ */
 static double
 train(qkmeans_work *w, const double *mean, const double *weight)
 {
@@ -372,7 +373,7 @@ improve(qkmeans_work *w)
 	train(w, w->mean, w->weight);
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 static void
 factor_start(qkmeans_work *w, const double *start)
@@ -408,7 +409,7 @@ factor_start(qkmeans_work *w, const double *start)
 		copy_factors(&w->saved, &w->factors);
 }
 
-/* The work of a call, its factors the product that the start is factored as. */
+/* Returns the work of a call, with the factors of the start. */
 static qkmeans_work
 factored(const double *start, const double *offset, size_t k, size_t d,
 		 const fc_row_source *source, const fc_qkmeans_options *options,
@@ -532,7 +533,7 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d,
 
 /* ---- trials ---- */
 
-/* One factor of all values: the centroids as they are. */
+/* Sets one factor of all values: the unfactored centroids. */
 static void
 set_dense(size_t k, size_t d, fc_qkmeans_options *options)
 {
@@ -542,8 +543,8 @@ set_dense(size_t k, size_t d, fc_qkmeans_options *options)
 }
 
 /*
- * Sparsity s: false when it is too much for memory or patience, or no gain
- * over the centroids as they are.
+ * Sets sparsity s. Returns false if it needs too much memory or time, or saves
+ * nothing compared with the unfactored centroids.
  */
 static bool
 set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials,
@@ -569,8 +570,10 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials,
 typedef struct findings
 {
 	fc_qkmeans_options closest;
-	double		objective;		/* of that, / that of the start */
-	fc_qkmeans_options sparsest;	/* whose labels are as good */
+	double		objective;		/* SSE of the closest product, relative to the
+								 * start */
+	fc_qkmeans_options sparsest;	/* sparsest product whose labels are
+									 * equally good */
 	bool		same_labels;
 } findings;
 
@@ -590,7 +593,9 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial,
 	}
 }
 
-/* Of a call that leaves the factors open too: see the header. */
+/*
+ * Decides for a call that leaves the number of factors open; see qkmeans.h.
+ */
 static void
 decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 {

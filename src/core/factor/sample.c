@@ -1,6 +1,6 @@
 /*
- * sample.c - rows in memory for QK-means: the start, and its scans; see the
- * header
+ * sample.c - rows in memory for QK-means: the start, and its scans; see
+ * sample.h
  */
 #include "factor/sample.h"
 
@@ -8,12 +8,16 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define START_STEPS				4	/* Lloyd steps on the sample at least */
-#define MORE_STEPS				25	/* Lloyd steps of each start where the
-									 * sample is small */
-#define MORE_STARTS				5	/* starts where the sample is small */
+#define START_STEPS				4	/* minimum Lloyd steps per start */
+#define MORE_STEPS				25	/* maximum Lloyd steps per start, reached
+									 * if the sample is small */
+#define MORE_STARTS				5	/* maximum starts, reached if the sample
+									 * is small */
 
-/* multiplications of steps and starts on the sample at most */
+/*
+ * maximum multiplications of all steps and starts, unless START_STEPS needs
+ * more
+ */
 #define START_WORK				0x1p34
 
 #define UNIFORM_STREAM			2	/* stream of random numbers */
@@ -26,11 +30,12 @@ fc_start_measured(size_t n, size_t k)
 
 typedef struct start_work
 {
-	float	   *ordered;		/* n x d */
+	float	   *ordered;		/* n x d: rows of the sample sorted by value,
+								 * scaled and centered */
 	fc_arena   *arena;
 } start_work;
 
-/* Rows drawn without replacement. */
+/* Draws k rows without replacement. */
 static void
 pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 		  double *start)
@@ -50,7 +55,7 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 	}
 }
 
-/* k-means of the sample. */
+/* Runs k-means on the sample. */
 static void
 cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 			   double *start)
@@ -63,7 +68,7 @@ cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 	};
 	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
 
-	/* affordable */
+	/* affordable Lloyd steps of all starts */
 	double		steps = START_WORK / ((double) n * (double) k * (double) d);
 
 	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
@@ -126,8 +131,8 @@ fc_greatest_magnitude(const double *points, const double *offset, size_t n,
 /* ---- scans ---- */
 
 /*
- * An operator as it is stored, with the rows of its product for distances, and
- * scratch.
+ * An operator in its stored form, with the rows of its product for distances,
+ * and scratch.
  */
 typedef struct stored_operator
 {
@@ -135,8 +140,8 @@ typedef struct stored_operator
 	fc_operator op;
 
 	/*
-	 * of fc_step_add and fc_operator_assign_batch with `batch` rows, and of
-	 * one row
+	 * scratch of fc_step_add and fc_operator_assign_batch for `batch` rows,
+	 * and of a single row
 	 */
 	fc_scratch	scratch;
 	size_t		batch;
@@ -234,8 +239,10 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 	if (status != FC_OK)
 		return status;
 	measure_rows(&stored, x, n, arena, distances);
-	fc_sort_rows(x, n, d * sizeof(double), order);	/* by a hash of their
-													 * values, and then */
+	fc_sort_rows(x, n, d * sizeof(double), order);	/* rows with equal
+													 * distances stay sorted
+													 * by a hash of their
+													 * values */
 	for (size_t r = 0; r < n; r++)
 		order[r].key = fc_number_key(-distances[order[r].value]);
 	fc_sort(order, n, order + n);

@@ -1,4 +1,4 @@
-/* sparse.c - sparse matrices in double; see the header */
+/* sparse.c - sparse matrices in double; see palm.h */
 #include "factor/palm.h"
 
 void
@@ -32,8 +32,7 @@ fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
 }
 
 /*
- * Counting sort by column: entries of a column come in the order of their
- * rows.
+ * Counting sort by column: entries of a column keep the order of their rows.
  */
 void
 fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)

@@ -4,7 +4,8 @@
 
 #define ALIGNMENT	((size_t) 64)
 #define LEAST_BLOCK ((size_t) 1 << 12)
-#define MOST_BLOCK	((size_t) 1 << 16)	/* that small pieces share; a larger
+#define MOST_BLOCK	((size_t) 1 << 16)	/* maximum size in bytes of a block
+										 * that small pieces share; a larger
 										 * piece has a block of its own */
 
 void		(*fc_interrupt_check) (void);
@@ -16,7 +17,10 @@ typedef struct fc_block
 	size_t		bytes;
 } fc_block;
 
-/* Where the memory of a new block begins. */
+/*
+ * Adds a block of `bytes` bytes; returns the address of its first aligned
+ * byte.
+ */
 static char *
 add_block(fc_arena *arena, size_t bytes)
 {

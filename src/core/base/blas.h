@@ -1,5 +1,6 @@
 /*
- * blas.h - every foreign numerical routine the core calls, and nothing more.
+ * blas.h - declarations of every foreign numerical routine that the core
+ * calls.
  *
  * The module and the unit tests resolve these at run time
  * (src/pg/base/blas_stubs.c keeps the same list), so that a backend loads
@@ -11,7 +12,7 @@
 
 #include <stddef.h>
 
-/* CBLAS (www.netlib.org/blas/blast-forum/cblas.tgz), integers of 32 bits. */
+/* CBLAS (www.netlib.org/blas/blast-forum/cblas.tgz), with 32-bit integers. */
 enum CBLAS_ORDER
 {
 	CblasRowMajor = 101,
@@ -71,7 +72,7 @@ extern double cblas_dnrm2(int n, const double *x, int incx);
 extern double
 			cblas_ddot(int n, const double *x, int incx, const double *y, int incy);
 
-/* LAPACK: Cholesky factorisation and solve, symmetric eigenproblem, QR. */
+/* LAPACK: Cholesky factorisation and solution, symmetric eigenproblem. */
 extern void
 			dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void

@@ -1,6 +1,6 @@
 /*
- * fc.h - shared by every file of the core: status, interrupts, memory, views,
- * and the mathematics and the strings of C.
+ * fc.h - status codes, interrupts, memory and views that every file of the
+ * core shares, and the mathematics and strings of the C library.
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
@@ -32,17 +32,18 @@ typedef enum fc_status
 	FC_ENUMERIC					/* a factorisation failed */
 } fc_status;
 
-/* The limits of values of all rooms. */
+/* Limits on values, common to all rooms. */
 /*
- * 2^n of a literal n, such as 24 or 24f, and 2^-n: pg_bsd_indent does not read
- * 0x1p-24.
+ * Powers of two with a literal exponent n, such as 24 or 24f: 2^n and 2^-n.
+ * The macros exist because pg_bsd_indent cannot read 0x1p-24.
  */
 #define FC_EXP2(n)			0x1p##n
 #define FC_EXP2_MINUS(n)	(1.0 / 0x1p##n)
 
 #define FC_MAX_DIM			32768
-#define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is
-									 * learned, and categories of a column */
+#define FC_MAX_ENCODED		16384	/* maximum number of dimensions of a
+									 * learned encoder, and of categories of a
+									 * column */
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
@@ -58,7 +59,10 @@ larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Of two numbers; fmax, which minds NaN, is a call. */
+/*
+ * Returns the greater of two numbers, neither NaN; fmax handles NaN, but is a
+ * function call.
+ */
 static inline double
 fc_greater(double a, double b)
 {
@@ -66,19 +70,20 @@ fc_greater(double a, double b)
 }
 
 /*
- * Called between blocks of work: once for a row or a line of a matrix, which
- * costs a nanosecond. A pass over the numbers of one stored value, of a GB at
- * most, calls it not at all or a few times: it takes a tenth of a second.
- * NULL: no calls. One for the whole process, set by the host. It may longjmp
- * out of any function of the core, which owns nothing; a host without longjmp
- * sets a flag in it, and looks at the flag between its own calls of the core.
+ * Hook called between blocks of work: once per row or per line of a matrix,
+ * which costs a nanosecond. A pass over the numbers of one stored value (up to
+ * 1 GB, a tenth of a second) calls it a few times or not at all. NULL disables
+ * the calls. The host sets one hook for the whole process. The hook may
+ * longjmp out of any function of the core, because the core owns nothing. A
+ * host without longjmp sets a flag in the hook and reads the flag between its
+ * own calls of the core.
  */
 extern void (*fc_interrupt_check) (void);
 
 /*
- * Called where LAPACK fails, which it does not on finite numbers. The server's
- * raises an error; where it returns, or is NULL, the results of the failed
- * routine are no numbers to rely on.
+ * Hook called when LAPACK fails, which does not happen on finite numbers. The
+ * server's hook raises an error. If the hook returns, or is NULL, the results
+ * of the failed routine are undefined.
  */
 extern void (*fc_numeric_failure) (void);
 
@@ -94,14 +99,14 @@ fc_check(void)
 
 /*
  * A stack of memory that grows by blocks of the host's. grow never returns
- * without memory: a host that refuses jumps (SIZE_MAX: more than there is).
- * held is the bytes of the blocks. An arena over memory of a known size has
- * next and end alone.
+ * without memory: a host that refuses must jump (SIZE_MAX: the size
+ * overflowed). held is the total size of the blocks in bytes. An arena over
+ * memory of a known size uses only next and end.
  */
 typedef struct fc_arena
 {
-	char	   *next;			/* of the block that small pieces are taken
-								 * from */
+	char	   *next;			/* free part of the block from which small
+								 * pieces are taken */
 	char	   *end;
 	struct fc_block *top;
 	size_t		held;
@@ -110,12 +115,12 @@ typedef struct fc_arena
 	void	   *host;
 } fc_arena;
 
-/* 64-byte aligned memory of count items, not cleared. */
+/* Returns 64-byte aligned memory for count items, not cleared. */
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
 /*
- * A place of the stack; everything taken since is released when it is
- * restored. {0}: the bottom.
+ * A position in the stack. Restoring it releases everything taken since. {0}
+ * is the bottom of the stack.
  */
 typedef struct fc_mark
 {
@@ -140,7 +145,10 @@ void		fc_arena_release(fc_arena *arena, fc_mark mark);
 #define FC_TAKE_ZEROED(arena, count, type) \
 	((type *) memset(FC_TAKE(arena, count, type), 0, (count) * sizeof(type)))
 
-/* The first address from p on that is a multiple of a power of 2. */
+/*
+ * Returns the first address from p upwards that is a multiple of alignment, a
+ * power of 2.
+ */
 static inline void *
 fc_aligned(void *p, size_t alignment)
 {
@@ -148,8 +156,9 @@ fc_aligned(void *p, size_t alignment)
 }
 
 /*
- * Checked where FC_ASSERTIONS is defined (unit tests, fuzzers, servers with
- * assertions): a caller who breaks a contract ends the process there.
+ * Contract check, active if FC_ASSERTIONS is defined (unit tests, fuzzers,
+ * servers with assertions): a caller that breaks a contract ends the process
+ * there.
  */
 #ifdef FC_ASSERTIONS
 #define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
@@ -158,8 +167,8 @@ fc_aligned(void *p, size_t alignment)
 #endif
 
 /*
- * Floats lent for the time of a call. Each function that takes scratch names
- * the function that says how many it needs, and asserts that they are there.
+ * Floats lent for the duration of a call. Each function that takes scratch
+ * names the function that returns the count it needs, and asserts that count.
  */
 typedef struct fc_scratch
 {
@@ -167,7 +176,7 @@ typedef struct fc_scratch
 	size_t		count;
 } fc_scratch;
 
-/* `count` floats of the arena. */
+/* Takes scratch of `count` floats from the arena. */
 static inline fc_scratch
 fc_take_scratch(fc_arena *arena, size_t count)
 {
@@ -178,9 +187,10 @@ fc_take_scratch(fc_arena *arena, size_t count)
 }
 
 /*
- * An arena of addresses without memory, which measures the bytes that code
- * takes from it. fc_arena_measured is about the size that an arena grows to
- * for the same. fc_arena_reserve counts what a callee takes and releases.
+ * Returns an arena of addresses without memory, which measures the bytes that
+ * code takes from it. fc_arena_measured returns about the size that a real
+ * arena would reach. fc_arena_reserve adds the bytes that a callee takes and
+ * releases.
  */
 fc_arena	fc_arena_measure(void);
 size_t		fc_arena_measured(const fc_arena *arena);
@@ -191,7 +201,7 @@ fc_arena_reserve(fc_arena *arena, size_t bytes)
 	(void) fc_arena_take(arena, bytes, 1);
 }
 
-/* sum x_i^2, and sum (a_i - b_i)^2 */
+/* Sums of squares: sum x_i^2, and sum (a_i - b_i)^2. */
 static inline double
 fc_sum_of_squares(const double *x, size_t n)
 {
@@ -212,7 +222,7 @@ fc_square_between(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-/* The sum of n weights; NULL means all 1. */
+/* Returns the sum of n weights; NULL means that all are 1. */
 static inline double
 fc_weight_sum(const double *weight, size_t n)
 {
@@ -224,24 +234,24 @@ fc_weight_sum(const double *weight, size_t n)
 }
 
 /*
- * A row of d numbers of which most are 0: the others, their places rising from
- * 0.
+ * A row of d numbers, most of them 0: its nonzero numbers, in ascending order
+ * of their 0-based index.
  */
 typedef struct fc_sparse_row
 {
-	const uint32_t *indices;	/* count, below d */
-	const double *values;		/* count */
+	const uint32_t *indices;	/* count indices, each below d */
+	const double *values;		/* count values */
 	size_t		count;
 } fc_sparse_row;
 
 /*
- * Is the exponent of each of n values, as it is stored, below the limit? The
- * greatest is that of NaN and infinity.
+ * Returns true if the stored (biased) exponent of each of n values is below
+ * the limit. NaN and infinity have the greatest exponent.
  */
 bool		fc_exponents_below(const double *x, size_t n, uint64_t limit);
 bool		fc_exponents_below_float(const float *x, size_t n, uint32_t limit);
 
-/* No NaN and no infinity among n values? */
+/* Returns true if n values contain neither NaN nor infinity. */
 static inline bool
 fc_all_finite(const double *x, size_t n)
 {
@@ -254,7 +264,7 @@ fc_all_finite_float(const float *x, size_t n)
 	return fc_exponents_below_float(x, n, 0xff);
 }
 
-/* Are the bytes from `end_of_data` to `end` zero? */
+/* Returns true if all bytes from `end_of_data` to `end` are zero. */
 static inline bool
 fc_zero_padding(const void *end_of_data, const void *end)
 {
@@ -265,8 +275,8 @@ fc_zero_padding(const void *end_of_data, const void *end)
 }
 
 /*
- * Is every magnitude below 2^63 (so that single-precision products stay
- * finite)?
+ * Returns true if every magnitude is below 2^63, so that products in single
+ * precision stay finite.
  */
 static inline bool
 fc_all_moderate(const double *x, size_t n)
@@ -280,10 +290,10 @@ fc_all_moderate_float(const float *x, size_t n)
 	return fc_exponents_below_float(x, n, 127 + 63);
 }
 
-/* out = x, n values that begin on any byte. */
+/* Converts n floats, at any alignment, to doubles. */
 void		fc_widen(const float *x, size_t n, double *out);
 
-/* out = x, n values rounded to floats. */
+/* Rounds n doubles to floats. */
 static inline void
 fc_narrow(const double *x, size_t n, float *out)
 {
@@ -291,7 +301,7 @@ fc_narrow(const double *x, size_t n, float *out)
 		out[i] = (float) x[i];
 }
 
-/* out = n numbers of half precision that begin on any byte. */
+/* Converts n numbers of half precision, at any alignment, to floats. */
 void		fc_widen_halves(const void *halves, size_t n, float *out);
 
 #endif							/* FC_H */

@@ -1,6 +1,6 @@
 /*
- * finite_simd.c - values as they come in: are all finite, or moderate, by
- * their exponents; floats as doubles, halves as floats
+ * finite_simd.c - checks that input values are finite or moderate, by their
+ * exponents, and conversions of floats to doubles and of halves to floats.
  */
 
 #include "base/fc.h"

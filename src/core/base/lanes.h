@@ -1,6 +1,6 @@
 /*
- * lanes.h - vectors of FC_VECTOR_BYTES for the inner loops (*_simd.c), whose
- * lanes are compared without branches.
+ * lanes.h - vectors of FC_VECTOR_BYTES for the inner loops (*_simd.c), with
+ * comparisons of lanes that need no branches.
  */
 #ifndef FC_BASE_LANES_H
 #define FC_BASE_LANES_H
@@ -17,13 +17,17 @@ typedef double vdouble
 typedef int32_t vint
 			__attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 
-#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* of a vector of floats */
-#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector of doubles */
-#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
+#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* lanes of a vector of floats */
+#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* lanes of a vector of doubles */
+#define QUAD		(4 / DOUBLES)	/* number of vectors that hold four
+									 * doubles */
 #define INLINE		static inline __attribute__((always_inline))
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
-/* A score enters a lane's two lowest, with its place. */
+/*
+ * Updates each lane's two lowest scores, and the place of the lowest, with a
+ * new score.
+ */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
 {

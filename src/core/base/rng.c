@@ -44,7 +44,8 @@ mix(uint64_t a, uint64_t b)
 }
 
 /*
- * A keyed hash in the manner of wyhash: 8 bytes a step, folded multiplication.
+ * Keyed hash similar to wyhash: each step folds 8 bytes in by a multiplication
+ * whose halves are combined.
  */
 static inline uint64_t
 begin_hash(uint64_t seed, size_t size)
@@ -62,7 +63,10 @@ add_word(uint64_t hash, const unsigned char *at)
 	return mix(hash ^ word, UINT64_C(0x8EBC6AF09C88C6E3));
 }
 
-/* The bytes behind the last word, fewer than 8. */
+/*
+ * Folds in the bytes after the last whole word, fewer than 8, and finishes the
+ * hash.
+ */
 static inline uint64_t
 end_hash(uint64_t hash, const unsigned char *at, size_t bytes)
 {
@@ -96,8 +100,8 @@ fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /*
- * Each word waits for the product before it: two hashes take hardly longer
- * than one.
+ * Computes two hashes in hardly more time than one: each step waits for the
+ * product before it, so the two chains overlap.
  */
 void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,

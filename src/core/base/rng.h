@@ -15,10 +15,10 @@
 void		fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4]);
 uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
-/* The same of three words, in half the time. */
+/* Returns the keyed hash of three words, in half the time of fc_hash_bytes. */
 uint64_t	fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 
-/* Two of them, of many bytes at one go. */
+/* Computes two keyed hashes of many bytes in one pass. */
 void		fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,
 					  uint64_t digest[2]);
 
@@ -26,20 +26,26 @@ typedef struct fc_rng
 {
 	uint64_t	key;
 	uint64_t	position;		/* blocks drawn so far */
-	uint64_t	stream;			/* independent streams of one key */
+	uint64_t	stream;			/* number of the stream; streams of one key
+								 * are independent */
 	uint32_t	block[4];
-	int			left;			/* words of the block not used yet */
+	int			left;			/* unused words of the block, 0 to 4 */
 	bool		has_normal;
-	double		normal;			/* the second normal of the last pair */
+	double		normal;			/* second normal of the last pair */
 } fc_rng;
 
 fc_rng		fc_rng_start(uint64_t seed, uint64_t stream);
 uint32_t	fc_rng_word(fc_rng *rng);
-double		fc_rng_uniform(fc_rng *rng);	/* in (0, 1), 53 bits */
+double		fc_rng_uniform(fc_rng *rng);	/* uniform in (0, 1), a multiple
+											 * of 2^-53 */
 double		fc_rng_normal(fc_rng *rng);
-size_t		fc_rng_below(fc_rng *rng, size_t limit);	/* uniform in [0, limit) */
+size_t		fc_rng_below(fc_rng *rng, size_t limit);	/* uniform integer in
+														 * [0, limit) */
 
-/* Two standard normals from four words (Box-Muller on 53-bit uniforms). */
+/*
+ * Computes two standard normals from four words (Box-Muller on 52-bit
+ * uniforms).
+ */
 void		fc_normal_pair(const uint32_t block[4], double pair[2]);
 double		fc_uniform_of(uint32_t high, uint32_t low);
 

@@ -1,6 +1,6 @@
 /*
- * simd.h - one function, a version per instruction set, chosen when the module
- * is loaded; vectors; shuffles.
+ * simd.h - one version of a function per instruction set, chosen when the
+ * module is loaded; vector sizes; shuffles.
  *
  * Versions need indirect functions in compiler, linker and C library: GCC and
  * glibc on x86-64.
@@ -8,8 +8,7 @@
 #ifndef FC_BASE_SIMD_H
 #define FC_BASE_SIMD_H
 
-#include <stdint.h>				/* defines __GLIBC__ where the C library is
-								 * glibc */
+#include <stdint.h>				/* defines __GLIBC__ if the C library is glibc */
 #include <string.h>
 
 #include "base/fc.h"
@@ -21,9 +20,9 @@
 #endif
 
 /*
- * Bytes of a vector; of one in loops that the versions for x86-64-v4 may
- * widen. GCC takes vectors that are longer than the machine's registers
- * through memory: 16 bytes on ARM.
+ * Size of a vector in bytes, and the size in loops that the versions for
+ * x86-64-v4 may widen. GCC passes vectors longer than the machine's registers
+ * through memory, hence 16 bytes on ARM.
  */
 #ifdef __aarch64__
 #define FC_VECTOR_BYTES			16
@@ -33,7 +32,7 @@
 #define FC_WIDE_VECTOR_BYTES	64
 #endif
 
-/* The numbers of a vector's lanes, for an initialiser of 32-bit integers. */
+/* Lane numbers of a vector, to initialise a vector of 32-bit integers. */
 #if FC_VECTOR_BYTES == 16
 #define FC_LANE_NUMBERS	{0, 1, 2, 3}
 #else
@@ -41,8 +40,8 @@
 #endif
 
 /*
- * Floats as doubles, and doubles rounded to floats; gcc converts vectors of 8
- * bytes lane by lane.
+ * Conversions of floats to doubles, and of doubles to floats with rounding.
+ * ARM has its own because gcc converts vectors of 8 bytes lane by lane.
  */
 #ifdef __aarch64__
 #include <arm_neon.h>
@@ -54,10 +53,9 @@
 #endif
 
 /*
- * The lesser and the greater of two numbers, floats or doubles, of which b is
- * no NaN, in the words that become one instruction of vectors. On ARM a loop
- * over FC_GREATER becomes vectors as it stands; elsewhere it needs lanes of
- * its own.
+ * The lesser and the greater of two numbers, floats or doubles, b not NaN, in
+ * the form that compiles to one vector instruction. On ARM, gcc vectorises a
+ * loop over FC_GREATER as written; elsewhere the loop must keep its own lanes.
  */
 #ifdef __aarch64__
 #include <math.h>
@@ -70,12 +68,12 @@
 #define FC_GREATER(a, b)	((a) > (b) ? (a) : (b))
 #endif
 
-/* Lane i of an array of vectors with `lanes` each. */
+/* Lane i of an array of vectors with `lanes` lanes each. */
 #define FC_LANE(vectors, lanes, i)	((vectors)[(i) / (lanes)][(i) % (lanes)])
 
 /*
- * Lanes of a and b by number, those of b behind those of a; places is an
- * integer vector of their shape.
+ * Selects lanes of a and b by number; lanes of b are numbered after the lanes
+ * of a. `places` is an integer vector type of the same shape.
  */
 #ifdef __clang__
 #define FC_SHUFFLE(places, a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
@@ -84,9 +82,9 @@
 #endif
 
 /*
- * A number of half precision (IEEE 754 binary16) as a float, exactly, without
- * an instruction for it: the 15 bits of the magnitude, moved up to those of a
- * float, are the number times 2^-112, subnormal ones too.
+ * Returns a number of half precision (IEEE 754 binary16) as a float, exactly,
+ * without a machine instruction. The 15 bits of the magnitude, shifted to the
+ * position of a float's, are the number times 2^-112, also if it is subnormal.
  */
 static inline float
 fc_float_of_half(uint32_t half)
@@ -98,7 +96,7 @@ fc_float_of_half(uint32_t half)
 	memcpy(&x, &bits, sizeof(x));
 	x *= FC_EXP2(112f);
 	memcpy(&bits, &x, sizeof(bits));
-	/* infinite, or NaN */
+	/* an exponent of all ones means infinity or NaN */
 	bits |= magnitude >= UINT32_C(0x7c00) ? UINT32_C(0x7f800000) : 0;
 	bits |= (half & UINT32_C(0x8000)) << 16;
 	memcpy(&x, &bits, sizeof(x));

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 
 #define DIGITS	8				/* bytes of a key */
-#define VALUES	256				/* of a byte */
+#define VALUES	256				/* values of a byte */
 #define FEW		64
 
 static inline size_t
@@ -13,7 +13,7 @@ digit_of(const fc_keyed *item, int digit)
 	return (size_t) (item->key >> (8 * digit)) & (VALUES - 1);
 }
 
-/* Counts become the places where each value starts. */
+/* Replaces the counts by the position at which each value starts. */
 static void
 places_of(size_t counts[VALUES])
 {
@@ -29,8 +29,8 @@ places_of(size_t counts[VALUES])
 }
 
 /*
- * Fewer items than counters are sorted by insertion, which keeps equal ones in
- * their order, too.
+ * Sorts a few items by insertion, which is stable. Fewer items than FEW do not
+ * repay the counters.
  */
 static void
 sort_few(fc_keyed *items, size_t n)

@@ -1,6 +1,4 @@
-/*
- * sort.h - sorting millions of items while a cancel is noticed.
- */
+/* sort.h - interruptible sorting of millions of items. */
 #ifndef FC_BASE_SORT_H
 #define FC_BASE_SORT_H
 
@@ -9,30 +7,33 @@
 typedef struct fc_keyed
 {
 	uint64_t	key;
-	uint64_t	value;			/* carried along */
+	uint64_t	value;			/* payload, moved together with the key */
 } fc_keyed;
 
 /*
- * Sort n items by key, ascending and stable (radix by bytes, least significant
- * first; a byte that all keys share costs nothing). scratch has n items.
+ * Sorts n items by key, ascending and stable (radix sort by bytes, least
+ * significant first; a byte that all keys share costs nothing). scratch has n
+ * items.
  */
 void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
 
 /*
- * n items (2 n of memory) in the order of a hash of n rows of so many bytes:
- * the rows' values alone decide.
+ * Sorts the numbers of n rows by a hash of each row's row_bytes bytes, so that
+ * the order depends only on the values. items has room for 2 n.
  */
 void
 			fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
 /*
- * How many of n rows are different, by their hashes, counted up to `most`: a
- * prefix tells where few are equal. 2 n items of memory.
+ * Counts the distinct rows among n by their hashes, stopping at `most`. A
+ * prefix suffices if few rows are equal. items has room for 2 n.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
 							  size_t most, fc_keyed *items, size_t *distinct);
 
-/* A signed label as a key of the same order. */
+/*
+ * Maps a signed label to a key of the same order; fc_key_label is the inverse.
+ */
 static inline uint64_t
 fc_label_key(int32_t label)
 {
@@ -45,7 +46,7 @@ fc_key_label(uint64_t key)
 	return (int32_t) ((uint32_t) key ^ UINT32_C(0x80000000));
 }
 
-/* A double, not NaN, as a key of the same order; -0 is 0. */
+/* Maps a double, not NaN, to a key of the same order; -0 becomes 0. */
 static inline uint64_t
 fc_number_key(double x)
 {

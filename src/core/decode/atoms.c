@@ -5,8 +5,9 @@
  *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,   J = mean_j |r_j|^2
  *
  * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
- * the angles, one sincos for the block, one GEMM to reduce it, so that memory
- * is atoms x FC_FREQUENCY_BLOCK whatever m, and the check comes once a block.
+ * the angles, one sincos for the block, one GEMM to reduce it, so memory is
+ * atoms x FC_FREQUENCY_BLOCK for any m, and the interrupt check runs once per
+ * block.
  */
 #include "decode/internal.h"
 
@@ -14,12 +15,12 @@
 #include "base/simd.h"
 #include "numerics/dense.h"
 
-#define ATOMS		((size_t) 1024) /* whose sines are taken between two
-									 * checks */
+#define ATOMS		((size_t) 1024) /* atoms whose sines are computed between
+									 * two interrupt checks */
 
 /*
- * Cosines and sines (count x width) of point atoms at frequencies first ..
- * first + width - 1.
+ * Computes cosines and sines (count x width) of point atoms at frequencies
+ * first .. first + width - 1.
  */
 void
 fc_point_features(const fc_decoding *d, const double *center, size_t count,
@@ -44,8 +45,8 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count,
 }
 
 /*
- * The same of Gaussian atoms: of their variance, or with model gaussian of the
- * covariance each has.
+ * Computes the features of Gaussian atoms: damped by their variances, or with
+ * model gaussian by the covariance of each.
  */
 void
 fc_features(const fc_decoding *d, const double *center, const double *variance,
@@ -66,8 +67,8 @@ fc_features(const fc_decoding *d, const double *center, const double *variance,
 }
 
 /*
- * gram (count^2) = Re(A A*) / m, rhs = Re(A z*) / m; cosine and sine are count
- * x FC_FREQUENCY_BLOCK scratch.
+ * Computes gram (count^2) = Re(A A*) / m and rhs = Re(A z*) / m; cosine and
+ * sine are count x FC_FREQUENCY_BLOCK scratch.
  */
 void
 fc_gram(fc_decoding *d, const double *center, const double *variance,
@@ -95,7 +96,7 @@ fc_gram(fc_decoding *d, const double *center, const double *variance,
 	fc_mirror_lower(gram, count);
 }
 
-/* r -= alpha' A in one block of frequencies. */
+/* Computes r -= alpha' A in one block of frequencies. */
 static void
 subtract_atoms(fc_decoding *d, const fc_mixture *mixture, size_t first,
 			   size_t width)
@@ -112,7 +113,7 @@ subtract_atoms(fc_decoding *d, const fc_mixture *mixture, size_t first,
 				columns, mixture->weight, 1, 1.0, d->r_im + first, 1);
 }
 
-/* r = z - alpha' A into d->r_re, d->r_im; returns mean_j |r_j|^2. */
+/* Computes r = z - alpha' A into d->r_re, d->r_im; returns mean_j |r_j|^2. */
 double
 fc_residual(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -151,7 +152,7 @@ fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to)
 	memcpy(to->variance, from->variance, from->count * sizeof(double));
 }
 
-/* One more atom: a point at center (n), of no weight yet. */
+/* Appends a point atom at center (n values), with weight 0. */
 void
 fc_mixture_append(const fc_decoding *d, const double *center,
 				  fc_mixture *mixture)
@@ -176,7 +177,7 @@ fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom)
 	mixture->count--;
 }
 
-/* The mean of the atoms' variances, by weight. */
+/* Returns the weighted mean of the atoms' variances, 0 without atoms. */
 double
 fc_mixture_variance(const fc_mixture *mixture)
 {
@@ -193,7 +194,7 @@ fc_mixture_variance(const fc_mixture *mixture)
 	return total > 0.0 ? sum / total : 0.0;
 }
 
-/* improve.gram and improve.rhs of the mixture. */
+/* Computes improve.gram and improve.rhs for the mixture. */
 void
 fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -201,7 +202,7 @@ fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
 			d->select.cosine, d->select.sine, d->improve.gram, d->improve.rhs);
 }
 
-/* Weights by NNLS against z. */
+/* Fits the weights to z by NNLS. */
 void
 fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 {
@@ -228,13 +229,12 @@ fc_lightest(const fc_mixture *mixture)
  *     sin(pi h) = (-1)^q sin(pi r),  cos(pi h) = (-1)^q cos(pi r)
  *     exp(-t) = 2^p 2^f,  p = round(-t / ln 2),  f in [-1/2, 1/2]
  *
- * Rounding is the addition of 1.5 x 2^(mantissa bits): the integer then lies
- * in the low bits of the sum, its lowest bit is the parity, and the
- * subtraction h - q is exact at any magnitude. The polynomials are minimax
- * (Remez) in r^2 and in f; their errors lie below the rounding of the type.
- * The loops are plain C that gcc turns into vectors at -O3, once per
- * instruction set. -ffast-math would fold the rounding away and must never be
- * used here.
+ * Rounding is the addition of 1.5 x 2^(mantissa bits): the sum then holds the
+ * integer in its low bits, the lowest bit is the parity, and the subtraction h
+ * - q is exact at any magnitude. The polynomials are minimax (Remez) in r^2
+ * and in f; their errors are below the rounding of the type. The loops are
+ * plain C that gcc turns into vectors at -O3, once per instruction set.
+ * -ffast-math would fold the rounding away and must never be used here.
  */
 
 #define FLOAT_ROUNDER 12582912.0f	/* 1.5 x 2^23 */
@@ -328,7 +328,7 @@ fc_sincos_double(size_t count, double *restrict cosine, double *restrict sine)
 	}
 }
 
-/* exp(-t) for t >= 0; below exp(-708) it is 0. */
+/* Returns exp(-t) for t >= 0; 0 for t >= 708. */
 static inline __attribute__((always_inline))
 double
 exp_negative(double t)

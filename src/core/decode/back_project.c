@@ -1,13 +1,13 @@
 /*
- * back_project.c - centroids of a decoder in the user's coordinates; see
- * decode.h
+ * back_project.c - converts a decoder's centroids to the user's coordinates;
+ * see decode.h
  */
 #include "decode/decode.h"
 
 #include "numerics/dense.h"
 #include "sketch/sketch.h"
 
-/* rest = mean - basis' basis mean; mean (d) is work. */
+/* Computes rest = mean - basis' basis mean; mean (d values) is work space. */
 static void
 set_rest(const fc_sketch_view *sketch, bool outliers, double *mean,
 		 double *rest)
@@ -94,7 +94,7 @@ fc_back_project_centroid(const fc_back_projection *back, const double *y,
 		x[i] = center[i] + (scale ? scale[i] : 1.0) * x[i];
 }
 
-/* Without a basis each entry has its own factor. */
+/* Scales a covariance without a basis: each entry has its own factor. */
 static void
 scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 {

@@ -4,17 +4,17 @@
  *     for t = 1 .. 2k, r the residual of the atoms C with weights alpha:
  *       1. c <- a maximum of f_r in the box, the highest reached from L starts
  *       2. C <- C + c
- *       3. if |C| > k: alpha = NNLS; the atom of least weight leaves
+ *       3. if |C| > k: alpha = NNLS; the atom of smallest weight leaves
  *       4. alpha = argmin over alpha >= 0 of
  *          J = mean_j |z_j - sum_i alpha_i exp(i omega_j . c_i)|^2
  *       5. (C, alpha) <- a local minimum of J in the box
- *     then 5 once more, ten times as far
+ *     then 5 once more, with up to ten times the iterations
  *     polish: again with a width that all atoms share
  *
- * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS. A step
- * beyond the k-th that raises J is undone: J never rises once there are k
- * atoms. One start climbs by L-BFGS-B, as in the paper; more climb together by
- * mean shift and the highest is polished.
+ * Point atoms have norm 1, so steps 3 and 4 solve the same NNLS problem. A
+ * step beyond the k-th that raises J is undone: J never rises once there are k
+ * atoms. One start climbs by L-BFGS-B, as in the paper; several climb together
+ * by mean shift and the highest is polished.
  *
  * Cost: 2k (L m n a mean-shift step + k m n a gradient). Keriven, Tremblay,
  * Traonmilin, Gribonval 2017 (compressive K-means), algorithm 1.
@@ -23,14 +23,15 @@
 
 #include "base/blas.h"
 
-#define CLIMB_ITERATIONS		30	/* mean-shift steps of a climb */
-#define CLIMB_TOLERANCE			1e-2	/* times sqrt(eta): length of a step
-										 * that ends a climb */
-#define POLISH_ITERATIONS		100 /* iterations of L-BFGS-B for a single
-									 * atom */
-#define JOINT_ITERATIONS		100 /* iterations of L-BFGS-B after each new
-									 * atom */
-#define VALUE_SCALE 100.0		/* f is at most a share of 1 */
+#define CLIMB_ITERATIONS		30	/* maximum mean-shift steps of a climb */
+#define CLIMB_TOLERANCE			1e-2	/* length of a step that ends a climb,
+										 * in units of sqrt(eta) */
+#define POLISH_ITERATIONS		100 /* maximum L-BFGS-B iterations for a
+									 * single atom */
+#define JOINT_ITERATIONS		100 /* maximum L-BFGS-B iterations after each
+									 * new atom */
+#define VALUE_SCALE 100.0		/* factor on f, whose values are below 1, so
+								 * that the tolerances of L-BFGS-B fit */
 
 double
 fc_evaluate_peak(void *decoding, const double *c, double *gradient)
@@ -63,7 +64,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *gradient)
 	return value;
 }
 
-/* center moves to a maximum of f_r in the box. */
+/* Moves center to a maximum of f_r in the box. */
 static void
 climb(fc_decoding *d, double *center)
 {
@@ -81,7 +82,7 @@ climb(fc_decoding *d, double *center)
 	memcpy(center, w->x, d->n * sizeof(double));
 }
 
-/* Step 1: the new atom behind the mixture's last. */
+/* Step 1: appends the new atom to the mixture. */
 static void
 find_atom(fc_decoding *d, fc_mixture *mixture)
 {
@@ -97,8 +98,8 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 }
 
 /*
- * Steps 2 to 5 with the new atom in place; *cost the mixture's before and
- * after.
+ * Steps 2 to 5 with the new atom in place. *cost is the mixture's cost,
+ * updated if the step is kept.
  */
 static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)

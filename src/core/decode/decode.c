@@ -7,10 +7,11 @@
  *                  field, matching pursuit, joint refinement, until k atoms
  *                                                               pursuit.c
  *     2. improve   add / split / drop exchanges                 pursuit.c
- *     3. grow      up to 2k atoms (k the clusters asked for, or those the
- *                  sketch was made for) if the cost is above the noise floor
- *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a
- *                  width per atom; insignificant atoms dropped
+ *     3. grow      up to 2k atoms (k the requested clusters, or the clusters
+ *                  the sketch was made for, if more) if the cost is above the
+ *                  noise floor J0 = mean_j(1 - |z_j|^2) / rows; final
+ *                  refinement with a width per atom; insignificant atoms
+ *                  dropped
  *     4. k-means   on points of the density                     density.c
  *     5. with pilot rows: on these points and rows that the sketch reweights
  *                                                               density.c
@@ -24,35 +25,39 @@
 
 #include "numerics/assignment.h"
 
-/* points that auto and clompr climb from in a round, at least */
+/* minimum number of starts of auto and clompr in a round */
 #define AUTO_STARTS				64
 
-#define SHIFT_STARTS			1000	/* points that sketch-and-shift climbs
-										 * from in a round */
+#define SHIFT_STARTS			1000	/* starts of sketch-and-shift in a
+										 * round */
 
-/* points that auto climbs from where its residual shows missed clusters */
+/* starts of auto after a fit whose residual suggests missed clusters */
 #define RETRY_STARTS			1000
 
-#define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have
-								 * missed clusters ... */
-#define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
+#define MISSED_RESIDUAL 0.25	/* relative residual above which starts may
+								 * have missed clusters ... */
+#define MISSED_RESIDUAL_ROOT_K 0.8	/* ... or this / sqrt(k), if smaller */
 
-/* rounds of improvement, or atoms that clompr tries, per cluster */
+/* default rounds of improvement, or atoms that clompr tries, per cluster */
 #define ROUNDS_PER_CLUSTER		2
 
-#define TOLERANCE				1e-8	/* relative fall of the cost that ends
-										 * a stage */
-#define ATOMS_PER_CLUSTER		2	/* atoms of the density per cluster at
-									 * most */
+#define TOLERANCE				1e-8	/* default relative fall of the cost
+										 * that ends a stage */
+#define ATOMS_PER_CLUSTER		2	/* maximum atoms of the density per
+									 * cluster */
 
-/* informative moments that each unknown of the density needs */
+/* informative moments required per coordinate or weight of the density */
 #define MOMENTS_PER_UNKNOWN		1.5
 
-#define GROW_ROUNDS				20	/* rounds that add atoms beyond one per
-									 * cluster */
-#define FINAL_ITERATIONS		200 /* iterations of the last refinement */
+#define GROW_ROUNDS				20	/* maximum rounds that add atoms beyond
+									 * one per cluster */
+#define FINAL_ITERATIONS		200 /* maximum iterations of the last
+									 * refinement */
 
-/* the same at the noise floor, where more would fit noise */
+/*
+ * maximum iterations of the last refinement at the noise floor, where more
+ * would fit noise
+ */
 #define CERTIFIED_ITERATIONS	60
 
 #define DENSITY_MARGIN 2e-3
@@ -96,14 +101,14 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids,
 }
 
 /*
- * Multiply-adds of sine and cosine, and (measured) how often each decoder
- * computes the features of a point.
+ * Multiply-adds of a sine with its cosine, and the measured number of times
+ * that each decoder computes the features of a point.
  */
 #define FEATURE			12.0
 
 #define AUTO_CLIMBED	5e4
 #define AUTO_REFINED	1500.0
-#define AUTO_HESSIANS	10.0	/* times n */
+#define AUTO_HESSIANS	10.0	/* multiplied by n */
 #define CLOMPR_CLIMBED	4000.0
 #define CLOMPR_REFINED	60.0
 #define SHIFT_CLIMBED	40.0
@@ -136,14 +141,17 @@ fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,
 	return o.replicates * (double) m * ((double) n + FEATURE) * points;
 }
 
-/* Clusters there may be: those asked for, or those the sketch was made for. */
+/*
+ * Returns the maximum number of clusters: the requested one, or the one that
+ * the sketch was made for.
+ */
 static size_t
 most_clusters(const fc_decoding *d)
 {
 	return d->problem->clusters > d->k ? d->problem->clusters : d->k;
 }
 
-/* Atoms a mixture may hold. */
+/* Returns the capacity of a mixture in atoms. */
 static size_t
 capacity(const fc_decoding *d, fc_decoder decoder)
 {
@@ -160,10 +168,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 	return ATOMS_PER_CLUSTER * most_clusters(d) + 1;
 }
 
-/*
- * Lay out all memory but that of the inner solvers; d->n, m, k, rows and
- * options are set.
- */
+/* Lays out all memory; d->n, m, k, rows and options are set. */
 static void
 take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
@@ -234,7 +239,7 @@ grown_size(const fc_decoding *d)
 	return affordable < (double) most ? (size_t) affordable : most;
 }
 
-/* Step 3, when k atoms leave more than noise. */
+/* Step 3: adds atoms if k atoms leave more than noise. */
 static void
 grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 {
@@ -247,10 +252,10 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 }
 
 /*
- * Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k.
- * The first replicate begins with the sample's clusters. A climb would leave
- * them: in many dimensions kernels of clusters well apart merge to one mode
- * between them.
+ * Steps 1 to 3: fits d->current and d->skeleton; returns the cost of all atoms
+ * and stores the cost of k. The first replicate begins with the sample's
+ * clusters. A climb would leave them: in many dimensions the kernels of well
+ * separated clusters merge into one mode between them.
  */
 static double
 fit_density(fc_decoding *d, int replicate, double *cost_of_k)
@@ -286,8 +291,8 @@ fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 }
 
 /*
- * One run from a seed's own numbers, kept in d->best and d->best_skeleton if
- * its cost is the smallest so far.
+ * Runs one replicate with its own random stream; keeps it in d->best and
+ * d->best_skeleton if its cost is the smallest so far.
  */
 static void
 try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
@@ -315,8 +320,8 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
 }
 
 /*
- * May clusters have been missed? One of k equal ones leaves 1 / sqrt(k) of the
- * sketch.
+ * Returns true if clusters may have been missed. One missed cluster of k equal
+ * ones leaves 1 / sqrt(k) of the sketch.
  */
 static bool
 poor_fit(const fc_decoding *d, double cost_of_k)
@@ -329,8 +334,8 @@ poor_fit(const fc_decoding *d, double cost_of_k)
 }
 
 /*
- * All replicates; then, after a poor fit, once more from many more starts: in
- * a box of many bandwidths few of 64 begin on a slope.
+ * Runs all replicates, then once more from many more starts if the fit is
+ * poor: in a box of many bandwidths few of 64 starts are on a slope.
  */
 static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
@@ -346,7 +351,7 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
 	try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
 }
 
-/* Steps 4 and 5: the answer in d->points. */
+/* Steps 4 and 5: leaves the result in d->points. */
 static void
 cluster_density(fc_decoding *d, double cost)
 {
@@ -371,8 +376,8 @@ cluster_density(fc_decoding *d, double cost)
 }
 
 /*
- * The atoms are the answer; a spread is the common width, or that of the
- * covariance.
+ * Makes the atoms the result. A spread is the root of the atom's
+ * variance plus the covariance's mean variance.
  */
 static void
 take_atoms(fc_decoding *d)
@@ -392,8 +397,8 @@ take_atoms(fc_decoding *d)
 }
 
 /*
- * place (k): where each cluster goes in the result. Clusters that continue one
- * of the centroids given to start from take its number.
+ * Sets place (k values), the position of each cluster in the result. Clusters
+ * that continue one of the given initial centroids take its number.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)
@@ -410,7 +415,7 @@ number_clusters(fc_decoding *d, int32_t *place)
 	fc_complete_numbers(place, d->k, d->arena);
 }
 
-/* Back to the caller's coordinates; weights sum to 1. */
+/* Stores the result in the caller's coordinates; weights sum to 1. */
 static void
 report(const fc_decoding *d, const int32_t *place, double cost,
 	   fc_decode_result *result)

@@ -1,7 +1,7 @@
 /*
  * density.c - k-means on the fitted density: moments become an SSE.
  *
- * The mixture describes where the rows lie; the centroids that minimise the
+ * The mixture describes where the rows are; the centroids that minimise the
  * SSE are not its atoms but the k-means solution of the density. So:
  * antithetic normal points around each atom (c + tau e and c - tau e, scaled
  * so that their mean and mean square are exactly the atom's), weights alpha_i
@@ -17,25 +17,26 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define DENSITY_POINTS			3000	/* points that stand for the fitted
+#define DENSITY_POINTS			3000	/* points that represent the fitted
 										 * density */
 #define SAMPLE_ROWS ((size_t) 1000)
-#define MIN_PAIRS				4	/* pairs of points of an atom at least */
-#define KMEANS_STARTS			12	/* starts of k-means of the points */
-#define KMEANS_TOLERANCE		1e-4	/* relative fall of its SSE that ends
+#define MIN_PAIRS				4	/* minimum number of point pairs per atom
+									 * with a width */
+#define KMEANS_STARTS			12	/* starts of k-means on the points */
+#define KMEANS_TOLERANCE		1e-4	/* relative fall of the SSE that ends
 										 * Lloyd's steps */
 
-/* times the rows: penalty of the squared weight of a sample row */
+/* penalty of a sample row's squared weight, times the number of rows */
 #define ROW_PENALTY				1e-4
 
-#define ATOM_PENALTY			1e-9	/* penalty of the squared weight of an
-										 * atom */
-#define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing
-										 * but noise ... */
-#define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the
-								 * sample */
-#define FARTHEST_DEVIATIONS 20.0	/* deviations of the nearest atom, root
-									 * mean square over dimensions */
+#define ATOM_PENALTY			1e-9	/* penalty of an atom's squared weight */
+#define CERTIFIED_ROWS ((size_t) 256)	/* sample rows used if the atoms leave
+										 * only noise ... */
+#define MANY_TIMES_SAMPLE 20.0	/* ... and the table has this many times
+								 * SAMPLE_ROWS rows */
+#define FARTHEST_DEVIATIONS 20.0	/* distance to the nearest atom, in root
+									 * mean square deviations, beyond which a
+									 * row is an outlier */
 
 void
 fc_density_take(fc_decoding *d, fc_arena *arena)
@@ -64,7 +65,10 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 	r->sine = FC_TAKE(arena, columns * FC_FREQUENCY_BLOCK, double);
 }
 
-/* pairs of antithetic points for one atom, from row first of points.x on */
+/*
+ * Draws pairs of antithetic points for one atom, from row `first` of points.x
+ * on.
+ */
 static void
 draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
 		  size_t first)
@@ -92,8 +96,8 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
 }
 
 /*
- * The points of the mixture into points.x, their weights summing to the
- * mixture's; the number of points.
+ * Fills points.x with points of the mixture, whose weights sum to the
+ * mixture's; returns the number of points.
  */
 size_t
 fc_density_points(fc_decoding *d, const fc_mixture *mixture)
@@ -122,8 +126,8 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 }
 
 /*
- * spreads = deviation per dimension of each cluster's points around its
- * centroid
+ * Sets spreads to the standard deviation per dimension of each cluster's
+ * points around its centroid.
  */
 static void
 measure_spreads(fc_decoding *d, size_t count)
@@ -148,8 +152,8 @@ measure_spreads(fc_decoding *d, size_t count)
 }
 
 /*
- * Weighted k-means of the first count points; centroids, shares and spreads in
- * d->points.
+ * Runs weighted k-means on the first count points; leaves centroids, shares
+ * and spreads in d->points.
  */
 void
 fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
@@ -179,10 +183,10 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
  *     min over p >= 0 of  mean_j | z_j - sum_i p_i A_ij |^2
  *                         + lambda R sum_rows (p_i / w_i)^2
  *
- * over the atoms of the fitted density (no penalty) and R sample rows of
- * multiplicity w_i (mean 1): a non-negative ridge. The rows bring the shape of
- * the clusters, the sketch brings the counts of all rows; k-means on both then
- * sees a sample calibrated by the whole table.
+ * over the atoms of the fitted density (penalty ATOM_PENALTY) and R sample
+ * rows of multiplicity w_i (mean 1): a non-negative ridge. The rows bring the
+ * shape of the clusters, the sketch brings the counts of all rows; k-means on
+ * both then sees a sample calibrated by the whole table.
  *
  * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such
  * a row is alone, so its weight is the field f_r at it, which is noise of size
@@ -191,12 +195,12 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
  * deviations and must stay in (they carry SSE); with 1 % of rows at 50 times
  * the spread 12 to 20 do equally well and 40 does not.
  *
- * Cost: R^2 m for the Gram matrix in float (the ridge of lambda R dwarfs its
- * rounding), a few Cholesky factorisations of the positive part.
- * Survey statistics calls this calibration: Deville, Sarndal 1992.
+ * Cost: R^2 m for the Gram matrix, a few Cholesky factorisations of the
+ * positive part. Survey statistics calls this calibration: Deville, Sarndal
+ * 1992.
  */
 
-/* Does the fitted density reach this row? */
+/* Returns true if the row is within FARTHEST_DEVIATIONS of some atom. */
 static bool
 within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 {
@@ -215,8 +219,8 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 }
 
 /*
- * Choose at most limit rows and lay out the columns, atoms first, then rows;
- * their number.
+ * Chooses up to limit rows and lays out the columns, atoms first, then rows;
+ * returns the number of columns.
  */
 static size_t
 lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
@@ -254,9 +258,9 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 }
 
 /*
- * points = the atoms' points with their new weights, then the rows of positive
- * weight; returns their number, 0 when nothing has weight. certified: the
- * mixture already fits to the noise floor, so that few rows do.
+ * Fills points with the atoms' points at their new weights, then the rows of
+ * positive weight; returns their number, 0 if nothing has weight. certified:
+ * the mixture already fits to the noise floor, so few rows suffice.
  */
 size_t
 fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)

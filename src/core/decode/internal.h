@@ -17,12 +17,14 @@
 #include "base/rng.h"
 #include "decode/decode.h"
 
-#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of
-											 * all atoms stay in cache */
+#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies per pass, few
+											 * enough to keep the features in
+											 * cache */
 #define FC_PI 3.14159265358979323846
-#define FC_MID_ITERATIONS 100	/* of a joint refinement on the way */
+#define FC_MID_ITERATIONS 100	/* maximum iterations of an intermediate joint
+								 * refinement */
 
-/* ---- local minimum of a smooth function between bounds, by L-BFGS-B ---- */
+/* ---- local minimum of a smooth function within bounds, by L-BFGS-B ---- */
 
 typedef struct fc_minimizer
 {
@@ -30,20 +32,21 @@ typedef struct fc_minimizer
 	double	   *gradient;
 	double	   *lower;
 	double	   *upper;
-	int		   *bound_kind;		/* 1 lower bound only, 2 both */
-	double	   *wa;				/* L-BFGS-B's own */
+	int		   *bound_kind;		/* 1: lower bound only; 2: both bounds */
+	double	   *wa;				/* work space of L-BFGS-B */
 	int		   *iwa;
 } fc_minimizer;
 
-/* The value at x, and the gradient there. */
+/* Returns the value at x and stores the gradient there. */
 typedef double (*fc_objective) (void *context, const double *x,
 								double *gradient);
 
 void		fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w);
 
 /*
- * w->x to a local minimum between the bounds, whose value is returned: until
- * it falls by less than tolerance, relative, or iterations.
+ * Moves w->x to a local minimum within the bounds and returns its value. Stops
+ * when the relative fall of the value is below tolerance, or after the given
+ * number of iterations.
  */
 double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
 						void *context, double tolerance, int iterations);
@@ -54,94 +57,108 @@ double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
 typedef struct fc_mixture
 {
 	size_t		count;
-	double	   *center;			/* count x n */
+	double	   *center;			/* count x n coordinates */
 	double	   *weight;
-	double	   *variance;		/* per dimension */
+	double	   *variance;		/* variance per dimension */
 } fc_mixture;
 
 typedef struct fc_shift_work
 {
-	float	   *re;				/* m, coefficients of the field climbed */
+	float	   *re;				/* real coefficients of the field that is
+								 * climbed, m values */
 	float	   *im;
-	float	   *center;			/* starts x n, active points packed */
-	float	   *gradient;		/* starts x n, active points packed */
-	float	   *direction;		/* starts x n, normalised gradient at the best
-								 * point */
-	float	   *best;			/* starts x n */
-	float	   *value;			/* starts, packed */
+	float	   *center;			/* active points, packed, starts x n */
+	float	   *gradient;		/* gradients of the active points, packed,
+								 * starts x n */
+	float	   *direction;		/* gradient divided by the height at the best
+								 * point, starts x n */
+	float	   *best;			/* best point of each start, starts x n */
+	float	   *value;			/* heights of the active points, packed,
+								 * `starts` values */
 	float	   *best_value;
 	float	   *step;
 	size_t	   *active;
-	float	   *cosine;			/* starts x FC_FREQUENCY_BLOCK */
+	float	   *cosine;			/* features of the active points, starts x
+								 * FC_FREQUENCY_BLOCK */
 	float	   *sine;
-	double	   *envelope;		/* m */
-	double	   *modes;			/* starts x n, distinct modes by falling
-								 * height */
+	double	   *envelope;		/* envelope of the field, m values */
+	double	   *modes;			/* distinct modes in descending order of
+								 * height, starts x n */
 	size_t	   *order;
 } fc_shift_work;
 
 typedef struct fc_refine_work
 {
-	fc_minimizer solver;		/* of centers, weights, variances, each
-								 * divided by its scale */
+	fc_minimizer solver;		/* variables are centers, weights and
+								 * variances, each divided by its scale */
 	double	   *scale;
-	double	   *point;			/* x times scale */
-	double	   *gradient;		/* at point; room for a variance an atom in
-								 * every mode */
-	double	   *cosine;			/* atoms x FC_FREQUENCY_BLOCK */
+	double	   *point;			/* variables in natural units, x times scale */
+	double	   *gradient;		/* gradient at point; has room for one
+								 * variance per atom in every mode */
+	double	   *cosine;			/* features, atoms x FC_FREQUENCY_BLOCK */
 	double	   *sine;
-	double	   *block;			/* REFINE_VECTORS x FC_FREQUENCY_BLOCK */
+	double	   *block;			/* work space, REFINE_VECTORS x
+								 * FC_FREQUENCY_BLOCK */
 } fc_refine_work;
 
 typedef struct fc_select_work
 {
-	double	   *center;			/* dictionary x n: atoms, then modes */
+	double	   *center;			/* dictionary, atoms first, then modes; size x
+								 * n */
 	double	   *variance;
-	double	   *gram;			/* dictionary^2 */
-	double	   *rhs;			/* dictionary */
-	double	   *sub_gram;		/* atoms^2 */
-	double	   *sub_rhs;		/* atoms */
-	double	   *weight;			/* atoms */
-	size_t	   *chosen;			/* atoms */
-	bool	   *taken;			/* dictionary */
-	double	   *cosine;			/* dictionary x FC_FREQUENCY_BLOCK */
+	double	   *gram;			/* Gram matrix of the dictionary, size^2 */
+	double	   *rhs;			/* correlations with the moments, one per
+								 * entry */
+	double	   *sub_gram;		/* Gram matrix of the chosen entries, up to
+								 * atoms^2 */
+	double	   *sub_rhs;		/* correlations of the chosen entries */
+	double	   *weight;			/* weights of the chosen entries */
+	size_t	   *chosen;			/* numbers of the chosen entries */
+	bool	   *taken;			/* marks the chosen entries */
+	double	   *cosine;			/* features of the dictionary, size x
+								 * FC_FREQUENCY_BLOCK */
 	double	   *sine;
 } fc_select_work;
 
 typedef struct fc_improve_work
 {
 	fc_mixture	trial;
-	double	   *gram;			/* atoms^2 */
-	double	   *rhs;			/* atoms */
-	double	   *factor;			/* atoms^2 */
-	double	   *inverse;		/* atoms^2 */
-	double	   *importance;		/* atoms */
-	double	   *direction;		/* atoms x n, splits */
-	double	   *gain;			/* atoms */
-	double	   *hessian;		/* atoms x n x n */
-	double	   *scaled;			/* FC_FREQUENCY_BLOCK x n */
+	double	   *gram;			/* Gram matrix of the mixture, atoms^2 */
+	double	   *rhs;			/* correlations with the moments, one per atom */
+	double	   *factor;			/* Cholesky factor, atoms^2 */
+	double	   *inverse;		/* inverse of the Gram matrix, atoms^2 */
+	double	   *importance;		/* rise of the cost without the atom, one per
+								 * atom */
+	double	   *direction;		/* directions of splits, atoms x n */
+	double	   *gain;			/* predicted gains of splits, one per atom */
+	double	   *hessian;		/* Hessians of the field at the atoms, atoms x
+								 * n x n */
+	double	   *scaled;			/* frequencies times field terms,
+								 * FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
-	double	   *eigenvalues;	/* n */
+	double	   *eigenvalues;	/* n eigenvalues */
 } fc_improve_work;
 
 typedef struct fc_points_work
 {
 	size_t		capacity;
-	float	   *x;				/* capacity x n */
+	float	   *x;				/* points, capacity x n */
 	double	   *weight;
 	int32_t    *labels;
-	double	   *centroids;		/* k x n */
-	double	   *shares;			/* k */
-	double	   *spreads;		/* k */
+	double	   *centroids;		/* k x n coordinates */
+	double	   *shares;			/* weights of the clusters, k values */
+	double	   *spreads;		/* standard deviations of the clusters, k
+								 * values */
 } fc_points_work;
 
 typedef struct fc_reweight_work
 {
-	size_t		capacity;		/* sample rows used at most */
-	size_t	   *row;			/* their numbers */
-	double	   *center;			/* (rows + atoms) x n */
-	double	   *variance;		/* rows + atoms */
+	size_t		capacity;		/* maximum number of sample rows used */
+	size_t	   *row;			/* numbers of the chosen pilot rows */
+	double	   *center;			/* centers of atoms, then rows; (rows + atoms)
+								 * x n */
+	double	   *variance;		/* one per column, 0 for rows */
 	double	   *penalty;
 	double	   *rhs;
 	double	   *weight;
@@ -153,56 +170,68 @@ typedef struct fc_reweight_work
 typedef struct fc_decoding
 {
 	const fc_problem *problem;
-	fc_decode_options options;	/* defaults resolved */
+	fc_decode_options options;	/* the caller's, with defaults filled in */
 	size_t		n;
 	size_t		m;
 	size_t		k;
-	size_t		atoms;			/* capacity of every mixture */
+	size_t		atoms;			/* capacity of every mixture, in atoms */
 	size_t		starts;
-	size_t		widest;			/* starts there is room for */
-	size_t		rows;			/* usable pilot rows */
+	size_t		widest;			/* number of starts that the work space has
+								 * room for */
+	size_t		rows;			/* number of usable pilot rows */
 	size_t		sample_centroids;
-	bool		uniform_starts; /* in the box; else normal */
-	bool		discretized;	/* starts are not climbed from */
-	/* of the sample centroids, the first: centroids given to start from */
+	bool		uniform_starts; /* true: random starts are uniform in the box;
+								 * false: normal */
+	bool		discretized;	/* true: starts are candidates, no climbs */
+
+	/*
+	 * number of given initial centroids, which come first among the sample
+	 * centroids
+	 */
 	size_t		initial;
 	fc_arena   *arena;
 	fc_rng		rng;
-	double		unit;			/* h in units of sigma */
-	double		floor;			/* cost that noise alone explains */
+	double		unit;			/* bandwidth h in sigmas */
+	double		floor;			/* cost that sampling noise alone explains */
 	double		energy;			/* mean_j |z_j|^2 */
-	size_t		informative;	/* moments above their noise */
+	size_t		informative;	/* number of moments above their noise */
 	int			evaluations;
 
-	double	   *omega;			/* m x n, half-turns per unit of u */
+	double	   *omega;			/* frequencies in half-turns per unit of u, m
+								 * x n */
 	float	   *omega_float;
-	double	   *half_norm;		/* m, |omega_j|^2 / 2 in radians^2 */
+	double	   *half_norm;		/* |omega_j|^2 / 2 in radians^2, m values */
 	double	   *z_re;
 	double	   *z_im;
-	double	   *r_re;			/* residual of the current mixture */
+	double	   *r_re;			/* residual of the current mixture, m values */
 	double	   *r_im;
-	double	   *lower;			/* n, the box in u */
+	double	   *lower;			/* lower corner of the box in u, n values */
 	double	   *upper;
-	double	   *middle;			/* n, where normal starts fall, and their
-								 * deviation */
+	double	   *middle;			/* mean of normal starts, n values; stddev is
+								 * their deviation */
 	double	   *stddev;
-	bool		moved;			/* the rows are not where the sample centroids
-								 * are */
-	bool		cut;			/* outliers were left out of the box */
-	double	   *sample_centroid;	/* sample_centroids x n, in u */
-	double	   *row;			/* rows x n, the pilot in u */
-	double	   *row_weight;		/* rows, mean 1 */
-	double	   *row_distance;	/* rows */
-	size_t	   *permutation;	/* rows */
-	double	   *start;			/* starts x n */
+	bool		moved;			/* true if the rows have left the sample
+								 * centroids */
+	bool		cut;			/* true if outliers were left out of the box */
+	double	   *sample_centroid;	/* sample centroids in u, sample_centroids
+									 * x n */
+	double	   *row;			/* pilot rows in u, rows x n */
+	double	   *row_weight;		/* weights of the pilot rows, with mean 1 */
+	double	   *row_distance;	/* weighted squared distances to the atoms,
+								 * one per pilot row */
+	size_t	   *permutation;	/* random order of the pilot rows, made as
+								 * rows are drawn */
+	double	   *start;			/* points to climb from, starts x n */
 	double	   *start_value;
 
-	double	   *envelope;		/* model gaussian: atoms x m; else NULL */
-	double	   *covariance;		/* ... atoms x n x n */
+	double	   *envelope;		/* model gaussian: envelopes, atoms x m; else
+								 * NULL */
+	double	   *covariance;		/* model gaussian: covariances, atoms x n x n;
+								 * else NULL */
 	double	   *best_covariance;
 	fc_mixture	current;
-	fc_mixture	best;			/* of the replicates */
-	fc_mixture	skeleton;		/* the k-atom solution */
+	fc_mixture	best;			/* best mixture of all replicates */
+	fc_mixture	skeleton;		/* mixture of the first k atoms */
 	fc_mixture	best_skeleton;
 	fc_shift_work shift;
 	fc_refine_work refine;
@@ -233,8 +262,8 @@ fc_clip(double x, double lower, double upper)
 }
 
 /*
- * setup.c: all of the decoding that follows from the problem, once its memory
- * is taken
+ * setup.c: derives the decoding's values from the problem; its memory has been
+ * taken
  */
 void		fc_set_up(fc_decoding *d);
 
@@ -262,20 +291,19 @@ double		fc_mixture_variance(const fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
 /*
- * Angles of sine and cosine are in half-turns: h stands for the angle pi h, so
- * that frequencies scaled by 1/pi once need no other range reduction than
- * rounding.
+ * Sine and cosine take angles in half-turns: h stands for the angle pi h, so
+ * frequencies scaled by 1/pi once need no range reduction other than rounding.
  *
- * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h comes in through
- * cosine. |h| <= 2^21 (float), 2^50 (double); beyond that the results are
- * finite but meaningless. Absolute error: 2e-7 (float), 1e-15 (double).
+ * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h is passed in cosine.
+ * |h| <= 2^21 (float), 2^50 (double); beyond that the results are finite but
+ * meaningless. Absolute error: 2e-7 (float), 1e-15 (double).
  */
 void		fc_sincos_float(size_t count, float *cosine, float *sine);
 void		fc_sincos_double(size_t count, double *cosine, double *sine);
 
 /*
- * cosine[i] and sine[i] times exp(-variance half_norm[i]); relative error
- * 1e-14.
+ * Multiplies cosine[i] and sine[i] by exp(-variance half_norm[i]); relative
+ * error 1e-14.
  */
 void		fc_damp_double(size_t count, double variance, const double *half_norm,
 						   double *cosine, double *sine);
@@ -287,15 +315,15 @@ void		fc_envelope_double(size_t count, double variance, const double *half_norm,
 typedef enum fc_width_mode
 {
 	FC_WIDTH_NONE,				/* point atoms */
-	FC_WIDTH_SHARED,			/* one variance for all */
-	FC_WIDTH_EACH				/* a variance per atom */
+	FC_WIDTH_SHARED,			/* one variance shared by all atoms */
+	FC_WIDTH_EACH				/* one variance per atom */
 } fc_width_mode;
 
 /* modes.c */
 
 /*
- * The number of the turn-th row of a random order that is made as it goes, in
- * d->permutation.
+ * Returns the number of the turn-th row of a random order, which
+ * d->permutation builds as rows are drawn.
  */
 size_t		fc_draw_row(fc_decoding *d, size_t turn);
 void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -303,7 +331,10 @@ void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
-/* Climb f_r from d->start; the number of the start that comes highest. */
+/*
+ * Climbs f_r from d->start; returns the number of the start that reaches the
+ * greatest height.
+ */
 size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 
 /* refine.c */
@@ -316,15 +347,15 @@ double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
 					  fc_mixture *mixture);
 
 /*
- * The first count sample centroids, weighted and refined, or an empty mixture;
- * its cost.
+ * Refines the first count sample centroids with fitted weights into the
+ * mixture (empty if count is 0); returns the cost.
  */
 double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
 						  fc_mixture *mixture);
 
 /*
- * The last refinement of the papers' decoders: atoms as they are; then points,
- * by option polish, with a width that all share.
+ * Runs the last refinement of the papers' decoders: atoms as they are; then,
+ * if option polish is set and atoms are points, with a width that all share.
  */
 double		fc_polish(fc_decoding *d, fc_mixture *mixture);
 
@@ -343,16 +374,16 @@ size_t
 void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 							  double margin, int iterations);
 
-/* clompr.c; each returns the cost */
+/* clompr.c; both functions return the cost */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /*
- * -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j
- * Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im.
+ * Evaluates -100 f_r and its gradient at one point, as an fc_objective. f_r(c)
+ * = mean_j Re(r_j exp(-i omega_j . c)), with r in d->r_re, d->r_im.
  */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
-/* sketch_shift.c; memory for model gaussian only */
+/* sketch_shift.c; fc_covariance_take takes memory for model gaussian only */
 void		fc_covariance_take(fc_decoding *d, fc_arena *arena);
 double		fc_sketch_shift(fc_decoding *d, fc_mixture *mixture);
 

@@ -1,14 +1,15 @@
 /*
- * modes.c - where the climbs begin.
+ * modes.c - points to climb from, and the climbs to modes.
  *
  *     range      uniform in the box
- *     sample     pilot rows, without repetition while they last
+ *     sample     pilot rows, without repetition until all were drawn
  *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2,
- *                c_j the atoms so far
- *     default    sample centroids if they all find room, then pilot rows,
- *                every fourth start and those without rows uniform in the box
- *                (sketch-and-shift) or normal with the rows' mean and
- *                deviation: rows may have moved since the pilot was taken
+ *                c_j the present atoms
+ *     default    sample centroids if all of them fit, then pilot rows; every
+ *                fourth start, or all without rows, uniform in the box
+ *                (discretized, or sketch-and-shift without polish) or normal
+ *                with the rows' mean and deviation: rows may have moved since
+ *                the pilot was taken
  *
  * Compressive K-means, s3.2 (range, sample, k++).
  */
@@ -17,18 +18,20 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-/* one of so many starts is random, the others are rows of the sample */
+/* period of random starts; the starts between are rows of the sample */
 #define RANDOM_START_PERIOD		4
 
-#define STEP_GROWTH				1.6f	/* factor on a step after a success */
-#define MAX_STEP				16.0f	/* plain mean-shift steps */
-#define STEP_SHRINK				0.25f	/* factor after a failure, and the
-										 * shortest step */
-#define MODE_ITERATIONS			30	/* steps of a climb at most */
-#define MODE_TOLERANCE			1e-2	/* times sqrt(eta): length of a step
-										 * that ends a climb */
+#define STEP_GROWTH				1.6f	/* factor on the step length after a
+										 * success */
+#define MAX_STEP				16.0f	/* maximum step length, in plain
+										 * mean-shift steps */
+#define STEP_SHRINK				0.25f	/* factor on the step length after a
+										 * failure, and minimum step length */
+#define MODE_ITERATIONS			30	/* maximum steps of a climb */
+#define MODE_TOLERANCE			1e-2	/* length of a step that ends a climb,
+										 * in units of sqrt(eta) */
 
-/* times sqrt(eta): distance below which two modes are one */
+/* distance below which two modes are one, in units of sqrt(eta) */
 #define MODE_RADIUS				0.5
 
 size_t
@@ -44,8 +47,8 @@ fc_draw_row(fc_decoding *d, size_t turn)
 }
 
 /*
- * row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns their
- * sum.
+ * Sets row_distance = w_i min_j |x_i - c_j|^2, or w_i without atoms; returns
+ * the sum.
  */
 static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)
@@ -79,8 +82,8 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /*
- * count points to start from (count x n), clipped to the box; chosen holds the
- * atoms so far.
+ * Draws count points to start from (count x n), clipped to the box; `chosen`
+ * holds the present atoms.
  */
 void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -124,18 +127,18 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 }
 
 /*
- * The modes of the field a residual makes, by batched mean shift.
+ * The modes of a residual's field, by batched mean shift.
  *
  *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),
  *               e_j = exp(-v |omega_j|^2 / 2)
  *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),
  *               eta = n sum e_j / sum e_j |omega_j|^2
  *
- * All starts climb together: an iteration is two GEMMs and one sincos a block
- * of frequencies, in float (the climb needs no more, and its target is refined
- * in double later). A start's step factor g grows 1.6 times on success and
- * shrinks four times on failure; starts that no longer move leave the batch. e
- * matches the field to atoms of variance v.
+ * All starts climb together: an iteration is two GEMMs and one sincos per
+ * block of frequencies, in float (the climb needs no more, and its target is
+ * refined in double later). A start's step factor g grows 1.6 times on success
+ * and shrinks four times on failure; starts that no longer move leave the
+ * batch. e matches the field to atoms of variance v.
  *
  * Cost: starts x m x n a step. Belhadji, Gribonval 2022 (sketch and shift),
  * s4.
@@ -164,7 +167,7 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 	w->order = FC_TAKE(arena, d->starts, size_t);
 }
 
-/* eta of the field matched to variance; e in shift.envelope */
+/* Returns eta of the field matched to variance; leaves e in shift.envelope. */
 static double
 bandwidth(fc_decoding *d, double variance)
 {
@@ -188,7 +191,10 @@ bandwidth(fc_decoding *d, double variance)
 	return curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
 }
 
-/* value = f_r, gradient = grad f_r at the first count packed centers */
+/*
+ * Computes value = f_r and gradient = grad f_r at the first count packed
+ * centers.
+ */
 static void
 evaluate_field(fc_decoding *d, size_t count)
 {
@@ -234,8 +240,9 @@ evaluate_field(fc_decoding *d, size_t count)
 }
 
 /*
- * Keep or reject the point just evaluated (packed number i of start), propose
- * the next; its distance.
+ * Keeps or rejects the point just evaluated (packed number i of `start`) and
+ * proposes the next. Returns its distance from the best point, divided by the
+ * root of a step factor above 1.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
@@ -273,8 +280,8 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 }
 
 /*
- * Climb f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and
- * value hold the result.
+ * Climbs f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and
+ * value receive the highest points.
  */
 static void
 mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
@@ -319,8 +326,8 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 }
 
 /*
- * order = the starts by falling value, ties by number (insertion sort: starts
- * are few)
+ * Sorts the starts into `order` by descending value, ties by number. Insertion
+ * sort suffices, because starts are few.
  */
 static void
 sort_starts(fc_decoding *d, const double *value)
@@ -338,8 +345,8 @@ sort_starts(fc_decoding *d, const double *value)
 }
 
 /*
- * At most limit distinct modes of positive height of the mixture's residual,
- * into shift.modes, highest first; their number.
+ * Finds up to limit distinct modes of positive height in the mixture's
+ * residual, in shift.modes, highest first; returns their number.
  */
 size_t
 fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)

@@ -1,9 +1,9 @@
-/* problem.c - from a sketch to a decoder's problem; see decode.h */
+/* problem.c - makes a decoder's problem from a sketch; see decode.h */
 #include "decode/decode.h"
 
 #include "sketch/sketch.h"
 
-/* relative difference of two sigmas that count as the same */
+/* relative difference below which two sigmas are equal */
 #define SAME_SIGMA_TOLERANCE	1e-6
 
 uint32_t
@@ -16,8 +16,8 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 }
 
 /*
- * The frequencies of the first scale become those of `count` scales from
- * `first` on, one scale behind the other.
+ * Replaces the frequencies of the first scale by the frequencies of `count`
+ * consecutive scales, starting with scale `first`.
  */
 static void
 scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
@@ -36,7 +36,7 @@ scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
 	}
 }
 
-/* Frequencies of the scales, and their moments. */
+/* Sets the frequencies and the moments of the scales. */
 static void
 set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
 			fc_arena *arena, fc_problem *problem)
@@ -60,7 +60,7 @@ set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
 	problem->bandwidth = sigmas[first] / sigmas[0];
 }
 
-/* Mean, deviation and box of the rows in reduced coordinates. */
+/* Sets mean, deviation and box of the rows in reduced coordinates. */
 static void
 set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 			   fc_problem *problem)
@@ -69,7 +69,8 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
 	size_t		n = spec->reduced;
-	size_t		first = sketch->tracked - n;	/* projected: the reduced
+	size_t		first = sketch->tracked - n;	/* index of the first reduced
+												 * dimension; projected
 												 * dimensions come last */
 	bool		reduced = first > 0;
 	double	   *mean = FC_TAKE(arena, n, double);
@@ -99,7 +100,7 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 		fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
-/* Centroids to start from, as far as the basis sees them. */
+/* Sets the centroids to start from, projected onto the basis. */
 static void
 set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena,
 			fc_problem *problem)

@@ -1,5 +1,6 @@
 /*
- * pursuit.c - the forward stage: many atoms at once from the residual.
+ * pursuit.c - the forward stage: adds several atoms per round from the
+ * residual.
  *
  *     dictionary D = current atoms + distinct modes of the residual's field
  *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii)
@@ -18,28 +19,33 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-/* share of the first score below which a pursuit takes no more atoms */
+/* share of the first score below which a pursuit adds no more atoms */
 #define MIN_SCORE_SHARE			0.2
 
-#define FORWARD_ITERATIONS		25	/* iterations of L-BFGS-B for all atoms
-									 * after a pursuit */
-#define SPLITS_PER_ROUND		2	/* atoms whose split is tried in a round
-									 * of improvement */
-#define MIN_GAIN				0.01	/* relative fall of the cost that an
-										 * exchange must bring */
+#define FORWARD_ITERATIONS		25	/* maximum L-BFGS-B iterations for all
+									 * atoms after a pursuit */
+#define SPLITS_PER_ROUND		2	/* maximum number of splits tried in a
+									 * round of improvement */
+#define MIN_GAIN				0.01	/* minimum relative fall of the cost
+										 * that justifies an exchange */
 
-/* cost over the cost before, above which a trial is not refined further */
+/*
+ * ratio of the trial's cost to the present cost above which the trial is
+ * abandoned
+ */
 #define HOPELESS_COST_RATIO		1.5
 
-/* iterations of L-BFGS-B for a trial, twice as many where it is close */
+/*
+ * maximum L-BFGS-B iterations for a trial, twice as many if its cost is close
+ */
 #define TRIAL_ITERATIONS		25
 
-/* times the share of noise: importance below which an atom is dropped */
+/* ratio of importance to noise below which an atom is dropped */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 
 /*
- * distance from heavier atoms that isolates one; the radius of clusters is
- * about 1
+ * distance in bandwidths to all heavier atoms that makes an atom isolated;
+ * clusters have a radius of about 1
  */
 #define ISOLATION_BANDWIDTHS	4.0
 
@@ -49,7 +55,7 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 	fc_select_work *w = &d->select;
 	fc_improve_work *i = &d->improve;
 
-	/* all of which setup.c looks at */
+	/* size that also holds all sample centroids, which setup.c examines */
 	size_t		dictionary = (d->atoms + d->starts > d->sample_centroids
 							  ? d->atoms + d->starts
 							  : d->sample_centroids);
@@ -81,7 +87,10 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 	i->eigen_iwork = FC_TAKE(arena, fc_eigen_integers(n), int);
 }
 
-/* Dictionary = atoms of the mixture and modes, all of the given variance. */
+/*
+ * Fills the dictionary with the mixture's atoms and the modes, all with the
+ * given variance.
+ */
 static void
 build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
 				 double variance)
@@ -99,8 +108,8 @@ build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
 }
 
 /*
- * The entry outside the chosen set that correlates best with the residual of
- * the chosen.
+ * Returns the entry outside the chosen set that correlates best with the
+ * residual of the chosen ones, or `size` if all are chosen.
  */
 static size_t
 best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
@@ -126,7 +135,7 @@ best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
 	return best;
 }
 
-/* weight = NNLS of the chosen entries */
+/* Fits the weights of the chosen entries by NNLS. */
 static void
 fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 {
@@ -144,8 +153,8 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 }
 
 /*
- * Choose entries until limit, and return how many; the mixture's own atoms are
- * chosen from the start.
+ * Chooses entries up to limit and returns their number; the mixture's own
+ * atoms are chosen from the start.
  */
 static size_t
 pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
@@ -169,7 +178,7 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 		fc_check();
 		if (first < 0.0)
 			first = score;
-		/* At least one new atom a round, or the stage would not end. */
+		/* Each round adds an atom, or the stage would not end. */
 		if (entry == size ||
 			(score <= MIN_SCORE_SHARE * first && chosen > mixture->count))
 			break;
@@ -181,8 +190,8 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 }
 
 /*
- * One round: the mixture grows to at most limit atoms and is refined. Returns
- * its cost.
+ * Runs one round: grows the mixture to a maximum of limit atoms and refines
+ * it. Returns its cost.
  */
 static double
 forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
@@ -211,9 +220,9 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 }
 
 /*
- * Grow the mixture to target atoms, at most chunk a round, unless the cost
- * reaches the noise floor before. cost is the mixture's on entry (ignored when
- * it has no atoms) and on exit.
+ * Grows the mixture to target atoms, in rounds of up to chunk atoms, or until
+ * the cost reaches the noise floor. *cost is the mixture's on entry (ignored
+ * if it has no atoms) and on exit.
  */
 void
 fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
@@ -237,9 +246,9 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
  *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
  *             of the cost without it
  *
- * A round tries the most promising splits in turn, then, if none helps, the
- * highest mode (a mean shift costs as much as a trial): apply, drop one other
- * atom, refine, keep if the cost falls by 1 %. The number of atoms never
+ * A round tries the most promising splits in turn, then, if no split helps,
+ * the highest mode (a mean shift costs as much as a trial): apply, drop one
+ * other atom, refine, keep if the cost falls by 1 %. The number of atoms never
  * changes. Atoms whose importance is below their share of the noise are
  * dropped at the end.
  *
@@ -250,10 +259,10 @@ typedef struct mixture_move
 {
 	double		gain;
 	bool		split;
-	size_t		index;			/* mode or atom */
+	size_t		index;			/* number of the mode or atom */
 } mixture_move;
 
-/* importance_i = weight_i^2 / (G^-1)_ii */
+/* Computes importance_i = weight_i^2 / (G^-1)_ii. */
 static void
 weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -276,7 +285,7 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 			w->inverse[i * count + i];
 }
 
-/* Take an atom out of the mixture and out of its Gram matrix. */
+/* Removes an atom from the mixture and from its Gram matrix. */
 static void
 remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 {
@@ -297,8 +306,8 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 }
 
 /*
- * Add one block's share to the Hessian of an atom, whose features there are
- * cosine and sine (width).
+ * Adds one block's share to the Hessian of an atom with features cosine and
+ * sine (width values) in the block.
  */
 static void
 block_hessian(fc_decoding *d, const double *cosine, const double *sine,
@@ -327,7 +336,9 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 	fc_multiply(&p, scaled, omega, hessian);
 }
 
-/* hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im */
+/*
+ * Computes hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im.
+ */
 static void
 hessians(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -348,7 +359,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 	}
 }
 
-/* mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v */
+/* Returns mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v. */
 static double
 split_norm(fc_decoding *d, const double *direction, double variance)
 {
@@ -367,7 +378,10 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 	return norm;
 }
 
-/* gain_i and direction_i of splitting atom i, from its Hessian (destroyed) */
+/*
+ * Computes gain_i and direction_i of a split of atom i from its Hessian, which
+ * is destroyed.
+ */
 static void
 split_gain(fc_decoding *d, size_t atom, double variance)
 {
@@ -381,7 +395,7 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	w->gain[atom] = 0.0;
 	curvature = w->eigenvalues[d->n - 1];
 	if (!(curvature > 0.0))
-		return;					/* nothing to gain */
+		return;					/* no direction has a gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
 	w->gain[atom] = curvature * curvature /
 		fmax(split_norm(d, top, variance), 1e-300);
@@ -405,8 +419,8 @@ insert_move(mixture_move *moves, size_t *count, mixture_move candidate)
 }
 
 /*
- * The splits of largest predicted gain, best first, and their number; the
- * mixture's residual stays in d->r_re, d->r_im.
+ * Finds the splits with the largest predicted gains, best first; returns their
+ * number. The mixture's residual stays in d->r_re, d->r_im.
  */
 static size_t
 propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
@@ -427,7 +441,7 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 	return count;
 }
 
-/* trial = mixture with the move applied: one atom more. */
+/* Sets trial to the mixture with the move applied, which has one more atom. */
 static void
 apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
 		   fc_mixture *trial)
@@ -459,7 +473,7 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
 	trial->weight[mixture->count] = trial->weight[m->index];
 }
 
-/* Drop the least important atom that the move did not touch. */
+/* Drops the least important atom that the move did not touch. */
 static void
 drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 {
@@ -481,7 +495,10 @@ drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 			trial->weight);
 }
 
-/* Try a move; if it lowers the cost the mixture becomes the trial. */
+/*
+ * Tries a move; replaces the mixture by the trial and returns true if the cost
+ * falls enough.
+ */
 static bool
 try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
 		 double *cost)
@@ -503,8 +520,8 @@ try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
 }
 
 /*
- * At most rounds exchange moves, until none helps or the cost reaches the
- * noise floor.
+ * Makes up to `rounds` exchange moves, until no move helps or the cost reaches
+ * the noise floor.
  */
 void
 fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
@@ -513,7 +530,8 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
-		const mixture_move add = {.split = false};	/* of the highest mode */
+		const mixture_move add = {.split = false};	/* adds the highest mode,
+													 * number 0 */
 		mixture_move splits[SPLITS_PER_ROUND];
 		size_t		count = propose_splits(d, mixture, splits);
 
@@ -525,7 +543,7 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 	}
 }
 
-/* Is the atom beyond reach of every heavier one? */
+/* Returns true if the atom is out of reach of every atom at least as heavy. */
 static bool
 isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
@@ -538,7 +556,7 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 	return true;
 }
 
-/* The logarithm of the number of bandwidths that fill the box. */
+/* Returns the logarithm of the number of bandwidths that fill the box. */
 static double
 log_cells(const fc_decoding *d)
 {
@@ -550,8 +568,8 @@ log_cells(const fc_decoding *d)
 }
 
 /*
- * Drop atoms, least important first: those whose importance is below 2 J0 (n +
- * 1) / m, and isolated ones that the mixture's residual (cost) explains: the
+ * Drops atoms, least important first, whose importance is below 2 J0 (n + 1) /
+ * m, and isolated ones that the mixture's residual (cost) explains: the
  * highest of C peaks of a random field of that energy has a gain of about cost
  * log(C) / m.
  */

@@ -1,5 +1,5 @@
 /*
- * refine.c - all atoms moved together to fit the moments.
+ * refine.c - moves all atoms together to fit the moments.
  *
  *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i)
  *                                  exp(-v_i |omega_j|^2 / 2) |^2
@@ -12,7 +12,7 @@
  * the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal
  * of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate
  * of c_i and a_i^2 q_2 for v_i (summed over i when shared). A center's
- * curvature is a_i^2 of a weight's, so without this thirty atoms need ten
+ * curvature is a_i^2 times a weight's, so without this thirty atoms need ten
  * times the iterations.
  *
  * With one variance for all, e multiplies vectors of length m instead of the
@@ -27,16 +27,17 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-#define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
-#define MIN_START_VARIANCE		1e-3	/* variance to start from; at 0 it has
-										 * no gradient */
+#define COST_SCALE 100.0		/* unit of the minimised cost: percent of
+								 * |z|^2 */
+#define MIN_START_VARIANCE		1e-3	/* minimum variance to start from */
 
-/* share of the mean weight that an atom has at least in the scales */
+/* minimum share of the mean weight that an atom has in the scales */
 #define MIN_SCALED_SHARE		0.1
 
 #define SMALLEST_CURVATURE 1e-12
 #define LAST_ITERATIONS 1000
-#define LBFGS_PAIRS				12	/* pairs that L-BFGS-B remembers */
+#define LBFGS_PAIRS				12	/* correction pairs that L-BFGS-B
+									 * remembers */
 #define GRADIENT_TOLERANCE 1e-7
 #define TASK_LENGTH 60
 #define EPSILON 2.220446049250313e-16
@@ -44,9 +45,9 @@
 /*
  * ---- L-BFGS-B ----
  *
- * Reverse communication: the library asks for values, so the interrupt check
- * runs inside every evaluation. Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of
- * their code.
+ * Reverse communication: the library returns to its caller for values, so the
+ * interrupt check runs inside every evaluation. Byrd, Lu, Nocedal, Zhu 1995;
+ * version 3.0 of their code.
  */
 
 void
@@ -99,7 +100,7 @@ fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
 
 /* ---- the refinement ---- */
 
-/* vectors of FC_FREQUENCY_BLOCK numbers inside refine.block */
+/* vectors of FC_FREQUENCY_BLOCK numbers in refine.block */
 enum
 {
 	ENVELOPE, RESIDUAL_RE, RESIDUAL_IM, CURVED_RE, CURVED_IM, REFINE_VECTORS
@@ -139,8 +140,8 @@ multiply(int rows, int columns, double factor, const double *matrix,
 }
 
 /*
- * The residual of one block, weighted for the gradient: 2/m e_j r_j, and that
- * times |omega_j|^2/2.  Returns sum_j |r_j|^2.
+ * Computes the residual of one block, weighted for the gradient: 2/m e_j r_j,
+ * and the product with |omega_j|^2/2.  Returns sum_j |r_j|^2.
  */
 static double
 block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
@@ -173,7 +174,7 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 	return sum;
 }
 
-/* Add one block's share of the gradient; the block's residual is ready. */
+/* Adds one block's share of the gradient; the block's residual is ready. */
 static void
 block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 			   const double *weight, size_t first, size_t width,
@@ -215,8 +216,8 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 }
 
 /*
- * J and its gradient at x = (centers, weights, variances). gradient has room
- * for a variance per atom in every mode.
+ * Returns J and computes its gradient at x = (centers, weights, variances).
+ * gradient has room for one variance per atom in every mode.
  */
 double
 fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
@@ -249,7 +250,9 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
 	return sum / (double) d->m;
 }
 
-/* q_0, q_1, q_2 of the head, kept away from 0 */
+/*
+ * Computes q_0, q_1, q_2 as the file's head defines them, bounded away from 0.
+ */
 static void
 curvatures(fc_decoding *d, double variance, double q[3])
 {
@@ -277,8 +280,8 @@ curvatures(fc_decoding *d, double variance, double q[3])
 }
 
 /*
- * scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the
- * mean.
+ * Sets scale = curvature^(-1/2); an atom counts with a minimum of a tenth of
+ * the mean weight.
  */
 static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
@@ -356,12 +359,12 @@ typedef struct refinement
 {
 	fc_decoding *d;
 	fc_width_mode mode;
-	size_t		count;			/* atoms */
+	size_t		count;			/* number of atoms */
 	size_t		variables;
-	double		unit;			/* of the cost */
+	double		unit;			/* factor from J to the minimised cost */
 } refinement;
 
-/* Scaled variables in their own units, into refine.point. */
+/* Writes the variables in natural units to refine.point. */
 static void
 unscale(const refinement *r, const double *x)
 {
@@ -386,8 +389,8 @@ evaluate_scaled(void *context, const double *x, double *gradient)
 }
 
 /*
- * mixture moves to a local minimum of J from where it is, or as far as
- * iterations go; J there.
+ * Moves the mixture to a local minimum of J, or for the given number of
+ * iterations; returns J there.
  */
 double
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,

@@ -1,25 +1,32 @@
 /*
- * setup.c - a problem in the decoder's own coordinates.
+ * setup.c - converts a problem to the decoder's own coordinates.
  *
  *     u = (y - mean) / h,   h^2 = n / mean_j |omega_j|^2,   z_j exp(-i omega_j . mean)
  *     J0 = mean_j (1 - |z_j|^2) / rows                        the cost that noise alone explains
  */
 #include "decode/internal.h"
 
-#define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
-#define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
-#define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample
-									 * centroids must still see */
-#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is
-								 * 1.2 deviations */
-#define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
-#define SAMPLE_CENTROID_MARGIN 4.0	/* sigma, around the sample centroids */
+#define SMALLEST_FLOOR 1e-13	/* minimum noise floor: moments are exact to
+								 * about 3e-7 */
+#define BOX_MARGIN 1e-3			/* tolerance of the box in bandwidths, because
+								 * pilot rows are rounded */
+#define STAYED_DENSITY_SHARE 0.35	/* minimum share of the expected density
+									 * that sample centroids must see */
+#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas squared:
+								 * sigma is 1.2 deviations */
+#define BOX_DEVIATIONS 6.0		/* half width of the box if its bounds are
+								 * unknown, in standard deviations */
+#define SAMPLE_CENTROID_MARGIN 4.0	/* margin around the sample centroids, in
+									 * sigmas */
 #define FAR_OUT_HALF_WIDTHS 10.0
 #define CUT_HALF_WIDTHS 2.0
-#define MOVED_DEVIATIONS 0.5	/* deviations */
-#define OUTLIER_SHARE 0.2		/* of an average cluster */
+#define MOVED_DEVIATIONS 0.5	/* distance between mean and center above
+								 * which rows have moved, in standard
+								 * deviations */
+#define OUTLIER_SHARE 0.2		/* maximum share of outliers, relative to an
+								 * average cluster */
 
-/* h, omega in half-turns per h, and the moments rotated to the mean. */
+/* Sets h, omega in half-turns per h, and the moments rotated to the mean. */
 static void
 set_frequencies(fc_decoding *d)
 {
@@ -53,8 +60,8 @@ set_frequencies(fc_decoding *d)
 }
 
 /*
- * Is a point in the box? A pilot row outside is none of the sketch's, or an
- * outlier.
+ * Returns true if a point is in the box. A pilot row outside belongs to other
+ * rows than the sketch's, or is an outlier.
  */
 static bool
 inside_box(const fc_decoding *d, const double *u)
@@ -67,8 +74,8 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /*
- * Sample centroids, and pilot rows of positive weight in the box, in u; the
- * rows' weights scaled to mean 1.
+ * Converts sample centroids, and the pilot rows of positive weight in the box,
+ * to u; scales the rows' weights to mean 1.
  */
 static void
 set_rows(fc_decoding *d)
@@ -106,7 +113,7 @@ set_rows(fc_decoding *d)
 		d->row_weight[i] *= (double) d->rows / total;
 }
 
-/* mean_j exp(-v |omega_j|^2 / 2) */
+/* Returns mean_j exp(-v |omega_j|^2 / 2). */
 static double
 mean_envelope(fc_decoding *d, double variance)
 {
@@ -126,10 +133,10 @@ mean_envelope(fc_decoding *d, double variance)
 }
 
 /*
- * Have the rows moved away from where the sample centroids (those of the
- * sample's k clusters) are? sum_i f_z(c_i) is then noise; of clusters that
- * stayed it is the mean of the envelope of a cluster, more where they overlap.
- * Sample centroids and pilot rows are of no use then.
+ * Detects that the rows have left the sample centroids of the sample's k
+ * clusters. sum_i f_z(c_i) is then noise; if clusters stayed it is the mean of
+ * a cluster's envelope, or more if they overlap. Sample centroids and pilot
+ * rows are discarded once the rows have moved.
  */
 static void
 check_sample_centroids(fc_decoding *d)
@@ -157,25 +164,25 @@ check_sample_centroids(fc_decoding *d)
 }
 
 /*
- * The box that centers may move in, and where random starts fall.
+ * The box that bounds the centers, and the distribution of random starts.
  *
- * The box is that of the rows, or mean +- 6 deviations when their bounds are
- * not known. A handful of rows far out would make it so large that noise alone
- * has high peaks in it, and any of them fits better than nothing. With sample
- * centroids (centroids of a sample) in c_l +- A_l, a dimension whose farthest
- * row lies D_l away is cut to c_l +- 2 A_l when
+ * The box is the rows' bounding box, or mean +- 6 deviations if their bounds
+ * are unknown. A handful of rows far out would make it large enough for noise
+ * alone to have high peaks in it, and any of them fits better than nothing.
+ * With sample centroids (centroids of a sample) in c_l +- A_l, a dimension
+ * whose farthest row is at distance D_l is cut to c_l +- 2 A_l when
  *
  *     D_l > 10 A_l,  s_l^2 / D_l^2 < 1 / (5 k)  and  |mean_l - c_l| < s_l / 2
  *
  * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a
  * fifth of an average cluster: outliers. A cluster of more rows keeps its
- * place however far it is. A share w at D_l moves the mean by w D_l, far less
+ * place at any distance. A share w at D_l moves the mean by w D_l, far less
  * than s_l = w^(1/2) D_l; rows that have all moved do not.
  */
 
 /*
- * The interval of the sample centroids along dimension l, in the problem's
- * coordinates.
+ * Computes center and half width of the sample centroids' interval along
+ * dimension l, margin included, in the problem's coordinates.
  */
 static void
 sample_centroid_interval(const fc_problem *p, size_t l, double *center,
@@ -196,7 +203,7 @@ sample_centroid_interval(const fc_problem *p, size_t l, double *center,
 	*half = 0.5 * (most - least) + SAMPLE_CENTROID_MARGIN;
 }
 
-/* Cut the box of dimension l (in u) if outliers stretch it. */
+/* Cuts dimension l of the box (in u) if outliers stretch it. */
 static void
 cut_outliers(fc_decoding *d, size_t l)
 {

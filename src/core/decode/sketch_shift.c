@@ -5,17 +5,17 @@
  *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;
  *                     r = z - alpha' A(C)
  *     keep the k largest alpha
- *     polish: (C, alpha) <- a local minimum of the cost, as wide as the
- *             clusters (refine.c); exchanges (pursuit.c)
+ *     polish: (C, alpha) <- a local minimum of the cost, with a fitted common
+ *             width (refine.c); exchanges (pursuit.c)
  *
- * T = 2k. Atoms are points (model dirac) or Gaussians whose covariance is read
- * off the sketch at the mode (model gaussian, below). The discretized variant
- * takes the highest of the L starts without climbing.
+ * T = 2k by default. Atoms are points (model dirac) or Gaussians whose
+ * covariance is read off the sketch at the mode (model gaussian, below). The
+ * discretized variant takes the highest of the L starts without climbing.
  *
  * Without polish this is the paper, and starts are uniform in the box: their
- * number must then grow with box volume / sigma^n, or none begins on a slope.
- * With it they are normal, and sigma may be 1 to 4 deviations of a cluster for
- * any law (1.4 to 2 for law gaussian alone).
+ * number must then grow with box volume / sigma^n, or no start is on a slope.
+ * With polish they are normal, and sigma may be 1 to 4 deviations of a cluster
+ * for any law (1.4 to 2 for law gaussian alone).
  *
  * Cost: T L m n a step. Belhadji, Gribonval 2024 (sketch and shift), algorithm
  * 2, s4.1.
@@ -25,14 +25,17 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-/* share of the kernel's variance to which noise may narrow f */
+/*
+ * minimum ratio of the variance of f at a mode to its kernel's, which noise
+ * may reduce
+ */
 #define MIN_VARIANCE_RATIO		0.5
 
 #define SHIFT_ITERATIONS 100
 #define SHIFT_TOLERANCE 1e-3
 
 /*
- * Gaussian atoms with a covariance of their own, read off the sketch.
+ * Gaussian atoms with individual covariances, read off the sketch.
  *
  *     H = (grad f grad f' - f Hess f) / f^2      at a mode c of f = f_z
  *     Sigma_c = H^-1 - s^2 I                     s the bandwidth of the kernel
@@ -43,8 +46,8 @@
  * Gaussian of covariance Sigma_c + s^2 I, whose log has that Hessian. A
  * direction in which Sigma_c comes out negative by less than s^2 / 2 has no
  * width (a constant column, noise); when c is no mode, or f is narrower than
- * its kernel by more, the atom is a point. Needs frequencies of the law
- * `gaussian`, for which f is a density smoothed by a Gaussian kernel.
+ * its kernel by more, the atom is a point. Model gaussian needs frequencies of
+ * the law `gaussian`, for which f is a density smoothed by a Gaussian kernel.
  *
  * Cost: m n^2 an atom. Belhadji, Gribonval 2024 (sketch and shift), appendix
  * B.
@@ -61,7 +64,10 @@ fc_covariance_take(fc_decoding *d, fc_arena *arena)
 	d->best_covariance = FC_TAKE(arena, d->atoms * square, double);
 }
 
-/* f, its gradient (n) and Hessian (n x n) of the sketch itself at c. */
+/*
+ * Computes f, its gradient (n) and Hessian (n x n) at c, for the sketch
+ * itself.
+ */
 static void
 local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
 			double *hessian)
@@ -107,8 +113,8 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
 }
 
 /*
- * covariance (n x n) from H (destroyed): all zero when H is not that of a
- * mode.
+ * Computes the covariance (n x n) from H (destroyed): all zero if H is not the
+ * matrix of a mode.
  */
 static void
 covariance_of(fc_decoding *d, double *h, double *covariance)
@@ -134,7 +140,10 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	fc_mirror_lower(covariance, d->n);
 }
 
-/* envelope (m) of the atom: exp(-omega' Sigma omega / 2), 1 for a point. */
+/*
+ * Computes the envelope (m) of an atom: exp(-omega' Sigma omega / 2), 1 for a
+ * point.
+ */
 static void
 fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 {
@@ -160,7 +169,7 @@ fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 	}
 }
 
-/* The covariance of the atom at c, and its envelope. */
+/* Sets the covariance of the atom at c, and its envelope. */
 static void
 set_covariance(fc_decoding *d, const double *c, size_t atom)
 {
@@ -236,7 +245,7 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 
 	/*
 	 * Centers and weights move together; points get a common width, and
-	 * clusters that were missed take the place of others.
+	 * missed clusters replace others.
 	 */
 	cost = fc_polish(d, mixture);
 	if (d->options.model == FC_MODEL_DIRAC)

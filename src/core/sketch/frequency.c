@@ -1,11 +1,11 @@
 /*
- * frequency.c - drawing frequencies omega_j = R_j u_j from (law, seed).
+ * frequency.c - draws frequencies omega_j = R_j u_j from (law, seed).
  *
  * Every draw is a Philox block keyed by the seed with counter (frequency,
  * dimension / 2, attempt, purpose), so any frequency can be redrawn alone.
  *
- * Directions u_j: a normalised Gaussian vector; structured: row j of
- * H D1 H D2 H D3 / p^(3/2), cut to n coordinates and normalised (H the p x p
+ * Directions u_j: a normalised Gaussian vector; structured: row j of H D1 H D2
+ * H D3 / p^(3/2), cut to n coordinates and normalised (H the p x p
  * Walsh-Hadamard matrix, D random signs; Le, Sarlos, Smola 2013; Chatalic,
  * Gribonval, Keriven 2018).
  *
@@ -36,7 +36,9 @@ draw(const fc_spec *spec, uint32_t a, uint32_t b, uint32_t c, uint32_t purpose,
 	fc_philox(spec->seed, counter, block);
 }
 
-/* g (n) standard normal, the Gaussian vector of frequency j; returns |g|. */
+/*
+ * Draws g (n values), the standard normal vector of frequency j; returns |g|.
+ */
 static double
 draw_normals(const fc_spec *spec, uint32_t j, uint32_t purpose, float *g)
 {
@@ -75,7 +77,7 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 	}
 }
 
-/* The radius of frequency j. */
+/* Returns the radius of frequency j. */
 static double
 radius_of(const fc_spec *spec, uint32_t j)
 {
@@ -126,7 +128,7 @@ dense_frequency(const fc_spec *spec, uint32_t j, float *omega)
 		omega[i] = (float) (factor * (double) omega[i]);
 }
 
-/* v <- H v in place, p = 2^q entries (unnormalised). */
+/* Computes v <- H v in place, p = 2^q entries (unnormalised). */
 static void
 hadamard(float *v, size_t p)
 {
@@ -143,8 +145,8 @@ hadamard(float *v, size_t p)
 }
 
 /*
- * Rows of one block, cut to n coordinates: row j of H D1 H D2 H D3 is D3 H D2
- * H D1 H e_j (each factor is symmetric), so a row costs three transforms.
+ * Computes one row of a block, p entries: row j of H D1 H D2 H D3 is D3 H D2 H
+ * D1 H e_j (each factor is symmetric), so a row costs two transforms.
  */
 static void
 structured_row(const float *signs, size_t j, size_t p, float *v)
@@ -161,9 +163,8 @@ structured_row(const float *signs, size_t j, size_t p, float *v)
 }
 
 /*
- * Visit the structured frequencies in order: for each j the raw direction v
- * (cut to n) and the factor that gives it length R_j. Either output may be
- * NULL.
+ * Draws the structured frequencies in order: for each j the raw direction v
+ * (cut to n) and the factor that gives it length R_j.
  */
 void
 fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,

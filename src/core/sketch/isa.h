@@ -2,22 +2,22 @@
  * isa.h - the inner loops of sketching, one build per instruction set.
  *
  * isa_build.c is compiled for x86-64-v4, x86-64-v3 and the baseline; the
- * functions here pick the build the machine can run. v3 and v4 give the same
- * bits.
+ * functions here select the best build that the machine can run. v3 and v4
+ * give the same bits.
  */
 #ifndef FC_SKETCH_ISA_H
 #define FC_SKETCH_ISA_H
 
 #include "sketch/prepared.h"
 
-#define FC_LIMB_BITS	31		/* of the lower one of the two parts of a
-								 * weight */
+#define FC_LIMB_BITS	31		/* bits of the lower of a weight's two limbs */
 
-/* Beyond these a row takes the slow exact path. */
-#define FC_NEAR_Q		0x1p47	/* grid steps from the center: sums of a batch
-								 * stay exact in double */
-#define FC_NEAR_Y		1024.0	/* sigmas: angles stay exact in float */
-#define FC_FAR_Q		0x1p78	/* grid steps that can be represented at all */
+/* Limits beyond which a row takes the slow exact path. */
+#define FC_NEAR_Q		0x1p47	/* grid steps from the center within which
+								 * sums of a batch are exact in double */
+#define FC_NEAR_Y		1024.0	/* sigmas within which angles are accurate in
+								 * float */
+#define FC_FAR_Q		0x1p78	/* maximum grid steps that can be represented */
 
 enum
 {
@@ -31,62 +31,62 @@ enum
 typedef struct fc_sketch_isa
 {
 	/*
-	 * Bring one row, not a sparse one, into prepared->value and prepared->q,
-	 * row arrays, and its reduced coordinates into y (written up to
-	 * fc_padded(n), the rest of it garbage), behind a basis into
-	 * prepared->projected, too. Returns FC_ROW_... bits.
+	 * Converts one row, not a sparse one, to the row arrays prepared->value
+	 * and prepared->q, and its reduced coordinates to y (written up to
+	 * fc_padded(n), garbage after n), and with a basis also to
+	 * prepared->projected. Returns FC_ROW_... bits.
 	 */
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
 	/*
-	 * Store one row within prepared->lowest and prepared->highest, and behind
-	 * a basis of at most prepared->near_norm2, as fc_padded(d) doubles;
-	 * false, and garbage there, for other rows.
+	 * Stores one row as fc_padded(d) doubles and returns true if it is within
+	 * prepared->lowest and prepared->highest and, with a basis, its norm is
+	 * within prepared->near_norm2. Returns false and leaves garbage for other
+	 * rows.
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row,
 							  double *raw);
 
 	/*
-	 * The same as prepare and track, for rows stored before: their y, n
-	 * apart, and their sums.
+	 * Does the work of prepare and track for rows stored before: computes
+	 * their y, n apart, and adds their sums.
 	 */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw,
 							 size_t rows, float *y, double *sums);
 
 	/*
-	 * The same as prepare and track for a sparse near row, where
-	 * prepared->zeros_vanish: the same y to the bit and the same sums, but
-	 * for the bounds of the dimensions whose elements are 0.  sums NULL: the
-	 * near row's y alone, and in prepared->q and ->value the reduced
-	 * dimensions.
+	 * Does the work of prepare and track for a sparse near row if
+	 * prepared->zeros_vanish: the same y to the bit and the same sums, except
+	 * for the bounds of dimensions whose elements are 0. With sums NULL, only
+	 * computes the near row's y and the reduced dimensions in prepared->q and
+	 * ->value. Returns false if the row is not near.
 	 */
 	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x,
 								float *y, double *sums);
 
 	/*
-	 * The sums of the near row in prepared->value and prepared->q, with q =
-	 * 2^24 a + b, a = rint(2^-24 q): sum += q, high += a^2, cross += a b, low
-	 * += b^2, lower = min, upper = max into six row arrays one after the
-	 * other.
+	 * Adds the near row in prepared->value and prepared->q to six consecutive
+	 * row arrays, with q = 2^24 a + b, a = rint(2^-24 q): sum += q, high +=
+	 * a^2, cross += a b, low += b^2, lower = min, upper = max.
 	 */
 	void		(*track) (const fc_prepared *prepared, double *sums);
 
 	/*
-	 * z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows
-	 * <= FC_MAX_BATCH.
+	 * Adds rint(2^22 cos) of all rows to z[j] and the sines to z[moments +
+	 * j]; rows <= FC_MAX_BATCH.
 	 */
 	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows,
 							   int64_t *z);
 
 	/*
-	 * prepared->limbs += weight times prepared->phases, the two parts of the
-	 * weight (at least 0) one after the other.
+	 * Adds weight times prepared->phases to prepared->limbs, the two limbs of
+	 * the weight (not negative) one after the other.
 	 */
 	void		(*weigh) (const fc_prepared *prepared, int64_t weight);
 
 	/*
-	 * rint(2^22 cos(pi h)) and sin for count angles in half-turns, |h| <
-	 * 2^22.
+	 * Computes rint(2^22 cos(pi h)) and the sines for count angles in
+	 * half-turns, |h| < 2^22.
 	 */
 	void		(*quantise) (const float *h, size_t count, int32_t *cosine,
 							 int32_t *sine);
@@ -95,15 +95,15 @@ typedef struct fc_sketch_isa
 const fc_sketch_isa *fc_sketch_isa_select(void);
 
 /*
- * "x86-64-v4", "x86-64-v3" or "baseline"; NULL when this machine cannot run
- * it.
+ * Returns the build named "x86-64-v4", "x86-64-v3" or "baseline"; NULL if the
+ * machine cannot run it.
  */
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 
 /*
- * Of so many dense coordinates at most these are looked up one by one, where
- * they are all that are not 0; 0: never. A row alone reads the frequencies
- * that two share.
+ * Returns the maximum number of nonzero dense coordinates that are looked up
+ * one by one; 0: always use all coordinates. A limit is needed because a row
+ * alone does not share its reads of the frequencies with others.
  */
 static inline size_t
 fc_few_coordinates(size_t n)
@@ -111,7 +111,7 @@ fc_few_coordinates(size_t n)
 	return n >= 256 ? n / 8 : 0;
 }
 
-/* Bytes of prepared->scratch. */
+/* Returns the bytes of prepared->scratch. */
 size_t		fc_sketch_isa_scratch(const fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_ISA_H */

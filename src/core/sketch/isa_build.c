@@ -4,11 +4,11 @@
  *     z_j += sum_rows rint(2^22 exp(i pi h)),
  *     h = omega_j . y / pi  (half-turns)
  *
- * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles lives in registers;
+ * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles stays in registers;
  * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
- * .. n-1 whatever the tile or the vector length, so a row's angles do not
- * depend on its place. Structured: lanes are rows; H D1 H D2 H D3 y by
- * butterflies, O(p log p).
+ * .. n-1 for any tile and vector length, so a row's angles do not depend on
+ * its place. Structured: lanes are rows; H D1 H D2 H D3 y by butterflies, O(p
+ * log p).
  *
  * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| <
  * 2^22), r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine,
@@ -37,7 +37,7 @@
 #define BUILD fc_sketch_isa_v3
 #else
 #define VECTOR_BYTES 16
-#ifdef __aarch64__				/* has 32 registers */
+#ifdef __aarch64__				/* target with 32 registers */
 #define ROWS 2
 #else
 #define ROWS 1
@@ -62,7 +62,10 @@ typedef float vhalf
 #define VECTORS		(FC_FREQUENCY_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
 
-/* A product that must be rounded here: not to be fused with a later sum. */
+/*
+ * Forces a product to be rounded here, so that it is not fused with a later
+ * sum.
+ */
 #if defined(__x86_64__)
 #define PIN(x) __asm__("" : "+v" (x))
 #elif defined(__aarch64__)
@@ -72,10 +75,10 @@ typedef float vhalf
 #endif
 #define ROUND_MAGIC	0x1.8p23f
 #define FIXED_MAGIC	3.0f
-#define FIXED_BITS	UINT32_C(0x40400000)	/* the bits of 3.0f */
+#define FIXED_BITS	UINT32_C(0x40400000)	/* bits of the float 3.0f */
 
 /*
- * Coefficients of x, x^3, .. of sin(pi x), and of x^2, x^4, .. of cos(pi x),
+ * Coefficients of x, x^3, .. in sin(pi x), and of x^2, x^4, .. in cos(pi x),
  * |x| <= 1/2, in single precision.
  */
 #define SINE_1		0x1.921fb4p+1f
@@ -92,8 +95,8 @@ typedef float vhalf
 #include "sketch/isa_raw.h"
 
 /*
- * raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the
- * integer.
+ * Computes raw cosines and sines: the bits of 3.0f + value. Subtracting
+ * FIXED_BITS gives the integers.
  */
 INLINE void
 sincos_raw(vfloat h, vint *cosine, vint *sine)
@@ -116,7 +119,10 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 	*cosine = (vint) ((vfloat) ((vint) c ^ sign) + FIXED_MAGIC);
 }
 
-/* h[r][v] = half-turns of `rows` rows against one tile of frequencies. */
+/*
+ * Computes h[r][v], the half-turns of `rows` rows against one tile of
+ * frequencies.
+ */
 INLINE void
 dense_angles(const float *tile, size_t n, const float *y, int rows,
 			 vfloat h[][VECTORS])
@@ -139,8 +145,8 @@ dense_angles(const float *tile, size_t n, const float *y, int rows,
 }
 
 /*
- * On ARM functions of their own: inline, gcc keeps the constants of sincos_raw
- * in registers and the sums in memory.
+ * Separate functions on ARM: inlined, gcc keeps the constants of sincos_raw in
+ * registers and the sums in memory.
  */
 #ifdef __aarch64__
 static __attribute__((noinline))
@@ -201,7 +207,7 @@ add_rows(const float *tile, size_t n, const float *y, int rows, float ratio,
 		}
 }
 
-/* Add the integers behind `rows` raw sums of a tile to z[0 .. count). */
+/* Adds the integers of `rows` raw sums of a tile to z[0 .. count). */
 INLINE void
 widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
 {
@@ -236,11 +242,11 @@ dense_tile(const fc_prepared *prepared, size_t start, const float *y,
 	widen(sines, rows, prepared->m - start, z + prepared->moments + start);
 }
 
-/* ---- coordinates of which most are 0 ---- */
+/* ---- coordinates that are mostly 0 ---- */
 
 /*
- * The coordinates of a row that are not 0, where these are few: their places
- * and values in the scratch.
+ * The nonzero coordinates of a row that has few: their places and values in
+ * the scratch.
  */
 typedef struct few_coordinates
 {
@@ -249,7 +255,10 @@ typedef struct few_coordinates
 	size_t		count;
 } few_coordinates;
 
-/* False where they are more than the scratch has room for. */
+/*
+ * Finds the nonzero coordinates; returns false if the scratch has no room for
+ * them.
+ */
 INLINE bool
 find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 {
@@ -271,7 +280,10 @@ find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 	return true;
 }
 
-/* The angles of dense_angles for one row: coordinates of 0 are left out. */
+/*
+ * Computes the angles of dense_angles for one row, leaving out coordinates of
+ * 0.
+ */
 INLINE void
 few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])
 {
@@ -336,7 +348,10 @@ accumulate_full(const fc_prepared *prepared, const float *y, size_t rows,
 						   z + s * prepared->m);
 }
 
-/* Rows of few coordinates one by one, those between them together. */
+/*
+ * Accumulates rows with few nonzero coordinates one by one, and the rows
+ * between them together.
+ */
 static void
 accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 				 int64_t *z)
@@ -357,7 +372,7 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 /*
  * ---- structured frequencies ----
  *
- * v is p vectors; lane r of v[i] is coordinate i of row r.
+ * Layout: v is p vectors; lane r of v[i] is coordinate i of row r.
  */
 
 INLINE void
@@ -365,7 +380,7 @@ butterflies(vfloat *v, size_t p)
 {
 	size_t		half = 1;
 
-	for (; 4 * half <= p; half *= 4)	/* two stages a pass: half the memory
+	for (; 4 * half <= p; half *= 4)	/* two stages a pass halve the memory
 										 * traffic */
 		for (size_t start = 0; start < p; start += 4 * half)
 			for (size_t i = start; i < start + half; i++)
@@ -392,7 +407,9 @@ butterflies(vfloat *v, size_t p)
 			}
 }
 
-/* v <- H D1 H D2 H D3 y; signs holds D1, D2, D3 one after the other. */
+/*
+ * Computes v = H D1 H D2 H D3 y; signs holds D1, D2, D3 one after the other.
+ */
 INLINE void
 structured_transform(const float *signs, size_t p, const vfloat *y, vfloat *v)
 {
@@ -407,7 +424,7 @@ structured_transform(const float *signs, size_t p, const vfloat *y, vfloat *v)
 	butterflies(v, p);
 }
 
-/* Rows into lanes, absent rows and coordinates zero. */
+/* Transposes rows to lanes; absent rows and coordinates become zero. */
 INLINE void
 transpose_rows(const float *y, size_t rows, size_t n, size_t p, vfloat *out)
 {
@@ -424,9 +441,9 @@ transpose_rows(const float *y, size_t rows, size_t n, size_t p, vfloat *out)
 
 typedef struct structured_scratch
 {
-	vfloat	   *y;				/* groups x p */
-	vfloat	   *v;				/* p */
-	vint	   *sums;			/* of each scale p cosines, then p sines */
+	vfloat	   *y;				/* transposed rows, groups x p vectors */
+	vfloat	   *v;				/* transform of one group, p vectors */
+	vint	   *sums;			/* p cosines, then p sines, for each scale */
 } structured_scratch;
 
 INLINE structured_scratch
@@ -442,8 +459,8 @@ scratch_of(const fc_prepared *prepared)
 }
 
 /*
- * Sum the lanes of raw integers; lanes of absent rows hold 0. alone: there is
- * one row.
+ * Returns the sum over the lanes of raw integers; lanes of absent rows hold 0.
+ * alone: only lane 0 is used.
  */
 INLINE int64_t
 lane_sum(vint raw, bool alone)
@@ -458,8 +475,8 @@ lane_sum(vint raw, bool alone)
 }
 
 /*
- * cosines[j], sines[j] (count) += the integers of one group of rows; mask
- * clears absent rows.
+ * Adds the integers of one group of rows to cosines[j] and sines[j] (count
+ * each); mask clears absent rows.
  */
 INLINE void
 structured_sincos(const float *factors, size_t count, float ratio,

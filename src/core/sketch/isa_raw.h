@@ -1,20 +1,20 @@
 /*
- * isa_raw.h - rows that wait as they came, and are brought to grid and reduced
- * coordinates a batch at a time.
+ * isa_raw.h - raw waiting rows, converted to grid and reduced coordinates a
+ * batch at a time.
  *
- * Short rows: the sums of a column stay in registers over the batch. Behind a
+ * Short rows: the sums of a column stay in registers over the batch. With a
  * large basis: a tile of it is read once for several rows. Each row has the
  * bits that isa_rows.h gives it alone.
  *
- * A part of isa_build.c, as isa_rows.h.
+ * A part of isa_build.c, like isa_rows.h.
  */
 #ifndef FC_SKETCH_ISA_RAW_H
 #define FC_SKETCH_ISA_RAW_H
 
-#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* vectors of a short raw row at
-											 * most */
+#define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* maximum number of vectors of a
+											 * short raw row */
 
-/* A row that will be projected. */
+/* Stores a row that will be projected; returns false if it may be far. */
 static bool
 store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
 {
@@ -69,8 +69,8 @@ store_raw(const fc_prepared *prepared, const fc_row *row, double *raw)
 }
 
 /*
- * Columns i .. of all rows, their sums in registers, and without a basis their
- * coordinates.
+ * Adds DOUBLES columns from i on of all rows to their sums, held in registers;
+ * without a basis also writes their coordinates.
  */
 INLINE void
 take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
@@ -118,8 +118,8 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * Reduced coordinates of at most FC_PROJECTED_ROWS rows, and the sums of
- * these.
+ * Computes reduced coordinates of up to FC_PROJECTED_ROWS rows, and adds them
+ * to their sums.
  */
 static void
 take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
@@ -148,8 +148,8 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * The last columns first: numbers written behind them belong to first columns
- * of later rows.
+ * Takes the last columns first, because numbers written past a row's end
+ * belong to the first columns of later rows.
  */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
@@ -174,29 +174,29 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
 }
 
 /*
- * Bringing in a row of which only the elements that are not 0 are given.
+ * Conversion of a row whose nonzero elements alone are given.
  *
- * Where the center is 0 an element 0 has the grid integer 0 and the coordinate
- * 0, and adds exactly 0 to every sum, that of a coordinate behind a basis too:
- * left out, the others are summed in the same order by the same operations, to
+ * If the center is 0, an element 0 has the grid integer 0 and the coordinate
+ * 0, and adds exactly 0 to every sum, also to a coordinate's sum with a basis.
+ * The other elements are added in the same order by the same operations, to
  * the same bits. (A sum that rounds to -0 may become +0: no angle and no grid
  * integer differs.)
  */
-/* Element p of the row; -0 and 0 are one value. */
+/* Returns element p of the row; -0 becomes 0. */
 INLINE double
 sparse_value(const fc_sparse_row *x, size_t p)
 {
 	return x->values[p] + 0.0;
 }
 
-/* q as grid_of has it, for a shift of 0. */
+/* Returns q as grid_of does, for a shift of 0. */
 INLINE double
 sparse_grid(const fc_prepared *prepared, size_t i, double value)
 {
 	return rint(value * prepared->inverse_unit[i]);
 }
 
-/* Are all elements near?  Without a basis y is written. */
+/* Returns true if all elements are near; writes y if there is no basis. */
 INLINE bool
 reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 {
@@ -221,7 +221,7 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 	return near;
 }
 
-/* The same as track_vector, for one element. */
+/* Adds one element as track_vector does. */
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {

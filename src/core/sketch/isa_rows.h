@@ -1,5 +1,5 @@
 /*
- * isa_rows.h - bringing one row to the grid and to reduced coordinates.
+ * isa_rows.h - converts one row to the grid and to reduced coordinates.
  *
  *     q = rint(x / u) - shift        integers, so that sums of them are exact
  *     y = basis (x - center) / scale / sigma
@@ -12,11 +12,11 @@
 #define FC_SKETCH_ISA_ROWS_H
 
 /*
- * The one place for intrinsics: loads of `left` elements that neither read
- * past the end nor go through memory (a vector load of bytes just stored
- * piecewise stalls), rounding to nearest, the smaller and the larger value
- * (the second of two equals), and lanes that are not within limits, NaN among
- * them.
+ * The only intrinsics besides conversions of half precision: loads of `left`
+ * elements that neither read past the end nor go through memory (a vector load
+ * of bytes just stored piecewise stalls), rounding to nearest, the smaller and
+ * the larger value (the second of two equals), and a test for lanes outside
+ * limits, NaN included.
  */
 #if FC_ISA == 4
 INLINE vdouble
@@ -112,9 +112,7 @@ any_out(vlong out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
-/*
- * Copies of a length that the compiler knows are loads, whatever the address.
- */
+/* Copies of a length known at compile time become loads, at any alignment. */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
@@ -197,27 +195,30 @@ below(vdouble x, vdouble y)
 /* ---- a row times the basis of a projection ---- */
 
 /*
+ * Product of a row and the basis of a projection.
+ *
  *     y_c = sum over the terms of t_i basis_ic, in the order of the terms
  *
- * Each column is one chain of fused multiply-adds, whatever the length of a
- * vector, so that a row's bits are the same on each. The sums of up to
- * BASIS_VECTORS vectors of columns stay in registers: so many chains keep two
- * units of latency 4 busy. Of several rows those of BASIS_ROWS x BLOCK_VECTORS
- * do, and a tile of so many columns is read from the cache once for each
- * BASIS_ROWS.
+ * Each column is one chain of fused multiply-adds, for any vector length, so
+ * that a row's bits do not depend on it. The sums of up to BASIS_VECTORS
+ * vectors of columns stay in registers: 8 chains keep two units of latency 4
+ * busy. With several rows the sums of BASIS_ROWS x BLOCK_VECTORS vectors stay
+ * there, and the columns of a tile are read from the cache once for each
+ * BASIS_ROWS rows.
  */
 #define BASIS_VECTORS 8
 #define BASIS_ROWS 4
 #if FC_ISA == 4 || defined(__aarch64__)
 #define BLOCK_VECTORS 4
-#else							/* 16 registers */
+#else							/* targets with 16 registers */
 #define BLOCK_VECTORS 2
 #endif
 
 typedef struct basis_terms
 {
-	const double *t;			/* count */
-	const uint32_t *indices;	/* count: their dimensions; NULL: 0 .. count-1 */
+	const double *t;			/* count values */
+	const uint32_t *indices;	/* dimensions of the values; NULL: 0 .. count
+								 * - 1 */
 	size_t		count;
 } basis_terms;
 
@@ -246,7 +247,10 @@ project_columns(basis_terms terms, const double *tile, size_t width,
 		*(vdouble *) (y + v * DOUBLES) = sum[v];
 }
 
-/* Constant numbers of vectors, so that the sums have registers. */
+/*
+ * Calls project_columns with a constant number of vectors, so that the sums
+ * have registers.
+ */
 INLINE void
 project_vectors(basis_terms terms, const double *tile, size_t width,
 				size_t vectors, double *y)
@@ -280,7 +284,7 @@ project_vectors(basis_terms terms, const double *tile, size_t width,
 	}
 }
 
-/* y (fc_padded(n)) = t basis */
+/* Computes y (fc_padded(n) values) = t basis. */
 static void
 apply_basis(const fc_prepared *prepared, basis_terms terms, double *y)
 {
@@ -307,8 +311,8 @@ apply_basis(const fc_prepared *prepared, basis_terms terms, double *y)
 }
 
 /*
- * y (BASIS_ROWS rows of length n) = t (BASIS_ROWS rows of length stride) times
- * `vectors` vectors of a tile's columns
+ * Computes y (BASIS_ROWS rows of length n) = t (BASIS_ROWS rows of length
+ * stride) times `vectors` vectors of a tile's columns.
  */
 INLINE void
 project_block(const double *t, size_t d, size_t stride, const double *tile,
@@ -335,7 +339,7 @@ project_block(const double *t, size_t d, size_t stride, const double *tile,
 			*(vdouble *) (y + r * n + v * DOUBLES) = sum[r][v];
 }
 
-/* One tile's columns of `rows` rows, a multiple of BASIS_ROWS. */
+/* Computes one tile's columns for `rows` rows, a multiple of BASIS_ROWS. */
 static void
 apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 {
@@ -353,7 +357,8 @@ apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 			const double *t = prepared->centered + r * d;
 			double	   *y = prepared->projected + r * n + c + v;
 
-			if (some == BLOCK_VECTORS)	/* constant numbers, as above */
+			if (some == BLOCK_VECTORS)	/* constant numbers of vectors keep
+										 * the sums in registers */
 				project_block(t, prepared->d, d, tile + v, width, BLOCK_VECTORS,
 							  y, n);
 			else
@@ -363,8 +368,8 @@ apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 }
 
 /*
- * projected (rows x fc_padded(n)) = centered (rows x fc_padded(d)) basis, each
- * row to the same bits as by apply_basis
+ * Computes projected (rows x fc_padded(n)) = centered (rows x fc_padded(d))
+ * basis, each row to the same bits as apply_basis.
  */
 static void
 apply_basis_rows(const fc_prepared *prepared, size_t rows)
@@ -392,7 +397,10 @@ center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 		*(const vdouble *) (prepared->inverse_scale + i);
 }
 
-/* The lanes that make the FC_ROW_... bits of a row. */
+/*
+ * Lanes that were out of range, from which the FC_ROW_... bits of a row
+ * follow.
+ */
 typedef struct row_excess
 {
 	vlong		near_q;
@@ -416,7 +424,7 @@ grid_of(const double *inverse_unit, const double *shift, size_t i,
 		*(const vdouble *) (shift + i);
 }
 
-/* Values and grid integers of one vector. */
+/* Stores values and grid integers of one vector. */
 INLINE void
 grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
 			row_excess *excess)
@@ -429,7 +437,7 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
 	excess->far_q |= outside(q, FC_FAR_Q);
 }
 
-/* Loads of `left` numbers of half precision: F16C from x86-64-v3 on. */
+/* Loads of `left` numbers of half precision; x86-64-v3 and v4 have F16C. */
 #if FC_ISA == 4
 INLINE vdouble
 load_halves(const uint16_t *x, size_t left)
@@ -440,7 +448,7 @@ load_halves(const uint16_t *x, size_t left)
 																		   x)));
 }
 #elif FC_ISA == 3
-/* Four halves are 8 bytes; fewer are put together in a register. */
+/* Loads four halves as 8 bytes; fewer are combined in a register. */
 INLINE vdouble
 load_halves(const uint16_t *x, size_t left)
 {
@@ -475,7 +483,10 @@ load_halves(const uint16_t *x, size_t left)
 }
 #endif
 
-/* The elements of a row as they lie there, on any byte: one of the three. */
+/*
+ * The elements of a row at their original address, at any alignment; one
+ * pointer is set.
+ */
 typedef struct row_elements
 {
 	const double *doubles;
@@ -487,7 +498,10 @@ typedef struct row_elements
 #define FLOATS_OF(x)	((row_elements) {.floats = (x)})
 #define HALVES_OF(x)	((row_elements) {.halves = (x)})
 
-/* Elements i on of the row; -0 and 0 are one value. */
+/*
+ * Returns a vector of the row's elements from i on, with zeros after the end;
+ * -0 becomes 0.
+ */
 INLINE vdouble
 load_row(row_elements x, size_t i, size_t d)
 {
@@ -502,7 +516,7 @@ load_row(row_elements x, size_t i, size_t d)
 	};
 }
 
-/* Reduced coordinates without a basis, stored as floats. */
+/* Returns reduced coordinates without a basis, and stores them as floats. */
 INLINE vdouble
 reduce_vector(const double *center, const double *inverse_scale, size_t i,
 			  vdouble value, float *y)
@@ -515,8 +529,8 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i,
 }
 
 /*
- * Reduced coordinates (fc_padded(n)) as floats, and on their grid behind
- * prepared->value and ->q.
+ * Stores reduced coordinates (fc_padded(n) values) as floats, and on their
+ * grid after the d dimensions of prepared->value and ->q.
  */
 INLINE void
 bring_reduced(const fc_prepared *prepared, const double *projected, float *y,
@@ -577,8 +591,8 @@ prepare(const fc_prepared *prepared, const fc_row *row, float *y)
 }
 
 /*
- * All of these are whole numbers below 2^53, so no rounding and no fusing
- * matters.
+ * Adds one vector to the sums. All terms are whole numbers below 2^53, so
+ * neither rounding nor fusing matters.
  */
 INLINE void
 track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
@@ -592,7 +606,7 @@ track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 	*(vdouble *) (sums + row + i) += a * a;
 	*(vdouble *) (sums + 2 * row + i) += a * b;
 	*(vdouble *) (sums + 3 * row + i) += b * b;
-	if (any_out(below(value, *lower) | below(*upper, value)))	/* seldom */
+	if (any_out(below(value, *lower) | below(*upper, value)))	/* true for few rows */
 	{
 		*lower = smaller_of(value, *lower);
 		*upper = larger_of(value, *upper);

@@ -1,12 +1,12 @@
 /*
- * layout.c - the bytes of a sketch: sizes, places, empty ones, copies with
- * other flags; see layout.h
+ * layout.c - the bytes of a sketch: sizes, offsets, empty sketches, copies
+ * with other flags; see layout.h
  */
 #include "sketch/layout.h"
 
 /*
- * Zeros of sparse rows add nothing where the center is 0: such rows are worth
- * reducing one by one.
+ * Returns true if the center is 0: zeros of sparse rows then add nothing, so
+ * it pays to reduce such rows one by one.
  */
 static bool
 centered_at_zero(const fc_spec *spec)
@@ -49,7 +49,7 @@ moments_size(const fc_spec *spec, uint8_t flags)
 		((flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t));
 }
 
-/* Bytes before the moments. */
+/* Returns the bytes before the moments. */
 static size_t
 front_size(const fc_spec *spec)
 {
@@ -114,7 +114,7 @@ fc_sketch_view_of(const fc_sketch *sketch)
 	return view;
 }
 
-/* Writes an empty sketch but for its moments, which stay as they are. */
+/* Writes an empty sketch except for its moments, which do not change. */
 static fc_sketch_view
 init_front(const fc_spec *spec, uint8_t flags, size_t capacity,
 		   fc_sketch *sketch)
@@ -232,8 +232,8 @@ fc_sketch_is_unit(const fc_sketch_view *sketch)
 		return true;
 	if (head->weight != (fc_wide) head->count << FC_WEIGHT_BITS ||
 		head->weight2 != head->weight)
-		return false;			/* sum w = sum w^2 = n only when every weight
-								 * is 1 */
+		return false;			/* sum w = sum w^2 = n is necessary for unit
+								 * weights */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
 		low |= sketch->sum[i] & mask;
 	for (size_t j = 0; j < 2 * sketch->moments && low == 0; j++)

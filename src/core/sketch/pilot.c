@@ -4,17 +4,17 @@
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
- * W is the weight of the trimmed rows, n the reduced dimension, k =
- * min(clusters, W / 5) but at least 2; inertia is the k-means objective of the
- * trimmed rows, projected on their n leading principal axes.
+ * W is the weight of the rows left after trimming, n the reduced dimension, k
+ * = min(clusters, W / 5) but at least 2 if two clusters are wanted; inertia is
+ * their k-means objective, projected on their n leading principal axes.
  *
- * When no row lies off its centroid (k distinct rows or fewer) s_w = s
- * k^(-1/n), the spacing of k points that fill a volume of standard deviation
- * s; s is that of the trimmed rows, else of all rows, else s_w = 1.
+ * When no row is off its centroid (k distinct rows or fewer) s_w = s k^(-1/n),
+ * the spacing of k points that fill a volume of standard deviation s; s is the
+ * deviation of the trimmed sample, or of all rows if that is 0, else s_w = 1.
  *
- * Work in float is done on rows scaled by a power of 2 to at most 1, so that
- * the answer scales with the data from 1e-30 to 1e30. Cost: rows d (trim) +
- * rows d p (axes) + k-means.
+ * Work in float is done on rows scaled by a power of 2 to magnitudes up to 1,
+ * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows d
+ * (trim) + rows d p (axes) + k-means.
  */
 #include "sketch/pilot.h"
 
@@ -24,13 +24,13 @@
 #include "numerics/selection.h"
 
 #define TILE_ROWS	64
-#define INLIER_FRACTION	0.95	/* of the rows are inliers */
+#define INLIER_FRACTION	0.95	/* fraction of the rows that are inliers */
 #define KMEANS_STARTS	3
-#define SIGMA_RATIO	1.2			/* sigma / s_w */
+#define SIGMA_RATIO	1.2			/* ratio sigma / s_w */
 #define MOST_SAMPLE_CENTROIDS	768
-#define FEWEST_CLUSTER_ROWS	3.0 /* of a sample centroid */
-#define MOMENTS_PER_UNKNOWN	5	/* frequencies for each of the k n coordinates
-								 * of the centroids */
+#define FEWEST_CLUSTER_ROWS	3.0 /* minimum weight, in rows, of a sample
+								 * centroid */
+#define MOMENTS_PER_UNKNOWN	5	/* frequencies per coordinate of a centroid */
 #define LEAST_FREQUENCIES	128
 #define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is
 								 * rounding */
@@ -42,18 +42,19 @@ typedef struct pilot_work
 	size_t		rows;
 	size_t		d;
 	size_t		n;
-	size_t		clusters;		/* wanted, at least 1 */
+	size_t		clusters;		/* number of requested clusters, at least 1 */
 	uint64_t	seed;
 	fc_arena   *arena;
-	size_t	   *inlier;			/* rows: those not trimmed, in order */
-	size_t		count;			/* how many */
-	double	   *inlier_weight;	/* count */
-	/* count x d, or count x n for k-means: centred, times 2^-exponent */
+	size_t	   *inlier;			/* rows in use, ascending: inliers, later all
+								 * of positive weight */
+	size_t		count;			/* number of rows in use */
+	double	   *inlier_weight;	/* weights of the rows in use, count values */
+	/* centred rows times 2^-exponent: count x d, or count x n for k-means */
 	float	   *scaled;
-	double		total;			/* weight of the raw rows */
-	double	   *centroids;		/* 2 clusters x n */
-	double	   *cluster_weight; /* 2 clusters */
-	float	   *tile;			/* TILE_ROWS x d */
+	double		total;			/* total weight of the inliers */
+	double	   *centroids;		/* centroids of k-means, up to 2 clusters x n */
+	double	   *cluster_weight; /* weights of the centroids */
+	float	   *tile;			/* one tile of centred rows, TILE_ROWS x d */
 } pilot_work;
 
 static size_t
@@ -75,8 +76,8 @@ weight_of(const pilot_work *w, size_t i)
 }
 
 /*
- * center = mean of the raw rows; each row moves it by its share, so that no
- * sum overflows.
+ * Sets center to the mean of the inliers; each row moves it by its share, so
+ * that no sum overflows.
  */
 static void
 find_center(pilot_work *w, double *center)
@@ -97,7 +98,7 @@ find_center(pilot_work *w, double *center)
 	}
 }
 
-/* The least power of 2 above every magnitude, as an exponent. */
+/* Returns the exponent of the smallest power of 2 above every magnitude. */
 static int
 exponent_of(double largest)
 {
@@ -108,7 +109,7 @@ exponent_of(double largest)
 	return exponent;
 }
 
-/* The greatest magnitude of a coordinate about the center. */
+/* Returns the largest magnitude of a coordinate relative to the center. */
 static double
 find_largest(const pilot_work *w, const double *center)
 {
@@ -123,7 +124,10 @@ find_largest(const pilot_work *w, const double *center)
 	return largest;
 }
 
-/* The principal axes of sqrt(weight) (x - center) 2^-exponent, the inliers. */
+/*
+ * Finds the principal axes of sqrt(weight) (x - center) 2^-exponent over the
+ * inliers.
+ */
 static void
 find_basis(pilot_work *w, const fc_pilot_result *result)
 {
@@ -143,8 +147,8 @@ find_basis(pilot_work *w, const fc_pilot_result *result)
 }
 
 /*
- * reduced = basis (x - center) 2^-exponent, every row; the identity when n =
- * d.
+ * Computes reduced = basis (x - center) 2^-exponent for every row; the basis
+ * is the identity if n = d.
  */
 static void
 reduce_rows(pilot_work *w, const fc_pilot_result *result)
@@ -173,7 +177,10 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 	}
 }
 
-/* scaled = the reduced inliers times 2^-exponent, which is returned. */
+/*
+ * Sets scaled to the reduced rows in use, times 2^-exponent; returns the
+ * exponent.
+ */
 static int
 scale_reduced(pilot_work *w, const float *reduced)
 {
@@ -192,7 +199,10 @@ scale_reduced(pilot_work *w, const float *reduced)
 	return exponent;
 }
 
-/* Root of the mean variance of the reduced rows: the inliers, or all. */
+/*
+ * Returns the root of the reduced rows' mean variance, over the inliers or
+ * over all rows.
+ */
 static double
 deviation(const pilot_work *w, const float *reduced, bool all)
 {
@@ -225,7 +235,7 @@ deviation(const pilot_work *w, const float *reduced, bool all)
 	return sqrt(sum / (weight * (double) w->n));
 }
 
-/* s_w when the clusters have no inner spread. */
+/* Returns s_w for clusters without inner spread. */
 static double
 spacing(const pilot_work *w, const float *reduced)
 {
@@ -245,7 +255,8 @@ most_sample_centroids(size_t clusters)
 }
 
 /*
- * Does a sample centroid lie within a typical row's distance of its centroid?
+ * Returns true if a sample centroid is within a typical row's distance to its
+ * own centroid.
  */
 static bool
 near_sample_centroid(const fc_pilot_result *result, const float *point)
@@ -271,7 +282,7 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 	return false;
 }
 
-/* The k centroids at hand that stand for enough rows and are new. */
+/* Adds the present k centroids that represent enough rows and are new. */
 static void
 add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k,
 					 int exponent)
@@ -295,8 +306,8 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k,
 }
 
 /*
- * k, as far as the rows carry it: five rows a cluster, but two clusters at
- * least.
+ * Returns k, limited to one cluster per five rows, but never below two unless
+ * `wanted` is.
  */
 static size_t
 supported(const pilot_work *w, size_t wanted)
@@ -307,8 +318,8 @@ supported(const pilot_work *w, size_t wanted)
 }
 
 /*
- * k-means of the reduced inliers into w->centroids, in units of 2^exponent;
- * returns the inertia.
+ * Runs k-means on the reduced rows in use; w->centroids are in units of
+ * 2^exponent. Returns the inertia.
  */
 static double
 cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts,
@@ -354,8 +365,8 @@ find_within(pilot_work *w, fc_pilot_result *result)
 }
 
 /*
- * Sample centroids of the rows that were trimmed as well; w->inlier becomes
- * all rows of positive weight.
+ * Adds sample centroids for trimmed rows as well; w->inlier becomes all rows
+ * of positive weight.
  */
 static void
 find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
@@ -428,7 +439,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 
 /* ---- the parts of a spec ---- */
 
-/* Points in units of 2^exponent become points in units of sigma. */
+/* Converts points from units of 2^exponent to units of sigma. */
 static void
 divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 {
@@ -448,14 +459,20 @@ shift_points(float *points, size_t count, size_t n, const double *by)
 			points[i * n + c] = (float) ((double) points[i * n + c] + by[c]);
 }
 
-/* Points about the mean become points about 0. */
+/*
+ * Moves points from coordinates relative to the mean to coordinates relative
+ * to 0.
+ */
 static void
 move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
 	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
 
-	/* by = basis center 2^-exponent (n); the center itself without a basis. */
+	/*
+	 * Shift: basis center 2^-exponent (n values), the scaled center itself if
+	 * no basis.
+	 */
 	for (size_t c = 0; c < found->n; c++)
 	{
 		by[c] = found->n < d ? 0.0 : found->center[c];
@@ -471,7 +488,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 	fc_arena_release(work, used);
 }
 
-#define PILOT_PASSES	8.0		/* measured: axes and k-means of the sample */
+#define PILOT_PASSES	8.0		/* passes of axes and k-means over the sample,
+								 * measured */
 
 size_t
 fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)

@@ -1,4 +1,4 @@
-/* prepared.c - a spec made ready to run; see prepared.h */
+/* prepared.c - prepares a spec for use; see prepared.h */
 #include "sketch/prepared.h"
 
 #include "sketch/isa.h"
@@ -10,7 +10,7 @@ extern const fc_sketch_isa fc_sketch_isa_v3;
 extern const fc_sketch_isa fc_sketch_isa_v4;
 
 /*
- * The whole level where the compiler can ask for it, else its most telling
+ * Tests for the whole level if the compiler can, else for its most significant
  * members.
  */
 #if defined(__clang__) || __GNUC__ < 12
@@ -69,8 +69,7 @@ fc_sketch_isa_select(void)
 
 /*
  * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one
- * transform and two sums of each scale, of 16 lanes; narrower builds need
- * less.
+ * transform, and two sums per scale, in 16 lanes; narrower builds need less.
  */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
@@ -167,8 +166,9 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 }
 
 /*
- * Is x near in dimension i, by the formulas of isa_rows.h? Monotone: values
- * between near ones are near. Behind a basis near_y is for others.
+ * Returns true if x is near in dimension i, by the formulas of isa_rows.h.
+ * Monotone: values between near ones are near. With a basis near_y is
+ * infinite, because it limits reduced coordinates only.
  */
 static bool
 is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
@@ -180,8 +180,8 @@ is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 }
 
 /*
- * A hair within the limits, which are for isa_rows.h to tell; nothing where
- * rounding leaves no such values.
+ * Sets the bounds 1 % inside the limits, because isa_rows.h decides at the
+ * limits; the range is empty if rounding leaves no near values.
  */
 static void
 set_near_values(fc_prepared *prepared)
@@ -206,7 +206,9 @@ static void
 set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
-	double	   *norm2 = prepared->projected;	/* of the columns */
+	double	   *norm2 = prepared->projected;	/* squared norms of the
+												 * columns, borrowing work
+												 * space */
 	double		longest2 = 0;
 	double		limit;
 	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
@@ -234,8 +236,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 		longest2 = fmax(longest2, norm2[r]);
 
 	/*
-	 * |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a
-	 * reduced coordinate.
+	 * |y_c| <= ||centered|| ||basis_c||; the limit is 1 % inside the limits
+	 * of a reduced coordinate.
 	 */
 	limit = 0.99 *
 		fmin(prepared->near_y,
@@ -244,8 +246,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 }
 
 /*
- * Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension
- * outermost.
+ * Sets the frequencies in half-turns, in tiles of FC_FREQUENCY_TILE with the
+ * dimension outermost.
  */
 static void
 set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
@@ -272,7 +274,7 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	fc_arena_release(arena, mark);
 }
 
-/* Blocks of structured frequencies. */
+/* Returns the number of blocks of structured frequencies. */
 static size_t
 blocks_of(const fc_prepared *prepared)
 {
@@ -299,7 +301,7 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	size_t		d = fc_padded(prepared->d);
 	size_t		n = fc_padded(prepared->n);
 
-	/* projected together */
+	/* number of rows that are projected together */
 	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
 
 	prepared->inverse_unit = FC_TAKE(arena, prepared->row, double);
@@ -348,7 +350,7 @@ fc_prepared_size(const fc_spec *spec)
 
 	set_sizes(spec, &prepared);
 	take_arrays(&measure, &prepared);
-	/* tiles are made of these */
+	/* untiled frequencies, which set_dense takes and releases */
 	fc_arena_reserve(&measure, is_structured(spec)
 					 ? 0
 					 : prepared.m * prepared.n * sizeof(float));

@@ -1,14 +1,14 @@
 /*
- * prepared.h - a spec made ready to run: frequencies drawn, grids chosen.
+ * prepared.h - a spec ready to run: frequencies drawn, grids chosen.
  *
- * Built once per spec and process; the sketch functions only read it, but for
- * the scratch fields, which one caller at a time may use.
+ * Built once per spec and process; the sketch functions only read it, except
+ * for the scratch fields, which one caller at a time may use.
  *
  * The grid of tracked dimension i is u_i = 2^e_i, 2^-40 of the spec's scale
  * there, so a value is the integer q = rint(x / u_i) - shift_i and sums of q
  * and of q^2 are exact: deviations are right for columns a millionth of sigma
  * wide, too. Tracked dimensions are the d of the rows and, with a projection,
- * the n reduced ones behind them.
+ * the n reduced ones after them.
  */
 #ifndef FC_SKETCH_PREPARED_H
 #define FC_SKETCH_PREPARED_H
@@ -16,24 +16,31 @@
 #include "sketch/layout.h"
 
 #define FC_GRID_BITS	40
-#define FC_SPLIT_BITS	24		/* q = 2^24 a + b for its square */
-#define FC_FREQUENCY_TILE			32	/* frequencies are padded to a
-										 * multiple of this */
-#define FC_MAX_BATCH	64		/* rows that wait for their batch at most */
-#define FC_BASIS_TILE	64		/* columns of a basis that lie together */
-#define FC_PROJECTED_ROWS	32	/* raw rows that are projected together at
-								 * most: a tile of the basis is read once for
-								 * them */
-#define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a
-								 * cancel is not noticed within */
-#define FC_BATCH_BYTES	262144	/* ... and their bytes */
+#define FC_SPLIT_BITS	24		/* bits of b in the split q = 2^24 a + b,
+								 * which serves its square */
+#define FC_FREQUENCY_TILE			32	/* multiple to which frequencies are
+										 * padded */
+#define FC_MAX_BATCH	64		/* maximum number of rows that wait for their
+								 * batch */
+#define FC_BASIS_TILE	64		/* columns of a basis that are stored together */
+#define FC_PROJECTED_ROWS	32	/* maximum number of raw rows that are
+								 * projected together, which share one read of
+								 * a tile of the basis */
+#define FC_BATCH_WORK	5e8		/* maximum multiply-adds of a batch, about 20
+								 * ms during which a cancel is not noticed */
+#define FC_BATCH_BYTES	262144	/* maximum bytes of a batch's rows; a batch
+								 * has 16 rows at minimum unless FC_BATCH_WORK
+								 * forbids it */
 
-/* A row of d elements on any byte, or a sparse one. */
+/*
+ * A row of d elements at any alignment, or a sparse one; exactly one pointer
+ * is set.
+ */
 typedef struct fc_row
 {
-	const double *doubles;		/* one of the four */
+	const double *doubles;		/* d doubles, or NULL */
 	const float *floats;
-	const void *halves;			/* of half precision */
+	const void *halves;			/* d numbers of half precision, or NULL */
 	const fc_sparse_row *sparse;
 	int64_t		weight;
 } fc_row;
@@ -43,92 +50,103 @@ typedef struct fc_prepared
 	const fc_spec *spec;
 	size_t		d;
 	size_t		n;
-	size_t		m;				/* frequencies */
+	size_t		m;				/* number of frequencies */
 	size_t		scales;
-	size_t		moments;		/* m x scales */
-	size_t		tracked;		/* d, or d + n when projected */
-	size_t		row;			/* fc_row_length(d, tracked) */
+	size_t		moments;		/* number of moments, m x scales */
+	size_t		tracked;		/* number of tracked dimensions: d, or d + n
+								 * if projected */
+	size_t		row;			/* length of a row array, fc_row_length(d,
+								 * tracked) */
 
 	/*
-	 * structured: p, the power of two >= n; else m rounded up to
+	 * structured: p, the power of two >= n; dense: m rounded up to
 	 * FC_FREQUENCY_TILE
 	 */
 	size_t		padded;
-	size_t		batch;			/* rows a call of accumulate likes to get */
-	bool		raw_rows;		/* rows wait as they came */
+	size_t		batch;			/* preferred number of rows in a call of
+								 * accumulate */
+	bool		raw_rows;		/* rows wait as raw values */
 
 	/*
-	 * the center is 0, and no row is raw: zeros of a row add nothing to any
+	 * center is 0 and rows do not wait raw: zeros of a row add nothing to any
 	 * sum
 	 */
 	bool		zeros_vanish;
-	size_t		waiting_row;	/* bytes of one */
+	size_t		waiting_row;	/* bytes of one waiting row */
 
 	/*
-	 * Row arrays are padded with zeros to a multiple of FC_PAD, the d first
-	 * dimensions apart.
+	 * Row arrays are padded with zeros to a multiple of FC_PAD, separately
+	 * for the first d dimensions and the rest.
 	 */
-	double	   *inverse_unit;	/* 1 / u_i */
-	double	   *shift;			/* the spec's center on the grid */
-	double	   *center;			/* of the d dimensions */
-	/* of the d dimensions: 1 / scale (and / sigma when not projected) */
+	double	   *inverse_unit;	/* row array of 1 / u_i */
+	double	   *shift;			/* row array of the spec's center on the grid */
+	double	   *center;			/* center of the d dimensions */
+	/* 1 / scale for the d dimensions (and / sigma if not projected) */
 	double	   *inverse_scale;
 	double	   *lowest;			/* raw rows: values from lowest to highest are
-								 * near for certain */
+								 * certainly near */
 	double	   *highest;
 
 	/*
-	 * basis' / sigma in tiles: d x FC_BASIS_TILE columns, of the last d x the
-	 * rest of fc_padded(n); NULL when not projected
+	 * basis' / sigma in tiles of d x FC_BASIS_TILE, the last with the
+	 * remaining columns of fc_padded(n); NULL if not projected
 	 */
 	double	   *basis;
 
 	/*
-	 * raw rows behind a basis: all reduced coordinates are near for certain
-	 * up to this ||centered||^2
+	 * raw rows with a basis: all reduced coordinates are certainly near up to
+	 * this ||centered||^2
 	 */
 	double		near_norm2;
-	float	   *ratios;			/* scales: sigma / sigmas[s] */
-	double		near_y;			/* beyond, a row's angles are computed in
-								 * double */
+	float	   *ratios;			/* sigma / sigmas[s] for every scale */
+	double		near_y;			/* magnitude of y beyond which a row's angles
+								 * are computed in double */
 
 	/*
-	 * dense: m / FC_FREQUENCY_TILE blocks of n x FC_FREQUENCY_TILE
-	 * half-turns; NULL when structured
+	 * dense: m / FC_FREQUENCY_TILE (rounded up) tiles of n x
+	 * FC_FREQUENCY_TILE half-turns; NULL if structured
 	 */
 	float	   *omega;
-	float	   *signs;			/* structured: blocks x 3 x p */
-	float	   *factors;		/* structured: m */
-	double	   *value;			/* one row being brought in: its values ... */
-	double	   *q;				/* ... their grid integers ... */
+	float	   *signs;			/* structured: signs of the diagonals, blocks
+								 * x 3 x p */
+	float	   *factors;		/* structured: m factors */
+	double	   *value;			/* work space of one row: row array of its
+								 * values */
+	double	   *q;				/* work space of one row: row array of its
+								 * grid integers */
 
 	/*
-	 * ... (x - center) / scale (fc_padded(d); FC_PROJECTED_ROWS times where
-	 * rows are raw); NULL when not projected ...
+	 * work space: (x - center) / scale, fc_padded(d) values
+	 * (FC_PROJECTED_ROWS times as many if rows are raw); NULL if not
+	 * projected
 	 */
 	double	   *centered;
 
 	/*
-	 * ... and times the basis: fc_padded(n) as often; NULL when not projected
-	 * ...
+	 * work space: centered times the basis, fc_padded(n) values
+	 * (FC_PROJECTED_ROWS times as many if rows are raw); NULL if not
+	 * projected
 	 */
 	double	   *projected;
-	double	   *angles;			/* of a row whose phases are far: see sketch.c */
+	double	   *angles;			/* work space: angles of a row with far phases
+								 * (sketch.c) */
 	const struct fc_sketch_isa *isa;
-	int64_t    *limbs;			/* 2 x 2 x moments: weighted sums of a batch;
-								 * see sketch.c */
-	int64_t    *phases;			/* 2 x moments: the integers of one row */
-	double	   *dense;			/* d: a sparse row written out */
+	int64_t    *limbs;			/* work space: weighted sums of a batch, 2 x 2
+								 * x moments (sketch.c) */
+	int64_t    *phases;			/* work space: integers of one row, 2 x
+								 * moments */
+	double	   *dense;			/* work space: a sparse row with its zeros, d
+								 * values */
 
 	/*
-	 * reduced coordinates: of a batch of raw rows, else of one row; FC_PAD
-	 * more to write into
+	 * work space: reduced coordinates of a batch of raw rows, else of one
+	 * row, with room for FC_PAD more
 	 */
 	float	   *y;
-	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
+	void	   *scratch;		/* work space of fc_sketch_isa_scratch bytes */
 } fc_prepared;
 
-/* Columns of the tile that begins at column c. */
+/* Returns the number of columns of the tile that begins at column c. */
 static inline size_t
 fc_basis_tile(const fc_prepared *prepared, size_t c)
 {
@@ -137,14 +155,20 @@ fc_basis_tile(const fc_prepared *prepared, size_t c)
 	return left < FC_BASIS_TILE ? left : FC_BASIS_TILE;
 }
 
-/* Grid of tracked dimension i: 1 / u_i and the center in steps. */
+/*
+ * Returns the grid of tracked dimension i: 1 / u_i, and the center in grid
+ * steps.
+ */
 void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit,
 						 double *shift);
 
-/* Bytes fc_spec_prepare takes from its arena at most. */
+/*
+ * Returns an upper bound on the bytes that fc_spec_prepare takes from its
+ * arena.
+ */
 size_t		fc_prepared_size(const fc_spec *spec);
 
-/* spec must be valid; it must outlive *prepared. */
+/* Prepares a valid spec, which must outlive *prepared. */
 void
 			fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
 

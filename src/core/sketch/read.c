@@ -1,11 +1,11 @@
 /*
- * read.c - reading a folded sketch: moments, means, distances; and
- * whether untrusted bytes are one.
+ * read.c - reads a folded sketch (moments, means, distances) and validates
+ * untrusted bytes.
  *
  *     mean_i     = (shift_i + sum_i / W) u_i
  *     variance_i = (square_i / W - (sum_i / W)^2) u_i^2,
  *                  square_i = 2^48 high_i + 2^25 cross_i + low_i
- *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) + the same of b
+ *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) for a, plus the same for b,
  *                  - 2 Re <z_a, z_b>
  * |.|^2 and <.,.> are means over the moments; the estimate is unbiased.
  */
@@ -14,8 +14,8 @@
 #include "sketch/isa.h"
 
 /*
- * 113 bits: in the difference of squares and squared mean some 80 cancel.
- * (long double is not the same everywhere.)
+ * 113 bits, because the difference of squares and squared mean cancels some
+ * 80. (long double is not the same everywhere.)
  */
 #ifdef __SIZEOF_FLOAT128__
 typedef __float128 quad;
@@ -69,7 +69,7 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 	return square > 0 ? (double) square : 0.0;
 }
 
-/* The j-th of all 2 x moments sums. */
+/* Returns component j of all 2 x moments sums. */
 static inline double
 component(const fc_sketch_view *sketch, size_t j)
 {
@@ -77,7 +77,7 @@ component(const fc_sketch_view *sketch, size_t j)
 		: (double) sketch->wide_z[j];
 }
 
-/* The factor that normalises the sums. */
+/* Returns the factor that normalises the sums. */
 static double
 component_unit(const fc_sketch_view *sketch)
 {
@@ -108,7 +108,10 @@ fc_sketch_similarity(const fc_sketch_view *a, const fc_sketch_view *b)
 	return sum / (double) a->moments;
 }
 
-/* The unbiased estimate of the mean similarity of two different rows. */
+/*
+ * Returns the unbiased estimate of the mean similarity of two different rows,
+ * NaN for fewer than two rows.
+ */
 static double
 self_similarity(const fc_sketch_view *sketch)
 {
@@ -147,8 +150,8 @@ bounds_valid(const fc_sketch_view *sketch)
 }
 
 /*
- * Is a sum of the moments beyond the limit? Moving windows ask at every row,
- * so the loop has no branches.
+ * Returns true if a sum of the moments is beyond the limit. Moving windows
+ * call it for every row, so the loop has no branches.
  */
 static bool
 is_beyond(const fc_sketch_view *sketch, fc_wide limit)
@@ -176,7 +179,7 @@ fc_sketch_check_sums(const fc_sketch_view *sketch)
 	if (head->weight < 0 || head->weight2 < 0)
 		return FC_EFORMAT;
 	limit = head->weight << FC_COSINE_BITS;
-	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
+	limit += limit >> 20;		/* a rounded cosine may exceed 1 by an ulp */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
 		sums |= sketch->sum[i];
 	if (head->count == 0 && sums != 0)
@@ -196,7 +199,8 @@ fc_sketch_is_sound(const fc_sketch_view *sketch)
 	return head->version == FC_SKETCH_VERSION &&
 		head->pending <= head->capacity && (open || head->capacity == 0) &&
 		head->count >= 0 && head->count <= FC_MAX_ROWS &&
-		(open || bounds_valid(sketch)) &&	/* the bounds of far rows wait */
+		(open || bounds_valid(sketch)) &&	/* bounds of far rows are not
+											 * folded yet */
 		fc_sketch_check_sums(sketch) == FC_OK;
 }
 
@@ -211,7 +215,7 @@ fixed_fields_valid(const fc_sketch *sketch)
 		sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
-	/* the largest weight, 2^22 */
+	/* largest weight, 2^22 */
 		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)
 		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
 }
@@ -245,8 +249,8 @@ fc_sketch_check(const void *bytes, size_t size)
 }
 
 /*
- * z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im
- * point at these moments.
+ * Computes z -= weight E phi(N(y, spread^2 I)), with frequencies times ratio;
+ * re and im point to the moments of this scale.
  */
 static void
 take_away(const fc_spec *spec, const float *omega, double ratio,

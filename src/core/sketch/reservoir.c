@@ -8,7 +8,8 @@
 #include "base/sort.h"
 
 #define LEAST_ROWS		1024
-#define VALUE_BYTES		((size_t) 16 << 20) /* of R rows */
+#define VALUE_BYTES		((size_t) 16 << 20) /* maximum bytes of the values of
+											 * R rows */
 
 fc_reservoir
 fc_reservoir_start(size_t d)
@@ -44,8 +45,8 @@ fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
 }
 
 /*
- * The entries in the order of their hashes, equal rows as one; returns how
- * many.
+ * Merges the entries in ascending order of hash, equal rows into one; returns
+ * their number.
  */
 static size_t
 merge_entries(const fc_reservoir *from, const fc_keyed *order,

@@ -3,70 +3,71 @@
  *
  * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007):
  * a row is in iff its hash is among the R smallest. Equal rows share a hash
- * and are held once, with a count. Up to 2 R entries wait before equal ones
- * are merged and the largest hashes dropped, so a row costs O(d) and a
+ * and are stored once, with a count. Up to 2 R entries are kept before equal
+ * ones are merged and the largest hashes dropped, so a row costs O(d) and a
  * comparison.
  *
  * operator/coreset.h samples rows by their keys instead: there each copy of a
- * row is a row of its own, with an importance. A spec needs distinct rows: few
- * values with many copies would leave a sample of copies no widths.
+ * row is a row of its own, with an importance. A spec needs distinct rows:
+ * with few values and many copies, a sample of copies would have no widths.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H
 
 #include "base/fc.h"
 
-#define FC_RESERVOIR_ROWS	4096	/* R at most; fewer in many dimensions,
-									 * for 16 MB of values */
+#define FC_RESERVOIR_ROWS	4096	/* maximum R; smaller in many dimensions,
+									 * to limit the values to 16 MB */
 
 typedef struct fc_reservoir_entry
 {
 	uint64_t	hash;
 	int64_t		count;
-	size_t		row;			/* of values */
+	size_t		row;			/* index of the row in values */
 } fc_reservoir_entry;
 
 typedef struct fc_reservoir
 {
 	size_t		d;
-	size_t		capacity;		/* R */
-	size_t		used;			/* entries, 2 R at most */
-	uint64_t	threshold;		/* greater hashes are out */
-	fc_reservoir_entry *entries;	/* from the caller, who grows it */
-	double	   *values;			/* as many x d */
+	size_t		capacity;		/* sample size R */
+	size_t		used;			/* number of entries, up to 2 R */
+	uint64_t	threshold;		/* upper bound on the hashes of the sample */
+	fc_reservoir_entry *entries;	/* entries, allocated and grown by the
+									 * caller */
+	double	   *values;			/* rows of the entries, as many x d */
 } fc_reservoir;
 
-/* An empty reservoir without memory. */
+/* Returns an empty reservoir without memory. */
 fc_reservoir fc_reservoir_start(size_t d);
 
 uint64_t	fc_reservoir_hash(const fc_reservoir *reservoir, const double *row);
 
-/* Is a row of this hash still in? */
+/* Returns true if a row with this hash may belong to the sample. */
 static inline bool
 fc_reservoir_wants(const fc_reservoir *reservoir, uint64_t hash)
 {
 	return hash <= reservoir->threshold;
 }
 
-/* Has it to be compacted before a row more? */
+/* Returns true if the reservoir must be compacted before another row. */
 static inline bool
 fc_reservoir_is_full(const fc_reservoir *reservoir)
 {
 	return reservoir->used == 2 * reservoir->capacity;
 }
 
-/* Add a row that is wanted; there is memory for it. */
+/* Adds a row that is wanted; the caller has made room for it. */
 void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
 							 const double *row);
 
 /*
- * copy: in the arena, of at most R entries in the order of their hashes, entry
- * i with row i; the source stays as it is.
+ * Makes a compacted copy in the arena: up to R entries in ascending order of
+ * hash, entry i with row i. The source does not change.
  */
 void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena,
 								   fc_reservoir *copy);
 
-/* The same in place; the arena is work. */
+/* Compacts a reservoir in place; the arena is work space. */
 void		fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena);
 
 #endif							/* FC_SKETCH_RESERVOIR_H */

@@ -1,4 +1,4 @@
-/* sketch.c - rows in, rows out, sums of sketches; see sketch.h */
+/* sketch.c - adds and subtracts rows, and combines sketches; see sketch.h */
 #include "sketch/sketch.h"
 
 #include "sketch/isa.h"
@@ -11,8 +11,8 @@
  */
 
 /*
- * Angles of one row in double, reduced to [-1, 1] half-turns: h (m) of scale 1
- * in double first.
+ * Computes the angles h (m values) of one row for the first scale in double,
+ * in half-turns, not reduced; transform is work space.
  */
 static void
 far_angles(const fc_prepared *prepared, const double *y, double *transform,
@@ -58,7 +58,7 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform,
 	}
 }
 
-/* z += weight times the integers of one row in prepared->phases. */
+/* Computes z += weight times the integers of one row in prepared->phases. */
 static void
 add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 		   int64_t weight)
@@ -71,7 +71,8 @@ add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * The integers of the row in prepared->value, in double; uses prepared->limbs.
+ * Computes the integers of the row in prepared->value, in double; uses
+ * prepared->limbs.
  */
 static void
 find_far_phases(const fc_prepared *prepared)
@@ -113,8 +114,8 @@ find_phases(const fc_prepared *prepared, const float *y)
 }
 
 /*
- * z += weight times the integers of a row brought in, its reduced coordinates
- * y.
+ * Computes z += weight times the integers of a prepared row with reduced
+ * coordinates y.
  */
 static void
 add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -141,7 +142,7 @@ fc_weight_on_grid(double weight, int64_t *grid)
 	return FC_OK;
 }
 
-/* *to += factor * from; true when that overflows */
+/* Computes *to += factor * from; returns true if it overflows. */
 static bool
 add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 {
@@ -152,8 +153,8 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 }
 
 /*
- * The sums of q in tracked dimension i, times weight, in 128 bits; true when
- * one overflows.
+ * Adds the sums of q in tracked dimension i, times weight, in 128 bits;
+ * returns true if one overflows.
  */
 static bool
 add_wide_moment(const fc_sketch_view *sketch, size_t i, double q,
@@ -170,8 +171,8 @@ add_wide_moment(const fc_sketch_view *sketch, size_t i, double q,
 }
 
 /*
- * The sums of the row brought in times weight, of its tracked dimensions from
- * `first` on.
+ * Adds the sums of the prepared row, times weight, for its tracked dimensions
+ * from `first` on; returns false if one overflows.
  */
 static bool
 add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -186,7 +187,7 @@ add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch,
 	return !overflow;
 }
 
-/* weight^2 on the grid of weights. */
+/* Returns weight^2 on the grid of weights. */
 static fc_wide
 weight_squared(int64_t weight)
 {
@@ -215,7 +216,7 @@ add_weight(const fc_sketch_view *sketch, int64_t weight, int sign)
 }
 
 /*
- * The bounds of the waiting rows take in the row brought in, from place
+ * Extends the bounds of the waiting rows by the prepared row, from position
  * `first` of its arrays on.
  */
 static void
@@ -276,8 +277,8 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * The moments of the row brought in: among the waiting ones where they fit,
- * else in 128 bits.
+ * Adds the moments of the prepared row: in double to the waiting rows' if they
+ * fit, else in 128 bits.
  */
 static bool
 add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
@@ -292,14 +293,17 @@ add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
 	return add_wide_moments(prepared, sketch, 0, weight);
 }
 
-/* Where the next waiting row goes. */
+/* Returns the address for the next waiting row. */
 static inline void *
 next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
 	return sketch->pending_rows + sketch->head->pending * prepared->waiting_row;
 }
 
-/* Adds a row that let_wait left; *waits if its phases can wait for a batch. */
+/*
+ * Adds a row that let_wait refused; sets *waits if its phases can wait for a
+ * batch.
+ */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row,
 		   const fc_sketch_view *sketch, bool *waits)
@@ -313,7 +317,9 @@ add_slowly(const fc_prepared *prepared, const fc_row *row,
 
 	if (status != FC_OK)
 		return status;
-	if (prepared->raw_rows && found == FC_ROW_NEAR) /* only not for certain */
+	if (prepared->raw_rows && found == FC_ROW_NEAR) /* near after all: the
+													 * test in let_wait is
+													 * conservative */
 	{
 		memcpy(place, prepared->value, prepared->waiting_row);
 		*waits = true;
@@ -329,7 +335,7 @@ add_slowly(const fc_prepared *prepared, const fc_row *row,
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
-/* Put the row at the tail if it is near. */
+/* Stores the row at the tail and returns true if it is near. */
 static inline bool
 let_wait(const fc_prepared *prepared, const fc_row *row, void *place,
 		 double *sums)
@@ -345,7 +351,7 @@ let_wait(const fc_prepared *prepared, const fc_row *row, void *place,
 
 /* ---- sparse rows ---- */
 
-/* A sparse row written out. */
+/* Returns a sparse row with its zeros filled in. */
 static fc_row
 dense_row(const fc_prepared *prepared, const fc_row *row)
 {
@@ -358,7 +364,10 @@ dense_row(const fc_prepared *prepared, const fc_row *row)
 	};
 }
 
-/* The moments of a weighted sparse row that take_sparse has reduced. */
+/*
+ * Adds the moments of a weighted sparse row that take_sparse has reduced;
+ * returns false if one overflows.
+ */
 static bool
 add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 					const fc_row *row)
@@ -384,8 +393,9 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Put a sparse row at the tail if it is near and its zeros add nothing; its
- * zeros are remembered for the bounds.
+ * Stores a sparse row at the tail and returns true if it is near and its zeros
+ * add nothing; counts its elements, so that the bounds can include its zeros
+ * later.
  */
 static bool
 let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
@@ -406,7 +416,7 @@ let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
 }
 
 /*
- * The bounds of the waiting rows take in the zeros of the sparse ones among
+ * Extends the bounds of the waiting rows by the zeros of the sparse rows among
  * them.
  */
 static void
@@ -489,11 +499,11 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 	if (!add_wide_moments(prepared, sketch, 0, -wide))
 		return FC_EOVERFLOW;
 	add_row_phases(prepared, sketch, found, y, (int64_t) -wide);
-	/* FC_EFORMAT: a row that was never added */
+	/* FC_EFORMAT means that the row was never added */
 	return fc_sketch_check_sums(sketch) == FC_OK ? FC_OK : FC_ENEGATIVE;
 }
 
-/* Moments and reduced coordinates of raw rows. */
+/* Computes moments and reduced coordinates of raw rows. */
 static bool
 take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
@@ -536,7 +546,7 @@ count_waiting(const fc_sketch_view *sketch)
 	return fit && head->count <= FC_MAX_ROWS;
 }
 
-/* Waiting sums into the sketch's. */
+/* Adds the waiting sums to the sketch's. */
 static bool
 fold_sums(const fc_sketch_view *sketch)
 {
@@ -552,7 +562,7 @@ fold_sums(const fc_sketch_view *sketch)
 		{
 			fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
 
-			if (waiting[which * sketch->row] != 0.0)	/* seldom, of sparse
+			if (waiting[which * sketch->row] != 0.0)	/* often 0 for sparse
 														 * rows */
 				overflow |= __builtin_add_overflow(*sum,
 												   unit *
@@ -570,7 +580,10 @@ fold_sums(const fc_sketch_view *sketch)
 								  waiting[(FC_SKETCH_SUMS + 1) * sketch->row]);
 		}
 	}
-	/* The waiting bounds stay: taken in again they change nothing. */
+
+	/*
+	 * The waiting bounds stay, because including them again changes nothing.
+	 */
 	memset(sketch->waiting, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
 	return !overflow;
 }

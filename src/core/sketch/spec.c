@@ -1,6 +1,6 @@
 /*
- * spec.c - the bytes of a sketch_spec: sizes, digest, validation; a spec out
- * of its parts; see spec.h
+ * spec.c - the bytes of a sketch_spec: sizes, digest, validation, and a spec
+ * from its parts; see spec.h
  */
 #include "sketch/spec.h"
 
@@ -22,8 +22,8 @@ fc_law_name(fc_law law)
 }
 
 /*
- * Measured in the multiply-adds of other rooms: those of floats count a
- * quarter, a pair of sine and cosine 16 of these.
+ * Costs in multiply-adds of other rooms, measured: a multiply-add in float
+ * counts a quarter, a sine with its cosine 16 of these.
  */
 #define FLOAT		0.25
 #define SINE_COSINE	16.0
@@ -150,8 +150,8 @@ fixed_fields_valid(const fc_spec *spec)
 }
 
 /*
- * A basis row may not stretch: |row| = 1 to float precision, so that reduced
- * lengths are lengths.
+ * Returns true if all basis rows have squared norm 1 to within 1e-3, so that
+ * reduced lengths are lengths.
  */
 static bool
 basis_valid(const fc_spec *spec)
@@ -173,8 +173,8 @@ basis_valid(const fc_spec *spec)
 }
 
 /*
- * Widths and centers that the grid of sums can hold (prepared.h), sigmas that
- * angles can.
+ * Returns true if the grid of sums can hold all widths and centers
+ * (prepared.h), and angles all sigmas.
  */
 static bool
 grid_valid(const fc_spec *spec)
@@ -235,9 +235,9 @@ fc_spec_check(const void *bytes, size_t size)
 		: FC_EFORMAT;
 }
 
-/* ---- a spec out of its parts ---- */
+/* ---- a spec from its parts ---- */
 
-/* The fixed fields; sizes depend on nothing else. */
+/* Returns the fixed fields; sizes depend on nothing else. */
 static fc_spec
 fixed_fields(const fc_spec_parts *parts)
 {
@@ -273,8 +273,8 @@ fc_spec_parts_size(const fc_spec_parts *parts)
 }
 
 /*
- * Fill an array of a spec under construction; from is NULL where the spec has
- * none.
+ * Fills an array of a spec under construction, unless `from` is NULL because
+ * the spec has no such array.
  */
 static void
 fill(const void *array, const void *from, size_t bytes)
@@ -292,7 +292,7 @@ fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 	memset(spec, 0, size);
 	*spec = fixed_fields(parts);
 	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
-		/* -0 and 0 are one value */
+		/* -0 becomes 0 */
 		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] +
 			0.0;
 	fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));

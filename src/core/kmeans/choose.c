@@ -1,30 +1,36 @@
-/* choose.c - the number of clusters; see choose.h */
+/* choose.c - the choice of the number of clusters; see choose.h */
 #include "kmeans/choose.h"
 
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
-#define MIN_AGREEMENT			0.5 /* agreement of the halves at a bend of
-									 * the cost */
-#define MAX_KINKS				8	/* numbers tried where the logarithm of
-									 * the cost bends */
+#define MIN_AGREEMENT			0.5 /* minimum agreement of the halves next to
+									 * a bend of the cost */
+#define MAX_KINKS				8	/* maximum number of extra numbers tried
+									 * where the logarithm of the cost bends */
 
-/* bend of the logarithm of the cost at which numbers are tried */
+/* minimum bend of the logarithm of the cost for an extra number */
 #define MIN_KINK				5e-4
 
-#define MIN_SEARCH_WORK			1e7 /* multiply-adds of a search at least */
-#define SEARCH_ROUNDS			10	/* rounds of breathing of a search at most */
+#define MIN_SEARCH_WORK			1e7 /* minimum multiply-adds of a search */
+#define SEARCH_ROUNDS			10	/* maximum rounds of breathing per search */
 
-/* share of the clusters with others within them that must be far apart */
+/*
+ * minimum share of the clusters containing others that must be far apart in a
+ * level
+ */
 #define LEVEL_SHARE				0.8
 
-/* agreement of the halves that makes a greater number a rival */
+/* minimum agreement of the halves for a rival */
 #define RIVAL_AGREEMENT			0.95
 
-/* share of the chosen number's gain that makes a greater number a rival */
+/* minimum gain of a rival, relative to the gain of the chosen number */
 #define RIVAL_GAIN				0.5
 
-/* share of the greatest number tried from which on more clusters are likely */
+/*
+ * share of separated clusters at the greatest number tried, from which on more
+ * clusters are likely
+ */
 #define LIMIT_SHARE				0.8
 
 typedef struct k_search
@@ -32,15 +38,18 @@ typedef struct k_search
 	fc_halves	halves;
 	fc_kmeans_options options;
 	fc_arena   *arena;
-	double		lost;			/* of the mean square, by axes left out */
+	double		lost;			/* mean square of the rows in the axes left
+								 * out */
 	fc_choice  *choice;
-	fc_half_centroids found[FC_TRIED_MAX];	/* of each tried */
-	size_t		fine;			/* of tried: the finest of the stable numbers */
+	fc_half_centroids found[FC_TRIED_MAX];	/* centroids of both halves for
+											 * each number tried */
+	size_t		fine;			/* index in tried of the finest stable number;
+								 * 0: no number is stable */
 } k_search;
 
 /*
- * From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and
- * FC_EVIDENCE_CLUSTERS.
+ * Returns the greatest number to try: from 1 to max_k, with FC_CHOOSE_ROWS
+ * rows per cluster and at most FC_EVIDENCE_CLUSTERS clusters.
  */
 static size_t
 most_clusters(size_t n, size_t max_k)
@@ -49,7 +58,7 @@ most_clusters(size_t n, size_t max_k)
 							 max_k));
 }
 
-/* time of all searches in Lloyd steps with max_k clusters (measured) */
+/* time of all searches, in Lloyd steps with max_k clusters (measured) */
 #define SEARCHES_COST			150.0
 
 double
@@ -61,7 +70,9 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 		(double) fc_axes_for(d, most);
 }
 
-/* The rows but those farthest from their median. */
+/*
+ * Leaves out the share `trim` of the rows, the farthest from their median.
+ */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 {
@@ -84,7 +95,10 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 	};
 }
 
-/* The evidence of k, put in its place unless it is there. */
+/*
+ * Computes the evidence for k and inserts it in order, unless k was tried
+ * before.
+ */
 static void
 try_k(k_search *s, size_t k)
 {
@@ -139,8 +153,8 @@ measure_gains(fc_choice *choice)
 }
 
 /*
- * Where the logarithm of the cost bends most between two numbers tried, by the
- * lines before and after them; 0: nowhere.
+ * Returns the number between two tried ones where the logarithm of the cost
+ * bends most, by the lines before and after them; 0 if it bends nowhere.
  */
 static size_t
 kink(const fc_choice *choice)
@@ -185,8 +199,8 @@ refine(k_search *s)
 }
 
 /*
- * Does its last cluster gain more than one too many does, or is it found and
- * the next no cluster?
+ * Returns true if the last cluster gains more than one too many would, or if
+ * all clusters are found and the next is not apart.
  */
 static bool
 last_gains(const fc_choice *choice, size_t i)
@@ -201,7 +215,10 @@ last_gains(const fc_choice *choice, size_t i)
 		tried[1].evidence.separated < k + 0.5;
 }
 
-/* Clusters without any spread are values that repeat. */
+/*
+ * Returns true if tried[i] is stable. Clusters without any spread are values
+ * that repeat.
+ */
 static bool
 is_stable(const fc_choice *choice, size_t i)
 {
@@ -214,16 +231,19 @@ is_stable(const fc_choice *choice, size_t i)
 /* ---- levels ---- */
 
 /*
- * A cluster of the coarser number, seen by the shortest tree that joins the
+ * A cluster of the coarser number, as seen by the minimum spanning tree of the
  * finer centroids.
  */
 typedef struct tree_part
 {
-	double		within;			/* its longest edge */
-	double		between;		/* the shortest to others */
+	double		within;			/* longest edge within the cluster */
+	double		between;		/* shortest edge to another cluster */
 } tree_part;
 
-/* The shortest tree (Prim), edge by edge. */
+/*
+ * Builds the minimum spanning tree of the finer centroids (Prim), and measures
+ * each part by its edges.
+ */
 static void
 measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 			 fc_arena *arena, tree_part *part)
@@ -269,8 +289,8 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 }
 
 /*
- * Are clusters of the coarser number farther from each other than the finer
- * clusters within them?
+ * Returns true if most clusters of the coarser number are farther from each
+ * other than the finer clusters within them.
  */
 static bool
 is_level(k_search *s, size_t coarse, size_t fine)
@@ -313,8 +333,8 @@ is_level(k_search *s, size_t coarse, size_t fine)
 /* ---- the choice ---- */
 
 /*
- * Where no number is stable: the one whose clusters come back and lower the
- * cost by the greatest power of their number.
+ * Returns, where no number is stable, the index of the number with the
+ * greatest product of agreement and fall of the cost as a power of k.
  */
 static size_t
 most_useful(const fc_choice *choice)
@@ -341,8 +361,9 @@ most_useful(const fc_choice *choice)
 }
 
 /*
- * Are there more clusters than the greatest number tried? All of that are
- * apart, and the cost falls faster than that of one cloud.
+ * Returns true if there are more clusters than the greatest number tried:
+ * nearly all of its clusters are apart, and the cost falls faster than the
+ * cost of one cloud would.
  */
 static bool
 is_cut_off(const k_search *s)
@@ -354,7 +375,10 @@ is_cut_off(const k_search *s)
 		k * last->gain >= fmin(0.75, 4.0 / (double) s->halves.d);
 }
 
-/* The coarsest level of the stable numbers, and the next. */
+/*
+ * Chooses the coarsest level of the stable numbers, and the next one as the
+ * second.
+ */
 static void
 choose(k_search *s)
 {
@@ -395,8 +419,9 @@ choose(k_search *s)
 }
 
 /*
- * Does a greater number have more clusters that are found, or as good a bend
- * of the cost with clusters that come back? Of levels all do. 0: none.
+ * Returns a greater number that has more clusters found, or bends the cost as
+ * clearly with clusters that both halves reproduce. Returns 0 if there is no
+ * such number, or if a level was chosen, as all finer numbers would qualify.
  */
 static size_t
 rival_of(const k_search *s)
@@ -420,8 +445,9 @@ rival_of(const k_search *s)
 }
 
 /*
- * A number is stable beside its neighbours, and clear where its clusters hide
- * no others and it has no rival.
+ * Tries numbers up to `most` and chooses one. A number's stability is judged
+ * with its neighbours tried; it is clear if its clusters hide no others and it
+ * has no rival.
  */
 static void
 try_all(k_search *s, size_t most)

@@ -1,55 +1,61 @@
 /*
- * choose.h - the number of clusters: one rule over the evidence of several.
+ * choose.h - the number of clusters: one rule over the evidence for several.
  *
  *     stability(k) = agreement(k) found(k) / k                (evidence.h)
  *
- * Wide rows are seen on FC_CHOOSE_AXES principal axes (ordered.h). Numbers are
- * tried from 1 up in steps of a fifth, and where the logarithm of the cost
- * bends. Each search goes on from the number tried before it. k is stable when
- * its stability is FC_CLEAR_STABILITY at least and its last cluster gains
- * FC_CLEAR_GAIN times as much as the next, or all k are found and the next is
- * not apart. Clusters without spread are not stable.
+ * Wide rows are projected onto FC_CHOOSE_AXES principal axes (ordered.h).
+ * Numbers are tried from 1 up in steps of a fifth, and where the logarithm of
+ * the cost bends. Each search continues from the number tried before it. A
+ * number k is stable when its stability reaches FC_CLEAR_STABILITY and its
+ * last cluster gains FC_CLEAR_GAIN times as much as the next, or all k are
+ * found and the next is not apart. Clusters without spread are not stable.
  *
- * Of stable numbers the one with most clusters found, less those that are not,
- * is the finest. A lesser one is a level when most of its clusters are
- * FC_LEVEL_GAP times as far from the others as the finest clusters within them
- * are from each other, and more than half have such, by the shortest tree that
- * joins these (single linkage). The least level is chosen, and the next is the
- * second; else the finest. So a greater max_k changes nothing once it is large
- * enough.
+ * The finest of the stable numbers has the greatest difference of clusters
+ * found and clusters not found. A smaller one is a level when more than half
+ * of its clusters contain several of the finest clusters, and four fifths of
+ * these are FC_LEVEL_GAP times as far from the others as the finest clusters
+ * within them are from each other, by the minimum spanning tree of the finest
+ * centroids (single linkage). The smallest level is chosen, and the next level
+ * is the second; without a level, the finest number is chosen. Hence a greater
+ * max_k changes nothing once it is large enough.
  *
  * The chosen number is clear unless its clusters hide others (evidence.h), or
- * a greater number, of which it is no level, finds more clusters, or comes
- * back and bends the cost half as much. It is at the limit when it is the
- * greatest tried. Where no number is stable, the one is chosen whose agreement
- * times log(cost(1) / cost(k)) / log(k) is greatest: in one flat law the
- * latter is 2 / d.
+ * a greater number, provided that the chosen one is no level, finds more
+ * clusters, or is reproduced in both halves and bends the cost half as much.
+ * The verdict is the limit when the greatest number tried is chosen: because
+ * it is the finest, or because its clusters are apart and the cost still falls
+ * fast. Where no number is stable, the choice is the number with the greatest
+ * product of agreement and log(cost(1) / cost(k)) / log(k); in one flat law
+ * the latter is 2 / d.
  *
- * Cost: for each number k tried, 2 FC_CHOOSE_PASSES n k d multiply-adds.
+ * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */
 #ifndef FC_KMEANS_CHOOSE_H
 #define FC_KMEANS_CHOOSE_H
 
 #include "kmeans/evidence.h"
 
-#define FC_CLEAR_STABILITY		0.85	/* stability of a stable number at
-										 * least */
+#define FC_CLEAR_STABILITY		0.85	/* minimum stability of a stable
+										 * number */
 
-/* gain of the last cluster over the gain of one more, at least */
+/* minimum gain of the last cluster, relative to the gain of one more */
 #define FC_CLEAR_GAIN			2.0
 
-/* share of the cost of one cluster: values repeat below it */
+/* share of the cost of one cluster, below which values merely repeat */
 #define FC_NO_SPREAD			1e-6
 
-/* distance of clusters over that of the finest within them */
+/*
+ * minimum distance between the clusters of a level, relative to the distance
+ * between the finest clusters within them
+ */
 #define FC_LEVEL_GAP			1.5
 
-#define FC_CHOOSE_AXES			64	/* principal axes that wide rows are seen
-									 * on */
-#define FC_CHOOSE_PASSES		20.0	/* passes over the rows of a half that
-										 * a search may cost */
-#define FC_CHOOSE_ROWS			20	/* rows per cluster at least */
-#define FC_TRIED_MAX			256 /* numbers tried at most */
+#define FC_CHOOSE_AXES			64	/* principal axes that wide rows are
+									 * projected onto */
+#define FC_CHOOSE_PASSES		20.0	/* budget of the search on one half,
+										 * in passes over all rows */
+#define FC_CHOOSE_ROWS			20	/* minimum rows per cluster */
+#define FC_TRIED_MAX			256 /* maximum number of numbers tried */
 
 typedef struct fc_tried
 {
@@ -57,11 +63,11 @@ typedef struct fc_tried
 	fc_evidence evidence;
 
 	/*
-	 * share of the cost that one more cluster takes away, since the number
-	 * tried before
+	 * relative fall of the cost per cluster added since the number tried
+	 * before; NaN for the first
 	 */
 	double		gain;
-	double		stability;		/* NaN for k = 1 */
+	double		stability;		/* 0 to 1; NaN for k = 1 */
 } fc_tried;
 
 typedef enum fc_k_verdict
@@ -73,24 +79,25 @@ typedef enum fc_k_verdict
 
 typedef struct fc_choice
 {
-	fc_tried	tried[FC_TRIED_MAX];	/* by k */
+	fc_tried	tried[FC_TRIED_MAX];	/* numbers tried, by ascending k */
 	size_t		count;
-	size_t		chosen;			/* of tried */
-	size_t		second;			/* number of clusters within those, 0: none is
-								 * known */
-	size_t		hidden;			/* clusters of the chosen that hide others */
-	size_t		rival;			/* a greater number that may be the right one,
-								 * 0: none */
+	size_t		chosen;			/* index in tried of the chosen number */
+	size_t		second;			/* number of clusters of the next finer level;
+								 * 0: unknown */
+	size_t		hidden;			/* number of chosen clusters that hide others */
+	size_t		rival;			/* a greater number that may be the right one;
+								 * 0: no such number */
 	fc_k_verdict verdict;
 } fc_choice;
 
-/* About the multiply-adds of fc_choose_k. */
+/* Estimates the multiply-adds of fc_choose_k. */
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 
 /*
- * trim: the share of the rows farthest from their median
- * (numerics/selection.h) that is left out; apart: d, coordinates of two values
- * that are known to tell clusters, or NULL; options: of each search. There are
+ * Chooses a number of clusters from 1 to max_k. trim: share of the rows to
+ * leave out, the farthest from their median (numerics/selection.h). apart: d
+ * flags of two-valued coordinates that are known to separate clusters, or
+ * NULL. options: settings of each search. The caller ensures that there are
  * rows.
  */
 void		fc_choose_k(const fc_rows *rows, size_t max_k, double trim,

@@ -1,7 +1,7 @@
 /*
  * evidence.c - how well k clusters describe rows; see evidence.h
  *
- * Cost: two searches of k-means on n / 2 rows, 2 n k d multiply-adds.
+ * Cost: two searches of k-means on n / 2 rows, and 2 n k d multiply-adds.
  */
 #include "kmeans/evidence.h"
 
@@ -10,7 +10,8 @@
 #include "numerics/rows.h"
 
 #define STREAM_HALVES	7
-#define STREAM_SEEDS	8		/* and that of each number of clusters */
+#define STREAM_SEEDS	8		/* random stream of the seeds; number k of
+								 * clusters uses stream STREAM_SEEDS + k */
 #define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1) /* windows along a line */
 
 /* ---- valleys ---- */
@@ -51,7 +52,7 @@ fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label)
 	valleys->rows[label]++;
 	for (size_t j = 0; j < valleys->k; j++)
 	{
-		/* from the border */
+		/* distance from the border, in bins */
 		double		bins = ((squares[j] - squares[label]) * slope[j] /
 							FC_VALLEY_WIDTH);
 
@@ -61,8 +62,8 @@ fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label)
 }
 
 /*
- * Counts in windows along the line from the centroid of cluster i to that of
- * j.
+ * Counts rows in windows along the line from the centroid of cluster i to the
+ * centroid of cluster j.
  */
 static void
 window_counts(const fc_valleys *valleys, size_t i, size_t j, double *window)
@@ -85,9 +86,10 @@ static bool
 has_valley(const fc_valleys *valleys, size_t i, size_t j)
 {
 	double		window[PLACES];
-	double		greatest_from[PLACES + 1];	/* on the right */
-	double		greatest = 0.0; /* on the left */
-	bool		meets = false;	/* are there rows on both sides? */
+	double		greatest_from[PLACES + 1];	/* greatest count from here on, to
+											 * the right */
+	double		greatest = 0.0; /* greatest count to the left */
+	bool		meets = false;	/* true once there are rows on both sides */
 
 	window_counts(valleys, i, j, window);
 	greatest_from[PLACES] = 0.0;
@@ -147,9 +149,10 @@ typedef struct evidence_half
 {
 	fc_rows		rows;
 	double	   *centroids;		/* k x d */
-	int32_t    *labels;			/* n, of all rows */
+	int32_t    *labels;			/* n: labels of all rows by these centroids */
 	fc_valleys	valleys;
-	double		cost;			/* sum over the rows of the other half */
+	double		cost;			/* sum of squared distances over the rows of
+								 * the other half */
 } evidence_half;
 
 typedef struct comparison
@@ -157,15 +160,16 @@ typedef struct comparison
 	const fc_halves *all;
 	size_t		k;
 	float	   *rounded;		/* k x d: the centroids of one half in float */
-	double	   *squares;		/* k: of a row */
+	double	   *squares;		/* k: squared distances of one row to the
+								 * centroids */
 	double	   *counts;			/* k x k: rows by their two labels */
-	int32_t    *number;			/* k */
+	int32_t    *number;			/* k: matched cluster of the second half */
 	evidence_half part[2];
 } comparison;
 
 /*
- * The mean step between the values of a coordinate, 0 where these are one or
- * many.
+ * Returns the mean step between the values of a coordinate; 0 if it has one
+ * value or more than FC_FEW_VALUES.
  */
 static double
 step_of(const fc_halves *h, size_t c)
@@ -193,7 +197,7 @@ step_of(const fc_halves *h, size_t c)
 		: 0.0;
 }
 
-/* Values that repeat become even laws, of a step to either side. */
+/* Replaces repeated values by uniform draws, one step to either side. */
 static void
 spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)
 {
@@ -240,7 +244,7 @@ fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 	return h;
 }
 
-/* The memory of all steps. */
+/* Allocates the memory of all steps. */
 static comparison
 take_comparison(const fc_halves *all, const fc_half_centroids *found,
 				fc_arena *arena)
@@ -269,8 +273,8 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found,
 }
 
 /*
- * Centroids first .. k - 1 are rows, each drawn by its squared distance from
- * those before (k-means++).
+ * Sets centroids first .. k - 1 to rows, each drawn in proportion to its
+ * squared distance from the centroids before (k-means++).
  */
 static void
 add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed,
@@ -334,7 +338,10 @@ fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
 	part->valleys = fc_valleys_start(part->centroids, h->k, d, arena);
 }
 
-/* The nearest centroid of a row, by its squared distances to all. */
+/*
+ * Returns the nearest centroid of a row, and leaves its squared distances to
+ * all in squares.
+ */
 static size_t
 nearest(comparison *h, const float *x)
 {
@@ -348,7 +355,9 @@ nearest(comparison *h, const float *x)
 	return label;
 }
 
-/* Labels, valleys and cost of all rows by the centroids of one half. */
+/*
+ * Computes labels, valleys and cost of all rows by the centroids of one half.
+ */
 static void
 judge_rows(comparison *h, evidence_half *part, size_t side)
 {
@@ -369,7 +378,10 @@ judge_rows(comparison *h, evidence_half *part, size_t side)
 	}
 }
 
-/* Rows and clusters that both halves see alike. */
+/*
+ * Measures the share of rows, and counts the clusters, on which both halves
+ * agree.
+ */
 static void
 measure_agreement(comparison *h, fc_arena *arena, double *agreement,
 				  size_t *returning)

@@ -5,16 +5,21 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BINS_PER_DEVIATION		16	/* bins of counts along a line */
+#define BINS_PER_DEVIATION		16	/* bins per standard deviation along a
+									 * line */
 
-/* deviations to either side of the mean that the bins cover */
+/* deviations on either side of the mean that the bins cover */
 #define REACH					10
 
 #define BINS				(2 * REACH * BINS_PER_DEVIATION)
 #define MIN_WINDOW				4	/* bins of the narrowest window */
-#define MIN_ROWS				40	/* rows of a cluster that is looked into */
+#define MIN_ROWS				40	/* minimum rows of a cluster to be
+									 * searched */
 
-/* Mean and deviation of values, without those three deviations away. */
+/*
+ * Computes mean and deviation of values, leaving out values more than three
+ * deviations away.
+ */
 static void
 measure_values(const double *values, size_t n, double *mean, double *deviation)
 {
@@ -51,15 +56,15 @@ is_valley(double count, double peak)
 }
 
 /*
- * The place of the first peak beside a valley at v, to the left or the right
- * (step).
+ * Returns the place of the first peak next to a valley at v, to the left (step
+ * -1) or to the right (step 1).
  */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)
 {
 	size_t		best = v;
 
-	/* below 0 it is great */
+	/* Stepping below 0 wraps u to a huge value, which ends the loop. */
 	for (size_t u = v; u < places; u += (size_t) (ptrdiff_t) step)
 	{
 		if (window[u] > window[best])
@@ -71,12 +76,16 @@ first_peak(const double *window, size_t places, size_t v, int step)
 	return best;
 }
 
-/* The widest way from peak to peak across a valley of windows. */
+/*
+ * Returns the widest distance from peak to peak across a valley of windows, in
+ * bins; 0 if there is no valley.
+ */
 static size_t
 widest_gap(const double *bins, size_t width)
 {
 	double		window[BINS];
-	double		right[BINS + 1];	/* the greatest count from here on */
+	double		right[BINS + 1];	/* greatest count from here on, to the
+									 * right */
 	size_t		places = BINS - width + 1;
 	double		left = 0.0;
 	size_t		widest = 0;
@@ -106,7 +115,10 @@ widest_gap(const double *bins, size_t width)
 	return widest;
 }
 
-/* The widest gap of n values, and their deviation. */
+/*
+ * Returns the widest gap in n values, 0 if there is no gap, and sets their
+ * deviation.
+ */
 static double
 gap_of(const double *values, size_t n, double *deviation)
 {
@@ -134,18 +146,20 @@ gap_of(const double *values, size_t n, double *deviation)
 
 typedef struct cluster_rows
 {
-	const float *y;				/* n x d: where gaps are looked for */
+	const float *y;				/* n x d: rows in which gaps are sought */
 	size_t		n;
 	size_t		d;
 	size_t		k;
 	const double *centroids;	/* k x d */
 	int32_t    *label;			/* n */
-	float	   *part;			/* n x d: the rows of a cluster about their
-								 * mean */
-	double	   *values;			/* n: along a line */
+	float	   *part;			/* n x d: rows of one cluster about their mean */
+	double	   *values;			/* n: values along a line */
 } cluster_rows;
 
-/* Along the line from centroid a to centroid b, of the rows of both. */
+/*
+ * Returns the widest gap of the rows of clusters a and b along the line from
+ * centroid a to centroid b; 0 if the centroids are equal.
+ */
 static double
 gap_between(cluster_rows *c, size_t a, size_t b)
 {
@@ -168,7 +182,10 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 	return length > 0.0 ? gap_of(c->values, count, &deviation) : 0.0;
 }
 
-/* The widest gap of a coordinate of `count` rows of d, and its deviation. */
+/*
+ * Returns the widest gap of the first coordinate of `count` rows, d apart, and
+ * sets its deviation.
+ */
 static double
 gap_along(cluster_rows *c, const float *x, size_t count, size_t d,
 		  double *deviation)
@@ -208,8 +225,8 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
 		for (size_t i = 0; i < axes; i++)
 		{
-			double		square = 0.0;	/* of a step of 1 along the axis, in
-										 * the rows' units */
+			double		square = 0.0;	/* squared length of a unit step along
+										 * the axis, in the rows' units */
 			double		unused;
 
 			for (size_t j = 0; j < c->d; j++)
@@ -239,13 +256,13 @@ find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena,
 	}
 }
 
-/* The nearest of the centroids, of each row. */
+/* Labels each row with its nearest centroid. */
 static void
 label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
 {
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
-	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the
-										 * given centroids */
+	fc_kmeans_options options = {0};	/* no starts and no steps: labels are
+										 * by the given centroids */
 	fc_kmeans_result result = {
 		.centroids = FC_TAKE(arena, c->k * c->d, double),
 		.weights = FC_TAKE(arena, c->k, double),
@@ -275,7 +292,7 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	find_hidden(&c, nearest, arena, hides);
 	if (rows->y != rows->x)
 	{
-		/* without coordinates whose values repeat */
+		/* Repeat the search without coordinates whose values repeat. */
 		float	   *others = FC_TAKE(arena, n * d, float);
 
 		for (size_t i = 0; i < n * d; i++)

@@ -4,10 +4,10 @@
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
  * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are
- * found in one of four ways (search.c), and rounds beyond their first minimum
- * (split_merge.c). A Lloyd step costs n k d multiply-adds in float at most.
- * Dot products are taken in tiles of fixed shape: the answer depends on the
- * seed and the rows alone.
+ * found by one of four methods (search.c), and rounds beyond their first
+ * minimum (split_merge.c). A Lloyd step costs at most n k d multiply-adds in
+ * float. Dot products are computed in tiles of fixed shape: the answer depends
+ * on the seed and the rows alone.
  */
 #include "kmeans/internal.h"
 #include "kmeans/ordered.h"
@@ -16,45 +16,49 @@
 
 #include "numerics/rows.h"
 
-#define MAX_SEARCH_STARTS		14.0	/* plain starts that a search may cost
-										 * at most */
+#define MAX_SEARCH_STARTS		14.0	/* maximum cost of a search, in plain
+										 * starts */
 
-/* plain starts, besides k, that a search of few clusters may cost */
+/* cost of a search of few clusters without its k, in plain starts */
 #define BASE_SEARCH_STARTS		5.0
 
-/* plain starts that a search may cost where BLAS makes the products */
+/* cost of a search where BLAS computes the products, in plain starts */
 #define BLAS_SEARCH_STARTS		5.0
 
-#define MIN_START_STEPS			12.0	/* Lloyd steps that a plain start
-										 * counts as at least */
-#define MIN_BUDGET				1e8 /* multiply-adds of a search at least */
+#define MIN_START_STEPS			12.0	/* minimum cost of a plain start, in
+										 * Lloyd steps */
+#define MIN_BUDGET				1e8 /* minimum budget of a search, in
+									 * multiply-adds */
 #define MIN_WORK_TO_AGREE		2e7 /* multiply-adds before a search may end
 									 * by agreement */
-#define AGREEING_STARTS			3	/* starts at the same lowest SSE that end
-									 * a search */
-#define SAME_SSE_TOLERANCE		1e-4	/* relative difference of two SSE that
-										 * count as the same */
+#define AGREEING_STARTS			3	/* starts with the same lowest SSE that
+									 * end a search */
+#define SAME_SSE_TOLERANCE		1e-4	/* relative difference up to which two
+										 * SSE count as the same */
 
-/* times the tolerance: ends the Lloyd steps before rounds of breathing */
+/* factor on the tolerance of Lloyd's steps before rounds of breathing */
 #define START_TOLERANCE_FACTOR	10.0
 
-/* n k d; below it k-means++ of all rows takes less than a second */
+/* n k d below which k-means++ of all rows takes less than a second */
 #define MIN_WIDE_WORK			2e9
 
-/* times the tolerance: ends the Lloyd steps of the best start */
+/* factor on the tolerance of Lloyd's steps of the best start */
 #define FINAL_TOLERANCE_FACTOR	0.1
 
-/* clusters from which on rounds split and merge; with fewer they breathe */
+/*
+ * minimum number of clusters for rounds that split and merge; with fewer they
+ * breathe
+ */
 #define SPLIT_MERGE_CLUSTERS	256
 
 /*
- * the same of dimensions, where the distances that breathing draws by are
- * alike
+ * minimum number of dimensions for rounds that split and merge, as the
+ * distances that breathing draws by are then alike
  */
 #define SPLIT_MERGE_DIMENSIONS	128
 
 /*
- * rows per cluster that splits need; of fewer, gains are those of single rows
+ * minimum rows per cluster for splits; with fewer, gains come from single rows
  */
 #define SPLIT_MERGE_ROWS		3
 
@@ -137,7 +141,10 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	return (size_t) fmin(rows + clusters + FC_EXP2(20), FC_EXP2(62));
 }
 
-/* The arrays of rows, of k clusters, and of as many more as a round adds. */
+/*
+ * Allocates the arrays of rows, of k clusters, and of the clusters that a
+ * round adds.
+ */
 static void
 take_state(fc_kmeans_work *w)
 {
@@ -185,7 +192,9 @@ take_state(fc_kmeans_work *w)
 
 /* ---- starts ---- */
 
-/* Would rounds that split and merge gain more than breathing? */
+/*
+ * Returns true if rounds that split and merge would gain more than breathing.
+ */
 static bool
 wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 {
@@ -194,7 +203,10 @@ wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 		rows->n / SPLIT_MERGE_ROWS >= k && rows->n <= UINT32_MAX;
 }
 
-/* How the search goes about its starts; it has no budget before the first. */
+/*
+ * Decides how the search runs its starts; a search has no budget before its
+ * first start.
+ */
 static void
 make_plan(fc_kmeans_work *w)
 {
@@ -221,7 +233,7 @@ make_plan(fc_kmeans_work *w)
 		options->rounds = 0;
 }
 
-/* Starts that a search of few clusters is worth. */
+/* Returns the budget of a search in plain starts. */
 static double
 starts_of_search(size_t d, size_t k)
 {
@@ -229,26 +241,30 @@ starts_of_search(size_t d, size_t k)
 		: fmin(MAX_SEARCH_STARTS, BASE_SEARCH_STARTS + (double) k);
 }
 
-/* The cost of fc_kmeans, as measured. */
-#define FLOAT_COST				0.2 /* cost of a multiply-add of floats in
-									 * those of doubles */
+/* Cost of fc_kmeans, as measured. */
+#define FLOAT_COST				0.2 /* cost of a multiply-add in float,
+									 * relative to double */
 #define TYPICAL_STEPS			20.0	/* Lloyd steps of a plain start */
 
-/* Lloyd steps that the balance of clusters takes as long as */
+/* cost of balancing the clusters, in Lloyd steps */
 #define BALANCE_COST			250.0
 
-/* times 1 / (k d): share of a Lloyd step that bounds leave */
+/* share of a Lloyd step that bounds leave, times k d */
 #define BOUNDED_SHARE			55000.0
 
-#define MIN_BOUNDED_SHARE		0.1 /* the same share at least */
+#define MIN_BOUNDED_SHARE		0.1 /* minimum share of a Lloyd step that
+									 * bounds leave */
 
-/* times d / k: square of the share of a Lloyd step that a tree leaves */
+/* squared share of a Lloyd step that a tree leaves, times k / d */
 #define TREE_SHARE				512.0
 
-/* times n d min(n, d): multiply-adds of the Gram matrix of principal axes */
+/*
+ * multiply-adds of the Gram matrix of principal axes, relative to n d min(n,
+ * d)
+ */
 #define AXES_READ_COST			0.1
 
-/* times min(n, d)^2 axes: multiply-adds of the axes themselves */
+/* multiply-adds of the axes themselves, relative to min(n, d)^2 axes */
 #define AXES_COST				6.0
 
 double
@@ -287,13 +303,13 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 }
 
 /*
- * The budget of a search, in multiply-adds, once its first start has cost so
- * much without rounds.
+ * Returns the budget of a search in multiply-adds; `start` is the cost of its
+ * first start without rounds.
  */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	/* a tree saves most */
+	/* A tree saves most of the comparisons. */
 	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
 						  : STEP_OVERHEAD);
 
@@ -305,7 +321,7 @@ search_budget(const fc_kmeans_work *w, double start)
 			 starts_of_search(w->rows.d, w->k) * fmax(start, least));
 }
 
-/* The centroids of w take the place of a worse incumbent. */
+/* Copies the centroids of w into the result if they beat its present ones. */
 static void
 offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 {
@@ -319,7 +335,7 @@ offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 }
 
 /*
- * One start: the given centroids (start 0) or seeds, Lloyd's steps, then
+ * Runs one start: the given centroids (start 0) or seeds, Lloyd's steps, then
  * rounds.
  */
 static void
@@ -337,7 +353,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 	else
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
-	if (w->rows.order != NULL)	/* seeds are dearer than steps there */
+	if (w->rows.order != NULL)	/* seeds cost more than steps with a tree */
 		seeded = (double) w->compared * (double) w->rows.d +
 			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);
@@ -356,8 +372,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 }
 
 /*
- * All starts, until the budget is spent or AGREEING_STARTS have the lowest
- * SSE.
+ * Runs all starts, until the budget is spent or AGREEING_STARTS have reached
+ * the lowest SSE.
  */
 static void
 try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
@@ -384,8 +400,8 @@ try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 }
 
 /*
- * The result's centroids go on to a smaller tolerance, and until no cluster is
- * too large; then labels, weights and SSE.
+ * Refines the result's centroids to a smaller tolerance and until no cluster
+ * is too large; then sets labels, weights and SSE.
  */
 static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
@@ -393,8 +409,8 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 	size_t		size = w->k * w->rows.d * sizeof(double);
 	bool		refine = w->options.rounds > 0 && !w->split_merge;
 
-	if (refine || w->sse != result->sse)	/* else the last start has won, as
-											 * it was measured */
+	if (refine || w->sse != result->sse)	/* otherwise the last start has
+											 * won and is still measured */
 	{
 		memcpy(w->centroid, result->centroids, size);
 		fc_kmeans_assign(w);

@@ -1,6 +1,6 @@
 /*
- * kmeans.h - weighted k-means in memory: k-means++, Lloyd, and a search beyond
- * the first minimum.
+ * kmeans.h - weighted k-means in memory: k-means++, Lloyd's steps, and a
+ * search beyond the first local minimum.
  */
 #ifndef FC_KMEANS_KMEANS_H
 #define FC_KMEANS_KMEANS_H
@@ -8,8 +8,8 @@
 #include "numerics/metric.h"
 
 /*
- * n rows in d dimensions, float, row-major without gaps; weight NULL means all
- * 1.
+ * Rows of a k-means: n rows in d dimensions, float, row-major without gaps; a
+ * NULL weight means weights of 1.
  */
 typedef struct fc_rows
 {
@@ -20,8 +20,8 @@ typedef struct fc_rows
 } fc_rows;
 
 /*
- * Centroids lie on it: center (d, NULL: 0) and radius in the coordinates of
- * the rows.
+ * A sphere that contains all centroids, in the coordinates of the rows: center
+ * (d; NULL: the origin) and radius.
  */
 typedef struct fc_sphere
 {
@@ -29,7 +29,9 @@ typedef struct fc_sphere
 	double		radius;
 } fc_sphere;
 
-/* When a search ends: the budget, and how much a round has to gain. */
+/*
+ * How long a search goes on: its budget, and the gain that a round must bring.
+ */
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
@@ -37,8 +39,8 @@ typedef enum fc_kmeans_effort
 	FC_THOROUGH,
 
 	/*
-	 * of many small problems: half the time of a balanced search, whose
-	 * rounds tell as much as they do there
+	 * many small problems: half the time of a balanced search, with fewer and
+	 * smaller rounds of breathing
 	 */
 	FC_BRIEF
 } fc_kmeans_effort;
@@ -48,81 +50,87 @@ typedef enum fc_kmeans_effort
 typedef struct fc_kmeans_options
 {
 	/*
-	 * k-means++ starts; FC_KMEANS_SEARCH (the default): as the budget allows,
-	 * one at least
+	 * number of k-means++ starts; FC_KMEANS_SEARCH (the default): one or
+	 * more, as the budget allows
 	 */
 	int			n_init;
-	int			rounds;			/* rounds of breathing a start at most;
-								 * FC_KMEANS_SEARCH (the default): any number
+	int			rounds;			/* maximum number of rounds per start;
+								 * FC_KMEANS_SEARCH (the default): unlimited
 								 * where n_init is FC_KMEANS_SEARCH too, else
-								 * none */
+								 * 0 */
 	double
-				budget;			/* multiply-adds; once they are spent no start
-								 * or round begins.  0 (the default): where
-								 * n_init is FC_KMEANS_SEARCH as below, else
-								 * any number */
-	int			iterations;		/* Lloyd steps a start or round at most; 100 */
+				budget;			/* multiply-adds after which no start or round
+								 * begins; 0 (the default): chosen by the
+								 * search (see fc_kmeans) where n_init is
+								 * FC_KMEANS_SEARCH, else unlimited */
+	int			iterations;		/* maximum number of Lloyd steps per start or
+								 * round; default 100 */
 	double
-				tolerance;		/* stop when the SSE falls by less, relative;
-								 * 1e-4.  A search stops earlier before and in
-								 * rounds, and takes the best of it to a tenth
-								 * of this */
-	double		margin;			/* a later start wins only if better by this,
-								 * relative; 0 */
+				tolerance;		/* relative fall of the SSE below which
+								 * Lloyd's steps stop; default 1e-4. A search
+								 * stops its starts and rounds earlier, and
+								 * refines the best of them to a tenth of this */
+	double		margin;			/* relative fall of the SSE that a later start
+								 * needs to win; default 0 */
 	fc_kmeans_effort effort;
 	uint64_t	seed;
 
 	/*
-	 * of fc_kmeans_collected and fc_kmeans_around: cosine puts centroids on
-	 * the unit sphere
+	 * metric of fc_kmeans_collected and fc_kmeans_around: FC_COSINE puts
+	 * centroids on the unit sphere
 	 */
 	fc_metric	metric;
-	/* no cluster shall have more weight (split_merge.c); 0, the default: any */
+
+	/*
+	 * maximum weight of a cluster (split_merge.c); 0 (the default): no limit
+	 */
 	double		most;
-	/* of fc_kmeans: the means come onto it; NULL: they stay where they are */
+	/* sphere that fc_kmeans moves the means onto; NULL: means stay */
 	const fc_sphere *sphere;
 } fc_kmeans_options;
 
 typedef struct fc_kmeans_result
 {
-	double	   *centroids;		/* k x d, from the caller */
-	double	   *weights;		/* k: the weight of each cluster's rows, from
+	double	   *centroids;		/* k x d, memory of the caller */
+	double	   *weights;		/* k: weight of each cluster's rows, memory of
 								 * the caller */
-	int32_t    *labels;			/* n, from the caller, or NULL */
-	double		sse;			/* sum of weight x squared distance, of the
-								 * labels above */
-	int			iterations;		/* Lloyd steps of the winning start before its
-								 * rounds */
-	uint64_t	compared;		/* pairs of a row and a centroid, over all
-								 * starts */
-	int			winner;			/* 0: the given initial centroids; i: the i-th
-								 * k-means++ start */
+	int32_t    *labels;			/* n, memory of the caller, or NULL */
+	double		sse;			/* sum of weight x squared distance to the
+								 * labelled centroid */
+	int			iterations;		/* Lloyd steps of the winning start, without
+								 * its rounds */
+	uint64_t	compared;		/* pairs of a row and a centroid compared,
+								 * over all starts */
+	int			winner;			/* number of the winning start: 0 is the given
+								 * initial centroids, i the i-th k-means++
+								 * start */
 } fc_kmeans_result;
 
 fc_kmeans_options fc_kmeans_defaults(void);
 
-/* About the multiply-adds of fc_kmeans. */
+/* Estimates the multiply-adds of fc_kmeans. */
 double		fc_kmeans_operations(size_t n, size_t d, size_t k,
 								 const fc_kmeans_options *options);
 
-/* Bytes fc_kmeans takes from its arena at most. */
+/* Returns an upper bound on the bytes fc_kmeans takes from its arena. */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /*
- * min over C of sum_i w_i min_j ||x_i - c_j||^2. initial (k x d) is a start of
- * its own, tried first, or NULL; with initial and n_init = 0 only it is
- * refined.
+ * Minimizes sum_i w_i min_j ||x_i - c_j||^2 over the k centroids. initial (k x
+ * d, or NULL) is a start of its own, tried first; with n_init = 0 it is the
+ * only start.
  *
- * A search costs as much as min(14, 5 + k) plain starts like its first, or 5
- * where d > 32, and 1e8 multiply-adds at least: 20 starts and more where n k
- * is small. A Lloyd step costs n (k d + 16). The search ends before when three
- * of its starts end at the same SSE.
+ * The default budget of a search is min(14, 5 + k) times the cost of its first
+ * start, or 5 times where d > 32, with a minimum of 1e8 multiply-adds: 20
+ * starts and more where n k is small. A Lloyd step costs n (k d + 16). The
+ * search ends early once three of its starts reach the same lowest SSE.
  *
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
- * and a copy of a row. Rows should be centred by the caller (float
- * arithmetic). The same rows in the same order, seed and options give the same
- * answer; in another order other rows are drawn, and another minimum may be
- * found. There are rows, and their weights sum to more than 0.
+ * and a copy of a row. The caller should centre the rows, as arithmetic is in
+ * float. The same rows in the same order, seed and options give the same
+ * answer; another order draws other rows, and may end in another minimum. The
+ * caller ensures that there are rows and that their weights sum to more than
+ * 0.
  */
 void		fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
 					  const fc_kmeans_options *options, fc_arena *arena,

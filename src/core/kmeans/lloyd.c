@@ -4,18 +4,19 @@
  *
  * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with
  * probability w_i D_i^2, where D_i is the distance to the nearest centroid so
- * far; best lowers sum_i w_i D_i^2 most. Small d measures ||x - c||^2
- * directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless that cancels. Cost:
- * n k d (3 + log k) multiply-adds. Where a tree or bounds make Lloyd's steps
- * cheap, n is a part of the rows, drawn at random: from its seeds the steps,
- * with rounds of splits and merges, reach the same SSE.
+ * far; the best leaves the lowest sum_i w_i D_i^2. Small d computes ||x -
+ * c||^2 directly, large d as ||x||^2 + ||c||^2 - 2 x . c unless that cancels.
+ * Cost: n k d (3 + log k) multiply-adds. Where a tree or bounds make Lloyd's
+ * steps cheap, n is a random sample of the rows: steps from its seeds, with
+ * rounds of splits and merges, reach the same SSE.
  *
- * Lloyd's steps: with W_j, S_j the weight and sum of cluster j the objective
- * after an update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no
- * extra pass for it. Sums are double. On a sphere the nearest point to the
- * rows of a cluster is that of their mean's direction (Dhillon & Modha 2001).
- * Once the rounding bound of scores exceeds VISIBLE_SSE_SHARE of the mean
- * squared distance, rows are assigned with care (search.c).
+ * Lloyd's steps: let W_j and S_j be the weight and sum of cluster j. The
+ * objective after an update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, which
+ * needs no extra pass over the rows. Sums are double. On a sphere, the point
+ * that fits the rows of a cluster best is in the direction of their mean
+ * (Dhillon & Modha 2001). Once the rounding bound of scores exceeds
+ * VISIBLE_SSE_SHARE of the mean squared distance, rows are assigned by careful
+ * distances (search.c).
  *
  * Lloyd 1982; Arthur, Vassilvitskii 2007, section 5 (greedy variant).
  */
@@ -26,33 +27,39 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define MAX_DRAWS				64	/* candidates for a centroid; 2 + log k
-									 * stays below */
+#define MAX_DRAWS				64	/* maximum number of candidates for a
+									 * centroid; 2 + log k stays below */
 
-/* rows per cluster that seeds are drawn from in a tree, at least */
+/* minimum rows per cluster in the seeding sample of a tree */
 #define SEED_ROWS				8
 
-/* the same in many dimensions, where candidates cost more */
+/*
+ * minimum rows per cluster in the seeding sample in many dimensions, where
+ * candidates cost more
+ */
 #define WIDE_SEED_ROWS			4
 
-/* seeds are drawn from 1 / SEED_SHARE of all rows at least */
+/* inverse of the minimum share of all rows in the seeding sample */
 #define SEED_SHARE				16
 
-/* candidates for a centroid that is drawn from a part of the rows */
+/* candidates per centroid drawn from the seeding sample */
 #define SEED_DRAWS				2
 
 /* share of ||x||^2 + ||c||^2 below which a distance is measured directly */
 #define CANCELLED_SHARE			1e-3f
 
-/* rounding of a squared distance in float, relative to ||x||^2 */
+/* rounding error of a squared distance in float, relative to ||x||^2 */
 #define DISTANCE_ROUNDING		4e-6
 
 #define STEPS_OF_SUMS			16	/* Lloyd steps after which all rows are
 									 * summed again */
-#define FAR_OUT					1e6 /* root mean squares beyond which a row is
-									 * far out */
+#define FAR_OUT					1e6 /* multiple of the root mean square length
+									 * beyond which a row is far out */
 
-/* falls of the last size by which an SSE may miss the one to be beaten */
+/*
+ * maximum distance of an SSE from the one to beat, in falls of the last step's
+ * size
+ */
 #define MAX_FALLS_TO_BEAT		20.0
 
 /* share of the SSE that rounding may cost before distances replace scores */
@@ -100,8 +107,8 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 /* ---- k-means++ ---- */
 
 /*
- * out[q * stride + r] = squared distance of row start + r of a block to
- * candidate first + q.
+ * Sets out[q * stride + r] to the squared distance of row start + r of a block
+ * to candidate first + q.
  */
 static void
 candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
@@ -140,7 +147,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	}
 }
 
-/* The candidate that leaves the lowest potential. */
+/* Returns the candidate that leaves the lowest potential. */
 static size_t
 best_candidate(fc_kmeans_work *w, size_t count)
 {
@@ -167,8 +174,8 @@ best_candidate(fc_kmeans_work *w, size_t count)
 }
 
 /*
- * near takes the squared distances to candidate q, where these are less; with
- * none (SIZE_MAX) the potential of near as it is.
+ * Lowers near to the squared distances to candidate q and recomputes the
+ * potential; q = SIZE_MAX recomputes it with near unchanged.
  */
 static void
 keep_candidate(fc_kmeans_work *w, size_t q)
@@ -197,8 +204,8 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 }
 
 /*
- * Forget all seeds: every row is at the same distance, so that rows are drawn
- * by weight.
+ * Forgets all seeds: puts every row at the same distance, so that rows are
+ * drawn by weight.
  */
 static void
 level_potential(fc_kmeans_work *w)
@@ -209,8 +216,8 @@ level_potential(fc_kmeans_work *w)
 }
 
 /*
- * A row with probability w_i near_i / total: first its block, then the row;
- * the last with mass, if rounding overshoots.
+ * Returns a row drawn with probability w_i near_i / total: first its block,
+ * then the row; if rounding overshoots, the last row with mass.
  */
 static const float *
 draw_row(fc_kmeans_work *w)
@@ -245,7 +252,7 @@ draw_row(fc_kmeans_work *w)
 	return w->rows.x + chosen * w->rows.d;
 }
 
-/* Draw candidates for centroid j and keep the best. */
+/* Draws candidates for centroid j and keeps the best. */
 static void
 seed_one(fc_kmeans_work *w, size_t j)
 {
@@ -266,8 +273,8 @@ seed_one(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * One row of each of `most` equal shares of the weight of w->rows, in their
- * order.
+ * Draws one row from each of `most` equal shares of the weight of w->rows, in
+ * row order.
  */
 static fc_kmeans_rows
 draw_part(fc_kmeans_work *w, size_t most)
@@ -354,9 +361,9 @@ fc_kmeans_assign(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Sums, weights and counts of the clusters of w->label. From rows that moved
- * alone, where the rounding that they leave behind stays small: few steps
- * after the sums of all rows, and no row too far out.
+ * Computes sums, weights and counts of the clusters of w->label. Only moved
+ * rows are added while the rounding error that this leaves is small: few steps
+ * after a sum of all rows, and no row too far out.
  */
 static void
 sum_clusters(fc_kmeans_work *w, int step)
@@ -383,8 +390,9 @@ sum_clusters(fc_kmeans_work *w, int step)
 }
 
 /*
- * Rows by falling distance from their centroids; those within the rounding of
- * ||x||^2 are left out, as they gain nothing.
+ * Ranks rows by falling distance from their centroids in w->far and returns
+ * their number; leaves out rows within the rounding of ||x||^2, which gain
+ * nothing.
  */
 static size_t
 rank_far_rows(fc_kmeans_work *w)
@@ -414,7 +422,10 @@ rank_far_rows(fc_kmeans_work *w)
 	return count;
 }
 
-/* Give cluster j the row alone, unless that empties another cluster. */
+/*
+ * Makes the row the only one of empty cluster j, unless that empties another
+ * cluster.
+ */
 static void
 move_row(fc_kmeans_work *w, size_t j, size_t row)
 {
@@ -435,7 +446,7 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 }
 
 /*
- * Empty clusters take the farthest rows; when no row is far they copy a row
+ * Gives empty clusters the farthest rows; if no row is far, they copy a row
  * and stay empty.
  */
 static void
@@ -459,8 +470,8 @@ fill_empty(fc_kmeans_work *w)
 }
 
 /*
- * Moves the mean in centroid j onto the sphere, if it has a direction; returns
- * the square of the way, by W times which the SSE rises.
+ * Moves the mean in centroid j onto the sphere, if it has a direction. Returns
+ * the squared distance of the move; the SSE rises by W_j times as much.
  */
 static double
 to_sphere(const fc_kmeans_work *w, size_t j)
@@ -489,7 +500,10 @@ to_sphere(const fc_kmeans_work *w, size_t j)
 		: 0.0;
 }
 
-/* centroid = means of the clusters of w->label, sse by the formula above. */
+/*
+ * Sets the centroids to the means of the clusters of w->label, and sse by the
+ * formula above.
+ */
 static void
 update(fc_kmeans_work *w, int step)
 {

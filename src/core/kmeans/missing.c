@@ -1,38 +1,43 @@
-/* missing.c - do NULLs tell something?  See missing.h */
+/* missing.c - informative missingness; see missing.h */
 #include "kmeans/missing.h"
 
 #include "numerics/rows.h"
 
-/* rows for each of the clusters that NULLs are explained by */
+/* minimum rows of the first half per cluster that explains NULLs */
 #define MIN_ROWS_PER_CLUSTER	20
 
 /*
- * NULLs, and rows of a cluster, in the second half; a single NULL far out
- * would explain much
+ * minimum NULLs of a column, and minimum rows of a cluster, in the second
+ * half; a single NULL far out would explain much
  */
 #define MIN_NULLS				8
 
 typedef struct missing_values
 {
-	const float *x;				/* n x d, indicators 0 */
+	const float *x;				/* n x d: rows with indicators set to 0 */
 	size_t		n;
 	size_t		d;
-	size_t		count;			/* columns with NULLs */
-	size_t		m;				/* clusters */
-	size_t		words;			/* of 64 rows */
-	uint64_t   *null;			/* count x words: bits of rows */
+	size_t		count;			/* number of columns with NULLs */
+	size_t		m;				/* number of clusters */
+	size_t		words;			/* number of 64-bit words that hold a bit for
+								 * each row */
+	uint64_t   *null;			/* count x words: bits of the rows that are
+								 * NULL */
 	double	   *centroids;		/* m x d */
 	double	   *weights;		/* m */
-	float	   *rounded;		/* m x d */
-	double	   *squares;		/* m: of a row, by all columns */
-	double	   *others;			/* m: by the others */
+	float	   *rounded;		/* m x d: centroids in float */
+	double	   *squares;		/* m: squared distances of one row by all
+								 * columns */
+	double	   *others;			/* m: squared distances of one row without the
+								 * columns under test */
 	size_t	   *group;			/* count: the first column that is missing
 								 * together with this one */
-	size_t	   *order;			/* count: columns, those of a group next to
-								 * each other */
-	uint32_t   *rows;			/* count x m: of the second half */
-	uint32_t   *nulls;			/* count x m: of these */
-	double	   *explained;		/* count: R^2, 0 where it is not significant */
+	size_t	   *order;			/* count: columns, the members of a group next
+								 * to each other */
+	uint32_t   *rows;			/* count x m: rows of the second half per
+								 * cluster */
+	uint32_t   *nulls;			/* count x m: NULLs among these rows */
+	double	   *explained;		/* count: R^2, or 0 if it is not significant */
 } missing_values;
 
 static missing_values
@@ -67,7 +72,7 @@ is_null(const missing_values *q, size_t column, size_t row)
 	return q->null[column * q->words + row / 64] >> (row % 64) & 1;
 }
 
-/* Indicators into bits. */
+/* Reads the indicators into bits and sets them to 0. */
 static void
 take_indicators(missing_values *q, float *x, const fc_missing_column *column)
 {
@@ -84,7 +89,10 @@ take_indicators(missing_values *q, float *x, const fc_missing_column *column)
 	q->x = x;
 }
 
-/* Has the column one value, in all of several rows that have any? */
+/*
+ * Returns true if all rows that are not NULL in the column, two or more, have
+ * the same value.
+ */
 static bool
 is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 {
@@ -104,7 +112,7 @@ is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 	return values > 1;
 }
 
-/* The small clusters of the first half. */
+/* Computes the small clusters of the first half. */
 static void
 cluster_rows (missing_values *q, uint64_t seed, fc_arena *arena)
 {
@@ -125,7 +133,10 @@ cluster_rows (missing_values *q, uint64_t seed, fc_arena *arena)
 
 /* ---- columns that are missing together ---- */
 
-/* phi^2 of NULLs in n rows: of the one, of the other, of both */
+/*
+ * Returns phi^2 of the NULLs of two columns in n rows; nulls: counts of the
+ * first, of the second, and of both.
+ */
 static double
 squared_phi(const double nulls[3], double n)
 {
@@ -138,7 +149,7 @@ squared_phi(const double nulls[3], double n)
 		: 0.0;
 }
 
-/* phi^2 of the NULLs of two columns */
+/* Returns phi^2 of the NULLs of two columns. */
 static double
 correlation(const missing_values *q, size_t a, size_t b)
 {
@@ -187,8 +198,8 @@ group_columns(missing_values *q)
 /* ---- NULLs that the other columns explain ---- */
 
 /*
- * The nearest cluster of a row by all dimensions but those of columns
- * order[first] to order[last - 1].
+ * Returns the nearest cluster of a row by all dimensions except the ones of
+ * columns order[first] to order[last - 1].
  */
 static size_t
 nearest_without(missing_values *q, const float *x,
@@ -244,7 +255,10 @@ count_nulls(missing_values *q, const fc_missing_column *column)
 	}
 }
 
-/* The same of chi-squared (Wilson and Hilferty 1931). */
+/*
+ * Returns the chi-squared value that is exceeded by chance as rarely as z by a
+ * normal deviate (Wilson and Hilferty 1931).
+ */
 static double
 greatest_by_chance(double degrees, double z)
 {
@@ -285,8 +299,8 @@ static void
 judge(missing_values *q, size_t columns, bool *informative)
 {
 	/*
-	 * more than the normal deviate that is exceeded with FC_MISSING_LEVEL /
-	 * count: P(Z > z) < exp(-z^2 / 2)
+	 * An upper bound on the normal deviate that is exceeded with probability
+	 * FC_MISSING_LEVEL / count, as P(Z > z) < exp(-z^2 / 2).
 	 */
 	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));
 	size_t		slight = 0;
@@ -333,7 +347,7 @@ fc_missing_informative(float *x, size_t n, size_t d,
 	fc_arena_release(arena, mark);
 }
 
-/* ---- rows as without NULLs ---- */
+/* ---- imputed rows ---- */
 
 typedef struct imputation
 {
@@ -341,7 +355,7 @@ typedef struct imputation
 	size_t		d;
 	const fc_missing_column *column;
 	size_t		count;
-	bool	   *kept;			/* count */
+	bool	   *kept;			/* count: true where the indicator is kept */
 	size_t		donors;
 	/* donors: mean of squares over the dimensions that both rows have */
 	double	   *gap;
@@ -351,10 +365,11 @@ typedef struct imputation
 	 * ascending
 	 */
 	double	   *nearest;
-	bool	   *null;			/* count x NEAR: of these donors */
-	bool	   *wanted;			/* count: is the column to be NULL? */
-	bool	   *asked;			/* count: does it matter that the donor's is
-								 * so? */
+	bool	   *null;			/* count x NEAR: true if that donor is NULL in
+								 * the column */
+	bool	   *wanted;			/* count: true if the column is to be NULL */
+	bool	   *asked;			/* count: true if the donor should be NULL
+								 * exactly where wanted */
 } imputation;
 
 static imputation
@@ -380,7 +395,7 @@ has_null(const imputation *q, size_t row, size_t c)
 }
 
 /*
- * Columns that have a NULL where one that is kept has: |phi| >=
+ * Marks columns as kept that have the same NULLs as a kept one: |phi| >=
  * FC_MISSING_SAME.
  */
 static void
@@ -402,7 +417,7 @@ keep_same(imputation *q, size_t n)
 		}
 }
 
-/* A donor among the nearest of column c. */
+/* Inserts a donor among the nearest ones of column c, if it is near enough. */
 static void
 insert_donor(imputation *q, size_t c, double gap, bool null)
 {
@@ -424,8 +439,8 @@ insert_donor(imputation *q, size_t c, double gap, bool null)
 }
 
 /*
- * Gaps are infinite to donors that share less than half of the row's
- * dimensions.
+ * Measures the gaps of a row to all donors; the gap is infinite for the row
+ * itself, and for donors that share less than half of the row's dimensions.
  */
 static void
 measure_donors(imputation *q, size_t row)
@@ -482,8 +497,8 @@ measure_donors(imputation *q, size_t row)
 }
 
 /*
- * Which columns of the row are to be NULL? Returns whether cells of a donor
- * are needed.
+ * Decides which columns of the row are to be NULL. Returns true if cells of a
+ * donor are needed.
  */
 static bool
 choose_nulls(imputation *q, size_t row)
@@ -504,7 +519,10 @@ choose_nulls(imputation *q, size_t row)
 	return needed;
 }
 
-/* The donor that fails the fewest wishes; of these the nearest. */
+/*
+ * Returns the donor with the fewest columns whose NULLs differ from the wanted
+ * ones; ties go to the nearest.
+ */
 static size_t
 choose_donor(const imputation *q)
 {

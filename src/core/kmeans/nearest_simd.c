@@ -2,8 +2,8 @@
  * nearest_simd.c - the inner loops of k-means; see internal.h
  *
  * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused
- * multiply-add a coordinate. Each function is built for several instruction
- * sets and the loader picks one.
+ * multiply-add per coordinate. Each function is built for several instruction
+ * sets, and the loader picks one.
  */
 #include "kmeans/internal.h"
 
@@ -25,7 +25,10 @@ fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 			packed[c * FC_PACK + r] = x[r * d + c];
 }
 
-/* A vector of scores of candidate j; lower ones replace low. */
+/*
+ * Merges a vector of scores of candidate j into low and argument, lane by
+ * lane.
+ */
 INLINE void
 keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
 {
@@ -37,8 +40,8 @@ keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
 }
 
 /*
- * Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in
- * registers; lower ones replace best.
+ * Computes the scores of a pack against `count` <= GROUP_CENTROIDS centroids,
+ * all in registers, and merges them into low and argument.
  */
 INLINE void
 group_nearest(const float *packed, size_t d, const float *c,
@@ -159,8 +162,8 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
 }
 
 /*
- * One row of a tile: lanes keep their own minimum and its position, then are
- * compared in order.
+ * Scans one row of a tile: each lane keeps its own minimum and position, then
+ * lanes are compared in order.
  */
 FC_CLONES
 static void
@@ -250,8 +253,8 @@ fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last)
 }
 
 /*
- * A vector of rows: the lower of distance and near, times its weight, onto
- * sum.
+ * Adds the lower of distance and near, times weight, to sum for a vector of
+ * rows; with update, stores the lower in near.
  */
 INLINE void
 add_potential(const float *distance, float *near, const double *weight,

@@ -1,10 +1,11 @@
 /*
  * ordered.c - k-means of rows as they were collected, of wide rows, and of all
- * rows but those farthest out; see ordered.h
+ * rows except the farthest out; see ordered.h
  *
- * Cost of principal axes: n d^2 multiply-adds, or 32 n d axes where d > 512;
- * then a search on so many axes and Lloyd's steps in d dimensions. Of a
- * trimmed search: n k d multiply-adds more for each change of R.
+ * Cost of principal axes: n d^2 multiply-adds where d <= 512, n^2 d where n <=
+ * 512, else 18 n d (axes + 10); then a search on these axes, and Lloyd's steps
+ * in d dimensions. Cost of a trimmed search: n k d more multiply-adds for each
+ * change of R.
  */
 #include "kmeans/ordered.h"
 
@@ -17,10 +18,13 @@
 
 #define MIN_FLOAT_EXPONENT		(-120)
 
-/* least exponent of the greatest magnitude, so that the scale stays finite */
+/*
+ * minimum exponent of the greatest magnitude, so that the scale stays finite
+ */
 #define MIN_EXPONENT			(-1000)
 
-#define MAX_TRIM_CHANGES		30	/* changes of the trimmed rows at most */
+#define MAX_TRIM_CHANGES		30	/* maximum number of changes of the
+									 * trimmed rows */
 
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
@@ -38,7 +42,7 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 
 /* ---- rows as they were collected ---- */
 
-/* The mean, summed in the order of the rows. */
+/* Computes the mean, summed in the order of the rows. */
 static void
 set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
 		 double *mean)
@@ -112,8 +116,8 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 /* ---- principal axes ---- */
 
 /*
- * The mean square of rows, about their mean or the center of the sphere, in
- * place.
+ * Moves the origin of rows to their mean or to the center of the sphere, in
+ * place, and computes their mean square.
  */
 static void
 center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
@@ -132,7 +136,7 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
 	}
 }
 
-/* y (n x axes) = x A'; *square is its mean square. */
+/* Computes y (n x axes) = x A' and its mean square. */
 static void
 project_rows(const float *x, size_t n, size_t d, const float *axes,
 			 size_t count, float *y, double *square)
@@ -165,8 +169,8 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 }
 
 /*
- * Weighted means of the rows of each label; a cluster without rows has the
- * first row.
+ * Computes weighted means of the rows of each label; a cluster without weight
+ * gets the first row.
  */
 static void
 means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k,
@@ -236,12 +240,13 @@ typedef struct trimming
 	const fc_rows *rows;
 	size_t		k;
 	double		trim;
-	float	   *x;				/* n x d: the rows of R */
-	double	   *weight;			/* n: theirs */
-	size_t	   *inside;			/* n: their numbers, ascending */
+	float	   *x;				/* n x d: rows of R */
+	double	   *weight;			/* n: weights of the rows of R */
+	size_t	   *inside;			/* n: numbers of the rows of R, ascending */
 	size_t		count;
-	float	   *rounded;		/* k x d: the centroids */
-	fc_keyed   *nearest;		/* n: rows by their squared distance */
+	float	   *rounded;		/* k x d: the centroids in float */
+	fc_keyed   *nearest;		/* n: rows by their squared distance to the
+								 * nearest centroid */
 	fc_keyed   *scratch;
 } trimming;
 
@@ -265,7 +270,10 @@ weight_of(const fc_rows *rows, size_t i)
 	return rows->weight == NULL ? 1.0 : rows->weight[i];
 }
 
-/* R by the distance from the median; all rows where that leaves too few. */
+/*
+ * Sets R to the rows nearest to the median, or to all rows if that leaves
+ * fewer than k.
+ */
 static void
 begin_inside(trimming *t, fc_arena *arena)
 {
@@ -283,7 +291,10 @@ begin_inside(trimming *t, fc_arena *arena)
 	fc_arena_release(arena, mark);
 }
 
-/* R by the distance from the nearest centroid; did it change? */
+/*
+ * Sets R to the rows nearest to their nearest centroids; changed: true if R
+ * differs from before.
+ */
 static void
 nearest_inside(trimming *t, const double *centroids, bool *changed)
 {
@@ -372,8 +383,8 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 /* ---- the choice ---- */
 
 /*
- * For cosines the unit sphere, where rows are (x - origin) scale; center is
- * room for d.
+ * Puts the sphere of unit vectors into options for cosines, in the coordinates
+ * (x - origin) scale of the rows; center: memory for d values.
  */
 static void
 place_sphere(const double *origin, double scale, size_t d, double *center,
@@ -390,7 +401,10 @@ place_sphere(const double *origin, double scale, size_t d, double *center,
 	options->sphere = sphere;
 }
 
-/* Wide rows of length 1 are searched on their leading axes. */
+/*
+ * Searches wide rows without initial centroids on their leading axes, other
+ * rows directly.
+ */
 static void
 search(const fc_rows *rows, size_t k, const double *initial,
 	   const fc_kmeans_options *options, fc_arena *arena,

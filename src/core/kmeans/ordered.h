@@ -1,11 +1,10 @@
 /*
  * ordered.h - k-means of rows as they were collected: doubles, in any order
- * and of any size.
+ * and of any magnitude.
  *
- * Rows are put in the order of a hash of their values, so that the answer
- * depends on the rows alone, and become floats around their mean, times a
- * power of 2 that brings them below 1: their squares neither under- nor
- * overflow.
+ * Rows are sorted by a hash of their values, so that the answer depends on the
+ * rows alone, and become floats about their mean, times a power of 2 that
+ * brings them below 1: their squares neither underflow nor overflow.
  */
 #ifndef FC_KMEANS_ORDERED_H
 #define FC_KMEANS_ORDERED_H
@@ -14,62 +13,76 @@
 
 typedef struct fc_ordering
 {
-	double	   *mean;			/* d, from the caller */
-	double		most;			/* the greatest magnitude around the mean */
+	double	   *mean;			/* d, memory of the caller */
+	double		most;			/* greatest magnitude of a coordinate about
+								 * the mean */
 	double		scale;			/* a power of 2; ordered row = (row - mean)
 								 * scale */
 } fc_ordering;
 
-#define FC_ORDERED_LIMIT	0x1p126 /* of `most` */
+#define FC_ORDERED_LIMIT	0x1p126 /* limit that `most` must stay below */
 
 /*
- * ordered (n x d) of x (n x d). FC_EFAR when rows are FC_ORDERED_LIMIT from
- * their mean, which `most` then says.
+ * Orders, centres and scales x (n x d) into ordered (n x d). Returns FC_EFAR
+ * if a coordinate is FC_ORDERED_LIMIT or more from its mean; `most` then holds
+ * the greatest magnitude.
  */
 fc_status	fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,
 						  float *ordered, fc_ordering *ordering);
 
-/* points (k x d) back from where ordered rows are. */
+/*
+ * Converts points (k x d) from the coordinates of ordered rows back to the
+ * original ones.
+ */
 void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 							  double *points);
 
-/* Bytes fc_kmeans_collected takes from its arena at most. */
+/*
+ * Returns an upper bound on the bytes fc_kmeans_collected takes from its
+ * arena.
+ */
 size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /*
- * fc_kmeans of n x d rows by fc_order_rows; the result is in the units of x.
+ * Runs fc_kmeans on n x d rows ordered by fc_order_rows; the centroids are in
+ * the units of x, the SSE is in scaled ones.
  */
 fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
 								const fc_kmeans_options *options, fc_arena *arena,
 								fc_ordering *ordering, fc_kmeans_result *result);
 
 /*
- * fc_kmeans of rows around an origin (d, or NULL: 0) that may be of any size:
- * x (n x d, changed) is taken times the power of 2 that brings it below 1.
- * initial (k x d, changed, or NULL) and the centroids are in the units and
- * from the origin of the user. trim: the share of the weight left out, as
- * fc_kmeans_trimmed, or 0. FC_EEMPTY when the weights sum to 0.
+ * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0). x
+ * (n x d) is multiplied in place by the power of 2 that brings it below 1.
+ * initial (k x d, changed, or NULL) and the centroids are in the user's units
+ * and from the user's origin. trim: the share of the weight left out, as in
+ * fc_kmeans_trimmed, or 0. Returns FC_EEMPTY when the weights sum to 0.
  */
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d,
 							 size_t k, const double *origin, double *initial,
 							 double trim, const fc_kmeans_options *options,
 							 fc_arena *arena, fc_kmeans_result *result);
 
-/* Floats times the power of 2 that brings them below 1, which is returned. */
+/*
+ * Multiplies floats by the power of 2 that brings them below 1, and returns
+ * it.
+ */
 double		fc_scale_rows(float *x, size_t count);
 
 /*
  * ---- wide rows on their leading principal axes ----
  *
- * The centroids of k separated clusters lie on k - 1 axes, which are the
- * leading ones where clusters are farther apart than rows are noisy in any one
- * direction (Ding & He 2004). The other axes hold noise: a search there is
- * quicker by d / axes, and meets fewer false minima.
+ * The centroids of k separated clusters span k - 1 axes. These
+ * are the leading principal axes where clusters are farther apart than rows
+ * are noisy in any one direction (Ding & He 2004). The other axes hold noise:
+ * a search on the leading ones is faster by d / axes, and meets fewer false
+ * minima.
  */
-#define FC_AXES_WIDE		128 /* from so many dimensions on */
+#define FC_AXES_WIDE		128 /* minimum number of dimensions of wide rows */
 
 /*
- * Axes for so many clusters; d where rows are not wide, or the axes not few.
+ * Returns the number of principal axes for a number of clusters: as many as
+ * clusters, or d if rows are not wide or 2 * clusters exceeds d.
  */
 static inline size_t
 fc_axes_for(size_t d, size_t clusters)
@@ -78,34 +91,37 @@ fc_axes_for(size_t d, size_t clusters)
 }
 
 /*
- * y (n x axes): the rows about their mean, or about the center of the sphere
- * that they lie on (NULL: none), on their leading axes; *lost: the mean square
- * that these leave out. Centroids on the sphere are on one of the same radius
- * there.
+ * Projects the rows onto their leading axes, y (n x axes), about their mean or
+ * about the center of the sphere that they are on (NULL: no sphere). *lost:
+ * the mean square in the axes left out. Centroids on the sphere stay on a
+ * sphere of the same radius there.
  */
 void		fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 							fc_arena *arena, float *y, double *lost);
 
-/* fc_kmeans from starts on these axes, refined in all dimensions. */
+/* Runs fc_kmeans on these axes, and refines its clusters in all dimensions. */
 void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
 							  const fc_kmeans_options *options, fc_arena *arena,
 							  fc_kmeans_result *result);
 
 /*
- * ---- all rows but those farthest out ----
+ * ---- all rows except the farthest out ----
  *
  * Cuesta-Albertos, Gordaliza and Matran 1997:
  *
  *     min over C and R of sum_{i in R} w_i min_j ||x_i - c_j||^2,
  *         the rows of R having 1 - trim of the weight
  *
- * k-means of the rows nearest to the median (numerics/selection.h) is the
- * start. Then R becomes the rows nearest to the centroids, and Lloyd's steps
- * go on from those, until R stays: neither raises the sum.
+ * The search starts with k-means of the rows nearest to the median
+ * (numerics/selection.h). Then R becomes the rows nearest to the centroids,
+ * and Lloyd's steps continue on R, until R stays the same: neither step raises
+ * the sum.
  *
- * As fc_kmeans; trim: 0 to 0.5. The result's weights and sse are those of R,
- * labels must be NULL. initial is a start as well with that of the median, or
- * alone where n_init is 0. R has k rows at least, if there are.
+ * Arguments are as in fc_kmeans; trim: 0 to 0.5. The result's weights and sse
+ * refer to R, and labels must be NULL. initial is a further start on the rows
+ * nearest to the median; where n_init is 0 it is the only one, and R begins
+ * with the rows nearest to it. R has at least k rows, or all rows if there are
+ * fewer.
  */
 void		fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 							  const double *initial, const fc_kmeans_options *options,

@@ -1,28 +1,28 @@
 /*
- * search.c - the nearest centroid of every row, in one of four ways.
+ * search.c - the nearest centroid of every row, by one of four methods.
  *
  *     kdtree    many clusters in few dimensions: sets of centroids go down a
  *               k-d tree of rows
  *     bounds    many clusters in many dimensions: bounds leave few distances
  *               to measure (numerics/screen.h)
- *     packs     few dimensions: all scores of FC_PACK rows at once
+ *     packs     few dimensions: all scores of FC_PACK rows together
  *     tiles     all scores by BLAS, in tiles of fixed shape
  *
  * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their
- * distance from the origin. Then (work.careful) distances are compared
+ * distance from the origin. In that case (work.careful) distances are compared
  * instead: ||x - c||^2 itself for packs, in double for rows whose two best
  * scores are within the bound otherwise.
  *
  * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other,
- * consecutive in its order; every node has the box of its rows. A set of
- * centroids goes down from the root and loses at each node those that are not
- * nearest to any point of its box. The others are compared row by row: the
- * labels are those of all distances, up to ties within rounding. A centroid c
- * is farther than c' from all of a box when it is from the corner v that lies
- * farthest along c - c':
+ * consecutive in its order; every node has the bounding box of its rows. A set
+ * of centroids goes down from the root and loses at each node all centroids
+ * that are not nearest to any point of its box. The others are compared row by
+ * row: the labels equal the ones of an exhaustive search, up to ties within
+ * rounding. A centroid c is farther than c' from every point of a box when it
+ * is farther from the corner v that is farthest along c - c':
  *     ||v - c||^2 - ||v - c'||^2 = sum_i (c'_i - c_i) (2 v_i - c_i - c'_i) > 0
  *
- * Cost: n k d multiply-adds in float at most.
+ * Cost: at most n k d multiply-adds in float.
  *
  * Kanungo, Mount, Netanyahu, Piatko, Silverman, Wu 2002 (the filtering
  * algorithm), on blocks of rows.
@@ -35,32 +35,32 @@
 #include "numerics/screen.h"
 
 /*
- * clusters per dimension from which on a tree saves more than its making
- * costs
+ * minimum number of clusters per dimension for a tree to save more than its
+ * construction costs
  */
 #define TREE_CLUSTERS			24
 
-#define TREE_BLOCKS				8	/* blocks of rows from which on a tree is
-									 * tried */
+#define TREE_BLOCKS				8	/* minimum number of blocks of rows for a
+									 * tree */
 
 /*
- * numbers of candidates, in k, that the lists of a path hold: 1 + 1 + 3/4 +
- * 9/16 + ..
+ * room for the candidate lists along a path, in units of k: 1 + 1 + 3/4 + 9/16
+ * + ..
  */
 #define LISTS					5
 
-/* share of its parent's list up to which a shorter list is written */
+/* maximum length of a shortened list, relative to its parent's list */
 #define SHORTER_SHARE			0.75
 
 /*
- * nodes after which a level is given up, if fewer than 1 / LEVEL_TRIALS of
- * them shortened their lists
+ * nodes tested before a level is given up, which happens if fewer than 1 /
+ * LEVEL_TRIALS of them shortened their lists
  */
 #define LEVEL_TRIALS			8
 
 /* ---- packs ---- */
 
-/* The block of rows from `start` on against some centroids. */
+/* Labels the block of rows that begins at `start` by `count` centroids. */
 static void
 label_block(fc_kmeans_work *w, size_t start, const float *centroids,
 			const float *half, size_t count)
@@ -92,21 +92,20 @@ static const fc_kmeans_search packs = {false, NULL, label_by_packs};
 
 typedef struct kdtree_search
 {
-	fc_kdtree	rows;			/* its leaves are blocks */
-	uint32_t   *list;			/* LISTS k: centroids that may be nearest, by
-								 * level */
-	float	   *centroids;		/* k x d: those of a leaf */
-	float	   *half;			/* k */
+	fc_kdtree	rows;			/* tree of the rows, whose leaves are blocks */
+	uint32_t   *list;			/* LISTS k: candidate lists along the present
+								 * path */
+	float	   *centroids;		/* k x d: candidates of a leaf */
+	float	   *half;			/* k: half squared norms of these */
 
-	/*
-	 * how well boxes have done at each level: where few of them told
-	 * anything,
-	 */
+	/* nodes of each level whose boxes were tested */
 	size_t		asked[64];
-	size_t		told[64];		/* they are not asked again */
+	size_t		told[64];		/* nodes of each level whose boxes shortened
+								 * their lists; a level where these are few is
+								 * no longer tested */
 } kdtree_search;
 
-/* The rows and their weights in the order of the tree. */
+/* Builds the tree, and copies the rows and their weights in its order. */
 static void
 arrange_by_tree(fc_kmeans_work *w)
 {
@@ -134,15 +133,15 @@ arrange_by_tree(fc_kmeans_work *w)
 	w->searched = t;
 }
 
-/* Some of the centroids. */
+/* Centroids that may be nearest to a row of a node. */
 typedef struct candidate_list
 {
-	const uint32_t *list;		/* ascending */
+	const uint32_t *list;		/* numbers of the centroids, ascending */
 	size_t		count;
 	uint32_t   *free;			/* room for shorter lists */
 } candidate_list;
 
-/* The candidate nearest to the middle of a box. */
+/* Returns the candidate nearest to the middle of a box. */
 static const float *
 nearest_to_middle(const fc_kmeans_work *w, const float *box,
 				  const candidate_list *c)
@@ -170,7 +169,7 @@ nearest_to_middle(const fc_kmeans_work *w, const float *box,
 	return nearest;
 }
 
-/* Is c farther than `near` from every point of the box? */
+/* Returns true if c is farther than `near` from every point of the box. */
 static inline bool
 is_farther(const float *c, const float *near, const float *box, size_t d)
 {
@@ -187,8 +186,8 @@ is_farther(const float *c, const float *near, const float *box, size_t d)
 }
 
 /*
- * The candidates that are nearest to some point of the box, and perhaps
- * others.
+ * Returns the candidates that are nearest to some point of the box, and
+ * perhaps others.
  */
 static candidate_list
 filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
@@ -213,7 +212,7 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 	return left;
 }
 
-/* The rows of a leaf against the candidates. */
+/* Labels the rows of a leaf by the candidates. */
 static void
 label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start,
 		   const candidate_list *c)
@@ -276,9 +275,10 @@ square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 }
 
 /*
- * label and near of row i by distances in double: of the centroid with the
- * lowest score, in near, and of those whose scores rounding may have put above
- * it. dots (k): NULL where they are no longer there.
+ * Sets label and near of row i by distances in double, to the centroid with
+ * the lowest score (in near) and, unless `apart`, to all whose scores may be
+ * higher by rounding alone. dots (k): NULL if they were overwritten; then all
+ * distances are computed.
  */
 static void
 resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart,
@@ -352,7 +352,7 @@ static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 
 /* ---- bounds ---- */
 
-/* Bounds whose records last from step to step. */
+/* Allocates bounds; their records last from step to step. */
 static void
 keep_bounds(fc_kmeans_work *w)
 {
@@ -365,7 +365,7 @@ keep_bounds(fc_kmeans_work *w)
 	w->searched = bounds;
 }
 
-/* Rows from `first` on. */
+/* Rows that begin at `first`. */
 typedef struct bounded_rows
 {
 	const fc_kmeans_work *w;
@@ -380,7 +380,10 @@ distance_of(const void *context, size_t row, size_t j)
 	return square_gap(rows->w, rows->first + row, j);
 }
 
-/* Labels of rows that bounds suit.  False: some have none. */
+/*
+ * Labels rows by bounds. Returns false if bounds do not suit, or left a row
+ * without a label.
+ */
 static bool
 label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch,
 			  size_t start, size_t count)

@@ -6,33 +6,34 @@
  * groups that share one. Rounds do, in one of two ways.
  *
  * Breathing: a round adds m centroids where rows are far from theirs, as
- * greedy k-means++ goes on from k seeds (lloyd.c), takes a few Lloyd steps
- * with k + m, merges clusters back to k, and goes on with Lloyd's steps; it is
- * undone unless the SSE fell. m shrinks after rounds in vain. Cost: (2 + log
+ * greedy k-means++ continues from k seeds (lloyd.c), takes a few Lloyd steps
+ * with k + m, merges clusters back to k, and continues with Lloyd's steps; it
+ * is undone unless the SSE fell. m shrinks after failed rounds. Cost: (2 + log
  * k) n m d, ten to thirty Lloyd steps, k^2 d.
  *
- * Split and merge, many at a time: each cluster is split in two, which lowers
- * the SSE by its gain, and is joined with the nearest other, which raises it
- * by its cost. The greatest gains are paired with the least costs, and no
- * cluster is in two pairs.
+ * Split and merge, many together: each cluster has a gain, the fall of the SSE
+ * when it is split in two, and a cost, the rise of the SSE when it is merged
+ * with its nearest other cluster. The greatest gains are paired with the
+ * lowest costs, and no cluster is in two pairs.
  *
  *     sure     gains are above costs: the SSE falls by their differences,
  *              before the Lloyd steps that follow
- *     trials   gains over costs are above their medians' ratio: only the Lloyd
- *              steps that follow tell, and a round in vain is undone. Where
- *              rows fill space evenly a split gains less than a join costs,
- *              and yet most cells could be moved.
+ *     trials   gains over costs are above the ratio of their medians: only
+ *              the Lloyd steps that follow show success, and a failed round
+ *              is undone. Where rows fill space evenly a split gains less
+ *              than a merge costs, and yet most cells could be moved.
  *
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
- * Where no cluster may have more than some weight, one that has is split in
- * two across its first axis, at the median where the means of the pieces would
- * not divide it about evenly. The second centroid comes from two clusters near
- * each other that together have at most the rows of one: those that cost least
- * are joined. Rows then go to their nearest centroids, and the next round
- * splits the clusters that are still too large. Where no cluster is too large,
- * Lloyd's steps go on as long as that stays so. Cost of a round: that of a
- * Lloyd step, k^2 d, and 16 d for each row of a cluster that is split.
+ * Balancing: where the weight of a cluster is limited, a cluster above the
+ * limit is split in two across its first axis, or at the median where the
+ * means of the pieces would not divide it about evenly. The second centroid
+ * comes from two clusters near each other that together have at most the
+ * limit: the pairs with the lowest cost are joined. Rows then go to their
+ * nearest centroids, and the next round splits the clusters that are still too
+ * large. Once no cluster is too large, Lloyd's steps continue as long as that
+ * stays so. Cost of a round: a Lloyd step, k^2 d, and 16 d for each row of a
+ * cluster that is split.
  *
  * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the
  * SSE (Ward 1963).
@@ -45,30 +46,32 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-/* relative fall of the SSE below which a round was in vain */
+/* relative fall of the SSE below which a round of breathing has failed */
 #define MIN_BREATH_GAIN			1e-4
 
 /* relative fall of the SSE that ends the Lloyd steps with k + m centroids */
 #define COARSE_TOLERANCE		1e-3
 
-/* times the tolerance: ends the Lloyd steps of a round of breathing */
+/* factor on the tolerance of the Lloyd steps of a round of breathing */
 #define ROUND_TOLERANCE_FACTOR	3.0
 
-#define MAX_ROUNDS				60	/* rounds of splits and merges */
+#define MAX_ROUNDS				60	/* maximum number of rounds of splits and
+									 * merges */
 
-/* gain over cost of a sure move; both change as other clusters move */
+/* minimum gain over cost of a sure move; both change as other clusters move */
 #define SURE_RATIO				1.05
 
-#define TRIAL_SHARE				8	/* a trial moves 1 / TRIAL_SHARE of the
-									 * centroids at most */
+#define TRIAL_SHARE				8	/* inverse of the maximum share of the
+									 * centroids that a trial moves */
 
 /*
- * SSE after the first step of a trial, over the SSE before, above which it
- * is given up
+ * SSE after the first step of a trial, relative to the SSE before, above which
+ * the trial is given up
  */
 #define MAX_TRIAL_RISE			1.002
 
-#define TRIAL_STEPS				3	/* Lloyd steps of a trial that goes on */
+#define TRIAL_STEPS				3	/* maximum number of further Lloyd steps
+									 * of a trial */
 
 /*
  * relative fall of the SSE below which a trial fails, and the next one moves
@@ -82,17 +85,17 @@
 #define PIECE_STEPS				2	/* Lloyd steps of the two pieces of a
 									 * cluster */
 
-#define MAX_BALANCE_ROUNDS		100 /* rounds that split clusters above the
-									 * limit */
+#define MAX_BALANCE_ROUNDS		100 /* maximum number of rounds that split
+									 * clusters above the limit */
 
 /*
- * rounds in a row that lower neither the largest cluster nor the excess
- * above the limit
+ * consecutive rounds that lower neither the largest cluster nor the excess
+ * above the limit, after which balancing stops
  */
 #define MAX_BALANCE_FAILURES	20
 
 /*
- * share of the limit that joined clusters have at most, as rows of others
+ * maximum weight of joined clusters, relative to the limit, as rows of others
  * may come
  */
 #define JOINED_SHARE			0.9
@@ -100,20 +103,20 @@
 /* share of a cluster in its larger piece above which the median divides it */
 #define MAX_UNEVEN_SHARE		0.7
 
-#define MEDIAN_HALVINGS			24	/* halvings of the interval that holds the
+#define MEDIAN_HALVINGS			24	/* halvings of the interval around the
 									 * median */
-#define MAX_SETTLING_STEPS		10	/* Lloyd steps once no cluster is above
-									 * the limit */
+#define MAX_SETTLING_STEPS		10	/* maximum number of Lloyd steps once no
+									 * cluster is above the limit */
 
 /* relative fall of the SSE below which such a step is the last */
 #define MIN_SETTLING_GAIN		1e-3
 
-/* number of the rule by which a centroid leaves without joining another */
+/* index of the rule under which a centroid leaves without joining another */
 #define ALONE					3
 
 /* ---- merges ---- */
 
-/* Numbers of clusters by values of at least 0. */
+/* Ranks the clusters by rising or falling values, all at least 0. */
 static void
 rank_clusters(const fc_kmeans_work *w, const double *values, bool falling,
 			  fc_keyed *ranks)
@@ -127,7 +130,10 @@ rank_clusters(const fc_kmeans_work *w, const double *values, bool falling,
 	fc_sort(ranks, w->k, w->splits.scratch);
 }
 
-/* The nearest other of `rows` centroids from `start` on. */
+/*
+ * Sets the partners of `rows` centroids from `start` on: the nearest other
+ * centroid of each.
+ */
 static void
 find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 {
@@ -158,7 +164,7 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 		s->partner[start + r] = (size_t) label[r];
 }
 
-/* By how much the SSE rises when clusters a and b become one. */
+/* Returns the rise of the SSE when clusters a and b become one. */
 static double
 cost_of_merging(const fc_kmeans_work *w, size_t a, size_t b)
 {
@@ -171,7 +177,7 @@ cost_of_merging(const fc_kmeans_work *w, size_t a, size_t b)
 		: 0.0;
 }
 
-/* partner, cost and by_cost of the rounded centroids. */
+/* Computes partner, cost and by_cost from the rounded centroids. */
 static void
 find_merges(fc_kmeans_work *w)
 {
@@ -188,7 +194,7 @@ find_merges(fc_kmeans_work *w)
 	rank_clusters(w, s->cost, false, s->by_cost);
 }
 
-/* Cluster b joins a: its centroid and weight are those of both. */
+/* Joins cluster b to a, which gets the mean and the weight of both. */
 static void
 join(fc_kmeans_work *w, size_t a, size_t b)
 {
@@ -208,7 +214,7 @@ join(fc_kmeans_work *w, size_t a, size_t b)
 
 /*
  * Joins cluster b to a, and moves the centroid of b to a piece of cluster
- * `split`; all are taken.
+ * `split`; marks all three as taken.
  */
 static void
 move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
@@ -224,7 +230,10 @@ move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 
 /* ---- breathing ---- */
 
-/* The partners with whom clusters cost least together. */
+/*
+ * Sets the partner of each cluster to the one with the lowest cost of merging,
+ * and ranks the clusters by that cost.
+ */
 static void
 find_cheapest_merges(fc_kmeans_work *w)
 {
@@ -256,8 +265,8 @@ find_cheapest_merges(fc_kmeans_work *w)
 }
 
 /*
- * Merges pairs, those that cost least first, until there are k clusters; the
- * last take the places of those that are gone.
+ * Merges pairs, lowest cost first, until there are k clusters; the last
+ * clusters fill the places of the merged ones.
  */
 static void
 merge_down(fc_kmeans_work *w, size_t k)
@@ -293,7 +302,10 @@ merge_down(fc_kmeans_work *w, size_t k)
 	}
 }
 
-/* k + m centroids and back, to a minimum; hopeless ones are left before. */
+/*
+ * Runs one round of breathing: k + m centroids and back to k, to a minimum;
+ * stops early if it is unlikely to beat `beat`.
+ */
 static void
 breathe_once(fc_kmeans_work *w, size_t m, double beat)
 {
@@ -349,7 +361,7 @@ breathe(fc_kmeans_work *w)
 
 /* ---- splits ---- */
 
-/* Gathers the rows of clusters. */
+/* Gathers the rows of each cluster. */
 static void
 gather_clusters(fc_kmeans_work *w)
 {
@@ -358,14 +370,15 @@ gather_clusters(fc_kmeans_work *w)
 	memset(s->first, 0, (w->k + 1) * sizeof(size_t));
 	for (size_t i = 0; i < w->rows.n; i++)
 		s->first[w->label[i]] += w->rows.weight[i] > 0.0;
-	for (size_t j = 1; j <= w->k; j++)	/* ends, */
+	for (size_t j = 1; j <= w->k; j++)	/* first[j] is the end of cluster j */
 		s->first[j] += s->first[j - 1];
-	for (size_t i = w->rows.n; i-- > 0;)	/* which go down to the beginnings */
+	for (size_t i = w->rows.n; i-- > 0;)	/* moves each end down to the
+											 * beginning */
 		if (w->rows.weight[i] > 0.0)
 			s->row[--s->first[w->label[i]]] = (uint32_t) i;
 }
 
-/* direction . x of row i */
+/* Returns direction . x of row i. */
 static double
 place_along(const fc_kmeans_work *w, size_t i)
 {
@@ -381,7 +394,10 @@ place_along(const fc_kmeans_work *w, size_t i)
 	return (double) product;
 }
 
-/* The plane direction . x = limit through the centroid of cluster j. */
+/*
+ * Returns the limit of the plane direction . x = limit through the centroid of
+ * cluster j.
+ */
 static double
 limit_through(const fc_kmeans_work *w, size_t j)
 {
@@ -394,8 +410,8 @@ limit_through(const fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Sums and weights of the rows of cluster j on both sides of the plane
- * direction . x = limit.
+ * Computes sums and weights of the rows of cluster j on both sides of the
+ * plane direction . x = limit.
  */
 static void
 sum_sides(fc_kmeans_work *w, size_t j, double limit)
@@ -418,8 +434,8 @@ sum_sides(fc_kmeans_work *w, size_t j, double limit)
 }
 
 /*
- * The direction of the first principal axis of cluster j, about: a step of the
- * power method from the row farthest from its centroid.
+ * Approximates the direction of the first principal axis of cluster j: one
+ * step of the power method from the row farthest from its centroid.
  */
 static void
 point_along_axis(fc_kmeans_work *w, size_t j)
@@ -460,8 +476,9 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * The means of both sides become pieces, which gain W+ W- / W ||m+ - m-||^2,
- * and the plane goes halfway between them: its limit.
+ * Sets the pieces of cluster j to the means of both sides, and its gain to W+
+ * W- / W ||m+ - m-||^2. Puts the plane halfway between the means and returns
+ * its limit.
  */
 static double
 set_pieces(fc_kmeans_work *w, size_t j)
@@ -489,8 +506,9 @@ set_pieces(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Two pieces of cluster j, in its places of w->rounded and w->sum, and gain, 0
- * where it has none: by its principal axis, then a few Lloyd steps.
+ * Splits cluster j into two pieces, stored in its rows of w->rounded and
+ * w->sum, and sets its gain, 0 if it cannot be split: divides it by its
+ * principal axis, then takes a few Lloyd steps.
  */
 static void
 split_cluster(fc_kmeans_work *w, size_t j)
@@ -515,8 +533,8 @@ split_cluster(fc_kmeans_work *w, size_t j)
 /* ---- rounds of splits and merges ---- */
 
 /*
- * Pairs `most` greatest gains at most with the least costs, and moves
- * centroids; how many.
+ * Pairs up to `most` greatest gains with the lowest costs, and moves
+ * centroids. Returns the number of moves.
  */
 static size_t
 move_centroids(fc_kmeans_work *w, size_t most, bool sure)
@@ -528,7 +546,7 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 
 	memset(s->taken, 0, w->k * sizeof(bool));
 	rank_clusters(w, s->gain, true, s->by_gain);
-	if (!sure)					/* that of the medians */
+	if (!sure)					/* ratio of the medians */
 	{
 		double		gain = s->gain[s->by_gain[w->k / 2].value];
 		double		cost = s->cost[s->by_cost[w->k / 2].value];
@@ -542,7 +560,7 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 
 		if (s->taken[split])
 			continue;
-		s->taken[split] = true; /* it does not leave, and nobody joins it */
+		s->taken[split] = true; /* must neither leave nor be joined */
 		while (next < w->k && (s->taken[s->by_cost[next].value] ||
 							   s->taken[s->partner[s->by_cost[next].value]]))
 			next++;
@@ -558,9 +576,9 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 }
 
 /*
- * Rounds that never raise the SSE, and Lloyd's steps from the best. Sure moves
- * go on until a round gains little; then trials, until so many as the effort
- * allows have gained little or were condemned.
+ * Runs rounds that never raise the SSE, then Lloyd's steps from the best. Sure
+ * moves continue until a round gains little; then trials, until as many as the
+ * effort allows have gained little, or one that failed was too expensive.
  */
 static void
 split_merge(fc_kmeans_work *w)
@@ -583,8 +601,7 @@ split_merge(fc_kmeans_work *w)
 		find_merges(w);
 		gather_clusters(w);
 		for (size_t j = 0; j < w->k; j++)
-			split_cluster(w, j);	/* pieces take the place of the rounded
-									 * centroids */
+			split_cluster(w, j);	/* pieces replace the rounded centroids */
 		memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
 		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
@@ -626,7 +643,10 @@ fc_kmeans_rounds(fc_kmeans_work *w)
 
 /* ---- no cluster too large ---- */
 
-/* Clusters: weight of the largest, their SSE, and weight above the limit. */
+/*
+ * Balance of the clusters: maximum weight, SSE, and total weight above the
+ * limit.
+ */
 typedef struct balance
 {
 	double		largest;
@@ -634,7 +654,7 @@ typedef struct balance
 	double		excess;
 } balance;
 
-/* Of the clusters last measured. */
+/* Returns the balance of the clusters as last measured. */
 static balance
 balance_of(const fc_kmeans_work *w)
 {
@@ -649,9 +669,9 @@ balance_of(const fc_kmeans_work *w)
 }
 
 /*
- * The pieces of cluster j moved so that the plane between them halves it,
- * where its rows let it: both on a line through its centroid, as far from the
- * median as its sides are on average.
+ * Moves the pieces of cluster j so that the plane between them halves it, if
+ * its rows permit: both are put on a line through its centroid, as far from
+ * the median as the two sides are on average.
  */
 static void
 halve_cluster(fc_kmeans_work *w, size_t j)
@@ -701,8 +721,8 @@ halve_cluster(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * The pieces of cluster j, whose rows are about evenly on both sides of the
- * plane between them. False: all its rows are at one place.
+ * Splits cluster j into two pieces with about the same weight on both sides of
+ * the plane between them. Returns false if all its rows are at one place.
  */
 static bool
 split_evenly(fc_kmeans_work *w, size_t j)
@@ -713,8 +733,8 @@ split_evenly(fc_kmeans_work *w, size_t j)
 	if (!(s->gain[j] > 0.0))
 
 		/*
-		 * the plane through a centroid that lies aside of its rows divides
-		 * none: it moves to their mean
+		 * The plane through a centroid away from its rows does not divide
+		 * them: move it to their mean.
 		 */
 	{
 		sum_sides(w, j, INFINITY);
@@ -730,8 +750,8 @@ split_evenly(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Whom cluster j is joined with before it leaves; itself: its rows go to
- * whoever is nearest.
+ * Returns the cluster that j is joined with before it leaves, or j itself if
+ * alone: its rows then go to the nearest other centroids.
  */
 static size_t
 partner_of(const fc_kmeans_work *w, size_t j, bool alone)
@@ -740,8 +760,8 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 }
 
 /*
- * A cluster that may leave, as it and its partner have at most `most`: next
- * among those by cost, or w->k.
+ * Returns the next cluster by cost that may leave, as it and its partner weigh
+ * at most `most`; w->k if there is no such cluster.
  */
 static size_t
 next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
@@ -762,8 +782,8 @@ next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
 }
 
 /*
- * Clusters above the limit are split, the largest first, as long as others can
- * leave; how many.
+ * Splits clusters above the limit, the largest first, as long as others can
+ * leave. Returns the number of splits.
  */
 static size_t
 move_from_large(fc_kmeans_work *w)
@@ -783,7 +803,10 @@ move_from_large(fc_kmeans_work *w)
 	{
 		size_t		large = s->by_gain[i].value;
 
-		/* too large as well, but less so */
+		/*
+		 * joined clusters may exceed the limit, too, but stay smaller than
+		 * the large one
+		 */
 		double		less = JOINED_SHARE * w->weight[large];
 		double		limits[] = {JOINED_SHARE * most, most, less, less};
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
@@ -791,8 +814,9 @@ move_from_large(fc_kmeans_work *w)
 		while (leaves == w->k && moves == 0 && rule < ALONE)
 
 			/*
-			 * alone: near a large cluster that is nearest to all the others
-			 * no two are a pair
+			 * Try the next rule. The last one, ALONE, is for large clusters
+			 * that are nearest to all the others, so that no two others are a
+			 * pair.
 			 */
 		{
 			next = 0;
@@ -812,7 +836,7 @@ move_from_large(fc_kmeans_work *w)
 	return moves;
 }
 
-/* Lloyd's steps, while no cluster comes to have more. */
+/* Takes Lloyd's steps while no cluster exceeds the limit and the SSE falls. */
 static void
 settle_balance(fc_kmeans_work *w, double sse)
 {

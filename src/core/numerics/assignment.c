@@ -1,22 +1,23 @@
 /*
  * assignment.c - the assignment problem by shortest augmenting paths.
  *
- * Rows enter one by one. With potentials u, v such that cost - u - v >= 0, and
- * 0 on the pairs so far, a Dijkstra search from the new row finds the cheapest
- * path to a free column; pairs along the path are swapped and the potentials
- * kept feasible.
+ * Rows enter one by one. Potentials u and v keep cost - u - v >= 0, with 0 on
+ * the pairs so far. A Dijkstra search from the new row finds the cheapest path
+ * to a free column; pairs along the path are swapped and the potentials stay
+ * feasible.
  */
 #include "numerics/assignment.h"
 
 #include "numerics/rows.h"
 
 #define NONE SIZE_MAX
-#define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at:
-									 * cubic time */
-#define MOST_ROUNDS	10			/* of pairs that are nearest to each other;
-								 * those that are left then are new */
+#define MOST_EXACT	((size_t) 512)	/* maximum number of clusters whose pairs
+									 * are all compared, in cubic time */
+#define MOST_ROUNDS	10			/* maximum rounds of pairing mutual nearest
+								 * neighbours; clusters that then remain are
+								 * new */
 
-/* A view that always has rows <= columns. */
+/* A view of the costs that always has rows <= columns. */
 typedef struct cost_matrix
 {
 	const double *cost;
@@ -28,17 +29,20 @@ typedef struct cost_matrix
 
 typedef struct path_search
 {
-	double	   *u;				/* rows */
-	double	   *v;				/* columns */
-	double	   *shortest;		/* columns: length of the path so far */
-	size_t	   *from;			/* columns: the row before it on that path */
-	size_t	   *row_of;			/* columns: its partner, or NONE */
-	size_t	   *column_of;		/* rows: its partner, or NONE */
-	unsigned char *done;		/* columns */
+	double	   *u;				/* rows: potentials */
+	double	   *v;				/* columns: potentials */
+	double	   *shortest;		/* columns: length of the shortest path so far */
+	size_t	   *from;			/* columns: the row before the column on that
+								 * path */
+	size_t	   *row_of;			/* columns: partner, or NONE */
+	size_t	   *column_of;		/* rows: partner, or NONE */
+	unsigned char *done;		/* columns: 1 once the shortest path is final */
 	size_t	   *path_rows;		/* rows reached, in order */
 } path_search;
 
-/* Relax all columns from `row`; the nearest column not done. */
+/*
+ * Relaxes all columns from `row`; returns the nearest column that is not done.
+ */
 static size_t
 relax(const cost_matrix *m, path_search *s, size_t row, double length)
 {
@@ -65,7 +69,7 @@ relax(const cost_matrix *m, path_search *s, size_t row, double length)
 	return best;
 }
 
-/* Pair `start` along a shortest augmenting path. */
+/* Pairs row `start` along a shortest augmenting path. */
 static void
 augment(const cost_matrix *m, path_search *s, size_t start)
 {
@@ -167,8 +171,8 @@ squared_distance(const double *a, const double *b, size_t d)
 }
 
 /*
- * Squared distance of old cluster i to its nearest other that is not on the
- * same spot.
+ * Returns the squared distance of old cluster i to its nearest other at a
+ * different place, or 1 if all are at the same place.
  */
 static double
 squared_separation(const double *old, size_t k, size_t d, size_t i)
@@ -227,7 +231,7 @@ fc_pair_clusters_worksize(size_t k_old, size_t k_new)
 		(are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
 }
 
-/* cost (k_new x k_old) of every pair. */
+/* Computes the cost (k_new x k_old) of every pair. */
 static void
 cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 		   size_t d, double *cost)
@@ -250,17 +254,17 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 /*
  * ---- many clusters ----
  *
- * Those that are nearest to each other are the same, time and again of those
- * that are left.
+ * Mutual nearest neighbours are the same cluster; the search is repeated among
+ * the remaining ones.
  */
 
 typedef struct unmatched
 {
 	int32_t    *number;			/* clusters without a partner */
 	size_t		count;
-	int32_t    *nearest;		/* the place of the nearest of the other side,
-								 * lowest of equals */
-	double	   *least;			/* and its distance */
+	int32_t    *nearest;		/* place of the nearest cluster on the other
+								 * side; ties go to the lowest */
+	double	   *least;			/* distance to that cluster */
 } unmatched;
 
 static unmatched
@@ -309,8 +313,9 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
 }
 
 /*
- * Those of a whose nearest of b has them as its own nearest leave, and get its
- * number where there are numbers.
+ * Removes mutual nearest neighbours of a and b from a, copying the number of b
+ * to `number` unless that is NULL. Writes the remaining clusters to kept and
+ * returns their count.
  */
 static size_t
 leave_mutual(const unmatched *a, const unmatched *b, int32_t *number,

@@ -16,9 +16,10 @@
 
 #define LANES		16
 #define MOST		127.0
-#define SMALL		0x1p-30		/* a vector so much shorter than others has no
+#define SMALL		0x1p-30		/* greatest coordinate, relative to the
+								 * longest vector, below which a vector has no
 								 * bytes */
-#define GENEROUS	(1.0 + 0x1p-18) /* more than the roundings of the floats
+#define GENEROUS	(1.0 + 0x1p-18) /* factor above the rounding of the floats
 									 * that bounds are made of */
 
 bool
@@ -66,7 +67,7 @@ put(const fc_codes *codes, size_t j, size_t i, int value)
 		codes->floats[j * codes->width + i] = (float) value;
 }
 
-/* Vectors j .. room, which are nobody's. */
+/* Fills vectors j .. room - 1, the padding of the last panel. */
 static void
 close_panel(fc_codes *codes, size_t j)
 {
@@ -182,8 +183,8 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 	round_row(z, n, (float) MOST / greatest, row.scale, &errors, bytes);
 
 	/*
-	 * an error is rounded to 2^-23 of the coordinate, and a sum of n squares
-	 * in any order to n 2^-24 of itself
+	 * An error is rounded to 2^-23 of the coordinate, and a sum of n squares
+	 * in any order to n 2^-24 of itself.
 	 */
 	row.error = (float) (GENEROUS * sqrt((double) errors) *
 						 (1.0 + (double) n * FC_EXP2_MINUS(24)) +
@@ -201,14 +202,15 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 
 #ifdef __aarch64__
 
-#define ROWS		FEW_ROWS	/* times the vectors of a group, four a
-								 * register: 16 of 32 registers hold sums */
+#define ROWS		FEW_ROWS	/* rows multiplied by the vectors of a group,
+								 * four per register: 16 of 32 registers hold
+								 * sums */
 #define GROUPS		1
 #define QUARTERS	(LANES / 4)
 
 /*
- * sum + four coordinates of a row, quarter `four` of its register, times those
- * of four vectors.
+ * Returns sum plus four coordinates of a row, quarter `four` of its register,
+ * times the same coordinates of four vectors.
  */
 INLINE		int32x4_t
 add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
@@ -227,8 +229,8 @@ add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
 }
 
 /*
- * sum += coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width` apart,
- * times those of a group of vectors.
+ * Adds to sum the coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width`
+ * apart, times the same coordinates of a group of vectors.
  */
 INLINE void
 add_coordinates(const uint8_t *rows, size_t width, const int8_t *group,
@@ -258,8 +260,9 @@ add_coordinates(const uint8_t *rows, size_t width, const int8_t *group,
 }
 
 /*
- * count <= ROWS rows, `width` apart, times a group of vectors; dots are
- * `stride` apart. The instruction takes signed bytes: shift makes up for it.
+ * Multiplies count <= ROWS rows, `width` apart, by a group of vectors; dots
+ * are `stride` apart. The instruction takes signed bytes: sums start at shift
+ * to compensate.
  */
 INLINE void
 multiply_groups(const uint8_t *rows, size_t width, const int8_t *group,
@@ -287,13 +290,14 @@ multiply_groups(const uint8_t *rows, size_t width, const int8_t *group,
 
 #else
 
-#define ROWS		12			/* rows x groups of vectors: 24 of 32
-								 * registers hold sums, */
-#define GROUPS		2			/* and the vectors stay in the first cache for
-								 * all rows */
+#define ROWS		12			/* rows multiplied by GROUPS groups of
+								 * vectors: 24 of 32 registers hold sums */
+#define GROUPS		2			/* groups of vectors, which stay in the
+								 * first-level cache for all rows */
 
 /*
- * The compiler's own pattern for this instruction copies every sum to memory.
+ * Emits the instruction directly: the compiler's own pattern for it copies
+ * every sum to memory.
  */
 INLINE __m512i
 add_products(__m512i sum, __m512i row, __m512i vectors)
@@ -303,8 +307,8 @@ __asm__("vpdpbusd %2, %1, %0":"+v"(sum):"v"(row), "v"(vectors));
 }
 
 /*
- * count <= ROWS rows, `width` apart, times GROUPS groups of vectors; dots are
- * `stride` apart.
+ * Multiplies count <= ROWS rows, `width` apart, by GROUPS groups of vectors;
+ * dots are `stride` apart.
  */
 INLINE void
 multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups,
@@ -373,7 +377,7 @@ multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n,
 
 #endif
 
-/* Integers below 2^24 are exact as floats, sums of them too. */
+/* Multiplies as floats: integers below 2^24 and sums up to there are exact. */
 static void
 multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n,
 				size_t first, size_t count, float *work, int32_t *dots)
@@ -459,7 +463,7 @@ fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
 		: bound(codes, row, first, count, dots, lower, lowest, true);
 }
 
-/* Is one of LANES values at most `limit`? */
+/* Returns true if one of LANES values is at most `limit`. */
 static inline __attribute__((always_inline))
 bool
 any_within(const float *lower, float limit)

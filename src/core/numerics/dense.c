@@ -1,25 +1,27 @@
 /*
  * dense.c - dense linear algebra by BLAS and LAPACK; see dense.h
  *
- * LAPACK counts by columns: a row-major matrix is its transpose there.
+ * LAPACK is column-major: a row-major matrix is its transpose there.
  */
 #include "numerics/dense.h"
 
 #include "base/blas.h"
 
-#define LONGEST_WORK ((size_t) 1 << 32) /* multiply-adds of a call: some 0.2 s */
-#define TILE_ROWS	256			/* of a product */
-#define MIRRORED	32			/* rows and columns of a tile that stays in
-								 * the cache */
-#define WHOLE		3072		/* a Cholesky factorisation of this order
-								 * takes 0.25 s */
-#define PANEL		128			/* rows of one beyond; those behind take 0.3 s
-								 * of order 10 000 */
-#define BLOCKED		64			/* columns that LAPACK takes together */
+#define LONGEST_WORK ((size_t) 1 << 32) /* maximum multiply-adds of a call:
+										 * about 0.2 s */
+#define TILE_ROWS	256			/* rows of a product that one call computes */
+#define MIRRORED	32			/* rows and columns of a tile that fits in the
+								 * cache */
+#define WHOLE		3072		/* maximum order of a Cholesky factorisation
+								 * in one call, which takes 0.25 s */
+#define PANEL		128			/* rows per call beyond that order; the update
+								 * of the rows behind takes 0.3 s at order
+								 * 10000 */
+#define BLOCKED		64			/* columns that LAPACK processes together */
 
 /* ---- products ---- */
 
-/* Rows and columns of C a call makes. */
+/* Sets the number of rows and columns of C that one call computes. */
 static void
 tile_of(const fc_product *p, size_t *rows, size_t *columns)
 {
@@ -30,7 +32,7 @@ tile_of(const fc_product *p, size_t *rows, size_t *columns)
 	*columns = larger(1, whole ? p->n : LONGEST_WORK / (*rows * p->k));
 }
 
-/* Numbers from row to row of A, and offsets of the piece at (row, column). */
+/* Distance between rows of A, and offsets of the piece at (row, column). */
 #define A_STRIDE(p)			((p)->lda > 0 ? (p)->lda : (p)->transpose_a ? (p)->m : (p)->k)
 #define A_AT(p, row)		((p)->transpose_a ? (row) : (row) * A_STRIDE(p))
 #define B_AT(p, column)		((p)->transpose_b ? (column) * (p)->k : (column))
@@ -69,8 +71,8 @@ fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
 }
 
 /*
- * A tile of columns or rows of A a call, so that it is no longer work than a
- * check may wait.
+ * Adds a tile of columns or rows of A per call, so that no call exceeds the
+ * time between interrupt checks.
  */
 static void
 rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a,
@@ -116,7 +118,10 @@ fc_mirror_lower(double *c, size_t n)
 
 /* ---- positive definite systems ---- */
 
-/* A = U' U, U in the upper triangle: one call, or panel by panel. */
+/*
+ * Factorises A = U' U, with U in the upper triangle, in one call or panel by
+ * panel. Returns false if A is not positive definite.
+ */
 static bool
 factorise(double *a, size_t n)
 {
@@ -201,14 +206,14 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
  *
  *     x_F = G_FF^-1 b_F,  x_rest = 0;   y = G x - b,  y_F = 0
  *
- * F is the set of variables allowed to be positive. A variable of F with x < 0
- * or one outside with y < 0 is infeasible; all of them change sides at once,
- * which reaches the optimum in a handful of Cholesky factorisations whatever
- * the size (Lawson and Hanson's method moves one variable a step). When the
- * number of infeasible variables has not fallen for three rounds, only the
+ * F is the set of variables allowed to be positive. A variable of F with x <
+ * 0, or one outside with y < 0, is infeasible; all of them change sides
+ * together, which reaches the optimum in a handful of Cholesky factorisations
+ * for any size (Lawson and Hanson's method moves one variable per step). When
+ * the number of infeasible variables has not fallen for three rounds, only the
  * last of them is moved (Murty's rule), which cannot cycle.
  *
- * Cost: |F|^3 / 3 + count |F| a round.  A ridge of 1e-10 of the mean diagonal
+ * Cost per round: |F|^3 / 3 + count |F|. A ridge of 1e-10 of the mean diagonal
  * makes coinciding columns harmless.
  *
  * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33,
@@ -229,12 +234,12 @@ typedef struct pivoting
 	double	   *factor;			/* |F| x |F| */
 	double	   *solution;		/* |F| */
 	double	   *y;				/* count */
-	size_t	   *passive;		/* the members of F */
-	bool	   *in_passive;		/* count */
+	size_t	   *passive;		/* count: members of F, ascending */
+	bool	   *in_passive;		/* count: true for members of F */
 	double	   *x;
 } pivoting;
 
-/* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
+/* Computes x_F = (G_FF + ridge)^-1 b_F, and x = 0 elsewhere. */
 static void
 solve_passive(pivoting *p)
 {
@@ -265,7 +270,7 @@ infeasible(const pivoting *p, size_t i)
 	return p->in_passive[i] ? p->x[i] < 0.0 : p->y[i] < -p->slack;
 }
 
-/* y = G x - b, and the number of infeasible variables */
+/* Computes y = G x - b and returns the number of infeasible variables. */
 static size_t
 count_infeasible(pivoting *p)
 {
@@ -280,7 +285,7 @@ count_infeasible(pivoting *p)
 }
 
 /*
- * Move every infeasible variable to the other side, or only the last of them.
+ * Moves every infeasible variable to the other side, or only the last of them.
  */
 static void
 exchange(pivoting *p, bool all)

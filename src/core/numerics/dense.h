@@ -1,11 +1,11 @@
 /*
- * dense.h - dense linear algebra and non-negative least squares, an interrupt
- * check before each call of BLAS and LAPACK.
+ * dense.h - dense linear algebra and non-negative least squares, with an
+ * interrupt check before each call of BLAS and LAPACK.
  *
  * A call cannot be interrupted. Products, sums of squares and positive systems
- * are cut into calls below 0.4 s on one core; eigenproblems are one call each,
- * whose callers bound their size. Matrices are row-major; ld... is the
- * distance between rows. Where LAPACK fails, fc_numeric_failure is called.
+ * are cut into calls below 0.4 s on one core; an eigenproblem is one call, and
+ * its caller bounds the size. Matrices are row-major; ld... is the distance
+ * between rows. Where LAPACK fails, fc_numeric_failure is called.
  */
 #ifndef FC_NUMERICS_DENSE_H
 #define FC_NUMERICS_DENSE_H
@@ -13,8 +13,8 @@
 #include "base/fc.h"
 
 /*
- * C (m x n) = alpha op(A) op(B) + beta C; op is the transpose where requested.
- * B and C have no gaps.
+ * A product C (m x n) = alpha op(A) op(B) + beta C; op is the transpose if its
+ * flag is set. B and C have no gaps.
  */
 typedef struct fc_product
 {
@@ -25,7 +25,8 @@ typedef struct fc_product
 	size_t		k;
 	double		alpha;
 	double		beta;
-	size_t		lda;			/* from row to row of A as it lies; 0: no gaps */
+	size_t		lda;			/* distance between the rows of A as stored;
+								 * 0: no gaps */
 } fc_product;
 
 void
@@ -34,48 +35,53 @@ void		fc_multiply_float(const fc_product *p, const float *a, const float *b,
 							  float *c);
 
 /*
- * dots[r * stride + j] = a_r . b_j, a rows x d, b count x d: one product of
- * BLAS.
+ * Computes dots[r * stride + j] = a_r . b_j by one product of BLAS; a is rows
+ * x d, b is count x d.
  */
 void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
 					float *dots, size_t stride);
 
 /*
- * The lower triangle of C (n x n without gaps) += alpha A A', A n x k without
- * gaps; transposed: += A' A, A k x n, lda apart.
+ * Adds alpha A A' to the lower triangle of C (n x n without gaps); A is n x k
+ * without gaps. The transposed form adds A' A, with A k x n and rows lda
+ * apart.
  */
 void
 			fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
 void		fc_rank_update_transposed(size_t n, size_t k, const double *a,
 									  size_t lda, double *c);
 
-/* The upper triangle of C (n x n) := its lower one. */
+/* Copies the lower triangle of C (n x n) to the upper one. */
 void		fc_mirror_lower(double *c, size_t n);
 
 /*
- * Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n)
- * replaces B'. A is destroyed. False where A is not that.
+ * Solves A X = B for a symmetric positive definite A (n x n); X' (columns x n)
+ * replaces B', and A is destroyed. Returns false if A is not positive
+ * definite.
  */
 bool		fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 
-/* Doubles and ints of work for fc_symmetric_eigen of order n. */
+/*
+ * Return the doubles and ints of work that fc_symmetric_eigen needs for order
+ * n.
+ */
 size_t		fc_eigen_work(size_t n);
 size_t		fc_eigen_integers(size_t n);
 
 /*
- * All eigenvalues, ascending, of a symmetric matrix (n x n); its row i becomes
- * the eigenvector of the i-th. LAPACK's dsyevd: divide and conquer, 0.03 s of
- * order 512 and 0.2 s of 1000.
+ * Computes all eigenvalues of a symmetric matrix (n x n) in ascending order;
+ * row i of the matrix becomes the eigenvector of the i-th value. Uses LAPACK's
+ * dsyevd, divide and conquer: 0.03 s for order 512 and 0.2 s for 1000.
  */
 void		fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
 							   int *integers);
 
 /*
- * Non-negative least squares on the normal equations:
+ * Solves non-negative least squares on the normal equations:
  *     min over x >= 0 of  x' G x / 2 - b' x,   G symmetric positive definite
- * gram is count x count, rhs is count.
- * The optimum satisfies x >= 0, G x - b >= 0, x'(G x - b) = 0 to rounding.
- * It fails when G is not positive definite even with a small ridge.
+ * gram is count x count, rhs is count. The optimum satisfies x >= 0, G x - b
+ * >= 0 and x'(G x - b) = 0 to rounding. Calls fc_numeric_failure when G is not
+ * positive definite even with a small ridge.
  */
 void		fc_nnls(const double *gram, const double *rhs, size_t count,
 					fc_arena *arena, double *x);

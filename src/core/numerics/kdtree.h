@@ -1,16 +1,15 @@
 /*
- * kdtree.h - points in a balanced tree of boxes, and the nearest of very many
- * points in few dimensions, row by row.
+ * kdtree.h - points in a balanced tree of bounding boxes, and the nearest of
+ * very many points in few dimensions, row by row.
  *
- * Points are split by selection along the longest side of the box of some of
- * them; each leaf but the last has as many. The tree is implicit: leaves first
- * .. last - 1 of a node are halved; leaf i is node 2 i, the node that splits
- * before leaf i is 2 i - 1.
+ * Points are split by selection along the longest side of the bounding box of
+ * a sample of them; all leaves but the last have the same size. The tree is
+ * implicit: leaves first .. last - 1 of a node are halved; leaf i is node 2 i,
+ * and the node that splits before leaf i is 2 i - 1.
  *
- * A search goes down to the nearer child first and skips boxes that are
- * farther than the nearest point so far. How many leaves that leaves is up to
- * the rows: few where they are in clusters, all of them where they fill dozens
- * of dimensions.
+ * A search visits the nearer child first and skips boxes that are farther than
+ * the nearest point so far. The number of leaves visited depends on the rows:
+ * few where they are in clusters, all where they fill dozens of dimensions.
  *
  * Friedman, Bentley, Finkel 1977 (k-d trees).
  */
@@ -19,7 +18,7 @@
 
 #include "base/fc.h"
 
-/* Leaves first .. last - 1. */
+/* A node, given by its leaves first .. last - 1. */
 typedef struct fc_node
 {
 	size_t		first;
@@ -61,11 +60,11 @@ typedef struct fc_kdtree
 {
 	size_t		n;
 	size_t		d;
-	size_t		leaf;			/* points of a leaf */
+	size_t		leaf;			/* points per leaf */
 	size_t		leaves;
-	uint32_t   *order;			/* n: numbers of points, by leaves */
-	size_t		width;			/* of a box, d at least */
-	/* 2 width a node: least and greatest coordinates, without bounds beyond d */
+	uint32_t   *order;			/* n: numbers of the points, by leaves */
+	size_t		width;			/* coordinates per box, d or more */
+	/* 2 width per node: lowest and highest coordinates; unbounded beyond d */
 	float	   *box;
 } fc_kdtree;
 
@@ -86,7 +85,10 @@ fc_kdtree_box(const fc_kdtree *tree, fc_node a)
 		tree->width;
 }
 
-/* The memory of a tree of n points, 1 at least, then their order and boxes. */
+/*
+ * Allocates a tree of n >= 1 points; fc_kdtree_build then sets its order and
+ * boxes.
+ */
 void		fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf,
 						   size_t width, fc_kdtree *tree);
 void		fc_kdtree_build(fc_kdtree *tree, const float *points);
@@ -95,30 +97,33 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 
 #define FC_BOXES_LEAF		64
 #define FC_BOXES_LANES		8
-#define FC_BOXES_DIMENSIONS	32	/* at most */
+#define FC_BOXES_DIMENSIONS	32	/* maximum number of dimensions */
 
 typedef struct fc_boxes
 {
 	/*
-	 * leaves of FC_BOXES_LEAF points, boxes as wide as d up to a multiple of
-	 * FC_BOXES_LANES
+	 * tree with leaves of FC_BOXES_LEAF points and boxes as wide as d,
+	 * rounded up to a multiple of FC_BOXES_LANES
 	 */
 	fc_kdtree	tree;
-	float	   *packs;			/* leaves x d x FC_BOXES_LEAF */
+	float	   *packs;			/* leaves x d x FC_BOXES_LEAF coordinates */
 } fc_boxes;
 
-/* Are boxes likely to gain? */
+/* Returns true if boxes are likely to be faster than other searches. */
 bool		fc_boxes_suit(size_t k, size_t d);
 
-/* The memory of boxes of k points, then their making of points (k x d). */
+/*
+ * Allocates boxes of k points; fc_boxes_build then makes them from points (k x
+ * d).
+ */
 void		fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes);
 void		fc_boxes_build(fc_boxes *boxes, const float *points);
 
 /*
- * The nearest point to x (d), lowest of equals; its squared distance in float
- * and that of the nearest other, up to four times the first and `margin`: how
- * much farther it is would take a search of most boxes where points are in
- * groups far apart.
+ * Returns the nearest point to x (d), the lowest of equals. squared[0] is its
+ * squared distance in float, squared[1] that to the next point, limited to
+ * four times the first plus `margin`: beyond that, most boxes would be
+ * searched where points are in groups far apart.
  */
 size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
 								 float squared[2]);

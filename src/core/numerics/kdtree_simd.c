@@ -1,15 +1,17 @@
-/* kdtree_simd.c - a balanced tree of boxes; see kdtree.h */
+/* kdtree_simd.c - a balanced tree of bounding boxes; see kdtree.h */
 #include "numerics/kdtree.h"
 
 #include "base/simd.h"
 #include "numerics/selection.h"
 
-#define SAMPLE			512		/* points that tell which side of a box is the
-								 * longest */
-#define LEAST_POINTS	8192	/* fewer are met sooner by packs, from 4 to 32
-								 * dimensions (measured) */
-#define REACH			4.0f	/* as kdtree.h says */
-#define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a
+#define SAMPLE			512		/* points that determine the longest side of a
+								 * box */
+#define LEAST_POINTS	8192	/* minimum number of points; with fewer, packs
+								 * are faster from 4 to 32 dimensions
+								 * (measured) */
+#define REACH			4.0f	/* factor on the first squared distance that
+								 * limits the second (see kdtree.h) */
+#define SLACK			(1.0f + 0x1p-16f)	/* factor above the rounding of a
 											 * distance in float */
 
 void
@@ -28,7 +30,10 @@ fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width,
 	tree->box = FC_TAKE(arena, (2 * tree->leaves - 1) * 2 * width, float);
 }
 
-/* The box of every step-th point first .. last - 1; its longest side. */
+/*
+ * Computes the bounding box of every step-th of the points first .. last - 1,
+ * and returns its longest side.
+ */
 static size_t
 measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last,
 			size_t step, float *box)
@@ -58,7 +63,10 @@ measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last,
 	return longest;
 }
 
-/* The boxes of all points come from the leaves. */
+/*
+ * Builds the subtree of node a: splits by a box of a sample of its points,
+ * then sets the exact box from the children.
+ */
 static void
 build(const fc_kdtree *t, const float *points, fc_node a)
 {
@@ -117,8 +125,8 @@ fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
 }
 
 /*
- * The points of leaves coordinate by coordinate; lanes beyond the last repeat
- * it.
+ * Builds the tree, and copies the points of its leaves coordinate by
+ * coordinate; lanes beyond the last point repeat it.
  */
 void
 fc_boxes_build(fc_boxes *boxes, const float *points)
@@ -136,7 +144,9 @@ fc_boxes_build(fc_boxes *boxes, const float *points)
 	}
 }
 
-/* Squared distances to the points of a leaf; the least of them comes back. */
+/*
+ * Computes squared distances to the points of a leaf, and returns the lowest.
+ */
 FC_CLONES
 static float
 leaf_distances(const float *pack, size_t d, const float *x, float *squared)
@@ -166,8 +176,9 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 }
 
 /*
- * Squared distances to two boxes, of max(low - x, x - high, 0)^2, summed in
- * FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not.
+ * Computes squared distances to two boxes, sums of max(low - x, x - high, 0)^2
+ * in FC_BOXES_LANES lanes. They are never NaN: bounds may be infinite, but x
+ * is finite.
  */
 FC_CLONES
 static void
@@ -203,18 +214,20 @@ typedef struct box_search
 	const float *x;
 	size_t		nearest;
 	float		squared;
-	float		second;			/* of the next point, */
-	float		margin;			/* up to so much beyond REACH times the first */
+	float		second;			/* squared distance to the second nearest
+								 * point */
+	float		margin;			/* margin added to REACH times the first, for
+								 * the limit on the second */
 } box_search;
 
-/* The second distance, as far as it is wanted. */
+/* Returns the second squared distance, limited to the range of interest. */
 static inline float
 second_of(const box_search *s)
 {
 	return fminf(s->second, REACH * s->squared + s->margin);
 }
 
-/* Centroids that are farther are not searched. */
+/* Returns the squared distance beyond which points are not searched. */
 static inline float
 limit_of(const box_search *s)
 {

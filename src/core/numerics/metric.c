@@ -1,19 +1,19 @@
 /*
  * metric.c - rows on the unit sphere; see metric.h
  *
- * The square of the length is summed in LANES lanes, coordinate i in lane i
- * mod LANES, without fused multiply-add: its bits depend on the row alone.
- * Rows whose squares could overflow or vanish are multiplied by a power of two
- * first, which is exact: the multiples of a row by powers of two become the
- * same unit row.
+ * The squared length is summed in LANES lanes, coordinate i in lane i mod
+ * LANES, without fused multiply-add: its bits depend on the row alone. Rows
+ * whose squares could overflow or vanish are first multiplied by a power of
+ * two, which is exact: all multiples of a row by powers of two become the same
+ * unit row.
  */
 #include "numerics/metric.h"
 
 #include "base/lanes.h"
 
 #define LANES		8
-#define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums
-								 * without loss */
+#define SMALLEST	0x1p-400	/* minimum length of a row whose squares are
+								 * summed without loss */
 #define LARGEST		0x1p400
 
 const char *
@@ -53,7 +53,7 @@ sum_of_lanes(const vdouble sum[2 * QUAD])
 		(FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
 }
 
-/* sum of x^2 */
+/* Returns the sum of x^2. */
 static double
 square_in_lanes(const double *x, size_t d)
 {
@@ -72,7 +72,10 @@ square_in_lanes(const double *x, size_t d)
 	return sum_of_lanes(sum);
 }
 
-/* unit = 2^-exponent x, the greatest magnitude of which is in [1/2, 1). */
+/*
+ * Computes unit = 2^-exponent x, with a greatest magnitude in [1/2, 1).
+ * Returns false if all values are 0.
+ */
 static bool
 scale_row(const double *x, size_t d, double *unit)
 {

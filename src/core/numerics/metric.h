@@ -1,6 +1,6 @@
 /*
  * metric.h - how rows and centroids are compared, and the one way in which a
- * row comes onto the unit sphere.
+ * row is scaled onto the unit sphere.
  *
  *     euclidean       ||x - c||
  *     cosine          ||x / ||x|| - c||, centroids of length 1: the angle
@@ -26,25 +26,26 @@ typedef enum fc_metric
 const char *fc_metric_name(fc_metric metric);
 
 /*
- * The public distance of a row and a centroid, 1 - cos or -x . c, from that of
- * fc_operator_distance.
+ * Returns the public distance of a row and a centroid from the result of
+ * fc_operator_distance; cosine gives 1 - cos, inner_product gives -x . c.
  */
 double		fc_metric_distance(fc_metric metric, double measured);
 
 /*
- * unit = x / ||x||, the length in double, each quotient rounded once: the same
- * bits on every processor and wherever the row stands. unit may be x; where a
- * value is not finite, one of the unit's is not. False, and unit is undefined,
- * for a zero vector, which has no direction.
+ * Computes unit = x / ||x||, with the length in double and each quotient
+ * rounded once: the bits are the same on every processor and at every place of
+ * the row. unit may be x; if a value of x is not finite, a value of unit is
+ * not finite either. Returns false, with unit undefined, for a zero vector,
+ * which has no direction.
  */
 bool		fc_unit_row(const double *x, size_t d, double *unit);
 
-/* The same of floats. */
+/* Does fc_unit_row for floats. */
 bool		fc_unit_float_row(const float *x, size_t d, double *unit);
 
 /*
- * The same, to the bit, of a row that is 0 but for `count` floats (as doubles)
- * at indices that rise; in place.
+ * Does fc_unit_row in place, to the same bits, for a sparse row: `count`
+ * floats (as doubles) at ascending indices, 0 elsewhere.
  */
 bool		fc_unit_sparse_row(const uint32_t *indices, size_t count, double *values);
 

@@ -2,20 +2,20 @@
  * principal.c - leading eigenvectors of a symmetric matrix A; leading
  * principal axes: eigenvectors of A' A.
  *
- * Three ways, by size (the rows of principal axes are A, rows x d):
+ * Three methods, by size (the rows of principal axes are A, rows x d):
  *     order <= 512:     all eigenvectors by divide and conquer;
  *                       d <= 512: of A' A      rows d^2 + 9 d^3
  *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
  *     else:             subspace iteration from r + 10 random rows Q
  *                           Z = Q A (or Q A' A), H = Z Q' = S' T S
  *                           (Rayleigh-Ritz), Q <- orth(S Z)
- * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When
- * there are more than 512 rows the Ritz step is left out: the iterates,
+ * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When Q
+ * has more than 512 rows the Ritz step is left out: the iterates,
  * orthonormalised in order, approach the axes in order themselves.
  *
  * Products with the rows of principal axes are in float, all else in double.
- * Orthonormal rows by block Gram-Schmidt, every projection done twice (Giraud,
- * Langou, Rozloznik 2005), dependent rows replaced.
+ * Rows are orthonormalised by block Gram-Schmidt, with every projection done
+ * twice (Giraud, Langou, Rozloznik 2005) and dependent rows replaced.
  */
 #include "numerics/principal.h"
 
@@ -23,15 +23,16 @@
 #include "base/rng.h"
 #include "numerics/dense.h"
 
-#define TILE		256			/* rows of x, or columns that are turned */
+#define TILE		256			/* rows of x, or columns of Q, per product */
 #define TILE_AXES	64
 #define ORTHO_AXES	16
 #define MAX_ROUNDS	100
-#define AXES_ROUNDS	9			/* of products in float */
+#define AXES_ROUNDS	9			/* rounds with products in float */
 #define LEAST_GAIN	1e-8
 #define TOLERANCE	1e-9
-#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent row after
-									 * projection, in float products */
+#define DEPENDENT_RESIDUE	1e-5	/* length up to which a projected unit row
+									 * counts as dependent, for products in
+									 * float */
 
 /* ---- work ---- */
 
@@ -60,16 +61,16 @@ typedef struct subspace
 	size_t		n;
 	size_t		r;				/* rows wanted */
 	double	   *q;				/* p x n, orthonormal */
-	double	   *z;				/* p x n: their images */
+	double	   *z;				/* p x n: images of the rows of q */
 	double	   *turned;			/* p x TILE */
 	double	   *coefficient;	/* ORTHO_AXES x p */
 	double	   *h;				/* p x p; NULL: no Ritz step */
 	eigen_work	eigen;
-	const double *a;			/* n x n, or NULL: */
+	const double *a;			/* n x n; NULL: x is used */
 	const float *x;				/* rows x n */
 	size_t		rows;
-	float	   *rounded;		/* p x n: q */
-	float	   *image;			/* p x n */
+	float	   *rounded;		/* p x n: q in float */
+	float	   *image;			/* p x n: images in float */
 	float	   *tile;			/* TILE x TILE_AXES */
 } subspace;
 
@@ -102,7 +103,10 @@ take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows,
 
 /* ---- orthonormal rows ---- */
 
-/* Rows a .. a + count of s->q lose their components along rows from .. a. */
+/*
+ * Removes from rows a .. a + count - 1 of s->q their components along rows
+ * from .. a - 1.
+ */
 static void
 project_out(subspace *s, size_t from, size_t a, size_t count)
 {
@@ -130,8 +134,8 @@ normalise(double *row, size_t n)
 }
 
 /*
- * Row a, once a unit vector and now free of rows 0 .. from, joins the
- * orthonormal ones.
+ * Adds row a to the orthonormal ones; it was a unit vector before its
+ * components along rows 0 .. from - 1 were removed.
  */
 static void
 join_row(subspace *s, size_t from, size_t a, size_t *unused)
@@ -139,7 +143,7 @@ join_row(subspace *s, size_t from, size_t a, size_t *unused)
 	double	   *row = s->q + a * s->n;
 
 	project_out(s, from, a, 1);
-	/* try the next coordinate vector; n > a, so one will do */
+	/* try the next coordinate vector; as n > a, one of them is independent */
 	while (!(normalise(row, s->n) > DEPENDENT_RESIDUE))
 	{
 		memset(row, 0, s->n * sizeof(double));
@@ -173,7 +177,7 @@ orthonormalise(subspace *s)
 
 /* ---- products, in tiles ---- */
 
-/* c (m x n, stride ldc) = or += op(a) op(b), in float. */
+/* Computes c (m x n, stride ldc) = or += op(a) op(b), in float. */
 static void
 multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
 		 const float *a, size_t lda, const float *b, size_t ldb, bool add,
@@ -185,7 +189,7 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
 				(int) ldc);
 }
 
-/* z = q A' A, one pass over the rows. */
+/* Computes z = q A' A in one pass over the rows. */
 static void
 apply_covariance(subspace *s)
 {
@@ -210,8 +214,8 @@ apply_covariance(subspace *s)
 }
 
 /*
- * rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a
- * tile of columns at a time.
+ * Turns rows (q or z) to the Ritz vectors, rows := S rows, greatest value
+ * first; works on a tile of columns at a time.
  */
 static void
 turn(subspace *s, double *rows)
@@ -233,7 +237,10 @@ turn(subspace *s, double *rows)
 	}
 }
 
-/* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
+/*
+ * Returns the largest residual of the r leading Ritz pairs; q and z must have
+ * been turned.
+ */
 static double
 residual(const subspace *s)
 {
@@ -255,7 +262,7 @@ residual(const subspace *s)
 	return worst;
 }
 
-/* The part of the square that the r leading pairs explain. */
+/* Returns the part of ||A||^2 that the r leading pairs explain. */
 static double
 explained(const subspace *s)
 {
@@ -267,8 +274,8 @@ explained(const subspace *s)
 }
 
 /*
- * One round: z = images of q; with a Ritz step both turned, greatest value
- * first.
+ * Takes one round: z becomes the images of q; with a Ritz step both are
+ * turned, greatest value first.
  */
 static void
 take_images(subspace *s)
@@ -301,7 +308,7 @@ take_images(subspace *s)
 	turn(s, s->z);
 }
 
-/* The r leading rows of q are the answer. */
+/* Iterates from random rows; the r leading rows of q are the result. */
 static void
 iterate(subspace *s, int rounds, uint64_t seed)
 {
@@ -358,7 +365,7 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 
 /* ---- principal axes ---- */
 
-/* matrix = A' A (d x d) or A A' (rows x rows), summed in float. */
+/* Computes matrix = A' A (d x d) or A A' (rows x rows), summed in float. */
 static void
 square_rows(const subspace *s, bool covariance, size_t order, float *sums,
 			double *matrix)
@@ -382,8 +389,9 @@ square_rows(const subspace *s, bool covariance, size_t order, float *sums,
 }
 
 /*
- * q_a = u_a A for the leading eigenvectors u_a (last in matrix, order x
- * order), order the rows of A; zero beyond.
+ * Computes q_a = u_a A for the leading eigenvectors u_a of A A', which are the
+ * last rows of matrix (order x order); rows of q beyond the rows of A are
+ * zero.
  */
 static void
 combine(subspace *s, const double *matrix, float *vectors)
@@ -406,7 +414,7 @@ combine(subspace *s, const double *matrix, float *vectors)
 	fc_widen(s->rounded, axes * s->n, s->q);
 }
 
-/* All eigenvectors of the smaller of A' A and A A'. */
+/* Computes all eigenvectors of the smaller of A' A and A A'. */
 static void
 axes_whole(subspace *s, fc_arena *arena)
 {
@@ -426,7 +434,10 @@ axes_whole(subspace *s, fc_arena *arena)
 			   s->n * sizeof(double));
 }
 
-/* An axis and its opposite are one. */
+/*
+ * Rounds an axis to float with a defined sign, as an axis and its opposite are
+ * the same.
+ */
 static void
 round_with_sign(const double *axis, size_t d, float *out)
 {
@@ -461,7 +472,7 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 	fc_arena_release(arena, used);
 }
 
-/* About the bytes of the widest of the ways. */
+/* Returns about the bytes of the method that needs most. */
 size_t
 fc_principal_worksize(size_t rows, size_t d, size_t n)
 {

@@ -11,21 +11,21 @@
 
 #include "base/fc.h"
 
-/* y = A x; A is rows x columns without gaps. */
+/* Computes y = A x; A is rows x columns without gaps. */
 void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x,
 						   float *y);
 
-/* out = (x - center) / scale, n rows of d; out may be x. */
+/* Computes out = (x - center) / scale for n rows of d; out may be x. */
 void		fc_rows_in_units(const double *x, size_t n, size_t d, const double *center,
 							 const double *scale, double *out);
 
-/* y += scale * x, n values. */
+/* Adds scale * x to y, n values. */
 void		fc_axpy(double scale, const float *x, size_t n, double *y);
 
-/* sum of x^2 in float. */
+/* Returns the sum of x^2 in float. */
 float		fc_float_square(const float *x, size_t n);
 
-/* sum of (x - y)^2, and of x^2, in double; y NULL is 0. */
+/* Returns the sum of (x - y)^2 in double; a NULL y stands for 0. */
 double		fc_row_gap(const float *x, const float *y, size_t d);
 
 static inline double
@@ -35,33 +35,36 @@ fc_row_square(const float *x, size_t d)
 }
 
 /*
- * out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in
- * double.
+ * Computes out = x - offset rounded to float (a NULL offset stands for 0);
+ * returns ||x - offset||^2 in double.
  */
 double
 			fc_shift_row(const double *x, const double *offset, size_t d, float *out);
 
-/* x . v in double. */
+/* Returns x . v in double. */
 double		fc_row_product(const double *x, const float *v, size_t d);
 
-/* ||x - offset - v||^2 in double. */
+/* Returns ||x - offset - v||^2 in double. */
 double		fc_row_distance(const double *x, const double *offset, const float *v,
 							size_t d);
 
-/* ||x - y||; squares that overflow or vanish are taken again to scale. */
+/*
+ * Returns ||x - y||; scales the differences and repeats the sum if squares
+ * overflow or vanish.
+ */
 double		fc_length_between(const double *x, const double *y, size_t d);
 
 /*
- * The smallest and second smallest of half_norms[j] - dots[j], continued;
- * label is first + j of the smallest.
+ * Updates lowest and second with the scores half_norms[j] - dots[j], and label
+ * with first + j of the lowest.
  */
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count,
 						  size_t first, float *lowest, float *second, int32_t *label);
 
 /*
- * Points (k x d) and their half_norms packed for one row at a time: FC_PACKED
- * of them side by side, coordinate by coordinate, then their half norms; lanes
- * beyond the last are never lowest.
+ * Points (k x d) and their half_norms, packed for one row at a time: FC_PACKED
+ * of them next to each other, coordinate by coordinate, then their half norms.
+ * Lanes beyond the last point are never lowest.
  */
 #define FC_PACKED	64
 
@@ -70,8 +73,8 @@ void		fc_packs_build(const float *values, const float *half_norms, size_t k,
 						   size_t d, float *packs);
 
 /*
- * The two lowest of half_norms[j] - x . point j, and the j of the lowest; sums
- * of d products in order.
+ * Sets lowest and second to the two lowest of half_norms[j] - x . point j, and
+ * returns the j of the lowest; sums of d products are in order.
  */
 int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 							float *lowest, float *second);

@@ -4,23 +4,23 @@
  * Four rows of the matrix share each piece of x. The last d mod 16 coordinates
  * are read as the last 16 of the row against a copy of x whose other lanes are
  * zero, so that no loop runs over single coordinates. Each function is built
- * for several instruction sets; those with fused multiply-add give the same
- * bits, whatever the length of a vector.
+ * for several instruction sets; all with fused multiply-add give the same
+ * bits, independent of the vector length.
  */
 #include "numerics/rows.h"
 
 #include "base/lanes.h"
 
-#define LANES		16			/* of a dot product */
+#define LANES		16			/* lanes of a dot product */
 #define PARTS		(LANES / VECTOR_LANES)
-#define GROUP_ROWS	4			/* rows of the matrix at once */
+#define GROUP_ROWS	4			/* rows of the matrix multiplied together */
 
 typedef struct sum_lanes
 {
 	vfloat		part[PARTS];
 } sum_lanes;
 
-/* Sum of 16 lanes by halves. */
+/* Returns the sum of 16 lanes, by halves. */
 INLINE float
 fold(sum_lanes sum)
 {
@@ -33,7 +33,7 @@ fold(sum_lanes sum)
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* Lane i of four. */
+/* lane i of four */
 #define lane_of(sums, i)	FC_LANE(sums, DOUBLES, i)
 
 INLINE double
@@ -43,7 +43,7 @@ fold_double(const vdouble sum[QUAD])
 		(lane_of(sum, 1) + lane_of(sum, 3));
 }
 
-/* Of sixteen lanes, four by four. */
+/* Returns the sum of sixteen lanes, four by four. */
 INLINE double
 fold_sixteen(const vdouble sums[4 * QUAD])
 {
@@ -67,8 +67,8 @@ multiply_add(sum_lanes sum, const float *a, const float *x)
 }
 
 /*
- * rows <= GROUP_ROWS dot products of length d >= 16; tail is x's last 16
- * values, those seen already zero.
+ * Computes rows <= GROUP_ROWS dot products of length d >= 16; tail holds the
+ * last 16 values of x, zero where the loop has already used them.
  */
 INLINE void
 dot_rows(const float *a, size_t rows, size_t d, const float *x,
@@ -88,8 +88,8 @@ dot_rows(const float *a, size_t rows, size_t d, const float *x,
 }
 
 /*
- * d < 16: a row and the numbers after it against x padded with zeros; the last
- * rows from a copy.
+ * Computes dot products for d < 16: reads a row and the numbers after it
+ * against x padded with zeros, and the last rows from a copy.
  */
 INLINE void
 short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
@@ -191,7 +191,7 @@ fc_row_gap(const float *x, const float *y, size_t d)
 	return sum;
 }
 
-/* A vector of a row about the offset, its squares onto sum. */
+/* Writes a vector of a row about the offset, and adds its squares to sum. */
 INLINE void
 shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
 {
@@ -232,7 +232,7 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
-/* The squares of a vector of differences onto sum. */
+/* Adds the squares of a vector of differences to sum. */
 INLINE void
 add_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 {
@@ -321,11 +321,11 @@ fc_length_between(const double *x, const double *y, size_t d)
 /*
  * ---- the lowest of many scores ----
  *
- * Lanes keep their own lowest, second lowest and place, and are compared at
- * the end.
+ * Each lane keeps its own lowest, second lowest and place; lanes are compared
+ * at the end.
  */
 
-/* The same of all; NaN does not enter. */
+/* Merges one score into the lowest two of all lanes; ignores NaN. */
 INLINE void
 enter_one(float score, int32_t place, float *lowest, float *second,
 		  int32_t *label)
@@ -362,7 +362,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count,
 				  second, label);
 }
 
-/* ---- of one row with packs ---- */
+/* ---- lowest scores of one row with packs ---- */
 
 #define VECTORS	(FC_PACKED / LANES)
 
@@ -374,8 +374,8 @@ typedef int32_t vwide_int
 #define choose_wide(mask, a, b)	((vwide) choose(mask, (vwide_int) (a), (vwide_int) (b)))
 
 /*
- * Each lane takes the lowest two and the label of those and of the lane that
- * is named in its place.
+ * Merges into each lane the two lowest scores and the label of the lane named
+ * at its position.
  */
 #define FOLD(...) \
 do { \

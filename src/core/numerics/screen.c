@@ -1,7 +1,7 @@
 /*
  * screen.c - bounds that leave few centroids to measure; see screen.h
  *
- * Along axes A (lead x d, rows all but orthonormal, || A A' - I || <= delta)
+ * Along axes A (lead x d, rows nearly orthonormal, || A A' - I || <= delta)
  * let z = fl(A y) = A y + e and r = y - A' z. Then
  *
  *     y . v = z . A v + r . v,
@@ -9,10 +9,10 @@
  *     ||A r|| <= ||e|| + delta ||z||,
  *     ||r||^2 <= ||y||^2 - ||z||^2 + 2 ||z|| ||e|| + delta ||z||^2,
  *
- * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, in whatever order sums are
- * taken (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in
- * double once a centroid. Bounds are compared with a slack for the few
- * roundings of floats that they are made of, and for that of distances.
+ * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, for any order of summation
+ * (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in double
+ * once per centroid. Bounds are compared with a slack for the few roundings of
+ * floats in them, and for the rounding of distances.
  */
 #include "numerics/screen.h"
 
@@ -20,27 +20,31 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BLOCK			1024	/* centroids of one product, */
-#define PART			256		/* and of one look at its bounds */
+#define BLOCK			1024	/* centroids of one product */
+#define PART			256		/* centroids of one pass over the bounds */
 #define FLOAT_UNIT		0x1p-24
 #define LEAST_LEAD		32
 #define MOST_LEAD		128
-#define AXES_CENTROIDS	256		/* centroids whose principal axes are taken */
+#define AXES_CENTROIDS	256		/* maximum number of centroids that determine
+								 * the principal axes */
 #define CODED			((size_t) 256)	/* centroids that are coded together */
-#define MOST_REST		0.1		/* share of the squares that axes may leave
-								 * out; else they tell too little */
+#define MOST_REST		0.1		/* maximum share of the squares that axes may
+								 * leave out; beyond it their bounds are too
+								 * loose */
 
-/* The cost of things beside a multiply-add of sgemm. */
-#define BYTE_WORK		0.25	/* a multiply-add of bytes, */
-#define BOUND_WORK		12.0	/* the bound of a centroid, */
-#define SCORE_WORK		4.0		/* its score after sgemm, */
-#define CODE_WORK		16.0	/* a coordinate brought into bytes, */
-#define DISTANCE_WORK	10.0	/* and a coordinate of a distance in double */
-#define LIST_WORK		1.3		/* all work along leading axes, for the long
-								 * lists that they leave */
-#define MEMORY			0.125	/* share of the last rows in a record's means */
-#define FADING			0.998	/* of records of ways not taken, so that they
-								 * are tried again */
+/* Cost of other operations, relative to a multiply-add of sgemm. */
+#define BYTE_WORK		0.25	/* cost of a multiply-add of bytes */
+#define BOUND_WORK		12.0	/* cost of the bounds of a centroid */
+#define SCORE_WORK		4.0		/* cost of the score of a centroid after sgemm */
+#define CODE_WORK		16.0	/* cost of coding a coordinate into bytes */
+#define DISTANCE_WORK	10.0	/* cost of a coordinate of a distance in
+								 * double */
+#define LIST_WORK		1.3		/* cost factor of the leading-axes method,
+								 * whose candidate lists are longer */
+#define MEMORY			0.125	/* weight of the newest block of rows in a
+								 * record's means */
+#define FADING			0.998	/* factor on the records of methods not used,
+								 * so that they are tried again */
 
 /* ---- centers, axes and codes ---- */
 
@@ -71,11 +75,13 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts,
 
 typedef struct build_work
 {
-	float	   *some;			/* AXES_CENTROIDS x d */
-	double	   *v;				/* CODED x d */
-	double	   *square;			/* CODED: of their lengths */
-	double	   *u;				/* CODED x lead */
-	double	   *axes;			/* lead x d */
+	float	   *some;			/* AXES_CENTROIDS x d: centroids that
+								 * determine the axes */
+	double	   *v;				/* CODED x d: centroids about the center */
+	double	   *square;			/* CODED: squared lengths of v */
+	double	   *u;				/* CODED x lead: coordinates of v along the
+								 * axes */
+	double	   *axes;			/* lead x d: axes in double */
 } build_work;
 
 static void
@@ -118,7 +124,7 @@ find_center(const float *values, const double *offset, size_t k, size_t d,
 		center[i] = center[i] / (double) k + (offset != NULL ? offset[i] : 0.0);
 }
 
-/* v of centroid j; returns ||v||^2. */
+/* Computes v of centroid j; returns ||v||^2. */
 static double
 about_center(const fc_screen *screen, const float *values, const double *offset,
 			 size_t j, double *v)
@@ -134,7 +140,10 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 	return square;
 }
 
-/* The length of the longest centroid; false: out of range. */
+/*
+ * Sets screen->most to the length of the longest v. Returns false if it is out
+ * of range.
+ */
 static bool
 find_most(const float *values, const double *offset, const build_work *w,
 		  fc_screen *screen)
@@ -151,7 +160,7 @@ find_most(const float *values, const double *offset, const build_work *w,
 		screen->most > 1.0 / FC_SCREEN_FARTHEST;
 }
 
-/* The axes of centroids spread evenly. */
+/* Computes the principal axes of evenly spaced centroids. */
 static void
 find_axes(const float *values, const double *offset, fc_arena *arena,
 		  const build_work *w, float *axes, fc_screen *screen)
@@ -177,7 +186,10 @@ dot(const float *a, const float *b, size_t n)
 	return sum;
 }
 
-/* || A A' - I || is at most the root of the sum of its squares. */
+/*
+ * Bounds || A A' - I || by the root of its sum of squares. Returns false if
+ * the axes are not orthonormal.
+ */
 static bool
 measure_defect(fc_screen *screen)
 {
@@ -198,8 +210,8 @@ measure_defect(fc_screen *screen)
 }
 
 /*
- * Blocks of centroids about the center into codes, along the axes too where
- * there are any.
+ * Codes the centroids about the center block by block, along the axes as well
+ * where there are axes.
  */
 static void
 code_centroids(const float *values, const double *offset, const build_work *w,
@@ -245,7 +257,10 @@ leave_axes(fc_screen *screen)
 	screen->codes[FC_SCREEN_LEADING].k = 0;
 }
 
-/* Axes that leave out too much are not used; false: they are no axes. */
+/*
+ * Drops axes that leave out too much. Returns false if the axes are not
+ * orthonormal.
+ */
 static bool
 judge_axes(const build_work *w, fc_screen *screen)
 {
@@ -301,11 +316,11 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d,
 	return built;
 }
 
-/* ---- the choice of the way ---- */
+/* ---- the choice of the method ---- */
 
 /*
- * Survivors of a row at most; measuring more would cost as much as a matrix
- * product.
+ * Returns the maximum number of candidates left per row; measuring more would
+ * cost as much as a matrix product.
  */
 static size_t
 most_left(size_t k)
@@ -315,14 +330,14 @@ most_left(size_t k)
 	return most < 64 ? 64 : most > 4096 ? 4096 : most;
 }
 
-/* Multiply-adds of sgemm that a row costs: by all scores, */
+/* Returns the multiply-adds of sgemm that a row costs by all scores. */
 static double
 product_cost(const fc_screen *screen)
 {
 	return (double) screen->k * ((double) screen->d + SCORE_WORK);
 }
 
-/* by bounds alone, */
+/* Returns the multiply-adds of sgemm that a row costs by bounds alone. */
 static double
 bounds_cost(const fc_screen *screen, int way)
 {
@@ -337,8 +352,8 @@ bounds_cost(const fc_screen *screen, int way)
 }
 
 /*
- * and the candidates that bounds leave, where a row that is given up costs
- * more.
+ * Returns the cost of the candidates that bounds leave per row; given_up is
+ * the cost of a row that is given up.
  */
 static double
 left_cost(const fc_screen *screen, const fc_screen_record *record,
@@ -395,30 +410,32 @@ keep_record(fc_screen_record *record, size_t rows, double measured,
 
 /* ---- rows ---- */
 
-/* The bounds of a row, and the centroids that may be nearest. */
+/* The bounds of a row, and the number of centroids that may be nearest. */
 typedef struct screened_row
 {
 	fc_coded_row coded;
-	size_t		number;			/* among the caller's */
+	size_t		number;			/* number of the row among the caller's */
 	double		square;			/* ||y||^2 */
-	double		slack;			/* of a score */
-	float		upper;			/* the least upper bound */
-	bool		lost;			/* too many are left, or it cannot be bounded */
+	double		slack;			/* bound on the rounding error of a score */
+	float		upper;			/* lowest upper bound so far */
+	bool		lost;			/* true if too many candidates are left, or if
+								 * the row cannot be bounded */
 	uint32_t	left;
 } screened_row;
 
 typedef struct screen_work
 {
 	screened_row *row;			/* n */
-	float	   *y;				/* n x d */
-	float	   *z;				/* n x lead */
-	uint8_t    *bytes;			/* n x width */
+	float	   *y;				/* n x d: rows about the center */
+	float	   *z;				/* n x lead: rows along the axes */
+	uint8_t    *bytes;			/* n x width: coded rows */
 	float	   *floats;			/* n x width, where vectors are floats */
-	int32_t    *dots;			/* n x BLOCK */
-	float	   *lower;			/* PART */
-	uint32_t   *place;			/* n x most_left */
-	float	   *bound;			/* n x most_left: lower bounds of those */
-	size_t		most;			/* most_left */
+	int32_t    *dots;			/* n x BLOCK products */
+	float	   *lower;			/* PART lower bounds */
+	uint32_t   *place;			/* n x most_left: candidates left */
+	float	   *bound;			/* n x most_left: lower bounds of the
+								 * candidates */
+	size_t		most;			/* most_left: candidates per row */
 } screen_work;
 
 static size_t
@@ -455,14 +472,14 @@ fc_screen_scratch(const fc_screen *screen, size_t n)
 	return fc_arena_measured(&measure) / sizeof(float) + 1;
 }
 
-/* Near enough to be bounded? */
+/* Returns true if the row is near enough for bounds. */
 static bool
 is_near(const screened_row *row)
 {
 	return row->square < FC_SCREEN_FARTHEST * FC_SCREEN_FARTHEST;
 }
 
-/* Rows about the center. */
+/* Moves rows to the center, and starts their lists. */
 static void
 center_rows(const fc_screen *screen, const fc_screened *rows, size_t n,
 			const screen_work *w)
@@ -510,7 +527,10 @@ code_whole(const fc_screen *screen, size_t n, const screen_work *w)
 	}
 }
 
-/* Rows along the axes, and bounds of the part outside the axes. */
+/*
+ * Projects rows onto the axes, codes them, and bounds the part outside the
+ * axes.
+ */
 static void
 code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 {
@@ -543,7 +563,7 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 	}
 }
 
-/* Those of a row's list that may still be nearest. */
+/* Drops from a row's list the candidates that can no longer be nearest. */
 static void
 shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
 {
@@ -559,8 +579,8 @@ shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
 }
 
 /*
- * Centroids first .. + count that may be nearest join the list of row r; dots
- * are its products with them.
+ * Adds centroids first .. first + count - 1 that may be nearest to the list of
+ * row r; dots are its products with them.
  */
 static void
 screen_row(const fc_codes *codes, size_t first, size_t count, size_t r,
@@ -602,7 +622,7 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 }
 
 /*
- * The nearest of those that are left of row r of the work, the likeliest
+ * Returns the nearest of the candidates left of row r, measuring the likeliest
  * first; *measured counts distances.
  */
 static int32_t
@@ -643,9 +663,7 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w,
 	return (int32_t) label;
 }
 
-/*
- * Labels from the lists of all rows of the work, and the record of their way.
- */
+/* Labels all rows from their lists, and updates the record of the method. */
 static void
 measure_left(fc_screen_record *record, const fc_screened *rows, size_t n,
 			 const screen_work *w, int32_t *labels)
@@ -667,7 +685,7 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n,
 	keep_record(record, n, measured, lost);
 }
 
-/* Lists of the rows of the work. */
+/* Makes the lists of candidates of n rows. */
 static void
 screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 {

@@ -2,21 +2,21 @@
  * screen.h - the nearest of many centroids in many dimensions, without most of
  * the distances.
  *
- * Rows and centroids are brought to the centroids' mean, y = x - m and v = c -
- * m, and then
+ * Rows and centroids are moved to the centroids' mean, y = x - m and v = c -
+ * m, and then reduced
  *
  *     leading   to their coordinates along the `lead` principal axes of the
  *               centroids, and the length of the part outside them,
  *     whole     to all coordinates, where the machine multiplies bytes,
  *
  * as bytes (codes.h). The integers' dot products bound ||v||^2 / 2 - y . v
- * from both sides: the centroids whose lower bound is above the least upper
- * one are not nearest, and of the others distances are measured. Labels are
- * those of all distances.
+ * from both sides: centroids whose lower bound is above the lowest upper bound
+ * are not nearest, and distances are measured only to the others. Labels equal
+ * the result of all distances.
  *
- * Which way is cheapest, those two or a matrix product of all, depends on the
- * rows. The first blocks of rows try them, and the means of the candidates
- * left decide from then on.
+ * The cheapest method, one of these two or a matrix product of all, depends on
+ * the rows. The first blocks of rows try them, and the mean numbers of
+ * candidates left decide from then on.
  *
  * SuperKMeans, PDX (Kuffo, Krippner, Boncz 2025) drop centroids by leading
  * dimensions and estimates; here bounds are proven.
@@ -26,24 +26,25 @@
 
 #include "numerics/codes.h"
 
-#define FC_SCREEN_CLUSTERS	256 /* fewer clusters, */
-#define FC_SCREEN_DIMENSIONS	64	/* or dimensions: one matrix product is as
-									 * fast */
-#define FC_SCREEN_ROWS	240		/* rows of a block at most */
+#define FC_SCREEN_CLUSTERS	256 /* minimum number of clusters; with fewer, one
+								 * matrix product is as fast */
+#define FC_SCREEN_DIMENSIONS	64	/* minimum number of dimensions; with
+									 * fewer, one matrix product is as fast */
+#define FC_SCREEN_ROWS	240		/* maximum number of rows per block */
 
 enum
 {
 	FC_SCREEN_LEADING,
 	FC_SCREEN_WHOLE,
-	FC_SCREEN_NONE,				/* not by bounds */
+	FC_SCREEN_NONE,				/* no bounds: the caller's own search */
 	FC_SCREEN_WAYS
 };
 
-/* The record of one way: means over the last rows. */
+/* Record of one method: means over recent rows. */
 typedef struct fc_screen_record
 {
-	double		measured;		/* distances a row */
-	double		given_up;		/* share of rows */
+	double		measured;		/* mean number of distances measured per row */
+	double		given_up;		/* mean share of rows given up */
 } fc_screen_record;
 
 typedef struct fc_screen
@@ -53,18 +54,22 @@ typedef struct fc_screen
 	size_t		lead;
 	const double *center;		/* d */
 	const float *axes;			/* lead x d */
-	double		defect;			/* at least || A A' - I ||, A the axes */
-	double		most;			/* ||v|| at most */
-	fc_codes	codes[2];		/* leading, whole; the latter perhaps of k = 0 */
+	double		defect;			/* upper bound on || A A' - I ||, where A are
+								 * the axes */
+	double		most;			/* upper bound on ||v|| */
+	fc_codes	codes[2];		/* codes of the leading and of all
+								 * coordinates; unused codes have k = 0 */
 	fc_screen_record record[2];
 } fc_screen;
 
-#define FC_SCREEN_FARTHEST	0x1p60	/* lengths, and their inverse, within
-									 * which nothing overflows or vanishes */
+#define FC_SCREEN_FARTHEST	0x1p60	/* maximum length, and inverse of the
+									 * minimum length, without overflow or
+									 * underflow */
 
 /*
- * At least the length of the part of a vector outside the axes: of its square,
- * that along the axes, and more for roundings.
+ * Returns an upper bound on the length of the part of a vector outside the
+ * axes. square: squared length of the vector; along: squared length along the
+ * axes; more: allowance for roundings.
  */
 static inline double
 fc_screen_left_out(const fc_screen *screen, double square, double along,
@@ -76,43 +81,54 @@ fc_screen_left_out(const fc_screen *screen, double square, double along,
 /* Rows, and the distances that decide. */
 typedef struct fc_screened
 {
-	const double *x;			/* n x d, or NULL: */
-	const float *x_float;		/* the same in float */
-	/* squared, to rounding in double */
+	const double *x;			/* n x d; NULL: x_float is used */
+	const float *x_float;		/* n x d: the rows in float */
+
+	/*
+	 * Returns the squared distance of a row to centroid j, to rounding in
+	 * double.
+	 */
 	double		(*distance) (const void *context, size_t row, size_t j);
 	const void *context;
 } fc_screened;
 
-/* Is a screen of k centroids in d dimensions likely to gain? */
+/*
+ * Returns true if bounds are likely to gain for k centroids in d dimensions.
+ */
 static inline bool
 fc_screen_suits(size_t k, size_t d)
 {
 	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
 }
 
-/* Bytes of a screen, and bytes that fc_screen_build takes from its arena. */
+/*
+ * Returns the bytes of bounds, including the bytes that fc_screen_build takes
+ * from its arena.
+ */
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
- * A screen of the centroids offset + values (k x d; offset d or NULL), suited
- * as above; without leading axes unless asked. False, and no screen: they are
- * so near, so far, or so near each other that floats do not distinguish them.
+ * Builds bounds for the centroids offset + values (k x d; offset d or NULL),
+ * for which fc_screen_suits is true; builds leading axes only if axes is set.
+ * Returns false, without usable bounds, if the centroids are so close together
+ * or so far apart that floats do not distinguish them.
  */
 bool		fc_screen_build(const float *values, const double *offset, size_t k,
 							size_t d, bool axes, fc_arena *arena, fc_screen *screen);
 
 /*
- * The way that costs least for the next rows, by the records; rows go that
- * way, or, FC_SCREEN_NONE, the caller's.
+ * Returns the cheapest method for the next rows by the records; FC_SCREEN_NONE
+ * means that the caller should search itself.
  */
 int			fc_screen_choose(fc_screen *screen);
 
-/* Floats of scratch for n rows. */
+/* Returns the floats of scratch for n rows. */
 size_t		fc_screen_scratch(const fc_screen *screen, size_t n);
 
 /*
- * labels[r] of n rows, FC_SCREEN_ROWS at most: the lowest j of least distance,
- * or -1 where the bounds leave too many or the row is too far.
+ * Labels n <= FC_SCREEN_ROWS rows with the centroid at the minimum distance,
+ * the lowest of equals; sets -1 where the bounds leave too many or the row is
+ * too far.
  */
 void		fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows,
 							 size_t n, fc_scratch scratch, int32_t *labels);

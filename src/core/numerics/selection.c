@@ -1,6 +1,6 @@
 /*
- * selection.c - numbers parted about a place of their order, and outliers; see
- * selection.h
+ * selection.c - numbers partitioned around a place in their order, and
+ * outliers; see selection.h
  */
 #include "numerics/selection.h"
 
@@ -71,11 +71,11 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
  *     s_c = 1.4826 median_i |x_ic - med_c|
  *
  * A dimension that is constant for half the rows has s_c = 0 and takes its
- * standard deviation instead; one that is constant for all counts nothing.
- * Quantiles are lower weighted ones: the least value with at least that share
- * of the weight at or below it, so a row of weight 2 is the row twice. Cost:
- * two sorts a column. 1.4826 makes s_c the standard deviation of a normal law
- * (Hampel 1974).
+ * standard deviation instead; one that is constant for all is ignored.
+ * Quantiles are lower weighted ones: the lowest value with at least that share
+ * of the weight at or below it, so a row of weight 2 counts as two rows. Cost:
+ * two sorts per column. 1.4826 makes s_c the standard deviation of a normal
+ * law (Hampel 1974).
  */
 #define MAD_UNIT	1.4826
 
@@ -85,10 +85,11 @@ typedef struct trim_work
 	const double *weight;
 	size_t		rows;
 	size_t		d;
-	double		total;			/* of the weights */
+	double		total;			/* sum of the weights */
 	double	   *median;			/* d */
 	double	   *unit;			/* d: 1 / s_c, or 0 */
-	double	   *value;			/* rows: of a column, then squared distances */
+	double	   *value;			/* rows: values of a column, then squared
+								 * distances */
 	fc_keyed   *order;			/* 2 x rows */
 } trim_work;
 
@@ -99,8 +100,8 @@ weight_of(const trim_work *w, size_t i)
 }
 
 /*
- * The least value with at least `target` of the weight at or below it; sorts
- * by value.
+ * Sorts the values, and returns the lowest value with at least `target` of the
+ * weight at or below it.
  */
 static double
 weighted_quantile(trim_work *w, double target)
@@ -120,7 +121,7 @@ weighted_quantile(trim_work *w, double target)
 	return w->value[w->order[i].value];
 }
 
-/* Median and unit of column c. */
+/* Computes median and unit of column c. */
 static void
 measure_column(trim_work *w, size_t c)
 {

@@ -1,5 +1,5 @@
 /*
- * weighted_rows.h - a sample of rows, each of which stands for several rows of
+ * weighted_rows.h - a sample of rows, each of which represents several rows of
  * a table.
  */
 #ifndef FC_NUMERICS_WEIGHTED_ROWS_H
@@ -8,23 +8,23 @@
 #include "numerics/metric.h"
 
 /*
- * Row i is offset + values[i * d ..].  The values are floats around the offset,
- * so that rows far from the origin keep their differences.
+ * A weighted sample: row i is offset + values[i * d ..]. Values are floats
+ * around the offset, so that rows far from the origin keep their differences.
  */
 typedef struct fc_weighted_rows
 {
 	size_t		n;
 	size_t		d;
-	fc_metric	metric;			/* cosine: rows have length 1 */
+	fc_metric	metric;			/* FC_COSINE: rows have length 1 */
 	const float *values;		/* n x d, finite */
-	const double *offset;		/* d, or NULL for 0 */
-	const double *weights;		/* n, at least 0: the number of rows of the
-								 * table for which a row stands */
-	const void *storage;		/* the caller's memory in which the arrays
-								 * are, or NULL */
+	const double *offset;		/* d; NULL: 0 */
+	const double *weights;		/* n, 0 or more: the number of rows of the
+								 * table that a row represents */
+	const void *storage;		/* the caller's memory that contains the
+								 * arrays, or NULL */
 } fc_weighted_rows;
 
-/* row (d) = row i of the sample, in double. */
+/* Computes row i (d) of the sample in double. */
 static inline void
 fc_weighted_row(const fc_weighted_rows *rows, size_t i, double *row)
 {

@@ -1,21 +1,24 @@
 /*
- * clusters.c - the condensed tree of bubbles, its leaves as clusters, and
- * noise; density.h has the thresholds.
+ * clusters.c - the condensed tree of micro-clusters, its leaves as clusters,
+ * and noise; density.h defines the thresholds.
  *
- * Parts join along the edges of the spanning tree from the shortest on. The
- * peak of a part is its bubble of least r_K. A part is real if it holds a
- * split already, or has R rows and e > r_K'(peak): at the radius of the valley
- * the ball about the peak holds K' rows, that about the valley K. Two real
- * parts are a split; each that holds none yet is a cluster, with the bubbles
- * that it has then. Otherwise they grow.
+ * Components of micro-clusters are joined along the edges of the spanning
+ * tree, the shortest edge first. The peak of a component is its
+ * micro-cluster with the smallest r_K. A component is real if it already
+ * contains a split, or if it has R rows and e > r_K'(peak): at the radius of
+ * the valley the ball around the peak holds K' rows, the ball around the
+ * valley K. Two real components make a split; each of them that contains no
+ * split yet becomes a cluster, made of its present micro-clusters. In all
+ * other cases they merge and grow.
  *
- *     first   = e of the last split, the sparsest valley; 0 without a split,
- *             where all is one cluster
+ *     first   = e of the last split, the sparsest valley; 0 if there is only
+ *             one cluster and hence no split
  *     reach_c = the r_K beyond which rows are noise (noise.c)
  *
- * A second walk along the edges gives a part without a label that of the
- * bubble through which it joins, while e <= reach_c. Noise are bubbles without
- * a label, and those with r_K" > reach_c. All radii are squared here.
+ * A second pass over the edges labels every component that has no label: the
+ * component takes the label of the micro-cluster through which it joins,
+ * while e <= reach_c. Micro-clusters without a label are noise, and so are
+ * micro-clusters with r_K" > reach_c. All radii in this file are squared.
  */
 #include "density/internal.h"
 
@@ -25,48 +28,49 @@
 #include "base/sort.h"
 
 /*
- * times ln(N / K), the places where a valley can be by chance: Z is 12 where
- * K is 0.35 % of the rows
+ * factor of ln(N / K), the number of places where chance can make a valley;
+ * Z is 12 if K is 0.35 % of the rows
  */
 #define CHANCE					2.1
 
-/* Z on a line, where a valley of chance cannot be walked around */
+/* Z on a line, where no path leads around a valley made by chance */
 #define CHANCE_ON_LINE			60.0
 
-/* Z on a narrow band in more dimensions, where it hardly can */
+/* Z on a narrow band in several dimensions, where few paths do */
 #define CHANCE_ON_BAND			36.0
 
 /*
- * dimensions above 2 that help to walk around a valley of chance, not of grain
+ * maximum number of dimensions above 2 that help to get around a valley made
+ * by chance; a valley made by grain allows 0
  */
 #define MAX_MORE_DIMENSIONS		0.25
 
-#define UNBIASED_NOISE			0.5 /* value of the option noise with which K"
-									 * is K */
+#define UNBIASED_NOISE			0.5 /* value of the option noise that makes K"
+									 * equal to K */
 
-/* share of min_rows (R) in a ball that measures density: K / R */
+/* rows in a ball that measures density, as a share of min_rows (K / R) */
 #define BALL_SHARE				0.35
 
-#define MIN_BALL_ROWS			5.0 /* rows of a ball at least */
-#define MIN_BALL_BUBBLES		5.0 /* micro-clusters in a ball of K rows at
-									 * least */
+#define MIN_BALL_ROWS			5.0 /* minimum number of rows in a ball */
+#define MIN_BALL_BUBBLES		5.0 /* minimum number of average
+									 * micro-clusters in a ball of K rows */
 
 /*
- * share of a point's rows that count as grain; it parts planted segments of
- * ratings from false splits
+ * share of the rows of a point that count as grain; separates planted
+ * segments of ratings from false splits
  */
 #define LATTICE_GRAIN			0.1
 
 /*
- * values of a column beyond which the Gaussian is wider than a step, so that
- * values in fives are no clusters
+ * values per column beyond which the Gaussian is wider than a step, so that
+ * values in fives do not become clusters
  */
 #define LATTICE_VALUES			9.0
 
-#define ROUNDING		1e-3	/* of steps of a lattice whose points are
-								 * floats */
+#define ROUNDING		1e-3	/* tolerance in steps of a lattice whose
+								 * points are floats */
 
-/* number[c]: the place of cluster c among them by rows, the largest first. */
+/* Sets number[c] to the rank of cluster c by rows, 0 for the largest. */
 static void
 number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 {
@@ -87,9 +91,10 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 /* ---- thresholds ---- */
 
 /*
- * On a line, or along a narrow band, a valley of chance cannot be walked
- * around, and the better the more dimensions there are: r_K' is on the curve
- * through that of a line (1) and that of the plane (2).
+ * Raises or lowers the squared r_K' to fit the dimension of the rows. On a
+ * line or a narrow band no path leads around a valley made by chance, and
+ * more dimensions offer more paths: r_K' is interpolated between its values
+ * on a line (dimension 1) and on a plane (2).
  */
 static void
 widen_on_line(size_t d, double most, double core, double tail, double on_line,
@@ -146,13 +151,15 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options,
 }
 
 /*
- * Are most rows in bubbles of several rows without extent? Integers, ages: the
- * step of such a lattice separates nothing.
+ * Returns true if more than half of the rows are in micro-clusters of several
+ * equal rows, such as integers or ages. The step of such a lattice is no gap
+ * between clusters.
  */
 static bool
 is_lattice(const fc_bubbles *b)
 {
-	double		more = 0.0;		/* rows of such bubbles than of others */
+	double		more = 0.0;		/* rows in micro-clusters without extent,
+								 * minus all others */
 	double		square = 0.0;
 	double		mean = 0.0;
 
@@ -188,8 +195,9 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
 }
 
 /*
- * Stretches the columns of a lattice to the widest of their steps, the medians
- * between values, so that a step of each separates as little.
+ * Stretches the columns of a lattice until their steps, the median gaps
+ * between values, all equal the widest one. A step then separates equally
+ * little in every column.
  */
 static void
 stretch_columns(fc_bubbles *b, fc_arena *arena)
@@ -222,8 +230,8 @@ stretch_columns(fc_bubbles *b, fc_arena *arena)
 }
 
 /*
- * The squared step of a lattice: the median length of an edge of its shortest
- * tree.
+ * Returns the squared step of a lattice, the median edge length of its
+ * minimum spanning tree.
  */
 static double
 squared_step(const density_walk *w, fc_arena *arena)
@@ -235,18 +243,19 @@ squared_step(const density_walk *w, fc_arena *arena)
 }
 
 /*
- * Where points of a lattice hold more than K rows, a ball of K shows each
- * point alone. So density there is a sum of Gaussians of the width of a step,
- * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), wider where
- * columns have many values. Returns the most of these, which is then K.
+ * Smooths the density of a lattice, and returns its maximum, which becomes
+ * K. If points hold more than K rows each, a ball of K rows shows every
+ * point alone. Density is therefore a sum of Gaussians one step wide,
+ * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and wider
+ * if the columns have many values.
  */
 static double
 smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 {
-	/* of a column */
+	/* estimated number of values per column */
 	double		values = pow((double) b->m, 1.0 / (double) b->d);
 
-	/* both squared */
+	/* squared width of the Gaussian; `step` is squared, too */
 	double		width = step * fmax(values / LATTICE_VALUES, 1.0);
 	double		most = 0.0;
 	fc_point_columns points = fc_point_columns_of(b, arena);
@@ -273,7 +282,10 @@ is_real(const density_walk *w, uint32_t part, double reach)
 								  reach > w->radius[SURE][w->peak[part]]);
 }
 
-/* The number of a cluster of the bubbles that the part has now. */
+/*
+ * Makes a cluster of the present micro-clusters of a component; returns its
+ * number.
+ */
 static int32_t
 new_cluster(density_walk *w, uint32_t part)
 {
@@ -334,7 +346,10 @@ find_splits(density_walk *w)
 		(void) new_cluster(w, fc_part_of(&w->parts, 0));
 }
 
-/* Clusters by their rows, nodes by clusters and splits. */
+/*
+ * Numbers the clusters by their rows, the largest first, and renumbers the
+ * nodes of the splits to match.
+ */
 static void
 number_clusters(density_walk *w, fc_arena *arena)
 {
@@ -370,8 +385,9 @@ number_clusters(density_walk *w, fc_arena *arena)
 /* ---- labels ---- */
 
 /*
- * Bubbles of a part that have no label take that of the bubble through which
- * it joins, while the edge is within the cluster's limit (k).
+ * Spreads labels along the edges: the unlabelled micro-clusters of a
+ * component take the label of the micro-cluster through which they join, if
+ * the edge is within limit[label] (k values, squared).
  */
 static void
 spread_labels(const density_walk *w, const double *limit, int32_t *label,
@@ -400,7 +416,7 @@ spread_labels(const density_walk *w, const double *limit, int32_t *label,
 	fc_arena_release(arena, mark);
 }
 
-/* Labels of bubbles, and how far clusters reach. */
+/* Labels the micro-clusters, and sets the reach of each cluster. */
 static void
 label_bubbles(density_walk *w, fc_arena *arena)
 {
@@ -437,7 +453,8 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	fc_mark		mark;
 	bool		lattice = is_lattice(given);
 	double	   *radius;
-	double	   *near = NULL;	/* where density is smoothed */
+	double	   *near = NULL;	/* smoothed density of each point of a
+								 * lattice; NULL: not smoothed */
 	double		step = 0.0;
 	double		rows = 0.0;
 	double		squares = 0.0;
@@ -465,8 +482,8 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	}
 
 	/*
-	 * Fewer rows than a few bubbles have would show the grain of these.
-	 * Points of a lattice have none.
+	 * A ball of fewer rows than a few micro-clusters hold would show their
+	 * grain. Points of a lattice have no grain.
 	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 			   lattice ? 0.0 : MIN_BALL_BUBBLES * rows / (double) m);
@@ -482,7 +499,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	radius = radii_of_bubbles(bubbles, options, rows, w.K, step, near, arena);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	for (size_t a = 0; lattice && a < m; a++)
-		/* within a step no point stands out */
+		/* A point never stands out from its neighbours one step away. */
 		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
 			(1.0 + ROUNDING);
 	w.parts = fc_new_parts(m, arena);
@@ -505,7 +522,10 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 
 /* ---- one density ---- */
 
-/* Dense bubbles of the same part get one number, others -1. */
+/*
+ * Numbers the components of dense micro-clusters by rows, the largest first.
+ * Returns their number; label[a] is -1 if micro-cluster a is not dense.
+ */
 static size_t
 number_parts(const fc_bubbles *b, fc_parts *parts, const double *core,
 			 double most, fc_arena *arena, int32_t *label)

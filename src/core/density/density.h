@@ -1,31 +1,34 @@
 /*
- * density.h - clusters without a number: dense regions of any shape, and the
- * noise between them, from bubbles.
+ * density.h - clustering without a given number of clusters: dense regions
+ * of any shape, and the noise between them, from micro-clusters.
  *
- * A bubble sums up the rows nearest to one of many centroids: n, sum x, sum
- * |x|^2. The mean squared distance from a point p to the rows of bubble b is
- * exactly |p - mean_b|^2 + square_b. Sort the bubbles by it: a ball of that
- * radius holds all bubbles before b and half of b; between two of them the
- * squared radius is linear in the rows. So
+ * A micro-cluster (a bubble of Breunig et al.) sums up the rows nearest to
+ * one of many centroids: n, sum x, sum |x|^2. The mean squared distance from
+ * a point p to the rows of micro-cluster b is exactly |p - mean_b|^2 +
+ * square_b. Sort the micro-clusters by it: a ball of that radius holds all
+ * micro-clusters before b and half of b; between two of them the squared
+ * radius is linear in the rows. So
  *
- *     r_M(a) = radius of the ball about mean_a that holds M rows
+ *     r_M(a) = radius of the ball around mean_a that holds M rows
  *
- * needs sums alone, and every threshold is a number of rows, in which no
- * dimension and no volume enter (R = min_rows):
+ * needs sums alone, and every threshold is a number of rows, independent of
+ * dimension and volume (R = min_rows):
  *
- *     K  = max(0.35 R, 5 N / m)           the scale of density: of N rows a
- *                                         ball of K spans a few bubbles
- *     K' = K + sqrt(K (Z + n_a))          more than chance and the grain of
- *                                         the bubble explain;
+ *     K  = max(5, 0.35 R, 5 N / m)        the scale of density: among N rows
+ *                                         a ball of K spans a few
+ *                                         micro-clusters
+ *     K' = K + sqrt(K (Z + n_a))          more rows than chance and the grain
+ *                                         of the micro-cluster explain;
  *                                         Z = 2.1 ln(N / K),
  *                                         on a band 36, on a line 60
  *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach
  *                                         of their cluster are noise
  *
  * The minimum spanning tree of e_ab = max(r_K(a), r_K(b), |mean_a - mean_b|)
- * joins bubbles from the densest regions on. Two parts with R rows each that
- * join where e > r_K'(peak) of both are two clusters, and all splits are the
- * condensed tree. clusters.c has the rest, noise.c the reach of clusters.
+ * joins micro-clusters from the densest regions to the sparsest. Two
+ * components of R rows each that join where e > r_K'(peak) of both are two
+ * clusters, and all splits together are the condensed tree. clusters.c has
+ * the rest, noise.c the reach of clusters.
  *
  * Breunig, Kriegel, Kroeger, Sander 2001 (data bubbles); Campello, Moulavi,
  * Sander 2013 (mutual reachability, the tree); Campello, Moulavi, Zimek,
@@ -36,68 +39,77 @@
 
 #include "base/fc.h"
 
-/* Bubbles of a scan; all positive n. */
+/* Micro-clusters of a scan, all with n > 0. */
 typedef struct fc_bubbles
 {
-	size_t		m;				/* 1 at least */
+	size_t		m;				/* number of micro-clusters, minimum 1 */
 	size_t		d;
-	const double *n;			/* m: rows, perhaps weighted */
-	const double *mean;			/* m x d: best near the origin, for
-								 * differences are taken */
-	const double *square;		/* m: mean squared distance of the bubble's
-								 * rows to its mean */
+	const double *n;			/* m numbers of rows, weighted if the rows are */
+	const double *mean;			/* m x d means; best near the origin, because
+								 * differences are computed */
+	const double *square;		/* m mean squared distances of a
+								 * micro-cluster's rows to its mean */
 } fc_bubbles;
 
 typedef struct fc_density_options
 {
-	double		min_rows;		/* R: a cluster has as many, 10 at least */
-	double		noise;			/* how strict: 0 lax, 2 strict */
+	double		min_rows;		/* R: minimum number of rows in a cluster, 10
+								 * or more */
+	double		noise;			/* strictness about noise, from 0 (lax) to 2
+								 * (strict) */
 } fc_density_options;
 
-/* A cluster: a leaf of the condensed tree. */
+/* A cluster, which is a leaf of the condensed tree. */
 typedef struct fc_density_cluster
 {
-	size_t		peak;			/* its densest bubble */
-	double		rows;			/* at its birth, above the split that it comes
-								 * from */
-	double		reach;			/* rows farther from their centroid are noise */
+	size_t		peak;			/* number of its densest micro-cluster */
+	double		rows;			/* rows it had when it became a cluster,
+								 * denser than the split above it */
+	double		reach;			/* distance from a row to the centroid of its
+								 * micro-cluster beyond which the row is noise */
 } fc_density_cluster;
 
 /*
- * Two nodes that are one below this density: clusters are nodes 0 .. k - 1,
- * the split i is node k + i.
+ * A split of the condensed tree: two nodes that are one at lower density.
+ * Nodes 0 .. k - 1 are clusters, node k + i is split i.
  */
 typedef struct fc_density_split
 {
 	int32_t		left;
 	int32_t		right;
-	double		radius;			/* of the valley between them */
-	double		rows;			/* of both */
+	double		radius;			/* r_K of the valley between the two nodes */
+	double		rows;			/* rows of both nodes together */
 } fc_density_split;
 
-/* The arrays are the arena's. */
+/* Result of fc_density_clusters; its arrays are allocated in the arena. */
 typedef struct fc_density
 {
-	size_t		k;				/* clusters, 1 at least, the largest first */
+	size_t		k;				/* number of clusters, minimum 1; the largest
+								 * cluster comes first */
 	fc_density_cluster *cluster;
-	fc_density_split *split;	/* k - 1, the densest valley first */
-	int32_t    *label;			/* m: the cluster of a bubble, -1: noise */
-	int32_t    *home;			/* m: the cluster whose peak it is measured
-								 * against, noise or not */
-	double	   *radius;			/* m: r_K */
+	fc_density_split *split;	/* k - 1 splits, the one with the densest
+								 * valley first */
+	int32_t    *label;			/* m: cluster of each micro-cluster; -1: noise */
+	int32_t    *home;			/* m: cluster whose peak each micro-cluster is
+								 * compared with, noise included */
+	double	   *radius;			/* m: r_K of each micro-cluster */
 } fc_density;
 
-/* Time is O(m^2 d), memory O(m d). */
+/*
+ * Finds the clusters and the noise of micro-clusters, in time O(m^2 d) and
+ * memory O(m d).
+ */
 void		fc_density_clusters(const fc_bubbles *bubbles,
 								const fc_density_options *options, fc_arena *arena,
 								fc_density *found);
 
 /*
- * One density: bubbles whose ball of min_rows rows has at most radius `scale`
- * are dense, and two of them are of one cluster when their rows come within
- * it: |mean_a - mean_b| - s_a - s_b <= scale. label[a] is the number of its
- * cluster, the largest first, or -1; radius[a] that of its ball; both m.
- * Returns how many. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
+ * Finds the clusters at a single density. Micro-clusters whose ball of
+ * min_rows rows has a radius up to `scale` are dense, and two dense ones
+ * share a cluster if their rows come within that distance: |mean_a - mean_b|
+ * - s_a - s_b <= scale. Sets label[a] to the cluster's number, the largest
+ * first, or to -1, and radius[a] to the radius of the ball (m values each).
+ * Returns the number of clusters. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
  */
 size_t
 			fc_density_at_scale(const fc_bubbles *bubbles, double min_rows, double scale,

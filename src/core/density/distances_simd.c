@@ -1,12 +1,13 @@
 /*
- * distances_simd.c - distances from a point to many, a dimension at a time;
- * see internal.h
+ * distances_simd.c - distances from one point to many, one dimension at a
+ * time; see internal.h
  */
 #include "density/internal.h"
 
 #include "base/simd.h"
 
-#define BLOCK	512				/* sums that stay in the nearest cache */
+#define BLOCK	512				/* number of sums per pass; they fit the L1
+								 * cache */
 
 FC_CLONES
 void

@@ -1,6 +1,6 @@
 /*
  * internal.h - shared by the files of density: radii of balls, the spanning
- * tree, parts that join
+ * tree, and disjoint sets
  */
 #ifndef FC_DENSITY_INTERNAL_H
 #define FC_DENSITY_INTERNAL_H
@@ -8,34 +8,34 @@
 #include "density/density.h"
 
 /*
- * Coordinates of points by dimension, so that distances to all of them are one
- * loop a dimension.
+ * Points stored by dimension, so that the distances to all of them take one
+ * loop per dimension.
  */
 typedef struct fc_point_columns
 {
 	size_t		n;
 	size_t		stride;
 	size_t		d;
-	double	   *x;				/* d x stride */
+	double	   *x;				/* d columns, `stride` values apart */
 } fc_point_columns;
 
 fc_point_columns
 			fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena);
 
-/* squared[i] = |x - point i|^2 */
+/* Sets squared[i] = |x - point i|^2 for all points. */
 void		fc_point_distances(const fc_point_columns *points, const double *x,
 							   double *squared);
 
 /*
- * squared[t m + a] = r_M(a)^2 of the mass M = mass[t m + a], for `masses` of
- * them a bubble.
+ * Sets squared[t m + a] = r_M(a)^2 for M = mass[t m + a]; each micro-cluster
+ * has `masses` values of M.
  */
 void		fc_squared_radii(const fc_bubbles *bubbles, const double *mass,
 							 size_t masses, fc_arena *arena, double *squared);
 
 /*
- * An edge of the spanning tree; squares of max(r_K(a), r_K(b), |mean_a -
- * mean_b|) and of |mean_a - mean_b|.
+ * An edge of the spanning tree: reach is the square of max(r_K(a), r_K(b),
+ * |mean_a - mean_b|), length the square of |mean_a - mean_b|.
  */
 typedef struct fc_edge
 {
@@ -46,19 +46,21 @@ typedef struct fc_edge
 } fc_edge;
 
 /*
- * m - 1 edges, by their reach, equal ones by length; core: m squares of r_K.
+ * Computes the m - 1 edges of the minimum spanning tree, sorted by reach,
+ * ties by length. core holds m squared values of r_K.
  */
 void		fc_spanning_tree(const fc_bubbles *bubbles, const double *core,
 							 fc_arena *arena, fc_edge *edges);
 
 /*
- * Disjoint sets of 0 .. n - 1, each with a list of its members without a
- * label.
+ * Disjoint sets over 0 .. n - 1 (union-find). The root of each set heads a
+ * list of the members that have no label.
  */
 typedef struct fc_parts
 {
 	uint32_t   *up;
-	uint32_t   *first;			/* of the list of a root; FC_NONE: it is empty */
+	uint32_t   *first;			/* first member in the list of a root;
+								 * FC_NONE: the list is empty */
 	uint32_t   *last;
 	uint32_t   *next;
 } fc_parts;
@@ -68,17 +70,19 @@ typedef struct fc_parts
 fc_parts	fc_new_parts(size_t n, fc_arena *arena);
 uint32_t	fc_part_of(fc_parts *parts, uint32_t v);
 
-/* y becomes part of x; both are roots. */
+/* Joins set y to set x; both must be roots. */
 void		fc_join_parts(fc_parts *parts, uint32_t x, uint32_t y);
 
-/* The listed members of a root get a label, and leave its list. */
+/*
+ * Sets the label of all members listed at a root to c, and empties its list.
+ */
 void		fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label);
 
 /* ---- thresholds, and noise ---- */
 
 /*
- * rows of a ball over the rows of the ball that it grows to, for its
- * dimension
+ * rows in a ball, as a share of the rows in the larger ball that measures
+ * its growth (tau); decides over how long a range dimension is measured
  */
 #define FC_GROWTH_SHARE			0.3
 
@@ -86,7 +90,7 @@ enum thresholds
 {
 	CORE,						/* r_K */
 	SURE,						/* r_K' */
-	SURE_ON_LINE,				/* the same of rows on a line */
+	SURE_ON_LINE,				/* r_K' for rows on a line or a narrow band */
 	TAIL,						/* r_{K / tau} */
 	ABOVE,						/* r_K" */
 	THRESHOLDS
@@ -95,23 +99,24 @@ enum thresholds
 typedef struct density_walk
 {
 	const fc_bubbles *b;
-	const double *radius[THRESHOLDS];	/* squared */
-	fc_edge    *edges;			/* m - 1 */
+	const double *radius[THRESHOLDS];	/* m squared radii for each threshold */
+	fc_edge    *edges;			/* m - 1 edges */
 	double		min_rows;
 	double		K;
 	bool		lattice;
 	fc_parts	parts;
-	double	   *rows;			/* m: of the part of a root */
-	uint32_t   *peak;			/* m */
+	double	   *rows;			/* m: rows of the set, valid at a root */
+	uint32_t   *peak;			/* m: densest micro-cluster of the set, valid
+								 * at a root */
 	int32_t    *node;			/* m: a cluster, or m + the number of a split;
 								 * -1: no split yet */
 	size_t		splits;
-	double		first;			/* squared, of the last split; 0: there is
-								 * none */
+	double		first;			/* squared reach of the last split; 0: no
+								 * split */
 	fc_density *found;
 } density_walk;
 
-/* ln(r_{K / tau} / r_K) */
+/* Returns ln(r_{K / tau} / r_K), or infinity where r_K is 0. */
 static inline double
 fc_log_growth(double core, double tail)
 {
@@ -119,8 +124,8 @@ fc_log_growth(double core, double tail)
 }
 
 /*
- * In how many dimensions rows lie, of d, where a ball grows so from K rows to
- * K / tau.
+ * Returns the dimension, between 1 and d, of rows whose ball grows by this
+ * log factor from K to K / tau rows.
  */
 static inline double
 fc_dimension(size_t d, double log_growth)
@@ -129,8 +134,8 @@ fc_dimension(size_t d, double log_growth)
 }
 
 /*
- * The squared r_K beyond which rows are noise, of each cluster; bubbles have
- * their homes.
+ * Computes for each cluster the squared r_K beyond which rows are noise;
+ * found->home must be set.
  */
 void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);
 

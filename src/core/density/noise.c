@@ -1,20 +1,22 @@
 /*
- * noise.c - from which density on rows are noise.
+ * noise.c - the density below which rows are noise.
  *
- * Noise of even density is a mode of its own among the values of ln r_K, right
- * of those of the clusters; the tail of a cluster is none. So a window of 6 K
- * rows in order of r_K comes down from the sparsest rows. Where it has widened
- * to three times its narrowest width so far, and narrows to a third again,
- * rows beyond the widest window are noise, if they are fewer than half of each
- * cluster: a sparse cluster is no noise. At the widest window rows are less
- * than half as dense as at the median: a ball about a row on the side of an
- * even cluster holds half as many, and on a grid the sides are a mode. Twice
- * the rows, of which chance changes the width less, need a smaller contrast.
+ * Noise of even density makes a mode of its own in the distribution of ln
+ * r_K, to the right of the modes of the clusters; the tail of a cluster
+ * makes no mode. A window of 6 K rows therefore moves from the sparsest rows
+ * to denser ones. If it widens to three times its narrowest width so far,
+ * and then narrows to a third again, rows beyond the widest window are
+ * noise, provided they are fewer than half of every cluster: a sparse
+ * cluster is not noise. The density at the widest window must also be less
+ * than half the median density: a ball around a row on the side of an even
+ * cluster holds half as many rows, and on a grid the sides make a mode. If
+ * no mode is found, a window of twice the rows, whose width varies less by
+ * chance, is tried with a smaller contrast.
  *
- * Without such a mode, rows are noise where a Gaussian cluster has hardly any:
- * D ln r_K grows by half the square of the distance from its center, a
- * chi-square variable of D degrees of freedom. So 95 % of its rows have, with
- * the quantiles by Wilson and Hilferty,
+ * Without such a mode, rows are noise where a Gaussian cluster has hardly
+ * any rows: D ln r_K grows by half the squared distance from its center, a
+ * chi-square variable with D degrees of freedom. So 95 % of its rows
+ * satisfy, with the quantiles by Wilson and Hilferty,
  *
  *     ln r_K <= ln median(r_K) + (chi^2(0.95) - chi^2(0.5)) / 2 D,
  *         chi^2(q) / D = (1 - 2 / 9 D + z_q sqrt(2 / 9 D))^3
@@ -25,19 +27,20 @@
 
 #include "base/sort.h"
 
-#define WINDOW_BALLS			6.0 /* rows of a window, in balls of K rows */
-#define WIDE_WINDOWS			2.0 /* windows of the wider search, which
-									 * needs less contrast */
-#define MIN_BUBBLES				20	/* micro-clusters in a window at least */
+#define WINDOW_BALLS			6.0 /* rows in a window, in units of K */
+#define WIDE_WINDOWS			2.0 /* factor of the wider window, which needs
+									 * less contrast */
+#define MIN_BUBBLES				20	/* minimum number of micro-clusters in a
+									 * window */
 
-/* width of the window at a gap over the narrowest before it */
+/* minimum ratio of the widest window to the narrowest one before it */
 #define MIN_CONTRAST			3.0
 
-#define NORMAL_QUANTILE	1.645	/* of 0.95 */
+#define NORMAL_QUANTILE	1.645	/* quantile 0.95 of the normal distribution */
 
 /*
- * Bubbles in order of r_K, those of points without extent left out; returns
- * how many.
+ * Sorts the micro-clusters by r_K, and skips points with r_K = 0. Returns
+ * the number of entries in `order`.
  */
 static size_t
 sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
@@ -58,21 +61,24 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 }
 
 /*
- * The squared r_K between clusters and a mode of noise; INFINITY: there is
- * none.
+ * Returns the squared r_K that separates the clusters from a mode of noise,
+ * or INFINITY if there is no such mode.
  */
 static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		 double contrast, double *half)
 {
-	double		mode = INFINITY;	/* narrowest and widest window, a row */
+	double		mode = INFINITY;	/* narrowest window before the gap, as ln
+									 * r_K^2 per row; `widest` is the widest
+									 * in the gap */
 	double		widest = 0.0;
 	double		between = INFINITY;
-	double		rows = 0.0;		/* in the window, half of its first and last
-								 * bubble */
-	bool		minority = true;	/* of each cluster */
+	double		rows = 0.0;		/* rows in the window; its first and last
+								 * micro-cluster count half */
+	bool		minority = true;	/* true while the rows passed are a
+									 * minority of every cluster */
 	double		most = 0.0;		/* half of all rows */
-	double		least;			/* squared r_K of half the median density */
+	double		least;			/* squared r_K at half the median density */
 	size_t		middle = 0;
 
 	for (size_t c = 0; c < w->found->k; c++)
@@ -118,8 +124,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 }
 
 /*
- * The squared r_K within which a Gaussian cluster has 95 % of its rows, of
- * each cluster.
+ * Computes for each cluster the squared r_K within which a Gaussian cluster
+ * has 95 % of its rows.
  */
 static void
 gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
@@ -150,7 +156,7 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->home[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* the median at last */
+			tail[c] = w->radius[CORE][order[i]];	/* ends as the median */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -1,10 +1,11 @@
 /*
- * radii.c - radii of balls by the rows that they hold; density.h has the
- * formula.
+ * radii.c - radii of balls that hold a given number of rows; density.h has
+ * the formula.
  *
- * The root mean squared distance to the rows of a bubble is a distance in one
- * dimension more, so r_M(a) <= r_M(b) + |mean_a - mean_b|: bubbles farther
- * from a than this, of the nearest b that is done, need no order.
+ * The root mean squared distance to the rows of a micro-cluster is a
+ * distance in one more dimension, so r_M(a) <= r_M(b) + |mean_a - mean_b|,
+ * with b the nearest micro-cluster whose radius is known: micro-clusters
+ * farther from a than this bound need not be sorted.
  */
 #include "density/internal.h"
 
@@ -27,16 +28,16 @@ fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
 }
 
 /*
- * The squared radius of the ball that holds so many rows, from the nearest
- * bubbles in order and their squared distances.
+ * Returns the squared radius of the ball that holds `mass` rows, given the
+ * nearest micro-clusters in order and all squared distances.
  */
 static double
 squared_radius(const fc_bubbles *b, const fc_keyed *near, size_t count,
 			   const double *squared, double mass)
 {
-	double		before = 0.0;	/* rows of the bubbles before entry i */
-	double		inside = 0.0;	/* rows in the ball, and its square, at the
-								 * entry before i */
+	double		before = 0.0;	/* rows in the micro-clusters before entry i */
+	double		inside = 0.0;	/* rows in the ball whose squared radius is
+								 * `last`, at the entry before i */
 	double		last = 0.0;
 
 	for (size_t i = 0;; i++)
@@ -55,8 +56,8 @@ squared_radius(const fc_bubbles *b, const fc_keyed *near, size_t count,
 }
 
 /*
- * Bubbles within a squared distance of `most`, or within a multiple of it that
- * holds so many rows, in order; returns how many.
+ * Sorts the micro-clusters within a squared distance of `most` into `near`,
+ * and returns their number. The distance grows until they hold `rows` rows.
  */
 static size_t
 find_near(const fc_bubbles *b, const double *squared, double most, double rows,
@@ -87,8 +88,9 @@ find_near(const fc_bubbles *b, const double *squared, double most, double rows,
 }
 
 /*
- * The squared radius of a ball about bubble a that holds the rows of the
- * largest ball about the nearest of the bubbles before a.
+ * Returns the squared radius of a ball around micro-cluster a that contains
+ * the largest ball of its nearest predecessor, or INFINITY for the first
+ * one.
  */
 static double
 bound_of_radius(const fc_bubbles *b, size_t a, const double *distance,

@@ -1,21 +1,23 @@
 /*
- * tree.c - the minimum spanning tree of bubbles, by Prim's algorithm over all
- * pairs, and parts that join along it
+ * tree.c - the minimum spanning tree of micro-clusters, by Prim's algorithm
+ * over all pairs, and disjoint sets to join along it
  */
 #include "density/internal.h"
 
 #include "base/sort.h"
 
 /*
- * Bubbles outside the tree, without gaps, and the best edge from the tree to
- * each.
+ * Micro-clusters outside the tree, without gaps, and the best edge from the
+ * tree to each.
  */
 typedef struct outside_tree
 {
 	fc_point_columns points;
 	uint32_t   *bubble;
-	fc_edge    *edge;			/* b is the bubble */
-	double	   *squared;		/* from the last bubble of the tree */
+	fc_edge    *edge;			/* best edge to each; its b is the
+								 * micro-cluster outside */
+	double	   *squared;		/* squared distances to the micro-cluster that
+								 * joined the tree last */
 } outside_tree;
 
 static inline bool
@@ -26,9 +28,7 @@ is_shorter(const fc_edge *a, const fc_edge *b)
 		 (a->length < b->length || (a->length == b->length && a->b < b->b)));
 }
 
-/*
- * The last of the bubbles outside takes the place of one that enters the tree.
- */
+/* Removes entry i, whose place the last entry takes. */
 static void
 remove_bubble(outside_tree *o, size_t i)
 {
@@ -42,7 +42,8 @@ remove_bubble(outside_tree *o, size_t i)
 }
 
 /*
- * Edges from bubble v, which is in the tree now; the place of the best of all.
+ * Updates the best edges after v has joined the tree, and returns the place
+ * of the best one.
  */
 static size_t
 offer_edges(outside_tree *o, const double *core, uint32_t v)
@@ -67,7 +68,7 @@ offer_edges(outside_tree *o, const double *core, uint32_t v)
 	return best;
 }
 
-/* By reach, equal ones by length, then as they are. */
+/* Sorts edges by reach, ties by length; the order of full ties is kept. */
 static void
 sort_edges(fc_edge *edges, size_t n, fc_arena *arena)
 {
@@ -129,7 +130,7 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 	fc_arena_release(arena, mark);
 }
 
-/* ---- parts ---- */
+/* ---- disjoint sets ---- */
 
 fc_parts
 fc_new_parts(size_t n, fc_arena *arena)

@@ -1,6 +1,6 @@
 /*
- * explain.h - clusters in the words of a table: profiles of centroids, and
- * rules for labels
+ * explain.h - clusters explained by the columns of a table: profiles of
+ * centroids, and rules that predict labels
  */
 #ifndef FC_EXPLAIN_EXPLAIN_H
 #define FC_EXPLAIN_EXPLAIN_H
@@ -10,17 +10,16 @@
 typedef enum fc_axis_kind
 {
 	FC_AXIS_NUMBER = 0,
-	FC_AXIS_LOG,				/* rows hold sign(x) log(1 + |x|), people read
-								 * x */
+	FC_AXIS_LOG,				/* stored as sign(x) log(1 + |x|), shown as x */
 	FC_AXIS_DAYS,				/* whole days */
-	FC_AXIS_SECONDS,			/* from midnight */
-	FC_AXIS_FLAG				/* 0 and 1 */
+	FC_AXIS_SECONDS,			/* seconds since midnight */
+	FC_AXIS_FLAG				/* 0 or 1 */
 } fc_axis_kind;
 
 typedef struct fc_threshold
 {
-	double		raw;			/* as rows hold it: low <= raw < high */
-	double		shown;			/* as people read it */
+	double		raw;			/* value in stored units: low <= raw < high */
+	double		shown;			/* the same value in the units shown to users */
 } fc_threshold;
 
 /* ---- rules ---- */
@@ -29,43 +28,50 @@ typedef struct fc_threshold
  * Thresholds on few columns that predict the labels of rows: a tree, whose
  * leaves are rules.
  *
- * Each split x[axis] <= t is the one that lowers the entropy of the labels
- * most,
- *     gain = n H(n) - n_below H(below) - n_above H(above),   n H(n) = n log n - sum_c n_c log n_c,
- * of all leaves' splits the one of most gain comes next (best first). No path
- * asks about more columns than `conditions`; a range of one column is one
- * condition, however many splits made it. Thresholds are as short as people
- * write them.
+ * A leaf is split at the threshold x[axis] <= t that reduces the entropy of
+ * the labels the furthest,
+ *     gain = n H(n) - n_below H(below) - n_above H(above),
+ *     n H(n) = n log n - sum_c n_c log n_c,
+ * and the leaf whose best split has the largest gain is split next (best
+ * first). No path tests more than `conditions` columns; a range of one
+ * column is one condition, regardless of the number of splits that made it.
+ * Thresholds are as short as people write them.
  *
- * The tree grows on the first rows. How much of it is kept is decided on
- * others: the subtree of the greatest score less FC_RULES_PRICE / k for each
- * leaf. The score is the share of rows that get their label, and to a quarter
- * (FC_RULES_BALANCE) the mean of those shares over labels, so that small
- * clusters count. The share of labels that rules keep is measured on rows of
- * neither part. The best first split need not begin the best tree, above all
- * where few columns may be asked about. So FC_RULES_TRIES axes are tried at
- * the root, of many values fewer, and the tree of the best score stays.
+ * The tree grows on the first rows. Other rows decide how far it is pruned:
+ * the subtree with the best score is kept, after FC_RULES_PRICE / k is
+ * subtracted for each leaf. The score is the share of rows with a correct
+ * label, mixed with a weight of a quarter (FC_RULES_BALANCE) for the mean of
+ * that share over the labels, so that small clusters count. The accuracy of
+ * the rules is measured on a third set of rows. The best first split need
+ * not start the best tree, especially if few columns are allowed. So
+ * FC_RULES_TRIES axes are tried at the root, fewer if there are many values,
+ * and the tree with the best score is kept.
  *
- * A label that no leaf predicts as well has a short rule beside the tree:
- * ranges of at most FC_RULES_SHORT axes, which hold the most rows of the
- * label, each other row counted as 5.7 of them against it (a precision of 0.85
- * has the value 0). Ranges are added one by one, and each is found again
- * beside the others. Leaves that such a rule makes not worth their price are
- * dropped. A row that meets several rules has the label of the most precise
- * one, and a row that meets none has no label.
+ * A short rule supplements the tree where no leaf predicts a label as well:
+ * a conjunction of ranges on up to FC_RULES_SHORT axes. It maximises the
+ * number of rows of the label minus 5.7 times the number of other rows (a
+ * precision of 0.85 has the value 0). Ranges are added one by one, and each
+ * is then searched again, given the others. Leaves that a short rule makes
+ * worth less than their price are dropped. A row that meets several rules
+ * gets the label of the most precise one, and a row that meets no rule has
+ * no label.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means
  * with more leaves than clusters; Breiman, Friedman, Olshen, Stone 1984
- * (CART). Here the labels alone count, so that labels of any model can be
+ * (CART). Here only the labels count, so that labels of any model can be
  * explained.
  *
- * Time O(d n depth) a tree, memory 8 d n bytes, n the rows of the first part.
+ * Time O(d n depth) per tree, memory 8 d n bytes, where n counts the rows of
+ * the first part.
  */
 #define FC_RULES_PRICE		0.03
 #define FC_RULES_BALANCE	0.25
 #define FC_RULES_TRIES		8
-#define FC_RULES_VALUES		((size_t) 8000000)	/* of all trees */
-#define FC_RULES_PARTED		500 /* fewer rows serve for everything */
+#define FC_RULES_VALUES		((size_t) 8000000)	/* values (rows times columns)
+												 * read by all trees together;
+												 * limits the tries */
+#define FC_RULES_PARTED		500 /* minimum rows to split; fewer rows serve
+								 * every purpose */
 #define FC_RULES_DEPTH		30
 #define FC_RULES_LEAVES		4096
 #define FC_RULES_CONDITIONS	10
@@ -75,39 +81,39 @@ typedef struct fc_threshold
 typedef struct fc_axis
 {
 	fc_axis_kind kind;
-	uint32_t	column;			/* axes of one column are one condition
-								 * together */
+	uint32_t	column;			/* source column; axes of the same column
+								 * count as one condition */
 } fc_axis;
 
-/* Rows in random order. */
+/* Rows in random order, with their labels. */
 typedef struct fc_labelled
 {
 	const double *x;			/* d columns of n finite values */
-	const int32_t *labels;		/* n, 0 .. k - 1 */
-	const fc_axis *axes;		/* d */
-	size_t		n;				/* below 2^31 */
+	const int32_t *labels;		/* n labels, 0 .. k - 1 */
+	const fc_axis *axes;		/* d axes */
+	size_t		n;				/* number of rows, below 2^31 */
 	size_t		d;
 	size_t		k;
 } fc_labelled;
 
 typedef struct fc_rule_node
 {
-	int32_t		parent;			/* -1: the root */
-	int32_t		below;			/* the node of rows of x[axis] <= threshold;
-								 * -1: a leaf */
+	int32_t		parent;			/* parent node; -1: this is the root */
+	int32_t		below;			/* child for rows with x[axis] <= threshold;
+								 * -1: this is a leaf */
 	int32_t		above;
-	int32_t		label;			/* the most frequent one */
+	int32_t		label;			/* most frequent label among its rows */
 	uint32_t	axis;
 	fc_threshold threshold;
 
 	/*
-	 * of a leaf: the share of its rows that have the label, or
-	 * FC_RULES_DROPPED
+	 * share of a leaf's rows that have its label; FC_RULES_DROPPED: the leaf
+	 * was dropped
 	 */
 	double		precision;
 } fc_rule_node;
 
-/* lower < x[axis] <= upper, where either may be infinite. */
+/* The range lower < x[axis] <= upper; either bound may be infinite. */
 typedef struct fc_range
 {
 	uint32_t	axis;
@@ -124,20 +130,20 @@ typedef struct fc_short_rule
 } fc_short_rule;
 
 /*
- * Node 0 is the root, children come behind their parents; some nodes may be
- * out of use.
+ * A tree of rules. Node 0 is the root, and children follow their parents;
+ * pruned nodes remain in the array.
  */
 typedef struct fc_rule_tree
 {
 	fc_rule_node *nodes;
 	size_t		count;
-	fc_short_rule *shorts;		/* at most one a label */
+	fc_short_rule *shorts;		/* short rules, up to one per label */
 	size_t		short_count;
 } fc_rule_tree;
 
 /*
- * The parts of n rows: [0, learn) to grow, [check, test) to choose the size,
- * [test, n) to measure.
+ * Splits n rows into three parts: [0, learn) grows the tree, [check, test)
+ * prunes it, [test, n) measures it.
  */
 typedef struct fc_rule_parts
 {
@@ -161,40 +167,47 @@ fc_rules_parts(size_t n)
 }
 
 /*
- * Learn a tree; it is in the arena. conditions: 1 .. FC_RULES_CONDITIONS. n >
- * 0.
+ * Learns a tree, allocated in the arena, from n > 0 rows. conditions is from
+ * 1 to FC_RULES_CONDITIONS.
  */
 void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 						   fc_rule_tree *tree);
 
-/* The nodes that are leaves, room for tree->count; how many there are. */
+/*
+ * Fills `leaves`, which has room for tree->count numbers, with the nodes
+ * that are leaves. Returns their number.
+ */
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);
 
-/* The leaf of row i. */
+/* Returns the leaf of row i. */
 size_t
 			fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
-/* Does row i meet a short rule? */
+/* Returns true if row i meets a short rule. */
 bool
 			fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i);
 
-/* The label that the rules give row i. */
+/*
+ * Returns the label that the rules predict for row i, or -1 if no rule
+ * applies.
+ */
 int32_t
 			fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
 /*
- * A range that a rule asks for: lower < x[axis] <= upper, as people read it.
+ * A condition of a rule: lower < x[axis] <= upper, in the units shown to
+ * users.
  */
 typedef struct fc_condition
 {
 	uint32_t	axis;
-	double		lower;			/* -INFINITY: none */
-	double		upper;			/* INFINITY: none */
+	double		lower;			/* lower bound; -INFINITY: unbounded */
+	double		upper;			/* upper bound; INFINITY: unbounded */
 } fc_condition;
 
 /*
- * The conditions of a leaf, at most FC_RULES_DEPTH, in the order from the
- * root; how many there are.
+ * Fills in the conditions of a leaf, up to FC_RULES_DEPTH, in order from the
+ * root. Returns their number.
  */
 size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
 								fc_condition *conditions);
@@ -205,35 +218,38 @@ size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
  * Profiles: the differences of a centroid from the mean of all rows.
  *
  *     difference = (c - m) / s             m, s: mean and deviation of all
- *                                          rows, as rows hold the value
- *     lift = share in the cluster / share of all rows, of a flag
- *     telling = |difference| of a number; sqrt(2 KL) of a flag,
+ *                                          rows, in stored units
+ *     lift = share in the cluster / share of all rows, for a flag
+ *     telling = |difference| for a number; sqrt(2 KL) for a flag,
  *               KL = q log(q / p) + (1 - q) log((1 - q) / (1 - p))
  *     apart = (c - c') / s                 c' the nearest other centroid
- * For two normal distributions of one variance KL is difference^2 / 2, so that
- * numbers and flags are measured alike (Kullback 1959).
+ * For two normal distributions of equal variance KL is difference^2 / 2, so
+ * that numbers and flags are measured on one scale (Kullback 1959).
  */
 typedef struct fc_profile_cell
 {
 	uint32_t	axis;
 
 	/*
-	 * of the centroid, as people read it; a share is from 0 to 1; 0 where it
-	 * is that but for the rounding of floats
+	 * value of the centroid in the units shown to users, from 0 to 1 for a
+	 * share; exactly 0 if it differs from 0 by rounding only
 	 */
 	double		value;
 	double		overall;
-	double		difference;		/* NAN where all rows are alike */
-	double		lift;			/* NAN but of a flag that some rows have */
-	double		telling;		/* not negative */
-	double		apart;			/* 0 where all rows are alike, or there is no
-								 * other centroid */
-	size_t		apart_place;	/* 0: that of the greatest |apart| */
+	double		difference;		/* standardised difference; NAN if all rows
+								 * have the same value */
+	double		lift;			/* ratio of shares; NAN unless the axis is a
+								 * flag that some rows have */
+	double		telling;		/* distinctiveness of the axis, 0 or greater */
+	double		apart;			/* standardised distance to the nearest other
+								 * centroid; 0 if all rows have the same value
+								 * or there is no other centroid */
+	size_t		apart_place;	/* rank by |apart|; 0: the greatest */
 } fc_profile_cell;
 
 /*
- * The d cells of a cluster, most telling first, equal ones by their axis; all
- * arguments are as rows hold values, other may be NULL.
+ * Fills in the d cells of a cluster, the most distinctive first, ties by
+ * axis. All arguments are in stored units; other may be NULL.
  */
 void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 							   const double *other, const double *mean,

@@ -4,12 +4,12 @@
 #include "base/sort.h"
 
 /*
- * A column that the path asks about already costs no condition: the gain of
- * another counts so much less.
+ * factor applied to the gain of a column that the path does not test yet;
+ * favours columns tested already, which cost no further condition
  */
 #define NEW_COLUMN	0.9
 
-/* Gains below this many nats are rounding. */
+/* gain in nats below which a split is a matter of rounding */
 #define LEAST_GAIN	1e-6
 
 static size_t
@@ -43,10 +43,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 
 /* ---- the best split of a node ---- */
 
-/*
- * Is the column among those that the path to a node asks about? *count: how
- * many columns these are.
- */
+/* Returns true if the path to a node tests the column. */
 static bool
 is_asked(const fc_grower *grower, int32_t node, uint32_t column)
 {
@@ -71,7 +68,8 @@ columns_asked(const fc_grower *grower, int32_t node)
 }
 
 /*
- * Counts of the node's labels in `above`, none in `below`; sum_c n_c log n_c.
+ * Counts the labels of a node into `above`, and clears them in `below`.
+ * Returns sum_c n_c log n_c.
  */
 static double
 count_labels(fc_grower *grower, const fc_grown_node *node)
@@ -93,9 +91,9 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 }
 
 /*
- * The gain of the best split of a node along one axis, which becomes the
- * node's if it is better, times `factor`, than its gain so far. Counts are
- * those of count_labels, and are again.
+ * Returns the gain of the best split of a node along one axis. The split is
+ * stored in the node if its gain, times `factor`, exceeds the gain so far.
+ * The counts of count_labels are restored at the end.
  */
 static double
 sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
@@ -167,7 +165,7 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 	return label;
 }
 
-/* The label of a new node and its best split. */
+/* Determines the label of a new node and its best split. */
 static void
 look_at(fc_grower *grower, int32_t number)
 {
@@ -214,8 +212,8 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
 }
 
 /*
- * Rows [begin, end) of a list: those that go below first, both as they were;
- * where the others begin.
+ * Partitions rows [begin, end) of a list, stably: rows that go below come
+ * first. Returns the place of the first row that goes above.
  */
 static size_t
 part_rows(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
@@ -244,7 +242,7 @@ mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows,
 		grower->goes_above[rows[i]] = x[rows[i]] > node->threshold.raw;
 }
 
-/* The ranges of a node's children. */
+/* Splits the rows of a node between its children. */
 static void
 part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
 		  fc_grown_node *above)

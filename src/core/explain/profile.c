@@ -7,15 +7,15 @@
 #include "base/sort.h"
 
 /*
- * Centroids are floats in units of the deviation: smaller differences are
- * rounding.
+ * smallest centroid in deviations that is not rounding, because centroids
+ * are stored as floats
  */
 #define ROUNDING	1e-7
 
-/* exp of more is an infinity. */
+/* largest argument for which exp is finite */
 #define MOST_LOG	709.0
 
-/* A value as people read it. */
+/* Converts a stored value to the units shown to users. */
 static double
 own_unit(fc_axis_kind kind, double raw)
 {
@@ -26,7 +26,7 @@ own_unit(fc_axis_kind kind, double raw)
 	return raw;
 }
 
-/* q log(q / p) */
+/* Returns q log(q / p), or 0 if q is 0. */
 static double
 divergence_part(double q, double p)
 {
@@ -66,8 +66,8 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean,
 }
 
 /*
- * Places of d cells by |value|, the greatest first: an item's value is the
- * axis.
+ * Sorts the axes of d cells by |apart| or by `telling`, the greatest first;
+ * the value of each item is an axis.
  */
 static void
 sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d,

@@ -1,27 +1,28 @@
 /*
- * rules.c - thresholds on few columns that tell the labels of rows; see
+ * rules.c - thresholds on few columns that predict the labels of rows; see
  * explain.h
  */
 
 #include "explain/internal.h"
 
-/* ---- how much of the tree is kept ---- */
+/* ---- pruning ---- */
 
 typedef struct pruning
 {
-	double	   *worth;			/* of a row of each of k labels that gets its
-								 * label */
+	double	   *worth;			/* k scores of one row with a correct label,
+								 * by label */
 
 	/*
-	 * of each node: the worth of the rows that its leaves get right, minus
-	 * the price of all leaves but one
+	 * score of each node's subtree: the worth of rows with a correct label,
+	 * minus the price of every leaf but one
 	 */
 	double	   *value;
 } pruning;
 
 /*
- * A part of the score is shared by all rows that choose the size, the rest by
- * their labels.
+ * Sets the worth of a row of each label: one share of the score is divided
+ * evenly among the rows of the pruning set, the rest evenly among the
+ * labels.
  */
 static void
 weigh_labels(const fc_grower *grower, double *worth)
@@ -39,7 +40,7 @@ weigh_labels(const fc_grower *grower, double *worth)
 				FC_RULES_BALANCE / ((double) labels * worth[j]);
 }
 
-/* The worth of the rows that a node gets right as a leaf. */
+/* Returns the worth of the rows that a node labels correctly as a leaf. */
 static double
 leaf_value(const fc_grower *grower, size_t number, const double *worth)
 {
@@ -53,8 +54,8 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
 }
 
 /*
- * Each node, its children before it, becomes a leaf unless these are worth
- * their price.
+ * Prunes the tree from its leaves upwards: a node becomes a leaf unless its
+ * children are worth their price.
  */
 static void
 prune(fc_grower *grower, const pruning *room)

@@ -1,37 +1,41 @@
-/* short.c - the best short rule of each label; see explain.h */
+/* short.c - the best short rule for each label; see explain.h */
 #include "explain/internal.h"
 
 /*
- * Rows of other labels cost so much: the value of a rule is 0 at a precision
- * of 0.85.
+ * cost of a row with another label; a rule of precision 0.85 has the value 0
  */
 #define PENALTY		(0.85 / 0.15)
 
 /*
- * A condition more, or a rule beside the tree's, must raise the value so much.
+ * factor by which a further condition, or a rule added to the tree, must
+ * raise the value
  */
 #define WORTH		1.05
 
 /*
- * Values read in one pass over all labels: of more there are no short rules,
- * of less there are several beginnings.
+ * maximum number of values read in one pass over all labels; beyond it there
+ * are no short rules, and well below it several first axes are tried
  */
 #define MOST_VALUES	1e9
 
 typedef struct short_search
 {
 	fc_grower  *grower;
-	size_t		rows;			/* to learn from, and to choose by */
+	size_t		rows;			/* number of rows that grow and prune the tree */
 	size_t		tries;
 	int32_t		label;
-	double		share;			/* of the rows to learn from that have it */
-	uint8_t    *met;			/* of each row to learn from: are the ranges
-								 * met? */
-	double	   *gains;			/* of each axis */
-	fc_range   *ranges;			/* the best one along each axis */
+	double		share;			/* share of the rows to learn from that have
+								 * the label */
+	uint8_t    *met;			/* a flag per row to learn from: it meets the
+								 * ranges */
+	double	   *gains;			/* d values of the best range along each axis */
+	fc_range   *ranges;			/* d best ranges, one along each axis */
 } short_search;
 
-/* Those of all ranges but one; of all where `but` is none of them. */
+/*
+ * Marks the rows that meet all ranges except number `but`; no range is
+ * excepted if `but` is the number of ranges.
+ */
 static void
 mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 {
@@ -43,7 +47,10 @@ mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 		s->met[i] = fc_rules_meets(&others, s->grower->rows, i);
 }
 
-/* Between two values, or an infinity where one of them is. */
+/*
+ * Returns a short threshold between two values; if one of them is infinite,
+ * the infinity.
+ */
 static fc_threshold
 between(fc_axis_kind kind, double low, double high)
 {
@@ -58,10 +65,10 @@ between(fc_axis_kind kind, double low, double high)
 }
 
 /*
- * The range of an axis with the greatest value (rows of the label minus
- * `penalty` times the others) among the marked rows, which is returned: the
- * greatest sum of neighbours in the order of the axis (Bentley 1984). Equal
- * values stay together.
+ * Finds the range of an axis with the greatest value among the marked rows,
+ * and returns that value: the rows of the label minus `penalty` times the
+ * others. It is the maximum subarray in the order of the axis (Bentley
+ * 1984). Equal values stay together. Returns 0 if the range is unbounded.
  */
 static double
 best_range(const short_search *s, uint32_t axis, double penalty,
@@ -73,11 +80,12 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	size_t		n = s->grower->parts.learn;
 	double		sum = 0.0;
 	double		best = 0.0;
-	double		low = -INFINITY;	/* the value before the sum's first one */
+	double		low = -INFINITY;	/* value before the first one of the
+									 * running sum */
 	double		first = -INFINITY;
 	double		previous = -INFINITY;
 
-	/* of the best sum: before, first, last, behind */
+	/* values around the best sum: before it, its first, its last, behind it */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 
 	for (size_t i = 0; i < n;)
@@ -120,7 +128,7 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	return isinf(range->lower.raw) && isinf(range->upper.raw) ? 0.0 : best;
 }
 
-/* The best range along each axis of those that the marked rows have. */
+/* Finds the best range of the marked rows along every axis. */
 static void
 sweep_axes(short_search *s, double penalty)
 {
@@ -131,7 +139,7 @@ sweep_axes(short_search *s, double penalty)
 	}
 }
 
-/* One more range, or the common part of two of one axis. */
+/* Adds a range to a rule, or intersects it with the range of the same axis. */
 static void
 add_range(fc_short_rule *rule, const fc_range *range)
 {
@@ -147,7 +155,7 @@ add_range(fc_short_rule *rule, const fc_range *range)
 	rule->ranges[rule->count++] = *range;
 }
 
-/* Each range becomes the best one beside the others. */
+/* Replaces each range in turn by the best one given the others. */
 static void
 polish(short_search *s, fc_short_rule *rule)
 {
@@ -163,8 +171,9 @@ polish(short_search *s, fc_short_rule *rule)
 }
 
 /*
- * A rule of at most so many ranges, the first of which lies along the axis of
- * that place: the penalty rises from range to range.
+ * Returns a rule of up to `wanted` ranges, the first along the axis of rank
+ * `place`. The penalty rises with every range, so that the first ranges stay
+ * wide.
  */
 static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)
@@ -188,14 +197,20 @@ find_rule(short_search *s, size_t wanted, size_t place)
 	return rule;
 }
 
-/* The value of right and wrong rows. */
+/*
+ * Returns the value of a rule that `met` rows meet, `right` of them with its
+ * label.
+ */
 static double
 value_of(size_t right, size_t met)
 {
 	return (double) right - PENALTY * (double) (met - right);
 }
 
-/* The value of a rule on the rows to learn from and those to choose by. */
+/*
+ * Returns the value of a rule on the rows that grow and prune the tree, and
+ * sets its precision.
+ */
 static double
 measure(short_search *s, fc_short_rule *rule)
 {
@@ -213,8 +228,8 @@ measure(short_search *s, fc_short_rule *rule)
 }
 
 /*
- * The best leaf of each label in `best`, the share of each leaf's rows that
- * have its label in its node.
+ * Sets best[label] to the value of the label's best leaf, and the precision
+ * of every leaf in its node.
  */
 static void
 measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
@@ -245,8 +260,8 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
 }
 
 /*
- * A leaf is left out where a short rule tells all but a few of its rows, and
- * these are not worth the price of a leaf.
+ * Drops a leaf if the short rule of its label covers nearly all of its rows,
+ * and the remaining rows are not worth the price of a leaf.
  */
 static void
 drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)

@@ -4,18 +4,15 @@
  */
 #include "explain/internal.h"
 
-/* Digits of a double, and one for the difference of two. */
+/* maximum number of digits: 17 for a double, 1 for a difference of doubles */
 #define MOST_DIGITS	18
 
-/*
- * Rows are kept as floats around a mean: a value is off by so much of its
- * magnitude at most.
- */
+/* relative error of values, because rows are stored as floats around a mean */
 #define ROUNDING	0x1p-23
 
 /*
- * Upper limit of a threshold: high minus the rounding of floats, since the row
- * above may have been rounded up to high.
+ * Returns the upper limit of a threshold: high minus the rounding error of
+ * floats, because the row above may have been rounded up to high.
  */
 static double
 below_rounding(double low, double high)
@@ -25,8 +22,9 @@ below_rounding(double low, double high)
 }
 
 /*
- * Is there a multiple of up / down from low to below high? Then the one
- * nearest to their middle; one of up and down is 1.
+ * Searches for a multiple of up / down between low (included) and high
+ * (excluded), where up or down is 1. Returns false if there is no multiple;
+ * *t is then undefined, else a multiple near the middle.
  */
 static bool
 find_multiple(double low, double high, double up, double down, double *t)
@@ -46,8 +44,8 @@ find_multiple(double low, double high, double up, double down, double *t)
 }
 
 /*
- * The number of the coarsest power of ten as its unit; how many digits it has,
- * 0 when there is none.
+ * Finds the number between low and high with the coarsest power of ten as
+ * its unit. Returns its number of digits, or 0 if there is no such number.
  */
 static int
 coarsest_decimal(double low, double high, double *t)
@@ -65,8 +63,8 @@ coarsest_decimal(double low, double high, double *t)
 }
 
 /*
- * The number of fewest digits, one from the inner range where that has as few;
- * low where there is none.
+ * Returns the number with the fewest digits, preferably from the inner range
+ * if that costs no more digits; low if there is no such number.
  */
 static double
 shortest_decimal(double low, double high, double inner_low, double inner_high)
@@ -83,7 +81,10 @@ shortest_decimal(double low, double high, double inner_low, double inner_high)
 	return inner_digits > 0 && inner_digits <= digits ? inner : t;
 }
 
-/* A multiple of the first step that has one. */
+/*
+ * Finds a multiple of the first step that has one. Returns false if no step
+ * has one.
+ */
 static bool
 find_step(const double *steps, size_t count, double low, double high, double *t)
 {

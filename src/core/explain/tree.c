@@ -1,6 +1,6 @@
 /*
- * tree.c - reading rules: the leaves of a tree, its conditions, the label of a
- * row; see explain.h
+ * tree.c - reading rules: the leaves of a tree, its conditions, the label of
+ * a row; see explain.h
  */
 #include "explain/explain.h"
 
@@ -18,11 +18,17 @@ fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)
 	return true;
 }
 
-/* A node below one that became a leaf is no child of its parent any more. */
+/*
+ * Walks from the root, because descendants of a pruned node remain in the
+ * array.
+ */
 size_t
 fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
 {
-	/* nodes whose leaves are still to be found, at the end of the list */
+	/*
+	 * number of nodes still to visit, which form a stack at the end of
+	 * `leaves`
+	 */
 	size_t		open = 1;
 	size_t		count = 0;
 

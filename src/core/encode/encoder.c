@@ -1,6 +1,6 @@
 /*
- * encoder.c - the stored encoder: bytes, view, rows into numbers; see the
- * header
+ * encoder.c - the stored encoder: its bytes, its view, and the encoding of
+ * rows; see encoder.h
  */
 #include "encode/encoder.h"
 
@@ -84,7 +84,10 @@ fc_encoder_is_scaled(const fc_encoder *encoder)
 
 #define LEAST_SLOTS 4
 
-/* A power of two, at least twice as many as there are categories. */
+/*
+ * Returns the size of a feature's hash table: a power of two, twice the
+ * number of its categories or more, and 0 if it is not categorical.
+ */
 static size_t
 slots_for(const fc_encoder_feature *feature)
 {
@@ -145,7 +148,8 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 }
 
 /*
- * The number of a text among the feature's categories, or how many these are.
+ * Returns the number of a text among the feature's categories, or the number
+ * of categories if it is not there.
  */
 static uint32_t
 find_category(const fc_encoder *encoder, size_t i, const char *text,
@@ -224,12 +228,15 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 	}
 }
 
-/* How much of the shared arrays the parts read so far take. */
+/*
+ * Position of a validation in the shared arrays: sums over the parts read so
+ * far.
+ */
 typedef struct walk
 {
 	const fc_encoder *encoder;
-	size_t		text_bytes;		/* of all */
-	size_t text;				/* up to here */
+	size_t		text_bytes;		/* total size of the text in bytes */
+	size_t text;				/* bytes of text read so far */
 	size_t		features;
 	size_t		dim;
 	size_t		categories;
@@ -252,7 +259,10 @@ sizes_fit(const fc_encoder_header *header, size_t size)
 								header->text_bytes);
 }
 
-/* The next piece of the text, without a byte 0. */
+/*
+ * Reads the next piece of text. Returns false if it starts elsewhere, is too
+ * long, or contains a byte 0.
+ */
 static bool
 takes_text(walk *at, size_t start, size_t length)
 {
@@ -299,8 +309,8 @@ columns_fit(walk *at)
 }
 
 /*
- * Is the path there where it must be, and another than those before it in its
- * column?
+ * Returns true if the path of a feature is allowed for its kind, and differs
+ * from all earlier paths of its column.
  */
 static bool
 path_fits(walk *at, const fc_encoder_feature *feature, size_t first,
@@ -339,7 +349,10 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 		feature->nulls_seen <= encoder->rows;
 }
 
-/* Do the dimensions follow those before, as many as the kind has? */
+/*
+ * Returns true if the dimensions follow those read so far and their number
+ * fits the kind of the feature.
+ */
 static bool
 dimensions_fit(walk *at, const fc_encoder_feature *feature)
 {

@@ -1,22 +1,23 @@
 /*
- * encoder.h - how the values of a row's columns become numbers, as a stored
+ * encoder.h - how the column values of a row become numbers, as a stored
  * value.
  *
- * Each feature, a column or a path into a jsonb column, has one dimension or
- * more. Raw coordinates are a number (its sign(x) log(1 + |x|) with `log`),
- * the elements of a vector, or 1 at a category and 0 at the others of the
- * column. What a sample did not hold is `other`, or all zeros where there is
- * no such dimension. A NULL has the raw coordinates `fill`. Its indicator, the
- * last dimension of a feature with `missing`, is 1 at a NULL, else 0. Units
- * are (raw - center) / scale.
+ * Each feature, a column or a path into a jsonb column, has one or more
+ * dimensions. Raw coordinates are a number (or sign(x) log(1 + |x|) with
+ * `log`), the elements of a vector, or 1 at a category and 0 at the others
+ * of the column. A category missing from the sample becomes `other`, or all
+ * zeros if there is no such dimension. A NULL has the raw coordinates
+ * `fill`. Its indicator, the last dimension of a feature with `missing`, is
+ * 1 for a NULL and 0 otherwise. Scaled coordinates are (raw - center) /
+ * scale.
  *
- * Layout of the value (byte order the machine's, padding zero):
+ * Layout of the value (native byte order, padding zero):
  *     fc_encoder_header, fc_encoder_column[columns],
  *     fc_encoder_feature[features],
  *     double center[dim], scale[dim], fill[dim],
  *     fc_encoder_category[categories],
- *     the text: names, paths, categories, one behind the other, without an
- *     end; 0 up to 8 bytes
+ *     the text: names, paths and categories without separators or
+ *     terminators, padded with 0 to a multiple of 8 bytes
  */
 #ifndef FC_ENCODE_ENCODER_H
 #define FC_ENCODE_ENCODER_H
@@ -25,7 +26,8 @@
 
 #define FC_ENCODER_VERSION		1
 #define FC_MAX_FEATURES			4096
-#define FC_MAX_ENCODED_TEXT		((size_t) 1 << 26)	/* bytes */
+#define FC_MAX_ENCODED_TEXT		((size_t) 1 << 26)	/* maximum size of the
+													 * text in bytes */
 #define FC_LEAST_WEIGHT			1e-6
 #define FC_GREATEST_WEIGHT		1e6
 
@@ -34,13 +36,13 @@ typedef enum fc_feature_kind
 	FC_FEATURE_NUMBER,
 	FC_FEATURE_BOOLEAN,			/* 0 or 1 */
 	FC_FEATURE_DATE,			/* days since 2000-01-01 */
-	FC_FEATURE_TIMESTAMP,		/* seconds since then */
+	FC_FEATURE_TIMESTAMP,		/* seconds since 2000-01-01 */
 	FC_FEATURE_INTERVAL,		/* seconds */
 	FC_FEATURE_CATEGORY,
 	FC_FEATURE_VECTOR,
 
 	/*
-	 * of a jsonb path that is being learned: a number, a boolean or a
+	 * kind of a jsonb path during learning; becomes a number, a boolean or a
 	 * category
 	 */
 	FC_FEATURE_ANY
@@ -48,52 +50,60 @@ typedef enum fc_feature_kind
 
 typedef enum fc_scaling
 {
-	FC_SCALING_STANDARD,		/* mean and deviation */
+	FC_SCALING_STANDARD,		/* mean and standard deviation */
 	FC_SCALING_ROBUST,			/* median and quartiles */
 	FC_SCALING_NONE,
-	FC_SCALING_DEFAULT			/* being learned: none for a single vector,
-								 * else standard */
+	FC_SCALING_DEFAULT			/* default during learning: FC_SCALING_NONE
+								 * for a single vector, else
+								 * FC_SCALING_STANDARD */
 } fc_scaling;
 
 typedef enum fc_nulls
 {
 	FC_NULLS_IMPUTE,
-	FC_NULLS_SKIP,				/* the row */
+	FC_NULLS_SKIP,				/* skip rows with a NULL */
 	FC_NULLS_ERROR
 } fc_nulls;
 
 typedef struct fc_encoder_header
 {
-	uint32_t	container;		/* belongs to the code that stores the value;
-								 * ignored */
+	uint32_t	container;		/* used by the code that stores the value;
+								 * ignored here */
 	uint16_t	version;
-	uint16_t	padding;		/* 0 */
-	uint64_t	digest[2];		/* of everything behind */
-	int64_t		rows;			/* of the sample */
-	int64_t		skipped;		/* of these, for a NULL */
+	uint16_t	padding;		/* always 0 */
+	uint64_t	digest[2];		/* hash of all bytes behind it */
+	int64_t		rows;			/* rows in the sample */
+	int64_t		skipped;		/* rows of the sample skipped because of a
+								 * NULL */
 	uint32_t	columns;
 	uint32_t	features;
 	uint32_t	dim;
 	uint32_t	categories;
 	uint32_t	text_bytes;
-	uint32_t	padding2;		/* 0 */
+	uint32_t	padding2;		/* always 0 */
 } fc_encoder_header;
 
 typedef struct fc_encoder_column
 {
-	uint32_t	name_start;		/* in the text */
+	uint32_t	name_start;		/* offset of the name in the text */
 	uint32_t	name_length;
 	uint32_t	first_feature;
-	uint32_t	features;		/* 1 unless they are paths */
+	uint32_t	features;		/* number of features; 1 unless they are jsonb
+								 * paths */
 } fc_encoder_column;
 
 typedef struct fc_encoder_feature
 {
 	uint32_t	column;
 	uint32_t	path_start;
-	uint32_t	path_length;	/* 0: the column itself */
-	uint32_t	first;			/* dimension */
-	/* dimensions: the categories and `other`, or the values; `missing` */
+	uint32_t	path_length;	/* bytes of the path; 0: the feature is the
+								 * column itself */
+	uint32_t	first;			/* number of its first dimension */
+
+	/*
+	 * number of dimensions: the values, or the categories and `other`, plus
+	 * `missing`
+	 */
 	uint32_t	width;
 	uint32_t	first_category;
 	uint32_t	categories;
@@ -101,23 +111,24 @@ typedef struct fc_encoder_feature
 	uint8_t		log;
 	uint8_t		scaling;
 	uint8_t		nulls;
-	uint8_t		other;			/* a category has a dimension for others */
-	uint8_t		missing;		/* the last dimension is for NULL */
-	uint8_t		padding[6];		/* 0 */
+	uint8_t		other;			/* 1: a category has a further dimension for
+								 * unknown values */
+	uint8_t		missing;		/* 1: the last dimension indicates NULL */
+	uint8_t		padding[6];		/* always 0 */
 	double		weight;
-	int64_t		nulls_seen;		/* rows of the sample */
+	int64_t		nulls_seen;		/* rows of the sample with a NULL */
 } fc_encoder_feature;
 
 typedef struct fc_encoder_category
 {
-	uint32_t	start;			/* in the text */
+	uint32_t	start;			/* offset of the category in the text */
 	uint32_t	length;
-	int64_t		count;			/* rows of the sample */
+	int64_t		count;			/* rows of the sample in the category */
 } fc_encoder_category;
 
 typedef struct fc_category_slots
 {
-	uint32_t	first;			/* of the feature's slots */
+	uint32_t	first;			/* first slot of the feature's hash table */
 	uint32_t	mask;
 } fc_category_slots;
 
@@ -131,28 +142,33 @@ typedef struct fc_encoder
 	int64_t		skipped;
 	const fc_encoder_column *column;
 	const fc_encoder_feature *feature;
-	const double *center;		/* dim each */
+	const double *center;		/* dim centers; scale and fill have dim
+								 * values, too */
 	const double *scale;
 	const double *fill;
 	const fc_encoder_category *category;
 	const char *text;
-	const fc_category_slots *slots_of;	/* of each feature; NULL before
-										 * fc_encoder_prepare */
-	const uint32_t *slot;		/* a category of the feature + 1, or 0 */
+	const fc_category_slots *slots_of;	/* hash table of each feature; NULL
+										 * before fc_encoder_prepare */
+	const uint32_t *slot;		/* hash slots: category number in the feature
+								 * + 1; 0: empty */
 } fc_encoder;
 
-/* Dimensions of the values, without the one for NULL. */
+/*
+ * Returns the number of dimensions of a feature without its indicator of
+ * NULL.
+ */
 static inline size_t
 fc_feature_values(const fc_encoder_feature *feature)
 {
 	return feature->width - feature->missing;
 }
 
-/* Bytes of a value with so many parts. */
+/* Returns the bytes of an encoder with these numbers of parts. */
 size_t		fc_encoder_size(size_t columns, size_t features, size_t dim,
 							size_t categories, size_t text_bytes);
 
-/* The digest of a value; a writer sets it last. */
+/* Computes the digest of a value; a writer must set it last. */
 void		fc_encoder_digest(const fc_encoder_header *header, size_t size,
 							  uint64_t digest[2]);
 
@@ -160,60 +176,69 @@ void		fc_encoder_view(const fc_encoder_header *header, fc_encoder *encoder);
 fc_status	fc_encoder_check(const void *bytes, size_t size);
 
 /*
- * The hash tables of the categories, in so many bytes of memory aligned to 8;
- * they belong to the view.
+ * Builds the hash tables of the categories in `memory`, which has
+ * fc_encoder_prepared_size bytes, is aligned to 8, and must live as long as
+ * the view.
  */
 size_t		fc_encoder_prepared_size(const fc_encoder *encoder);
 void		fc_encoder_prepare(fc_encoder *encoder, void *memory);
 
 /*
- * The scale of a category column whose dimensions have these shares p (width)
- * of the rows: the variances p (1 - p) of all of them together become max(1,
- * sqrt(1 / sum p^2 - 1)). A column of two categories weighs as much as a
- * number, one of many frequent categories more, but less than they would as
- * numbers of their own. 0 where nothing varies.
+ * Returns the scale of a category column with `width` dimensions, whose
+ * shares p of the rows are given. The scale makes the sum of the variances p
+ * (1 - p) equal to max(1, sqrt(1 / sum p^2 - 1)). A column of two categories
+ * thus weighs as much as a number; a column of many frequent categories
+ * weighs more, but less than a number for each category would. Returns 0 if
+ * nothing varies.
  */
 double		fc_category_scale(const double *share, size_t width);
 
-/* Is a dimension's center not 0, or its scale not 1? */
+/*
+ * Returns true if some dimension has a center other than 0 or a scale other
+ * than 1.
+ */
 bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 
-/* ---- encoders made of others' numbers ---- */
+/* ---- encoders made from given numbers ---- */
 
 /*
- * Of one column of vectors: center and scale (d), or both NULL. The value has
- * fc_encoder_size(1, 1, d, 0, length) bytes.
+ * Writes the encoder of a single column of vectors. center and scale have d
+ * values, or either is NULL. The result takes fc_encoder_size(1, 1, d, 0,
+ * length) bytes.
  */
 void		fc_encoder_of_vector(const char *name, size_t length, size_t d,
 								 const double *center, const double *scale,
 								 fc_encoder_header *header);
 
 /*
- * Have both the same features, made in the same way? Categories may differ.
+ * Returns true if both encoders have the same features, encoded in the same
+ * way. Their categories may differ.
  */
 bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 
 /*
- * renewed (size, that of the old value): the dimensions of the old encoder
- * with the centers, scales and counts of one that is alike.
+ * Writes an encoder with the dimensions of the old one and the centers,
+ * scales and counts of the new one, which must be alike. `renewed` takes
+ * `size` bytes, the size of the old value.
  */
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 const fc_encoder_header *new_header,
 							 fc_encoder_header *renewed);
 
 /*
- * Features that are flagged get the least weight, in place (header of `size`
- * bytes).
+ * Gives flagged features the minimum weight, in place; the header has `size`
+ * bytes.
  */
 void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
 
 /*
- * The encoder with an indicator of NULL for the features that are flagged,
- * which are no categories and have none: weighted as a boolean column, 1
- * deviation being sqrt(p (1 - p)) of a share p of NULLs. The deviation of a
- * value is then that over all rows, the imputed included: sqrt(1 - p) times
- * that of the values. flagged (size of the old value + what
- * fc_encoder_flags_size adds).
+ * Writes the encoder with an indicator of NULL added to the flagged
+ * features, which must be numbers or vectors without an indicator. The
+ * indicator is weighted as a boolean column, with deviation sqrt(p (1 - p))
+ * for a share p of NULLs. The deviation of a value then refers to all rows,
+ * imputed ones included: sqrt(1 - p) times the deviation of the values.
+ * `flagged` takes the size of the old value plus fc_encoder_flags_size
+ * bytes.
  */
 size_t		fc_encoder_flags_size(size_t flags);
 void		fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,
@@ -231,13 +256,13 @@ typedef enum fc_cell_kind
 } fc_cell_kind;
 
 /*
- * The value of a feature, of the cell kind that belongs to the feature's:
- * finite, of the vector's width.
+ * Value of a feature: of the cell kind that fits the feature's kind, finite,
+ * and of the vector's width.
  */
 typedef struct fc_feature_cell
 {
 	fc_cell_kind kind;
-	uint32_t	length;			/* bytes of a text, elements of a vector */
+	uint32_t	length;			/* bytes of a text, or elements of a vector */
 	union
 	{
 		double		number;
@@ -247,12 +272,13 @@ typedef struct fc_feature_cell
 	};
 } fc_feature_cell;
 
-/* sign(x) log(1 + |x|) */
+/* Returns sign(x) log(1 + |x|). */
 double		fc_signed_log(double x);
 
 /*
- * raw (dim): the raw coordinates of `count` features of a row from `first` on;
- * cells (features) are the row's; the encoder is prepared.
+ * Encodes `count` features of a row from feature `first` on into raw, which
+ * has dim values. `cells` has a cell for each feature. The encoder must be
+ * prepared.
  */
 void		fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 					  const fc_feature_cell *cells, double *raw);

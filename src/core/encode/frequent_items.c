@@ -1,6 +1,6 @@
 /*
- * frequent_items.c - counts of distinct values in bounded memory; see the
- * header
+ * frequent_items.c - counts of distinct values in bounded memory; see
+ * frequent_items.h
  */
 #include "encode/frequent_items.h"
 
@@ -9,12 +9,12 @@
 
 #define FIRST_SLOTS		32
 #define FIRST_TEXT		256
-#define ROWS			4		/* of the sketch */
+#define ROWS			4		/* hashed counters that every text increments */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
 
-/* Three quarters of the slots are used at most. */
+/* Returns true if a further value leaves a quarter of the slots empty. */
 static inline bool
 has_free_slot(const fc_frequent_items *tally)
 {
@@ -93,8 +93,8 @@ fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
 /* ---- slots ---- */
 
 /*
- * The slot of a value, or the empty one where it belongs; text is NULL for a
- * number.
+ * Returns the slot of a value, or the empty slot where it belongs; text is
+ * NULL for a number.
  */
 static fc_frequent_item *
 find_slot(const fc_frequent_items *tally, uint64_t key, const char *text,
@@ -162,7 +162,7 @@ fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length,
 	count_value(tally, key, text, length, count);
 }
 
-/* ---- more room ---- */
+/* ---- growth ---- */
 
 static size_t
 next_slots(const fc_frequent_items *tally)
@@ -192,8 +192,8 @@ fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length)
 }
 
 /*
- * Texts whose bounds are below this are not listed any longer: at most half of
- * the list stays.
+ * Returns the bound that a text needs to stay listed; it leaves half of the
+ * maximum number of texts or fewer.
  */
 static int64_t
 least_listed(const fc_frequent_items *tally)
@@ -242,7 +242,10 @@ fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
 
 /* ---- quantiles ---- */
 
-/* The number in the middle of those that a key stands for. */
+/*
+ * Returns the middle of the numbers that share a key, or 0 if it is not
+ * finite.
+ */
 static double
 number_of_key(uint64_t key, unsigned int dropped)
 {
@@ -255,7 +258,7 @@ number_of_key(uint64_t key, unsigned int dropped)
 	return isfinite(x) ? x : 0.0;
 }
 
-/* The number of rank r, counted from 0. */
+/* Returns the number of rank r, which starts at 0. */
 static double
 number_of_rank(const fc_frequent_items *tally, const fc_keyed *items,
 			   int64_t rank)
@@ -296,11 +299,11 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares,
 	fc_arena_release(arena, mark);
 }
 
-/* ---- the most frequent ---- */
+/* ---- most frequent texts ---- */
 
 /*
- * Does the text of slot a come before that of b: by its count, then by its
- * bytes; or by its bytes alone?
+ * Returns true if the text of slot a precedes the text of slot b: by count
+ * (if by_count) and then by bytes.
  */
 static bool
 comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a,
@@ -321,8 +324,8 @@ comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a,
 }
 
 /*
- * Put a slot into a list of n in order; the last one leaves where there is no
- * room for it.
+ * Inserts a slot into a sorted list of n slots, and keeps the first `room`.
+ * Returns the new length.
  */
 static size_t
 insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots,

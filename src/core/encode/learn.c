@@ -1,19 +1,19 @@
 /*
- * learn.c - sums and counts of a feature's values, and how it is encoded then;
- * see learn.h and write.c
+ * learn.c - sums and counts of a feature's values, and the choice of its
+ * encoding; see learn.h and write.c
  */
 #include "encode/learn.h"
 
 #include <stdlib.h>
 
-/* ---- sums of doubles without rounding ---- */
+/* ---- exact sums of doubles ---- */
 
-#define BITS		32			/* of a digit */
-#define OFFSET		1088u		/* digit 0 counts 2^-OFFSET */
+#define BITS		32			/* bits per digit */
+#define OFFSET		1088u		/* digit 0 counts multiples of 2^-OFFSET */
 #define MASK		UINT64_C(0xFFFFFFFF)
 #define MOST_PENDING	((int64_t) 1 << 29)
 
-/* Digits but the last from 0 to 2^32 - 1. */
+/* Carries, so that all digits but the last are from 0 to 2^32 - 1. */
 static void
 carry_digits(fc_exact_sum *sum)
 {
@@ -41,10 +41,10 @@ fc_exact_add(fc_exact_sum *sum, double x)
 	place = (unsigned int) (bits >> 52 & 0x7FF);
 	if (place > 0)
 		mantissa |= UINT64_C(1) << 52;
-	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* x = mantissa 2^(place -
-													 * OFFSET) */
+	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* now x = mantissa
+													 * 2^(place - OFFSET) */
 	digit = sum->digit + place / BITS;
-	above = mantissa >> (BITS - place % BITS);	/* the shift is from 1 to 32 */
+	above = mantissa >> (BITS - place % BITS);	/* shifts by 1 to 32 bits */
 	mantissa = mantissa << (place % BITS) & MASK;
 	if (bits >> 63)
 	{
@@ -77,7 +77,10 @@ digit_value(const fc_exact_sum *sum, size_t i)
 	return ldexp((double) sum->digit[i], BITS * (int) i - (int) OFFSET);
 }
 
-/* The magnitude in digits of 0 to 2^32 - 1; true: the sum is negative. */
+/*
+ * Computes the magnitude of a sum, in digits from 0 to 2^32 - 1. Returns
+ * true if the sum is negative.
+ */
 static bool
 magnitude(const fc_exact_sum *sum, fc_exact_sum *carried)
 {
@@ -184,7 +187,10 @@ fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 
 /* ---- the choice ---- */
 
-/* All numbers: a number; all booleans: a boolean; else a category. */
+/*
+ * Returns the kind of a feature: a jsonb path is a number or a boolean if
+ * all its values are, else a category.
+ */
 static fc_feature_kind
 kind_of(const fc_learner *learner)
 {
@@ -204,7 +210,7 @@ choose_categories(const fc_learner *learner, fc_arena *arena,
 	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
 	feature->categories = fc_frequent_frequent(tally, learner->most_categories,
 											   feature->slots);
-	feature->other = true;		/* a value that is new later is seen there */
+	feature->other = true;		/* values first seen later fall into it */
 	feature->missing = learner->nulls_seen > 0 &&
 		learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
@@ -276,7 +282,7 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 	return FC_OK;
 }
 
-/* ---- facts of a column ---- */
+/* ---- statistics of a column ---- */
 
 static int
 by_value(const void *a, const void *b)
@@ -288,13 +294,14 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * Shares of the least and the greatest of n sorted values, where these are
- * sentinels; not of 0, 1 and shares between them.
+ * Sets the shares of rows at the smallest and the largest of n sorted
+ * values, if these are sentinels. Values between -1 and 1, such as flags and
+ * shares, never are.
  */
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])
 {
-	size_t		low = 0;		/* rows of the least value */
+	size_t		low = 0;		/* rows at the smallest value */
 	size_t		high = 0;
 	size_t		others = 1;
 	size_t		least = larger(FC_SENTINEL_ROWS,
@@ -318,8 +325,8 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 }
 
 /*
- * Returns the third standardised moment of n values or of their logarithms; 0
- * if all are equal.
+ * Returns the third standardised moment of n values or of their logarithms;
+ * 0 if all are equal.
  */
 static double
 skew_of(const double *x, size_t n, bool log)
@@ -345,8 +352,8 @@ fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled,
 				   double *sorted)
 {
 	fc_column_facts facts = {0};
-	double		squares[2] = {0};	/* about the median, of far rows and of
-									 * all */
+	double		squares[2] = {0};	/* sums of squares around the median: [0]
+									 * far rows, [1] all rows */
 	double		median;
 	double		far;
 	size_t		rows = n;
@@ -392,7 +399,7 @@ fc_correlation(const double *x, size_t n, size_t d, size_t i, size_t j)
 
 	/*
 	 * Differences from the first row are exactly 0 in a constant column;
-	 * those from a rounded mean are not.
+	 * differences from a rounded mean are not.
 	 */
 	for (size_t r = 0; r < n; r++)
 	{

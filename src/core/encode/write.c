@@ -1,19 +1,24 @@
-/* write.c - the value of an encoder that was learned; see learn.h */
+/* write.c - writes a learned encoder; see learn.h */
 #include "encode/learn.h"
 
-#define NORMAL_QUARTILES	1.3489795003921634	/* between those of the normal
-												 * law of deviation 1 */
-#define LEAST_SCALE			1e-150	/* less is rounding */
+#define NORMAL_QUARTILES	1.3489795003921634	/* interquartile range of the
+												 * standard normal
+												 * distribution */
+#define LEAST_SCALE			1e-150	/* scale below which a deviation is
+									 * rounding error */
 
-/* A value that is being written. */
+/*
+ * State of an encoder that is being written; pointers advance with each
+ * feature.
+ */
 typedef struct encoder_writer
 {
 	const fc_sample *sample;
 	fc_arena   *arena;
-	fc_encoder_column *column;	/* the next */
+	fc_encoder_column *column;	/* next column to write */
 	fc_encoder_feature *feature;
 	fc_encoder_category *category;
-	double	   *center;			/* of the feature */
+	double	   *center;			/* center of the current feature */
 	double	   *scale;
 	double	   *fill;
 	char	   *text;
@@ -34,7 +39,7 @@ write_text(encoder_writer *w, const char *text, size_t length)
 	return (uint32_t) start;
 }
 
-/* All dimensions of the feature by one scale. */
+/* Sets one scale for all dimensions of the feature. */
 static void
 set_scale(encoder_writer *w, size_t width, double scale, double weight)
 {
@@ -43,8 +48,8 @@ set_scale(encoder_writer *w, size_t width, double scale, double weight)
 }
 
 /*
- * Means into center, deviations into scale, 0 without rows; the root of the
- * sum of the variances.
+ * Sets center to the means and scale to the deviations, if there are rows.
+ * Returns the root of the sum of the variances, or 0.
  */
 static double
 moments(encoder_writer *w, const fc_learner *learner, size_t width)
@@ -66,7 +71,7 @@ moments(encoder_writer *w, const fc_learner *learner, size_t width)
 	return sqrt(total);
 }
 
-/* Numbers and vectors. */
+/* Writes center, scale and fill of a number or a vector. */
 static void
 write_numbers(encoder_writer *w, const fc_learner *learner,
 			  const fc_feature_choice *choice)
@@ -96,7 +101,10 @@ write_numbers(encoder_writer *w, const fc_learner *learner,
 		set_scale(w, choice->width, scale, learner->weight);
 }
 
-/* Shares of the categories, of others and of NULL; p (1 - p) together. */
+/*
+ * Writes the categories, and sets center to the shares of the categories, of
+ * other values and of NULL.
+ */
 static void
 write_categories(encoder_writer *w, const fc_learner *learner,
 				 const fc_feature_choice *choice)
@@ -178,7 +186,7 @@ write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 	w->categories += choice->categories;
 }
 
-/* Names of columns, then paths. */
+/* Writes the names of the columns, then the paths. */
 static void
 write_names(encoder_writer *w)
 {
@@ -313,8 +321,8 @@ fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
 }
 
 /*
- * Rows of the new sample with a category; 0 where it is not among the new
- * ones.
+ * Returns the number of rows of the new sample in an old category, or 0 if
+ * it is not among the new ones.
  */
 static int64_t
 new_count(const fc_encoder *old, const fc_encoder_category *category,
@@ -333,8 +341,8 @@ new_count(const fc_encoder *old, const fc_encoder_category *category,
 }
 
 /*
- * Shares of the old categories in the new sample; one scale, as learn.h has
- * it.
+ * Replaces counts and shares of the old categories by the new sample's, with
+ * one scale for all (learn.h).
  */
 static void
 renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
@@ -373,8 +381,8 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
 }
 
 /*
- * Center, scale and fill of the indicator, and the values' deviation over all
- * rows; a feature that does not vary has the scale 1.
+ * Sets center, scale and fill of the indicator, and extends the deviation of
+ * the values to all rows. An indicator that does not vary has the scale 1.
  */
 static void
 indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)

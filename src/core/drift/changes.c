@@ -4,55 +4,60 @@
 #include "base/blas.h"
 #include "drift/waves.h"
 
-#define MAX_WINDOW				16	/* days of the longest window */
-#define WINDOWS					5	/* windows: 1, 2, 4, 8 and 16 days */
-#define MIN_SEGMENT				3	/* days that a window is compared with at
-									 * least */
+#define MAX_WINDOW				16	/* days in the longest window */
+#define WINDOWS					5	/* number of windows: 1, 2, 4, 8 and 16
+									 * days */
+#define MIN_SEGMENT				3	/* minimum number of days that a window is
+									 * compared with */
 
-/* moments of a day's sketch that are looked at; more gain little */
+/* maximum number of moments used per sketch; more gain little */
 #define MAX_MOMENTS				256
 
-#define MAX_LAW_DAYS			256 /* days that the null law is learned from
-									 * at most */
+#define MAX_LAW_DAYS			256 /* maximum number of days that the null
+									 * law is estimated from */
 
-/* days after a change during which the null law before it holds */
+/* days after a change during which the earlier null law stays in use */
 #define NEW_LAW_DAYS			30
 
-/* share of the square of a column's mean below which a variance is rounding */
+/* share of a column's squared mean below which a variance is rounding error */
 #define MIN_SQUARE				1e-20
 
-/* p-value of a day that is an alarm: half a percent a year */
+/* p-value below which a day is an alarm: half a percent per year */
 #define ALARM_P_VALUE			(0.005 / 365.0)
 
 typedef struct change_series
 {
 	const fc_spec *spec;
-	size_t		length;			/* of z: 2 moments */
-	double	   *sum;			/* (days + 1) x length: of n z of the days
-								 * before */
-	double	   *rows;			/* days + 1: of n, effective rows W^2 / sum
-								 * w^2 */
+	size_t		length;			/* length of z, two numbers per moment used */
+	double	   *sum;			/* (days + 1) x length: sums of n z over the
+								 * preceding days */
+	double	   *rows;			/* days + 1: sums of the effective rows n =
+								 * W^2 / sum w^2 */
 
 	/*
-	 * (days + 1) x d: of n times the means of the columns, less those of the
-	 * first day
+	 * (days + 1) x d: sums of n times the column means, relative to the first
+	 * day
 	 */
 	double	   *mean;
-	double	   *square;			/* (days + 1) x d: of n times the squares */
-	double	   *between;		/* d: n times the variance of a day's mean */
-	double	   *t;				/* MAX_WINDOW x d */
-	double	   *u;				/* MAX_LAW_DAYS x length: work of the law, as
-								 * the next two */
-	double	   *gram;			/* MAX_LAW_DAYS^2 */
-	double	   *gram2;			/* MAX_LAW_DAYS^2 */
+	double	   *square;			/* (days + 1) x d: sums of n times the mean
+								 * squares */
+	double	   *between;		/* d: n times the variance of the means of
+								 * days */
+	double	   *t;				/* MAX_WINDOW x d: |t| of each window and
+								 * column */
+	double	   *u;				/* MAX_LAW_DAYS x length: scratch space for
+								 * the law, as are the next two */
+	double	   *gram;			/* MAX_LAW_DAYS^2: Gram matrix */
+	double	   *gram2;			/* MAX_LAW_DAYS^2: its square */
 } change_series;
 
-/* The law of n |z - E z|^2 of a day. */
+/* Null law of n |z - E z|^2 of a day. */
 typedef struct day_law
 {
 	double		trace;
 	fc_wave_null null;
-	size_t		days;			/* 0: none yet */
+	size_t		days;			/* days it was estimated from; 0: no estimate
+								 * yet */
 } day_law;
 
 /* ---- the series ---- */
@@ -120,7 +125,10 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
 	}
 }
 
-/* ||mean of the days [middle, end) - mean of [first, middle)||^2 over c */
+/*
+ * Returns ||mean of the days [middle, end) - mean of [first, middle)||^2 /
+ * c, and sets c = 1/N1 + 1/N2.
+ */
 static double
 distance(const change_series *series, size_t first, size_t middle, size_t end,
 		 double *c)
@@ -146,7 +154,8 @@ distance(const change_series *series, size_t first, size_t middle, size_t end,
 }
 
 /*
- * Of days [first, end): the mean of a column, and its variance over all rows.
+ * Returns the mean of a column over days [first, end), and sets the variance
+ * over all their rows.
  */
 static double
 mean_of_days(const change_series *series, size_t first, size_t end,
@@ -167,9 +176,9 @@ mean_of_days(const change_series *series, size_t first, size_t end,
 }
 
 /*
- * The difference of a column's means in [middle, end) and [first, middle),
- * over its deviation by the greatest of both sides' variances and that between
- * days.
+ * Returns Student's t of a column's means in [middle, end) and [first,
+ * middle). The variance is the greatest of the variances of both sides and
+ * the variance between days.
  */
 static double
 student(const change_series *series, size_t first, size_t middle, size_t end,
@@ -190,7 +199,10 @@ student(const change_series *series, size_t first, size_t middle, size_t end,
 
 /* ---- the law of a day ---- */
 
-/* n times the variance of the means of days [start, end). */
+/*
+ * Sets series->between to n times the variance of the means of days [start,
+ * end).
+ */
 static void
 learn_columns(const change_series *series, size_t start, size_t end)
 {
@@ -270,8 +282,8 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 }
 
 /*
- * Learned again when the days since the last change are an eighth more than it
- * was learned from; after a change the law before holds for a while.
+ * Re-estimates the null law whenever the days since the last change have
+ * grown by 1/8. The law from before a change stays in use for NEW_LAW_DAYS.
  */
 static void
 update_law(const change_series *series, size_t first, size_t end,
@@ -315,7 +327,7 @@ describe_change(const change_series *series, size_t first, const day_law *law,
 	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }
 
-/* P(|T| >= t) of Student's law (D. Wallace 1959). */
+/* Returns P(|T| >= t) for Student's distribution (D. Wallace 1959). */
 static double
 student_tail(double t, double freedom)
 {
@@ -324,8 +336,9 @@ student_tail(double t, double freedom)
 }
 
 /*
- * Is the last of the days [first, end) an alarm? The change is where the
- * waves, or the column, whose p is least are farthest.
+ * Returns true if the last of the days [first, end) is an alarm. The
+ * smallest p selects the waves or a column, and the change is set before the
+ * window with the largest distance or t of these.
  */
 static bool
 find_change(const change_series *series, size_t first, size_t end,
@@ -334,7 +347,7 @@ find_change(const change_series *series, size_t first, size_t end,
 	size_t		d = series->spec->dim;
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
 	double		square[MAX_WINDOW];
-	size_t		column = d;		/* of the least p; d: the waves */
+	size_t		column = d;		/* column with the smallest p; d: the waves */
 	double		least = 1;
 	double		most = -1;
 	double		c;

@@ -1,4 +1,4 @@
-/* counts.c - rows into counts, counts into one; see counts.h */
+/* counts.c - counts of rows, and sums of counts; see counts.h */
 #include "drift/counts.h"
 
 #include "drift/internal.h"
@@ -33,7 +33,7 @@ fixed_fields(const fc_drift_spec *spec, uint8_t flags)
 	};
 }
 
-/* Bytes of the counts alone. */
+/* Returns the bytes of the counts without header and bits. */
 static size_t
 numbers_size(const fc_drift_counts *counts, uint8_t flags)
 {
@@ -107,7 +107,10 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 	return FC_OK;
 }
 
-/* Of every column all rows fall into one cell; no count is above the rows. */
+/*
+ * Checks that the cells of every column add up to the number of rows, and
+ * that no count exceeds it.
+ */
 static fc_status
 check_numbers(const fc_drift_counts *counts)
 {
@@ -166,7 +169,10 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 		((uint32_t *) (counts + 1))[i] += (uint32_t) number;
 }
 
-/* The pairs of bit b with those behind it, from number `begin` on. */
+/*
+ * Adds the pairs of bit b with all later bits to the counts from number
+ * `begin` on.
+ */
 static void
 fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,
 		   const uint32_t *high)
@@ -234,7 +240,10 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 
 /* ---- rows ---- */
 
-/* Threshold k of column j. */
+/*
+ * Returns threshold k of column j; threshold 0 is just below the smallest
+ * value.
+ */
 static float
 threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
 {

@@ -1,24 +1,24 @@
 /*
- * counts.h - how many rows fall where: the flat, versioned bytes of
- * drift_counts.
+ * counts.h - counts of rows per cell and per pair of bits: the flat,
+ * versioned bytes of drift_counts.
  *
- * Linear in the rows and exact. Counts are integers of 32 bits below 2^32
- * rows, of 64 bits from there on (FC_DRIFT_WIDE); the number of rows says
- * which, so that equal counts are equal bytes.
+ * Counts are exact, and linear in the rows. They are integers of 32 bits
+ * below 2^32 rows, and of 64 bits beyond (FC_DRIFT_WIDE); the number of rows
+ * decides the width, so that equal counts have equal bytes.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_drift_counts
- *     count cell[dim * FC_DRIFT_CELLS]      rows of a column below its least
- *                                           value, up to each edge, above the
- *                                           last
+ *     count cell[dim * FC_DRIFT_CELLS]      rows of a column below its
+ *                                           smallest value, up to each edge,
+ *                                           above the last
  *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
  *                                           (0, 1), (0, 2) .. (1, 2) ..
  * and, only with FC_DRIFT_OPEN (an aggregate state), the bits of rows that
  * wait for their batch:
- *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: of row i
- *                                               (first half of the words), of
- *                                               row 32 + i (second)
- * rows and cells know of waiting rows, pairs learn of them when these are
+ *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
+ *                                               first half of the words, row
+ *                                               32 + i in the second
+ * Rows and cells include waiting rows; pairs include them once they are
  * folded.
  */
 #ifndef FC_DRIFT_COUNTS_H
@@ -29,23 +29,25 @@
 #define FC_DRIFT_OPEN	0x01
 #define FC_DRIFT_WIDE	0x02
 #define FC_DRIFT_BATCH	64
-#define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* arrays of inner loops
-													 * are padded to a
+#define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for
+													 * the inner loops,
+													 * rounded up to a
 													 * multiple of 16 */
 #define FC_DRIFT_MOST_NARROW	((int64_t) UINT32_MAX)
 
 typedef struct fc_drift_counts
 {
-	uint32_t	container;		/* belongs to the code that stores the value;
-								 * ignored */
-	uint16_t	version;		/* FC_DRIFT_VERSION */
+	uint32_t	container;		/* used by the code that stores the value;
+								 * ignored here */
+	uint16_t	version;		/* always FC_DRIFT_VERSION */
 	uint8_t		flags;
-	uint8_t		padding;		/* 0 */
-	uint64_t	digest[2];		/* of the spec, as the next three */
+	uint8_t		padding;		/* always 0 */
+	uint64_t	digest[2];		/* digest of the spec; the next three fields
+								 * are copied from the spec, too */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
-	uint32_t	pending;		/* rows waiting, 0 unless open */
+	uint32_t	pending;		/* number of waiting rows; 0 unless open */
 	int64_t		rows;
 } fc_drift_counts;
 
@@ -61,7 +63,7 @@ fc_drift_pairs(size_t bits)
 	return bits > 0 ? bits * (bits - 1) / 2 : 0;
 }
 
-/* All counts, cells and pairs. */
+/* Returns the number of counts, cells and pairs together. */
 static inline size_t
 fc_drift_numbers(const fc_drift_counts *counts)
 {
@@ -77,29 +79,35 @@ fc_drift_number(const fc_drift_counts *counts, size_t i)
 		: ((const uint32_t *) (counts + 1))[i];
 }
 
-/* Are they of this spec? */
+/* Returns true if the counts belong to this spec. */
 bool		fc_drift_counts_of_spec(const fc_drift_counts *counts,
 									const fc_drift_spec *spec);
 
-/* Bytes with these flags, of a spec or of other counts. */
+/*
+ * Return the bytes of counts with these flags, given a spec or other counts.
+ */
 size_t		fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags);
 size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 
-/* No rows yet, in fc_drift_size_of_spec(spec, flags) bytes. */
+/*
+ * Initialises counts without rows, in fc_drift_size_of_spec(spec, flags)
+ * bytes.
+ */
 void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 								 fc_drift_counts *counts);
 
-/* Fold the waiting rows into the pairs. */
+/* Adds the waiting rows to the pairs. */
 void		fc_drift_fold(fc_drift_counts *counts);
 
 /*
- * A copy with other flags, of fc_drift_counts_size(source, flags) bytes;
- * source is folded. FC_EOVERFLOW: too many rows for 32 bits.
+ * Copies counts with other flags into fc_drift_counts_size(source, flags)
+ * bytes; source must be folded. Returns FC_EOVERFLOW if there are too many
+ * rows for 32 bits.
  */
 fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 							 fc_drift_counts *target);
 
-/* The flag FC_DRIFT_WIDE, where so many rows need it. */
+/* Returns FC_DRIFT_WIDE if this number of rows requires it, else 0. */
 static inline uint8_t
 fc_drift_width(int64_t rows)
 {
@@ -107,21 +115,24 @@ fc_drift_width(int64_t rows)
 }
 
 /*
- * target += sign * source (1 or -1), both folded, the target wide enough for
- * all rows. FC_EMISMATCH: of different specs; FC_ENEGATIVE: rows that are not
- * in it cannot leave it; FC_EOVERFLOW.
+ * Adds sign * source (1 or -1) to target; both must be folded, and the
+ * target wide enough for all rows. Returns FC_EMISMATCH if the specs differ,
+ * FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if the
+ * rows exceed the width.
  */
 fc_status	fc_drift_combine(fc_drift_counts *target,
 							 const fc_drift_counts *source, int sign);
 
-/* Validate size untrusted bytes aligned to 8 as stored (not open) counts. */
+/*
+ * Validates size untrusted bytes, aligned to 8, as stored (not open) counts.
+ */
 fc_status	fc_drift_counts_check(const void *bytes, size_t size);
 
 /* ---- rows ---- */
 
 /*
- * A spec made ready to count by. The fields are of drift/ alone; one caller at
- * a time.
+ * A spec prepared for counting; only drift/ accesses the fields. One caller
+ * at a time may use it, because it has scratch space.
  */
 typedef struct fc_drift_prepared
 {
@@ -129,29 +140,28 @@ typedef struct fc_drift_prepared
 	size_t		dim;
 	size_t		plain;
 	size_t		bits;
-	double	   *origin;			/* dim, or NULL */
+	double	   *origin;			/* dim coordinates; NULL: no origin */
 
-	/*
-	 * tiles of 16 columns: FC_DRIFT_CELLS - 1 thresholds of each, one after
-	 * the other
-	 */
+	/* FC_DRIFT_CELLS - 1 thresholds for each column, in tiles of 16 columns */
 	float	   *threshold;
-	uint16_t   *column;			/* bits */
-	float	   *lower;			/* a bit is set where x <= lower or x > upper;
-								 * NaN: not by lower */
+	uint16_t   *column;			/* column of each bit */
+	float	   *lower;			/* bounds of each bit, which is set if x <=
+								 * lower or x > upper; lower is NaN for a
+								 * plain bit */
 	float	   *upper;
-	float	   *x;				/* the row at hand */
-	float	   *of_bits;		/* its columns with bits */
-	int32_t    *place;			/* its cells */
+	float	   *x;				/* scratch space: the current row */
+	float	   *of_bits;		/* scratch space: the value for each bit */
+	int32_t    *place;			/* scratch space: the cell of each column */
 } fc_drift_prepared;
 
 void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 							 fc_drift_prepared *prepared);
 
 /*
- * Count one row, of doubles or floats on any byte (the other NULL), by cosine
- * of length 1, in open counts of the spec that was prepared, with room for it
- * in 32 bits unless wide. FC_EVALUE: not finite.
+ * Counts one row, of unaligned doubles or floats (the other argument is
+ * NULL), scaled to length 1 if the metric is cosine. The counts must be
+ * open, of the prepared spec, and wide if 32 bits do not suffice. Returns
+ * FC_EVALUE if a value is not finite.
  */
 fc_status
 			fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,

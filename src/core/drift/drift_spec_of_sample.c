@@ -1,6 +1,6 @@
 /*
- * drift_spec_of_sample.c - edges, bits and waves from a sample of the training
- * rows; see the header
+ * drift_spec_of_sample.c - chooses edges, bits and waves from a sample of
+ * the training rows; see drift_spec_of_sample.h
  */
 #include "drift/drift_spec_of_sample.h"
 
@@ -27,20 +27,24 @@ static const double thirds[] = {
 	[FC_DRIFT_UPPER] = .75
 };
 
-#define MIN_FAR_EDGES			4	/* edges of a column that has a far bit */
+#define MIN_FAR_EDGES			4	/* minimum number of edges of a column
+									 * with a far bit */
 #define NORMAL_IQR				1.349	/* interquartile range of a standard
 										 * normal variable */
 
 /*
- * scales from the median to the farthest value of a sample; sketches take
- * rows up to 2^38
+ * maximum distance from the median to a sample value, in scales; sketches
+ * take rows up to 2^38 scales
  */
 #define MAX_SPREAD				0x1p28
 
-/* sigmas times scale from 0 to the center; a sketch_spec takes 2^38 */
+/*
+ * maximum distance from 0 to the center, in sigmas times scale; a
+ * sketch_spec takes 2^38
+ */
 #define MAX_OFFSET				0x1p36
 
-#define MIN_SCALE				1e-280	/* scale of a column at least */
+#define MIN_SCALE				1e-280	/* minimum scale of a column */
 
 static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 
@@ -48,8 +52,8 @@ static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 
 typedef struct column_work
 {
-	fc_keyed   *items;			/* 2 n: the second half is scratch */
-	float	   *value;			/* n */
+	fc_keyed   *items;			/* 2 n items; the second half is scratch space */
+	float	   *value;			/* n values */
 } column_work;
 
 static void
@@ -65,13 +69,14 @@ looked_at(const fc_weighted_rows *sample)
 	return smaller(sample->n, FC_DRIFT_SAMPLE);
 }
 
-/* work->value = count numbers, sorted; they are there already. */
+/* Sorts the first `count` numbers of work->value in place. */
 static void
 sort_values(const column_work *work, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 	{
-		float		value = work->value[i] + 0.0f;	/* -0 and 0 are one value */
+		float		value = work->value[i] + 0.0f;	/* turns -0 into 0, so
+													 * that both are one value */
 
 		work->items[i] = (fc_keyed)
 		{
@@ -84,7 +89,7 @@ sort_values(const column_work *work, size_t count)
 		memcpy(&work->value[i], &work->items[i].value, sizeof(float));
 }
 
-/* Column j of the sample, sorted. */
+/* Copies column j of the sample into work->value, sorted. */
 static void
 sort_column(const fc_weighted_rows *sample, size_t j, const column_work *work)
 {
@@ -96,7 +101,7 @@ sort_column(const fc_weighted_rows *sample, size_t j, const column_work *work)
 	sort_values(work, n);
 }
 
-/* How many of n sorted values are <= x. */
+/* Returns how many of n sorted values are <= x. */
 static size_t
 values_up_to(const float *value, size_t n, float x)
 {
@@ -114,7 +119,7 @@ values_up_to(const float *value, size_t n, float x)
 	return low;
 }
 
-/* How many of n sorted values are < x. */
+/* Returns how many of n sorted values are < x. */
 static size_t
 values_below(const float *value, size_t n, float x)
 {
@@ -124,8 +129,8 @@ values_below(const float *value, size_t n, float x)
 /* ---- edges ---- */
 
 /*
- * Put x among count rising edges unless it is there; returns how many there
- * are then.
+ * Inserts x into `count` rising edges unless it is there already. Returns
+ * the new number of edges.
  */
 static size_t
 insert_edge(float *edge, size_t count, float x)
@@ -139,7 +144,10 @@ insert_edge(float *edge, size_t count, float x)
 	return count + 1;
 }
 
-/* The distinct ones of n sorted values where they are few; 0 where not. */
+/*
+ * Sets edge to the distinct values of n sorted values. Returns their number,
+ * or 0 if they exceed FC_DRIFT_EDGES.
+ */
 static size_t
 few_values(const float *value, size_t n, float *edge)
 {
@@ -156,7 +164,10 @@ few_values(const float *value, size_t n, float *edge)
 	return count;
 }
 
-/* Rows of the sample on an edge, if these are many. */
+/*
+ * Returns the number of sample rows equal to x, or 0 if they are a share of
+ * 1 / FC_DRIFT_QUANTILES or less.
+ */
 static size_t
 atom_mass(const float *value, size_t n, float x)
 {
@@ -166,8 +177,8 @@ atom_mass(const float *value, size_t n, float x)
 }
 
 /*
- * For the heaviest atoms among the quantiles, as there is room, the largest
- * value below.
+ * Adds the next smaller value as an edge for the heaviest atoms among the
+ * edges, as long as there is room. Returns the new number of edges.
  */
 static size_t
 add_below_atoms(const float *value, size_t n, float *edge, size_t count)
@@ -214,7 +225,8 @@ choose_edges(const float *value, size_t n, float *edge)
 }
 
 /*
- * The edge below which the share of the sample is nearest to the wanted one.
+ * Returns the edge with a share of the sample at or below it that is nearest
+ * to `wanted`.
  */
 static uint8_t
 nearest_edge(const float *value, size_t n, const float *edge, size_t count,
@@ -240,7 +252,10 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 
 /* ---- bits ---- */
 
-/* Columns with plain bits: as many as the bytes of their pairs allow. */
+/*
+ * Returns the number of columns with plain bits, limited by the bytes of
+ * their pairs.
+ */
 static size_t
 plain_bits(size_t d)
 {
@@ -280,14 +295,17 @@ fc_drift_spec_bound(const fc_weighted_rows *sample)
 	return fc_drift_spec_size(&fixed);
 }
 
-/* Edges and thirds of the columns, until the number of far bits is known. */
+/*
+ * Edge counts and thirds of the columns, kept until the number of far bits
+ * is known.
+ */
 typedef struct column_notes
 {
-	uint8_t    *count;			/* d */
-	uint8_t    *third;			/* 3 d */
+	uint8_t    *count;			/* d numbers of edges */
+	uint8_t    *third;			/* 3 d numbers of edges, as in spec.h */
 } column_notes;
 
-/* Edges, least value and thirds of column j. */
+/* Chooses the edges, smallest value and thirds of column j. */
 static void
 choose_column(const column_work *work, size_t n, size_t j,
 			  const fc_drift_spec *spec, const column_notes *notes)
@@ -328,12 +346,12 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 		sort_column(sample, j, &work);
 		choose_column(&work, looked_at(sample), j, spec, &notes);
 	}
-	/* The columns of bits, and behind them the notes of the columns. */
+	/* The columns of the bits come first, then the notes of the columns. */
 	column = (uint16_t *) (uintptr_t) fc_drift_bit_columns(spec);
 
 	/*
-	 * `count` of d columns at random, rising: column i is among them with the
-	 * probability (still wanted) / (still there).
+	 * Draw spec->plain of dim columns at random, in rising order: column i is
+	 * drawn with probability (still wanted) / (still left).
 	 */
 	rng = fc_rng_start(spec->seed, 0);
 	for (size_t i = 0, taken = 0; taken < spec->plain; i++)
@@ -354,8 +372,8 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 /* ---- waves ---- */
 
 /*
- * The median distance from x among the values not equal to it; 1 where there
- * are none. work->value is lost.
+ * Returns the median distance from x to the values that differ from x, or 1
+ * if there are no others. Overwrites work->value.
  */
 static double
 distance_from_atom(const column_work *work, size_t n, float x)
@@ -372,8 +390,9 @@ distance_from_atom(const column_work *work, size_t n, float x)
 }
 
 /*
- * Center and scale of a sorted column; the largest values of the sample stay
- * within the range of a sketch.
+ * Computes the center and scale of a sorted column. The scale is large
+ * enough for the extreme values of the sample to stay within the range of a
+ * sketch.
  */
 static void
 measure_column(const column_work *work, size_t n, double origin,
@@ -390,7 +409,8 @@ measure_column(const column_work *work, size_t n, double origin,
 		: distance_from_atom(work, n, median);
 	*scale = fmax(fmax(*scale, farthest / MAX_SPREAD),
 				  fmax(fabs(*center) / MAX_OFFSET / sigma, MIN_SCALE));
-	if (zero_center)			/* rows are as far from 0 as the median is */
+	if (zero_center)			/* distances are then from 0 instead of the
+								 * median */
 		*scale = fmax(*scale,
 					  (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
 }

@@ -1,6 +1,6 @@
 /*
- * internal.h - the inner loops of counting, the upper tail of gamma laws, and
- * the exact test of two counts (R. A. Fisher 1935)
+ * internal.h - the inner loops of counting, the upper tail of gamma
+ * distributions, and the exact test of two counts (R. A. Fisher 1935)
  */
 #ifndef FC_DRIFT_INTERNAL_H
 #define FC_DRIFT_INTERNAL_H
@@ -10,8 +10,8 @@
 #define FC_DRIFT_TILE	16
 
 /*
- * out = (float) (x - origin), d numbers on any byte; origin may be NULL. False
- * when one is not finite.
+ * Sets out = (float) (x - origin) for d unaligned numbers; origin may be
+ * NULL. Returns false if a number is not finite.
  */
 bool		fc_drift_take_doubles(const double *x, const double *origin, size_t d,
 								  float *out);
@@ -19,45 +19,49 @@ bool		fc_drift_take_floats(const float *x, const double *origin, size_t d,
 								 float *out);
 
 /*
- * place (tiles of 16) = how many of a column's `count` thresholds are below x.
+ * Sets place to the number of a column's `count` thresholds below x, in
+ * tiles of 16 columns.
  */
 void		fc_drift_places(const float *x, const float *threshold, size_t count,
 							size_t tiles, int32_t *place);
 
-/* words |= mask where x <= lower or x > upper; n is a multiple of 16. */
+/* Sets words |= mask where x <= lower or x > upper; n is a multiple of 16. */
 void		fc_drift_set_bits(const float *x, const float *lower, const float *upper,
 							  size_t n, uint32_t mask, uint32_t *words);
 
 /*
- * both[j] += bits that first and low[j] have in common, and second and
- * high[j].
+ * Adds to both[j] the number of bits common to first and low[j], plus the
+ * bits common to second and high[j].
  */
 void		fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low,
 								const uint32_t *high, size_t n, uint32_t *both);
 
-/* step = unit (z - before), of differences below 2^31; before = z. */
+/*
+ * Sets step = unit (z - before), for differences below 2^31, and then before
+ * = z.
+ */
 void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
 						   float *step);
 
 /* ---- tails ---- */
 
 /*
- * Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0;
- * relative error 1e-9 where a < 1e4.
+ * Returns Q(a, x), the upper regularised incomplete gamma function, for a >
+ * 0 and x >= 0; relative error 1e-9 for a < 1e4.
  */
 double		fc_gamma_upper(double a, double x);
 
 /*
- * The logarithm of the two-sided p of c1 of n1 rows against c2 of n2, 0 <= c
- * <= n <= 2^40: twice the hypergeometric tail of c2, given c1 + c2, that leads
- * away from its mean; 0 (p = 1) at most. Relative error of p about 1e-16 n log
- * n.
+ * Returns the logarithm of the two-sided p of c1 of n1 rows against c2 of
+ * n2, for 0 <= c <= n <= 2^40: twice the hypergeometric tail of c2, given c1
+ * + c2, on the side away from its mean; never above 0 (p = 1). Relative
+ * error of p about 1e-16 n log n.
  */
 double		fc_hypergeometric_log_p(double c1, double n1, double c2, double n2);
 
 /*
- * The deviance of the two counts over 2: the log-likelihood of two shares over
- * that of one; >= 0 but for rounding.
+ * Returns half the deviance of two counts: the log-likelihood of two shares
+ * minus the log-likelihood of a common share; >= 0 except for rounding.
  */
 double		fc_two_counts_deviance(double c1, double n1, double c2, double n2);
 

@@ -45,7 +45,10 @@ fixed_fields_valid(const fc_drift_spec *spec)
 		spec->far <= spec->dim && spec->padding == 0;
 }
 
-/* Edges that rise from the least value on; numbers of edges that are there. */
+/*
+ * Returns true if the edges of column j rise from its smallest value, and
+ * its thirds are numbers of existing edges.
+ */
 static bool
 column_valid(const fc_drift_spec *spec, size_t j)
 {

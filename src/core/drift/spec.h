@@ -1,18 +1,17 @@
 /*
- * spec.h - which counts drift compares: the flat, versioned bytes of a
- * drift_spec.
+ * spec.h - what drift counts: the flat, versioned bytes of a drift_spec.
  *
- * A function of a sample of the training rows (drift_spec_of_sample.h). Values
- * are compared as floats from an origin, (float) (x - origin), as the sample
- * keeps them: a row of doubles and the same row of floats give the same
- * counts. Of a column
+ * A drift_spec is computed from a sample of the training rows
+ * (drift_spec_of_sample.h). Values are compared as floats relative to an
+ * origin, (float) (x - origin), as the sample stores them: a row of doubles
+ * and the same row of floats give the same counts. For each column
  *     up to FC_DRIFT_EDGES edges e     rows with x <= e are counted,
- *     the least value of the sample    and those with x < least.
- * A bit of a row is a column above its middle edge (plain bits), or outside
- * its two outer ones (far bits). Rows in which both of two bits are set are
- * counted: pairs.
+ *     the smallest sample value        and rows with x < least.
+ * A bit of a row is set if a column is above its middle edge (plain bits),
+ * or outside its two outer edges (far bits). For every pair of bits the rows
+ * in which both are set are counted.
  *
- * Layout (offsets multiples of 8, padding zero, byte order the machine's):
+ * Layout (offsets multiples of 8, padding zero, native byte order):
  *     fc_drift_spec
  *     double   origin[dim]            only with FC_DRIFT_ORIGIN
  *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite behind the last
@@ -20,8 +19,8 @@
  *     float    least[dim]
  *     uint16   column[plain + far]    the column of each bit; rising among the
  *                                     plain ones and among the far ones
- *     uint8    count[dim]             edges of a column, at least 1
- *     uint8    third[3 * dim]         of a column the numbers of the middle
+ *     uint8    count[dim]             edges of a column, 1 or more
+ *     uint8    third[3 * dim]         of each column, numbers of the middle
  *                                     edge, the lower and the upper outer one
  */
 #ifndef FC_DRIFT_SPEC_H
@@ -30,18 +29,19 @@
 #include "numerics/metric.h"
 
 #define FC_DRIFT_EDGES		13
-#define FC_DRIFT_QUANTILES	11	/* edges of a column of many values, at least
-								 * where they do not repeat */
-#define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* below the least value,
-													 * up to each edge, above
-													 * the last */
+#define FC_DRIFT_QUANTILES	11	/* minimum edges of a column with many values,
+								 * unless quantiles coincide */
+#define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* cells: below the
+													 * smallest value, up to
+													 * each edge, above the
+													 * last */
 #define FC_DRIFT_VERSION	1
 #define FC_DRIFT_ORIGIN		0x01
-#define FC_DRIFT_PLAIN		512 /* columns with a plain bit at most */
-#define FC_DRIFT_FAR		128 /* far bits are where the columns are no more
-								 * than this */
-#define FC_DRIFT_MOST_BYTES	((size_t) 1 << 20)	/* of counts of 32 bits with
-												 * pairs: beyond, fewer
+#define FC_DRIFT_PLAIN		512 /* maximum number of columns with a plain bit */
+#define FC_DRIFT_FAR		128 /* maximum number of columns for which there
+								 * are far bits */
+#define FC_DRIFT_MOST_BYTES	((size_t) 1 << 20)	/* size of 32-bit counts with
+												 * pairs beyond which fewer
 												 * columns have bits */
 
 enum
@@ -53,17 +53,22 @@ enum
 
 typedef struct fc_drift_spec
 {
-	uint32_t	container;		/* belongs to the code that stores the value;
-								 * ignored */
+	uint32_t	container;		/* used by the code that stores the value;
+								 * ignored here */
 	uint16_t	version;
-	/* fc_metric: euclidean, or cosine: rows are brought to length 1 first */
+
+	/*
+	 * fc_metric: euclidean, or cosine, for which rows are first scaled to
+	 * length 1
+	 */
 	uint8_t		metric;
 	uint8_t		flags;
-	uint64_t	digest[2];		/* of all but this and the container */
+	uint64_t	digest[2];		/* hash of everything but the digest and the
+								 * container */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
-	uint32_t	padding;		/* 0 */
+	uint32_t	padding;		/* always 0 */
 	uint64_t	seed;
 } fc_drift_spec;
 
@@ -111,13 +116,13 @@ fc_drift_thirds(const fc_drift_spec *spec)
 	return fc_drift_edge_counts(spec) + spec->dim;
 }
 
-/* Bytes, from the fixed fields alone. */
+/* Returns the bytes of a spec, computed from the fixed fields alone. */
 size_t		fc_drift_spec_size(const fc_drift_spec *spec);
 
-/* Recompute the digest after the bytes are complete. */
+/* Recomputes the digest after the bytes are complete. */
 void		fc_drift_spec_seal(fc_drift_spec *spec);
 
-/* Validate size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+/* Validates size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
 fc_status	fc_drift_spec_check(const void *bytes, size_t size);
 
 #endif							/* FC_DRIFT_SPEC_H */

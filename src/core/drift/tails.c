@@ -1,20 +1,20 @@
 /*
- * tails.c - the upper tail of gamma laws, and the exact test of two counts;
- * see internal.h
+ * tails.c - the upper tail of gamma distributions, and the exact test of two
+ * counts; see internal.h
  *
  *     P(x) = C(n1, t - x) C(n2, x) / C(n1 + n2, t),
  *     P(x + 1) / P(x) = (t - x) (n2 - x) / ((x + 1) (n1 - t + x + 1))
  *
- * Away from the mean the ratios fall, so that a tail is one term by log-gammas
- * and a sum that converges within some ten deviations.
+ * The ratios decrease away from the mean, so that a tail is one term by
+ * log-gammas times a sum that converges within some ten deviations.
  */
 #include "drift/internal.h"
 
-#define MAX_TERMS				20000	/* terms of a series */
-#define NEGLIGIBLE				1e-17	/* term over the sum so far that ends
-										 * a series */
-#define LARGE_SHAPE	1e5			/* beyond, the cube root of a gamma variable
-								 * is normal to 1e-6 */
+#define MAX_TERMS				20000	/* maximum number of terms in a series */
+#define NEGLIGIBLE				1e-17	/* ratio of a term to the sum that
+										 * ends a series */
+#define LARGE_SHAPE	1e5			/* shape beyond which the cube root of a gamma
+								 * variable is normal to 1e-6 */
 
 static double
 log_gamma(double a)
@@ -93,7 +93,7 @@ fc_hypergeometric_log_p(double c1, double n1, double c2, double n2)
 	double		term = 1.0;
 	double		sum = 1.0;
 
-	if (c2 * (n1 + n2) < t * n2)	/* the lower tail of c2 is the upper one
+	if (c2 * (n1 + n2) < t * n2)	/* the lower tail of c2 is the upper tail
 									 * of c1 */
 		return fc_hypergeometric_log_p(c2, n2, c1, n1);
 	for (double x = c2; x < fmin(t, n2) && term > NEGLIGIBLE * sum; x++)
@@ -105,7 +105,7 @@ fc_hypergeometric_log_p(double c1, double n1, double c2, double n2)
 				log_choose(n1 + n2, t) + log(sum));
 }
 
-/* c log(c / n) + (n - c) log(1 - c / n) */
+/* Returns c log(c / n) + (n - c) log(1 - c / n). */
 static double
 log_likelihood(double c, double n)
 {

@@ -1,38 +1,39 @@
 /*
- * test.c - one p, one effect, one verdict, and the columns that moved; see
- * test.h
+ * test.c - the p, the effect and the verdict of drift, and the columns that
+ * moved; see test.h
  */
 #include "drift/test.h"
 
 #include "drift/internal.h"
 
-#define EXACT_TESTS				12	/* strongest tables of a family that get
-									 * an exact test */
+#define EXACT_TESTS				12	/* number of the strongest tables per
+									 * family that get an exact test */
 
-/* deviations of a shift that chance may hide before waves are left out */
+/* shift in deviations that chance may hide, beyond which waves are ignored */
 #define MAX_HIDDEN_BY_WAVES		1.0
 
-#define MIN_DEVIATION			1e-6	/* widths of the spec below which a
-										 * column is constant */
+#define MIN_DEVIATION			1e-6	/* deviation below which a column is
+										 * constant, in widths of the spec */
 
 /* A count of one column, or of a pair of bits, on both sides. */
 typedef struct two_by_two
 {
 	size_t		column;
-	size_t		other;			/* of a pair, else column */
+	size_t		other;			/* second column of a pair; else equal to
+								 * column */
 	double		count[2];
 
 	/*
-	 * minus fc_two_counts_deviance; log p of the exact test, once test_tables
-	 * has run
+	 * minus fc_two_counts_deviance; after test_tables the log p of the exact
+	 * test
 	 */
 	double		key;
 } two_by_two;
 
-/* The tables of least key, least first. */
+/* The tables with the smallest keys, in ascending order. */
 typedef struct table_list
 {
-	two_by_two *table;			/* room */
+	two_by_two *table;			/* array of `room` tables */
 	size_t		count;
 	size_t		room;
 } table_list;
@@ -43,7 +44,7 @@ has_counts(const fc_drift_sides *sides)
 	return sides->counts[0] != NULL && sides->counts[1] != NULL;
 }
 
-/* Rows of a side. */
+/* Returns the number of rows of a side. */
 static inline double
 rows_of_side(const fc_drift_sides *sides, int side)
 {
@@ -52,7 +53,7 @@ rows_of_side(const fc_drift_sides *sides, int side)
 
 /* ---- tests and families ---- */
 
-/* T1 */
+/* Returns T1, the number of tests of columns. */
 static double
 column_tests(const fc_drift_spec *spec)
 {
@@ -63,7 +64,7 @@ column_tests(const fc_drift_spec *spec)
 	return tests;
 }
 
-/* T2 */
+/* Returns T2, the number of tests of pairs. */
 static double
 pair_tests(const fc_drift_spec *spec)
 {
@@ -86,8 +87,9 @@ has_waves(const fc_drift_sides *sides)
 }
 
 /*
- * Most training rows between two edges: a group has columns where no count
- * sees them move, since edges are those of all groups.
+ * Returns true if more than half of the training rows are between two edges
+ * of a column with many edges. A group may have such columns, because edges
+ * are chosen for all groups together; counts do not show whether they move.
  */
 static bool
 is_coarse(const fc_drift_sides *sides, size_t j)
@@ -101,7 +103,7 @@ is_coarse(const fc_drift_sides *sides, size_t j)
 		2.0 * most > rows_of_side(sides, 0);
 }
 
-/* T4 */
+/* Returns T4, the number of tests of means. */
 static double
 mean_tests(const fc_drift_sides *sides)
 {
@@ -121,7 +123,7 @@ count_families(const fc_drift_sides *sides, bool waves)
 		(mean_tests(sides) > 0);
 }
 
-/* ---- the strongest ---- */
+/* ---- the strongest tables ---- */
 
 static void
 keep_least(const two_by_two *table, table_list *tables)
@@ -165,7 +167,7 @@ strongest_of_column(const fc_drift_sides *sides, size_t j)
 
 /* ---- pairs ---- */
 
-/* Rows with bit b, from the cells of its column. */
+/* Returns the number of rows with bit b, from the cells of its column. */
 static double
 rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts,
 			  size_t b)
@@ -183,8 +185,9 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts,
 }
 
 /*
- * "Both" and "one alone" of bits a and b, which are number `place`; one[side *
- * bits + b]: rows with bit b. Counts that no rows have tell nothing.
+ * Offers the tables "both" and "one alone" of bits a and b, whose pair is
+ * number `place`; one[side * bits + b] is the number of rows with bit b.
+ * Inconsistent counts are skipped.
  */
 static void
 offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b,
@@ -261,13 +264,13 @@ enum
 
 typedef struct family
 {
-	double		p;				/* NaN: the family is not there */
+	double		p;				/* p-value; NaN: the family does not apply */
 	double		effect;
 } family;
 
 /*
- * sqrt(pi / 2): of a normal column, that move its median split by a deviation
- * of the split.
+ * sqrt(pi / 2): deviations by which a normal column moves if its median
+ * split changes by one deviation of the split
  */
 #define DEVIATIONS	1.2533141373155003
 
@@ -291,7 +294,10 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
 	return DEVIATIONS * sqrt(fmax(square, 0.0));
 }
 
-/* The least p of the strongest tables, times the tests. */
+/*
+ * Sets p to the smallest p of the strongest tables times the number of
+ * tests, and the effect to match.
+ */
 static void
 test_family(const fc_drift_sides *sides, double tests, table_list *tables,
 			family *result)
@@ -320,7 +326,7 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 		test_family(sides, pair_tests(sides->spec), &tables, &families[PAIRS]);
 }
 
-/* The least deviation of a column that is not constant. */
+/* Returns the deviation below which column j is constant. */
 static double
 least_deviation(const fc_sketch_view *sketch, size_t j)
 {
@@ -331,7 +337,8 @@ least_deviation(const fc_sketch_view *sketch, size_t j)
 }
 
 /*
- * The p of a coarse column's means, 1 of others, and the shift in deviations.
+ * Returns the p of the means of a coarse column, and its shift in
+ * deviations; returns 1 for other columns.
  */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
@@ -387,7 +394,10 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 		: FC_VERDICT_NONE;
 }
 
-/* The p, the effect and the verdict of all families together. */
+/*
+ * Combines the families into one p and one effect, and computes the hidden
+ * shift.
+ */
 static void
 join_families(const fc_drift_sides *sides, const family *families,
 			  double threshold, const fc_wave_test *waves,
@@ -402,7 +412,7 @@ join_families(const fc_drift_sides *sides, const family *families,
 		result->family[f] = families[f].p;
 		if (isnan(families[f].p))
 			continue;
-		result->p_value = fmin(result->p_value, p); /* NaN gives way */
+		result->p_value = fmin(result->p_value, p); /* fmin ignores NaN */
 		result->effect = fmax(result->effect,
 							  p < threshold ? families[f].effect : 0.0);
 	}
@@ -461,7 +471,10 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 
 /* ---- shift and spread of a column, by the moments of sketches ---- */
 
-/* A column that was constant shifts in its own units. */
+/*
+ * Sets shift and spread of a column; the shift of a constant column is in
+ * its own units.
+ */
 static void
 describe_move(const fc_sketch_view *training, const fc_sketch_view *rows,
 			  fc_drift_move *move)
@@ -488,11 +501,11 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
 }
 
-/* ---- which moved ---- */
+/* ---- which columns moved ---- */
 
 /*
- * Tables whose p is below exp(limit), the first of each two columns, become
- * moves, up to `most` in all; log_tests: of F T.
+ * Turns tables with a p below exp(limit) into moves, up to `most` in all and
+ * one per pair of columns. log_tests is the logarithm of F T.
  */
 static void
 take_moves(const table_list *tables, double log_tests, double limit,
@@ -518,8 +531,8 @@ take_moves(const table_list *tables, double log_tests, double limit,
 }
 
 /*
- * Marks the columns that moved, by a count or a mean; those of least p become
- * tables.
+ * Marks the columns that moved by a count or a mean, and lists the ones with
+ * the smallest p as tables.
  */
 static void
 list_columns(const fc_drift_sides *sides, double log_tests, double limit,
@@ -565,7 +578,7 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most,
 			   log(threshold), most, moves, count);
 	if (*count < most && pair_tests(sides->spec) > 0)
 	{
-		tables.count = 0;		/* pairs of the other columns */
+		tables.count = 0;		/* restart with pairs of the other columns */
 		search_pairs(sides, moved, arena, &tables);
 		test_tables(sides, &tables);
 		take_moves(&tables, log(families * pair_tests(sides->spec)),

@@ -12,14 +12,14 @@
 									 * chance may hide */
 
 /*
- * tr S below which a few rows far out may make all of it, unseen by the null
- * law
+ * tr S below which a few outlying rows may cause all of it, unseen by the
+ * null law
  */
 #define MIN_TRACE				0.05
 
 /*
- * of |phi|^2: a sketch rounds its parts to 2^-22, so that smaller
- * differences count as 0
+ * share of |phi|^2 that counts as 0, because a sketch rounds its parts to
+ * 2^-22
  */
 #define ROUNDING				1e-6
 
@@ -27,15 +27,17 @@
 
 typedef struct null_work
 {
-	size_t	   *chosen;			/* rows of the sample */
-	double	   *row;			/* d */
-	fc_sketch  *sketch;			/* of the rows so far */
-	int64_t    *before;			/* 2 moments: its sums before the last row */
-	float	   *phi;			/* rows x 2 moments, over sqrt(moments) */
-	float	   *kernel;			/* rows x rows */
-	float	   *square;			/* the same, of its square */
-	double	   *weight;			/* rows */
-	double	   *mean;			/* rows: of their kernel values with others */
+	size_t	   *chosen;			/* numbers of the chosen rows in the sample */
+	double	   *row;			/* d values of the current row */
+	fc_sketch  *sketch;			/* sketch of the rows so far */
+	int64_t    *before;			/* 2 moments: sums of the sketch before the
+								 * last row */
+	float	   *phi;			/* rows x 2 moments: phi / sqrt(moments) */
+	float	   *kernel;			/* rows x rows: centred kernel */
+	float	   *square;			/* rows x rows: square of the kernel matrix */
+	double	   *weight;			/* weight of each row */
+	double	   *mean;			/* mean kernel value of each row with the
+								 * others */
 } null_work;
 
 static void
@@ -57,8 +59,8 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 }
 
 /*
- * phi / sqrt(moments) of the chosen rows, as each row adds it to the sums of a
- * sketch.
+ * Computes phi / sqrt(moments) of the chosen rows, exactly as each row adds
+ * it to the sums of a sketch.
  */
 static fc_status
 write_features(const fc_weighted_rows *sample, size_t rows,
@@ -94,8 +96,8 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 typedef struct weight_sums
 {
 	double		one;
-	double		heavy;			/* sum w^2 / sum w: the weight of a row as the
-								 * rows see it */
+	double		heavy;			/* sum w^2 / sum w: the weight of a row,
+								 * averaged over the rows by weight */
 } weight_sums;
 
 static weight_sums
@@ -116,8 +118,8 @@ sum_weights(const double *weight, size_t rows)
 }
 
 /*
- * kernel(r, s) <- sqrt(w_r w_s) times the centred kernel, 0 for r = s; returns
- * the mean kernel value of two rows.
+ * Replaces kernel(r, s) by sqrt(w_r w_s) times the centred kernel, and by 0
+ * for r = s. Returns the mean kernel value of two rows.
  */
 static double
 centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
@@ -153,8 +155,8 @@ centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
 }
 
 /*
- * The estimates, held to (tr S^2)^2 / tr S <= tr S^3 <= (tr S^2)^1.5, which
- * hold for any S.
+ * Returns the estimates, clamped to (tr S^2)^2 / tr S <= tr S^3 <= (tr
+ * S^2)^1.5, which hold for any S.
  */
 static fc_wave_null
 estimate(size_t rows, const null_work *work)
@@ -198,8 +200,8 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 	take_null_work(arena, rows, prepared->spec, &work);
 
 	/*
-	 * `rows` of the sample at random: row i is among them with the
-	 * probability (still wanted) / (still there).
+	 * Draw `rows` rows of the sample at random: row i is drawn with
+	 * probability (still wanted) / (still left).
 	 */
 	for (size_t i = 0, taken = 0; taken < rows; i++)
 		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
@@ -223,7 +225,7 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 
 /* ---- the test ---- */
 
-/* Effective number of rows, W^2 / W2. */
+/* Returns the effective number of rows, W^2 / W2. */
 static double
 effective_rows(const fc_sketch_view *sketch)
 {
@@ -231,7 +233,7 @@ effective_rows(const fc_sketch_view *sketch)
 		fc_sketch_weight2(sketch);
 }
 
-/* tr S, by all training rows. */
+/* Returns tr S, computed from all training rows. */
 static double
 trace(const fc_sketch_view *training)
 {
@@ -269,7 +271,7 @@ fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
 
-	/* of the columns in units of x' */
+	/* variance of each column in units of x' */
 	double	   *variance = FC_TAKE(arena, spec->dim, double);
 	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim,
 								float);

@@ -1,4 +1,4 @@
-/* kernel.c - kernels, prepared rows, blocks of values; see the header */
+/* kernel.c - kernels, prepared rows, and blocks of values; see kernel.h */
 #include "rkhs/kernel.h"
 
 #include "base/blas.h"
@@ -8,7 +8,7 @@
 
 #define BLOCK		FC_KERNEL_BLOCK
 #define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float
-									 * would cost an exponent 1e-4 */
+									 * changes an exponent by more than 1e-4 */
 
 fc_status
 fc_kernel_check(const fc_kernel *kernel)
@@ -60,13 +60,13 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 		case FC_KERNEL_POLYNOMIAL:
 			return power(kernel->gamma * dot + kernel->coef0, kernel->degree);
 		case FC_KERNEL_RBF:
-			/* NaN stays */
+			/* keeps a NaN, unlike fmax */
 			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));
 	}
 	return 0.0;
 }
 
-/* ---- preparing ---- */
+/* ---- preparation ---- */
 
 static inline double
 input_value(const fc_kernel_input *input, size_t row, size_t column)
@@ -78,7 +78,7 @@ input_value(const fc_kernel_input *input, size_t row, size_t column)
 		: input->doubles[at];
 }
 
-/* Without overflow: sqrt of the sum of squares of row - mean. */
+/* Returns ||row - mean||, computed without overflow. */
 static double
 row_length(const fc_kernel_input *input, size_t row, const double *mean)
 {
@@ -127,7 +127,10 @@ longest_row(const fc_kernel_input *input, const double *mean)
 	return longest;
 }
 
-/* The factor of x in x', and the constants of the two expressions. */
+/*
+ * Computes the factor from x to x', and the constants of the two
+ * expressions. Returns FC_EFAR if kernel values would be out of range.
+ */
 static fc_status
 choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows,
 			 double *factor)
@@ -252,7 +255,7 @@ fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 {
 	int			d = (int) left->d;
 
-	if (nb == 1 && ldo == 1)	/* dgemm would copy all that is on the left */
+	if (nb == 1 && ldo == 1)	/* dgemm would copy the whole left matrix */
 		fc_matrix_apply(left->exact + a * left->d, na, left->d,
 						right->exact + b * left->d, out);
 	else
@@ -295,8 +298,8 @@ fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
 }
 
 /*
- * Values from dgemm, rounded afterwards: the exponents of wide rbf data need
- * it.
+ * Computes a block by dgemm and rounds the values afterwards: the exponents
+ * of wide rbf data need double precision. Returns the sum of squares.
  */
 static double
 wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb,
@@ -336,7 +339,7 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
 
 /* ---- K times a matrix ---- */
 
-/* w += op(block) o, block being rows x columns. */
+/* Adds op(block) o to w; the block has `rows` x `columns` values. */
 static void
 add_product(const float *block, bool transpose, size_t rows, size_t columns,
 			const float *o, size_t c, float *part, double *w)
@@ -350,7 +353,7 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns,
 	fc_axpy(1.0, part, out * c, w);
 }
 
-/* Rows start .. of o, as floats. */
+/* Converts a block of rows of o, from row `start` on, to floats. */
 static void
 read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 {

@@ -1,17 +1,17 @@
 /*
- * kernel.h - positive semidefinite kernels and their values in blocks.
+ * kernel.h - positive semidefinite kernels and blocks of their values.
  *
  *     linear        <x, y>
  *     cosine        <x, y> / (||x|| ||y||), 0 where a row is 0
  *     polynomial    (gamma <x, y> + coef0)^degree
  *     rbf           exp(-gamma ||x - y||^2)
  *
- * Rows are prepared once so that a value is one of two expressions of a plain
- * dot product:
+ * Rows are prepared once, so that a value is one of two expressions of a
+ * plain dot product:
  *     (<x', y'> + c')^degree <= 1   or
  *     exp(<x', y'> - ||x'||^2 / 2 - ||y'||^2 / 2)
- * where gamma, the greatest kappa(x, x) and, for rbf, the mean of the rows
- * went into x' and c'. Blocks hold kappa / scale, which never overflows.
+ * where x' and c' include gamma, the greatest kappa(x, x) and, for rbf, the
+ * mean of the rows. Blocks contain kappa / scale, which never overflows.
  */
 #ifndef FC_RKHS_KERNEL_H
 #define FC_RKHS_KERNEL_H
@@ -30,33 +30,36 @@ typedef enum fc_kernel_kind
 } fc_kernel_kind;
 
 /*
- * A stored value: fields a kind does not use are 0, so equal kernels are equal
- * bytes.
+ * A kernel as a stored value. Fields that a kind does not use are 0, so that
+ * equal kernels have equal bytes.
  */
 typedef struct fc_kernel
 {
 	uint8_t		version;
 	uint8_t		kind;
-	uint16_t	padding;		/* 0 */
-	int32_t		degree;			/* polynomial: 1 .. FC_MAX_DEGREE */
-	double		gamma;			/* polynomial, rbf: > 0 */
-	double		coef0;			/* polynomial: >= 0 */
+	uint16_t	padding;		/* always 0 */
+	int32_t		degree;			/* degree of a polynomial, 1 .. FC_MAX_DEGREE */
+	double		gamma;			/* factor of a polynomial or rbf kernel, > 0 */
+	double		coef0;			/* constant of a polynomial kernel, >= 0 */
 } fc_kernel;
 
-/* FC_OK or FC_EFORMAT. */
+/* Validates a kernel: FC_OK or FC_EFORMAT. */
 fc_status	fc_kernel_check(const fc_kernel *kernel);
 
-/* kappa of two rows from <x, y>, ||x||^2, ||y||^2 and ||x - y||^2. */
+/*
+ * Returns kappa of two rows, given <x, y>, ||x||^2, ||y||^2 and ||x - y||^2.
+ */
 double		fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 							double square_y, double distance);
 
 /*
- * Rows as the caller has them: n x d floats or doubles, row i at place
- * order[i] (NULL: i).
+ * Input rows: n x d floats or doubles; row i is at place order[i] (order
+ * NULL: i).
  */
 typedef struct fc_kernel_input
 {
-	const float *floats;		/* one of the two is not NULL */
+	const float *floats;		/* n x d values; one of floats and doubles is
+								 * NULL */
 	const double *doubles;
 	const size_t *order;
 	size_t		n;
@@ -67,19 +70,23 @@ typedef struct fc_kernel_rows
 {
 	size_t		n;
 	size_t		d;
-	int			degree;			/* 0: the exponential */
+	int			degree;			/* degree of the polynomial; 0: the
+								 * exponential */
 	double		coef0;
-	double		scale;			/* kappa = scale x value of a block */
-	float	   *x;				/* n x d, or NULL */
-	double	   *exact;			/* n x d, or NULL */
-	double	   *half;			/* n: ||x'||^2 / 2; NULL unless rbf */
+	double		scale;			/* factor of block values, kappa = scale *
+								 * value */
+	float	   *x;				/* n x d rows in single precision; NULL: exact
+								 * is used */
+	double	   *exact;			/* n x d rows in double precision; NULL: x is
+								 * used */
+	double	   *half;			/* n values of ||x'||^2 / 2; NULL unless rbf */
 } fc_kernel_rows;
 
 /*
- * Prepare rows, in the arena. exact = false keeps floats, unless an rbf
- * exponent would lose more than 1e-4 to their rounding. FC_EFAR when the
- * greatest kappa(x, x) is outside of FC_KERNEL_LEAST .. FC_KERNEL_GREATEST
- * (embeddings are single precision).
+ * Prepares rows, allocated in the arena. With exact = false they are floats,
+ * unless rounding would change an rbf exponent by more than 1e-4. Returns
+ * FC_EFAR if the greatest kappa(x, x) is outside FC_KERNEL_LEAST ..
+ * FC_KERNEL_GREATEST, because embeddings are single precision.
  */
 #define FC_KERNEL_LEAST		1e-70
 #define FC_KERNEL_GREATEST	1e70
@@ -88,39 +95,42 @@ fc_status
 							  bool exact, fc_arena *arena, fc_kernel_rows *rows);
 
 /*
- * Copies of `count` prepared exact rows, in the arena: points that
- * blocks_exact takes on its right.
+ * Copies `count` prepared exact rows to the arena, for the right side of
+ * fc_kernel_block_exact.
  */
 void
 			fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen,
 								  size_t count, fc_arena *arena, fc_kernel_rows *selected);
 
-/* Rows a side of a block of fc_kernel_multiply and fc_kernel_block. */
+/*
+ * maximum rows per side of a block in fc_kernel_multiply and fc_kernel_block
+ */
 #define FC_KERNEL_BLOCK		128
 
 /*
- * out (na x nb, no gaps) = kappa / scale of rows a .. and b .., both at most
- * FC_KERNEL_BLOCK; returns sum of squares.
+ * Sets out (na x nb, without gaps) to kappa / scale of rows from a and from
+ * b on; na and nb are limited to FC_KERNEL_BLOCK. Returns the sum of
+ * squares.
  */
 double		fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na,
 							size_t b, size_t nb, double *room, float *out);
 
 /*
- * The same in double between two sets of exact rows: out has nb columns of
- * stride ldo.
+ * Sets out, in double precision, to kappa / scale between two sets of exact
+ * rows; out has nb columns and rows ldo values apart.
  */
 void		fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 								  const fc_kernel_rows *right, size_t b, size_t nb,
 								  double *out, size_t ldo);
 
-/* kappa(x_i, x_i) / scale. */
+/* Returns kappa(x_i, x_i) / scale. */
 double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 
 /*
- * w (n x c) = K o / scale for o (n x c, small integers), K in square blocks,
- * each pair of blocks made once and used for both of its sides; *square = ||K
- * / scale||_F^2. A check a pair. Blocks and their products are float, sums
- * double.
+ * Sets w (n x c) = K o / scale for o (n x c, small integers), and *square =
+ * ||K / scale||_F^2. K is computed in square blocks, each of which serves
+ * for both sides of the diagonal; interrupts are checked once per block.
+ * Blocks and their products are float, sums double.
  */
 void		fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   fc_arena *arena, double *w, double *square);

@@ -1,6 +1,4 @@
-/*
- * map.c - Nystrom features from the landmarks of an operator; see the header
- */
+/* map.c - Nystrom features from the landmarks of an operator; see map.h */
 #include "rkhs/map.h"
 
 #include "base/rng.h"
@@ -11,7 +9,7 @@
 
 #define FACTORED_FLOOR	1e-8
 
-/* fc_exponential_values is exp(-87) beyond it. */
+/* exponent beyond which fc_exponential_values returns exp(-87) */
 #define LARGEST_EXPONENT	87.0f
 
 double
@@ -30,7 +28,7 @@ fc_kernel_map_pairs(size_t k, size_t rank)
 	return rank == 0 || rank > most ? most : rank;
 }
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 fc_status
 fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
@@ -194,7 +192,7 @@ fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 
 /* ---- rows ---- */
 
-/* dots (k) = <x, u_j> */
+/* Sets dots (k) to <x, u_j>. */
 static void
 landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 			  double *dots)
@@ -217,8 +215,8 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 }
 
 /*
- * V (x - offset) behind the d floats of the shifted row in the scratch;
- * returns ||x - offset||^2.
+ * Computes V (x - offset), which is stored in the scratch space behind the d
+ * floats of the shifted row. Returns ||x - offset||^2.
  */
 static double
 shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
@@ -230,8 +228,8 @@ shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
 }
 
 /*
- * ||x - u||^2 from <x - o, u - o>; a product beyond floats must not look like
- * a row at u.
+ * Returns ||x - u||^2 from <x - o, u - o>. A product that overflowed gives
+ * NaN, because 0 would look like a row at u.
  */
 static inline double
 distance_from(double square, float half_norm, float dot)
@@ -241,7 +239,7 @@ distance_from(double square, float half_norm, float dot)
 		: (double) NAN;
 }
 
-/* distances (k) = ||x - u_j||^2 */
+/* Sets distances (k) to ||x - u_j||^2. */
 static void
 landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 				   double *distances)
@@ -260,7 +258,10 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 									 scratch.floats[op->d + j]);
 }
 
-/* rbf behind factors, from t in single precision; room is 2 k floats. */
+/*
+ * Computes rbf features behind factors, from t in single precision. `room`
+ * is scratch space for 2 k floats.
+ */
 static void
 single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
 				float *room, float *y)
@@ -281,7 +282,10 @@ single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
 	fc_dense_apply(map->single, map->rank, op->k, values, y);
 }
 
-/* The operator's own, then k + rank doubles, or 2 k floats in their place. */
+/*
+ * Returns the floats that the operator needs, plus room for k + rank aligned
+ * doubles, or for 2 k floats in the same place.
+ */
 size_t
 fc_kernel_map_scratch(const fc_kernel_map *map)
 {

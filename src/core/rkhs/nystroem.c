@@ -1,6 +1,6 @@
 /*
- * nystroem.c - uniform Nystrom, the exact eigendecomposition, randomly pivoted
- * Cholesky; see projection.h
+ * nystroem.c - uniform Nystrom, the exact eigendecomposition, and randomly
+ * pivoted Cholesky; see projection.h
  */
 #include "rkhs/projection.h"
 
@@ -11,19 +11,20 @@
 
 #define TILE		1024
 #define STREAM		3
-#define EXHAUSTED_SHARE	1e-12	/* of the trace: a smaller residual is
-								 * rounding */
+#define EXHAUSTED_SHARE	1e-12	/* share of the trace below which a residual
+								 * is rounding error */
 
 typedef struct nystroem_work
 {
 	size_t		m;
-	size_t		pairs;			/* eigenpairs wanted of the inner matrix */
-	size_t	   *chosen;			/* m */
-	double	   *columns;		/* n x m */
-	double	   *inner;			/* m x m */
-	double	   *values;			/* pairs */
-	double	   *vectors;		/* pairs x m */
-	double	   *t;				/* m x pairs */
+	size_t		pairs;			/* number of eigenpairs to compute of the
+								 * inner matrix */
+	size_t	   *chosen;			/* m numbers of the chosen columns */
+	double	   *columns;		/* n x m columns of K */
+	double	   *inner;			/* m x m rows of the chosen columns */
+	double	   *values;			/* eigenvalues, one per pair */
+	double	   *vectors;		/* pairs x m eigenvectors */
+	double	   *t;				/* m x pairs inverse root */
 } nystroem_work;
 
 void
@@ -111,8 +112,8 @@ fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
 	double	   *matrix = FC_TAKE(arena, n * n, double);
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * n, double);
-	double	   *axes = FC_TAKE(arena, n * pairs, double);	/* U L^-1/2 */
-	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);	/* L */
+	double	   *axes = FC_TAKE(arena, n * pairs, double);	/* n x pairs: U L^-1/2 */
+	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);	/* pairs x pairs: L */
 
 	fc_kernel_matrix(rows, rows, matrix);
 	square = sum_squares(matrix, n, n);
@@ -139,10 +140,10 @@ typedef struct pivoted_cholesky_work
 	const fc_kernel_rows *rows;
 	size_t		n;
 	size_t		m;
-	double	   *factor;			/* n x m */
-	double	   *residual;		/* n: diagonal of K - F F' */
-	double	   *column;			/* TILE */
-	double	   *pivot_row;		/* m */
+	double	   *factor;			/* n x m factor F */
+	double	   *residual;		/* n values: diagonal of K - F F' */
+	double	   *column;			/* TILE values of the current column */
+	double	   *pivot_row;		/* m values: row of the pivot in F */
 } pivoted_cholesky_work;
 
 static pivoted_cholesky_work
@@ -164,7 +165,8 @@ take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 }
 
 /*
- * The first place where the running sum passes target and something is left.
+ * Returns the first place with a residual where the running sum exceeds
+ * target, or the last place with a residual.
  */
 static size_t
 draw_pivot(const pivoted_cholesky_work *k, double target)
@@ -182,7 +184,7 @@ draw_pivot(const pivoted_cholesky_work *k, double target)
 	return last;
 }
 
-/* Column j of the factor from pivot s. */
+/* Computes column j of the factor from pivot s, and updates the residual. */
 static void
 add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 {
@@ -213,7 +215,10 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 	k->residual[s] = 0.0;
 }
 
-/* Pivots and the factor's columns; how many. */
+/*
+ * Computes the pivots (unless NULL) and the columns of the factor. Returns
+ * their number.
+ */
 static size_t
 factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 {
@@ -258,8 +263,8 @@ fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
 }
 
 /*
- * *axes = the `pairs` leading eigenvectors of F' F, F the first `found`
- * columns.
+ * Returns the `pairs` leading eigenvectors of F' F as columns, where F is
+ * the first `found` columns of the factor.
  */
 static double *
 factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs,

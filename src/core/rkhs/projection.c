@@ -1,23 +1,24 @@
 /*
- * projection.c - coordinates of a kernel matrix: those of one pass, the end
- * that all methods share, their bytes; see the header.
+ * projection.c - coordinates of a kernel matrix: the method of one pass, the
+ * final step that all methods share, and the stored bytes; see projection.h.
  *
  * One pass: W = K Omega.
  *
  * Omega' W (r' x r') = V L V'; E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes
- * from single-precision blocks: its noise, relative to the first eigenvalue of
- * K, is about 1e-8); Y from E by fc_kernel_embed.
+ * from single-precision blocks: its noise, relative to the first eigenvalue
+ * of K, is about 1e-8); Y from E by fc_kernel_embed.
  *
- * Error. First Y comes from the r' columns alone, and probes z (the other
- * columns) measure E = K - Y Y': each has two unbiased estimates of ||E||^2,
+ * Error. First Y is computed from the r' columns alone, and probes z (the
+ * other columns) measure E = K - Y Y': each has two unbiased estimates of
+ * ||E||^2,
  *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
- * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared
- * eigenvalues. The second hardly varies when Y spans leading eigenvectors, the
- * first is better for small errors: that of less variance is taken. Then Y
- * comes from all columns. It is better than the one measured, and since W
- * (Omega' W)^+ W' <= K
+ * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the
+ * squared eigenvalues. The second hardly varies if Y spans leading
+ * eigenvectors, the first is better for small errors: the estimate with the
+ * smaller variance is used. Then Y is computed from all columns. It is
+ * better than the measured Y, and since W (Omega' W)^+ W' <= K
  *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
- * holds for it: the lower of the two is reported.
+ * holds for it: the smaller of the two is reported.
  */
 #include "rkhs/projection.h"
 
@@ -30,11 +31,12 @@
 #define TILE	256
 #define LEAST_PROBES	4
 #define MOST_PROBES		11
-#define CANCELLED_SHARE	1e-5	/* of ||K||^2: less is rounding */
+#define CANCELLED_SHARE	1e-5	/* share of ||K||^2 below which a difference
+								 * is rounding error */
 #define STREAM_CHOICE	1
 #define STREAM_SIGNS	2
 
-/* ---- work (measured) ---- */
+/* ---- cost (measured) ---- */
 
 double
 fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
@@ -76,15 +78,18 @@ fc_inverse_root(const double *values, const double *vectors, size_t count,
 
 typedef struct embed_work
 {
-	double	   *gram;			/* q x q */
-	double	   *tile;			/* TILE x q */
-	double	   *values;			/* q */
-	double	   *vectors;		/* q x q */
-	double	   *deciding;		/* q: the entry of each column, so far, that
-								 * decides its sign */
+	double	   *gram;			/* q x q Gram matrix E' E */
+	double	   *tile;			/* TILE x q rows of E */
+	double	   *values;			/* q eigenvalues of the Gram matrix */
+	double	   *vectors;		/* q x q eigenvectors of the Gram matrix */
+	double	   *deciding;		/* q entries: so far the one that decides the
+								 * sign of each column */
 } embed_work;
 
-/* tile = rows start .. of w times t; returns how many. */
+/*
+ * Sets tile to rows of w, from row `start` on, times t. Returns the number
+ * of rows.
+ */
 static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 		  const double *t, size_t q, double *tile)
@@ -102,8 +107,8 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 }
 
 /*
- * y = root x E V, row by row; remembers the entry of each column that decides
- * its sign.
+ * Computes y = root * E V row by row, and records the entry that decides the
+ * sign of each column.
  */
 static void
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw,
@@ -180,7 +185,10 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 
 /* ---- seeded choices among rows and columns ---- */
 
-/* Is value among sorted[0 .. count)?  Else insert it there. */
+/*
+ * Inserts a value into sorted[0 .. count). Returns false if it is there
+ * already.
+ */
 static bool
 insert_sorted(size_t *sorted, size_t count, size_t value)
 {
@@ -254,15 +262,15 @@ typedef struct projection_work
 	size_t		columns;
 	size_t		probes;
 	size_t		c;				/* columns + probes */
-	size_t	   *column;			/* columns */
-	int8_t	   *omega;			/* n x c */
-	double	   *w;				/* n x c */
-	double	   *inner;			/* c x c */
-	double	   *values;			/* c */
-	double	   *vectors;		/* c x c */
-	double	   *t;				/* c x c */
-	double	   *signs;			/* TILE x c */
-	double	   *y;				/* TILE x rank */
+	size_t	   *column;			/* numbers of the chosen columns of H */
+	int8_t	   *omega;			/* n x c signs */
+	double	   *w;				/* n x c: W = K Omega */
+	double	   *inner;			/* c x c: Omega' W */
+	double	   *values;			/* c eigenvalues of inner */
+	double	   *vectors;		/* c x c eigenvectors of inner */
+	double	   *t;				/* c x c inverse root of inner */
+	double	   *signs;			/* TILE x c signs as doubles */
+	double	   *y;				/* TILE x rank coordinates */
 	double	   *along;			/* rank x probes: Y' Z */
 	double	   *image;			/* TILE x probes: Y Y' Z */
 } projection_work;
@@ -305,7 +313,10 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling,
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
 }
 
-/* Columns first .. of a tile of Omega, as doubles without gaps. */
+/*
+ * Converts `count` columns of a tile of Omega, from column `first` on, to
+ * doubles without gaps.
+ */
 static void
 read_signs(const projection_work *k, size_t start, size_t rows, size_t first,
 		   size_t count)
@@ -316,7 +327,10 @@ read_signs(const projection_work *k, size_t start, size_t rows, size_t first,
 														first + s];
 }
 
-/* inner = the symmetric part of Omega' W, first `count` columns of both */
+/*
+ * Sets inner to the symmetric part of Omega' W, from the first `count`
+ * columns of both.
+ */
 static void
 inner_matrix(size_t n, size_t count, projection_work *k)
 {
@@ -343,7 +357,7 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 		}
 }
 
-/* Y from the first `count` columns. */
+/* Computes Y from the first `count` columns. */
 static void
 coordinates(size_t n, size_t count, double scale, fc_arena *arena,
 			projection_work *k, fc_embedding *result)
@@ -357,7 +371,7 @@ coordinates(size_t n, size_t count, double scale, fc_arena *arena,
 	fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, arena, result);
 }
 
-/* ---- how good it is ---- */
+/* ---- the error ---- */
 
 static void
 read_coordinates(const projection_work *k, const fc_embedding *result,
@@ -367,7 +381,7 @@ read_coordinates(const projection_work *k, const fc_embedding *result,
 		k->y[i] = (double) result->y[start * result->rank + i] / sqrt(scale);
 }
 
-/* Y' Z */
+/* Computes Y' Z. */
 static void
 project_probes(size_t n, double scale, const fc_embedding *result,
 			   projection_work *k)
@@ -389,7 +403,7 @@ project_probes(size_t n, double scale, const fc_embedding *result,
 	}
 }
 
-/* By probe: (Y Y' z).(E z) and ||E z||^2 */
+/* Computes (Y Y' z).(E z) and ||E z||^2 for each probe z. */
 static void
 compare_probes(size_t n, double scale, const fc_embedding *result,
 			   const projection_work *k, double *cross, double *left)
@@ -435,7 +449,7 @@ mean_of(const double *values, size_t count, double *variance)
 	return mean;
 }
 
-/* ||Y Y'||_F^2 / scale^2 */
+/* Returns ||Y Y'||_F^2 / scale^2. */
 static double
 explained_square(const fc_embedding *result, double scale)
 {

@@ -8,12 +8,14 @@
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 
-#define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total
-								 * variance of the rows */
-#define PLAIN_WIDTH		0.02	/* and this for plain features */
+#define WIDTHS			9		/* number of widths: gamma is 1, 2, 4, .. 256
+								 * over the total variance of the rows */
+#define PLAIN_WIDTH		0.02	/* gamma of plain features times the total
+								 * variance */
 #define PLAIN_RANK		10
-#define LEAST_DEGREE	1e-3	/* of the mean: rows of which landmarks
-								 * explain nothing */
+#define LEAST_DEGREE	1e-3	/* lower bound on the degree, as a share of
+								 * the mean degree; rows below it are not
+								 * explained by landmarks */
 
 typedef struct spectral_work
 {
@@ -25,28 +27,33 @@ typedef struct spectral_work
 	size_t		found;			/* eigenpairs above the floor, the dimension
 								 * of phi */
 	uint64_t	seed;
-	double	   *matrix;			/* most x most */
-	double	   *values;			/* most */
-	double	   *vectors;		/* most x most */
+	double	   *matrix;			/* most x most scratch matrix */
+	double	   *values;			/* most eigenvalues */
+	double	   *vectors;		/* most x most eigenvectors */
 	double	   *root;			/* landmarks x found: V L^-1/2 */
 	/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
 	double	   *cross;
-	double	   *phi;			/* n x found */
-	double	   *sum;			/* most */
-	double	   *degree;			/* n */
-	double	   *row;			/* k */
-	float	   *y;				/* n x k */
-	double	   *centroids;		/* k x max(k, d) */
-	double	   *weights;		/* k */
-	double	   *mean;			/* d */
-	float	   *z;				/* n x d: x about its mean, in units of its
-								 * deviation */
-	int32_t    *label[2];		/* n: by these features, and by k-means of z */
-	double	   *counts;			/* k x k: rows by both */
-	int32_t    *number;			/* k */
+	double	   *phi;			/* n x found features */
+	double	   *sum;			/* sum of phi over the rows, `most` values
+								 * allocated */
+	double	   *degree;			/* n degrees */
+	double	   *row;			/* k coordinates of the current row */
+	float	   *y;				/* n x k unit features */
+	double	   *centroids;		/* k x max(k, d) centroids */
+	double	   *weights;		/* k cluster weights */
+	double	   *mean;			/* d column means */
+	float	   *z;				/* n x d: x minus its mean, in units of the
+								 * total deviation */
+	int32_t    *label[2];		/* n labels each: [0] of the features, [1] of
+								 * k-means of z */
+	double	   *counts;			/* k x k: rows by both labels */
+	int32_t    *number;			/* k matched labels */
 } spectral_work;
 
-/* Products of matrices run at five times the speed of other work. */
+/*
+ * Counts products of matrices at a fifth of their operations, because they
+ * run five times as fast as other work.
+ */
 double
 fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
 {
@@ -113,7 +120,7 @@ take_work(fc_arena *arena, spectral_work *w)
 
 /* ---- Nystrom features ---- */
 
-/* Landmarks, and root; with features phi of all rows too. */
+/* Draws landmarks and computes root; if `features`, also phi of all rows. */
 static void
 make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 {
@@ -124,7 +131,10 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	fc_kernel_rows chosen;
 	fc_product	product;
 
-	/* within a multiple of their deviation: no row is far */
+	/*
+	 * cannot fail: gamma is relative to the variance, so that no row is too
+	 * far
+	 */
 	(void) fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
 	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->most, w->seed, arena,
 												 s->landmark);
@@ -154,7 +164,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 
 /* ---- spectral features ---- */
 
-/* vectors (k x found) = A */
+/* Sets vectors (k x found) to A. */
 static void
 find_axes(spectral_work *w, fc_arena *arena)
 {
@@ -183,7 +193,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 	fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
 
-/* y = A phi, of length 1. */
+/* Sets y to A phi, scaled to length 1. */
 static void
 unit_features(spectral_work *w)
 {
@@ -203,7 +213,7 @@ unit_features(spectral_work *w)
 	}
 }
 
-/* K-means of the features: do they show k clusters? */
+/* Runs k-means on the features. Returns true if they show k clear clusters. */
 static bool
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
@@ -226,7 +236,10 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	return clear;
 }
 
-/* Are its clusters clear? */
+/*
+ * Computes features of one width. Returns true if their clusters are clear;
+ * the result is then complete.
+ */
 static bool
 try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
@@ -257,7 +270,7 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 			s->t[j * s->landmarks + i] = w->root[i * w->found + j];
 }
 
-/* Does k-means of the rows find the clusters that these features show? */
+/* Returns true if k-means of the rows finds the clusters of the features. */
 static bool
 compare_with_kmeans(spectral_work *w, fc_arena *arena)
 {
@@ -282,7 +295,8 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena)
 }
 
 /*
- * z, and the sum of the variances of all dimensions; 1 where rows are equal.
+ * Computes z (if widths are tried), and returns the sum of the variances of
+ * all dimensions, or 1 if all rows are equal.
  */
 static double
 total_variance(spectral_work *w)

@@ -1,6 +1,6 @@
 /*
- * values.h - the elementwise part of kernel blocks: dot products become
- * values, in place; one row against many.
+ * values.h - the elementwise part of kernel blocks, which turns dot products
+ * into values in place, and comparisons of one row with many.
  */
 #ifndef FC_RKHS_VALUES_H
 #define FC_RKHS_VALUES_H
@@ -8,21 +8,21 @@
 #include "base/fc.h"
 
 /*
- * values = (values + coef0)^degree, degree >= 1; returns the sum of their
- * squares.
+ * Sets values = (values + coef0)^degree, degree >= 1. Returns the sum of
+ * their squares.
  */
 double		fc_power_values(float *values, size_t count, int degree, float coef0);
 
 /*
- * values = exp(values - left - right[i]), relative error 2e-7, at least
- * exp(-87); the exponent is taken as <= 0.
+ * Sets values = exp(values - left - right[i]), relative error 2e-7, with the
+ * exponent clamped to -87 .. 0. Returns the sum of their squares.
  */
 double		fc_exponential_values(float *values, size_t count, float left,
 								  const float *right);
 
 /*
- * distances[j] = ||x - offset - v_j||^2 (offset NULL is 0), dots[j] = <x,
- * v_j>, in double, for the k rows of v (k x d).
+ * Sets distances[j] = ||x - offset - v_j||^2 (offset NULL: 0), or dots[j] =
+ * <x, v_j>, in double precision, for the k rows of v (k x d).
  */
 void		fc_row_distances(const double *x, const double *offset, const float *v,
 							 size_t k, size_t d, double *distances);
@@ -30,8 +30,8 @@ void
 			fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
 
 /*
- * y = matrix x (rows x columns, by rows): without BLAS, so that new rows get
- * their features without loading it.
+ * Sets y = matrix x (rows x columns, row-major). It does without BLAS, so
+ * that features of new rows do not need to load it.
  */
 void		fc_matrix_apply(const double *matrix, size_t rows, size_t columns,
 							const double *x, double *y);

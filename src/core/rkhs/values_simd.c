@@ -1,19 +1,20 @@
 /*
  * values_simd.c - the elementwise part of kernel blocks; see values.h
  *
- * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree 6
- * (Taylor terms of 2^f, error below 2e-8) times 2^i written into the exponent
- * bits.
+ * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree
+ * 6 (Taylor terms of 2^f, error below 2e-8) times 2^i, which is written into
+ * the exponent bits.
  */
 #include "rkhs/values.h"
 
 #include "base/lanes.h"
 
-#define EIGHT	(8 / VECTOR_LANES)	/* vectors of eight floats */
-#define GROUP	4				/* rows that share each piece of x, and hide
-								 * the latency of each other's sums */
+#define EIGHT	(8 / VECTOR_LANES)	/* vectors that hold eight floats */
+#define GROUP	4				/* rows processed together; they share each
+								 * piece of x, and hide the latency of each
+								 * other's sums */
 
-/* *value = (*value + coef0)^degree; squares += its square. */
+/* Sets *value = (*value + coef0)^degree and adds its square to squares. */
 INLINE void
 vector_power(vfloat *value, int degree, float coef0, vfloat *squares)
 {
@@ -40,7 +41,7 @@ sum_of(const vfloat lanes[EIGHT])
 	return sum;
 }
 
-/* degree is a constant where this is inlined for 1, 2 and 3. */
+/* Inlined with a constant degree of 1, 2 or 3. */
 INLINE double
 power_values(float *values, size_t count, int degree, float coef0)
 {
@@ -81,10 +82,10 @@ fc_power_values(float *values, size_t count, int degree, float coef0)
 	}
 }
 
-#define MAGIC	12582912.0f		/* 1.5 x 2^23: adding it leaves the nearest
+#define MAGIC	12582912.0f		/* 1.5 x 2^23; adding it leaves the nearest
 								 * integer in the low bits */
 
-/* *value = exp(*value), 0 < *value as 0. */
+/* Sets *value = exp(*value); positive values are taken as 0. */
 INLINE void
 vector_exponential(vfloat *value)
 {
@@ -99,7 +100,7 @@ vector_exponential(vfloat *value)
 	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) lowest);
 	turns = t * 1.44269504f + MAGIC;
 	f = turns - MAGIC;
-	/* ln 2 in two parts: f ln 2 is exact in the first */
+	/* ln 2 is split in two parts, so that f times the first part is exact */
 	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;
 	p = f * (1.0f / 720.0f) + 1.0f / 120.0f;
 	p = p * f + 1.0f / 24.0f;
@@ -139,7 +140,7 @@ fc_exponential_values(float *values, size_t count, float left,
 	return sum + sum_of(squares);
 }
 
-/* Of four lanes. */
+/* Returns the sum of four lanes. */
 INLINE double
 fold(const vdouble sums[QUAD])
 {
@@ -148,8 +149,8 @@ fold(const vdouble sums[QUAD])
 }
 
 /*
- * Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner
- * products; the offset is added to them.
+ * Computes the squared distances of `rows` <= GROUP rows of v from x, or
+ * with `dot` their inner products with x. The offset is added to the rows.
  */
 INLINE void
 compare_rows(const double *x, const double *offset, const float *v, size_t rows,
@@ -217,7 +218,7 @@ fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
 	compare_all(x, NULL, v, k, d, true, dots);
 }
 
-/* The next `rows` <= GROUP elements of y. */
+/* Computes the next `rows` <= GROUP elements of y. */
 INLINE void
 apply_rows(const double *matrix, size_t rows, size_t columns, const double *x,
 		   double *y)

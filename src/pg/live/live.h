@@ -11,13 +11,13 @@
 #include "pg/base/vectors.h"
 #include "sketch/prepared.h"
 
-/* The expressions of a row that a live sketch counts. */
+/* Expressions that a live sketch evaluates for each row. */
 enum
 {
 	LIVE_VECTOR,
 	LIVE_GROUP,					/* text */
-	LIVE_BUCKET,				/* timestamptz */
-	LIVE_FILTER,				/* is the row counted? */
+	LIVE_BUCKET,				/* timestamptz, or NULL to skip the row */
+	LIVE_FILTER,				/* boolean: true to count the row */
 	LIVE_EXPRESSIONS
 };
 
@@ -28,90 +28,107 @@ enum
 typedef struct live_evaluation
 {
 	MemoryContext context;		/* owns everything in this struct */
-	uint64		generation;		/* of functions, types and roles when it was
+	uint64		generation;		/* number of catalog changes seen when it was
 								 * made */
-	Oid			user;			/* whose rights to casts were checked */
-	Size		bytes;			/* of the context after the first statement;
-								 * 0: none yet */
+	Oid			user;			/* role whose rights to casts were checked */
+	Size		bytes;			/* size of the context after its first
+								 * statement; 0: not measured yet */
 	ExprState  *states[LIVE_EXPRESSIONS];
 } live_evaluation;
 
 /*
- * A live sketch as the triggers of one leaf know it; of this process, until
- * the table changes.
+ * A live sketch as the triggers of one leaf know it: cached in this process
+ * until the table changes.
  */
 typedef struct live_sketch
 {
 	int64		id;
 	Oid			leaf;
-	Oid			function;		/* of its triggers */
+	Oid			function;		/* OID of the trigger function */
 	char	   *leaf_name;
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
-	/* an expression calls a function that is neither the server's nor ours */
+
+	/*
+	 * true if an expression calls a function that belongs neither to the
+	 * server nor to this extension
+	 */
 	bool		foreign[LIVE_EXPRESSIONS];
-	bool		settings;		/* expressions depend on settings of the
-								 * session */
+	bool		settings;		/* true if expressions depend on settings of
+								 * the session */
 	char	   *name;
-	char	   *lost;			/* why the leaf cannot be followed; NULL: it
+	char	   *lost;			/* why the leaf cannot be followed; NULL if it
 								 * can */
-	fc_spec    *spec;			/* without pilot rows */
-	fc_drift_spec *drift_spec;	/* NULL: rows are not counted for drift */
-	Oid			deltas;			/* the table live_deltas */
-	/* of the table's row; NULL where there is none, and where one is a column */
+	fc_spec    *spec;			/* sketch spec without its sample rows */
+	fc_drift_spec *drift_spec;	/* NULL if rows are not counted for drift */
+	Oid			deltas;			/* OID of the table live_deltas */
+
+	/*
+	 * planned expressions over a row of the table; NULL if there is no such
+	 * expression or if it is a plain column
+	 */
 	Node	   *expressions[LIVE_EXPRESSIONS];
-	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else
-											 * 0 */
-	bool		lasting;		/* an evaluation may serve many statements */
-	live_evaluation *evaluation;	/* of the last statement, for the next;
-									 * else NULL */
-	/* numbers of those that they read, or read when the leaf was counted */
+	int			plain[LIVE_EXPRESSIONS];	/* attribute number of that plain
+											 * column, else 0 */
+	bool		lasting;		/* true if an evaluation may serve many
+								 * statements */
+	live_evaluation *evaluation;	/* kept from the last statement for the
+									 * next; else NULL */
+
+	/*
+	 * attribute numbers that the expressions read now or read when the leaf
+	 * was counted
+	 */
 	Bitmapset  *columns;
 } live_sketch;
 
 /*
- * The live sketch of an id and a leaf; NULL when the table is no leaf of one
- * of that id. It stays until the transaction ends.
+ * Returns the live sketch of an id on a leaf, valid until the transaction
+ * ends; NULL if the table is no leaf of it.
  */
 extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
 
 /*
- * The live sketch that the trigger's argument names; NULL when the table is no
- * leaf of one of that id. It stays until the transaction ends.
+ * Returns the live sketch that the trigger's argument names, valid until the
+ * transaction ends; NULL if the table is no leaf of it or if the trigger was
+ * not made by keep_sketch.
  */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
 /*
- * Returns the expressions ready to be evaluated, in the context, which the
- * caller gives back with them after the statement: until then they go with the
- * context, as after an error. NULL: all of them are columns.
+ * Returns the expressions ready to be evaluated; NULL if all of them are plain
+ * columns. They belong to the context, and vanish with it after an error,
+ * until live_end_evaluation takes them back after the statement.
  */
 extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
 extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
 
 /*
- * A query for an id and a leaf, $1 and $2, under the latest snapshot; within
- * SPI.
+ * Runs a query for an id ($1) and a leaf ($2) under the latest snapshot. The
+ * caller has connected to SPI.
  */
 extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
 
-/* At the end of a transaction. */
+/* Frees replaced live sketches; called at the end of a transaction. */
 extern void live_free_retired(void);
 
-/* Changes of one statement, by group and bucket. */
+/* Changes of one leaf that are still in memory, by group and bucket. */
 typedef struct live_changes live_changes;
 
 extern live_changes *live_begin_changes(const live_sketch *live);
 
-/* A row that came (sign 1) or went (-1).  group may be NULL. */
+/*
+ * Counts a row that was added (sign 1) or removed (sign -1). The group may be
+ * NULL.
+ */
 extern void live_count_row(live_changes *changes, int sign, Datum vector,
 						   const text *group, TimestampTz bucket);
 
-/* Should what is held be written before more comes? */
+/* Should the changes in memory be written before more rows are counted? */
 extern bool live_changes_are_large(const live_changes *changes);
 
-/* The columns of live_deltas; later versions of the extension add behind. */
+/* Columns of live_deltas; later versions of the extension append theirs. */
 enum
 {
 	DELTA_LIVE_ID,
@@ -119,26 +136,27 @@ enum
 	DELTA_AT,
 	DELTA_GROUP,
 	DELTA_BUCKET,
-	DELTA_ROWS,					/* these three are pairs: added, removed */
+	DELTA_ROWS,					/* ROWS, SKETCH and COUNTS are pairs: added,
+								 * removed */
 	DELTA_SKETCH = DELTA_ROWS + 2,
 	DELTA_COUNTS = DELTA_SKETCH + 2,
 	DELTA_LOST = DELTA_COUNTS + 2,
 	DELTA_COLUMNS
 };
 
-/* The table by its name; InvalidOid where it is gone. */
+/* Returns the OID of the table live_deltas, or InvalidOid if it is gone. */
 extern Oid	live_deltas_id(void);
 
-/* Rows that were added or removed. */
+/* Rows that were all added or all removed. */
 typedef struct live_side
 {
-	const void *rows;			/* bytea */
+	const void *rows;			/* bytea in the format of LIVE_ROWS_FRONT */
 	const void *sketch;
 	const void *counts;			/* drift_counts */
 } live_side;
 
 /*
- * A row of live_deltas. Missing parts are NULL; a bucket is DT_NOBEGIN then.
+ * A row of live_deltas. A missing part is NULL, a missing bucket DT_NOBEGIN.
  */
 typedef struct live_delta
 {
@@ -150,10 +168,13 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Append the held changes to live_deltas, and forget them. */
+/* Appends the changes in memory to live_deltas, and forgets them. */
 extern void live_write_changes(live_changes *changes);
 
-/* Append some; the last of the three lets the transaction see them. */
+/*
+ * Appends rows to live_deltas; live_end_deltas makes them visible to the
+ * transaction.
+ */
 typedef struct live_writer live_writer;
 
 extern live_writer *live_begin_deltas(const live_sketch *live);
@@ -161,14 +182,14 @@ extern void live_write_delta(live_writer *writer, const live_delta *delta);
 extern void live_end_deltas(live_writer *writer);
 
 /*
- * Rows as a bytea: a byte that says the bytes of an element, 4 or 8, then the
- * elements of all rows.
+ * Length of the header of rows that are stored in a bytea: one byte with the
+ * size of an element, 4 or 8. The elements of all rows follow it.
  */
 #define LIVE_ROWS_FRONT	1
 
 /*
- * The rows of such bytes into an open sketch; into open counts, or a larger
- * copy.
+ * Adds the rows of such a bytea to an unpacked sketch, or to open counts.
+ * live_count_rows returns the counts, which may be a larger copy.
  */
 extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch,
 						  const unsigned char *bytes, Size size);

@@ -2,16 +2,16 @@
  * live_cache.c - live sketches as the triggers of a leaf know them, read once
  * per process.
  *
- * A live sketch never changes what it counts while it has its id, so what is
- * read stays until the table changes: the server then invalidates its
- * relation. It is read under the latest snapshot: a transaction that began
- * before keep_sketch must count the rows that it writes afterwards.
+ * A live sketch with a given id always counts the same things, so an entry is
+ * valid until the server invalidates the relation because the table changes.
+ * It is read under the latest snapshot: a transaction that began before
+ * keep_sketch must count the rows that it writes afterwards.
  *
  * Expressions are made ready once, too: an encoder is prepared and the types
  * of its columns are looked up in the first statement of a session, not in
  * every one. A change of any function, type, cast, enum or role makes them
- * ready again, and so does another user: an encoder looks for the casts of
- * columns, and runs only code of the user and of superusers.
+ * ready again, and so does another user: an encoder looks up the casts of
+ * columns, and runs only code that belongs to the user or to superusers.
  */
 #include "postgres.h"
 
@@ -50,13 +50,13 @@
 #include "pg/sketch/sketch_value.h"
 
 /*
- * The same id may be another's after DROP EXTENSION, whose functions are
- * others then.
+ * Identifies an entry. The function is part of the key because a new extension
+ * may use the same id again after DROP EXTENSION.
  */
 typedef struct live_key
 {
 	int64		id;
-	Oid			relation;		/* that has the trigger */
+	Oid			relation;		/* table with the trigger */
 	Oid			function;
 } live_key;
 
@@ -64,18 +64,18 @@ typedef struct live_entry
 {
 	live_key	key;
 	bool		valid;
-	int			name_length;	/* of `name` */
-	char		name[NAMEDATALEN];	/* of its triggers, up to the event */
-	MemoryContext context;		/* of all that was read */
-	live_sketch *live;			/* NULL: the table is no leaf of one of this
-								 * id */
+	int			name_length;	/* length of `name` in bytes */
+	char		name[NAMEDATALEN];	/* name of its triggers up to the event */
+	MemoryContext context;		/* owns everything that was read */
+	live_sketch *live;			/* NULL if the table is no leaf of this live
+								 * sketch */
 } live_entry;
 
 static HTAB *entries = NULL;
-static List *retired = NIL;		/* contexts that this transaction may still
-								 * read */
-static uint64 generation = 0;	/* of functions, types and roles: their
-								 * changes are counted */
+static List *retired = NIL;		/* contexts of replaced entries that this
+								 * transaction may still read */
+static uint64 generation = 0;	/* number of changes of functions, types,
+								 * casts, enums and roles seen so far */
 
 /* ---- life ---- */
 
@@ -146,7 +146,10 @@ entry_of(const live_key *key)
 
 /* ---- reading ---- */
 
-/* Expressions are read only where the leaf has all columns. */
+/*
+ * Reads a live sketch and a leaf. Expressions are NULL if the leaf lacks one
+ * of the columns.
+ */
 static const char live_query[] = "SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns,"
 " x.vector, x.group_value, x.bucket, x.filter"
 " FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id, LATERAL (SELECT"
@@ -161,7 +164,7 @@ enum
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
 	COLUMN_NUMBERS,
-	COLUMN_EXPRESSIONS			/* the first of them, in the order of
+	COLUMN_EXPRESSIONS			/* first of the expressions, in the order of
 								 * `expressions` */
 };
 
@@ -188,7 +191,7 @@ column(int number, bool *null)
 						 null);
 }
 
-/* An expression of a row of the table, every name resolved. */
+/* Returns the parse tree of an expression over a row of the table. */
 static Node *
 parsed_expression(Relation table, const char *text)
 {
@@ -226,7 +229,7 @@ note_columns(live_sketch *live, Relation table, Node *expression)
 
 		if (attribute > 0)
 			live->columns = bms_add_member(live->columns, attribute);
-		/* the whole row */
+		/* a whole-row reference reads every column */
 		for (int i = 0; attribute == InvalidAttrNumber &&
 			 i < RelationGetDescr(table)->natts;
 			 i++)
@@ -255,7 +258,7 @@ read_expressions(live_sketch *live, Relation table)
 	live->filtered = there[LIVE_FILTER];
 }
 
-/* Is a function neither the server's nor of the extension? */
+/* Does a function belong neither to the server nor to the extension? */
 static bool
 is_foreign(Oid function, void *live)
 {
@@ -266,7 +269,8 @@ is_foreign(Oid function, void *live)
 }
 
 /*
- * Before planning, which puts the bodies of functions in place of their calls.
+ * Is such a function called? This runs before planning, which inlines the
+ * bodies of functions.
  */
 static bool
 calls_foreign(Node *node, void *live)
@@ -276,8 +280,8 @@ calls_foreign(Node *node, void *live)
 }
 
 /*
- * Making an expression ready takes in the constraints of domains, which ALTER
- * DOMAIN changes.
+ * Does an expression convert to a domain? Making it ready reads the
+ * constraints of the domain, which ALTER DOMAIN changes.
  */
 static bool
 checks_domain(Node *node, void *unused)
@@ -287,8 +291,9 @@ checks_domain(Node *node, void *unused)
 }
 
 /*
- * Planning evaluates immutable functions, a cast of the table's owner among
- * them: never with more rights than the writer's.
+ * Plans the expressions. Planning evaluates immutable functions, perhaps a
+ * cast written by the table's owner, so it runs with the rights of the current
+ * writer only.
  */
 static void
 plan_expressions(live_sketch *live, Relation table)
@@ -314,8 +319,8 @@ plan_expressions(live_sketch *live, Relation table)
 }
 
 /*
- * The columns that were read when the leaf was counted, whatever their names
- * are now.
+ * Adds the columns that were read when the leaf was counted. Their numbers
+ * stay when they are renamed.
  */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)
@@ -328,7 +333,7 @@ read_numbers(live_sketch *live, const ArrayType *numbers)
 			live->columns = bms_add_member(live->columns, number[i]);
 }
 
-/* The row that was found. */
+/* Returns the live sketch in the row that the query found. */
 static live_sketch *
 read_live_sketch(const live_key *key, Relation table)
 {
@@ -355,8 +360,9 @@ read_live_sketch(const live_key *key, Relation table)
 }
 
 /*
- * The same, read with the rights of the owner of the extension and planned
- * with the caller's; all of it in the current context.
+ * Returns the live sketch of a key in the current memory context, or NULL if
+ * there is none. It is read with the rights of the extension's owner and
+ * planned with the caller's.
  */
 static live_sketch *
 find_live_sketch(const live_key *key, Relation table)
@@ -397,7 +403,8 @@ fill(live_entry *entry, Relation table)
 	live_sketch *live = find_live_sketch(&key, table);
 
 	MemoryContextSwitchTo(CacheMemoryContext);
-	entry = entry_of(&key);		/* whatever reading brought along */
+	entry = entry_of(&key);		/* looked up again: reading may have moved the
+								 * hash table's entry */
 	if (entry->context != NULL)
 		retired = lappend(retired, entry->context);
 	MemoryContextSwitchTo(old);
@@ -408,8 +415,8 @@ fill(live_entry *entry, Relation table)
 }
 
 /*
- * Is it the trigger that keep_sketch makes for this event? Another could count
- * a row twice.
+ * Was the trigger made by keep_sketch for this event? A trigger made by hand
+ * could count a row twice.
  */
 static bool
 is_own_trigger(const TriggerData *trigger, const live_entry *entry)
@@ -469,9 +476,10 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 
 /*
  * Returns an expression ready to be evaluated with the writer's rights. The
- * server asks for those to each function, which a writer need not have to
- * ours. Code of another role is made ready with the writer's rights, too:
- * making ready evaluates constants in the constraints of domains.
+ * server checks the right to execute each function, which a writer need not
+ * have for functions of this extension. Expressions with foreign code are made
+ * ready with the writer's rights, because this evaluates constants in the
+ * constraints of domains.
  */
 static ExprState *
 ready_expression(const live_sketch *live, int expression)
@@ -528,12 +536,14 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 	return needed ? make_evaluation(live, context) : NULL;
 }
 
-#define GROWTH		65536		/* bytes that an evaluation may grow by, apart
-								 * from doubling */
+#define GROWTH		65536		/* bytes that an evaluation may grow by
+								 * besides doubling before it is dropped; a
+								 * guess */
 
 /*
- * Some functions leave memory behind in each transaction, such as those in
- * SQL: then the next statement begins afresh.
+ * Keeps the evaluation for the next statement, or drops it if it has grown:
+ * some functions, such as SQL functions, leave memory behind in each
+ * transaction.
  */
 void
 live_end_evaluation(live_sketch *live, live_evaluation *evaluation)

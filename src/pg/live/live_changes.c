@@ -1,9 +1,9 @@
 /*
- * live_changes.c - the changes of a leaf by one statement, by group and
- * bucket, and the rows of live_deltas they become.
+ * live_changes.c - changes of a leaf in memory, by group and bucket, and the
+ * rows of live_deltas that they become.
  *
  * A side (added, removed) is kept as rows while these take fewer bytes than a
- * sketch, then as a sketch, and as counts where there is a drift_spec.
+ * sketch, then as a sketch, and as counts if there is a drift_spec.
  */
 #include "postgres.h"
 
@@ -22,55 +22,63 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-#define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
-#define PART_BYTES		512		/* of a part before its rows, about */
-#define FIRST_ROWS		2		/* a part's room for rows at first */
-#define GROUP_BYTES		2000	/* of a group at most: live_bases has an index
-								 * of them */
+#define BUDGET_SHARE	4		/* part of fastclust.memory_budget that the
+								 * changes may take: 1 / 4 */
+#define PART_BYTES		512		/* approximate bytes of a part without its
+								 * rows */
+#define FIRST_ROWS		2		/* number of rows for which a new side has
+								 * room */
+#define GROUP_BYTES		2000	/* maximum length of a group in bytes;
+								 * live_bases has an index on groups */
 
-/* Rows that came, or rows that went. */
+/* Rows that were added, or rows that were removed. */
 typedef struct row_side
 {
-	StringInfoData rows;		/* data NULL: none */
-	fc_sketch  *sketch;			/* unpacked; NULL while rows are few */
-	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a
-								 * drift_spec */
+	StringInfoData rows;		/* rows as a bytea; data is NULL if there are
+								 * no rows */
+	fc_sketch  *sketch;			/* unpacked; NULL while there are few rows */
+	fc_drift_counts *counts;	/* open counts of the same rows; NULL without
+								 * a sketch or a drift_spec */
 } row_side;
 
-/* A group and bucket. */
+/* The group and bucket of a part. */
 typedef struct part_key
 {
-	const text *group;			/* NULL: none */
+	const text *group;			/* NULL if rows have no group */
 	TimestampTz bucket;
 } part_key;
 
 typedef struct changed_part
 {
 	part_key	key;
-	row_side	sides[2];		/* came, went */
+	row_side	sides[2];		/* added, removed */
 } changed_part;
 
 struct live_changes
 {
 	const live_sketch *live;
-	MemoryContext context;		/* of all that is held */
+	MemoryContext context;		/* owns the parts with their rows and
+								 * sketches; reset after writing */
 
-	/*
-	 * of the current row: values stored out of line or compressed are read
-	 * whole
-	 */
+	/* owns the detoasted values of the current row; reset after each row */
 	MemoryContext row_context;
-	HTAB	   *parts;			/* NULL until there is one, and without groups
-								 * and buckets */
-	changed_part *only;			/* without groups and buckets */
-	Size		bytes;			/* held, about */
-	Size		sketch_bytes;	/* of a sketch and counts: more rows become
-								 * these */
-	const fc_prepared *prepared;	/* while prepared_generation is generation */
+	HTAB	   *parts;			/* parts by group and bucket; NULL before the
+								 * first row */
+	changed_part *only;			/* single part if there are neither groups nor
+								 * buckets */
+	Size		bytes;			/* approximate memory of the parts */
+	Size		sketch_bytes;	/* size of a sketch with its counts, beyond
+								 * which rows become a sketch */
+	const fc_prepared *prepared;	/* valid while prepared_generation equals
+									 * `generation` */
 	uint64		generation;
 	vector_reader reader;
-	vector		given;			/* the row at hand as it came, for errors */
-	/* room for it at length 1; NULL where rows are sketched as they come */
+	vector		given;			/* current row as it came, for error messages */
+
+	/*
+	 * scratch for a row scaled to length 1, d values; NULL unless the metric
+	 * is cosine
+	 */
 	double	   *unit;
 };
 
@@ -165,7 +173,9 @@ prepared_of_changes(live_changes *changes)
 	return changes->prepared;
 }
 
-/* Adds the row to a sketch; NULL only checks that it could be added. */
+/*
+ * Adds the row to a sketch. A NULL sketch only checks that it could be added.
+ */
 static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 {
@@ -191,7 +201,7 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 				   (size_t) v->d);
 }
 
-/* The rows that were kept go into a sketch, and into counts. */
+/* Moves the rows of a side into a new sketch, and into counts if needed. */
 static void
 make_sketch(live_changes *changes, row_side *side)
 {
@@ -219,7 +229,8 @@ make_sketch(live_changes *changes, row_side *side)
 }
 
 /*
- * A row that stays as it is: rows that a sketch would refuse are refused here.
+ * Appends the row to the rows of a side. Raises the error of a sketch for a
+ * row that a sketch would refuse.
  */
 static void
 keep_row(live_changes *changes, row_side *side, const vector *v)
@@ -244,7 +255,7 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 	changes->bytes += (Size) (side->rows.maxlen - held);
 }
 
-/* Does the row fit in with those that are kept? */
+/* Can the row be kept with the rows of a side? */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 {
@@ -258,7 +269,10 @@ row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 		(Size) side->rows.len + (Size) v->d * width <= changes->sketch_bytes;
 }
 
-/* The row as the spec sketches it; false where that has none. */
+/*
+ * Reads the row in the form that the spec sketches. Returns false for a row
+ * without one, such as a zero vector under cosine.
+ */
 static bool
 read_row(live_changes *changes, Datum value, vector *v)
 {
@@ -271,7 +285,7 @@ read_row(live_changes *changes, Datum value, vector *v)
 	return v->doubles != NULL;
 }
 
-/* A row that is there. */
+/* Counts a vector in its part, as a row or in the sketch. */
 static void
 count_vector(live_changes *changes, int sign, const vector *v,
 			 const text *group, TimestampTz bucket)
@@ -309,8 +323,8 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group,
 		MemoryContextSwitchTo(changes->context);
 
 		/*
-		 * a key of live_bases; write_leaf in SQL says the same of groups that
-		 * are counted by a scan
+		 * limited for the index of live_bases; write_leaf in SQL raises the
+		 * same error for groups that a scan counts
 		 */
 		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -324,7 +338,7 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group,
 	MemoryContextReset(changes->row_context);
 }
 
-/* ---- the whole ---- */
+/* ---- all changes ---- */
 
 live_changes *
 live_begin_changes(const live_sketch *live)

@@ -2,8 +2,8 @@
  * live_ddl.c - DDL on followed tables: the parts of a command that adds
  * leaves, or changes values past the triggers.
  *
- * The event triggers of sql/live/ddl.sql ask, and only of commands on followed
- * tables: other DDL needs nothing of this module, not even its file.
+ * The event triggers of sql/live/ddl.sql call these functions for commands on
+ * followed tables only, so that other DDL need not even load the library.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@
 #include "pg/live/live.h"
 
 /*
- * How a part of ALTER TABLE changes rows without firing triggers, in words;
- * NULL: it does not.
+ * Returns in words how a part of ALTER TABLE changes rows without firing
+ * triggers; NULL if it does not.
  */
 static const char *
 loss_by(const AlterTableCmd *command)
@@ -51,8 +51,8 @@ loss_by(const AlterTableCmd *command)
 }
 
 /*
- * (relation): it and all below it, as the executor would scan them; NULL where
- * it is gone.
+ * (relation): returns the table and all its descendants, as the executor would
+ * scan them; NULL if the table is gone.
  */
 PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
 Datum
@@ -74,12 +74,12 @@ fastclust_scanned_tables(PG_FUNCTION_ARGS)
 										  true, TYPALIGN_INT));
 }
 
-/* ---- leaves that a restore brings ---- */
+/* ---- leaves of a restored dump ---- */
 
 /*
- * (relation, alone): lock the tree of a table until the end of the
- * transaction, beside others that do not ask for it alone. The lock is of a
- * kind of its own: no statement takes it on a table.
+ * (relation, exclusive): locks the tree of a table until the end of the
+ * transaction, shared or exclusive. The lock has a tag of its own that no
+ * statement on a table takes.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_tree);
 Datum
@@ -98,8 +98,8 @@ static const char uncounted_leaves[] = "SELECT l, u FROM kept_sketches l, uncoun
 " u WHERE l.id = $1 AND $2 IS NOT NULL";
 
 /*
- * (live_id) -> setof (live sketch, leaf) that are not counted and have their
- * triggers, under the latest snapshot.
+ * (live_id): returns pairs of live sketch and leaf for the leaves that have
+ * their triggers but are not counted yet, under the latest snapshot.
  */
 PG_FUNCTION_INFO_V1(fastclust_restored_leaves);
 Datum
@@ -125,8 +125,8 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 /* ---- the parts of a command ---- */
 
 /*
- * A part of a command.  NULL for column and for trigger: it is of none, or of
- * all; for loss: nothing is lost.
+ * Returns a row for a part of a command. The column and the trigger are NULL
+ * if the part names none or means all of them, the loss if nothing is lost.
  */
 static void
 put_part(FunctionCallInfo fcinfo, bool adds, const char *column,
@@ -146,7 +146,7 @@ put_part(FunctionCallInfo fcinfo, bool adds, const char *column,
 	put_row(fcinfo, values, nulls);
 }
 
-/* Is the name that of a trigger in a part of ALTER TABLE? */
+/* Does the part of ALTER TABLE name a trigger? */
 static bool
 names_trigger(const AlterTableCmd *command)
 {
@@ -181,9 +181,10 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 }
 
 /*
- * Rows change past a trigger while it has another name, or other events or
- * conditions, even if it comes back later.  A trigger that is made needs no
- * note: its absence had one.
+ * Reports renamed and replaced triggers. Rows change past a trigger while it
+ * has another name, events or conditions, even if the old ones come back
+ * later. CREATE TRIGGER needs no report: the loss was recorded when the
+ * trigger went.
  */
 static void
 put_trigger(FunctionCallInfo fcinfo, const Node *statement)
@@ -209,8 +210,9 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 }
 
 /*
- * (command) -> setof (adds a leaf?, column or NULL: all, trigger or NULL: all,
- * loss or NULL: none, enables a trigger of ours?).
+ * (command): returns a row for each part: does it add a leaf, its column, its
+ * trigger (each NULL for all), the loss (NULL for no loss), and does it enable
+ * a trigger of this extension?
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_parts);
 Datum

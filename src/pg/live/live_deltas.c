@@ -1,10 +1,10 @@
 /*
  * live_deltas.c - rows appended to live_deltas.
  *
- * They are inserted as rows of the catalog are, below privileges and policies:
- * who may write the table adds to them through the triggers, and in no other
- * way. Most statements write one row, so that an executor would cost more than
- * it.
+ * Rows are inserted as catalog rows are, without checks of privileges or
+ * policies: a role that may write the followed table appends to live_deltas
+ * through the triggers, and in no other way. Most statements append a single
+ * row, for which starting an executor would cost more than the insertion.
  */
 #include "postgres.h"
 
@@ -35,7 +35,10 @@ live_deltas_id(void)
 							 get_namespace_oid("fastclust_internal", false));
 }
 
-/* The table, open.  An error where it is gone, or that of another version. */
+/*
+ * Opens the table. Raises an error if it is gone, or belongs to another
+ * version of the extension.
+ */
 static Relation
 live_open_deltas(Oid id, LOCKMODE mode)
 {
@@ -53,8 +56,8 @@ live_open_deltas(Oid id, LOCKMODE mode)
 }
 
 /*
- * Open, with its indexes, which the server fills as those of a catalog: they
- * are of columns alone.
+ * Opens the table with its indexes. The server fills them as indexes of a
+ * catalog, so expressions, predicates and exclusion constraints are refused.
  */
 live_writer *
 live_begin_deltas(const live_sketch *live)
@@ -78,7 +81,7 @@ live_begin_deltas(const live_sketch *live)
 	return writer;
 }
 
-/* A column by its pointer; NULL: there is none. */
+/* Sets a column to a pointer; a NULL pointer makes the column NULL. */
 static void
 set_column(Datum *values, bool *nulls, int column, const void *pointer)
 {
@@ -122,6 +125,6 @@ live_end_deltas(live_writer *writer)
 	CatalogCloseIndexes(writer->indexes);
 	relation_close(writer->relation, NoLock);
 	pfree(writer);
-	CommandCounterIncrement();	/* who reads the live sketch in this
-								 * transaction sees them */
+	CommandCounterIncrement();	/* makes the rows visible to readers in this
+								 * transaction */
 }

@@ -1,4 +1,4 @@
-/* live_rows.c - rows that were kept as they came, and the sums of deltas */
+/* live_rows.c - rows that are stored unsketched, and sums of deltas */
 #include "postgres.h"
 
 #include "common/int.h"
@@ -11,7 +11,10 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-/* The bytes of a row of d dimensions among those of rows. */
+/*
+ * Returns the size in bytes of one row of d dimensions. Raises an error if the
+ * bytes are not rows of this dimension.
+ */
 static Size
 kept_row_bytes(const unsigned char *bytes, Size size, Size d)
 {
@@ -69,8 +72,8 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts,
 }
 
 /*
- * Transition (state, spec, rows, part): adds the last two unless they are
- * NULL.
+ * Transition (state, spec, rows, sketch): adds the rows and the sketch, unless
+ * they are NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_sum);
 Datum
@@ -98,8 +101,8 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 }
 
 /*
- * Transition (state, drift_spec, rows, part): counts the last two unless they
- * are NULL; NULL without a drift_spec.
+ * Transition (state, drift_spec, rows, counts): adds the rows and the counts,
+ * unless they are NULL. The state stays NULL without a drift_spec.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_count);
 Datum
@@ -129,7 +132,10 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* (sketch, counts, spec, drift_spec) */
+/*
+ * (sketch, counts, spec, drift_spec): do sketch and counts belong to these
+ * specs? Counts and drift_spec may both be NULL.
+ */
 PG_FUNCTION_INFO_V1(fastclust_is_live_part);
 Datum
 fastclust_is_live_part(PG_FUNCTION_ARGS)
@@ -145,8 +151,8 @@ fastclust_is_live_part(PG_FUNCTION_ARGS)
 }
 
 /*
- * (added, removed): the sketch of the rows left, NULL of no rows. It has no
- * bounds, so that it is that of the rows of now whatever rows there have been.
+ * (added, removed): returns the sketch of the rows left, or NULL if no row is
+ * left. It has no bounds, so that it depends only on the present rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
@@ -173,8 +179,8 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 }
 
 /*
- * Transition (state, sketch, weight): its rows, each of that weight. A NULL
- * sketch and weight 0 add nothing.
+ * Transition (state, sketch, weight): adds the rows of the sketch, each with
+ * this weight. A NULL sketch or weight 0 adds nothing.
  */
 PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
 Datum
@@ -194,8 +200,8 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 }
 
 /*
- * (time, width without months): the begin of its bucket. Weeks begin on
- * Mondays: buckets are counted from one.
+ * (time, width without months): returns the start of the bucket. Buckets are
+ * counted from a Monday, so that weeks begin on Mondays.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
 Datum

@@ -2,15 +2,15 @@
  * live_trigger.c - the triggers of live sketches, which append the changes of
  * a statement to live_deltas.
  *
- * A trigger runs in the session of whoever writes the table. Rows are
- * evaluated with that role's rights, so that no code of the writer or of the
- * table's owner runs with others; the numbers that come out are written below
- * rights.
+ * A trigger runs in the session that writes the table. Rows are evaluated with
+ * the rights of its role, so that no code of the writer or of the table's
+ * owner runs with other rights; the resulting numbers are written without
+ * checks of privileges.
  *
- * AFTER ROW triggers of a leaf see each change of it, whichever table the
- * statement names, and under logical replication too. They gather the changes
- * of a leaf in memory; the statement trigger of the table that is named writes
- * them, and the end of the (sub)transaction the changes that no statement
+ * AFTER ROW triggers of a leaf see all its changes, even if the statement
+ * names a parent table, and under logical replication too. They gather the
+ * changes of a leaf in memory. The statement trigger of the named table writes
+ * them; the end of the (sub)transaction writes the changes that no statement
  * trigger has written.
  */
 #include "postgres.h"
@@ -45,18 +45,22 @@
 typedef struct pending_changes
 {
 	live_sketch *live;
-	int			level;			/* of the subtransaction that made them */
-	bool		busy;			/* an expression of it is being evaluated */
+	int			level;			/* nesting level of the subtransaction that
+								 * made them */
+	bool		busy;			/* true while one of its expressions is being
+								 * evaluated */
 	MemoryContext context;		/* owns everything in this struct */
-	live_evaluation *evaluation;	/* NULL if all expressions are columns */
+	live_evaluation *evaluation;	/* NULL if all expressions are plain
+									 * columns */
 	live_changes *changes;
 } pending_changes;
 
-static List *pendings = NIL;	/* in TopTransactionContext */
+static List *pendings = NIL;	/* pending_changes of all levels, in
+								 * TopTransactionContext */
 
 /* ---- a row ---- */
 
-/* The value of an expression that is there. */
+/* Returns the value of an expression that the live sketch has. */
 static Datum
 value_of(const pending_changes *p, int expression, ExprContext *context,
 		 TupleTableSlot *slot, bool *null)
@@ -102,8 +106,8 @@ count_values(const pending_changes *p, ExprContext *context,
 }
 
 /*
- * Count the row of the slot. Evaluation may change followed tables, so that
- * each row has a context for its values.
+ * Counts the row in the slot. Evaluation may change followed tables and so
+ * enter this function again, hence each row has an expression context.
  */
 static void
 count_row(pending_changes *p, TupleTableSlot *slot, int sign)
@@ -125,8 +129,8 @@ count_row(pending_changes *p, TupleTableSlot *slot, int sign)
 }
 
 /*
- * Are the columns that the expressions read the same in both rows? Byte by
- * byte: "no" may also mean "perhaps".
+ * Are the columns that the expressions read equal in both rows? Compares
+ * bytes, so equal values may count as different.
  */
 static bool
 same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
@@ -150,7 +154,7 @@ same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
 	return true;
 }
 
-/* An error of a row names the live sketch. */
+/* Adds the name of the live sketch to the context of an error. */
 static void
 name_live_sketch(void *argument)
 {
@@ -162,8 +166,8 @@ name_live_sketch(void *argument)
 /* ---- pending changes ---- */
 
 /*
- * Why the leaf cannot be followed any more: a reader of the live sketch learns
- * it, whoever writes the table does not.
+ * Records why the leaf cannot be followed any more. Readers of the live sketch
+ * get the reason as an error, writers of the table do not.
  */
 static void
 write_lost(const live_sketch *live)
@@ -181,10 +185,10 @@ write_lost(const live_sketch *live)
 }
 
 /*
- * Write the changes that this subtransaction level has gathered. An entry that
- * is busy stays: an expression of its row is being evaluated, and that code
- * has written to followed tables. Levels are apart so that ROLLBACK TO a
- * savepoint forgets its own changes alone.
+ * Writes the changes that the current subtransaction level has gathered. A
+ * busy entry stays in the list: one of its expressions is being evaluated, and
+ * has itself written to followed tables. Levels are separate so that ROLLBACK
+ * TO a savepoint forgets only its own changes.
  */
 static void
 write_pending(void)
@@ -240,8 +244,8 @@ end_subtransaction(SubXactEvent event, SubTransactionId id,
 		pending_changes *p = list_nth(pendings, i);
 
 		if (p->level >= GetCurrentTransactionNestLevel())
-			pendings = list_delete_ptr(pendings, p);	/* its memory goes with
-														 * the transaction */
+			pendings = list_delete_ptr(pendings, p);	/* the transaction frees
+														 * its memory */
 	}
 }
 
@@ -292,12 +296,12 @@ pending_of(live_sketch *live)
 }
 
 /*
- * Has this transaction changes that the deltas do not tell? That is so within
- * a statement, and after a statement on a table that has no statement trigger
- * of ours: a parent of a partition that is followed alone, or a table to which
- * a subscription applies rows. A reader in the same transaction would miss
- * them, and gets an error; readers in other transactions see neither rows nor
- * deltas.
+ * (id): has this transaction changes that are not in live_deltas yet? It has
+ * within a statement, and after a statement on a table without a statement
+ * trigger of the live sketch: a parent of a partition that is followed alone,
+ * or a table to which a subscription applies rows. A reader in the same
+ * transaction would miss them, and gets an error; readers in other
+ * transactions see neither rows nor deltas.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
@@ -340,7 +344,7 @@ count_change(live_sketch *live, const TriggerData *trigger)
 		AtEOXact_GUC(true, level);
 }
 
-/* ---- a leaf that is restored ---- */
+/* ---- a leaf of a restored dump ---- */
 
 static void
 count_table(live_sketch *live, Relation table)
@@ -365,9 +369,9 @@ count_table(live_sketch *live, Relation table)
 }
 
 /*
- * (id, leaf, role): count the rows of the leaf with the rights of the role, as
- * if it inserted them. Sessions that fired triggers before the leaf was known
- * must look again.
+ * (id, leaf, role): counts the rows of the leaf with the rights of the role,
+ * as if it inserted them. Invalidates the relation because sessions may have
+ * cached that the table is no leaf.
  */
 PG_FUNCTION_INFO_V1(fastclust_count_rows);
 Datum
@@ -383,8 +387,8 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 	int			context;
 	int			level;
 
-	(void) relation_name(PG_GETARG_OID(1)); /* an error of its own where there
-											 * is none */
+	(void) relation_name(PG_GETARG_OID(1)); /* raises a clear error if there
+											 * is no such table */
 	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	CacheInvalidateRelcache(table);
 	CommandCounterIncrement();
@@ -411,15 +415,18 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 
 /*
  * All rows of the leaf go: rows added are removed, and rows removed are added.
- * No difference is taken, which a live sketch that has lost its table would
- * not have. Nobody else writes the table until this transaction ends.
+ * Taking the difference would fail for a live sketch that has lost track of
+ * its table. Nobody else writes the table until this transaction ends.
  */
 static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group_value,"
 " bucket, added, removed, added_counts, removed_counts)"
 " SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts"
 " FROM live_sums($1, ARRAY[$2::oid]) p";
 
-/* As the owner of the extension, under the latest snapshot. */
+/*
+ * Appends the rows of all_of_leaf as the owner of the extension, under the
+ * latest snapshot.
+ */
 static void
 count_truncate(const live_sketch *live, Oid owner)
 {
@@ -461,12 +468,13 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		return PointerGetDatum(NULL);
 	}
 	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
-	if (live == NULL)			/* another's trigger, or one of a table that
-								 * is not counted */
+	if (live == NULL)			/* not made by keep_sketch, or the table is
+								 * not counted */
 		return PointerGetDatum(NULL);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
 		same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
-		return PointerGetDatum(NULL);	/* nothing that is counted has changed */
+		return PointerGetDatum(NULL);	/* the columns that the expressions
+										 * read are unchanged */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
 	else if (live->lost != NULL)

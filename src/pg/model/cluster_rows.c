@@ -20,7 +20,9 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
-/* Number of bytes that the list of centroids of an operator takes. */
+/*
+ * Returns the number of bytes that the list of centroids of an operator takes.
+ */
 static Size
 list_bytes(const fc_operator *op)
 {
@@ -45,8 +47,8 @@ warn_of_budget(const char *model, const fc_operator *op)
 }
 
 /*
- * (operator, model): true if the list of centroids fits into the memory
- * budget.  A model that is named is a WARNING where it does not.
+ * (operator, model): returns true if the list of centroids fits into the
+ * memory budget. If it does not and a model is named, raises a WARNING.
  */
 PG_FUNCTION_INFO_V1(fastclust_can_list_centroids);
 Datum
@@ -62,15 +64,15 @@ fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_within_budget(&op));
 }
 
-/* One list of clusters in the making. */
+/* State of one list of clusters. */
 typedef struct cluster_list
 {
 	fc_operator op;
 	double		n;				/* training rows that have a cluster */
 	double		total;			/* sum of the weights of the clusters */
 	double	   *centroids;		/* k x d, in the coordinates of the operator */
-	bool		mapped;			/* the coordinates are kernel features, which
-								 * have no column */
+	bool		mapped;			/* true if the coordinates are kernel
+								 * features, which no column corresponds to */
 	const double *center;		/* d; NULL: 0 */
 	const double *scale;		/* d; NULL: 1 */
 	const double *spreads;		/* k; NULL if unknown */
@@ -100,7 +102,7 @@ centroid_in_units(const cluster_list *list, Size j)
 	return array;
 }
 
-/* Sets a number of a row, or NULL where it is not defined. */
+/* Sets a number of a row; NULL if it is not known. */
 static void
 set_number(Datum *value, bool *null, double number, bool known)
 {
@@ -135,9 +137,9 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 }
 
 /*
- * (model, n, operator, mapped, center, scale, spreads): rows (cluster, size,
- * share, centroid, spread, nearest_cluster, nearest_distance).  A NULL n is
- * the sum of the weights of the clusters; a NULL center and scale leave the
+ * (model, n, operator, mapped, center, scale, spreads): returns rows (cluster,
+ * size, share, centroid, spread, nearest_cluster, nearest_distance). A NULL n
+ * is the sum of the weights of the clusters; a NULL center and scale leave the
  * centroids in the coordinates of the operator.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_cluster_rows);

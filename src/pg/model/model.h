@@ -1,5 +1,5 @@
 /*
- * model.h - a stored model as rows meet it: read once per query and call site
+ * model.h - a stored model applied to rows: read once per query and call site
  */
 #ifndef FASTCLUST_MODEL_H
 #define FASTCLUST_MODEL_H
@@ -11,68 +11,76 @@
 #include "rkhs/map.h"
 
 /*
- * One model, or one group of a model; operator is NULL for a group without
- * one.
+ * A model, or one group of a model; header is NULL if the group does not
+ * exist.
  */
 typedef struct served_model
 {
 	MemoryContext context;
 	text	   *name;
-	text	   *group;			/* empty unless asked for a group */
-	int32		version;		/* the number requested, or one of these below */
-	char	   *group_by;		/* the column of the groups, NULL without
-								 * groups */
+	text	   *group;			/* empty if no group was requested */
+	int32		version;		/* requested version, or CURRENT_VERSION or
+								 * NULL_VERSION */
+	char	   *group_by;		/* name of the column with the group; NULL
+								 * without groups */
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
-	Size		asked;			/* how often */
-	/* of the view, for sparse rows; NULL where there are none, or not yet */
+	Size		asked;			/* number of calls that used the model */
+
+	/*
+	 * columns of the centroids for sparse rows; NULL if not made yet
+	 */
 	fc_columns *columns;
-	fc_kernel_map_header *map_header;	/* NULL: the operator takes rows, not
-										 * their features */
+	fc_kernel_map_header *map_header;	/* NULL if the operator takes rows,
+										 * not their features */
 	fc_kernel_map map;
-	Size		d;				/* of the rows */
-	double	   *center;			/* d, or NULL: rows are used as they are */
+	Size		d;				/* dimension of the rows */
+	double	   *center;			/* d values, or NULL if rows are used as they
+								 * are */
 	double	   *scale;
-	double	   *quantiles;		/* of training distances at 1 - (1 - i /
-								 * (count - 1))^2 */
+	double	   *quantiles;		/* quantiles of the training distances; number
+								 * i has the probability 1 - (1 - i / (count -
+								 * 1))^2 */
 	int			quantile_count;
-	double		contamination;	/* the share of the rows that anomaly takes
-								 * for anomalies */
+	double		contamination;	/* share of the rows, 0 to 1, that anomaly
+								 * flags by default */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
-	Datum	   *names;			/* of its clusters; NULL until they are
-								 * requested */
+	Datum	   *names;			/* names of its clusters; NULL until they are
+								 * needed */
 	int			name_count;
 
 	/*
-	 * k x levels: the numbers above each cluster, from the top; NULL without
-	 * levels
+	 * k x levels: numbers of the nodes above each cluster, from the top; NULL
+	 * without levels
 	 */
 	int32	   *paths;
-	int			levels;			/* above the clusters */
-	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are
-										 * vectors */
-	bool		takes_numbers;	/* each column is a number */
+	int			levels;			/* number of levels above the clusters */
+	struct prepared_encoder *encoder;	/* encoder of its columns; NULL if
+										 * rows are vectors */
+	bool		takes_numbers;	/* true if each column is a number */
 
 	/*
-	 * takes the logarithm of one of these at least, or has an indicator of
-	 * its NULLs
+	 * true if a column is encoded as its logarithm or has an indicator of
+	 * NULLs
 	 */
 	bool		encodes_numbers;
-	Size		values;			/* numbers in a list of values: the columns,
-								 * or d */
-	char	   *vector_column;	/* by which a record gives a vector; NULL with
-								 * an encoder */
+	Size		values;			/* length of a list of values: the number of
+								 * columns if each is a number, else d */
+	char	   *vector_column;	/* name of the column of a record that holds
+								 * the vector, "" if unknown; NULL with an
+								 * encoder */
 } served_model;
 
 /*
- * Versions are positive. Citus writes defaults into its queries: only a value
- * tells one from a NULL that was given.
+ * Values of the argument "version" besides the versions, which are positive.
+ * Citus writes defaults into its queries, so the default is a value of its
+ * own: a NULL would look like a NULL that the caller gave.
  */
-#define CURRENT_VERSION	-1		/* the default of the SQL */
+#define CURRENT_VERSION	-1		/* default in the SQL declarations */
 #define NULL_VERSION	PG_INT32_MIN
 
-/* Models hold for one user, in one snapshot and epoch (model_cache.c). */
+/* Validity of models: one user, snapshot and epoch (model_cache.c). */
 typedef struct model_validity
 {
 	uint64		epoch;
@@ -84,141 +92,147 @@ typedef struct model_validity
 	CommandId	curcid;
 } model_validity;
 
-/* The state that a call site keeps from row to row. */
+/* State that a call site keeps from row to row. */
 typedef struct model_site
 {
-	MemoryContext context;		/* of the models */
+	MemoryContext context;		/* owns the models */
 	served_model *last;
-	const served_model *ready;	/* the buffers below are large enough for it */
-	struct models_hash *models; /* by name, group and version */
+	const served_model *ready;	/* model that the buffers below are large
+								 * enough for */
+	struct models_hash *models; /* models by name, group and version */
 	Size		bytes;
-	int32		version;		/* of the row */
+	int32		version;		/* version requested for the current row */
 	model_validity valid;
 	vector_reader reader;
 	sparse_site sparse;
-	struct column_reader *columns;	/* where the row is given so; NULL until
-									 * then */
-	struct record_reader *record;	/* where it is a record */
-	const served_model *record_model;	/* whose columns the record is read
-										 * for */
-	struct record_reader *group;	/* of the record's group, in the column of
-									 * that name */
+	struct column_reader *columns;	/* reader of a row given as a list of
+									 * columns; NULL before the first */
+	struct record_reader *record;	/* reader of a row given as a record; NULL
+									 * before the first */
+	const served_model *record_model;	/* model whose columns `record` reads */
+	struct record_reader *group;	/* reader of a record's group, in the
+									 * column group_column */
 	char	   *group_column;
-	struct value_reader *group_reader;	/* of a group that is given, but not
-										 * as text */
-	fc_scratch	scratch;		/* of the operator; of the map behind its
-								 * features */
+	struct value_reader *group_reader;	/* reader of a group argument that is
+										 * not text */
+	fc_scratch	scratch;		/* scratch of the operator; features of a map
+								 * come first, then the map's scratch */
 	double	   *row;
 	Size		row_doubles;
 } model_site;
 
-/* The validity of a model that is read now. */
+/* Returns the validity of a model that is read now. */
 extern model_validity model_validity_now(void);
 
 /*
- * Does a model that was read under this validity hold now? Zeros never hold.
- * Evaluated for every row.
+ * Is a model that was read under this validity still valid? An all-zero
+ * validity never is. Called for every row.
  */
 extern bool model_validity_holds(const model_validity *valid);
 
 extern model_site *model_site_of(FunctionCallInfo fcinfo);
 
 /*
- * The site's version of the model in argument 0, of a group, or NULL for none.
+ * Returns the model in argument 0 in the version of the site, for a group, or
+ * for no group if that is NULL.
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_site *site, const text *group);
 
 /*
- * The columns of the model that served_model_of gave last, where its rows are
- * those of its operator; else NULL.
+ * Returns the columns of the model that served_model_of returned last; NULL
+ * unless its rows are in the coordinates of its operator.
  */
 extern const fc_columns *columns_of_model(model_site *site);
 
-/* The shown name of a cluster of the model that served_model_of gave last. */
+/*
+ * Returns the displayed name of a cluster of the model that served_model_of
+ * returned last.
+ */
 extern text *shown_name_of(model_site *site, int32 cluster);
 
 /* ---- a row of arguments in the coordinates of a model's operator ---- */
 
-/* How a row is given. */
+/* Forms in which a row may be given. */
 typedef enum row_form
 {
-	ROW_GIVEN,					/* as the type of the argument says: one of
-								 * the last three */
-	ROW_LIST,					/* two numbers and a perhaps empty array of
-								 * those behind them */
+	ROW_GIVEN,					/* one of the last three, by the argument type */
+	ROW_LIST,					/* two numbers and an array, perhaps empty, of
+								 * the further ones */
 	/* numbers of any type: all arguments, VARIADIC "any", or a single one */
 	ROW_COLUMNS,
 	ROW_VECTOR,
-	/* a whole row, of which the model's columns are taken by their names */
+	/* a whole row, from which the model's columns are taken by name */
 	ROW_RECORD
 } row_form;
 
 typedef struct model_row
 {
 	const served_model *model;
-	const double *x;			/* in the operator's coordinates */
-	bool		labelled;		/* a sparse row, whose nearest centroid is
-								 * known */
+	const double *x;			/* row in the operator's coordinates */
+	bool		labelled;		/* true for a sparse row whose nearest
+								 * centroid is known */
 	size_t		nearest;
 	fc_scratch	scratch;
 } model_row;
 
 /*
- * The row that begins in `argument`, and the model in argument 0, of the group
- * in argument `group` (-1: none), or of that in a whole row's own column, and
- * of the version in argument `version` (-1: the current one). False where
- * there is no answer: a group that is NULL or has no model; a NULL among
- * listed values of a model of vectors; one in a column whose NULLs are to be
- * skipped; a zero vector, where the metric is cosine.
+ * Reads the row that begins in argument `argument`, and the model in argument
+ * 0. The group is in argument `group` (-1: no such argument) or in a column of
+ * a whole row, the version in argument `version` (-1: the current one).
+ * Returns false if the row has no answer: its group is NULL or has no model; a
+ * NULL is among listed values of a model of vectors, or in a column whose
+ * NULLs are skipped; the metric is cosine and the vector is zero.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,
 						   int argument, row_form form, model_row *row);
 
 /*
- * A vector, of the form in the site's reader, in the coordinates of the
- * model's operator, in the site; NULL: it has no direction.
+ * Returns a vector, in the form of the site's reader, in the coordinates of
+ * the model's operator; the result is in the site's buffer. Returns NULL if it
+ * has no direction.
  */
 extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site,
 									 const served_model *model, Datum x);
 
 /*
- * For each cluster of `new` the number that it gets: of the cluster of `old`
- * that it continues by distance, or the lowest that no other has and that is
- * not reserved. NULL where they cannot be compared.
+ * Returns the number of each cluster of `new`: the number of the cluster of
+ * `old` that it continues by distance, or else the lowest one that is neither
+ * used nor reserved. Returns NULL if the two cannot be compared.
  */
 extern int32 *numbers_by_distance(const fc_operator_header *old,
 								  const fc_operator_header *new, const Bitmapset *reserved);
 
 /*
- * The row of old that each row of new continues, or -1: by distance, or by the
- * weight of rows of new and old label (k_new x k_old). NULL where they cannot
- * be compared.
+ * Returns for each row of the new operator the row of the old one that it
+ * continues, or -1. Rows are matched by distance, or by the weight of rows
+ * with both labels (k_new x k_old). Returns NULL if the two cannot be
+ * compared.
  */
 extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
 
-/* The numbers that an operator labels rows with. */
+/* Returns the set of numbers that an operator labels rows with. */
 extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);
 
 /*
- * Negative ones of k numbers become the lowest that are neither another's nor
+ * Replaces negative ones of k numbers by the lowest that are neither used nor
  * reserved.
  */
 extern void
 			number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
 
 /*
- * For each number how many others are below it: the row of a renumbered
- * operator.
+ * Returns for each of k numbers how many others are lower: the row in a
+ * renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 
 /*
- * The new operator with the numbers of the old one for the clusters that
- * continue its own: by distance, where the new one is also given in the units
- * of the old (moved; else NULL), or by the labels of rows that each has in its
- * own space.
+ * Returns the new operator with the old numbers for the clusters that continue
+ * clusters of the old one. They are matched by distance if `moved`, the new
+ * operator in the units of the old, is not NULL; else by the labels of rows,
+ * given in the space of each operator.
  */
 extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
 										   const fc_weighted_rows *old_rows,
@@ -228,8 +242,8 @@ extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
 										   const Bitmapset *reserved);
 
 /*
- * The cluster of row j becomes number numbers[j], and rows are in the order of
- * numbers; NULL: op as it is.
+ * Returns the operator with number numbers[j] for the cluster of row j, and
+ * its rows in the order of numbers. NULL numbers return op itself.
  */
 extern fc_operator_header *renumbered(const fc_operator_header *op, const int32 *numbers);
 

@@ -1,15 +1,15 @@
 /*
  * model_cache.c - reading a named model once per query, not per row.
  *
- * A call site keeps the models it met. They hold for one user and one
+ * A call site keeps the models it met. They are valid for one user and one
  * snapshot: a later command, another role, or a plpgsql expression that
  * outlives its statement reads again, through views of the rows that the
  * caller may read.
  *
- * A snapshot is known by its bounds and command number. They may repeat after
- * a subtransaction was rolled back, whose models nobody may use any more: the
- * epoch, which counts the transactions that ended and the subtransactions that
- * were rolled back, does not.
+ * A snapshot is identified by its bounds and command number. These may repeat
+ * after the rollback of a subtransaction, whose models must not be used any
+ * more; the epoch does not repeat, as it counts the transactions that ended
+ * and the subtransactions that were rolled back.
  */
 #include "postgres.h"
 
@@ -30,14 +30,17 @@
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 
-/* Micro-clusters label the rows where there are some: model.h. */
+/*
+ * Columns of a version. Micro-clusters, if there are any, label the rows in
+ * place of the operator.
+ */
 #define PART_COLUMNS \
 	"COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map," \
 	" v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
-/* The parameters are model, group and version. */
+/* Query with the parameters model, group and version. */
 #define QUERY_OF(models) \
 	"SELECT m.group_by::pg_catalog.text, m.version, " PART_COLUMNS \
 	" FROM " models " m LEFT JOIN LATERAL" \
@@ -70,7 +73,7 @@ enum
 	COLUMN_CONTAMINATION
 };
 
-/* On a worker of Citus, where the tables are empty. */
+/* Query for a worker of Citus, where the tables are empty. */
 static const char
 			shared_query[] = "SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS
 " FROM fastclust_internal.shared_model($1, $2) v";
@@ -93,7 +96,7 @@ typedef struct model_slot
 {
 	model_key	key;
 	served_model *model;
-	char		status;			/* of simplehash.h */
+	char		status;			/* used by simplehash.h */
 } model_slot;
 
 static SPIPlanPtr model_plan = NULL;
@@ -111,7 +114,10 @@ column(int number, bool *null)
 						 null);
 }
 
-/* A float8[] column in the model's context: *count values, or NULL. */
+/*
+ * Returns a copy of a float8[] column in the model's context, of *count
+ * values; NULL if the column is NULL.
+ */
 static double *
 read_numbers(served_model *model, int number, const char *name, int *count)
 {
@@ -150,7 +156,7 @@ read_map(served_model *model)
 	model->d = model->map.op.d;
 }
 
-/* The encoder of the columns, or the name of the column of vectors. */
+/* Reads the encoder of the columns, or the name of the column of vectors. */
 static void
 read_encoder(served_model *model)
 {
@@ -188,7 +194,7 @@ read_encoder(served_model *model)
 	MemoryContextSwitchTo(old);
 }
 
-/* The numbers above each cluster: paths is k x levels. */
+/* Reads the paths: k x levels numbers of the nodes above each cluster. */
 static void
 read_paths(served_model *model)
 {
@@ -208,7 +214,7 @@ read_paths(served_model *model)
 	model->bytes += bytes;
 }
 
-/* fastclust_internal.<function>(model). */
+/* Returns the hint fastclust_internal.<function>(model). */
 static char *
 hint_of(const char *function, const served_model *model)
 {
@@ -221,7 +227,7 @@ hint_of(const char *function, const served_model *model)
 												PointerGetDatum(model->name)));
 }
 
-/* The error of a model that is not there, or of its version. */
+/* Raises an error if the model or its version does not exist. */
 static void
 check_found(const served_model *model)
 {
@@ -244,8 +250,8 @@ check_found(const served_model *model)
 }
 
 /*
- * Data that the rows of a query share: sparse factors rearranged, the
- * operator's and the map's.
+ * Rearranges the sparse factors of the operator and the map once for all rows
+ * of a query.
  */
 static void
 prepare_rows(served_model *model)
@@ -259,7 +265,9 @@ prepare_rows(served_model *model)
 	model->bytes += arena.held;
 }
 
-/* A row of stored_versions, whose parts fit each other (version_fits). */
+/*
+ * Reads a row of stored_versions, whose parts fit each other (version_fits.c).
+ */
 static void
 read_row(served_model *model)
 {
@@ -275,7 +283,7 @@ read_row(served_model *model)
 											  TextDatumGetCString(group_by));
 	operator = column(COLUMN_OPERATOR, &null);
 	if (null)
-		return;					/* no such group */
+		return;					/* the group does not exist */
 	old = MemoryContextSwitchTo(model->context);
 	model->header = (fc_operator_header *) PG_DETOAST_DATUM_COPY(operator);
 	MemoryContextSwitchTo(old);
@@ -345,7 +353,7 @@ plan_for(const served_model *model)
 	return kept_plan(&version_plan, version_query);
 }
 
-/* Through SPI with the caller's snapshot and rights. */
+/* Reads a model through SPI with the caller's snapshot and rights. */
 static void
 read_model(served_model *model)
 {
@@ -397,7 +405,7 @@ hash_text(uint64 seed, const text *value)
 								  VARSIZE_ANY_EXHDR(value));
 }
 
-/* Models by name, group and version. */
+/* Hash table of models by name, group and version. */
 #define SH_PREFIX models
 #define SH_ELEMENT_TYPE model_slot
 #define SH_KEY_TYPE model_key
@@ -443,8 +451,8 @@ end_sub_epoch(SubXactEvent event, SubTransactionId mine,
 }
 
 /*
- * Returns the user, snapshot and epoch for which a model that is read now
- * holds.
+ * Returns the user, snapshot and epoch for which a model that is read now is
+ * valid.
  */
 model_validity
 model_validity_now(void)
@@ -517,7 +525,10 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name,
 	return model;
 }
 
-/* Many rows screen many centroids; the buffers grow then. */
+/*
+ * Counts a use of the model. Many uses make bounds on the distances
+ * worthwhile; these need larger buffers.
+ */
 static const served_model *
 asked_again(model_site *site, served_model *model)
 {

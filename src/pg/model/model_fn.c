@@ -1,4 +1,4 @@
-/* model_fn.c - predict and its family: a named model applied to rows */
+/* model_fn.c - predict and related functions: a named model applied to rows */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -13,7 +13,10 @@
 
 typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 
-/* Returns the centroid of the model's operator that is nearest to the row. */
+/*
+ * Returns the row number of the centroid of the model's operator nearest to
+ * the row.
+ */
 static size_t
 nearest_of_row(const model_row *row)
 {
@@ -22,7 +25,7 @@ nearest_of_row(const model_row *row)
 		: fc_operator_assign(&row->model->view, row->x, row->scratch);
 }
 
-/* Returns ||x - c||^2, c the nearest centroid. */
+/* Returns ||x - c||^2, where c is the nearest centroid. */
 static double
 square_of(const model_row *row)
 {
@@ -31,8 +34,8 @@ square_of(const model_row *row)
 }
 
 /*
- * The cluster of the row; NULL if it has none, or if that is beyond the
- * distance, which may be infinite.
+ * Returns the cluster of the row; NULL if it has none, or if the nearest
+ * centroid is farther than max_distance, which may be infinite.
  */
 static Datum
 cluster_within(FunctionCallInfo fcinfo, const model_row *row,
@@ -57,7 +60,7 @@ cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 	return cluster_within(fcinfo, row, INFINITY);
 }
 
-/* Argument 3 is the distance, if it is given. */
+/* Returns the cluster within the distance in argument 3, which may be NULL. */
 static Datum
 near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -89,8 +92,8 @@ distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 /*
- * The distance that a share `contamination` of the training rows exceeded, or
- * the outlier score of regions.
+ * Returns the distance that a share `contamination` of the training rows
+ * exceeded; for a model of regions, the outlier score.
  */
 static double
 anomaly_limit(const served_model *model, double contamination)
@@ -202,10 +205,11 @@ fastclust_anomaly(PG_FUNCTION_ARGS)
 	return answer_row(fcinfo, 3, -1, ROW_GIVEN, anomaly_answer);
 }
 
-/* ---- from the top of a tree of clusters ---- */
+/* ---- paths in a tree of clusters ---- */
 
 /*
- * The numbers of the nodes above the cluster, the highest first, and its own.
+ * Returns the numbers of the nodes above the cluster, from the top, and its
+ * own.
  */
 static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
@@ -239,7 +243,7 @@ fastclust_predict_path(PG_FUNCTION_ARGS)
 
 typedef struct ranked_cluster
 {
-	double		key;			/* the least comes first */
+	double		key;			/* sort key, ascending */
 	int32		cluster;
 } ranked_cluster;
 
@@ -254,7 +258,10 @@ least_first(const void *a, const void *b)
 	return left->cluster < right->cluster ? -1 : 1;
 }
 
-/* The clusters of regions by their nearest centroids. */
+/*
+ * Sorts the clusters of regions by the distances to their nearest centroids,
+ * and returns the first `count`.
+ */
 static void
 nearest_regions(const model_row *row, size_t count, int32 *clusters,
 				double *squares)
@@ -328,10 +335,7 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 
 /* ---- probabilities ---- */
 
-/*
- * Rows (cluster, probability), most probable first, for a row in the
- * operator's coordinates.
- */
+/* Returns rows (cluster, probability) for a row, most probable first. */
 static void
 return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -364,8 +368,8 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 /*
- * Of regions: the cluster, or the one that noise is nearest to, and the
- * outlier score as the probability of none.
+ * Returns two rows for a model of regions: the cluster, or the one nearest to
+ * noise, and a NULL cluster with the outlier score as its probability.
  */
 static void
 return_membership(FunctionCallInfo fcinfo, const model_row *row)

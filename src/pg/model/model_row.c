@@ -1,6 +1,6 @@
 /*
- * model_row.c - a row as a function's arguments give it, in the coordinates of
- * a model's operator; see the header
+ * model_row.c - a row in a function's arguments, brought into the coordinates
+ * of a model's operator; see model.h
  */
 #include "postgres.h"
 
@@ -22,11 +22,12 @@
 #define MOST_CONSTANTS	8		/* maximum number of columns of a row in a
 								 * hint */
 
-/* ---- room ---- */
+/* ---- buffers ---- */
 
 /*
- * Room of a row: d of the row as doubles, d of its columns; with a map its
- * features, as floats and as doubles.
+ * Makes the buffers of the site large enough for a model: d doubles for the
+ * row, d for its columns, and with a map its features as floats and as
+ * doubles.
  */
 static void
 reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
@@ -49,7 +50,7 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 
 /* ---- coordinates ---- */
 
-/* phi(x), as doubles. */
+/* Returns the features phi(x) as doubles. Raises an error if they overflow. */
 static const double *
 features_of(const model_site *site, const served_model *model, const double *x)
 {
@@ -69,8 +70,9 @@ features_of(const model_site *site, const served_model *model, const double *x)
 }
 
 /*
- * The row in the operator's coordinates: (x - center) / scale, and its
- * features, or of length 1; NULL where it has no direction.
+ * Returns the row in the operator's coordinates: (x - center) / scale, and
+ * then its features, or under cosine scaled to length 1. Returns NULL if it
+ * has no direction.
  */
 static const double *
 transformed(const model_site *site, const served_model *model, const vector *v)
@@ -119,8 +121,8 @@ list_argument(FunctionCallInfo fcinfo, model_site *site,
 }
 
 /*
- * Values in a list are the columns' own, and none is NULL: from the last on,
- * each has its dimensions behind its place in the list.
+ * Encodes listed values without NULLs. Works from the last value backwards,
+ * because the dimensions of a value are at its place in the list or behind it.
  */
 static vector
 encoded_values(const model_site *site, const served_model *model, vector v)
@@ -226,7 +228,10 @@ new_record(FunctionCallInfo fcinfo)
 	return record;
 }
 
-/* The columns of a record belong to one model at a time. */
+/*
+ * Returns the reader of records, which holds the columns of one model at a
+ * time.
+ */
 static record_reader *
 record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
@@ -238,7 +243,7 @@ record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 	return site->record;
 }
 
-/* The column of vectors of a record; false when it is NULL. */
+/* Reads the column of vectors of a record; returns false if it is NULL. */
 static bool
 vector_of_record(record_reader *record, const served_model *model,
 				 HeapTupleHeader row, vector *v)
@@ -280,9 +285,9 @@ record_argument(FunctionCallInfo fcinfo, model_site *site,
 	return encode_record(model->encoder, record, row, false, raw);
 }
 
-/* ---- any of these ---- */
+/* ---- rows of any form ---- */
 
-/* As many values as the model takes? */
+/* Raises an error unless there are as many values as the model takes. */
 static void
 check_length(const vector *v, const served_model *model, row_form form)
 {
@@ -314,8 +319,9 @@ has_null(FunctionCallInfo fcinfo, const model_site *site, int argument,
 }
 
 /*
- * Listed values of which some are NULL, as a whole row has them; false: of a
- * model of vectors, or such NULLs are to be skipped.
+ * Encodes listed values of which some are NULL, like the columns of a whole
+ * row. Returns false if the model is one of vectors, or if such NULLs are
+ * skipped.
  */
 static bool
 values_with_nulls(FunctionCallInfo fcinfo, model_site *site,
@@ -393,7 +399,7 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site,
 	return true;
 }
 
-/* Look up the types of so many columns. */
+/* Looks up the types of the columns that a call lists. */
 static pg_noinline void
 find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument,
 				  int count)
@@ -405,7 +411,10 @@ find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument,
 	site->columns = reader;
 }
 
-/* The group of a record, by the column of that name; NULL where it is NULL. */
+/*
+ * Returns the group of a record as text, from the column of that name; NULL if
+ * it is NULL.
+ */
 static const text *
 group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column,
 				HeapTupleHeader row)
@@ -427,7 +436,7 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column,
 						record->values[record->attribute[0]]);
 }
 
-/* The group in an argument, as text. */
+/* Returns the group in an argument as text. */
 static const text *
 group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
 {
@@ -447,8 +456,8 @@ group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
 }
 
 /*
- * The model in argument 0, of the group in argument `group` or in the column
- * of the row; NULL where the group is NULL.
+ * Returns the model in argument 0, for the group in argument `group` or in the
+ * column of the row; NULL if the group is NULL.
  */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
@@ -480,7 +489,10 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 	return NULL;
 }
 
-/* The row of a sparsevec whose label the columns tell, and itself. */
+/*
+ * Labels a sparsevec through the columns of the centroids where possible, and
+ * sets the row's coordinates then.
+ */
 static sparse_outcome
 sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument,
 				model_row *row)

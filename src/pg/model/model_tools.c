@@ -1,7 +1,7 @@
 /*
- * model_tools.c - functions that training, watching and retraining models need
- * beside the public functions: random parts of a table, a spec and rows in
- * standardised units, fit, numbering.
+ * model_tools.c - support functions of the SQL that trains, watches and
+ * retrains models: roles, hashes of places, rows in standardised units, the
+ * fit to a sketch, numbers of clusters, locks.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 /* ---- rights ---- */
 
 /*
- * (roles): does the current user have the rights of one of them? 0 is
- * everyone, NULL nobody.
+ * (roles): has the current user the rights of one of them? Role 0 stands for
+ * everyone, NULL for nobody.
  */
 PG_FUNCTION_INFO_V1(fastclust_has_a_role);
 Datum
@@ -49,9 +49,9 @@ fastclust_has_a_role(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(found);
 }
 
-/* ---- parts of a table ---- */
+/* ---- rows and groups of a table ---- */
 
-/* (ctid): a hash of the row's place. */
+/* (ctid): returns a hash of the row's place. */
 PG_FUNCTION_INFO_V1(fastclust_place_key);
 Datum
 fastclust_place_key(PG_FUNCTION_ARGS)
@@ -65,7 +65,7 @@ fastclust_place_key(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
 }
 
-/* (value) */
+/* (value): returns the value as the text of a group. */
 PG_FUNCTION_INFO_V1(fastclust_group_text);
 Datum
 fastclust_group_text(PG_FUNCTION_ARGS)
@@ -86,21 +86,20 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 
 /* ---- standardised units ---- */
 
-/*
- * Kept for the rows of a query: units that are the same for all of them, and
- * the types of columns.
- */
+/* Kept for the rows of a query: constant units and the types of columns. */
 typedef struct units_site
 {
 	vector_reader vectors;
-	bool		fixed;			/* center and scale are those of every row */
+	bool		fixed;			/* true if center and scale are constants of
+								 * the query */
 	int			d;
-	const double *center;		/* d, or NULL: rows in their own units */
+	const double *center;		/* d values, or NULL if rows keep their own
+								 * units */
 	const double *scale;
 } units_site;
 
 /*
- * A parameter, unlike a constant, may change where PL/pgSQL evaluates an
+ * Is an argument a constant? A parameter may change when PL/pgSQL evaluates an
  * expression again.
  */
 static bool
@@ -112,7 +111,7 @@ is_constant(FunctionCallInfo fcinfo, int argument)
 		IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
 }
 
-/* Units are arguments 0 and 1. */
+/* Returns the state of a call whose arguments 0 and 1 are the units. */
 static units_site *
 units_site_of(FunctionCallInfo fcinfo)
 {
@@ -127,7 +126,7 @@ units_site_of(FunctionCallInfo fcinfo)
 	return site;
 }
 
-/* The units of a row of d numbers. */
+/* Reads the units of a row of d numbers into the site. */
 static void
 find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 {
@@ -143,7 +142,7 @@ find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 	MemoryContextSwitchTo(old);
 }
 
-/* (center, scale, x): (x - center) / scale; x where these are NULL. */
+/* (center, scale, x): returns (x - center) / scale, or x if these are NULL. */
 PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
 Datum
 fastclust_vector_in_units(PG_FUNCTION_ARGS)
@@ -173,8 +172,9 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 /* ---- operators in user units ---- */
 
 /*
- * (sketch, operator, center, scale, spreads): the relative residual of the
- * model's mixture.
+ * (sketch, operator, center, scale, spreads): returns the relative residual of
+ * the model's mixture; NULL without an operator or spreads or for an empty
+ * sketch.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
@@ -209,7 +209,10 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(residual);
 }
 
-/* Is matching within the memory budget?  Numbers are not worth a failure. */
+/*
+ * Does matching fit into the memory budget? Raises only a NOTICE if it does
+ * not, because new numbers are better than a failure.
+ */
 static bool
 can_match(Size bytes, Size k)
 {
@@ -298,9 +301,9 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
 }
 
 /*
- * Rows of old become their numbers, and new clusters get the lowest that are
- * neither another's nor reserved.  If k shrinks, clusters numbered k or
- * higher get lower numbers, unless the number has a name.
+ * Replaces rows of the old operator by their numbers, and gives new clusters
+ * the lowest that are neither used nor reserved. If k shrinks, clusters
+ * numbered k or higher get lower numbers, unless the number has a name.
  */
 static int32 *
 continued_numbers(const fc_operator_header *old_header, int32 *number, Size k,
@@ -390,8 +393,8 @@ with_numbers_of(const fc_operator_header *old,
 }
 
 /*
- * (old, rows for it, new, rows for it, new in the units of old or NULL): the
- * share of the rows whose labels differ, once clusters have their numbers.
+ * (old, rows for it, new, rows for it, new in the units of old or NULL):
+ * returns the share of the rows whose labels differ after renumbering.
  */
 PG_FUNCTION_INFO_V1(fastclust_labels_changed);
 Datum
@@ -416,9 +419,9 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 }
 
 /*
- * (key, live, wait): lock the key, of a model or of a live sketch, until the
- * end of the transaction; false when another session has it and wait is false.
- * A lock of this kind, unlike an advisory lock, is in nobody else's reach.
+ * (key, live, wait): locks the key of a model or of a live sketch until the
+ * end of the transaction; returns false if another session has it and wait is
+ * false. Unlike an advisory lock, no other code can take this lock.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_name);
 Datum

@@ -1,10 +1,10 @@
 /*
- * predict_plan.c - predict(model, a, b, c) without an array a row.
+ * predict_plan.c - predict(model, a, b, c) without building an array per row.
  *
  * A list of columns reaches predict as two numbers and an array of the others,
  * which the executor would build, and cast to double precision, for every row.
- * The planner asks the support function below instead, which makes of it a
- * call of predict_columns(model, VARIADIC "any") with the columns themselves.
+ * The planner calls the support function below, which replaces the call by
+ * predict_columns(model, VARIADIC "any") with the columns themselves.
  */
 #include "postgres.h"
 
@@ -25,8 +25,8 @@
 #include "pg/base/vector_type.h"
 
 /*
- * The expression that predict_columns reads itself: the argument of a cast to
- * double precision that the parser put there.
+ * Returns the argument of a cast to double precision that the parser added, if
+ * predict_columns can read its type; else the expression itself.
  */
 static Node *
 without_cast(Node *number)
@@ -42,8 +42,9 @@ without_cast(Node *number)
 }
 
 /*
- * (request): of a call (text .., double precision, double precision, VARIADIC
- * double precision[]) whose array is listed.
+ * (request): simplifies a call (text .., double precision, double precision,
+ * VARIADIC double precision[]) whose array is written out. Returns NULL for
+ * any other request or call.
  */
 PG_FUNCTION_INFO_V1(fastclust_predict_support);
 Datum

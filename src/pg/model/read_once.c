@@ -2,16 +2,17 @@
  * read_once.c - values that are read by the name of a model once a query
  *
  * A function such as model_operator('m') may stand in an expression that is
- * evaluated for every row.  Its entry in C is the same for all such functions:
- * it calls the function of its name with "read_" before it, in the schema
- * fastclust_internal, and keeps the result for the arguments that gave it.
- * Results hold for one user, snapshot and epoch, as models do for predict,
- * for the settings by which values are written as text, and for the memory
+ * evaluated for every row.  All such functions have the same entry in C: it
+ * calls the function of the same name with the prefix "read_", in the schema
+ * fastclust_internal, and keeps the result together with the arguments.
+ * Results are valid for one user, snapshot and epoch, as models are for
+ * predict, for the settings that affect the text of values, and for the memory
  * budget.
  *
  * A result keeps its address until results are forgotten, so that assign,
  * encode_row and the aggregates recognise the value.  A new snapshot, user or
- * setting forgets all results, and so do results that exceed the budget.
+ * setting forgets all results, and so do results beyond a quarter of the
+ * budget.
  */
 #include "postgres.h"
 
@@ -33,7 +34,7 @@
 
 #define MAX_ARGUMENTS	8
 
-/* Everything but the arguments that a result depends on. */
+/* Everything that a result depends on besides the arguments. */
 typedef struct read_validity
 {
 	model_validity model;
@@ -45,7 +46,7 @@ typedef struct read_validity
 	pg_tz	   *time_zone;
 } read_validity;
 
-/* The arguments of a call. */
+/* Arguments of a call. */
 typedef struct call_key
 {
 	Datum	   *values;
@@ -57,29 +58,31 @@ typedef struct kept_result
 	call_key	key;
 	Datum		value;
 	bool		null;
-	char		status;			/* of simplehash.h */
+	char		status;			/* used by simplehash.h */
 } kept_result;
 
-/* One argument of the function that reads. */
+/* Type of one argument, and how it is passed to the read_ function. */
 typedef struct argument_type
 {
-	Oid			type;			/* of the argument that was given */
+	Oid			type;			/* type of the argument in the call */
 	int16		length;
 	bool		by_value;
-	value_reader *as_text;		/* turns the argument into text; NULL: it is
+	value_reader *as_text;		/* turns the argument into text; NULL if it is
 								 * passed as it is */
 } argument_type;
 
 typedef struct read_call
 {
-	MemoryContext context;		/* of the results */
+	MemoryContext context;		/* owns the results */
 	struct results_hash *results;
-	kept_result *last;			/* NULL if there is none */
-	Size		bytes;			/* of the results */
-	bool		constant;		/* all arguments are constants of the query */
+	kept_result *last;			/* result of the last call; NULL if there is
+								 * none */
+	Size		bytes;			/* size of the results */
+	bool		constant;		/* true if all arguments are constants of the
+								 * query */
 	int			arguments;
 	argument_type argument[MAX_ARGUMENTS];
-	FmgrInfo	reader;			/* the function that reads */
+	FmgrInfo	reader;			/* the read_ function */
 	int16		result_length;
 	bool		result_by_value;
 	read_validity valid;
@@ -137,8 +140,8 @@ hash_arguments(const read_call *call, call_key key)
 #include "lib/simplehash.h"
 
 /*
- * Returns true if each argument is a constant, unlike a parameter, which
- * PL/pgSQL may change from call to call.
+ * Is each argument a constant? A parameter is not: PL/pgSQL may change it from
+ * call to call.
  */
 static bool
 has_constant_arguments(const Node *expression)
@@ -153,11 +156,11 @@ has_constant_arguments(const Node *expression)
 	return true;
 }
 
-/* ---- the function that reads ---- */
+/* ---- the read_ function ---- */
 
 /*
- * Sets the types of the arguments, and those by which the function that reads
- * is looked up.
+ * Sets the types of the arguments, and the declared types with which the read_
+ * function is looked up.
  */
 static void
 set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)
@@ -226,8 +229,8 @@ copied(const read_call *call, Datum value)
 }
 
 /*
- * Calls the function that reads; the result and a copy of the arguments stay
- * in the context of the results.
+ * Calls the read_ function. The result and a copy of the arguments stay in the
+ * context of the results.
  */
 static kept_result
 read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
@@ -340,7 +343,7 @@ add_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 	return entry;
 }
 
-/* Returns the arguments of the call, with values that are not packed away. */
+/* Returns the arguments of the call, detoasted. */
 static void
 read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 {
@@ -355,8 +358,8 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 }
 
 /*
- * (arguments of the function): the result of fastclust_internal.read_<its
- * name>.
+ * (arguments of the function): returns the result of
+ * fastclust_internal.read_<its name>.
  */
 PG_FUNCTION_INFO_V1(fastclust_read_once);
 Datum
@@ -380,7 +383,8 @@ fastclust_read_once(PG_FUNCTION_ARGS)
 		read_arguments(fcinfo, call, key);
 		if (call->last == NULL || !same_arguments(call, key, call->last->key))
 		{
-			call->last = NULL;	/* an error on the way leaves none */
+			call->last = NULL;	/* stays NULL after an error in the lookup or
+								 * in reading */
 			call->last = results_lookup(call->results, key);
 		}
 		if (call->last == NULL)

@@ -1,18 +1,17 @@
 /*
- * row_condition.c - which rows of a relation are to be read: the option
- * "where".
+ * row_condition.c - the option "where", a condition on the rows of a relation.
  *
- * A condition is stored with a model and later runs with the rights of whoever
- * scans the table for it, so it may use only parts that nobody can misuse:
- * columns of the relation, constants, and immutable functions and operators of
- * pg_catalog. Three steps:
- *     grammar      one expression, of the kinds of nodes below and of names
- *                  that lead nowhere else
- *     analysis     the server's: types, functions; whatever input function it
- *                  calls for a constant is of a type let through before
- *     functions    every one that the result calls is built in and immutable
- * The result is written out again, every name as analysis resolved it, and is
- * checked again wherever it is used.
+ * A condition is stored with a model and runs later with the rights of every
+ * role that scans the table for it. It may therefore use only parts that
+ * nobody can misuse: columns of the relation, constants, and immutable
+ * functions and operators of pg_catalog. It is checked in three steps:
+ *     grammar      one expression, of the kinds of nodes listed below and of
+ *                  names that cannot refer to other schemas
+ *     analysis     the server's: types, functions; an input function that it
+ *                  calls for a constant is of a type accepted before
+ *     functions    each function in the result is built in and immutable
+ * The result is written as text again, with every name as analysis resolved
+ * it, and is checked again wherever it is used.
  */
 #include "postgres.h"
 
@@ -44,26 +43,30 @@
 #include "pg/base/compat.h"
 #include "pg/model/row_condition.h"
 
-#define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of
-								 * queries */
+#define SELECT_WORD	"SELECT "	/* prefix that makes the condition a query,
+								 * which the grammar requires */
 #define ALIAS		"t"
 #define MOST_BYTES	10000
-#define MOST_SHOWN	200			/* bytes of it in a message */
+#define MOST_SHOWN	200			/* maximum bytes of the condition that a
+								 * message shows */
 
-/* A condition that is read. */
+/* State of reading a condition. */
 typedef struct read_condition
 {
 	const char *given;			/* the condition as it was given */
-	const char *query;			/* SELECT_WORD and that */
+	const char *query;			/* SELECT_WORD followed by the condition */
 	Relation	relation;
-	List	   *columns;		/* their numbers, each once */
-	bool		in_server;		/* an error now is the server's */
+	List	   *columns;		/* attribute numbers of its columns, without
+								 * duplicates */
+	bool		in_server;		/* true while an error would be one of the
+								 * server's parser */
 } read_condition;
 
 /* ---- errors ---- */
 
 /*
- * The place of a byte of the query, as a character of the text counted from 1.
+ * Returns the position in the condition, in characters from 1, of a byte of
+ * the query; 0 if it is outside of the condition.
  */
 static int
 character_at(const read_condition *c, int location)
@@ -96,8 +99,8 @@ reject(const read_condition *c, const char *what, int location)
 }
 
 /*
- * An error of the server's grammar or analysis, with the place in words; its
- * position is one in our own query.
+ * Rethrows an error of the server's grammar or analysis with the position in
+ * words, because its own position refers to the query that was built here.
  */
 static void
 rethrow_with_place(const read_condition *c, MemoryContext context)
@@ -111,7 +114,7 @@ rethrow_with_place(const read_condition *c, MemoryContext context)
 		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		PG_RE_THROW();
 	FlushErrorState();
-	/* where a query of PL/pgSQL is the error's */
+	/* the position is internal if the error has a PL/pgSQL query */
 	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;
 	ereport(ERROR, errcode(error->sqlerrcode),
 			errmsg("option \"where\": %s", error->message),
@@ -134,7 +137,7 @@ is_plain_select(const SelectStmt *s)
 		s->withClause == NULL;
 }
 
-/* The only expression of the text. */
+/* Returns the only expression of the text, or raises an error. */
 static Node *
 only_expression(const read_condition *c, List *statements)
 {
@@ -154,7 +157,10 @@ only_expression(const read_condition *c, List *statements)
 	return target->val;
 }
 
-/* A name without schema, or of pg_catalog: the others could be anybody's. */
+/*
+ * Rejects a name with a schema other than pg_catalog, where anybody could
+ * create the object.
+ */
 static void
 check_name(const read_condition *c, List *name, const char *what, int location)
 {
@@ -165,8 +171,8 @@ check_name(const read_condition *c, List *name, const char *what, int location)
 }
 
 /*
- * Does text become a value of the type without anybody's code? Types that are
- * built in, enums, arrays of those; a domain has checks.
+ * Can the type's input function run without user-defined code? It can for
+ * built-in types, enums, and arrays of these; a domain has checks.
  */
 static bool
 is_harmless_type(Oid type)
@@ -434,8 +440,8 @@ column_names(const read_condition *c)
 }
 
 /*
- * A condition is read under the same settings wherever it is, and a time in
- * the zone of the session, but stored with a zone.
+ * Conditions are always read under the same settings, and times in the zone of
+ * the session, but the result is written with a zone.
  */
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)
@@ -461,15 +467,19 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 								  false);
 	if (columns != NULL)
 		*columns = column_names(&c);
-	/* not held: whoever calls may have no right to the relation */
+
+	/*
+	 * the lock is released, because the caller may have no right to the
+	 * relation
+	 */
 	table_close(c.relation, AccessShareLock);
 	AtEOXact_GUC(true, level);
 	return resolved;
 }
 
 /*
- * (relation, condition): the condition as it is stored, names resolved and of
- * the alias t; the columns it reads.
+ * (relation, condition): returns the condition as it is stored, with names
+ * resolved and the alias t, and the columns that it reads.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_condition);
 Datum

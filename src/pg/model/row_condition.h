@@ -5,9 +5,9 @@
 #include "utils/array.h"
 
 /*
- * Returns a condition on rows of the alias t in which every name is resolved,
- * and the columns that it reads (NULL: they are not wanted).  An expression
- * that may not be a condition is an error.
+ * Returns a condition on rows with the alias t in which every name is
+ * resolved, and the columns that it reads (NULL if they are not needed).
+ * Raises an error for an expression that is not allowed as a condition.
  */
 extern char *resolved_condition(Oid relation, const char *condition, ArrayType **columns);
 

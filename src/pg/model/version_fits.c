@@ -1,6 +1,6 @@
 /*
- * version_fits.c - do the parts of a stored model version fit each other, so
- * that whoever reads it can use it?
+ * version_fits.c - checks that the parts of a stored model version fit each
+ * other, so that every reader can use it
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
 
-#define MAX_LEVELS 7			/* above the clusters */
+#define MAX_LEVELS 7			/* maximum number of levels above the clusters */
 
 enum
 {
@@ -43,7 +43,10 @@ check_same_dimension(Size found, Size expected, const char *what)
 					   what, found, expected));
 }
 
-/* Dimensions of the rows: the operator's, or those the map takes. */
+/*
+ * Returns the dimension of the rows: the operator's, or the map's input
+ * dimension.
+ */
 static Size
 row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 {
@@ -58,7 +61,10 @@ row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 	return map.op.d;
 }
 
-/* Counts may be of a drift_spec that another part of the version keeps. */
+/*
+ * Checks drift_spec and drift_counts. The counts may belong to a drift_spec
+ * that is stored in another group of the version.
+ */
 static void
 check_drift(FunctionCallInfo fcinfo, Size d)
 {
@@ -80,8 +86,9 @@ check_drift(FunctionCallInfo fcinfo, Size d)
 }
 
 /*
- * Micro-clusters are of the operator's clusters, and splits join all of these
- * into a tree: each a cluster or a split before it, once.
+ * Checks that micro-clusters have as many clusters as the operator, and that
+ * splits join all clusters into a tree: each joins two nodes, clusters or
+ * earlier splits, and no node is joined twice.
  */
 static void
 check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
@@ -136,8 +143,8 @@ reject_path(Size cluster, int level, const char *problem)
 }
 
 /*
- * One level of k paths; parent (k): room for the node that each node of this
- * level lies below.
+ * Checks one level of k paths. The array parent (k values) receives for each
+ * node of the level the node above it.
  */
 static void
 check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
@@ -195,7 +202,7 @@ check_paths(ArrayType *array, int32 k)
 /*
  * (operator, map, center, scale, spreads, distance_quantiles, null_moments,
  * spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
- * splits, paths): true, or the error.
+ * splits, paths): returns true, or raises an error.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum
@@ -227,10 +234,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		check_count("the number of distance_quantiles", quantiles.d, 2,
 					FC_MAX_DIM);
 
-		/*
-		 * Each of n values must be at least the one before it, the first at
-		 * least 0.
-		 */
+		/* The values must not be negative and must not decrease. */
 		for (int i = 0; i < quantiles.d; i++)
 			if (!(quantiles.doubles[i] >=
 				  (i > 0 ? quantiles.doubles[i - 1] : 0.0)))

@@ -1,9 +1,9 @@
 /*
- * condition.c - ranges of an encoder's coordinates as a condition of SQL on
- * the column that they come from, which can be pasted behind WHERE.
+ * condition.c - ranges of an encoder's coordinates as an SQL condition on the
+ * column that they come from, which can be pasted behind WHERE.
  *
- * A NULL has the coordinates that the encoder fills in: where these are in
- * range, the condition names it.
+ * The encoder replaces a NULL by coordinates of its own; if these are in
+ * range, the condition admits NULL.
  */
 #include "postgres.h"
 
@@ -15,22 +15,22 @@
 
 #include "pg/encode/encode.h"
 
-/* lower < x[dimension] <= upper, as people read it. */
+/* Ranges lower < x[dimension] <= upper of one feature. */
 typedef struct ranges
 {
 	const fc_encoder *view;
 	const fc_encoder_feature *feature;
 	Size		count;
-	const double *dimension;	/* from 1 */
+	const double *dimension;	/* dimension of each range, from 1 */
 	const double *lower;
 	const double *upper;
-	Datum	   *lower_shown;	/* dates and times */
+	Datum	   *lower_shown;	/* lower bounds of dates and times as text */
 	Datum	   *upper_shown;
 } ranges;
 
 /*
- * Is the row in all ranges whose coordinate `place` of the feature is 1, and
- * whose others are 0?
+ * Do all ranges hold for a row whose coordinate `place` of the feature is 1
+ * and whose other coordinates are 0?
  */
 static bool
 holds_at(const ranges *r, Size place)
@@ -45,7 +45,7 @@ holds_at(const ranges *r, Size place)
 	return true;
 }
 
-/* Is a NULL? */
+/* Do all ranges hold for the coordinates of a NULL? */
 static bool
 holds_at_null(const ranges *r)
 {
@@ -71,7 +71,7 @@ holds_at_null(const ranges *r)
 
 /* ---- the column ---- */
 
-/* ARRAY['a', 'b'] of the path a.b */
+/* Returns ARRAY['a', 'b'] for the path a.b, which is cut into its keys. */
 static char *
 path_array(char *path)
 {
@@ -92,7 +92,10 @@ path_array(char *path)
 	return psprintf("ARRAY[%s]", array.data);
 }
 
-/* The value of a feature at its place, as the encoder reads it. */
+/*
+ * Returns the SQL expression for the value of a feature at a place, as the
+ * encoder reads it.
+ */
 static char *
 value_of(const ranges *r, Oid relation, uint32 place)
 {
@@ -134,7 +137,10 @@ value_of(const ranges *r, Oid relation, uint32 place)
 
 /* ---- conditions ---- */
 
-/* A condition on values that are there, and whether NULL meets it too. */
+/*
+ * Extends a condition on values that are not NULL, or NULL for none, by
+ * whether a NULL meets it too.
+ */
 static char *
 with_null(const char *condition, const char *value, bool null)
 {
@@ -158,8 +164,8 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 }
 
 /*
- * The categories that meet it, or all but those that do not, where others do
- * too.
+ * Lists the categories that meet the ranges; if unlisted categories meet them,
+ * lists the categories that do not.
  */
 static char *
 category_condition(const ranges *r, const char *value)
@@ -204,8 +210,8 @@ bound(const ranges *r, Size i, bool upper)
 
 	if (r->feature->kind == FC_FEATURE_DATE)
 		return psprintf("'%s'", TextDatumGetCString(shown[i]));
-	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without a zone
-													 * ignores it */
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* timestamps without time
+													 * zone ignore the zone */
 		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
 	return DatumGetCString(DirectFunctionCall1(float8out,
 											   Float8GetDatum(upper
@@ -228,7 +234,8 @@ range_condition(const ranges *r, Oid relation, Size i)
 	one.dimension += i;
 	one.lower += i;
 	one.upper += i;
-	if (indicator)				/* of NULL, cut between 0 and 1 */
+	if (indicator)				/* the range of an indicator of NULL is cut
+								 * between 0 and 1 */
 		return with_null(NULL, value, holds_at_null(&one));
 	if (r->lower[i] > -INFINITY)
 		condition = psprintf("%s > %s", value, bound(r, i, false));
@@ -239,7 +246,7 @@ range_condition(const ranges *r, Oid relation, Size i)
 	return with_null(condition, value, holds_at_null(&one));
 }
 
-/* The elements of an array, one for each dimension. */
+/* Returns the elements of an array that has one for each range. */
 static Datum *
 read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
 			  Size expected)
@@ -258,7 +265,7 @@ read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
 	return elements;
 }
 
-/* Numbers, infinities too. */
+/* Returns an array of numbers, which may be infinite. */
 static double *
 read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 {
@@ -271,8 +278,8 @@ read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 }
 
 /*
- * (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown): the
- * condition on one feature, whose dimensions these are.
+ * (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown):
+ * returns the condition on one feature; all dimensions must belong to it.
  */
 PG_FUNCTION_INFO_V1(fastclust_feature_condition);
 Datum

@@ -1,6 +1,6 @@
 /*
- * encode.h - rows of any columns into numbers, by an encoder: shared by the
- * files of the glue, models included
+ * encode.h - rows of columns of any type encoded as numbers; shared by the
+ * rooms of the glue
  */
 #ifndef FASTCLUST_ENCODE_H
 #define FASTCLUST_ENCODE_H
@@ -14,7 +14,10 @@
 
 #define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))
 
-/* A piece of its text: a name, a path, a category. */
+/*
+ * Returns a piece of the encoder's text as a string: a name, a path or a
+ * category.
+ */
 static inline char *
 encoder_text(const fc_encoder *view, uint32 start, uint32 length)
 {
@@ -33,7 +36,7 @@ typedef enum value_source
 	SOURCE_NUMERIC,
 	SOURCE_BOOL,
 	SOURCE_DATE,
-	SOURCE_TIMESTAMP,			/* with or without time zone */
+	SOURCE_TIMESTAMP,			/* timestamp or timestamptz */
 	SOURCE_TIME,
 	SOURCE_INTERVAL,
 	SOURCE_TEXT,
@@ -59,33 +62,42 @@ typedef struct enum_label
 typedef struct value_reader
 {
 	value_source source;
-	fc_feature_kind kind;		/* of the column; FC_FEATURE_ANY for jsonb */
+	fc_feature_kind kind;		/* kind of the column; FC_FEATURE_ANY for
+								 * jsonb */
 	Oid			type;
-	const char *label;			/* column "name", for errors */
+	const char *label;			/* column "name", for error messages */
 	MemoryContext context;
-	FmgrInfo	cast;			/* SOURCE_.._BY_CAST, or the output function */
+	FmgrInfo	cast;			/* function of SOURCE_.._BY_CAST, or the
+								 * output function */
 	vector_reader vectors;
-	enum_label *labels;			/* SOURCE_ENUM: those met last */
-	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: text_has_settings */
-	bool		date;			/* of these DateStyle alone */
+	enum_label *labels;			/* SOURCE_ENUM: cache of labels */
+	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: true if settings
+								 * affect the text */
+	bool		date;			/* true if DateStyle is the only such setting */
 } value_reader;
 
 /*
- * The error of a type that no feature can be made of. As text: of every type,
- * for value_as_text.
+ * Makes a reader for values of a type. Raises an error if the type cannot be a
+ * feature; with as_text, for value_as_text, every type can be read.
  */
 extern void make_value_reader(Oid type, const char *name, bool as_text,
 							  MemoryContext context, value_reader *reader);
 
-/* Is its text written as settings of the session say, such as DateStyle? */
+/*
+ * Does the text of the type depend on settings of the session, such as
+ * DateStyle?
+ */
 extern bool text_has_settings(Oid type);
 
-/* The value as a cast to text gives it, in each session the same. */
+/*
+ * Returns the value as a cast to text writes it under fixed settings, so that
+ * sessions do not differ.
+ */
 extern const text *value_as_text(value_reader *reader, Datum value);
 
 /*
- * A number that lies in the Datum, if it is one and finite, as in most
- * columns.
+ * Reads a finite number that is stored in the Datum, as most columns are.
+ * Returns false for anything else.
  */
 static inline bool
 read_plain_number(const value_reader *reader, Datum value,
@@ -115,13 +127,13 @@ read_plain_number(const value_reader *reader, Datum value,
 	return isfinite(cell->number);
 }
 
-/* Not jsonb.  The cell is valid as long as the value. */
+/*
+ * Reads a value of any type but jsonb. The cell is valid as long as the value.
+ */
 extern void
 			read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
 
-/*
- * A path as a feature of a jsonb column has it: keys with dots between them.
- */
+/* A path into a jsonb column: keys with dots between them. */
 typedef struct json_path
 {
 	const char *text;
@@ -129,97 +141,106 @@ typedef struct json_path
 	const char *label;			/* column "name" -> path */
 } json_path;
 
-/* The path of a feature, and its label; path NULL: the column itself. */
+/*
+ * Returns the path of a feature with its label; a NULL path means the column
+ * itself.
+ */
 extern json_path path_of_feature(const char *column, const char *path);
 
 /*
- * The kind of the value at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN
- * with a number cell, FC_FEATURE_CATEGORY with a text cell; as_text: all with
- * a text cell. FC_FEATURE_ANY with a NULL cell for nothing, null, a list or an
- * object.
+ * Reads the value at a path. Returns FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN
+ * with a number cell, or FC_FEATURE_CATEGORY with a text cell; as_text makes
+ * all of them text cells. Returns FC_FEATURE_ANY with a NULL cell for a
+ * missing value, null, a list or an object.
  */
 extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 								 bool as_text, fc_feature_cell *cell);
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
-/* An encoder that is ready for rows. */
+/* An encoder prepared for rows. */
 typedef struct prepared_encoder
 {
 	fc_encoder	view;
-	const char **names;			/* of the columns */
+	const char **names;			/* names of the columns */
 
 	/*
-	 * of the features; the label of those that are columns is that of the
-	 * column
+	 * paths of the features, labelled; a feature without a path has the label
+	 * of its column
 	 */
 	json_path  *paths;
-	fc_feature_cell *cells;		/* of the row at hand */
-	/* of each column: its dimension, where that is the number itself; else -1 */
+	fc_feature_cell *cells;		/* cells of the current row, one per feature */
+
+	/*
+	 * dimension of each column that is encoded as the number itself, else -1
+	 */
 	int		   *plain;
-	bool		imputes;		/* all NULLs */
+	bool		imputes;		/* true if all NULLs are imputed */
 } prepared_encoder;
 
-/* The bytes must stay where they are. */
+/* Prepares an encoder in a context. The header must keep its address. */
 extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, MemoryContext context);
 
 /*
- * How records of one row type are read: by names, columns the encoder does not
- * have are ignored.
+ * Reader of records of one row type. Columns are found by name, and other
+ * columns of the row are ignored.
  */
 typedef struct record_reader
 {
 	MemoryContext context;
-	uint64		shape;			/* of the row type as it is now
-								 * (utils/typcache.h); 0: none yet */
+	uint64		shape;			/* identifier of the row type's present
+								 * definition (utils/typcache.h); 0: not read
+								 * yet */
 	Oid			type;
 	int32		typmod;
 	TupleDesc	desc;
-	int		   *attribute;		/* of each column, from 0 */
-	value_reader *readers;		/* of each column */
-	Datum	   *values;			/* of the row at hand, as the row type has
-								 * them */
+	int		   *attribute;		/* index of each column in the row, from 0 */
+	value_reader *readers;		/* reader of each column */
+	Datum	   *values;			/* values of the current row, in the row
+								 * type's order */
 	bool	   *nulls;
 } record_reader;
 
-/* Is the row of the type whose columns were found, unchanged since? */
+/*
+ * Is the row of the type whose columns were found, and is that type unchanged?
+ */
 extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
 /*
- * Columns by their names in a row type, to be read as features or as text: an
- * error that names the one that is not there.
+ * Finds columns by their names in a row type, to be read as features or as
+ * text. Raises an error that names a missing column.
  */
 extern void find_columns(record_reader *record, HeapTupleHeader row,
 						 const char *const *names, Size count, bool as_text);
 
-/* Its values and NULLs, in the record. */
+/* Reads the values and NULLs of a row into the record. */
 extern void read_record(record_reader *record, HeapTupleHeader row);
 
 /*
- * x (dim): the coordinates of a record, in units or raw. False: a column is
- * NULL whose NULLs are to be skipped. `record` is cleared but for its context
- * before the first row, and belongs to one encoder.
- */
-/*
- * The row of a list of numbers, a feature each, some of which are NULL; false
- * as in encode_record.
+ * Encodes a list of numbers, one per feature, some of which are NULL. Returns
+ * false like encode_record.
  */
 extern bool encode_numbers(prepared_encoder *encoder, const double *values,
 						   const bool *nulls, double *x);
 
+/*
+ * Encodes a record as coordinates x (dim values), scaled or raw. Returns
+ * false if a NULL in a column causes the row to be skipped. `record` belongs
+ * to one encoder; before the first row all of it but its context is zero.
+ */
 extern bool encode_record(prepared_encoder *encoder, record_reader *record,
 						  HeapTupleHeader row, bool scaled, double *x);
 
 /*
- * The error of a row in units that are not all finite; raw: its raw
- * coordinates, NULL for the row at hand.
+ * Raises the error for a row whose scaled coordinates are not all finite. Its
+ * raw coordinates are in raw; NULL stands for the row read last.
  */
 extern void
 			reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
 
 /*
- * The same of arguments from `first` on, of VARIADIC "any", one for each
- * column in the encoder's order.
+ * Reader of a row given as arguments, from `first` on, of VARIADIC "any": one
+ * for each column in the encoder's order.
  */
 typedef struct listed_reader
 {
@@ -236,8 +257,8 @@ extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
 /* ---- encoder_value.c ---- */
 
 /*
- * The dimensions of the old encoder with the centers and scales that the other
- * learned; `learned` where old is NULL or not alike.
+ * Returns the old encoder with the centers and scales that the other one
+ * learned; returns `learned` if old is NULL or has other dimensions.
  */
 extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned,
 												const fc_encoder_header *old);
@@ -246,10 +267,12 @@ extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned
 
 typedef struct feature_options
 {
-	const char *name;			/* of the column */
-	const char *path;			/* NULL: the column itself */
+	const char *name;			/* name of the column */
+	const char *path;			/* path into the column; NULL if it is the
+								 * column itself */
 	bool		log;
-	bool		log_by_name;	/* log or robust was asked for this column */
+	bool		log_by_name;	/* true if log or robust was set for this
+								 * column by name */
 	bool		robust_by_name;
 	fc_scaling	scaling;
 	fc_nulls	nulls;
@@ -259,7 +282,8 @@ typedef struct feature_options
 typedef struct encoder_options
 {
 	Size		features;
-	feature_options *feature;	/* those of one column next to each other */
+	feature_options *feature;	/* options of the features; features of a
+								 * column are adjacent */
 	int			most_categories;
 } encoder_options;
 
@@ -267,22 +291,23 @@ typedef struct encoder_options
 
 extern const named_value null_policies[FC_NULLS_POLICIES];
 
-/* The options for the columns; palloced. */
+/* Returns the options for the columns, palloc'd. */
 extern encoder_options
 			read_encoder_options(const char *const *names, int count, Jsonb *options);
 
 extern const char *feature_kind_name(int kind);
 
-/* column, or column -> path */
 /*
- * Names of all dimensions; are those of two encoders, which may be NULL, the
- * same?
+ * Returns the names of all dimensions; same_dimensions compares the names of
+ * two encoders, which may be NULL.
  */
 extern ArrayType *dimension_names(const fc_encoder_header *encoder);
 extern bool
 			same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
 
 extern char *column_of_feature(const fc_encoder *encoder, const fc_encoder_feature *feature);
+
+/* Returns the name of a feature: column, or column -> path. */
 extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);
 
 #endif							/* FASTCLUST_ENCODE_H */

@@ -1,11 +1,11 @@
 /*
  * encode_fn.c - encode_row: rows into coordinates.
  *
- * A call site keeps the encoder it met last, prepared, and how the rows'
- * columns are read. The encoder is told by its digest, a TOASTed one by its
- * pointer. Another user reads the columns anew, because casts of columns may
- * be code of another role; PL/pgSQL keeps call sites until the transaction
- * ends.
+ * A call site keeps the last encoder, prepared, and the readers of the rows'
+ * columns. The encoder is recognised by its digest, a TOASTed one by its
+ * pointer. A change of the user looks up the columns again, because casts of
+ * columns may be code of another role, and PL/pgSQL keeps call sites until the
+ * transaction ends.
  */
 #include "postgres.h"
 
@@ -17,15 +17,17 @@
 
 typedef struct encoder_site
 {
-	MemoryContext context;		/* of all that belongs to the encoder */
+	MemoryContext context;		/* owns everything that belongs to the encoder */
 	uint64		digest[2];
-	char		pointer[TOAST_POINTER_SIZE];	/* by which it came, if it did */
+	char		pointer[TOAST_POINTER_SIZE];	/* TOAST pointer of the
+												 * encoder, valid if
+												 * by_pointer */
 	bool		by_pointer;
-	Oid			user;			/* whose rights to casts were checked */
-	prepared_encoder *encoder;	/* NULL: none yet */
+	Oid			user;			/* role whose rights to casts were checked */
+	prepared_encoder *encoder;	/* NULL before the first encoder */
 	record_reader record;
-	listed_reader listed;		/* readers: NULL until there are columns */
-	double	   *x;				/* dim */
+	listed_reader listed;		/* readers is NULL before the first listed row */
+	double	   *x;				/* coordinates of the current row, dim values */
 } encoder_site;
 
 /* ---- the encoder of a call site ---- */
@@ -54,7 +56,7 @@ keep_encoder(encoder_site *site, const fc_encoder_header *header)
 	site->encoder = prepare_encoder(copy, site->context);
 }
 
-/* Argument 0. */
+/* Returns the state of a call site for the encoder in argument 0. */
 static encoder_site *
 site_of(FunctionCallInfo fcinfo)
 {
@@ -131,7 +133,10 @@ single_precision(const prepared_encoder *encoder, const double *x)
 	return array;
 }
 
-/* (encoder, row record, scaled) */
+/*
+ * (encoder, row record, scaled): returns the coordinates, or NULL if the row
+ * is skipped.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encode_row);
 Datum
 fastclust_encode_row(PG_FUNCTION_ARGS)
@@ -147,7 +152,10 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 
 /* ---- double precision[], for the scans of train ---- */
 
-/* (encoder, scaled, row record) */
+/*
+ * (encoder, scaled, row record): returns the coordinates, or NULL if the row
+ * is skipped.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encode_record);
 Datum
 fastclust_encode_record(PG_FUNCTION_ARGS)
@@ -162,7 +170,10 @@ fastclust_encode_record(PG_FUNCTION_ARGS)
 	return array;
 }
 
-/* (encoder, scaled, VARIADIC columns) */
+/*
+ * (encoder, scaled, VARIADIC columns): returns the coordinates, or NULL if the
+ * row is skipped.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encode_listed);
 Datum
 fastclust_encode_listed(PG_FUNCTION_ARGS)

@@ -1,9 +1,10 @@
 /*
- * encoder_agg.c - encoder_agg: an encoder from rows.
+ * encoder_agg.c - encoder_agg: an encoder learned from rows.
  *
- * The state counts, so that the order of the rows does not matter
- * (encode/learn.h); its memory is within the memory budget. Rows are a sample
- * mostly: states are not merged, and workers only read.
+ * The state consists of counts and exact sums, so that the order of the rows
+ * does not matter (encode/learn.h); its memory is charged to the memory
+ * budget. Rows are mostly a sample: states are not merged, and parallel
+ * workers only read rows.
  */
 #include "postgres.h"
 
@@ -29,10 +30,10 @@ typedef struct encoder_state
 {
 	MemoryContext context;
 	memory_account memory;
-	int64		rows;			/* those skipped included */
+	int64		rows;			/* number of rows, including skipped ones */
 	int64		skipped;
-	uint64		generation;		/* of the arguments that its features are
-								 * known to be of */
+	uint64		generation;		/* generation of the call site's arguments
+								 * that the features were checked against */
 	Size		features;
 	fc_learner *learners;
 	fc_feature_name *names;
@@ -41,23 +42,27 @@ typedef struct encoder_state
 /* ---- state shared by rows of the same arguments ---- */
 
 /*
- * Kept by a call site while columns and options stay the same; states take
- * nothing of it.
+ * State of a call site while columns and options stay the same. An
+ * encoder_state points to nothing in it.
  */
 typedef struct learning_site
 {
-	MemoryContext context;		/* of the fields below */
-	uint64		generation;		/* counts changes of the arguments */
-	ArrayType  *columns;		/* the arguments */
+	MemoryContext context;		/* owns the fields below */
+	uint64		generation;		/* number of changes of the arguments or of
+								 * the row type */
+	ArrayType  *columns;		/* copy of the argument; NULL until the
+								 * arguments are read */
 	Jsonb	   *options;
-	int			count;			/* of columns */
+	int			count;			/* number of columns */
 	const char **names;
 	encoder_options asked;
-	Size	   *first;			/* feature of each column */
-	json_path  *paths;			/* of the features */
+	Size	   *first;			/* first feature of each column, and the
+								 * number of features */
+	json_path  *paths;			/* paths of the features */
 	record_reader record;
-	fc_feature_cell *cells;		/* of the row at hand */
-	fc_feature_kind *kinds;		/* of the values of paths */
+	fc_feature_cell *cells;		/* cells of the current row, one per feature */
+	fc_feature_kind *kinds;		/* kinds of the values at paths in the current
+								 * row */
 } learning_site;
 
 static void
@@ -127,7 +132,7 @@ read_arguments(FunctionCallInfo fcinfo, learning_site *site)
 	MemoryContext old;
 	ArrayType  *columns;
 
-	site->columns = NULL;		/* until all is done */
+	site->columns = NULL;		/* stays NULL if reading raises an error */
 	MemoryContextReset(site->context);
 	old = MemoryContextSwitchTo(site->context);
 	columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
@@ -187,7 +192,7 @@ has_log(fc_feature_kind kind)
 		kind == FC_FEATURE_ANY;
 }
 
-/* An error where the column's type does not go with its options. */
+/* Raises an error if the type of a column does not fit its options. */
 static void
 check_column(const learning_site *site, int column, fc_feature_kind kind)
 {
@@ -213,8 +218,8 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
 }
 
 /*
- * Rows of another type than those before are found by names again; they must
- * have columns of the same kinds.
+ * Finds the columns of rows by name again if their type is not the type of the
+ * rows before.
  */
 static void
 find_record(learning_site *site, HeapTupleHeader row)
@@ -226,7 +231,7 @@ find_record(learning_site *site, HeapTupleHeader row)
 		return;
 	find_columns(record, row, site->names, (Size) site->count, false);
 	shape = record->shape;
-	record->shape = 0;			/* until all columns are right */
+	record->shape = 0;			/* stays 0 if a column raises an error */
 	for (int i = 0; i < site->count; i++)
 		check_column(site, i, record->readers[i].kind);
 	record->shape = shape;
@@ -279,13 +284,13 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 						   take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	hold(&state->memory, bytes);
 	fc_frequent_move(tally, length, alloc_large_in(state->context, bytes));
-	old.sketch = NULL;			/* is the tally's */
+	old.sketch = NULL;			/* now owned by the moved counter */
 	free_tally(state, &old);
 }
 
 /*
- * The learner that the options ask for, for a feature whose column is of a
- * kind.
+ * Returns a new learner for a feature, as the options request for a column of
+ * this kind.
  */
 static fc_learner
 asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
@@ -337,7 +342,7 @@ start_state(const learning_site *site, MemoryContext context)
 	return state;
 }
 
-/* The same column, path, kind and options? */
+/* Have two learners the same column, path, kind and options? */
 static bool
 same_learner(const fc_learner *a, const fc_feature_name *a_name,
 			 const fc_learner *b, const fc_feature_name *b_name)
@@ -359,7 +364,10 @@ reject_other_features(void)
 			errmsg("columns, their types and options must be the same for all rows"));
 }
 
-/* Rows of one state have the same columns, kinds and options. */
+/*
+ * Checks that a row has the same columns, kinds and options as the rows of the
+ * state.
+ */
 static void
 check_same_rows(encoder_state *state, const learning_site *site)
 {
@@ -411,7 +419,7 @@ read_cells(learning_site *site)
 	}
 }
 
-/* False where the row is skipped; the NULLs for which it is are counted. */
+/* Returns false if the row is skipped, and counts the NULLs that cause it. */
 static bool
 pass_nulls(encoder_state *state, const learning_site *site)
 {
@@ -456,8 +464,8 @@ check_size(const char *label, const char *column, double x)
 }
 
 /*
- * Room in a tally for a value of this length; and, once it is in, the memory
- * that it then wants.
+ * Makes room for a value of this length in a counter; settle() enlarges the
+ * counter afterwards if the value filled it.
  */
 static void
 make_room(encoder_state *state, fc_frequent_items *tally, Size length)
@@ -504,7 +512,7 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
 	fc_learn_vector(learner, cell);
 }
 
-/* A value at a path: by its kind, and as a text. */
+/* Learns a value at a path, by its kind and also as text. */
 static void
 learn_any(encoder_state *state, fc_learner *learner, const learning_site *site,
 		  Size i, const Jsonb *jsonb)
@@ -565,7 +573,10 @@ learn_row(encoder_state *state, learning_site *site)
 			learn_feature(state, site, i, record->values[record->attribute[c]]);
 }
 
-/* (state, row record, columns text[] [, options jsonb]) */
+/*
+ * Transition (state, row record, columns text[] [, options jsonb]): learns a
+ * row; a NULL row changes nothing.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
 Datum
 fastclust_encoder_accum(PG_FUNCTION_ARGS)

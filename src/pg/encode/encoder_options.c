@@ -1,6 +1,6 @@
 /*
- * encoder_options.c - the options of encoder_agg: for all columns, or for each
- * by its name
+ * encoder_options.c - the options of encoder_agg, for all columns or for each
+ * column by its name
  */
 #include "postgres.h"
 
@@ -11,7 +11,8 @@
 
 #include "pg/encode/encode.h"
 
-#define MOST_CATEGORIES		32	/* of a column, by default */
+#define MOST_CATEGORIES		32	/* default for the number of categories of a
+								 * column */
 
 #define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
 
@@ -36,8 +37,9 @@ const named_value null_policies[FC_NULLS_POLICIES] = {
 };
 
 /*
- * An option that may be an object: its value for one column, handed to a
- * function; NULL: its columns are only checked.
+ * An option that may be an object with a value per column. The function `set`
+ * receives each value; if it is NULL, only the names of the columns are
+ * checked.
  */
 typedef struct named_option
 {
@@ -56,7 +58,7 @@ word_of(const char *option, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
-/* ---- one column's values ---- */
+/* ---- values for one column ---- */
 
 static void
 set_transform(feature_options *feature, transform_kind wanted, bool by_name)
@@ -126,7 +128,7 @@ static const named_option by_name[] = {
 
 /* ---- columns named in options ---- */
 
-/* The column of a key, or the error that there is none. */
+/* Returns the index of the column that a key names, or raises an error. */
 static int
 column_of_key(const char *option, const JsonbValue *key,
 			  const char *const *names, int count)
@@ -145,7 +147,7 @@ column_of_key(const char *option, const JsonbValue *key,
 	return -1;
 }
 
-/* The object that an option is; NULL where it is not one. */
+/* Returns the value of an option if it is an object, else NULL. */
 static JsonbContainer *
 object_of(Jsonb *options, const char *option)
 {
@@ -183,8 +185,8 @@ set_by_name(encoder_options *options, const named_option *named, Jsonb *given,
 /* ---- paths ---- */
 
 /*
- * The list of a column's paths, or NULL; a column that is none is an error
- * where keys are checked.
+ * Returns the list of a column's paths, or NULL. Unknown columns are not
+ * noticed here but by set_by_name.
  */
 static JsonbContainer *
 paths_of(JsonbContainer *object, const char *name)
@@ -220,8 +222,9 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 }
 
 /*
- * A feature for each column, or for each of its paths; first (count + 1):
- * those of each column.
+ * Makes a feature for each column, or for each of its paths. first (count + 1
+ * values) receives the first feature of each column and the number of
+ * features.
  */
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names,

@@ -1,6 +1,6 @@
 /*
- * encoder_value.c - the type encoder, and the contents of a value: describe,
- * feature_names and the internal lists
+ * encoder_value.c - the type encoder, and functions that show the contents of
+ * a value: describe, feature_names and internal ones
  */
 #include "postgres.h"
 
@@ -16,7 +16,10 @@
 
 /* ---- the type ---- */
 
-/* Texts must be of the database's encoding. */
+/*
+ * Checks an encoder, and also that its texts are valid in the encoding of the
+ * database.
+ */
 static fc_status
 check_encoder(const void *bytes, size_t size)
 {
@@ -58,7 +61,7 @@ fastclust_encoder_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &encoder_type);
 }
 
-/* ---- words ---- */
+/* ---- names of constants ---- */
 
 static const named_value kinds[] = {
 	{"number", FC_FEATURE_NUMBER},
@@ -105,8 +108,8 @@ feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 }
 
 /*
- * The category of a dimension; those that could be taken for another are
- * quoted.
+ * Returns the name of the category of a dimension. Categories that look like
+ * "other" or "missing" are quoted.
  */
 static char *
 category_name(const fc_encoder *view, const fc_encoder_feature *feature,
@@ -127,7 +130,7 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature,
 	return name;
 }
 
-/* Is the dimension an indicator of NULL in a column that is no category? */
+/* Is the dimension an indicator of NULL in a column that is not a category? */
 static bool
 is_indicator(const fc_encoder_feature *feature, uint32 place)
 {
@@ -135,7 +138,7 @@ is_indicator(const fc_encoder_feature *feature, uint32 place)
 		place == fc_feature_values(feature);
 }
 
-/* age, country = DE, x[3], age is NULL */
+/* Returns a name such as: age, country = DE, x[3], age is NULL. */
 static char *
 dimension_name(const fc_encoder *view, const fc_encoder_feature *feature,
 			   uint32 place)
@@ -191,7 +194,7 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 		memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
 }
 
-/* (encoder): the columns it reads, in its order. */
+/* (encoder): returns the columns that it reads, in its order. */
 PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
 Datum
 fastclust_encoder_columns(PG_FUNCTION_ARGS)
@@ -214,8 +217,8 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 }
 
 /*
- * (encoder): rows (dimension, feature, kind, category, transform, center,
- * scale), dimensions from 1.
+ * (encoder): returns rows (dimension, feature, kind, category, transform,
+ * center, scale), with dimensions from 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
@@ -262,8 +265,8 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /*
- * (feature, d, center, scale): of a column of vectors; NULL of a NULL feature
- * or d.
+ * (feature, d, center, scale): returns an encoder of a column of vectors; NULL
+ * for a NULL feature or d.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
 Datum
@@ -313,8 +316,8 @@ renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
 /* ---- describe ---- */
 
 /*
- * Categories with their rows in the sample, most frequent not first: in the
- * order of the dimensions.
+ * Appends the categories with their row counts in the sample, in the order of
+ * the dimensions.
  */
 static void
 append_categories(StringInfo json, const fc_encoder *view,

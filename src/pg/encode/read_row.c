@@ -1,6 +1,6 @@
 /*
- * read_row.c - rows as records or as listed columns, into an encoder's
- * coordinates; see encode.h
+ * read_row.c - encodes rows given as records or as listed columns; see
+ * encode.h
  */
 #include "postgres.h"
 
@@ -84,7 +84,7 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	return encoder;
 }
 
-/* A column must be of the kind that the encoder learned. */
+/* Raises an error unless a column is of the kind that the encoder learned. */
 static void
 check_kind(const prepared_encoder *encoder, Size column,
 		   const value_reader *reader)
@@ -117,7 +117,7 @@ check_width(const prepared_encoder *encoder, Size i)
 					   (uint32) fc_feature_values(feature)));
 }
 
-/* The cells of the features of a column. */
+/* Reads the value of a column into the cells of its features. */
 static void
 read_column(prepared_encoder *encoder, Size column, value_reader *reader,
 			Datum value, bool null)
@@ -152,7 +152,7 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader,
 	}
 }
 
-/* The raw coordinates of a column. */
+/* Computes the raw coordinates of a column. */
 static inline void
 encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 			  Datum value, bool null, double *x)
@@ -171,7 +171,7 @@ encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 			  encoder->cells, x);
 }
 
-/* False: the row is to be skipped. */
+/* Returns false if a NULL causes the row to be skipped. */
 static bool
 check_nulls(const prepared_encoder *encoder)
 {
@@ -198,8 +198,8 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
 
 			/*
-			 * the number that was encoded: that of the row at hand, or out of
-			 * raw coordinates
+			 * value to show: the current row's cell, or computed back from
+			 * the raw coordinates
 			 */
 		{
 			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER
@@ -218,7 +218,10 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		}
 }
 
-/* The row whose columns were encoded.  False: it is to be skipped. */
+/*
+ * Scales the row whose columns were encoded, if needed. Returns false if the
+ * row is skipped.
+ */
 static bool
 finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 {
@@ -276,7 +279,10 @@ find_column(TupleDesc desc, const char *name)
 	return found;
 }
 
-/* A call site may outlive ALTER TABLE, as an expression in PL/pgSQL does. */
+/*
+ * Compares definitions too, because a call site may outlive ALTER TABLE, as an
+ * expression in PL/pgSQL does.
+ */
 bool
 has_row_type(const record_reader *record, HeapTupleHeader row)
 {
@@ -293,7 +299,7 @@ find_columns(record_reader *record, HeapTupleHeader row,
 {
 	MemoryContext old;
 
-	record->shape = 0;			/* until all is done */
+	record->shape = 0;			/* stays 0 if an error is raised */
 	MemoryContextReset(record->context);
 	old = MemoryContextSwitchTo(record->context);
 	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row),
@@ -329,8 +335,8 @@ read_record(record_reader *record, HeapTupleHeader row)
 }
 
 /*
- * A row type counts as known when its columns are of the right kinds: an error
- * may be caught.
+ * Finds the columns and checks their kinds. The shape is set last, because an
+ * error may be caught and the row type used again.
  */
 static void
 find_encoded_columns(const prepared_encoder *encoder, record_reader *record,

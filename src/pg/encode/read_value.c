@@ -1,6 +1,6 @@
 /*
- * read_value.c - the value of a column of any type as a cell of an encoder;
- * see encode.h
+ * read_value.c - reads the value of a column of any type into a cell of an
+ * encoder; see encode.h
  */
 #include "postgres.h"
 
@@ -20,7 +20,8 @@
 
 #include "pg/encode/encode.h"
 
-#define ENUM_LABELS		64		/* a power of two */
+#define ENUM_LABELS		64		/* slots in the cache of labels, a power of
+								 * two; a guess */
 #define SECONDS(time)	((double) (time) / USECS_PER_SEC)
 
 /* ---- types ---- */
@@ -53,7 +54,10 @@ static const typed_source sources[] = {
 	{JSONBOID, SOURCE_JSONB, FC_FEATURE_ANY}
 };
 
-/* A cast by a function that this user may call. */
+/*
+ * Finds a cast by a function that this user may call. Returns false if there
+ * is none.
+ */
 static bool
 has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 {
@@ -66,8 +70,9 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 		return false;
 
 	/*
-	 * Columns are chosen by an encoder, which may be another role's: a cast
-	 * that nobody wrote runs only the code of the user and of superusers.
+	 * The columns come from an encoder, which may belong to another role. The
+	 * user did not write this cast, so it may run only code of the user and
+	 * of superusers.
 	 */
 	owner = function_owner(function);
 	if (owner != GetUserId() && !superuser_arg(owner))
@@ -79,7 +84,7 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	return true;
 }
 
-/* true */
+/* Sets the source and the kind of a reader. Returns true. */
 static bool
 reads(value_reader *reader, value_source source, fc_feature_kind kind)
 {
@@ -185,8 +190,8 @@ advice_on_row(Oid type, const char *column)
 }
 
 /*
- * Returns the hint about a column that is no feature; its expressions are
- * found by the casts of the type.
+ * Returns the hint about a column that cannot be a feature; the casts of its
+ * type decide which expressions are proposed.
  */
 static char *
 advice_on_type(Oid type, const char *column)
@@ -251,7 +256,7 @@ text_has_settings(Oid type)
 	return !type_is_enum(base);
 }
 
-/* As a written cast to text reads the type. */
+/* Finds how an explicit cast to text reads the type. */
 static void
 find_text_source(Oid type, value_reader *reader)
 {
@@ -320,7 +325,10 @@ checked_number(const char *label, double x)
 	return likely(isfinite(x)) ? x : reject_number(label, x);
 }
 
-/* A numeric may be finite, but too large. */
+/*
+ * Returns a numeric as a number. A finite numeric may be too large for double
+ * precision, which is an error.
+ */
 static double
 number_of_numeric(const char *label, Datum numeric)
 {
@@ -352,7 +360,7 @@ reject_infinity(const value_reader *reader, Datum value)
 			errhint("Make such values NULL, or leave out their rows."));
 }
 
-/* As extract(epoch from value) has it. */
+/* Returns the length in seconds, as extract(epoch from value) does. */
 static double
 length_of(const value_reader *reader, Datum value)
 {
@@ -368,8 +376,8 @@ length_of(const value_reader *reader, Datum value)
 }
 
 /*
- * The function of a cast may take the type modifier and whether the cast was
- * written.
+ * Calls the function of a cast, which may also take the type modifier and
+ * whether the cast is explicit.
  */
 static Datum
 cast_value(value_reader *reader, Datum value)
@@ -440,7 +448,7 @@ value_as_text(value_reader *reader, Datum value)
 {
 	if (reader->source == SOURCE_TEXT_BY_OUTPUT)
 	{
-		/* fixing settings costs a microsecond */
+		/* fixing settings costs a microsecond, so it is avoided */
 		bool		fix = (reader->settings &&
 						   !(reader->date && DateStyle == USE_ISO_DATES));
 		int			level = fix ? fix_settings(FIX_OUTPUT) : 0;
@@ -478,7 +486,10 @@ set_number(fc_feature_cell *cell, double number)
 	cell->number = number;
 }
 
-/* Labels are in the catalog: those met last are kept. */
+/*
+ * Reads the label of an enum. Labels are in the catalog, so the last ones are
+ * cached.
+ */
 static void
 read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)
 {
@@ -506,7 +517,7 @@ read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
 	const struct varlena *text;
 	int			length;
 
-	/* both end with a byte 0 */
+	/* names and literals are NUL-terminated */
 	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)
 	{
 		set_string(cell, DatumGetCString(value));
@@ -568,7 +579,7 @@ read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 
 /* ---- jsonb ---- */
 
-/* The value at a path of keys; false where there is none. */
+/* Finds the value at a path of keys; returns false if there is none. */
 static bool
 find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
 {

@@ -1,6 +1,6 @@
 /*
- * arguments.c - the checks of arguments that functions share, and the rows
- * that functions return
+ * arguments.c - checks of arguments that functions share, and the rows that
+ * functions return
  */
 #include "postgres.h"
 
@@ -66,7 +66,7 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 	return weight;
 }
 
-/* A window function has no Aggref. */
+/* A window function has no Aggref, hence the default. */
 const char *
 aggregate_name(FunctionCallInfo fcinfo)
 {
@@ -98,7 +98,7 @@ check_enough_rows(Size k, Size rows)
 }
 
 /*
- * The range of parameters such as sigma, scale and gamma: room is left for
+ * Range of parameters such as sigma, scale and gamma. It leaves room for
  * products with them.
  */
 #define LEAST_POSITIVE		1e-300

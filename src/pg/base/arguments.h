@@ -1,7 +1,7 @@
 /*
- * arguments.h - the head of an entry point, the checks of arguments that
- * functions share, and the rows that functions return: one, or a set, which is
- * materialised
+ * arguments.h - helpers of an entry point: the checks of arguments that
+ * functions share, and the rows that functions return, one or a materialised
+ * set
  */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
@@ -10,15 +10,21 @@
 
 #include "pg/base/errors.h"
 
-/* The context of the aggregate's states; an error outside of an aggregate. */
+/*
+ * Returns the context of the aggregate's states. Raises an error outside of an
+ * aggregate.
+ */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
-/* The aggregate that a support function works for, for error messages. */
+/*
+ * Returns the name of the aggregate that a support function works for, for
+ * error messages.
+ */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
 /*
- * The state in argument 0, or NULL, as a transition or combine function
- * returns it where nothing is added.
+ * Returns the state in argument 0, or NULL, unchanged. Used by transition and
+ * combine functions when there is nothing to add.
  */
 static inline Datum
 unchanged_state(FunctionCallInfo fcinfo)
@@ -28,7 +34,9 @@ unchanged_state(FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* The state of type internal, argument 0; NULL while there is none. */
+/*
+ * Returns the state of type internal in argument 0; NULL if there is none yet.
+ */
 static inline void *
 internal_state(FunctionCallInfo fcinfo)
 {
@@ -37,35 +45,47 @@ internal_state(FunctionCallInfo fcinfo)
 
 /*
  * Is the argument in the call, even as a NULL? A default is a constant NULL
- * without a place in the query.
+ * without a location in the query.
  */
 extern bool is_given(FunctionCallInfo fcinfo, int argument);
 
 extern void
 			require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 
-/* A weight argument, 1 when the function has fewer arguments. */
+/* Returns a weight argument; 1 if the function has no such argument. */
 extern double weight_argument(FunctionCallInfo fcinfo, int argument);
 
 extern void check_count(const char *name, int64 value, int64 least, int64 most);
 
-/* A relation as queries name it, quoted; the error that there is none. */
+/*
+ * Returns the qualified, quoted name of a relation. Raises an error if there
+ * is no such relation.
+ */
 extern char *relation_name(Oid relation);
 
-/* k clusters need k rows. */
+/* Raises an error if there are fewer rows than k. */
 extern void check_enough_rows(Size k, Size rows);
 
-/* Positive, and with room for products such as sigma times scale. */
+/*
+ * Raises an error unless the value is positive and in a range that leaves room
+ * for products such as sigma times scale.
+ */
 extern void check_positive(const char *name, double value);
 
-/* Each of n values; NULL passes. */
+/*
+ * Raises an error if one of n values is negative or NaN; a NULL array passes.
+ */
 extern void check_not_negative(const char *name, const double *values, Size n);
 
-/* Prepare fcinfo's result set as a tuplestore; works alike on 13 to 18. */
+/*
+ * Prepares fcinfo's result set as a tuplestore, alike on all supported
+ * servers.
+ */
 extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
 
 /*
- * A row of that set, and a result that is one row. nulls NULL: there is none.
+ * Adds a row to that set; row_result returns a single row. A NULL array nulls
+ * means that no value is NULL.
  */
 extern void
 			put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
@@ -73,23 +93,28 @@ extern Datum
 			row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 
 /*
- * The owner of a function; an internal error where there is no such function.
+ * Returns the owner of a function. Raises an internal error if there is no
+ * such function.
  */
 extern Oid	function_owner(Oid function);
 
-/* Fix settings of the session until AtEOXact_GUC of the level it returns: */
-#define FIX_READING		1		/* those by which text of a query is read */
+/*
+ * Fixes the settings of these kinds; returns the nest level for AtEOXact_GUC,
+ * which restores them.
+ */
+#define FIX_READING		1		/* settings that affect how the text of a
+								 * query is read */
 #define FIX_PATH		2		/* search_path */
-#define FIX_OUTPUT		4		/* how values of the types of dates,
+#define FIX_OUTPUT		4		/* settings that affect how dates and times,
 								 * floating-point numbers and bytes are
 								 * written as text */
-#define FIX_CONDITION	8		/* for a condition on rows */
+#define FIX_CONDITION	8		/* settings for a condition on rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);
 
 /*
- * A sketch that is written as NULL: without a sketch, functions read the
- * table.
+ * Raises an error if the sketch is a NULL written in the call. Without a
+ * sketch, functions read the table, which the caller did not mean.
  */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

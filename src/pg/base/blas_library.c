@@ -6,25 +6,26 @@
  *
  * One OpenBLAS in a process. Debian has three builds of it (serial, pthread,
  * openmp), which may all be installed; each brings a libopenblas.so.0, a
- * libblas.so.3 and a liblapack.so.3, and update-alternatives chooses who is
- * called by these names. The dynamic linker takes a library of a name that is
- * loaded for any other of that name, and a liblapack.so.3 does not load beside
+ * libblas.so.3 and a liblapack.so.3, and update-alternatives chooses the build
+ * that these names refer to. The dynamic linker reuses a loaded library for
+ * every library with the same name, and a liblapack.so.3 cannot be loaded with
  * the libopenblas.so.0 of another build (undefined symbol: sgetrs_N_parallel).
- * So the libblas.so.3 and liblapack.so.3 that lie beside the OpenBLAS are
- * opened with it. L-BFGS-B, and every library that this backend loads later
- * (PostGIS, numpy), then binds to them, whatever the alternatives say.
- * OpenBLAS is taken from, in this order,
+ * Therefore the libblas.so.3 and liblapack.so.3 in the directory of the
+ * OpenBLAS are opened with it. L-BFGS-B, and every library that this backend
+ * loads later (PostGIS, numpy), then binds to them, regardless of the
+ * alternatives. OpenBLAS is taken from, in this order,
  * - libraries that the process has already (LD_PRELOAD, another extension),
  * - the directory of the serial build, or the one given to make,
  * - the system's choice.
  *
  * One thread. The pthread build starts its threads when it is loaded, the
- * openmp build when it first multiplies large matrices. Both read the
- * environment at their load: it says 1 meanwhile. Whoever shares the OpenBLAS
- * in this backend then has one thread too.
+ * openmp build when it first multiplies large matrices. Both read the number
+ * of threads from the environment when they are loaded, so the variables are 1
+ * during that time. Other users of the OpenBLAS in this backend then have one
+ * thread too.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE				/* dladdr */
+#define _GNU_SOURCE				/* declares dladdr */
 #endif
 
 #include "pg/base/blas_library.h"
@@ -56,7 +57,10 @@ static const char *const lbfgsb_names[] = {
 static void *openblas = NULL;
 static void *lbfgsb = NULL;
 
-/* The environment while OpenBLAS is loaded; NULL leaves a variable alone. */
+/*
+ * A variable of the environment that is set while OpenBLAS is loaded; a NULL
+ * value leaves it unchanged.
+ */
 typedef struct variable
 {
 	const char *name;
@@ -110,8 +114,8 @@ open_library(const char *file)
 }
 
 /*
- * Keep the dynamic linker's words; those on a library that is there tell more
- * than "not found".
+ * Keeps the dynamic linker's message. A message about a library that exists
+ * says more than "not found", so it is not overwritten.
  */
 static void
 note_failure(const char *name, blas_failure *failure)
@@ -124,8 +128,8 @@ note_failure(const char *name, blas_failure *failure)
 		words = "unknown error";
 
 	/*
-	 * Words on a file begin with its path, words on a name that was not found
-	 * with the name.
+	 * A message about a file begins with its path, a message about a name
+	 * that was not found with the name.
 	 */
 	missing = strchr(name, '/') == NULL && strncmp(words, name, length) == 0 &&
 		words[length] == ':';
@@ -135,7 +139,10 @@ note_failure(const char *name, blas_failure *failure)
 	snprintf(failure->reason, sizeof(failure->reason), "%s", words);
 }
 
-/* The first of the names that opens, or NULL. */
+/*
+ * Opens the first of the names that can be loaded. Returns NULL if there is
+ * none.
+ */
 static void *
 open_first(const char *const *names, blas_failure *failure)
 {
@@ -154,8 +161,8 @@ open_first(const char *const *names, blas_failure *failure)
 }
 
 /*
- * The file of the loaded OpenBLAS, links followed; false when it cannot be
- * told.
+ * Finds the file of the loaded OpenBLAS, with links resolved. Returns false if
+ * it is unknown.
  */
 static bool
 openblas_file(char file[PATH_MAX])
@@ -168,8 +175,8 @@ openblas_file(char file[PATH_MAX])
 }
 
 /*
- * Open the BLAS and LAPACK that belong to the OpenBLAS, so that who asks for
- * these names gets them.
+ * Opens the BLAS and LAPACK that belong to the OpenBLAS, so that other
+ * libraries bind to them by these names.
  */
 static void
 open_siblings(void)
@@ -190,10 +197,11 @@ open_siblings(void)
 }
 
 /*
- * One thread in an OpenBLAS that was loaded before, when the environment did
- * not limit it. A process that forked since then has no pool of threads; the
- * next large product, or openblas_set_num_threads itself, would start one of
- * as many threads as there were, so the variables are set first.
+ * Limits an OpenBLAS to one thread that was loaded before, when the
+ * environment did not limit it. In a process forked since then the pool of
+ * threads is gone; the next large product, or openblas_set_num_threads itself,
+ * would start it again with as many threads as before, so the variables are
+ * set first.
  */
 static void
 use_one_thread(void)
@@ -212,8 +220,8 @@ use_one_thread(void)
 }
 
 /*
- * OpenBLAS's name of the best kernels that the CPU's instructions allow, NULL
- * when it has none better than the least.
+ * Returns OpenBLAS's name of the best kernels that the CPU's instructions
+ * allow, NULL if only the slowest kernels fit.
  */
 static const char *
 best_core_type(void)
@@ -231,9 +239,9 @@ best_core_type(void)
 }
 
 /*
- * An OpenBLAS older than the CPU does not know its model (Debian 12's: none
- * from 2023 on) and takes its least kernels, "Prescott": products take four
- * times as long. Open it again and name the kernels.
+ * Opens OpenBLAS again with the kernels named, if it is older than the CPU. It
+ * then does not know the model (Debian 12's: any from 2023 on) and takes its
+ * slowest kernels, "Prescott", with which products take four times as long.
  */
 static void
 reopen_for_cpu(blas_failure *failure)

@@ -2,8 +2,8 @@
  * blas_library.h - OpenBLAS and L-BFGS-B, found and opened at the first call
  * that needs them.
  *
- * Knows no server, so that the unit tests call the same routines of the same
- * libraries as the module.
+ * This file does not depend on the server, so that the unit tests call the
+ * same routines of the same libraries as the module.
  */
 #ifndef FC_BLAS_LIBRARY_H
 #define FC_BLAS_LIBRARY_H
@@ -14,24 +14,28 @@
 typedef struct blas_failure
 {
 	const char *library;		/* "OpenBLAS" or "L-BFGS-B" */
-	const char *package;		/* of Debian, that brings it */
-	/* there is none; else there is one that does not load, or lacks a routine */
+	const char *package;		/* name of the Debian package that contains it */
+
+	/*
+	 * true if there is no such library; false if it does not load or lacks a
+	 * routine
+	 */
 	bool		missing;
-	char		reason[1024];	/* the dynamic linker's words */
-	char		openblas[PATH_MAX]; /* file of the OpenBLAS that is loaded, ""
-									 * before */
+	char		reason[1024];	/* message of the dynamic linker */
+	char		openblas[PATH_MAX]; /* path of the loaded OpenBLAS, "" if none
+									 * is loaded yet */
 } blas_failure;
 
 /*
- * The address of a routine; opens its library first. Does not return when
- * there is none.
+ * Returns the address of a routine, after opening its library. Does not return
+ * if there is none.
  */
 extern void *openblas_routine(const char *name);
 extern void *lbfgsb_routine(const char *name);
 
 /*
- * The program says how it fails: by an error in the module (errors.c), the end
- * of a test.
+ * Reports a failure. Each program defines it: the module raises an error
+ * (errors.c), a test ends.
  */
 extern void
 			report_blas_failure(const blas_failure *failure) __attribute__((noreturn));

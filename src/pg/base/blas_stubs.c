@@ -1,17 +1,17 @@
 /*
- * blas_stubs.c - the foreign routines of the core (base/blas.h), forwarded to
+ * blas_stubs.c - the external routines of the core (base/blas.h), forwarded to
  * libraries that are opened when needed.
  *
- * They have the names the core calls and are local to the module (see
- * Makefile: exported symbols).
+ * The stubs have the names that the core calls, and are local to the module
+ * (see Makefile: exported symbols).
  */
 #include "base/blas.h"
 
 #include "pg/base/blas_library.h"
 
 /*
- * A function of the core's list: found at its first call, forwarded ever
- * after.
+ * Defines one of the core's external functions. It is looked up at the first
+ * call and forwarded afterwards.
  */
 #define FORWARD(routine, result, name, parameters, arguments) \
 result \

@@ -3,10 +3,10 @@
  * aggregates that are flat values; see call_cache.h
  *
  * The executor calls a function with one FmgrInfo for a whole query, whose
- * fn_extra is the function's own. Whoever calls through fmgr_info at every
- * row, as worker_partial_agg of Citus does, leaves it empty each time, and
- * fn_expr too. A transition function called so finds its memory by the
- * aggregate's context, which lives as long as the states.
+ * fn_extra belongs to the function. A caller that uses fmgr_info for every
+ * row, as worker_partial_agg of Citus does, leaves fn_extra empty each time,
+ * and fn_expr too. A transition function called in this way finds its memory
+ * by the aggregate's context, which lives as long as the states.
  */
 #include "postgres.h"
 
@@ -14,9 +14,10 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 
-#define ENTRIES 8				/* about as many aggregates as a query has */
+#define ENTRIES 8				/* entries of the cache, about as many as a
+								 * query has aggregates; a guess */
 
-/* The memory of a transition function in the context of its aggregate. */
+/* Memory of a transition function in the context of its aggregate. */
 typedef struct cache_entry
 {
 	MemoryContextCallback forget;
@@ -29,7 +30,10 @@ typedef struct cache_entry
 static cache_entry *entries[ENTRIES];
 static int	next_entry = 0;
 
-/* When its context is deleted, the entry is deleted with it. */
+/*
+ * Removes an entry from the cache; called when its context is reset or
+ * deleted, which frees the entry.
+ */
 static void
 forget_entry(void *argument)
 {
@@ -104,7 +108,7 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 	PG_RETURN_POINTER(copy);
 }
 
-/* (state): the bytes as they are */
+/* (state): returns the bytes of the state unchanged. */
 PG_FUNCTION_INFO_V1(fastclust_state_serialize);
 Datum
 fastclust_state_serialize(PG_FUNCTION_ARGS)
@@ -113,7 +117,9 @@ fastclust_state_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
-/* (bytes, NULL): the state, aligned as its type is */
+/*
+ * (bytes, NULL): returns a copy of the state with the alignment of its type.
+ */
 PG_FUNCTION_INFO_V1(fastclust_state_deserialize);
 Datum
 fastclust_state_deserialize(PG_FUNCTION_ARGS)

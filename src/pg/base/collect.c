@@ -1,4 +1,4 @@
-/* collect.c - shared by aggregates that collect rows; see collect.h */
+/* collect.c - helpers of aggregates that collect rows; see collect.h */
 #include "postgres.h"
 
 #include "libpq/pqformat.h"
@@ -29,7 +29,10 @@ copy_row(const vector *v, double *to)
 
 #define FIRST_ROOM 64
 
-/* How many rows there will be is not known yet. */
+/*
+ * Grows by half, because the number of rows is not known yet, but no further
+ * than the budget allows.
+ */
 Size
 grown_room(Size room, Size n, const row_need *need)
 {

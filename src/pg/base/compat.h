@@ -1,4 +1,4 @@
-/* compat.h - every difference between PostgreSQL 13 and 19, in one place */
+/* compat.h - differences between PostgreSQL 13 and 19, in one place */
 #ifndef FASTCLUST_COMPAT_H
 #define FASTCLUST_COMPAT_H
 
@@ -6,27 +6,27 @@
 #error "fastclust needs PostgreSQL 13 or later"
 #endif
 
-/* VARSIZE and its like were in postgres.h. */
+/* Version 16 moved VARSIZE and similar macros out of postgres.h. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* The grammar learned to read more than statements. */
+/* Since 14 raw_parser takes a mode, as it can parse more than statements. */
 #if PG_VERSION_NUM >= 140000
 #define parse_statements(query) raw_parser(query, RAW_PARSE_DEFAULT)
 #else
 #define parse_statements(query) raw_parser(query)
 #endif
 
-/* pg_proc_aclcheck became one of many. */
+/* Version 16 replaced pg_proc_aclcheck by object_aclcheck. */
 #if PG_VERSION_NUM >= 160000
 #define pg_proc_aclcheck(function, role, mode) \
 	object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
 /*
- * From 17 on a module takes named shared memory when it needs some; before,
- * when it is preloaded, from 15 on by a hook.
+ * A module can create named shared memory when needed since 17. Before, it
+ * requests memory while it is preloaded, since 15 in a hook.
  */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
@@ -40,8 +40,8 @@
 #endif
 
 /*
- * From 19 on the function that initializes named shared memory has a second
- * argument.
+ * The function that initializes named shared memory has a second argument
+ * since 19.
  */
 #if PG_VERSION_NUM >= 190000
 #define NAMED_MEMORY_ARGUMENT , void *unused
@@ -51,19 +51,19 @@
 #define NAMED_MEMORY_NULL
 #endif
 
-/* From 19 on a scan of a table has flags. */
+/* A scan of a table takes flags since 19. */
 #if PG_VERSION_NUM >= 190000
 #define begin_table_scan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, 0)
 #else
 #define begin_table_scan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
 #endif
 
-/* Intervals became infinite in 17. */
+/* Intervals can be infinite since 17. */
 #if PG_VERSION_NUM < 170000
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
 #endif
 
-/* From 14 on SPI gives the rows of a plan to a receiver. */
+/* SPI can send the rows of a plan to a receiver since 14. */
 #if PG_VERSION_NUM >= 140000
 #define SPI_HAS_RECEIVERS true
 #define execute_into(plan, rows) \
@@ -73,7 +73,7 @@
 #define execute_into(plan, rows) ((void) (plan), (void) (rows))
 #endif
 
-/* From 14 on partitions may be detached beside readers. */
+/* Partitions may be detached concurrently since 14. */
 #if PG_VERSION_NUM >= 140000
 #define partitions_of(relation) RelationGetPartitionDesc(relation, true)
 #else

@@ -1,12 +1,11 @@
 /*
- * entries.c - entries in C that call another function which goes by their
- * name.
+ * entries.c - entry points in C that call another function with the same name.
  *
- * A function that needs the rights of the owner of the extension is SECURITY
- * DEFINER, in the schema fastclust_owner, where its owner alone may call it.
- * Its last argument is the role that called, because inside of it current_user
- * is the owner, and session_user does not know of SET ROLE. Other roles call
- * an entry of its name and its other arguments.
+ * A function that needs the rights of the extension's owner is SECURITY
+ * DEFINER, in the schema fastclust_owner, where only its owner may call it.
+ * Its last argument is the calling role, because inside of the function
+ * current_user is the owner, and session_user ignores SET ROLE. Other roles
+ * call an entry point with the same name and the other arguments.
  */
 #include "postgres.h"
 
@@ -35,7 +34,7 @@ function_owner(Oid function)
 	return owner;
 }
 
-/* (name): the oid of a role; NULL if there is none. */
+/* (name): returns the oid of a role; NULL if there is none. */
 PG_FUNCTION_INFO_V1(fastclust_role_id);
 Datum
 fastclust_role_id(PG_FUNCTION_ARGS)
@@ -47,9 +46,10 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * Finds the function of a schema that has the name of the entry after a
- * prefix, and an argument more if it takes the caller. The catalog is read
- * without a check of rights: the schema is the owner's alone.
+ * Finds the function in a schema whose name is the prefix and the entry's
+ * name. Its argument types are the entry's, with the caller's oid added if
+ * takes_caller. Reads the catalog without checking rights: the schema belongs
+ * to the owner alone.
  */
 static FmgrInfo *
 find_called(FmgrInfo *entry, const char *schema, const char *prefix,
@@ -81,7 +81,7 @@ find_called(FmgrInfo *entry, const char *schema, const char *prefix,
 
 /*
  * Calls a function with the arguments of the entry, and with the calling role
- * if it takes one argument more.
+ * if it has one argument more.
  */
 static Datum
 call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
@@ -104,8 +104,8 @@ call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
 }
 
 /*
- * (arguments of the function): the result of fastclust_owner.<its name>, which
- * also gets the calling role.
+ * (arguments of the function): returns the result of fastclust_owner.<its
+ * name>, which also gets the calling role.
  */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
@@ -130,8 +130,9 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * (arguments of the function): the result of fastclust_internal.read_<its
- * name>; an error for a sketch that is written as NULL.
+ * (arguments of the function): returns the result of
+ * fastclust_internal.read_<its name>; raises an error for a sketch that is
+ * written as NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_with_sketch);
 Datum

@@ -1,6 +1,6 @@
 /*
- * errors.c - the one map from fc_status, and from libraries that do not load,
- * to SQLSTATE, message, detail and hint
+ * errors.c - maps fc_status, and libraries that do not load, to SQLSTATE,
+ * message, detail and hint
  */
 #include "postgres.h"
 
@@ -10,13 +10,14 @@
 
 typedef struct status_error
 {
-	int			sqlstate;		/* 0: not an error of the user's making */
+	int			sqlstate;		/* 0: an internal error, not caused by the
+								 * user */
 	const char *message;
 	const char *detail;			/* or NULL */
 	const char *hint;			/* or NULL */
 } status_error;
 
-/* The details name FC_MAX_ROWS, FC_MIN_WEIGHT and FC_MAX_WEIGHT. */
+/* The details below contain FC_MAX_ROWS, FC_MIN_WEIGHT and FC_MAX_WEIGHT. */
 _Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 
 static const status_error errors[] = {

@@ -17,19 +17,23 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
-#define LEAST_BUDGET	1024	/* kB */
-#define CHECKS_A_LOOK	16		/* at the clock, which costs more than a check
-								 * of a row */
+#define LEAST_BUDGET	1024	/* minimum of the budget in kB */
+#define CHECKS_A_LOOK	16		/* interrupt checks per look at the clock,
+								 * which costs more than a check */
 #define BUDGET			(512 * 1024)
-#define LARGE			((Size) 4 << 20)	/* bytes */
+#define LARGE			((Size) 4 << 20)	/* minimum bytes of an allocation
+											 * for which huge pages are
+											 * advised */
 #define PAGE			4096
 
 int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;
 
-static int	asked_budget = BUDGET;	/* kB; GUC fastclust.memory_budget */
-static int	budget_limit = MAX_KILOBYTES;	/* kB; GUC
-											 * fastclust.memory_budget_limit */
+static int	asked_budget = BUDGET;	/* value of GUC fastclust.memory_budget in
+									 * kB */
+static int	budget_limit = MAX_KILOBYTES;	/* value of GUC
+											 * fastclust.memory_budget_limit
+											 * in kB */
 
 void
 check_budget(Size bytes, const char *what)
@@ -166,8 +170,9 @@ text_of_kilobytes(int kilobytes)
 }
 
 /*
- * A session may not ask for more; the values of files, databases and roles are
- * cut to the ceiling where they are used, as are those of before it came.
+ * Rejects a value above the ceiling that a session sets. Values from files,
+ * databases and roles, and values set before the ceiling, are accepted here
+ * and cut to it where they are used.
  */
 static bool
 check_asked_budget(int *budget, void **extra, GucSource source)
@@ -198,7 +203,9 @@ assign_budget_limit(int limit, void *extra)
 
 /* ---- loading ---- */
 
-/* Lets the server cancel: the interrupt check of the core. */
+/*
+ * Interrupt check of the core: lets the server cancel, and reports progress.
+ */
 static void
 check_for_interrupts(void)
 {
@@ -220,8 +227,8 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 /*
- * Without interrupts: a cancel at a warning in here would leave the library
- * half loaded, which the server cannot load again.
+ * Interrupts are held: a cancel at a warning in here would leave the library
+ * half loaded, and the server could not load it again.
  */
 void
 _PG_init(void)

@@ -9,32 +9,31 @@
 
 #include "base/fc.h"
 
-extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget, up
-										 * to fastclust.memory_budget_limit */
-extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
+extern int	fastclust_memory_budget;	/* budget in kB that is in force: GUC
+										 * fastclust.memory_budget, up to
+										 * fastclust.memory_budget_limit */
+extern int	fastclust_largest_state;	/* GUC fastclust.largest_state in kB */
 
 extern void check_budget(Size bytes, const char *what);
 
-/*
- * The part of the budget that one call holds, for calls that take memory step
- * by step.
- */
+/* Memory charged to the budget by one call that allocates step by step. */
 typedef struct memory_account
 {
-	const char *what;			/* named in the error */
-	Size		held;			/* bytes */
-	MemoryContext context;		/* of the blocks of its arenas */
+	const char *what;			/* name of the work, for the error message */
+	Size		held;			/* number of bytes charged so far */
+	MemoryContext context;		/* context in which its arenas allocate blocks */
 } memory_account;
 
 /*
- * Bytes to be held from now on: an error when all together are more than the
- * budget.
+ * Charges bytes to the account. Raises an error if the account then exceeds
+ * the budget.
  */
 extern void hold(memory_account *account, Size bytes);
 
 /*
- * An arena in the current context, or another, whose blocks are held, of an
- * account or of one of its own; and its end.
+ * Return an arena whose blocks are charged: hold_arena to the given account,
+ * in the current context; the others to an account of their own. release_arena
+ * frees its blocks.
  */
 extern fc_arena hold_arena(memory_account *account);
 extern fc_arena make_arena(const char *what);
@@ -42,25 +41,28 @@ extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);
 
 /*
- * Memory of any size in a context, or the current one. From 4 MB on the kernel
- * is asked for huge pages, where a first touch takes a tenth of the time or
+ * Allocate memory of any size in a context, or the current one. Advises huge
+ * pages from 4 MB on, with which the first touch takes a tenth of the time or
  * less; a kernel without them ignores the advice.
  */
 extern void *alloc_large_in(MemoryContext context, Size bytes);
 extern void *alloc_large(Size bytes);
 
-/* Scratch of so many floats in the current context; pfree(scratch.floats). */
+/*
+ * Returns a scratch of this many floats in the current context; free it with
+ * pfree(scratch.floats).
+ */
 extern fc_scratch make_scratch(Size floats);
 
 /*
- * Memory for `count` items of which there was room for *room; its old content
- * is gone where it moves.
+ * Returns memory for `count` items, and sets *room to its capacity in items.
+ * The old content is lost if the memory moves.
  */
 extern void *grown(MemoryContext context, void *memory, Size *room, Size count, Size item);
 
 /*
- * A hash table in a context: entries that begin with their key, whose bytes
- * are compared.
+ * Returns a new hash table in a context. Its entries begin with the key, which
+ * is compared by its bytes.
  */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 

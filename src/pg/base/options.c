@@ -1,4 +1,7 @@
-/* options.c - jsonb options: every known option once, every other an error */
+/*
+ * options.c - jsonb options: all known options are listed, every other is an
+ * error
+ */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -16,13 +19,12 @@
 
 /* ---- errors ---- */
 
-/*
- * How many letters of a name may be wrong for it to be the one that was meant.
- */
+/* Maximum number of wrong letters for which a name is proposed. */
 #define MOST_WRONG(length)	(1 + (length) / 4)
 
-#define MOST_LISTED	80			/* names in a hint: all options of a function,
-								 * not all columns of a wide table */
+#define MOST_LISTED	80			/* maximum number of names in a hint: enough
+								 * for all options of a function, not for all
+								 * columns of a wide table */
 
 char *
 name_hint(const char *given, int length, const char *const *names, int count,
@@ -64,7 +66,7 @@ float_of(const JsonbValue *value)
 															  .numeric)));
 }
 
-/* A value as JSON writes it, cut short. */
+/* Returns a value as JSON text, cut to NAMEDATALEN bytes. */
 static const char *
 value_text(const JsonbValue *value)
 {
@@ -123,7 +125,7 @@ reject_rows(const option *opt, const char *rows)
 				   opt->name, rows));
 }
 
-/* ---- words ---- */
+/* ---- named values ---- */
 
 int
 choice_of_name(const char *what, const char *name, const named_value *choices,
@@ -181,7 +183,7 @@ whole_number_of(const option *opt, const JsonbValue *value)
 	return number;
 }
 
-/* Any 64 bits. */
+/* Returns a seed, which may be any integer of 64 bits. */
 static uint64
 seed_of(const option *opt, const JsonbValue *value)
 {
@@ -213,7 +215,7 @@ string_of(const option *opt, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
-/* A scalar. */
+/* Sets an option to a scalar. */
 static void
 set_option(const option *opt, const JsonbValue *value)
 {
@@ -263,8 +265,8 @@ set_option(const option *opt, const JsonbValue *value)
 }
 
 /*
- * A list of lists of numbers, all of one length: the iterator stands behind
- * the outer WJB_BEGIN_ARRAY.
+ * Reads a list of lists of numbers, all of the same length. The iterator is
+ * behind the outer WJB_BEGIN_ARRAY.
  */
 static void
 set_rows(const option *opt, JsonbIterator **iterator, int count)
@@ -299,11 +301,12 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		reject(opt, "another list");
 }
 
-/* A list of numbers: the iterator stands behind WJB_BEGIN_ARRAY. */
+/* Reads a list. The iterator is behind WJB_BEGIN_ARRAY. */
 static void
 set_list(const option *opt, JsonbIterator **iterator, int count)
 {
-	float_list	checked;		/* where SQL reads the list */
+	float_list	checked;		/* used if the list is only checked and SQL
+								 * reads it */
 	float_list *list = opt->value != NULL ? opt->value : &checked;
 	JsonbValue	value;
 
@@ -326,7 +329,7 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		list->values[list->count++] = number_of(opt, &value);
 }
 
-/* The iterator stands behind WJB_BEGIN_OBJECT. */
+/* Skips an object. The iterator is behind WJB_BEGIN_OBJECT. */
 static void
 skip_object(const option *opt, JsonbIterator **iterator)
 {
@@ -447,8 +450,8 @@ put_option_help(FunctionCallInfo fcinfo, const option *known,
 }
 
 /*
- * (given, names, what): of a name that is none of these, the one that was
- * meant, where there is one, and all.
+ * (given, names, what): returns a hint about an unknown name: the known name
+ * that was probably meant, if there is one, and all names.
  */
 PG_FUNCTION_INFO_V1(fastclust_name_hint);
 Datum
@@ -488,7 +491,7 @@ options_for_both(const char *literal)
 					literal);
 }
 
-/* ---- the metric as arguments and options name it ---- */
+/* ---- the metric in arguments and options ---- */
 
 fc_metric
 metric_of_options(const char *name)

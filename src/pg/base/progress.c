@@ -1,19 +1,19 @@
 /*
- * progress.c - how long work will take, notices of a long step while it works,
- * and the trainings that run, for other sessions to see.
+ * progress.c - how long work will take, notices during a long step, and the
+ * running trainings, for other sessions to see.
  *
- * A step is announced by its name and belongs to the transaction that
- * announced it: after an error the next transaction has another start, and
- * nothing is reported for the old step.
+ * A step is announced with its name and belongs to the transaction that
+ * announced it: after an error the next transaction has another start time,
+ * and nothing is reported for the old step.
  *
  * The board is in shared memory: a named segment on servers that have those
- * (17 and later), else what the module asked for when it was in
+ * (17 and later), else memory that the module requested when it was in
  * shared_preload_libraries. Without either nothing is posted, and rows are
  * counted in this process alone. A slot belongs to a process from its first
  * post to the end of the (sub)transaction of that post, or of the process. A
- * slot is read and written under its spinlock, and never for longer than a
- * copy of it takes. Rows are counted without a lock: the leader and its
- * workers add theirs, a thousand at a time.
+ * slot is read and written under its spinlock, which is held only while it is
+ * copied. Rows are counted without a lock: the leader and its workers add
+ * their rows, about a thousand at a time.
  */
 #include "postgres.h"
 
@@ -37,22 +37,25 @@
 #define BOARD_NAME	256
 #define BOARD_STEP	64
 
-/* A training and its step. */
+/* A running training and its step. */
 typedef struct board_entry
 {
-	int			pid;			/* 0: nobody's */
+	int			pid;			/* 0 if the slot is free */
 	Oid			role;
 	Oid			database;
 	int64		model_id;
 	char		model[BOARD_NAME];
-	char		step[BOARD_STEP];	/* empty: between two steps */
-	double		rows_about;		/* of the scan that the step is; 0: it is none */
-	TimestampTz begun;			/* the training */
+	char		step[BOARD_STEP];	/* name of the step; empty between two
+									 * steps */
+	double		rows_about;		/* estimated number of rows of a scan; 0 if
+								 * the step is not a scan */
+	TimestampTz begun;			/* start of the training */
 	TimestampTz step_begun;
-	TimestampTz step_ends;		/* as it is expected; 0: nobody knows */
+	TimestampTz step_ends;		/* estimated end of the step; 0 if unknown */
 } board_entry;
 
-#define BOARD_SLOTS	64			/* trainings shown at once; more run unseen */
+#define BOARD_SLOTS	64			/* maximum number of trainings shown; more run
+								 * but are not shown */
 
 typedef struct board_slot
 {
@@ -61,11 +64,11 @@ typedef struct board_slot
 	pg_atomic_uint64 rows;
 } board_slot;
 
-static board_slot *board;		/* BOARD_SLOTS of them; NULL: none, or not
-								 * attached yet */
-static board_slot *mine;		/* this process' slot */
+static board_slot *board;		/* array of BOARD_SLOTS slots; NULL if not
+								 * available or not attached yet */
+static board_slot *mine;		/* slot of this process, or NULL */
 static SubTransactionId mine_since;
-static uint64 rows_here;		/* of this process' step */
+static uint64 rows_here;		/* rows of this process in its present step */
 #ifdef SHARED_MEMORY_IS_PRELOADED
 static shmem_startup_hook_type previous_startup_hook;
 #endif
@@ -73,7 +76,7 @@ static shmem_startup_hook_type previous_startup_hook;
 static shmem_request_hook_type previous_request_hook;
 #endif
 
-/* ---- the memory ----  */
+/* ---- shared memory ---- */
 
 static void
 clear_board(void *memory NAMED_MEMORY_ARGUMENT)
@@ -169,8 +172,8 @@ read_slot(board_slot *slot)
 }
 
 /*
- * Write to a slot that is nobody's or this process': false when it is
- * another's.
+ * Writes to a slot that is free or belongs to this process. Returns false if
+ * it belongs to another process.
  */
 static bool
 write_slot(board_slot *slot, const board_entry *entry)
@@ -234,8 +237,8 @@ watch_transactions(void)
 }
 
 /*
- * Posts this process' training with a new step, of which no row is done; it is
- * taken down with its (sub)transaction.
+ * Posts this process' training with a new step that has done no rows yet. The
+ * end of the (sub)transaction removes it.
  */
 static void
 post_on_board(const board_entry *entry)
@@ -258,9 +261,10 @@ post_on_board(const board_entry *entry)
 /* ---- reading ---- */
 
 /*
- * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun,
- * step_begun, step_ends) of the trainings in this database. Only the owner of
- * the extension calls it: model names are not for everybody.
+ * Returns rows (pid, role, model_id, model, step, rows_done, rows_about,
+ * begun, step_begun, step_ends) of the trainings in this database. Only the
+ * owner of the extension calls it, because not everybody may see the names of
+ * models.
  */
 PG_FUNCTION_INFO_V1(fastclust_running_trainings);
 Datum
@@ -312,40 +316,45 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 
 /* ---- steps ---- */
 
-#define MOST_ROWS	1e18		/* as a bigint */
+#define MOST_ROWS	1e18		/* limit, so that it fits into a bigint */
 #define MOST_SECONDS	1e10
 
 /*
- * The rooms of the core estimate their multiply-adds. RATE was measured on one
- * core with AVX-512; it is the same on every machine, so that a call that is
- * refused here is refused anywhere.
+ * Operations are multiply-adds, as the rooms of the core estimate them. RATE
+ * was measured on one core with AVX-512; it is a constant, so that a call is
+ * refused on every machine or on none.
  */
-#define RATE		4e9			/* multiply-adds a second */
-#define LONG		2.0			/* seconds that are told: estimates may be too
-								 * low by half */
+#define RATE		4e9			/* multiply-adds per second */
+#define LONG		2.0			/* seconds from which on an estimate is
+								 * reported, as estimates may be too low by
+								 * half; a guess */
 
 int			fastclust_progress_interval = 10000;
 double		fastclust_time_budget = 3600;
 
 static struct
 {
-	char		name[256];		/* empty: no step, or a quiet one */
+	char		name[256];		/* empty if there is no step, or if it is
+								 * quiet */
 	bool		quiet;
-	double		rows_about;		/* of the scan that it is; 0: none */
-	TimestampTz transaction;	/* that announced it */
+	double		rows_about;		/* estimated number of rows of a scan; 0 if
+								 * the step is not a scan */
+	TimestampTz transaction;	/* start time of the transaction that
+								 * announced the step */
 	TimestampTz begun;
-	TimestampTz ends;			/* as it is expected; 0: nobody knows */
+	TimestampTz ends;			/* estimated end; 0 if unknown */
 	TimestampTz reported;
 }			step;
 
 /*
- * ", about 40 % of the rows", of which those of parallel workers may not be
- * known, or ", 30 s more are expected".
+ * Returns how far the step is: ", about 40 % of the rows", or "at least" if
+ * the rows of parallel workers are unknown; or ", 30 s more are expected"; or
+ * "".
  */
 static const char *
 part_done(TimestampTz now)
 {
-	/* here those of parallel workers are missing */
+	/* rows of parallel workers are missing in rows_here */
 	uint64		rows = (mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here);
 	double		percent = (step.rows_about > 0
 						   ? 100.0 * (double) rows / step.rows_about
@@ -383,7 +392,10 @@ report_rows(void)
 {
 	board_slot *slot = mine;
 
-	/* Rows of this process' step or, in a parallel worker, of its leader's. */
+	/*
+	 * Rows belong to this process' step or, in a parallel worker, to its
+	 * leader's.
+	 */
 	rows_here += PROGRESS_ROWS;
 	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
 		for (int i = 0; i < BOARD_SLOTS; i++)
@@ -449,8 +461,8 @@ announce_step(const char *name, int64 model_id, const char *model,
 /* ---- how long work will take ---- */
 
 /*
- * The step, or a call that is none, ends so many seconds from now: a NOTICE,
- * unless that or the step is quiet.
+ * Records that the step, or a call outside of a step, ends after this many
+ * seconds. Raises a NOTICE unless the call or the step is quiet.
  */
 static void
 expect_end(const char *subject, double seconds, const char *text, bool quiet)
@@ -460,7 +472,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 						(TimestampTz) (Min(seconds, MOST_SECONDS) *
 									   USECS_PER_SEC));
 
-	/* a part of work that was told */
+	/* a part of work whose end is already recorded */
 	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)
 		return;
 	step.ends = ends;
@@ -476,7 +488,10 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 							   subject, text));
 }
 
-/* "40 seconds": one digit or two of the largest unit that is not too large. */
+/*
+ * Returns a duration such as "40 seconds", in the largest unit of which there
+ * are two or more.
+ */
 static const char *
 text_of_seconds(double seconds)
 {

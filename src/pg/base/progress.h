@@ -1,21 +1,23 @@
 /*
- * progress.h - how long a step will take, how far it is, and the trainings
- * that run
+ * progress.h - how long a step will take, how far it is, and the running
+ * trainings
  */
 #ifndef FASTCLUST_PROGRESS_H
 #define FASTCLUST_PROGRESS_H
 
 #include "datatype/timestamp.h"
 
-extern int	fastclust_progress_interval;	/* ms between two reports, 0:
-											 * none; GUC
+extern int	fastclust_progress_interval;	/* time between two reports in ms,
+											 * 0 for no reports; GUC
 											 * fastclust.progress_interval */
-extern double fastclust_time_budget;	/* s, 0: none; GUC
+extern double fastclust_time_budget;	/* maximum estimated time of a step in
+										 * s, 0 for no maximum; GUC
 										 * fastclust.time_budget */
 
 /*
- * The step of a training that began then begins. The name stands in notices,
- * NULL: no notices. About so many rows will be scanned, 0: none.
+ * Begins a step of a training, which itself began at `begun`. Notices begin
+ * with the name; NULL means no notices. The step scans about rows_about rows;
+ * 0 means that it does not scan.
  */
 extern void
 			announce_step(const char *name, int64 model_id, const char *model,
@@ -23,13 +25,13 @@ extern void
 extern void end_step(void);
 
 /*
- * A piece of work of about so many multiply-adds begins: an error where they
- * take more than fastclust.time_budget, else a NOTICE where they take more
- * than some seconds, and training_progress shows the time left. The message
- * begins with `subject`, which has its verb: "kmeans_agg of 10 rows takes";
- * `hint` names the options that lower the work, or a better method; NULL:
- * there is none, and it may take as long as it takes. `quiet`: no NOTICE, as
- * in a step that is quiet.
+ * Announces work of about this many multiply-adds. Raises an error if it takes
+ * more than fastclust.time_budget, else a NOTICE if it takes more than some
+ * seconds, and training_progress shows the time left. The message begins with
+ * `subject`, which includes the verb: "kmeans_agg of 10 rows takes". `hint`
+ * names the options that reduce the work, or a better method; NULL means that
+ * there is none, and the time is not limited. `quiet` suppresses the NOTICE,
+ * as does a quiet step.
  */
 extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);
@@ -37,18 +39,18 @@ extern void announce_work(const char *subject, double operations, bool quiet,
 #define PROGRESS_ROWS	1024
 
 /*
- * Called often while work goes on: a NOTICE when the step that was announced
- * last has taken an interval more.
+ * Called often during work. Raises a NOTICE if an interval has passed in the
+ * step announced last.
  */
 extern void report_progress(void);
 
 /*
- * PROGRESS_ROWS rows more are done: the same, and training_progress shows
- * them.
+ * Counts PROGRESS_ROWS more rows, which training_progress shows, and reports
+ * progress.
  */
 extern void report_rows(void);
 
-/* The same from a function that is called for each row. */
+/* Counts one row; called for each row of a scan. */
 static inline void
 report_progress_of_rows(void)
 {
@@ -58,7 +60,10 @@ report_progress_of_rows(void)
 		report_rows();
 }
 
-/* At load: asks for shared memory where that must be done then. */
+/*
+ * Requests shared memory on servers where this must be done while the module
+ * is preloaded.
+ */
 extern void prepare_board(void);
 
 #endif							/* FASTCLUST_PROGRESS_H */

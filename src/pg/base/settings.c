@@ -1,10 +1,11 @@
 /*
- * settings.c - fixed settings of how text is read and written.
+ * settings.c - fixed settings for reading and writing text.
  *
- * A stored condition is text, since a node tree is of one server version and
- * holds oids that no dump restores. It means the same everywhere because it is
- * written and read under these settings. Functions in SQL that run stored
- * conditions have the settings that matter for them in their own SET clauses.
+ * A stored condition is text, because a node tree belongs to one server
+ * version and contains oids that no dump restores. It means the same
+ * everywhere because it is written and read under these settings. SQL
+ * functions that run stored conditions have the relevant settings in their own
+ * SET clauses.
  */
 #include "postgres.h"
 

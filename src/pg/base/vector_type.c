@@ -1,6 +1,6 @@
 /*
- * vector_type.c - which types a vector may have, numbers of a row given as
- * columns, and values of pgvector's; see vector_type.h
+ * vector_type.c - types that a vector may have, numbers of a row given as
+ * columns, and values of pgvector's types; see vector_type.h
  */
 #include "postgres.h"
 
@@ -105,7 +105,8 @@ read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 
 /* ---- types ---- */
 
-#define TYPES 8					/* a power of two */
+#define TYPES 8					/* slots in the cache of types, a power of
+								 * two; a guess */
 
 typedef struct known_type
 {
@@ -113,7 +114,7 @@ typedef struct known_type
 	vector_form form;
 } known_type;
 
-/* Types met last, until one changes. */
+/* Cache of types, cleared whenever a type changes. */
 static known_type known_types[TYPES];
 
 static void
@@ -123,8 +124,8 @@ forget_types(Datum argument, int cache, uint32 hash)
 }
 
 /*
- * Of the types of extensions, each by its name and by the extension that it
- * belongs to.
+ * Returns the form of an extension's type, which is identified by its name and
+ * its extension; VECTOR_NONE if it is not a vector.
  */
 static vector_form
 form_of_extension_type(Oid type)
@@ -154,7 +155,7 @@ form_of_extension_type(Oid type)
 	return form;
 }
 
-/* Of a type that is no domain. */
+/* Returns the form of a type that is not a domain. */
 static vector_form
 form_of_base_type(Oid type)
 {
@@ -195,7 +196,10 @@ form_of_type(Oid type)
 	return form;
 }
 
-/* The form of a type; the error of one that is none. */
+/*
+ * Returns the form of a type. Raises an error if it is not a vector nor, with
+ * `rows`, a number or a row.
+ */
 static vector_form
 checked_form(Oid type, bool rows)
 {
@@ -225,7 +229,8 @@ form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows)
 	Oid		   *types;
 	int			count;
 
-	if (!OidIsValid(type))		/* called without an expression: as declared */
+	if (!OidIsValid(type))		/* called without an expression: use the
+								 * declared type */
 	{
 		(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
 		type = types[argument];
@@ -247,7 +252,7 @@ array_of_text(char *text)
 
 /* ---- planning ---- */
 
-/* The array that a literal says, or the node as it is. */
+/* Returns the array that a literal stands for, or the node unchanged. */
 static Node *
 without_literal(Node *x)
 {
@@ -263,9 +268,9 @@ without_literal(Node *x)
 }
 
 /*
- * A NULL that the call has, as of a parameter, is no default, which is a
- * constant NULL without a place in the query: an expression around it tells
- * them apart in each plan.
+ * Wraps a NULL that was given in the call, for example as a parameter. A
+ * default is a constant NULL without a location in the query; the wrapper
+ * keeps the two distinguishable in every plan.
  */
 static Node *
 marked_null(Node *x)
@@ -280,9 +285,10 @@ marked_null(Node *x)
 }
 
 /*
- * (request): a wrong type of an argument declared "any" is an error, also
- * where no row comes; a literal becomes an array once. Functions of a model,
- * which take rows and numbers, too, begin with its name.
+ * (request): simplifies a call. A wrong type of an argument declared "any" is
+ * an error even if there are no rows, and a literal is converted to an array
+ * once. Functions of a model, whose first argument is its name, take rows and
+ * numbers, too.
  */
 PG_FUNCTION_INFO_V1(fastclust_vector_support);
 Datum

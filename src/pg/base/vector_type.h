@@ -1,10 +1,9 @@
 /*
- * vector_type.h - which types a vector may have.
+ * vector_type.h - types that a vector may have.
  *
  * Functions of a vector are declared for "any". The type is looked up once for
- * each call site, before the bytes: an array of numbers, row_vector, a type of
- * pgvector's, a domain over one of these, or a literal or text that is read as
- * an array.
+ * each call site: an array of numbers, row_vector, a type of pgvector, a
+ * domain over one of these, or a literal or text that is read as an array.
  */
 #ifndef FASTCLUST_VECTOR_TYPE_H
 #define FASTCLUST_VECTOR_TYPE_H
@@ -13,20 +12,22 @@
 
 typedef enum vector_form
 {
-	VECTOR_ARRAY = 0,			/* an array of numbers, row_vector */
-	VECTOR_FLOATS,				/* vector, halfvec and sparsevec of pgvector */
+	VECTOR_ARRAY = 0,			/* an array of numbers, or row_vector */
+	VECTOR_FLOATS,				/* vector; halfvec and sparsevec follow
+								 * (pgvector) */
 	VECTOR_HALVES,
 	VECTOR_SPARSE,
-	VECTOR_LITERAL,				/* the text of an array: a C string */
-	VECTOR_TEXT,				/* the same as text */
-	VECTOR_NUMBER,				/* no vectors, but models take them: a number */
-	VECTOR_ROW,					/* a row */
+	VECTOR_LITERAL,				/* text of an array as a C string */
+	VECTOR_TEXT,				/* text of an array as type text */
+	VECTOR_NUMBER,				/* a number: not a vector, but accepted by
+								 * models */
+	VECTOR_ROW,					/* a row: not a vector, but accepted by models */
 	VECTOR_NONE
 } vector_form;
 
 extern vector_form form_of_type(Oid type);
 
-/* Do values of a column of the type hold vectors? */
+/* Do values of this type, as a column has it, contain vectors? */
 static inline bool
 is_vector_type(Oid type)
 {
@@ -34,13 +35,14 @@ is_vector_type(Oid type)
 }
 
 /*
- * The form of an argument by its type; the error (datatype_mismatch) of a type
- * that is none. rows: numbers and rows are taken, too.
+ * Returns the form of an argument by its type. Raises an error
+ * (datatype_mismatch) if it is not a vector; `rows` accepts numbers and rows,
+ * too.
  */
 extern vector_form
 			form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
 
-/* double precision[] of its text */
+/* Returns the double precision[] that a text stands for. */
 extern Datum array_of_text(char *text);
 
 /*
@@ -52,16 +54,16 @@ extern Datum array_of_text(char *text);
  *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros]
  *                 rising from 0, float value[nonzeros]
  *
- * behind the length of a varlena. A value that its head does not fit is an
- * error (data_corrupted), whatever its bytes.
+ * behind the length of a varlena. A value whose size or indices do not fit its
+ * head is an error (data_corrupted).
  */
 
-/* A value in place: elements on any byte. */
+/* A value in place. Pointers may be unaligned. */
 typedef struct pgvector_value
 {
 	int			d;
-	int			nonzeros;		/* sparsevec */
-	const char *indices;		/* sparsevec: nonzeros int32 */
+	int			nonzeros;		/* number of stored elements of a sparsevec */
+	const char *indices;		/* indices of a sparsevec: nonzeros int32 */
 	const char *elements;		/* d floats, d halves or nonzeros floats */
 } pgvector_value;
 
@@ -69,8 +71,8 @@ extern pgvector_value
 			open_pgvector(vector_form form, Datum datum, const char *argument);
 
 /*
- * Of a sparsevec: indices and values aligned, in `room` (8 bytes an element)
- * where they are not yet.
+ * Aligns the indices and values of a sparsevec, by copying them to `room` (8
+ * bytes per element) if needed.
  */
 static inline void
 align_sparse(pgvector_value *value, void *room)
@@ -84,7 +86,7 @@ align_sparse(pgvector_value *value, void *room)
 	value->elements = value->indices + bytes;
 }
 
-/* out (d floats) = the elements. */
+/* Writes the elements to out, d floats. */
 extern void
 			expand_pgvector(vector_form form, const pgvector_value *value, float *out);
 
@@ -96,28 +98,32 @@ extern void
 
 typedef struct column_reader
 {
-	int			first;			/* argument of the first column */
+	int			first;			/* number of the argument with the first
+								 * column */
 	int			d;
-	Oid			types[FUNC_MAX_ARGS];	/* no domains */
+	Oid			types[FUNC_MAX_ARGS];	/* base types of the columns */
 } column_reader;
 
 /*
- * smallint, integer, bigint, real, double precision or numeric, or a domain
- * over one.
+ * Is the type smallint, integer, bigint, real, double precision or numeric, or
+ * a domain over one of these?
  */
 extern bool is_column_type(Oid type);
 
-/* A number of one of these types, which is no domain. */
+/* Converts a number of one of these types, which must not be a domain. */
 extern double number_as_double(Datum number, Oid type);
 
 /*
- * For `count` arguments from `first` on, declared "any". The error of a column
- * that is no number.
+ * Makes a reader for `count` arguments from `first` on, declared "any". Raises
+ * an error if a column is not a number.
  */
 extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count,
 							   column_reader *reader);
 
-/* x (d): the columns of this row, 0 for NULL; false when one is NULL. */
+/*
+ * Reads the columns of this row into x (d values), 0 for NULL. Returns false
+ * if one is NULL.
+ */
 extern bool
 			read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);
 

@@ -11,7 +11,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 
-#define ELEMENTS 16384			/* between two checks for interrupts */
+#define ELEMENTS 16384			/* elements between two checks for interrupts */
 
 static void
 reject_shape(int ndim, const char *argument)
@@ -31,7 +31,9 @@ reserve(vector_reader *reader, Size bytes)
 								  &reader->buffer_size, bytes, 1);
 }
 
-/* The general path: integers, numerics, arrays with a null bitmap. */
+/*
+ * Reads any array of numbers: integers, numerics, arrays with a null bitmap.
+ */
 static vector
 read_elements(vector_reader *reader, Datum datum, const char *argument)
 {
@@ -77,7 +79,7 @@ read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument)
 	return value;
 }
 
-/* The text of an array. */
+/* Reads a vector from the text of an array. */
 static vector
 read_text(vector_reader *reader, Datum datum, const char *argument)
 {
@@ -92,7 +94,7 @@ read_text(vector_reader *reader, Datum datum, const char *argument)
 	return v;
 }
 
-/* A vector of pgvector's. */
+/* Reads a vector of a type of pgvector. */
 static vector
 read_pgvector(vector_reader *reader, Datum datum, const char *argument)
 {
@@ -162,7 +164,7 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 							  v->d, of_what, expected));
 }
 
-/* The vector as doubles: itself, or converted into buffer. */
+/* Returns the vector as doubles: its own, or converted into buffer. */
 const double *
 vector_doubles(const vector *v, double *buffer)
 {
@@ -215,7 +217,8 @@ check_finite(const vector *v)
 }
 
 /*
- * Operators work in single precision: magnitudes of 2^63 and more are refused.
+ * Raises an error for magnitudes of 2^63 and more, as operators work in single
+ * precision.
  */
 void
 check_single_precision(const vector *v)
@@ -357,7 +360,10 @@ scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
 
 /* ---- text of a vector of any kind ---- */
 
-/* In double precision, as it is read: a real has more digits there. */
+/*
+ * (row_vector): writes a vector in double precision, as it is read, so a real
+ * shows more digits.
+ */
 PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
 Datum
 fastclust_row_vector_out(PG_FUNCTION_ARGS)

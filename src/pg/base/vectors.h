@@ -6,35 +6,33 @@
 #include "pg/base/vector_type.h"
 
 /*
- * One vector argument: d floats or doubles, aligned, valid until the arrays
- * behind it go.
+ * A vector argument: d floats or doubles. Valid as long as the array or buffer
+ * that contains them.
  */
 typedef struct vector
 {
-	const double *doubles;		/* one of the two is not NULL */
+	const double *doubles;		/* one of doubles and floats is not NULL */
 	const float *floats;
 	int			d;
 } vector;
 
 /*
- * Read a one-dimensional array of numbers without NULLs, or a vector of
- * pgvector's. Packed values are read in place where alignment allows, else
- * copied to `buffer` (FC_MAX_DIM doubles at most, grown in `context`).
+ * Reads a one-dimensional array of numbers without NULLs, or a vector of
+ * pgvector. Packed values are read in place if alignment allows, else copied
+ * to `buffer` (up to FC_MAX_DIM doubles, grown in `context`).
  */
 typedef struct vector_reader
 {
-	MemoryContext context;		/* where the buffer lives */
+	MemoryContext context;		/* context of the buffer */
 	void	   *buffer;
 	Size		buffer_size;
-	bool		anywhere;		/* the caller reads elements on any byte: no
-								 * copy */
-	bool		formed;			/* form is known */
+	bool		anywhere;		/* true if the caller accepts unaligned
+								 * elements: never copy for alignment */
+	bool		formed;			/* true if `form` is known */
 	vector_form form;
 } vector_reader;
 
-/*
- * The fields of a one-dimensional array behind its length word, packed or not.
- */
+/* Fields of a one-dimensional array behind its length word, packed or not. */
 typedef struct array_front
 {
 	int32		ndim;
@@ -54,8 +52,8 @@ int32_at(const char *bytes)
 }
 
 /*
- * The elements, on any byte, of an array of one dimension without NULLs as it
- * lies there; NULL for others.
+ * Returns the elements, perhaps unaligned, of a stored array of one dimension
+ * without NULLs; NULL for any other value.
  */
 static inline const char *
 plain_elements(Datum datum, Oid *type, int *d)
@@ -77,13 +75,13 @@ extern vector
 			read_vector(vector_reader *reader, Datum datum, const char *argument);
 
 /*
- * A vector of pgvector, in place; a sparsevec aligned, in the buffer where it
- * must be.
+ * Returns a vector of pgvector in place; a sparsevec is aligned, if necessary
+ * in the buffer.
  */
 extern pgvector_value read_pgvector_in_place(vector_reader *reader, Datum datum,
 											 const char *argument);
 
-/* The form of the values that a call site gives in one argument. */
+/* Returns the form of the values that a call site passes in one argument. */
 static inline vector_form
 argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 {
@@ -95,23 +93,25 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 	return reader->form;
 }
 
-/* ---- rows of a table asked for before they are met ---- */
+/* ---- prefetching of a table's rows ---- */
 
-#define LINE_BYTES	64			/* of a processor's cache */
-#define FRONT_BYTES	48			/* of a row before its elements, about */
+#define LINE_BYTES	64			/* size of a cache line of the processor */
+#define FRONT_BYTES	48			/* approximate bytes of a row before its
+								 * elements */
 #define MOST_BYTES	512
 #define ROWS_AHEAD	4
 
 typedef struct row_places
 {
-	const char *last_row;		/* where the last row lay; never read */
-	ptrdiff_t	step;			/* from row to row of a page */
+	const char *last_row;		/* address of the last row; never dereferenced */
+	ptrdiff_t	step;			/* distance in bytes between neighbouring rows
+								 * of a page */
 } row_places;
 
 /*
- * A scan meets a page's rows from its end to its begin, which prefetchers
- * miss: ask for a row some rows on while this one is at work, and on a new
- * page for all up to there.
+ * Prefetches a row that is ROWS_AHEAD rows on, or all rows up to it on a new
+ * page. A scan reads a page's rows from its end to its beginning, which
+ * hardware prefetchers miss.
  */
 static inline void
 prefetch_rows(row_places *places, const char *x)
@@ -132,7 +132,7 @@ prefetch_rows(row_places *places, const char *x)
 
 /* ---- arguments ---- */
 
-/* Read an argument by its type; a reader is for one argument. */
+/* Reads an argument by its type. A reader serves only one argument. */
 static inline vector
 read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader,
 					 int argument, const char *name)
@@ -147,30 +147,34 @@ extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
 extern void check_single_precision(const vector *v);
 extern Datum make_float8_array(const double *values, int count);
-extern Datum empty_float8_array(int count, double **values);	/* *values: to be filled */
+extern Datum empty_float8_array(int count, double **values);	/* the caller fills
+																 * *values */
 extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
 
-/* An int4[] of two dimensions, from its elements row by row. */
+/* Returns an int4[] of two dimensions from its elements, row by row. */
 extern Datum make_int4_rows(Datum *elements, int rows, int columns);
 extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 
 /*
- * An argument's values (expected of them), NULL of NULL; and those of scales,
- * each positive.
+ * Returns the values of an argument (`expected` of them), or NULL if it is
+ * NULL; scales_argument requires each to be positive.
  */
 extern double *numbers_argument(FunctionCallInfo fcinfo, int argument,
 								Size expected, const char *name);
 extern double *scales_argument(FunctionCallInfo fcinfo, int argument, Size expected);
 
-/* An element of a row of doubles or, unless NULL, floats, on any byte. */
+/*
+ * Returns an element of a row of floats if `floats` is not NULL, else of
+ * doubles; both may be unaligned.
+ */
 extern double row_element(const double *doubles, const float *floats, size_t i);
 
 /*
- * The error of the first element that is NaN or infinite, where there is one,
- * of such a row.
+ * Raises an error for the first element of such a row that is NaN or infinite;
+ * does nothing if there is none.
  */
 extern void
 			reject_not_finite(const double *doubles, const float *floats, size_t d);

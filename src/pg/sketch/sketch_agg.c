@@ -1,10 +1,10 @@
 /*
- * sketch_agg.c - sketch_agg and merge_agg: the state is the type.
+ * sketch_agg.c - sketch_agg and merge_agg, whose state is a sketch.
  *
- * A state is an open sketch: a flat varlena changed in place, with up to a
- * batch of rows waiting for the kernel at its tail. It is ours to change only
- * as argument 0 of a transition, inverse or combine function; whatever leaves
- * (final, output, send) is a folded copy.
+ * A state is an unpacked sketch: a flat varlena changed in place, with up to a
+ * batch of rows waiting for the kernel at its tail. Only a transition, inverse
+ * or combine function may change it, as its argument 0. The final, output and
+ * send functions return a packed copy.
  */
 #include "postgres.h"
 
@@ -20,9 +20,9 @@
 /* ---- states ---- */
 
 /*
- * Bytes an aggregate takes at its peak: its plan; a state and the executor's
- * copy of a new one, of both kinds where a weight makes one into the other; in
- * the end a folded copy and the result.
+ * Returns the peak memory of an aggregate in bytes: the prepared spec; a state
+ * and the executor's copy of a new one, in both layouts if a weight converts
+ * one into the other; finally a packed copy and the result.
  */
 static Size
 whole_bytes(const fc_spec *spec, Size batch, bool weights)
@@ -37,10 +37,11 @@ whole_bytes(const fc_spec *spec, Size batch, bool weights)
 	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
 }
 
-#define TOLD_ROWS	50000		/* an aggregate does not know how many there
-								 * will be */
+#define TOLD_ROWS	50000		/* row count assumed in estimates of work,
+								 * since an aggregate does not know the real
+								 * one */
 
-/* A new open state for the spec argument. */
+/* Creates an unpacked state for the spec argument. */
 static fc_sketch *
 new_state(FunctionCallInfo fcinfo)
 {
@@ -68,9 +69,9 @@ state_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * Kept by a call site: a buffer for rows, the digest of a TOASTed spec under
- * its pointer, so that it is not fetched at every row, and the prepared spec
- * last used.
+ * Call state: a buffer for rows, the prepared spec last used, and the digest
+ * of a TOASTed spec with its pointer, which saves fetching the spec for every
+ * row.
  */
 typedef struct sketch_site
 {
@@ -78,19 +79,18 @@ typedef struct sketch_site
 	char		toast_pointer[TOAST_POINTER_SIZE];
 	bool		has_pointer;
 	uint64		digest[2];
-	const fc_prepared *prepared;	/* while prepared_generation is generation */
+	const fc_prepared *prepared;	/* valid while prepared_generation equals
+									 * generation */
 	uint64		generation;
-	fc_sketch_view view;		/* the state last used, of the prepared spec */
-	uint32		capacity;		/* of that state */
-	fc_sparse_row sparse;		/* the row at hand */
+	fc_sketch_view view;		/* view of the last state, which has the
+								 * prepared spec */
+	uint32		capacity;		/* capacity of the last state */
+	fc_sparse_row sparse;		/* current row, if sparse */
 
-	/*
-	 * room for a row of length 1 and for its floats, where a spec asks for
-	 * that
-	 */
+	/* buffer for a unit row and its floats, used if the spec is cosine */
 	double	   *unit;
 	Size		unit_doubles;
-	row_places	places;			/* of plain rows */
+	row_places	places;			/* addresses of plain rows, for prefetching */
 } sketch_site;
 
 static sketch_site *
@@ -105,7 +105,7 @@ new_site(FunctionCallInfo fcinfo)
 	return site;
 }
 
-/* d doubles, and d floats behind them. */
+/* Returns a buffer of d doubles followed by d floats. */
 static double *
 unit_room(sketch_site *site, Size d)
 {
@@ -122,7 +122,7 @@ site_of(FunctionCallInfo fcinfo)
 	return likely(site != NULL) ? site : new_site(fcinfo);
 }
 
-/* The digest of a spec that is packed or TOASTed. */
+/* Returns the digest of a packed or TOASTed spec. */
 static const uint64 *
 digest_at_site(sketch_site *site, Datum spec_datum)
 {
@@ -165,8 +165,8 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 }
 
 /*
- * A state at the address of the last one may still be another: bytes are freed
- * and given out again.
+ * Returns the view of the state. An equal address is not enough to reuse the
+ * last view, since memory is freed and allocated again.
  */
 static inline const fc_sketch_view *
 view_of_state(sketch_site *site, fc_sketch *state)
@@ -184,7 +184,7 @@ view_of_state(sketch_site *site, fc_sketch *state)
 
 /* ---- rows ---- */
 
-/* The weight on its grid. */
+/* Returns the weight argument in fixed point; without one, weight 1. */
 static inline int64
 grid_weight(FunctionCallInfo fcinfo)
 {
@@ -203,7 +203,7 @@ grid_weight(FunctionCallInfo fcinfo)
 	return grid;
 }
 
-/* Any row that is not a plain array, its copy kept at the site. */
+/* Reads a row of any form into a copy in the call state. */
 static fc_row
 read_row(sketch_site *site, Datum x, size_t d)
 {
@@ -216,7 +216,10 @@ read_row(sketch_site *site, Datum x, size_t d)
 	};
 }
 
-/* Vectors of pgvector's are read where they lie. */
+/*
+ * Reads a pgvector value in place; sparse elements are widened into the
+ * buffer.
+ */
 static fc_row
 pgvector_row(sketch_site *site, Datum x, size_t d)
 {
@@ -270,7 +273,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 	return row;
 }
 
-/* The row brought to length 1, where it has a direction. */
+/* Scales the row to length 1; returns false if it has no direction. */
 static bool
 to_unit_row(sketch_site *site, fc_row *row, size_t d)
 {
@@ -288,7 +291,7 @@ to_unit_row(sketch_site *site, fc_row *row, size_t d)
 		if (row->halves != NULL)
 			fc_widen_halves(row->halves, d, floats);
 		else
-			/* elements may stand on any byte */
+			/* elements may be unaligned */
 			memcpy(floats, row->floats, d * sizeof(float));
 		directed = fc_unit_float_row(floats, d, unit);
 	}
@@ -302,8 +305,8 @@ to_unit_row(sketch_site *site, fc_row *row, size_t d)
 }
 
 /*
- * Add or take away the row in arguments 1 .. 3; returns the state, grown if it
- * had to, or NULL for a row without direction.
+ * Adds or subtracts the row in arguments 1 to 3. Returns the state, or a
+ * larger copy; NULL for a row without direction.
  */
 static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
@@ -334,8 +337,8 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 }
 
 /*
- * Leaves no row waiting, as in windows, where a state is read again at every
- * row.
+ * Folds the waiting rows into the sums. Windows need this because they read
+ * the state again at every row.
  */
 static void
 fold_state(fc_sketch *state)
@@ -353,7 +356,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	fc_sketch  *state;
 
 	if (context == 0)
-		aggregate_context(fcinfo);	/* its error */
+		aggregate_context(fcinfo);	/* raises the error */
 	if (unlikely(PG_ARGISNULL(2)))
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
@@ -375,8 +378,8 @@ fastclust_sketch_accum_kept(PG_FUNCTION_ARGS)
 }
 
 /*
- * Forward transition of a moving frame: never NULL, nothing waits, bounds are
- * not kept.
+ * Forward transition of a moving frame. Never returns NULL; leaves no row
+ * waiting and keeps no bounds.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
 Datum
@@ -415,7 +418,10 @@ fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 
 /* ---- combining and finishing ---- */
 
-/* Combine of sketch_agg, transition and combine of merge_agg. */
+/*
+ * Combine function of sketch_agg; transition and combine function of
+ * merge_agg.
+ */
 PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
 Datum
 fastclust_sketch_combine(PG_FUNCTION_ARGS)
@@ -450,8 +456,8 @@ fastclust_sketch_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * An empty moving frame is NULL, and the first frame knows no more bounds than
- * the later ones.
+ * Returns NULL for an empty frame. Bounds are dropped, so that the first frame
+ * looks like the later ones.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
 Datum
@@ -475,8 +481,8 @@ fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
 /* ---- operators ---- */
 
 /*
- * left + sign * right. The left one is copied unless it is the state of
- * merge_agg over a moving frame.
+ * Returns left + sign * right. The left sketch is copied unless it is the
+ * state of merge_agg over a moving frame.
  */
 static Datum
 combined(FunctionCallInfo fcinfo, int sign)

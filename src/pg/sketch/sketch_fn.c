@@ -1,4 +1,4 @@
-/* sketch_fn.c - reading a sketch: accessors, description, distance, density */
+/* sketch_fn.c - accessors of a sketch: description, distance, density */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -9,7 +9,8 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-#define MOMENTS 65536			/* listed between two checks for interrupts */
+#define MOMENTS 65536			/* moments listed between two checks for
+								 * interrupts */
 
 static fc_sketch_view
 sketch_argument(FunctionCallInfo fcinfo, int n)
@@ -30,7 +31,7 @@ deviation(const fc_sketch_view *sketch, size_t i)
 	return sqrt(fc_sketch_variance(sketch, i));
 }
 
-/* One number a dimension, NULL for a sketch without weight. */
+/* Returns one number per dimension; NULL for a sketch without weight. */
 static Datum
 per_dimension(FunctionCallInfo fcinfo,
 			  double (*statistic) (const fc_sketch_view *, size_t))
@@ -173,7 +174,7 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 fc_spec_size(spec));
 }
 
-/* (spec, dimensions); 0: any */
+/* Takes (spec, dimensions); 0 dimensions match any spec. */
 PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
 Datum
 fastclust_spec_without_pilot(PG_FUNCTION_ARGS)

@@ -97,7 +97,7 @@ convert(const fc_sketch_view *source, uint8 flags, Size capacity)
 	return target;
 }
 
-/* One without rows, in the current context. */
+/* Creates a sketch without rows in the current context. */
 static fc_sketch *
 empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 {
@@ -217,7 +217,10 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 	return to.head;
 }
 
-/* FC_EVALUE and FC_EFAR with the element that caused them. */
+/*
+ * Raises the error of a status; FC_EVALUE and FC_EFAR name the element that
+ * caused it.
+ */
 void
 report_row(fc_status status, const double *doubles, const float *floats,
 		   size_t d)
@@ -240,14 +243,14 @@ report_row(fc_status status, const double *doubles, const float *floats,
 }
 
 /*
- * ---- specs in use ----
+ * ---- prepared specs ----
  *
- * They are prepared once per process and found by digest, so that thousands of
- * groups share one set of frequencies.
+ * Each spec is prepared once per process and found by its digest, so that
+ * thousands of groups share one set of frequencies.
  */
 
-#define BUDGET_SHARE	4		/* all are forgotten where they would take
-								 * more than a quarter of the budget */
+#define BUDGET_SHARE	4		/* the cache is emptied when it would exceed
+								 * 1/4 of the memory budget */
 
 typedef struct prepared_spec
 {
@@ -278,7 +281,8 @@ forget_prepared(void)
 }
 
 /*
- * Built in a context that dies with an error, and is kept only when complete.
+ * Prepares a spec and caches it. It is built in a context that an error
+ * deletes, and enters the cache only when complete.
  */
 static const fc_prepared *
 prepare_spec(const fc_spec *spec)
@@ -319,7 +323,7 @@ prepared_of_spec(const fc_spec *spec)
 	entry = hash_search(prepared_specs, spec->digest, HASH_FIND, NULL);
 	if (entry != NULL && fc_spec_same(entry->spec, spec))
 		return &entry->prepared;
-	if (entry != NULL)			/* another spec of the same digest */
+	if (entry != NULL)			/* digest collision */
 		forget_prepared();
 	return prepare_spec(spec);
 }

@@ -6,15 +6,15 @@
 #include "pg/base/values.h"
 #include "sketch/prepared.h"
 
-/* The digest of a sketch_spec, without detoasting it whole. */
+/* Reads the digest of a sketch_spec without detoasting all of it. */
 extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 
 #define SPEC_ARG(n)		((fc_spec *) aligned_value(PG_GETARG_DATUM(n)))
 #define SKETCH_ARG(n)	((fc_sketch *) aligned_value(PG_GETARG_DATUM(n)))
 
 /*
- * Returns a sketch with room for waiting rows: itself, or a copy; NULL gives
- * an empty one of the spec.
+ * Returns the sketch with room for waiting rows: itself, or a copy; for NULL,
+ * an empty sketch of the spec.
  */
 extern fc_sketch *sketch_unpack(fc_sketch *sketch, const fc_spec *spec);
 
@@ -29,51 +29,57 @@ extern fc_sketch *sketch_copy(const fc_sketch *sketch);
 /* Returns a sketch that takes weighted rows: itself, or a copy. */
 extern fc_sketch *sketch_weighted(fc_sketch *sketch);
 
-/* Makes the minimum and maximum of each column unknown. */
+/* Marks the minimum and maximum of each column as unknown. */
 extern void sketch_forget_bounds(fc_sketch *sketch);
 
-/* A copy of a spec without its sample, in the current context. */
+/* Copies a spec without its sample into the current context. */
 extern fc_spec *spec_without_pilot(const fc_spec *spec);
 
 /*
- * target += sign * a packed source: the target, or a weighted copy of it. An
- * error if their specs differ.
+ * Computes target += sign * source, where source is packed. Returns the
+ * target, or a weighted copy of it. Raises an error if the specs differ.
  */
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 
 /*
- * target += the rows of a packed source without weights, each of this weight,
- * in units of 2^-40. NULL stands for an empty target.
+ * Computes target += weight * source, in units of 2^-40 per row; source is
+ * packed and must be unweighted. A NULL target counts as empty.
  */
 extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 										   int64 weight);
 
 /*
- * The error of a row that could not be sketched, with the element that caused
- * it.
+ * Raises the error of a row that could not be sketched, naming the element
+ * that caused it.
  */
 extern void report_row(fc_status status, const double *doubles,
 					   const float *floats, size_t d) __attribute__((noreturn));
 
 /*
- * The value of parts already checked; center, scale and sigma that do not go
- * together are an error.
+ * Builds a spec from checked parts. Raises an error if center, scale and sigma
+ * do not fit together.
  */
 extern fc_spec *build_spec(const fc_spec_parts *parts);
 
-/* Of the states of sketch_spec_agg. */
+/* functions of the sketch_spec_agg state */
 extern const state_kind spec_state_kind;
 
-/* That of sketch_spec_agg over n rows of d numbers, with its options. */
+/*
+ * Returns what sketch_spec_agg would return for n rows of d numbers with these
+ * options.
+ */
 extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);
 
-/* A spec prepared once per process; valid while prepared_generation stays. */
+/*
+ * Returns the prepared spec, made once per process. It stays valid until
+ * prepared_generation changes.
+ */
 extern const fc_prepared *prepared_of_spec(const fc_spec *spec);
 extern uint64 prepared_generation;
 
 /*
- * Was it prepared from this spec, by its digest? And all that sizes depend on,
- * so that no mistake can overrun.
+ * Was it prepared from this spec? Compares the digest, and all fields that
+ * sizes depend on, so that a digest collision cannot overrun a buffer.
  */
 static inline bool
 prepared_serves(const fc_prepared *prepared, const fc_spec *spec)

@@ -1,9 +1,9 @@
 /*
- * spec_agg.c - sketch_spec: a spec from its parameters; sketch_spec_agg:
- * everything a sketch needs, from a sample of rows.
+ * spec_agg.c - sketch_spec makes a spec from its parameters; sketch_spec_agg
+ * chooses all parameters from a sample of rows.
  *
- * The state of the aggregate is a reservoir (core/sketch/reservoir.h), the
- * same whatever the order of the rows, so that parallel plans agree.
+ * The aggregate's state is a reservoir (core/sketch/reservoir.h) that does not
+ * depend on the order of the rows, so that parallel plans agree.
  */
 #include "postgres.h"
 
@@ -21,7 +21,10 @@
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
 
-/* A law of the frequencies by its name; another name is an error. */
+/*
+ * Returns the law of the frequencies with this name; an unknown name is an
+ * error.
+ */
 static fc_law
 law_of_name(const char *name)
 {
@@ -36,8 +39,8 @@ law_of_name(const char *name)
 }
 
 /*
- * Is the metric of this option, as metric_of_options takes it, cosine? One
- * that no sketch can have is an error.
+ * Is the option's metric (see metric_of_options) cosine? A metric that no
+ * sketch supports is an error.
  */
 static bool
 sketches_cosine(const char *metric)
@@ -128,11 +131,11 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 }
 
 #define PILOT_ROWS		1000
-#define FIRST_ROOM		64		/* rows */
+#define FIRST_ROOM		64		/* number of entries allocated at first */
 
 /*
- * The center of a spec: by default 0 for rows of sparsevec, so that their
- * zeros add nothing to a sketch, else the mean.
+ * Center of a spec. The default is the mean; for sparsevec rows it is 0, so
+ * that their zeros add nothing to a sketch.
  */
 enum
 {
@@ -145,15 +148,15 @@ typedef struct spec_state
 {
 	const state_kind *kind;
 	fc_reservoir sample;
-	Size		room;			/* for so many entries */
+	Size		room;			/* allocated entries */
 	int32		clusters;
-	int64		rows;			/* seen */
-	bool		sparse;			/* some of them were a sparsevec */
+	int64		rows;			/* rows added so far */
+	bool		sparse;			/* true if any row was a sparsevec */
 	Jsonb	   *options;
 
 	/*
-	 * by the options: rows are brought to length 1, those without direction
-	 * skipped
+	 * true if the options say cosine: rows are scaled to length 1, and rows
+	 * without direction are skipped
 	 */
 	bool		cosine;
 } spec_state;
@@ -172,7 +175,7 @@ new_state(int32 d)
 	return state;
 }
 
-/* Bytes of the entries that a state has room for. */
+/* Returns the bytes of the allocated entries. */
 static Size
 state_bytes(const spec_state *state)
 {
@@ -180,7 +183,7 @@ state_bytes(const spec_state *state)
 		(sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
 }
 
-/* Room for more entries, where the state is. */
+/* Enlarges the entries, in the memory context of the state. */
 static void
 grow(spec_state *state)
 {
@@ -228,8 +231,8 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 }
 
 /*
- * The sample with equal rows merged; the state itself, which is held, stays as
- * it is.
+ * Returns a copy of the sample with equal rows merged; the state is unchanged
+ * and charged to the account.
  */
 static fc_reservoir
 compacted(const spec_state *state, memory_account *memory)
@@ -246,12 +249,15 @@ compacted(const spec_state *state, memory_account *memory)
 /* ---- arguments ---- */
 
 /*
- * Pilot rows are kept in single precision, and k-means squares their
- * distances.
+ * maximum magnitude of an element: sample rows are kept in single precision,
+ * and k-means squares their distances
  */
 #define MAX_ELEMENT 1e30
 
-/* (x, clusters [, options]) */
+/*
+ * Checks the arguments (x, clusters [, options]) and stores them in a new
+ * state.
+ */
 static void
 check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 {
@@ -328,7 +334,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 
 /* ---- parallel plans ---- */
 
-/* An empty state of the same parameters. */
+/* Creates an empty state with the same parameters. */
 static spec_state *
 like_state(const spec_state *from)
 {
@@ -418,7 +424,7 @@ options_of(const spec_state *state)
 		{"off", FC_STRUCTURE_OFF}
 	};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
-	int			frequencies = 0;	/* chosen here */
+	int			frequencies = 0;	/* 0: chosen from the sample */
 	int			dimensions = 0;
 	int			pilot_rows = PILOT_ROWS;
 	float_list	scales = {0};

@@ -1,11 +1,11 @@
 /*
- * drift_agg.c - drift_counts_agg and merge_drift_counts_agg: the state is the
- * type.
+ * drift_agg.c - drift_counts_agg and merge_drift_counts_agg, whose state is a
+ * drift_counts.
  *
- * A state is open counts: a flat varlena changed in place, with the bits of up
- * to a batch of rows at its tail. It is ours to change only as argument 0 of a
- * transition or combine function; whatever leaves (final, output, send) is a
- * folded copy.
+ * A state is unpacked counts: a flat varlena changed in place, with the bits
+ * of up to a batch of rows at its tail. Only a transition or combine function
+ * may change it, as its argument 0. The final, output and send functions
+ * return a packed copy.
  */
 #include "postgres.h"
 
@@ -15,8 +15,8 @@
 #include "pg/operator/operator_cache.h"
 
 /*
- * The digest of a drift_spec is where that of an operator is, by which
- * cached_view finds values.
+ * cached_view finds values by their digest, so a drift_spec must have it at
+ * the same offset as an operator.
  */
 StaticAssertDecl(offsetof(fc_drift_spec, digest) ==
 				 offsetof(fc_operator_header, digest),
@@ -27,7 +27,7 @@ keep_nothing(const void *bytes, void *view)
 {
 }
 
-/* (state, x, spec) */
+/* Transition function: (state, x, spec). */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
 Datum
 fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
@@ -39,7 +39,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 	vector		v;
 
 	if (AggCheckCallContext(fcinfo, NULL) == 0)
-		aggregate_context(fcinfo);	/* its error */
+		aggregate_context(fcinfo);	/* raises the error */
 	if (unlikely(PG_ARGISNULL(2)))
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))
@@ -60,7 +60,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 	}
 	state = PG_ARGISNULL(0) ? drift_counts_opened(spec)
 		: (fc_drift_counts *) PG_GETARG_POINTER(0);
-	/* closed or packed ones are copied */
+	/* packed or short-header counts are copied */
 	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_OPEN)))
 		state = drift_counts_open(DRIFT_COUNTS_ARG(0));
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
@@ -71,7 +71,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * Combine of drift_counts_agg, transition and combine of
+ * Combine function of drift_counts_agg; transition and combine function of
  * merge_drift_counts_agg.
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
@@ -90,7 +90,7 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), part, 1));
 }
 
-/* NULL where no row was counted: none of them had a direction. */
+/* Returns NULL if no row was counted because none had a direction. */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_final);
 Datum
 fastclust_drift_counts_final(PG_FUNCTION_ARGS)
@@ -101,8 +101,8 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * (counts, added, removed): counts + added - removed, of which NULL is no
- * rows; NULL where no rows are left.
+ * Returns counts + added - removed, where NULL stands for no rows; NULL if no
+ * rows are left.
  */
 PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
 Datum

@@ -1,6 +1,6 @@
 /*
- * drift_compare_fn.c - the spec of drift, from a sample; have rows changed
- * since training, by how much, and in which columns?
+ * drift_compare_fn.c - chooses the spec of drift from a sample; tests if rows
+ * changed since training, by how much, and in which columns
  */
 #include "postgres.h"
 
@@ -24,7 +24,9 @@
 
 /* ---- from a sample ---- */
 
-/* Argument 0. */
+/*
+ * Returns argument 0 as rows; an operator that is not a codebook is an error.
+ */
 static const fc_weighted_rows *
 sample_argument(FunctionCallInfo fcinfo)
 {
@@ -54,7 +56,7 @@ drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 	return spec;
 }
 
-/* (sample, seed) */
+/* Takes (sample, seed). */
 PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
 Datum
 fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
@@ -104,8 +106,8 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 }
 
 /*
- * (sample, sketch_spec, most): NULL with too few rows, or where the spec
- * projects rows.
+ * Takes (sample, sketch_spec, most). Returns NULL if there are too few rows or
+ * the spec projects rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
@@ -123,8 +125,8 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 /* ---- the test ---- */
 
 /*
- * Arguments from number `first` on: training counts, counts, training sketch,
- * sketch.
+ * Reads the arguments from number `first` on: training counts, counts,
+ * training sketch, sketch; the drift_spec is the argument before them.
  */
 static fc_drift_sides
 sides_argument(FunctionCallInfo fcinfo, int first)
@@ -182,8 +184,9 @@ static const char *const verdicts[] = {
 };
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, null moments,
- * threshold, min_effect): (mmd2, null_sd, p_value, effect, verdict).
+ * Takes (drift_spec, training counts, counts, training sketch, sketch, null
+ * moments, threshold, min_effect). Returns (mmd2, null_sd, p_value, effect,
+ * verdict).
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_compare);
 Datum
@@ -221,16 +224,17 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, values, nulls);
 }
 
-/* To a thousandth, for people to read. */
+/* Rounds to 1/1000, for display. */
 static double
 rounded(double value)
 {
-	return rint(value * 1000.0) / 1000.0 + 0.0; /* + 0: no -0 */
+	return rint(value * 1000.0) / 1000.0 + 0.0; /* + 0.0 turns -0 into 0 */
 }
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, threshold,
- * most): rows (dimension from 1, the other of a pair, p_value, shift, spread).
+ * Takes (drift_spec, training counts, counts, training sketch, sketch,
+ * threshold, most). Returns rows (dimension from 1, other dimension of a pair,
+ * p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -278,7 +282,8 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
 
 /*
- * Error callback: PostgreSQL's errors about the shape of a query have no hint.
+ * Error callback that adds a hint, since PostgreSQL's errors about the shape
+ * of a query have none.
  */
 static void
 hint_query(void *unused)
@@ -292,7 +297,10 @@ hint_query(void *unused)
 	}
 }
 
-/* Dates and sketches of the query, those of two rows at least; how many. */
+/*
+ * Runs the query and reads its dates and sketches, skipping NULLs and sketches
+ * of fewer than two rows. Returns how many there are.
+ */
 static Size
 read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 					fc_sketch_view **days)
@@ -305,7 +313,7 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 	SPIPlanPtr	plan;
 
 	error_context_stack = &callback;
-	/* the caller's query, with his rights and his search_path */
+	/* runs with the caller's privileges and search_path */
 	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz,"
 									   " q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1",
 									   query),
@@ -346,7 +354,10 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 	return count;
 }
 
-/* (query): rows (changed_at, found_at, p_value, effect, dimension, shift) */
+/*
+ * Takes (query). Returns rows (changed_at, found_at, p_value, effect,
+ * dimension, shift).
+ */
 PG_FUNCTION_INFO_V1(fastclust_change_points);
 Datum
 fastclust_change_points(PG_FUNCTION_ARGS)

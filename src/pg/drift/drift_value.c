@@ -40,7 +40,10 @@ fastclust_drift_counts_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &counts_type);
 }
 
-/* An aggregate's state may have rows waiting. */
+/*
+ * The counts are packed first, since an aggregate's state may have rows
+ * waiting.
+ */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
 Datum
 fastclust_drift_counts_out(PG_FUNCTION_ARGS)
@@ -71,7 +74,7 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 			   prepared.dim == spec->dim && prepared.plain == spec->plain &&
 			   prepared.bits == fc_drift_spec_bits(spec)))
 		return &prepared;
-	prepared.dim = 0;			/* serves none until it is complete */
+	prepared.dim = 0;			/* matches no spec until complete */
 	if (context == NULL)
 		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift",
 										ALLOCSET_SMALL_SIZES);
@@ -98,7 +101,7 @@ drift_counts_opened(const fc_drift_spec *spec)
 	return counts;
 }
 
-/* The same in another layout; source is folded. */
+/* Returns a copy of folded counts in another layout. */
 static fc_drift_counts *
 converted(const fc_drift_counts *source, uint8 flags)
 {

@@ -1,5 +1,6 @@
 /*
- * cluster_fn.c - k-means of weighted rows, and the number of their clusters
+ * cluster_fn.c - k-means of weighted rows, and the choice of the number of
+ * clusters
  */
 #include "postgres.h"
 
@@ -10,7 +11,10 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
-/* The k x d centroids of a start, in memory of the caller's; NULL: none. */
+/*
+ * Returns the k x d centroids of a start in the caller's memory context; NULL
+ * if there is no start.
+ */
 static double *
 initial_centroids(const fc_operator_header *header, Size k, Size d)
 {
@@ -26,7 +30,7 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 	return centroids_in_units(&start, NULL, NULL);
 }
 
-/* A copy of the values (n x d), for functions that change them. */
+/* Copies the n x d values, for functions that change them. */
 static float *
 copied_values(const fc_weighted_rows *rows)
 {
@@ -35,8 +39,8 @@ copied_values(const fc_weighted_rows *rows)
 	return memcpy(alloc_large(bytes), rows->values, bytes);
 }
 
-#define TRIMMED	8.0				/* passes over all rows and centroids, until
-								 * those left out stay (measured) */
+#define TRIMMED	8.0				/* passes over all rows and centroids until
+								 * the trimmed rows stop changing (measured) */
 
 fc_codebook *
 kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
@@ -105,7 +109,7 @@ distinct_rows(const fc_weighted_rows *rows, Size most)
 
 /* ---- the number of clusters ---- */
 
-/* Values around the offset of the rows come to be around 0. */
+/* Adds the offset of the rows back to the values. */
 static void
 move_to_origin(const fc_weighted_rows *rows, float *x)
 {

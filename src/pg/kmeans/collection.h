@@ -11,23 +11,23 @@
 
 typedef struct collection
 {
-	const state_kind *kind;		/* of the state of kmeans_agg */
+	const state_kind *kind;		/* functions of the kmeans_agg state */
 	int32		d;
 	int32		k;				/* clusters requested */
-	fc_metric	metric;			/* of the options; cosine: rows are of length
-								 * 1 */
+	fc_metric	metric;			/* metric in the options; cosine rows have
+								 * length 1 */
 	Size		n;
 	Size		room;
 	Jsonb	   *options;
-	double	   *x;				/* n x d */
-	memory_account *account;	/* of the call that scans them, or NULL */
+	double	   *x;				/* n x d values */
+	memory_account *account;	/* account of the scanning call, or NULL */
 } collection;
 
 extern const state_kind kmeans_state_kind;
 
 /*
- * Room for so many rows, in the current context; the caller has checked the
- * budget.
+ * Enlarges the collection to `room` rows, in the current context; the caller
+ * has checked the budget.
  */
 extern void resize_collection(collection *rows, Size room);
 
@@ -37,48 +37,51 @@ collection_bytes(const collection *rows, Size n)
 	return n * (Size) rows->d * sizeof(double);
 }
 
-/* check_status, for which FC_EFAR means rows too far from their mean. */
+/*
+ * Raises the error of a status, as check_status does; FC_EFAR means rows too
+ * far from their mean.
+ */
 extern void check_ordered(fc_status status, const fc_ordering *ordering);
 
-/* The option "effort", of NULL the default. */
+/* Returns the value of option "effort"; the default for NULL. */
 extern fc_kmeans_effort effort_of_options(const char *name);
 
 /*
- * The options that kmeans_agg knows, over the defaults; n_init from `least`
- * on.
+ * Reads the options of kmeans_agg over the defaults; n_init must be `least` or
+ * more.
  */
 extern void
 			read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
 
 /*
- * k x d centroids that a search left within rounding of their metric's sphere,
- * on it.
+ * Scales k x d cosine centroids, which a search left within rounding of the
+ * unit sphere, to length 1; leaves those of another metric as they are.
  */
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 
 /*
- * K-means of weighted rows: k centroids by the metric of the rows, from the
- * start (NULL: none) and by the options; n_init 0 searches from the start
- * alone. The share `trim` of the weight that is farthest is left out.
+ * Runs k-means on weighted rows and returns k centroids in their metric. A
+ * start may be NULL; with n_init 0 the search begins from the start alone. The
+ * share `trim` of the weight that is farthest from the centroids is left out.
  */
 extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
 								   fc_kmeans_options *options,
 								   const fc_codebook *start, double trim);
 
 /*
- * The centroids of the start moved until none has more than so much of the
- * rows' weight, as far as that is possible.
+ * Moves the centroids of the start until no cluster has more than `most` of
+ * the rows' weight, as far as possible.
  */
 extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 								  const fc_codebook *start,
 								  double most);
 
-/* How many rows are different, counted up to `most`. */
+/* Counts the distinct rows, up to `most`. */
 extern Size distinct_rows(const fc_weighted_rows *rows, Size most);
 
 /*
- * The numbers of clusters up to max_k tried on rows, without the share `trim`
- * of those farthest out; apart: as for fc_choose_k.
+ * Tries the numbers of clusters up to max_k on the rows, without the share
+ * `trim` that is farthest out; apart has the meaning of fc_choose_k.
  */
 extern fc_choice *choose_clusters(const fc_weighted_rows *rows, Size max_k,
 								  int64 seed, double trim, const bool *apart);

@@ -1,10 +1,10 @@
 /*
  * kmeans_agg.c - k-means over an aggregate's rows, in memory.
  *
- * Rows are collected (internal state with serial functions: not pushed to
- * shards) within fastclust.memory_budget, put in the order of a hash of their
- * values, so that the answer depends on the rows alone, and clustered by the
- * core.
+ * Rows are collected within fastclust.memory_budget, sorted by a hash of their
+ * values so that the result depends on the rows alone, and clustered by the
+ * core. The state is internal with serial functions, so it is not pushed to
+ * shards.
  */
 #include "postgres.h"
 
@@ -26,8 +26,8 @@ resize_collection(collection *rows, Size room)
 }
 
 /*
- * Bytes of n rows and of the final function: an arena for the clustering, the
- * centroids, then an operator of them.
+ * Returns the bytes of n rows and of the final function: an arena for the
+ * clustering, the centroids, then an operator made of them.
  */
 static Size
 kmeans_bytes(const void *collected, Size n)
@@ -236,7 +236,7 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 {
 	for (Size j = 0; metric == FC_COSINE && j < k; j++)
 		if (!fc_unit_row(centroids + j * d, d, centroids + j * d))
-			/* opposite rows, of no mean direction: any is as near to them */
+			/* the rows cancel out: any direction is equally near to them */
 			centroids[j * d] = 1.0;
 	return centroids;
 }
@@ -256,7 +256,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (collection *) PG_GETARG_POINTER(0);
-	if (rows->n == 0)			/* all without direction */
+	if (rows->n == 0)			/* no row had a direction */
 		PG_RETURN_NULL();
 	options = fc_kmeans_defaults();
 	if (rows->options != NULL)

@@ -1,6 +1,6 @@
 /*
- * factorize_fn.c - factorize: an operator's centroids as a product with fewer
- * parameters
+ * factorize_fn.c - factorize: approximates an operator's centroids by a
+ * product of matrices with fewer parameters
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ _Static_assert(FC_RERANK_EXACT == OPTION_EXACT,
 #define ITERATED	(BIT(FC_METHOD_PALM4MSA) | BIT(FC_METHOD_HIERARCHICAL) | BIT(FC_METHOD_AUTO))
 #define SIZED		(ITERATED | BIT(FC_METHOD_SVD) | BIT(FC_METHOD_PRUNE))
 
-/* Options that not all methods use. */
+/* options that only some methods use */
 static const struct
 {
 	const char *name;
@@ -43,7 +43,7 @@ static const struct
 	{"sse_ratio", BIT(FC_METHOD_AUTO)}
 };
 
-/* An option that would change nothing is an error. */
+/* Raises an error for an option that the method does not use. */
 static void
 check_used(Jsonb *json, fc_method method)
 {
@@ -80,7 +80,10 @@ check_least_budget(double budget, size_t least, const char *what, size_t k,
 				errhint("%s", hint));
 }
 
-/* asked: the method that the options are for; method: the one that is used. */
+/*
+ * Reads and checks the options; `asked` is the requested method, `method` the
+ * one that runs.
+ */
 static fc_factorize_options
 factorize_options(Jsonb *json, fc_method asked, fc_method method,
 				  const fc_operator *op, uint32 *rerank, bool *verbose)
@@ -114,7 +117,7 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method,
 	return options;
 }
 
-/* Rows to judge by, which only auto does. */
+/* Checks the sample; only method auto uses one. */
 static void
 check_sample(fc_method method, const fc_operator *op,
 			 const fc_weighted_rows *sample)
@@ -134,11 +137,12 @@ check_sample(fc_method method, const fc_operator *op,
 
 #define LARGE_ERROR	0.5			/* relative error */
 #define NOTICEABLE_ERROR	0.05
-#define CLOSER_ERROR_RATIO	0.8 /* of an error */
+#define CLOSER_ERROR_RATIO	0.8 /* ratio of an SVD's error to the product's
+								 * below which an SVD is suggested */
 
 /*
- * No one shall be left with a bad product, or one that an SVD beats, without
- * knowing.
+ * Warns if the product is far from the centroids or an SVD of equal size is
+ * clearly closer.
  */
 static void
 report_error(const fc_factorization *from, const fc_operator *op)
@@ -167,9 +171,10 @@ report_error(const fc_factorization *from, const fc_operator *op)
 typedef struct trial_rows
 {
 	int			count;
-	fc_factorize_trial closest; /* of the least share of changed labels */
+	fc_factorize_trial closest; /* trial with the largest share of unchanged
+								 * labels */
 	fc_factorize_trial last;
-	double		sse_ratio;		/* the option */
+	double		sse_ratio;		/* option sse_ratio */
 	bool		verbose;
 } trial_rows;
 
@@ -198,8 +203,8 @@ measured_on(const fc_factorize_trial *trial)
 }
 
 /*
- * The promise of auto, where it is not kept or the price of keeping it is the
- * dense operator: true when that was told.
+ * Reports that auto failed to keep enough labels, or kept the dense operator
+ * to do so. Returns true if it reported.
  */
 static bool
 report_choice(const fc_factorization *from, const trial_rows *kept)
@@ -276,7 +281,7 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 	return header;
 }
 
-/* (fastop, method, options, sample) */
+/* Takes (fastop, method, options, sample). */
 PG_FUNCTION_INFO_V1(fastclust_factorize);
 Datum
 fastclust_factorize(PG_FUNCTION_ARGS)

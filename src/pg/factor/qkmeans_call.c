@@ -1,6 +1,6 @@
 /*
- * qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose
- * state is that of kmeans_agg; those over a table are in pg/train/product.c
+ * qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, which uses
+ * the state of kmeans_agg. QK-means over a table is in pg/train/product.c.
  */
 #include "postgres.h"
 
@@ -9,10 +9,10 @@
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 
-#define FAR_OBJECTIVE_RATIO	1.5 /* objective over that of the start, from
-								 * which on it is told */
+#define FAR_OBJECTIVE_RATIO	1.5 /* ratio of the objective to the start's above
+								 * which a notice is raised */
 
-/* A name, or k centroids. */
+/* Reads option init: a name, or k centroids. */
 static void
 read_init(const text_or_rows *init, qkmeans_call *call)
 {
@@ -107,8 +107,8 @@ collected_rows(const collection *rows)
 /* ---- start ---- */
 
 /*
- * Centroids (k x d), the offset, which is the mean of the sample, and rows to
- * measure on.
+ * Returns k x d start centroids; also the offset, which is the mean of the
+ * sample, and the rows to measure on.
  */
 static double *
 make_start(qkmeans_call *call, const collection *sample, double *offset,
@@ -172,8 +172,9 @@ put_qkmeans_entry(const qkmeans_call *call)
 }
 
 /*
- * Operators are stored one at a time: the last one is that of the whole run,
- * with the record of its errors.
+ * Puts out the previous entry and stores the operator of this scan, so that
+ * only one is kept. Its record of errors is left out; product.c replaces the
+ * last operator by that of the whole run, which has it.
  */
 static void
 store_step(qkmeans_call *call, const fc_operator *op)
@@ -229,7 +230,10 @@ keep_trial(void *ctx, const fc_trial *trial)
 					   trial->wcss));
 }
 
-/* Centroids kept as they are, though products were tried. */
+/*
+ * Reports that the centroids are stored as they are, although products were
+ * tried.
+ */
 static void
 report_dense(const qkmeans_call *call, Size values)
 {
@@ -247,8 +251,8 @@ report_dense(const qkmeans_call *call, Size values)
 }
 
 /*
- * Where the call says neither sparsity nor budget. An arena to be released
- * when the product warm_factors is done with.
+ * Chooses the sparsity if the call gives neither sparsity nor budget. Returns
+ * an arena to be released when the product warm_factors is no longer needed.
  */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
@@ -295,7 +299,9 @@ report_factors(const fc_operator *op, const fc_factorization *from,
 				: errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank."));
 }
 
-/* An operator much worse than the centroids it started from is told. */
+/*
+ * Reports an operator that is much worse than the centroids it started from.
+ */
 static void
 report_quality(qkmeans_call *call, const fc_operator *op,
 			   const fc_factorization *from, const fc_row_source *part,
@@ -315,11 +321,11 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 					   fc_measure_ratio(measure.objective, dense->objective,
 										dense->scatter),
 					   ratio_of_means);
-	else if (ratio_of_means > FAR_OBJECTIVE_RATIO)	/* the factors hold the
-													 * means of their
-													 * clusters, but these are
-													 * others than those of
-													 * the start */
+	else if (ratio_of_means > FAR_OBJECTIVE_RATIO)	/* the factors approximate
+													 * the means of their
+													 * clusters, but these
+													 * clusters differ from
+													 * the start's */
 		ereport(NOTICE,
 				errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large",
 					   ratio_of_means),

@@ -1,6 +1,6 @@
 /*
- * qkmeans_call.h - QK-means over a table or over collected rows: shared by
- * both, and by factorize
+ * qkmeans_call.h - QK-means over a table or collected rows; check_least_budget
+ * and factorized_operator are shared with factorize
  */
 #ifndef FASTCLUST_QKMEANS_CALL_H
 #define FASTCLUST_QKMEANS_CALL_H
@@ -11,13 +11,13 @@
 #include "factor/sample.h"
 #include "pg/kmeans/collection.h"
 
-/* The log entry of a scan. */
+/* Log entry of one scan */
 typedef struct qkmeans_entry
 {
 	fc_qkmeans_step step;
-	double		seconds;		/* since the entry before */
-	fc_operator_header *op;		/* NULL before the first scan, and where no
-								 * rows are wanted */
+	double		seconds;		/* elapsed since the previous entry */
+	fc_operator_header *op;		/* operator of the scan; NULL before the first
+								 * scan, and if no rows are returned */
 } qkmeans_entry;
 
 typedef struct qkmeans_call
@@ -27,46 +27,52 @@ typedef struct qkmeans_call
 	bool		centered;
 	bool		verbose;
 	fc_start_kind init;
-	const double *centroids;	/* to start from, k x dimensions, or NULL */
+	const double *centroids;	/* initial centroids, k x dimensions, or NULL */
 	int			dimensions;
 	uint64		seed;
-	int			trials;			/* of sparsities */
+	int			trials;			/* number of sparsities tried */
 
 	/*
-	 * the first of them whose labels are as good as those of the start;
-	 * factors 0: none
+	 * first trial whose labels are as good as those of the start; factors is
+	 * 0 if there is none
 	 */
 	fc_trial	same_labels;
 	memory_account memory;
 	instr_time	last;
-	FunctionCallInfo rows;		/* for a row a scan, or NULL */
-	qkmeans_entry entry;		/* of the last scan */
+	FunctionCallInfo rows;		/* call that receives one row per scan, or
+								 * NULL */
+	qkmeans_entry entry;		/* log entry of the last scan */
 } qkmeans_call;
 
 /*
- * An option `budget` (0: none) below the least that `what` can keep to, for k
- * x d centroids, is an error.
+ * Raises an error if option `budget` (0: no limit) is below `least`, the
+ * smallest number of values that `what` can keep to for k x d centroids.
  */
 extern void check_least_budget(double budget, size_t least, const char *what,
 							   size_t k, size_t d, const char *hint);
 
-/* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
+/*
+ * Returns rows in memory as a source for the scans of fc_qkmeans;
+ * rows->account must be set.
+ */
 extern fc_row_source collected_rows(const collection *rows);
 
-/* The entry as a row of qkmeans_log. */
+/* Returns the last log entry as a row of qkmeans_log. */
 extern void put_qkmeans_entry(const qkmeans_call *call);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 
 /*
- * The centroids by a method of factorize with its options; rows that auto
- * judges by, or NULL (factorize_fn.c).
+ * Factorizes the centroids by a method of factorize with its options; rows are
+ * the sample that auto compares labels on, or NULL (factorize_fn.c).
  */
 extern fc_operator_header *factorized_operator(const fc_operator_header *centroids,
 											   const char *method,
 											   Jsonb *options, const fc_weighted_rows *rows);
 
-/* sample: rows the start is made of; source: where all n rows are. */
+/*
+ * Runs QK-means. The start is made from `sample`; `source` scans all n rows.
+ */
 extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample,
 									   const fc_row_source *source, Size n);
 

@@ -2,9 +2,9 @@
  * kernel_agg.c - the final functions of kernel_projection_agg and
  * landmarks_agg.
  *
- * They put the rows in the order of their ids, so that neither the order of
- * the scan nor the number of workers changes a bit of the answer, and call the
- * core.
+ * Rows are sorted first, by their ids or by a hash of their values, so that
+ * neither the order of the scan nor the number of workers changes a bit of the
+ * result; the core does the rest.
  */
 #include "postgres.h"
 
@@ -31,18 +31,22 @@ input_of(const kernel_rows *rows, const size_t *order)
 	return input;
 }
 
-/* The places of n sorted items (2 n allocated); takes the items' memory. */
+/*
+ * Returns the indexes of n sorted items (2 n allocated), in the memory of the
+ * items.
+ */
 static size_t *
 places_of(fc_keyed *items, Size n)
 {
 	size_t	   *order = (size_t *) items;
 
-	for (Size i = 0; i < n; i++)	/* place i lies before item i */
+	for (Size i = 0; i < n; i++)	/* order[i] overwrites no item that is
+									 * still to be read */
 		order[i] = (size_t) items[i].value;
 	return repalloc_huge(order, n * sizeof(size_t));
 }
 
-/* The places of the rows in the order of their ids. */
+/* Returns the indexes of the rows sorted by id; a duplicate id is an error. */
 static size_t *
 order_of_ids(const kernel_rows *rows)
 {
@@ -65,7 +69,10 @@ order_of_ids(const kernel_rows *rows)
 	return order;
 }
 
-/* A value of the right size with everything but the coordinates. */
+/*
+ * Allocates a projection and fills in everything but the coordinates,
+ * eigenvalues, error and workspace.
+ */
 static fc_kernel_projection_header *
 new_projection(const kernel_rows *rows, const size_t *order)
 {
@@ -195,7 +202,7 @@ landmarks_of(const kernel_rows *rows)
 	fc_sort_rows(rows->x, rows->n, d * (Size) rows->width, items);
 
 	/*
-	 * in the order of a hash of their values: the scan's order does not
+	 * sorted by a hash of the values, so that the scan's order does not
 	 * matter
 	 */
 	input = input_of(rows, places_of(items, rows->n));
@@ -208,7 +215,8 @@ landmarks_of(const kernel_rows *rows)
 	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank,
 										  rows->seed, &arena, pivots);
 	release_arena(&arena);
-	found = Max(found, 1);		/* all rows 0: one of them */
+	found = Max(found, 1);		/* if all rows are 0, one of them is the
+								 * landmark */
 	centroids = alloc_large(found * d * sizeof(double));
 	weights = alloc_large(found * sizeof(double));
 	for (size_t j = 0; j < found; j++)

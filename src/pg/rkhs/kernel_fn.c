@@ -1,6 +1,6 @@
 /*
- * kernel_fn.c - reading kernel_projection values; kernel_map: features of new
- * rows
+ * kernel_fn.c - accessors of kernel_projection values; kernel_map: features of
+ * new rows
  */
 #include "postgres.h"
 
@@ -81,7 +81,7 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 /* ---- making maps ---- */
 
-/* A stored map from the solution for the landmarks of an operator. */
+/* Builds a stored map from the solution for the landmarks of an operator. */
 static fc_kernel_map_header *
 store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
 		  const double *norms, const double *t, const fc_operator_header *op)
@@ -146,7 +146,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 								t, bytes));
 }
 
-/* The map of the chosen features; rows x are n x d. */
+/* Builds the map of the chosen features; x holds n x d rows. */
 static fc_kernel_map_header *
 write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 		  Size d)
@@ -154,7 +154,7 @@ write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 	Size		m = chosen->landmarks;
 	fc_operator_header *op;
 	double	   *landmarks;
-	double	   *norms;			/* then weights */
+	double	   *norms;			/* m squared norms, then m weights */
 
 	hold(memory, m * (d + 2) * sizeof(double) + codebook_bytes(m, d));
 	landmarks = alloc_large(m * d * sizeof(double));
@@ -207,14 +207,12 @@ _Static_assert(offsetof(fc_kernel_map_header, digest) ==
 			   offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");
 
-/*
- * The map of a call site, and its preparation, kept while the same map comes.
- */
+/* Prepared map in the call state, kept until another map comes */
 typedef struct site_map
 {
 	fc_kernel_map map;
-	uint64		digest[2];		/* whose it is */
-	fc_arena	arena;			/* the memory */
+	uint64		digest[2];		/* digest of the map prepared last; 0: none */
+	fc_arena	arena;			/* memory of the prepared map */
 	const struct fc_operator_sell *sell;
 	const float *single;
 } site_map;

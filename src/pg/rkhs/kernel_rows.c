@@ -1,11 +1,11 @@
 /*
- * kernel_rows.c - aggregates over (id, row, kernel, ..) collect their rows,
- * workers too.
+ * kernel_rows.c - collects the rows of kernel_projection_agg and
+ * landmarks_agg, with parallel workers.
  *
- * The state is `internal` with serial functions (not pushed to shards). Rows
- * are kept as they come, 4 or 8 bytes an element; the need of the final
- * function is checked against fastclust.memory_budget whenever the collection
- * grows, so a table that is too large fails early.
+ * The state is `internal` with serial functions, so it is not pushed to
+ * shards. Rows are kept in their own precision, 4 or 8 bytes per element. The
+ * need of the final function is checked against fastclust.memory_budget
+ * whenever the collection grows, so a table that is too large fails early.
  */
 #include "postgres.h"
 
@@ -31,9 +31,9 @@ kernel_aggregate_name(const kernel_rows *rows)
 }
 
 /*
- * About the bytes that the core takes for n rows, the places of the ids in
- * order, and the value that is built: prepared rows, the columns read (Omega's
- * in bytes too) and the eigenproblem of a matrix of their order.
+ * Estimates the bytes that the core takes for n rows, the sorted indexes and
+ * the result: prepared rows, the columns read (Omega's in bytes too) and the
+ * eigenproblem of a matrix of their order.
  */
 Size
 kernel_worksize(const kernel_rows *rows, Size n)
@@ -64,7 +64,10 @@ kernel_worksize(const kernel_rows *rows, Size n)
 					  (double) (SIZE_MAX / 4));
 }
 
-/* Bytes of n collected rows and of the final function's work on them. */
+/*
+ * Returns the bytes of n collected rows and of the final function's work on
+ * them.
+ */
 static Size
 whole_size(const void *collection, Size n)
 {
@@ -84,7 +87,7 @@ set_room(kernel_rows *rows, Size room)
 	rows->room = room;
 }
 
-/* Room for n rows of workers. */
+/* Makes room for n rows when states of workers are joined. */
 static void
 join_room(kernel_rows *rows, Size n)
 {
@@ -97,9 +100,10 @@ join_room(kernel_rows *rows, Size n)
 /* ---- transition ---- */
 
 #define MOST_COLUMNS	(1 << 20)
-#define DEFAULT_COLUMNS	100		/* or as many as the rank */
+#define DEFAULT_COLUMNS	100		/* columns read by default, or the rank if
+								 * that is larger */
 
-/* An option that would change nothing is an error. */
+/* Raises an error for an option that the method does not use. */
 static void
 check_used(const kernel_rows *rows, const char *name, bool given, bool used)
 {
@@ -150,8 +154,8 @@ read_projection_options(kernel_rows *rows)
 }
 
 /*
- * An empty state by the arguments behind the row: kernel, rank or k, and
- * perhaps options.
+ * Returns an empty state with the parameters in the arguments after the row:
+ * kernel, rank or k, and options if there are any.
  */
 static kernel_rows
 parameters(FunctionCallInfo fcinfo, bool has_ids)
@@ -180,7 +184,10 @@ parameters(FunctionCallInfo fcinfo, bool has_ids)
 	return rows;
 }
 
-/* The arguments are those of the first row: a plan may vary them. */
+/*
+ * Raises an error if the arguments differ from the first row's, since a query
+ * may vary them.
+ */
 static void
 check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)
 {

@@ -1,6 +1,7 @@
 /*
- * kernel_value.c - the types kernel_projection and kernel_map; and kernel: 24
- * bytes, written rbf(0.5), polynomial(2,0,1), linear(), cosine()
+ * kernel_value.c - the types kernel_projection, kernel_map and kernel. A
+ * kernel has 24 bytes and is written rbf(0.5), polynomial(2,0,1), linear() or
+ * cosine().
  */
 #include "postgres.h"
 
@@ -122,7 +123,7 @@ make_kernel(fc_kernel_kind kind, int32 degree, double gamma, double coef0)
 				errdetail("A negative coef0 makes the kernel indefinite."));
 	kernel->degree = degree;
 	kernel->gamma = gamma;
-	kernel->coef0 = coef0 + 0.0;	/* -0 becomes 0 */
+	kernel->coef0 = coef0 + 0.0;	/* turns -0 into 0 */
 	return kernel;
 }
 
@@ -157,7 +158,7 @@ fastclust_cosine_kernel(PG_FUNCTION_ARGS)
 
 /* ---- text ---- */
 
-/* The shortest decimal that reads back as the same number. */
+/* Returns the shortest decimal that reads back as the same number. */
 static char *
 number_text(double value)
 {
@@ -202,8 +203,9 @@ skip_spaces(const char *at)
 }
 
 /*
- * Up to `most` numbers separated by commas and a closing bracket, all up to
- * the end of the text; how many.
+ * Reads up to `most` numbers separated by commas, and a closing parenthesis
+ * that must end the text. Returns how many there are; anything else is an
+ * error.
  */
 static int
 read_numbers(const char *text, const char *at, int most, double *numbers)

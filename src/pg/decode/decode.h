@@ -1,5 +1,5 @@
 /*
- * decode.h - one call of a decoder, from the sketch to centroids in the user's
+ * decode.h - a decoder call, from the sketch to centroids in the user's
  * coordinates
  */
 #ifndef FASTCLUST_DECODE_H
@@ -16,14 +16,14 @@ typedef struct decode_call
 	int32		k;
 	fc_decoder	decoder;
 	fc_decode_options options;
-	text_or_rows init;			/* option init: how to start, or centroids
+	text_or_rows init;			/* option init: name of a start, or centroids
 								 * (rows x dim) */
-	double		sigma;			/* option sigma: one of the spec's; 0: the
-								 * decoder's choice */
+	double		sigma;			/* option sigma: a sigma of the spec; 0 lets
+								 * the decoder choose */
 	bool		verbose;
-	bool		quiet;			/* no notices of limits */
-	bool		covariances;	/* are wanted: the model is gaussian unless
-								 * said otherwise */
+	bool		quiet;			/* true to suppress notices about limits */
+	bool		covariances;	/* true if the caller needs covariances: the
+								 * default model is then gaussian */
 	fc_problem	problem;
 	fc_decode_result result;
 	fc_back_projection lift;
@@ -32,9 +32,9 @@ typedef struct decode_call
 } decode_call;
 
 /*
- * The k centroids that the decoder auto finds in a packed sketch (k x d), by
- * options and an `init` of centroids, in the rows' own units; their weights
- * and spreads are in call->result.
+ * Decodes a packed sketch with decoder auto into k x d centroids in the rows'
+ * own units, by options and an `init` of centroids. Weights and spreads are in
+ * call->result.
  */
 extern void
 			decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,

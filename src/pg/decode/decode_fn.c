@@ -36,8 +36,8 @@ notice_progress(void *context, const char *stage, int step, double cost)
 }
 
 /*
- * The Gaussian model reads covariances off a field that only Gaussian
- * frequencies make.
+ * Checks the requirements of model gaussian, which reads covariances off a
+ * field that only Gaussian frequencies make.
  */
 static void
 check_model(const decode_call *call)
@@ -93,7 +93,9 @@ check_sigma(const decode_call *call)
 			errhint("It has %s.", list.data));
 }
 
-/* Decoder and options of a call, checked against its sketch. */
+/*
+ * Reads the decoder and options of a call and checks them against its sketch.
+ */
 static void
 read_decoder(decode_call *call, const char *name, Jsonb *json)
 {
@@ -133,7 +135,9 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
-#define NARROW_SIGMAS	0.6		/* sigmas; a sample has 0.8 at least */
+#define NARROW_SIGMAS	0.6		/* deviation of the rows, in sigmas, below
+								 * which a notice is raised; a spec from a
+								 * sample gives 0.8 or more */
 
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
@@ -165,8 +169,8 @@ check_rows(const decode_call *call)
 }
 
 /*
- * Sample rows to start from: those of the very spec that the sketch was made
- * with.
+ * Checks the spec that holds the sample rows to start from: it must be the one
+ * that the sketch was made with.
  */
 static void
 check_pilot(const decode_call *call, const fc_spec *pilot)
@@ -227,8 +231,9 @@ run(decode_call *call, const fc_spec *pilot)
 }
 
 /*
- * The paper's decoders climb a density that only Gaussian frequencies make; a
- * polish makes up for it.
+ * Warns about frequencies of another law than gaussian: the paper's decoders
+ * climb a density that only Gaussian frequencies make, unless a polish makes
+ * up for it.
  */
 static void
 warn_of_law(const decode_call *call)
@@ -249,8 +254,8 @@ warn_of_law(const decode_call *call)
 }
 
 /*
- * Are the atoms as wide as the clusters, so that the residual of the sketch
- * shows a poor fit?
+ * Are the atoms as wide as the clusters? Only then does the residual of the
+ * sketch show a poor fit.
  */
 static bool
 fits_widths(const decode_call *call)
@@ -261,8 +266,8 @@ fits_widths(const decode_call *call)
 }
 
 /*
- * Where a sketch stops being enough (bench/decoders.py, limits): say so, and
- * name a remedy.
+ * Reports that a sketch is not enough (limits measured by bench/decoders.py)
+ * and suggests a remedy.
  */
 static void
 warn_of_limits(const decode_call *call)
@@ -313,7 +318,7 @@ read_centroid(const decode_call *call, int32 j, double *x)
 							 (Size) j * call->spec->reduced,
 							 x);
 	if (fc_spec_metric(call->spec) == FC_COSINE)
-		/* means lie inside the sphere; one without direction stays 0 */
+		/* means are inside the sphere; one without direction stays 0 */
 		(void) fc_unit_row(x, call->spec->dim, x);
 }
 
@@ -387,7 +392,7 @@ make_matrix(const double *values, int rows, int columns)
 	return matrix;
 }
 
-/* Each cluster's covariance matrix, of the model gaussian. */
+/* Returns each cluster's covariance matrix, which requires model gaussian. */
 PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
 Datum
 fastclust_decode_covariances(PG_FUNCTION_ARGS)

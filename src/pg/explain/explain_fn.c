@@ -1,9 +1,9 @@
 /*
  * explain_fn.c - rules_of_sample: threshold rules for the labels that an
- * operator gives to rows; quality_of_sample: how compact and separated its
- * clusters are; the rows of both are the centroids of another operator.
- * profile_of_centroids: centroids beside the means of all rows; shown_value: a
- * value as people read it.
+ * operator assigns to rows. quality_of_sample: how compact and separated its
+ * clusters are. The rows of both are the centroids of another operator.
+ * profile_of_centroids: compares centroids with the means of all rows.
+ * shown_value: formats a value for display.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 
-/* Kinds of d dimensions, an integer array. */
+/* Reads the kinds of d dimensions from an integer array. */
 static fc_axis_kind *
 read_axis_kinds(Datum datum, Size d)
 {
@@ -39,7 +39,7 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- rows and their labels ---- */
 
-/* The values of rows by columns (d x n). */
+/* Returns the values of the rows by columns (d x n). */
 static double *
 columns_of_rows(const fc_weighted_rows *rows)
 {
@@ -58,8 +58,8 @@ columns_of_rows(const fc_weighted_rows *rows)
 }
 
 /*
- * Labels by the operator in argument 0 of the rows in argument 1, in its
- * space; rows of no cluster have one of their own, behind those of *clusters.
+ * Labels the rows in argument 1 by the operator in argument 0, in its space.
+ * Rows without a cluster get the label *clusters, which follows the others.
  */
 static int32_t *
 read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
@@ -88,7 +88,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	return labels;
 }
 
-/* Kinds and columns of the axes, from arguments 3 and 4. */
+/* Reads the kinds and columns of the axes from arguments 3 and 4. */
 static fc_axis *
 read_axes(FunctionCallInfo fcinfo, Size d)
 {
@@ -107,7 +107,8 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 /* ---- rules ---- */
 
 /*
- * The share of rows that were not learned from whose rules give their label.
+ * Returns the share of test rows, which the rules were not learned from, whose
+ * rule gives their label.
  */
 static double
 share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
@@ -121,8 +122,8 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 }
 
 /*
- * (cluster, dimensions, lower, upper, is_short, fidelity) of a rule; no bound
- * is an infinity.
+ * Puts out a rule as a row (cluster, dimensions, lower, upper, is_short,
+ * fidelity); a missing bound is infinite.
  */
 static void
 return_rule(FunctionCallInfo fcinfo, int32 label,
@@ -149,7 +150,10 @@ return_rule(FunctionCallInfo fcinfo, int32 label,
 	put_row(fcinfo, values, NULL);
 }
 
-/* Those of the leaves, then the short ones, for labels of clusters. */
+/*
+ * Puts out the rules of the leaves, then the short ones; rules for rows
+ * without a cluster are left out.
+ */
 static void
 return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
 			 double fidelity)
@@ -182,9 +186,9 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
 }
 
 /*
- * (op, space_rows, raw_rows, kinds, columns, conditions): rules for the labels
- * that op gives to space_rows, in terms of the raw rows; kinds (fc_axis_kind)
- * and columns of the dimensions of those.
+ * Takes (op, space_rows, raw_rows, kinds, columns, conditions). Returns rules
+ * for the labels that op assigns to space_rows, in terms of raw_rows, whose
+ * dimensions have the given kinds (fc_axis_kind) and columns.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
@@ -218,7 +222,7 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 
 /* ---- quality ---- */
 
-/* cluster -1: all of them */
+/* Puts out the quality of a cluster; cluster -1 stands for all clusters. */
 static void
 return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q,
 			   double weight)
@@ -242,8 +246,9 @@ return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q,
 }
 
 /*
- * (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread,
- * variance_explained), the last one of all clusters.
+ * Takes (op, rows). Returns rows (cluster, n, share, silhouette,
+ * davies_bouldin, spread, variance_explained); the last row is for all
+ * clusters.
  */
 PG_FUNCTION_INFO_V1(fastclust_quality_of_sample);
 Datum
@@ -276,14 +281,16 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 
 /* ---- profile ---- */
 
-#define MOST_COMPARED	1e9		/* values, for nearest centroids */
+#define MOST_COMPARED	1e9		/* maximum k * k * d for a search of the
+								 * nearest other centroids */
 
 /*
- * (op, center, scale, means, deviations, kinds, most): rows (cluster,
- * dimension, value, overall, difference, lift, place, apart), place 1 for the
- * most telling dimension: of each cluster the first `most`, and as many that
- * set it apart most from the nearest other one, where clusters are not too
- * many to compare all pairs. NULL center and scale: 0 and 1.
+ * Takes (op, center, scale, means, deviations, kinds, most). Returns rows
+ * (cluster, dimension, value, overall, difference, lift, place, apart), where
+ * place 1 is the most characteristic dimension. Each cluster has its first
+ * `most` dimensions, and the `most` that separate it best from the nearest
+ * other cluster, unless there are too many clusters to compare all pairs. NULL
+ * center and scale stand for 0 and 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -368,7 +375,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 
 /* ---- values as people read them ---- */
 
-/* The fewest digits that tell a double. */
+/* Returns the shortest decimal that reads back as the same double. */
 static char *
 shortest_number(double x)
 {
@@ -379,8 +386,9 @@ shortest_number(double x)
 }
 
 /*
- * With all its digits, or with four, or those before the point in groups of
- * three.
+ * Formats a number: with all digits if exact or from 1e15 on, else with four
+ * significant digits, or from 1000 on as an integer with its digits in groups
+ * of three.
  */
 static char *
 shown_number(double x, bool exact)
@@ -419,7 +427,7 @@ shown_share(double x, bool exact)
 					round(1000 * x) / 10);
 }
 
-/* Days from 2000-01-01 on. */
+/* Formats a date, given in days since 2000-01-01. */
 static char *
 shown_date(double days)
 {
@@ -432,7 +440,10 @@ shown_date(double days)
 					year > 0 ? "" : " BC");
 }
 
-/* ".25" of as many digits as are not 0; nothing of 0. */
+/*
+ * Formats a fraction of a second, such as ".25", without trailing zeros; 0
+ * gives an empty string.
+ */
 static char *
 shown_fraction(int microseconds)
 {
@@ -448,8 +459,9 @@ shown_fraction(int microseconds)
 }
 
 /*
- * Seconds from there on: the nearest minute, or exactly, down to the
- * microsecond, as far as it is not 0.
+ * Formats a timestamp, given in seconds since 2000-01-01: to the nearest
+ * minute, or if exact to the microsecond, where zero parts at the end are left
+ * out.
  */
 static char *
 shown_timestamp(double seconds, bool exact)
@@ -471,8 +483,8 @@ shown_timestamp(double seconds, bool exact)
 }
 
 /*
- * "3 days 04:00:00": the nearest second, or exactly the last microsecond that
- * is not after it.
+ * Formats an interval such as "3 days 04:00:00": to the nearest second, or if
+ * exact rounded down to the microsecond.
  */
 static char *
 shown_interval(double seconds, bool exact)
@@ -493,7 +505,7 @@ shown_interval(double seconds, bool exact)
 					left > 0 || micro > 0 ? time : "");
 }
 
-/* (value, kind, exact) */
+/* Takes (value, kind, exact). Returns the value as text for display. */
 PG_FUNCTION_INFO_V1(fastclust_shown_value);
 Datum
 fastclust_shown_value(PG_FUNCTION_ARGS)

@@ -1,10 +1,10 @@
 /*
- * nearest_rows_agg.c - nearest_rows_agg: the n rows nearest to each centroid,
- * whole.
+ * nearest_rows_agg.c - nearest_rows_agg: returns the n rows nearest to each
+ * centroid, with all columns.
  *
- * Each cluster that any row came to keeps them nearest first; a row is copied
- * when it enters. Rows of one distance are told apart by a hash of their
- * values, so that the answer does not depend on the order of the rows.
+ * Each cluster that has rows keeps them sorted by distance; a row is copied
+ * when it enters. Ties are broken by a hash of the row's values, so that the
+ * result does not depend on the order of the rows.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ enum
 typedef struct near_row
 {
 	double		distance;
-	uint64		hash;			/* of the row's values */
+	uint64		hash;			/* hash of the row's values */
 	HeapTupleHeader row;
 } near_row;
 
@@ -47,10 +47,11 @@ typedef struct near_rows
 	MemoryContext context;
 	Size		bytes;
 	Size		k;
-	fc_metric	metric;			/* of the operator */
+	fc_metric	metric;			/* metric of the operator */
 	int32		n;
-	near_row  **rows;			/* k, NULL while no row came; nearest first */
-	int32	   *counts;			/* k */
+	near_row  **rows;			/* k arrays, nearest row first; NULL for a
+								 * cluster without rows */
+	int32	   *counts;			/* k counts of kept rows */
 } near_rows;
 
 /* ---- the nearest rows of a cluster ---- */
@@ -63,7 +64,7 @@ is_farther(const near_row *a, const near_row *b)
 		(a->distance == b->distance && a->hash > b->hash);
 }
 
-/* Memory that the budget must hold. */
+/* Adds to the bytes of the state and checks the budget. */
 static void
 add_bytes(near_rows *state, Size bytes)
 {
@@ -72,8 +73,8 @@ add_bytes(near_rows *state, Size bytes)
 }
 
 /*
- * Among the n nearest of a cluster, nearest first; the farthest of more gives
- * way.
+ * Inserts the row into the sorted n nearest of its cluster if it belongs
+ * there; the farthest is dropped if there are more than n.
  */
 static void
 offer_row(near_rows *state, Size cluster, near_row item)
@@ -122,7 +123,7 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 	return state;
 }
 
-/* (state, op, x, row, n) */
+/* Transition function: (state, op, x, row, n). */
 PG_FUNCTION_INFO_V1(fastclust_nearest_rows_accum);
 Datum
 fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
@@ -166,7 +167,8 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	if (label < 0)
 		PG_RETURN_POINTER(state);
 	cluster = (Size) label;
-	if (op->regions.clusters > 0)	/* rows are typical where they are densest */
+	if (op->regions.clusters > 0)	/* density model: rows are typical in its
+									 * densest regions */
 		item.distance = Max(item.distance,
 							(double) op->regions.radius[nearest] *
 							(double) op->regions.radius[nearest]);
@@ -178,7 +180,11 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 			? fc_hash_bytes(0, item.row->t_bits,
 							BITMAPLEN(HeapTupleHeaderGetNatts(item.row)))
 			: 0;
-		/* of the values alone: bits of the header change as transactions end */
+
+		/*
+		 * hash the values alone: bits of the header change as transactions
+		 * end
+		 */
 		item.hash = fc_hash_bytes(item.hash,
 								  (char *) item.row + item.row->t_hoff,
 								  HeapTupleHeaderGetDatumLength(item.row) -
@@ -190,8 +196,8 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 }
 
 /*
- * Rows (cluster, rank, distance, row_data) of a cluster, as values of their
- * type; the bytes that they take.
+ * Makes the rows (cluster, rank, distance, row_data) of a cluster as composite
+ * values; returns their size in bytes.
  */
 static Size
 make_rows(const near_rows *state, Size cluster, TupleDesc descriptor,

@@ -1,9 +1,9 @@
 /*
- * plot_fn.c - parts of plot: text cut or padded to a width on the terminal,
+ * plot_fn.c - helpers of plot: text cut or padded to a width on the terminal,
  * and bars.
  *
- * In a database that is not of encoding UTF8 bars are of "#", and no character
- * is wider than one column.
+ * In a database whose encoding is not UTF8 bars consist of "#", and no
+ * character is wider than one column.
  */
 #include "postgres.h"
 
@@ -38,8 +38,8 @@ append_times(StringInfo line, const char *value, int times)
 /* ---- text ---- */
 
 /*
- * Columns that the character takes; 0 for one that would move the cursor, and
- * is left out.
+ * Returns the columns that the character takes; 0 for a control character,
+ * which is left out.
  */
 static int
 columns_of(const char *character)
@@ -47,7 +47,10 @@ columns_of(const char *character)
 	return Max(0, pg_dsplen(character));
 }
 
-/* As many characters as fit into `most` columns; the columns they take. */
+/*
+ * Appends the characters that fit into `most` columns; returns the columns
+ * used.
+ */
 static int
 append_fitting(StringInfo line, const char *value, int most)
 {
@@ -76,8 +79,8 @@ columns_of_text(const char *value)
 }
 
 /*
- * (value, width, right): in exactly so many columns; a longer text ends with
- * an ellipsis.
+ * Takes (value, width, right). Returns the value padded to exactly `width`
+ * columns; a longer text is cut and ends with an ellipsis.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_text);
 Datum
@@ -102,9 +105,7 @@ fastclust_fit_text(PG_FUNCTION_ARGS)
 
 /* ---- bars ---- */
 
-/*
- * Blocks of so many eighths of a column, from the left; the columns they take.
- */
+/* Appends a bar of `eighths` eighths of a column; returns the columns used. */
 static int
 append_blocks(StringInfo line, int eighths)
 {
@@ -120,8 +121,8 @@ append_blocks(StringInfo line, int eighths)
 }
 
 /*
- * x, from -1 to 1, to the left or right of a line between `width` columns on
- * either side.
+ * Appends x, from -1 to 1, as a bar to the left or right of an axis with
+ * `width` columns on either side.
  */
 static void
 append_two_sides(StringInfo line, double x, int width)
@@ -140,8 +141,8 @@ append_two_sides(StringInfo line, double x, int width)
 }
 
 /*
- * (x, width, two_sided): x, from 0 to 1, as a bar of at most `width` columns,
- * or from -1 to 1 on two sides.
+ * Takes (x, width, two_sided). Returns x, from 0 to 1, as a bar up to `width`
+ * columns long; if two_sided, x is from -1 to 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_bar);
 Datum

@@ -1,6 +1,6 @@
 /*
- * checks.h - errors that several steps of a training raise, and its number of
- * clusters
+ * checks.h - errors that several steps of a training raise, and the number of
+ * clusters of a training
  */
 #ifndef FASTCLUST_TRAIN_CHECKS_H
 #define FASTCLUST_TRAIN_CHECKS_H
@@ -8,10 +8,10 @@
 #include "pg/train/training.h"
 #include "pg/train/version.h"
 
-/* The error that no row has all features. */
+/* Raises the error that no row has all features. */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
-/* The error that a method cannot do something. */
+/* Raises the error that a method does not support something. */
 extern void reject_with_method(train_method method, const char *problem,
 							   const char *hint) __attribute__((noreturn));
 
@@ -19,23 +19,24 @@ extern void reject_with_method(train_method method, const char *problem,
 extern void check_k_of_count(const training *t, int64 n);
 
 /*
- * The number of clusters: with levels their product, so that k (0: NULL) may
- * be left out.
+ * Returns the number of clusters: the product of option levels if it is
+ * given, in which case k may be 0 (SQL NULL), else k.
  */
 extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
- * Returns the number of clusters of a retrain with these options, which make
- * the settings.  Without k it is that of the version, whatever its levels
- * make, because clusters may have been merged.  A new k and levels must agree.
+ * Returns the number of clusters of a retrain with these options, which are
+ * merged into the settings. Without option k it is the number of the version,
+ * whatever product its levels have, because clusters may have been merged. A
+ * new k and levels must agree.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,
 									const train_options *settings);
 
 /*
- * Returns the window of recent rows of a retrain, as JSON: that of its
- * options, where null is none, or else that of the version.
+ * Returns the window of recent rows of a retrain as JSON: the window in its
+ * options, where null removes it, or else the window of the version.
  */
 extern Jsonb *since_of_retraining(const stored_version *version,
 								  const train_options *options);

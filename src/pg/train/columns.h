@@ -1,17 +1,14 @@
-/* columns.h - columns of a relation as the catalog has them */
+/* columns.h - columns of a relation, read from the catalog */
 #ifndef FASTCLUST_TRAIN_COLUMNS_H
 #define FASTCLUST_TRAIN_COLUMNS_H
 
-/*
- * Returns the columns of a relation in their order, without those that were
- * dropped.
- */
+/* Returns the columns of a relation in their order, without dropped ones. */
 extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 
-/* Returns the name of a relation as regclass shows it. */
+/* Returns the name of a relation as regclass displays it. */
 extern char *shown_relation(Oid relation);
 
-/* Returns the type of a column; an error if it does not exist. */
+/* Returns the type of a column; a missing column is an error. */
 extern Oid	column_type(Oid relation, const char *name);
 
 #endif							/* FASTCLUST_TRAIN_COLUMNS_H */

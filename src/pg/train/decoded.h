@@ -1,4 +1,4 @@
-/* decoded.h - versions that are made of a sketch alone; no row is read */
+/* decoded.h - versions made from a sketch alone; no row is read */
 #ifndef FASTCLUST_TRAIN_DECODED_H
 #define FASTCLUST_TRAIN_DECODED_H
 
@@ -6,14 +6,16 @@
 
 typedef struct decoded_clusters
 {
-	fc_operator_header *op;		/* in the rows' own units */
+	fc_operator_header *op;		/* centroids and weights; decode_sketch
+								 * returns them in the rows' own units */
 	double	   *spreads;
 	double		objective;
 } decoded_clusters;
 
 /*
- * initial: where to start from as well, or NULL; forget: bounds, which may be
- * those of rows that are gone.
+ * Decodes k clusters from a sketch. initial: centroids to start from as well,
+ * or NULL; forget: ignore the sketch's bounds, which deleted rows may have
+ * set.
  */
 extern decoded_clusters
 			decode_sketch(const training *t, const struct varlena *sketch,
@@ -21,14 +23,14 @@ extern decoded_clusters
 						  bool quiet, bool forget);
 
 /*
- * The options of a version that is decoded: those of the one before, but for
- * those that change.
+ * Returns the options of the next decoded version: the previous options,
+ * replaced by the given ones.
  */
 extern Jsonb *next_options(const stored_version *before, const train_options *options);
 
 /*
- * A new version of a live model, of each group that has rows; and one from
- * the sketch of new rows.
+ * Make the next version and return its number: retrain_live a part for each
+ * group of a live sketch, retrain_from_sketch one from a sketch of new rows.
  */
 extern int32
 			retrain_live(const held_model *held, const stored_version *template, Datum live,

@@ -5,26 +5,29 @@
 #include "pg/train/training.h"
 
 /*
- * The error of a training that the method cannot do; k as it was requested, 0:
- * not.
+ * Raises an error if method density cannot do the training; k is the
+ * requested number of clusters, or 0. Other methods pass.
  */
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);
 
-/* A live sketch of each micro-cluster is within the budget. */
+/*
+ * Raises an error if a live sketch for each micro-cluster exceeds the memory
+ * budget.
+ */
 extern void check_live_size(const training *t);
 
 /*
- * The operators of parts have the micro-clusters; afterwards the means of
- * clusters.
+ * Joins the micro-clusters in each part's operator to clusters. Afterwards
+ * the operator has the means of the clusters.
  */
 extern void find_regions(training *t, const fc_weighted_rows *sample,
 						 train_part *parts, int count);
 
 /*
- * Clusters get these numbers, completed to a permutation; NULL: they keep
- * theirs.
+ * Gives the clusters these numbers, completed to a permutation; NULL leaves
+ * them unchanged.
  */
 extern void number_regions(train_part *part, int32 *numbers);
 extern fit_profile

@@ -5,21 +5,22 @@
 #include "pg/train/training.h"
 
 /*
- * Learns the encoder of columns from some rows; one that was there keeps its
+ * Learns the encoder of columns from some rows; an existing encoder keeps its
  * dimensions.
  */
 extern void learn_encoder(training *t);
 
 /*
- * The sample in units; of columns with NULLs rows without those that no
- * dimension is for.
+ * Returns the sample in units. Where columns have NULLs, draws another sample
+ * and imputes them or leaves incomplete rows out, except NULLs that have a
+ * dimension.
  */
 extern const fc_weighted_rows *rows_without_nulls(const training *t,
 												  const fc_weighted_rows *sample);
 
 /*
- * The dimensions that tell NULLs of numbers, which were seen to distinguish
- * rows; NULL: the rows are vectors.
+ * Returns for each dimension whether it is an indicator of NULLs, which is
+ * made where NULLs distinguish rows; NULL if the rows are vectors.
  */
 extern bool *null_dimensions(const train_source *source);
 

@@ -4,23 +4,30 @@
 
 #include "pg/train/training.h"
 
-/* K-means of rows by a search, which takes so many numbers of wide ones. */
+/*
+ * Runs k-means by a search in max(10000, 100 k, most_numbers / d) of the
+ * rows, continued on all of them.
+ */
 extern fc_codebook *searched_clusters(const training *t,
 									  const fc_weighted_rows *rows, Size k,
 									  double most_numbers);
 
 #define SEARCHED_NUMBERS	1e6
-#define SHARED_NUMBERS		1e5 /* two searches share the time of one */
+#define SHARED_NUMBERS		1e5 /* numbers per search if two searches share
+								 * the time of one */
 
 /*
- * The clusters of a group that serve, in units, where k of them can be
- * compared; else NULL.
+ * Returns the serving clusters of a group in units, or NULL if they cannot be
+ * compared with k new ones.
  */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
 extern void fit_part(const training *t, train_part *part);
 
-/* Announces all groups before the first, or refuses them. */
+/*
+ * Announces the k-means of all groups before the first one begins; exceeding
+ * the time budget is an error.
+ */
 extern void
 			announce_groups(const training *t, const train_part *parts, int count);
 

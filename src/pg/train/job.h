@@ -7,24 +7,25 @@
 #include "pg/train/training.h"
 #include "pg/train/version.h"
 
-/* A model that is held until the end of the transaction. */
+/* Model that is locked until the end of the transaction. */
 typedef struct held_model
 {
-	Datum		record;			/* stored_models */
+	Datum		record;			/* value of type stored_models */
 	int64		id;
 	char	   *model;
-	int32		version;		/* the current one; 0: none */
+	int32		version;		/* current version; 0: none */
 } held_model;
 
 /*
- * The model of the call's first argument; one that is not there is made, or an
- * error.
+ * Locks the model named by the call's first argument. wait: wait for another
+ * training of it, else raise an error; make: create a missing model, else
+ * raise an error.
  */
 extern held_model hold_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
 /*
- * Of the current version the part of most clusters; groups: else a model of
- * groups is an error.
+ * Returns the part of the current version with the most clusters. A model
+ * with groups is an error unless `groups` is true.
  */
 extern stored_version largest_part(const held_model *held, bool groups);
 
@@ -32,15 +33,16 @@ extern void warn_foreign_code(Oid relation, const feature_list *features,
 							  const train_options *options);
 
 /*
- * The job of the next version of a model, checked; then its version, which
- * serves unless it was not to be activated.
+ * Checks the arguments of a training and returns the job of the model's next
+ * version.
  */
 extern training *begin_training(const held_model *held, const train_source *source, int64 k,
 								train_method method, const train_options *options);
 
 /*
- * The job of the next version: the settings of the one that serves, but for
- * those that the options change (command.c).
+ * Returns the job of the next version with the settings of the current one,
+ * except settings that the options change (command.c). run_training runs a
+ * job and returns the version, which serves unless option activate is false.
  */
 extern training *begin_retraining(const held_model *held, const stored_version *version,
 								  const train_options *options);

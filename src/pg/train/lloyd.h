@@ -7,7 +7,9 @@
 extern void lloyd_scans(training *t, train_part *parts, int count, int steps);
 extern void balance_clusters(training *t, train_part *part);
 
-/* One scan of an operator over all rows without groups. */
+/*
+ * Result of a Lloyd scan: the moved operator, its sum of squares, the rows.
+ */
 typedef struct lloyd_sums
 {
 	fc_operator_header *next;
@@ -15,7 +17,7 @@ typedef struct lloyd_sums
 	int64		n;
 } lloyd_sums;
 
-/* Can workers hold the sums of a scan, and send them? */
+/* Returns true if workers can hold the sums of a scan and send them. */
 extern bool sums_are_shared(const fc_operator_header *op);
 
 extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);

@@ -6,6 +6,7 @@
 
 extern TimestampTz begin_step(const training *t, const char *step);
 extern void log_step(const training *t, const char *step, TimestampTz begun,
-					 double objective, const char *note);	/* NAN, NULL: none */
+					 double objective, const char *note);	/* NAN and NULL: not
+															 * reported */
 
 #endif							/* FASTCLUST_TRAIN_LOG_H */

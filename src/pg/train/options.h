@@ -2,7 +2,7 @@
  * options.h - the options of train, retrain, choose_k, write_labels and
  * keep_sketch, read once from jsonb by the table of options.c.
  *
- * All else in pg/train reads the fields of train_options and no jsonb.
+ * The rest of pg/train reads the fields of train_options instead of jsonb.
  */
 #ifndef FASTCLUST_TRAIN_OPTIONS_H
 #define FASTCLUST_TRAIN_OPTIONS_H
@@ -13,7 +13,7 @@
 #include "numerics/metric.h"
 #include "pg/base/options.h"
 
-/* Who knows an option: functions, and the ways of some that know fewer. */
+/* Functions that know an option, and modes of functions that know fewer. */
 typedef enum option_user
 {
 	FOR_TRAIN = 1,
@@ -23,11 +23,11 @@ typedef enum option_user
 	FOR_KEEP_SKETCH = 16,
 	FOR_SKETCH = 32,			/* retrain with the argument sketch */
 	FOR_IMPORT = 64,			/* import_model */
-	FOR_HALF_LIFE = 128,		/* a model whose rows count less with age */
+	FOR_HALF_LIFE = 128,		/* a model whose rows lose weight with age */
 	FOR_LIVE = 256				/* retrain from a live sketch, without a scan */
 } option_user;
 
-/* Each is a bit in the table of options. */
+/* Training methods, each a bit in the table of options. */
 typedef enum train_method
 {
 	METHOD_NONE = 0,
@@ -52,47 +52,51 @@ typedef enum live_choice
 	LIVE_ON
 } live_choice;
 
-/* The rows of a table that are recent (window.c). */
+/* Window of recent rows of a table (window.c). */
 typedef struct row_window
 {
 	char	   *column;
 	char	   *interval;
 	char	   *partition;
 	char	   *where;
-	struct row_window *except;	/* NULL: none */
+	struct row_window *except;	/* window whose rows are left out; NULL: none */
 } row_window;
 
 typedef struct live_options
 {
 	live_choice follow;
-	bool		timed;			/* it is an object, with buckets of time */
+	bool		timed;			/* true if option "live" is an object, with
+								 * buckets of time */
 	char	   *half_life;
 } live_options;
 
 typedef struct factor_options
 {
-	char	   *method;			/* of factorize; NULL: QK-means */
-	Jsonb	   *settings;		/* of this method */
+	char	   *method;			/* method of factorize; NULL: QK-means */
+	Jsonb	   *settings;		/* options of that method */
 } factor_options;
 
 /*
- * A number is NAN, and a text or a list NULL, where the option is not given.
+ * Options of a call. A number is NAN, and a text or a list NULL, if its
+ * option is not given.
  */
 typedef struct train_options
 {
-	Jsonb	   *json;			/* all of them as they were given */
+	Jsonb	   *json;			/* all options as they were given */
 
 	/* rows */
 	char	   *relation;
 	char	   *group_by;
 	char	   *where;
-	bool		since_given;	/* also where it is null, which takes back an
+	bool		since_given;	/* true also for null, which removes an
 								 * earlier window */
 	row_window *since;
-	Jsonb	   *since_json;		/* which drift reads in SQL */
+	Jsonb	   *since_json;		/* the window as given, which drift reads in
+								 * SQL */
 	bool		standardize;
 	Jsonb	   *encoder;		/* options of encoder_agg; NULL: none */
-	double		categories;		/* of these */
+	double		categories;		/* categories of a column with a dimension of
+								 * their own, an option of the encoder */
 	fc_metric	metric;
 	double		trim;
 	row_sampling sample;
@@ -135,14 +139,14 @@ typedef struct train_options
 	bool		distance;
 } train_options;
 
-/* The number that was given, or else another one. */
+/* Returns the given number, or the other one if it is NAN. */
 static inline double
 given_or(double given, double missing)
 {
 	return isnan(given) ? missing : given;
 }
 
-/* The tolerance of Lloyd's algorithm. */
+/* Returns the tolerance of Lloyd's algorithm, a relative gain per scan. */
 static inline double
 tolerance_of(const train_options *options)
 {
@@ -150,57 +154,57 @@ tolerance_of(const train_options *options)
 }
 
 /*
- * Reads options; one that the function does not know, or with a wrong value,
- * is an error.
+ * Reads and checks options. An option that the function does not know, or
+ * that has a wrong value, is an error.
  */
 extern train_options *read_train_options(Jsonb *json, option_user function);
 
-/* Reads the options of a text, which are those of train. */
+/* Reads the options of train from a text. */
 extern train_options *options_of_text(const char *text);
 
 /*
- * Returns the first option given that a way of a function does not know, or
- * NULL. In a retrain null is given, too: it takes back an option of the
- * version before.
+ * Returns the name of the first given option that a mode of a function does
+ * not take, or NULL. In a retrain null counts as given, because it removes an
+ * option of the version before.
  */
 extern const char *unknown_option(const train_options *options, option_user way);
 
 /*
- * Warns about options given that have no effect with the method and all other
- * options.
+ * Warns about given options that have no effect with the method and the
+ * options in force.
  */
 extern void warn_idle_options(train_method method, const train_options *given,
 							  const train_options *all);
 
 /*
- * Returns the options of encoder_agg.  Where an encoder was there before, its
- * categories should be found again among more.
+ * Returns the options of encoder_agg. again: an encoder exists, so more
+ * categories are learned in order to find its own among them.
  */
 extern Jsonb *encoder_settings(const train_options *options, bool again);
 
-/* Would an encoder have other dimensions by these options? */
+/* Returns true if encoders with these options have different dimensions. */
 extern bool other_dimensions(const train_options *a, const train_options *b);
 
 /* Returns the options of qkmeans. */
 extern Jsonb *product_settings(const train_options *options);
 
 /*
- * Does an option of the encoder (nulls, weight) name the feature, its column
- * or a path above?
+ * Returns true if an option of the encoder (nulls, weight) applies to the
+ * feature, to its column or to a path above it.
  */
 extern bool names_feature(const train_options *options, const char *option,
 						  const char *feature);
 
 /*
- * Options as a version stores them: without nulls and nowait, the condition
- * resolved.
+ * Returns the options as a version stores them: without nulls and nowait,
+ * with the names of the condition resolved.
  */
 extern Jsonb *options_to_store(const train_options *options, const char *condition);
 
-/* The same with one option more, which is a text. */
+/* Returns the options with one more option, which is a text. */
 extern Jsonb *with_text_option(Jsonb *json, const char *name, const char *text);
 
-/* Returns the method of a name; another name is an error. */
+/* Returns the method with this name; an unknown name is an error. */
 extern train_method train_method_of(const char *name);
 extern const char *train_method_name(train_method method);
 

@@ -4,11 +4,11 @@
 
 #include "pg/train/training.h"
 
-/* Returns how many numbers an operator holds. */
+/* Returns how many numbers an operator stores. */
 extern Size stored_values(const fc_operator_header *header);
 
 /*
- * The centroids of a part as a product of sparse factors that QK-means learns.
+ * Learns the centroids of a part by QK-means, as a product of sparse factors.
  */
 extern void learn_product(const training *t, train_part *part,
 						  const fc_weighted_rows *rows, Size k);

@@ -1,4 +1,4 @@
-/* query.h - queries of a training; SPI is connected */
+/* query.h - queries of a training; callers have connected SPI */
 #ifndef FASTCLUST_TRAIN_QUERY_H
 #define FASTCLUST_TRAIN_QUERY_H
 
@@ -12,34 +12,37 @@ typedef struct query_argument
 } query_argument;
 
 #define QUERY_PARALLEL	0x01
-#define QUERY_STABLE	0x04	/* in the snapshot of the calling query */
-#define QUERY_CONSTANTS	0x02	/* arguments become constants of the plan, as
-								 * Citus and postgres_fdw need; else they stay
-								 * where they are */
+#define QUERY_STABLE	0x04	/* run in the snapshot of the calling query */
+#define QUERY_CONSTANTS	0x02	/* plan with arguments as constants, as Citus
+								 * and postgres_fdw need; else they are
+								 * parameters, which the plan does not copy */
 
-/* A type of ours or of pg_catalog. */
+/*
+ * Returns the OID of a type of fastclust or pg_catalog; a missing one is an
+ * error.
+ */
 extern Oid	type_of_name(const char *name);
 
-/* NULL is NULL. */
+/* Returns a text argument, an SQL NULL for a NULL pointer. */
 extern query_argument text_argument(const char *value);
 
 extern void run_query(const char *text, int count,
 					  const query_argument *arguments, int flags);
-extern void end_query(void);	/* forgets the result, as the next query does */
-extern Datum query_value(uint64 row, int column, bool *null);	/* of the result, in
-																 * place */
+extern void end_query(void);	/* frees the result, as the next query does */
+extern Datum query_value(uint64 row, int column, bool *null);	/* value of the result,
+																 * not copied */
 
 /*
- * The value of a query of one row and one column, in the current context;
- * NULL is 0, with *null set where that is given.
+ * Returns the value of a query with one row and one column, copied into the
+ * current context. NULL or no row gives 0 and sets *null if that is given.
  */
 extern Datum
 			query_datum(const char *text, int count, const query_argument *arguments,
 						int flags, bool *null);
 
 /*
- * A composite value of a type of ours, column by column; those that are not
- * set are NULL, or as they are in another record of the type.
+ * Builder of a composite value of one of fastclust's types, column by column.
+ * Columns that are not set are NULL, or copied from another record.
  */
 typedef struct record_builder
 {
@@ -48,12 +51,14 @@ typedef struct record_builder
 	bool	   *nulls;
 } record_builder;
 
-extern record_builder begin_record(const char *type, Datum other);	/* other 0: none */
+extern record_builder begin_record(const char *type, Datum other);	/* other: record to
+																	 * copy, or 0 */
 extern void set_column(record_builder *row, const char *name, Datum value);
 extern void set_value(record_builder *row, const char *name,
-					  const void *value);	/* NULL is NULL, as below */
+					  const void *value);	/* a NULL pointer sets NULL, also
+											 * below */
 extern void set_text(record_builder *row, const char *name, const char *value);
-extern void set_number(record_builder *row, const char *name, double value);	/* NAN: NULL */
+extern void set_number(record_builder *row, const char *name, double value);	/* NAN sets NULL */
 extern void set_numbers(record_builder *row, const char *name,
 						const double *values, Size count);
 extern Datum end_record(record_builder *row);

@@ -1,5 +1,6 @@
 /*
- * relation.h - relations and their columns as texts of SQL; SPI is connected
+ * relation.h - a relation and its columns as SQL texts; callers have
+ * connected SPI
  */
 #ifndef FASTCLUST_TRAIN_RELATION_H
 #define FASTCLUST_TRAIN_RELATION_H
@@ -10,43 +11,53 @@
 #include "pg/train/options.h"
 
 /*
- * The rows of a relation as a training reads them; texts are of the alias t.
+ * Rows of a relation as a training reads them; the SQL texts are expressions
+ * of the alias t.
  */
 typedef struct train_source
 {
 	Oid			id;
-	char	   *relation;		/* qualified and quoted */
+	char	   *relation;		/* qualified and quoted name */
 	char	  **features;
 	int			feature_count;
-	bool		is_vector;		/* features is one column of vectors */
-	bool		cast;			/* which a cast makes of the column */
-	bool		array;			/* of arrays */
-	bool		sparse;			/* given as a sparsevec */
-	char	   *group_by;		/* NULL: no groups */
-	char	   *integer;		/* the type of groups that are integers, as
-								 * which they are grouped; NULL: by their
-								 * texts */
+	bool		is_vector;		/* true if the only feature is a column of
+								 * vectors */
+	bool		cast;			/* true if a cast makes the column a vector */
+	bool		array;			/* true if the vector's type is an array */
+	bool		sparse;			/* true if the vector's type is sparsevec */
+	char	   *group_by;		/* grouping column; NULL: no groups */
+	char	   *integer;		/* type of an integer grouping column, whose
+								 * values are grouped as integers; NULL:
+								 * grouped as texts */
 	bool
-				planned;		/* groups are scanned by plans of their own,
-								 * $3 of the values $2, and others by $1:
-								 * group_plan */
-	struct varlena *encoder;	/* NULL of vectors, and until it is learned */
-	char	   *raw;			/* the row as an array, in its own units; NULL
+				planned;		/* true if groups in the array $2 have plans
+								 * of their own in $3, and other rows have
+								 * plan $1 (group_plan) */
+	struct varlena *encoder;	/* encoder of columns; NULL until it is
+								 * learned, and for vectors */
+	char	   *raw;			/* row as an array in its own units; NULL
 								 * until there is an encoder */
-	char	   *encoded;		/* the same in units; NULL without an encoder */
-	char	   *complete;		/* NULL: samples take all rows */
-	char	   *group_value;	/* '' without groups */
-	char	   *condition;		/* the option where, every name resolved;
+	char	   *encoded;		/* row as an array in units; NULL without an
+								 * encoder */
+	char	   *complete;		/* condition on rows of samples, that imputed
+								 * columns are not NULL; NULL: samples take
+								 * all rows */
+	char	   *group_value;	/* group as text; '' without groups */
+	char	   *condition;		/* option "where" with every name resolved;
 								 * NULL: none */
-	char	   *filter;			/* rows without NULL */
-	bool		heap;			/* rows have places in blocks, which
-								 * distinguish them; else their values do */
-	char	  **leaves;			/* tables to aggregate one by one */
-	int			leaf_count;		/* 0: the relation as it is */
-	bool		sharded;		/* its rows lie on shards of Citus */
-	bool		cosine;			/* rows are read as vectors of length 1 */
-	bool		stable;			/* all queries see the rows that the calling
-								 * query sees */
+	char	   *filter;			/* condition on all rows that are read: vector
+								 * and group are not NULL, and the options
+								 * hold */
+	bool		heap;			/* true if rows have ctids, which identify
+								 * them; else their values do */
+	char	  **leaves;			/* leaf tables, to be aggregated one by one */
+	int			leaf_count;		/* number of leaves; 0: the relation is read
+								 * as a whole */
+	bool		sharded;		/* true if rows are on shards of Citus */
+	bool		cosine;			/* true if rows are read as vectors of length
+								 * 1 */
+	bool		stable;			/* true if all queries use the snapshot of the
+								 * calling query */
 } train_source;
 
 typedef struct feature_list
@@ -56,46 +67,52 @@ typedef struct feature_list
 } feature_list;
 
 /*
- * The columns of a list; one that is NULL, empty or of more than one dimension
- * is an error.
+ * Returns the columns in an array of names. An array that is NULL, empty or
+ * multidimensional is an error.
  */
 extern feature_list read_features(ArrayType *array);
 
 /*
- * A list that is given as text: '{a,b}', or 'a', which may be a column of
- * vectors.
+ * Returns the columns named by a text: '{a,b}', or 'a'. Sets *vector if it
+ * names one column and that has vectors.
  */
 extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector);
 extern ArrayType *array_of_names(char *const *names, int count);
 extern bool is_among(const char *name, const char *const *names, int count);
 
 /*
- * All rows, or only those that the options let through, as the metric there
- * takes them.
+ * open_source initializes a source with all rows of a relation; add_options
+ * restricts it to the rows of the options and sets the metric.
  */
 extern void
 			open_source(train_source *source, Oid relation, const feature_list *features,
 						bool vector, char *group_by);
 extern void add_options(train_source *source, const train_options *options);
 
-/* Columns are read by the encoder from now on. */
+/* Makes the source read its columns by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
-/* The expression that distinguishes equal rows. */
+/*
+ * Returns the expression that identifies a row: its ctid, or a hash of its
+ * values.
+ */
 extern const char *row_key(const train_source *source);
 
-/* Names as columns of an alias: "t.a, t.b". */
+/* Returns names as columns of an alias: "t.a, t.b". */
 extern char *listed(const char *alias, char *const *names, int count);
 
-/* Are all features numbers, so that predict takes them as a list of values? */
+/*
+ * Returns true if all features are numbers, so that predict takes them as a
+ * list of values.
+ */
 extern bool has_numbers(const train_source *source);
 
 extern bool has_citus(void);
 
-/* May shards be sent aggregates that are called "sum"? */
+/* Returns true if shards may be sent the aggregates that are named "sum". */
 extern bool sums_on_shards(const train_source *source);
 
-/* Returns a value of the column of groups as text. */
+/* Returns the expression of a value of the grouping column as text. */
 extern char *group_text(const train_source *source, const char *value);
 
 #endif							/* FASTCLUST_TRAIN_RELATION_H */

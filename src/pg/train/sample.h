@@ -6,71 +6,82 @@
 #include "pg/train/training.h"
 
 /*
- * Bytes of the budget for each number of a sample: 16 where it is drawn
- * (doubles, copied once), then 4, beside the uniform sample and the work space
- * of k-means.  Few clusters gain little from more rows, so half of the budget
- * is enough for them.  The samples of groups are searched one by one.
+ * Bytes of the budget for each number of a sample: 16 while it is drawn
+ * (doubles, copied once), then 4, besides the uniform sample and the work
+ * space of k-means. Few clusters gain little from more rows, so half of the
+ * budget is enough for them. The samples of groups are searched one by one.
  */
 #define BYTES_OF_SAMPLE	49
-#define BYTES_OF_MANY	24		/* clusters */
+#define BYTES_OF_MANY	24		/* bytes per number for more than 256 clusters */
 #define BYTES_OF_GROUPS	16
-#define BYTES_SENT		56		/* where workers send theirs to the leader,
-								 * which keeps these until all have come */
+#define BYTES_SENT		56		/* bytes per number if workers send samples to
+								 * the leader, which keeps them until all have
+								 * come */
 
 /*
- * Rows that fit into the memory budget beside the bytes held, `size` at most.
+ * Returns how many rows fit into the memory budget besides `held` bytes, no
+ * more than `size` but no less than 100.
  */
 extern Size
 			rows_in_budget(double size, Size held, Size of_number, Size dimension);
 
 /*
- * scan_flags of a scan for a sample of so many rows: without workers where
- * the budget has no room for theirs.
+ * Returns scan_flags of a scan for a sample of `rows` rows, without workers
+ * if the budget has no room for their samples.
  */
 extern int	sampling_flags(const training *t, double rows, Size held, Size dim);
 
-/*
- * How many rows a training wants in its uniform sample; one in random order,
- * in the rows' own units.
- */
+/* Returns how many rows a training wants in its uniform sample. */
 extern double wanted_rows(const training *t);
 
 /*
- * Rows of a sample, so many for each cluster as are usual, or fewer where the
- * method is kmeans and the option effort is fast.
+ * Returns how many rows a sample has for all clusters, `usual` for each, or
+ * fewer for method density, and for kmeans with option effort fast.
  */
 extern double rows_of_clusters(const training *t, double usual);
 
-/* A sample of `wanted` rows; 0: as many as the options say. */
+/*
+ * Returns a uniform sample of `wanted` rows in random order and in their own
+ * units; wanted 0: as many as the options say.
+ */
 extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 
-/* Some rows of a source of so many dimensions. */
+/*
+ * Returns a uniform sample of about `wanted` rows of a source with `dim`
+ * dimensions.
+ */
 extern const fc_weighted_rows *sample_of_source(const training *t,
 												const train_source *source,
 												Size dim, double wanted);
 extern units encoder_units(const train_source *source);
 
-/* The rows 0, step, 2 step, ..., `most` of them at most, as centroids. */
+/*
+ * Returns the rows 0, step, 2 step, ... as centroids, but no more than `most`
+ * of them.
+ */
 extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size most);
 
-/* The first `most` rows, or all. */
+/* Returns the first `most` rows, or all if there are fewer. */
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size most);
 
-/* The features of rows by a map; NULL: the rows. */
+/*
+ * Returns the kernel features of the rows by a map; map NULL returns the
+ * rows.
+ */
 extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
 											 const fc_weighted_rows *rows);
 
 /* Compares two doubles, for qsort. */
 extern int	ascending(const void *a, const void *b);
 
-/* The parameters of row_text: three arguments. */
+/* Sets three arguments, which are the parameters of row_text. */
 extern void set_units(const training *t, query_argument *arguments);
 
 /* ---- the plan of a scan ---- */
 
 /*
- * The results that a scan shall find of the rows in units; zeros and NULLs:
- * not these.
+ * Results requested from a scan; a member that is zero or NULL is not
+ * computed.
  */
 typedef struct scan_request
 {
@@ -78,16 +89,18 @@ typedef struct scan_request
 	struct varlena *map;
 	const fc_spec *spec;
 	const fc_drift_spec *drift_spec;
-	int			share;			/* 0: all */
-	double		size;			/* of the weighted sample */
+	int			share;			/* a power of 2: one row in `share` enters
+								 * sketch and counts; 0: all rows */
+	double		size;			/* rows of the weighted sample */
 	const double *center;
-	double		variance;		/* 0: a uniform sample */
+	double		variance;		/* mean squared distance of the rows from
+								 * center; 0: a uniform sample */
 	double		rank_limit;
 	int			operators;
 	const fc_operator_header *op[2];
 } scan_request;
 
-/* The plan of scan_agg. */
+/* Returns the plan of scan_agg, a value of type scan_plan. */
 extern Datum plan_of_scan(const training *t, const train_source *source,
 						  const scan_request *request);
 

@@ -4,32 +4,42 @@
 
 #include "pg/train/sample.h"
 
-/* Tells how long a scan of all rows takes. */
+/*
+ * Announces how long a scan of all rows takes, or raises an error if that
+ * exceeds the time budget.
+ */
 extern void
 			announce_scan(const training *t, const scan_request *request, int flags);
 
-/* How many groups there are about: those of so many rows; 1 without groups. */
+/*
+ * Estimates the number of groups from a sample of `wanted` rows; 1 without
+ * groups.
+ */
 extern double estimated_groups(const training *t, Size wanted);
 
-/* The share of rows that enter sketch and counts: one of so many. */
+/*
+ * Returns the number of rows for each one that enters sketch and counts, a
+ * power of 2.
+ */
 extern int	sketched_share(const training *t, double groups);
 
 /*
- * Settings of a query that hashes groups, without workers where they are
- * sparse, until AtEOXact_GUC of the level it returns.
+ * Sets the GUCs for a hashed GROUP BY, without workers if groups are sparse;
+ * returns the nest level for AtEOXact_GUC.
  */
 extern int	enter_grouping(const training *t, bool sparse);
 extern train_part *scan_parts(training *t, const fc_weighted_rows *sample, int *parts);
 
 /*
- * Uniform samples of groups, `wanted` rows each at most and about `rows` in
- * all, in random order and the rows' own units.
+ * Uniform sample of a group in random order and in the rows' own units.
+ * sample_groups reads about `rows` rows of all groups, and keeps up to
+ * `wanted` of each.
  */
 typedef struct group_sample
 {
 	char	   *group;
 	const fc_weighted_rows *rows;
-	int64		n;				/* rows that were read of it */
+	int64		n;				/* rows of the group that were read */
 } group_sample;
 
 extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);

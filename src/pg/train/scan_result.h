@@ -8,33 +8,33 @@
 #include "operator/coreset.h"
 #include "sketch/spec.h"
 
-#define SCAN_STEPS	2			/* operators at most */
+#define SCAN_STEPS	2			/* maximum number of operators in a plan */
 
-/* Of an operator of the plan. */
+/* Lloyd's sums of one operator of the plan. */
 typedef struct scan_step
 {
-	fc_operator_header *next;	/* the means of the clusters; one without rows
-								 * stays */
+	fc_operator_header *next;	/* means of the clusters; a cluster without
+								 * rows keeps its centroid */
 	int64		n;
 	double		sse;
-	int64	   *counts;			/* k */
+	int64	   *counts;			/* rows of each cluster, k values */
 } scan_step;
 
 typedef struct scan_result
 {
-	int64		n;				/* rows taken, whatever the share */
+	int64		n;				/* rows taken, in the share or not */
 	int64
-				nulls;			/* of these with a NULL cell; by cosine those
-								 * without a direction, which were not taken */
-	struct varlena *sketch;		/* these three are NULL where there is none,
-								 * or no row entered */
+				nulls;			/* rows with a NULL cell; with cosine zero
+								 * vectors, which are not in n */
+	struct varlena *sketch;		/* sketch, counts and sample: NULL if not
+								 * requested, or if no row entered */
 	struct varlena *counts;
 	fc_coreset *sample;
 	int			steps;
 	scan_step	step[SCAN_STEPS];
 } scan_result;
 
-/* Reads a packed state (scan_state.c). */
+/* Reads the results from a packed state (scan_state.c). */
 extern void read_scan(Datum packed, scan_result *result);
 
 #endif							/* FASTCLUST_TRAIN_SCAN_RESULT_H */

@@ -1,6 +1,6 @@
 /*
- * scan_state.h - plans and states of scan_agg: sums beside each other, each in
- * bytes of its own
+ * scan_state.h - plans and states of scan_agg; a state holds several sums,
+ * each a value of its own
  */
 #ifndef FASTCLUST_SCAN_STATE_H
 #define FASTCLUST_SCAN_STATE_H
@@ -14,7 +14,7 @@
 #include "rkhs/map.h"
 #include "sketch/layout.h"
 
-/* The fields of the type scan_plan. */
+/* Fields of the type scan_plan, in their order. */
 enum
 {
 	PLAN_ENCODER,
@@ -40,55 +40,62 @@ typedef struct plan_fields
 	bool		null[PLAN_FIELDS];
 } plan_fields;
 
-/* A plan but for its operators, ready for rows. */
+/* Plan without its operators, prepared for rows. */
 typedef struct scan_plan
 {
-	MemoryContext context;		/* of all that belongs to it */
-	plan_fields fields;			/* copies */
-	Size		d;				/* of rows in their own units; 0: not yet
-								 * known */
-	const char *of_what;		/* is of d dimensions */
-	prepared_encoder *encoder;	/* NULL: rows are vectors */
+	MemoryContext context;		/* owns everything in this struct */
+	plan_fields fields;			/* own copies, except of the operators */
+	Size		d;				/* dimension of rows in their own units; 0:
+								 * not yet known */
+	const char *of_what;		/* name of the field that set d, for errors */
+	prepared_encoder *encoder;	/* encoder of columns; NULL: rows are vectors */
 	record_reader record;
-	listed_reader listed;		/* readers: NULL until there are columns */
+	listed_reader listed;		/* readers of columns given as arguments; made
+								 * at the first row */
 	fc_metric	metric;
-	const double *center;		/* d each, NULL: rows are as they are */
+	const double *center;		/* center and scale: d values each; NULL: rows
+								 * are not scaled */
 	const double *scale;
-	fc_kernel_map *map;			/* or NULL */
-	const fc_spec *spec;		/* or NULL */
-	const fc_drift_spec *drift_spec;	/* or NULL */
-	uint64		share;			/* hashes whose bits of this mask are 0 enter
-								 * sketch and counts */
-	coreset_plan sample;		/* size 0: none */
-	bool		complete;		/* no row has to be read */
+	fc_kernel_map *map;			/* kernel features; NULL: none */
+	const fc_spec *spec;		/* NULL: no sketch */
+	const fc_drift_spec *drift_spec;	/* NULL: no counts */
+	uint64		share;			/* mask: rows whose hash has none of its bits
+								 * enter sketch and counts */
+	coreset_plan sample;		/* weighted sample; size 0: none */
+	bool		complete;		/* true once dimension and units are set, if
+								 * need be from the first row */
 } scan_plan;
 
 /*
- * scan_plan.c: the fields of a plan; the plan of `kept`, where that has them
- * all but the operators, or a new one in a context of `home`.
+ * Functions of scan_plan.c: read_plan_fields returns the fields of a plan;
+ * plan_of_fields returns `kept` if all its fields but the operators are the
+ * same, else a new plan in a child context of `home`.
  */
 extern plan_fields read_plan_fields(Datum plan);
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
 
-/* The dimension of rows, where no field has it, and their units. */
+/* Sets the dimension of rows, if no field has set it, and their units. */
 extern void complete_plan(scan_plan *plan, Size d);
 
-/* Rows that wait, a batch at most. */
+/* Block of rows that wait to enter the sums, no more than a batch. */
 typedef struct scan_rows
 {
-	struct scan_rows *earlier;	/* more of them, or NULL */
+	struct scan_rows *earlier;	/* the block before, or NULL */
 	Size		room;
 	Size		count;
-	uint64	   *keys;			/* room */
-	/* room x d: in their own units, by cosine of length 1 */
+	uint64	   *keys;			/* keys to hash, one for each of `room` rows */
+	/* room x d numbers, in the rows' own units; of length 1 with cosine */
 	double		raw[FLEXIBLE_ARRAY_MEMBER];
 } scan_rows;
 
-/* A part is NULL where the plan has none, or no row entered it. */
+/*
+ * Transition state of scan_agg. A sum is NULL if the plan has no such part,
+ * or no row has entered it.
+ */
 typedef struct scan_state
 {
 	const state_kind *kind;
-	int64		n;				/* without those that wait */
+	int64		n;				/* rows in the sums, without rows that wait */
 	int64		nulls;
 	fc_sketch  *sketch;
 	fc_drift_counts *counts;
@@ -96,20 +103,20 @@ typedef struct scan_state
 	fc_step    *step[SCAN_STEPS];
 
 	/*
-	 * SCAN_STEPS, views into the steps; these and the fields below of a state
-	 * that takes rows
+	 * SCAN_STEPS views into the steps; this and the following fields are only
+	 * set in a state that takes rows
 	 */
 	fc_operator *op;
-	bool		screened[SCAN_STEPS];	/* has a screen of many centroids been
-										 * tried? */
-	fc_columns *columns[SCAN_STEPS];	/* for sparse rows; NULL: not yet, or
-										 * none */
+	bool		screened[SCAN_STEPS];	/* true once pruning bounds of many
+										 * centroids have been tried */
+	fc_columns *columns[SCAN_STEPS];	/* columns of the operator, for sparse
+										 * rows; NULL: not made */
 	struct scan_site *site;
 	scan_plan  *plan;
-	scan_rows  *rows;			/* the latest that wait */
-	Size		held;			/* the number of earlier ones */
-	bool		started;		/* the sums are there */
-	Size		capacity;		/* of a batch */
+	scan_rows  *rows;			/* latest block of rows that wait */
+	Size		held;			/* number of waiting rows in earlier blocks */
+	bool		started;		/* true once the sums have been made */
+	Size		capacity;		/* rows per batch */
 } scan_state;
 
 extern const state_kind scan_state_kind;
@@ -123,27 +130,26 @@ enum
 	ARGUMENT_CELLS
 };
 
-/*
- * Kept by a call site: its readers, the last plan, and the work space of a
- * batch.
- */
+/* Call state: readers, the last plan, and the work space of a batch. */
 typedef struct scan_site
 {
 	MemoryContext home;
 	vector_reader reader;
-	row_places	places;			/* of plain rows */
+	row_places	places;			/* places of plain rows, for prefetching */
 	sparse_site sparse;
-	bool		record;			/* cells are one composite */
-	scan_plan  *plan;			/* that of the state made last */
-	Size		rows;			/* since progress was told */
+	bool		record;			/* true if the cells are one composite
+								 * argument */
+	scan_plan  *plan;			/* plan of the latest state */
+	Size		rows;			/* rows since progress was last reported */
 	fc_scratch	scratch;
 	Size		doubles_count;
-	double	   *doubles;		/* rows in units, features, ranks */
+	double	   *doubles;		/* rows in units, ranks and features of a
+								 * batch */
 } scan_site;
 
-#define FIRST_BYTES	512			/* bytes of the first rows of a state: many
-								 * groups have few rows each; room grows
-								 * fourfold */
+#define FIRST_BYTES	512			/* bytes of a state's first block, small
+								 * because many groups may have few rows each;
+								 * blocks grow fourfold */
 
 static inline uint64
 key_of(FunctionCallInfo fcinfo)
@@ -152,36 +158,39 @@ key_of(FunctionCallInfo fcinfo)
 		: (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
 }
 
-/* Returns the room of a sample that is to have `wanted` rows or more. */
+/* Returns the capacity for a sample that needs room for `wanted` rows. */
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
 
-/* Makes room for work on so many floats in the call site. */
+/* Makes room for `floats` floats of work space in the call state. */
 extern void reserve_scratch(scan_site *site, Size floats);
 
-/* Starts Lloyd's sums of the operators of a plan, and those of rows. */
+/*
+ * start_steps makes Lloyd's sums of the plan's operators; start_sums makes
+ * sketch, counts and sample.
+ */
 extern void start_steps(FunctionCallInfo fcinfo, scan_site *site,
 						scan_state *state, Datum operators);
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
 /*
- * Makes room for so many rows that wait; returns how many rows fit into some
- * bytes.
+ * add_room adds a block for `room` rows that wait; rows_in returns how many
+ * rows fit into some bytes.
  */
 extern void add_room(scan_state *state, Size room);
 extern Size rows_in(const scan_state *state, Size bytes);
 
 /*
- * Rows that fill their room enter the sums, or wait until the sums of a state
- * of few rows are made.
+ * Makes room for a next row once a block is full: adds a larger block while a
+ * state has few rows and no sums, else adds the rows to the sums.
  */
 extern void make_room(FunctionCallInfo fcinfo, scan_state *state);
 
-/* The rows that wait enter the sums. */
+/* Adds the rows that wait to the sums. */
 extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
 
 /*
- * Adds the sparse row of the call to the sums; SPARSE_UNKNOWN if it is to be
- * taken as any row.
+ * Adds the sparse row of the call to the sums. Returns SPARSE_UNKNOWN if the
+ * row must be read as a dense one.
  */
 extern sparse_outcome
 			add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state);

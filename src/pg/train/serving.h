@@ -7,27 +7,30 @@
 #include "pg/train/training.h"
 
 /*
- * Compares structs that begin with the name of their group, for qsort and
- * bsearch.
+ * Compares structs that begin with their group's name, for qsort and bsearch.
  */
 extern int	by_group(const void *a, const void *b);
 
-/* Reads the parts of the version that serves into the training. */
+/* Reads the parts of the serving version into the training. */
 extern void read_serving(training *t);
 
-/* Returns the part of a group; its operator is NULL if there is none. */
+/*
+ * Returns the serving part of a group; its operator is NULL if there is none.
+ */
 extern serving_part serving_of(const training *t, const char *group);
 
-/* Reads the clusters of the model that have names into the training. */
+/* Reads the named clusters of the model into the training. */
 extern void read_named_clusters(training *t);
 
 /*
- * Returns the numbers of a group that have names.  A new cluster takes none of
- * them: it would bear the name of a cluster that is no more.
+ * Returns the numbers of a group that have names. A new cluster must not take
+ * one of these numbers, or it would bear the name of a cluster that is gone.
  */
 extern Bitmapset *named_numbers(const training *t, const char *group);
 
-/* Returns the number of the next version, whichever version serves. */
+/*
+ * Returns the number of the next version, one above the highest stored one.
+ */
 extern int32 next_version(int64 model_id);
 
 /*

@@ -1,6 +1,5 @@
 /*
- * source.h - the rows of a relation as queries read them, and how many there
- * are
+ * source.h - queries that read the rows of a relation, and the number of rows
  */
 #ifndef FASTCLUST_TRAIN_SOURCE_H
 #define FASTCLUST_TRAIN_SOURCE_H
@@ -9,42 +8,47 @@
 
 #include "pg/train/relation.h"
 
-/* A sample is an eighth of the rows of eight times as many blocks. */
+/*
+ * Factor of additional blocks in a sample of blocks, of whose rows 1 /
+ * BLOCKS_TIMES are taken.
+ */
 #define BLOCKS_TIMES	8
 
 extern void find_group_type(train_source *source);
 
-/* The expression of a row that gives its group. */
+/* Returns the expression by which rows are grouped. */
 extern char *group_key(const train_source *source);
 extern void
 			append_rows_from(StringInfo query, const train_source *source, double wanted,
 							 double estimate, int64 seed, const char *leaf);
 
 /*
- * The query of a scan of plan $1: a row (group, packed state) for every group,
- * or one.
+ * Returns the query of a scan with plan $1. Its rows are (group, packed
+ * state), one for each group, or one in all.
  */
 extern char *scan_text(const train_source *source, double wanted,
 					   double estimate, int64 seed);
 
 /*
- * The same of a row (value as text, packed state) for each value of a column,
- * or for NULL of all rows.  A scan of a share or a sample is keyed.
+ * Returns the query of a scan with plan $1. Its rows are (value as text,
+ * packed state), one for each value of a column, or one for column NULL.
+ * keyed: pass the key of each row, as a scan of a share or a sample needs.
  */
 extern char *bucket_scan_text(const train_source *source, const char *column, bool keyed);
 
 extern int	scan_flags(const train_source *source);
 
 /*
- * How many rows there are; the second by the option `sample`, by which rows
- * may be distinguished by their values.
+ * estimated_rows returns the planner's number of rows; rows_to_sample the
+ * same, or with option sample "hash" the exact number, and then rows are
+ * identified by their values.
  */
 extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);
 
 /*
- * The text of a row as operators take it, of parameters $1 center, $2 scale
- * and $3 map.
+ * Returns the expression of a row as operators take it, with parameters $1
+ * center, $2 scale and $3 map.
  */
 extern char *row_text(const train_source *source, bool scaled, bool mapped);
 

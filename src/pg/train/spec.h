@@ -1,5 +1,6 @@
 /*
- * spec.h - specs of sketches and the features of a kernel, chosen by a sample
+ * spec.h - specs of sketches and the features of a kernel, chosen from a
+ * sample
  */
 #ifndef FASTCLUST_TRAIN_SPEC_H
 #define FASTCLUST_TRAIN_SPEC_H
@@ -7,7 +8,8 @@
 #include "pg/train/training.h"
 
 /*
- * Does a live sketch follow the rows of the model, that the caller may read?
+ * Returns true if a live sketch that the caller may read follows the model's
+ * rows.
  */
 extern bool is_followed(const training *t);
 extern void choose_specs(training *t, const fc_weighted_rows *sample);

@@ -1,4 +1,4 @@
-/* store.h - the parts of a version as they are written */
+/* store.h - the parts of a version, as they are written */
 #ifndef FASTCLUST_TRAIN_STORE_H
 #define FASTCLUST_TRAIN_STORE_H
 

@@ -9,7 +9,7 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* The parts of the serving version for a group; operator NULL: none. */
+/* Part of the serving version for a group; op NULL: none. */
 typedef struct serving_part
 {
 	char	   *group;
@@ -20,7 +20,7 @@ typedef struct serving_part
 } serving_part;
 
 /*
- * Operators in units that the scan measures and moves, of all rows or of a
+ * Operators in units that the scan measures and moves, for all rows or for a
  * group.
  */
 typedef struct candidates
@@ -28,15 +28,15 @@ typedef struct candidates
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	const fc_weighted_rows *sample; /* rows in units that the first was found
-									 * in */
-	double		n;				/* rows of the group, about */
-	double		objective;		/* its mean squared distance there, and its
-								 * error */
+	const fc_weighted_rows *sample; /* rows in units in which the first
+									 * operator was found */
+	double		n;				/* estimated rows of the group */
+	double		objective;		/* mean squared distance of the sample from
+								 * the first operator, and its standard error */
 	double		error;
 } candidates;
 
-/* A cluster that somebody named. */
+/* Number of a cluster that a user has named. */
 typedef struct named_cluster
 {
 	char	   *group;			/* '' without groups */
@@ -46,84 +46,94 @@ typedef struct named_cluster
 typedef struct training
 {
 	/* the job */
-	int64		model_id;		/* 0: a sample alone is requested */
+	int64		model_id;		/* 0: no version is made, only a sample drawn */
 	char	   *model;
 	int32		version;
 	train_source source;
-	Size		k;				/* 0: to be chosen */
+	Size		k;				/* number of clusters; 0: to be chosen */
 	train_method method;
 	const train_options *options;
-	Jsonb	   *stored;			/* options that the version stores */
-	bool		frozen;			/* the clusters that serve keep their
+	Jsonb	   *stored;			/* options as the version stores them */
+	bool		frozen;			/* true: the serving clusters keep their
 								 * centroids */
-	bool		again;			/* a retrain, whose columns were warned of */
+	bool		again;			/* true: a retrain, which does not repeat
+								 * warnings about columns */
 
 	/*
-	 * the clusters in the rows' own units, which no step moves; NULL: they
-	 * are learned
+	 * given clusters in the rows' own units, which no step moves; NULL:
+	 * clusters are learned
 	 */
 	const fc_operator_header *imported;
 	const int32
-			   *numbers;		/* of these, ascending; NULL: those of the
-								 * clusters that they continue */
-	Datum		paths;			/* the numbers above each, as a version stores
-								 * them; 0: by levels */
+			   *numbers;		/* numbers of the imported clusters,
+								 * ascending; NULL: taken from the clusters
+								 * that they continue */
+	Datum		paths;			/* numbers of the nodes above each cluster, as
+								 * a version stores them; 0: made from option
+								 * levels */
 
 	/* results */
 	TimestampTz begun;
 	char	   *note;
-	double		estimate;		/* of the number of rows */
-	Size		dim;			/* of a row */
-	double		groups;			/* about */
-	units units;				/* of a row */
-	struct varlena *map;		/* the features that operators take in place
-								 * of rows; NULL: none */
-	fc_codebook *start;			/* in units: where k-means goes on from as
-								 * well; NULL: none */
+	double		estimate;		/* estimated number of rows */
+	Size		dim;			/* dimension of a row */
+	double		groups;			/* estimated number of groups */
+	units units;				/* center and scale of rows */
+	struct varlena *map;		/* kernel features that operators take in
+								 * place of rows; NULL: none */
+	fc_codebook *start;			/* another start of k-means, in units; NULL:
+								 * none */
 	fc_spec    *spec;
-	bool		decodable;		/* the sketch, which takes all rows then */
+	bool		decodable;		/* true: the sketch can be decoded, and takes
+								 * all rows */
 	fc_drift_spec *drift_spec;
-	serving_part *serving;		/* of the version before, by group */
+	serving_part *serving;		/* parts of the version before, sorted by
+								 * group */
 	int			serving_count;
-	named_cluster *named;		/* names in all groups, ordered by group */
+	named_cluster *named;		/* named clusters of all groups, sorted by
+								 * group */
 	int			named_count;
-	candidates *found;			/* by group */
+	candidates *found;			/* candidates for the scan, sorted by group */
 	int			found_count;
-	double		recall;			/* NAN: not measured */
-	fc_operator_header *micro;	/* in units: the micro-clusters of method
-								 * density without groups; else NULL */
+	double		recall;			/* recall of a search with option probes; NAN:
+								 * not measured */
+	fc_operator_header *micro;	/* micro-clusters in units, of method density
+								 * without groups; else NULL */
 } training;
 
-/* The rows of a group, or of all. */
+/* Part of a version: the rows of a group, or all rows. */
 typedef struct train_part
 {
 	char	   *group;			/* "" without groups */
-	int64		n;				/* rows */
-	int64		nulls;			/* of these with a NULL; -1: not counted */
-	const fc_weighted_rows *rows;	/* the weighted sample, in units */
+	int64		n;				/* number of rows */
+	int64		nulls;			/* rows of these with a NULL; -1: not counted */
+	const fc_weighted_rows *rows;	/* weighted sample, in units */
 	fc_operator_header *op;
-	double		objective;		/* mean squared distance of all rows to op;
+	double		objective;		/* mean squared distance of all rows from op;
 								 * NAN: not measured */
-	bool		settled;		/* no scan is to move it */
+	bool		settled;		/* true: no scan moves the operator any more */
 	struct varlena *sketch;
 	struct varlena *counts;
-	bool		measured;		/* the objective is that of all rows */
+	bool		measured;		/* true: the objective is exact, from all rows */
 	candidates
-				found;			/* that the scan measured: their sums of
-								 * squares, where Lloyd's step moves them, and
-								 * its gain */
+				found;			/* candidates that the scan measured; next,
+								 * sse and gain are their operators after
+								 * Lloyd's step, sums of squares before it,
+								 * and its gains */
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
-	fc_operator_header *micro;	/* of method density: the micro-clusters that
-								 * label rows, where op has the means of
+	fc_operator_header *micro;	/* micro-clusters that label rows of method
+								 * density, while op has the means of
 								 * clusters; else NULL */
-	double	   *spreads;		/* of op then */
-	double	   *splits;			/* of its tree, 4 (k - 1): left, right,
-								 * radius, rows; NULL: none */
-	double	   *squares;		/* of the micro-clusters, the mean squared
-								 * distance of rows to their mean; NULL: the
-								 * sample tells */
+	double	   *spreads;		/* deviation per dimension of each density
+								 * cluster */
+	double	   *splits;			/* tree of the density clusters, 4 (k - 1)
+								 * numbers: left, right, radius, rows; NULL:
+								 * none */
+	double	   *squares;		/* mean squared distance of the rows of each
+								 * micro-cluster from their mean; NULL:
+								 * estimated from the sample */
 } train_part;
 
 #endif							/* FASTCLUST_TRAIN_TRAINING_H */

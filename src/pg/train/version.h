@@ -1,4 +1,4 @@
-/* version.h - versions that are stored */
+/* version.h - stored versions */
 #ifndef FASTCLUST_TRAIN_VERSION_H
 #define FASTCLUST_TRAIN_VERSION_H
 
@@ -6,14 +6,14 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* A part of a version that is stored; NULL: the record has none. */
+/* Part of a stored version; fields that the record does not have are NULL. */
 typedef struct stored_version
 {
-	Datum		record;			/* stored_versions */
+	Datum		record;			/* value of type stored_versions */
 	char	   *model;
 	int32		version;
 	char	   *group;
-	train_method method;		/* METHOD_NONE: it is not there */
+	train_method method;		/* METHOD_NONE: missing in the record */
 	char	   *relation;
 	feature_list features;
 	bool		is_vector;
@@ -28,7 +28,7 @@ typedef struct stored_version
 
 extern stored_version open_version(Datum record);
 
-/* The units of its rows of d numbers. */
+/* Returns the units of the version's rows of d numbers. */
 extern units units_of_version(const stored_version *version, Size d);
 
 #endif							/* FASTCLUST_TRAIN_VERSION_H */

@@ -5,8 +5,8 @@
 #include "pg/train/sample.h"
 
 /*
- * Announces how long a scan of all rows takes, or raises an error if that
- * exceeds the time budget.
+ * Announces how long a scan of all rows takes. If the sketch is to be decoded,
+ * exceeding the time budget is an error.
  */
 extern void
 			announce_scan(const training *t, const scan_request *request, int flags);

@@ -20,47 +20,95 @@ CREATE FUNCTION fastclust_internal.lloyd_final(internal) RETURNS lloyd_step
 -- by the kind of the state
 CREATE FUNCTION fastclust_internal.score_final(internal) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_score_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- Each aggregate for both kinds of vectors; "lloyd" has lloyd_accum and lloyd_final.
-DO $$
-DECLARE
-    made record;
-BEGIN
-    FOR made IN
-        SELECT *
-          FROM (VALUES ('lloyd_step_agg', '', 'lloyd', 'lloyd_final',
-                        'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters'),
-                       ('lloyd_step_agg', ', weight double precision', 'lloyd', 'lloyd_final',
-                        'one step of Lloyd''s algorithm over weighted rows'),
-                       ('sse_agg', '', 'sse', 'score_final',
-                        'the sum of squared distances of the rows to their nearest centroids'),
-                       ('simplified_silhouette_agg', '', 'silhouette', 'score_final',
-                        'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids'),
-                       ('davies_bouldin_agg', '', 'davies_bouldin', 'score_final',
-                        'Davies-Bouldin index: lower is better separated'))
-                   a(name, weight, accum, final, comment),
-               (VALUES ('row_vector', 'aggregate_state', '', 'COMBINEFUNC = state_combine'),
-                       ('"any"', 'internal', '_kept',
-                        'COMBINEFUNC = step_combine, SERIALFUNC = state_serialize,'
-                        ' DESERIALFUNC = state_deserialize'))
-                   v(vector, state, kept, workers)
-    LOOP
-        EXECUTE pg_catalog.format(
-                    $sql$
-CREATE FUNCTION fastclust_internal.%1$s_accum(state %2$s, op fastop, x %3$s) RETURNS %2$s
-    AS 'MODULE_PATHNAME', 'fastclust_%1$s_accum%4$s' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE fastclust.%5$s(op fastop, x %3$s) (
-    SFUNC = %1$s_accum, STYPE = %2$s, SSPACE = 65536, FINALFUNC = %6$s,
-    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, %7$s);
-COMMENT ON AGGREGATE %5$s(op fastop, x %3$s) IS %8$L;
-$sql$,
-                    made.accum, made.state, made.vector || made.weight, made.kept, made.name,
-                    made.final, made.workers, made.comment);
-    END LOOP;
-END
-$$;
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x row_vector) (
+    SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
+    FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector) IS
+    'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x "any") (
+    SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
+    FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any") IS
+    'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, row_vector)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.sse_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sse_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE fastclust.sse_agg(op fastop, x row_vector) (
+    SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
+    FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sse_agg(fastop, row_vector) IS
+    'the sum of squared distances of the rows to their nearest centroids';
+CREATE AGGREGATE fastclust.sse_agg(op fastop, x "any") (
+    SFUNC = sse_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
+    FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE sse_agg(fastop, "any") IS
+    'the sum of squared distances of the rows to their nearest centroids';
+CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, row_vector)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.silhouette_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 300;
+CREATE AGGREGATE fastclust.simplified_silhouette_agg(op fastop, x row_vector) (
+    SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
+    FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, row_vector) IS
+    'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE AGGREGATE fastclust.simplified_silhouette_agg(op fastop, x "any") (
+    SFUNC = silhouette_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
+    FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, "any") IS
+    'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE FUNCTION fastclust_internal.davies_bouldin_accum(aggregate_state, fastop, row_vector)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 300;
+CREATE FUNCTION fastclust_internal.davies_bouldin_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 300;
+CREATE AGGREGATE fastclust.davies_bouldin_agg(op fastop, x row_vector) (
+    SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, row_vector) IS
+    'Davies-Bouldin index: lower is better separated';
+CREATE AGGREGATE fastclust.davies_bouldin_agg(op fastop, x "any") (
+    SFUNC = davies_bouldin_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
+    FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, "any") IS
+    'Davies-Bouldin index: lower is better separated';
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any")
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector,
+        double precision)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x row_vector, weight double precision) (
+    SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
+    FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector, double precision) IS
+    'one step of Lloyd''s algorithm over weighted rows';
+CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any", double precision)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x "any", weight double precision) (
+    SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
+    FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
+    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any", double precision) IS
+    'one step of Lloyd''s algorithm over weighted rows';
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any") (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     PARALLEL = SAFE);

@@ -33,39 +33,45 @@ CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spe
 CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision)
     RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
--- With a weight and without, for both kinds of vectors.
-DO $$
-DECLARE
-    made record;
-BEGIN
-    FOR made IN
-        SELECT *
-          FROM (VALUES ('', 'the sketch of a set of rows, in one scan'),
-                       (', weight double precision',
-                        'the sketch of a set of weighted rows, in one scan'))
-                   a(weight, comment),
-               (VALUES ('row_vector', 'sketch', '', 'COMBINEFUNC = sketch_combine'),
-                       ('"any"', 'internal', '_kept',
-                        'COMBINEFUNC = sketch_combine, SERIALFUNC = state_serialize,'
-                        ' DESERIALFUNC = state_deserialize'))
-                   v(vector, state, kept, workers)
-    LOOP
-        EXECUTE pg_catalog.format(
-                    $sql$
-CREATE FUNCTION fastclust_internal.sketch_accum(state %3$s, x %1$s, spec sketch_spec%2$s)
-    RETURNS %3$s
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum%4$s' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust.sketch_agg(x %1$s, spec sketch_spec%2$s) (
-    SFUNC = sketch_accum, STYPE = %3$s, SSPACE = 16384, FINALFUNC = sketch_final,
-    FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse,
-    MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
-    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, %5$s);
-COMMENT ON AGGREGATE sketch_agg(x %1$s, spec sketch_spec%2$s) IS %6$L;
-$sql$,
-                    made.vector, made.weight, made.state, made.kept, made.workers, made.comment);
-    END LOOP;
-END
-$$;
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec) (
+    SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec) IS
+    'the sketch of a set of rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (
+    SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec, double precision)
+    RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec, weight double precision) (
+    SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision) IS
+    'the sketch of a set of weighted rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec, weight double precision) (
+    SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision) IS
+    'the sketch of a set of weighted rows, in one scan';
 
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -1,6 +1,6 @@
 /*
- * checks.c - errors that several steps of a training raise, and the number of
- * clusters and the window that the options of a retrain ask for
+ * checks.c - errors that several steps of a training raise; the number of
+ * clusters and the window of recent rows of a retrain
  */
 #include "postgres.h"
 
@@ -50,7 +50,7 @@ reject_with_method(train_method method, const char *problem, const char *hint)
 
 /* ---- the number of clusters ---- */
 
-/* Levels as JSON writes them. */
+/* Returns the levels as a JSON array. */
 static char *
 levels_text(const float_list *levels)
 {

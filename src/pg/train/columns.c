@@ -1,6 +1,6 @@
 /*
- * columns.c - the columns of a relation: their names, types, and hints for
- * names that are not there
+ * columns.c - the columns of a relation: names, types, and hints about
+ * misspelled names
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 #include "pg/train/columns.h"
 #include "pg/train/relation.h"
 
-#define MOST_LISTED		20		/* columns in a hint */
+#define MOST_LISTED		20		/* maximum number of columns in a hint */
 
 FormData_pg_attribute *
 relation_columns(Oid relation, int *count)
@@ -57,7 +57,10 @@ is_among(const char *name, const char *const *names, int count)
 	return false;
 }
 
-/* "ARRAY['a', 'b']" where the name is a list "a, b" of columns; else NULL. */
+/*
+ * Returns the text "ARRAY['a', 'b']" if the name is a list "a, b" of columns;
+ * else NULL.
+ */
 static char *
 listed_columns(const char *name, const char *const *names, int count)
 {
@@ -83,7 +86,7 @@ listed_columns(const char *name, const char *const *names, int count)
 	}
 }
 
-/* Of a column that is not there. */
+/* Returns the hint for a column that does not exist. */
 static char *
 column_hint(Oid relation, const char *name)
 {
@@ -134,7 +137,10 @@ column_type(Oid relation, const char *name)
 	return get_atttype(relation, number);
 }
 
-/* (relation, column): its type; the error that it is not there. */
+/*
+ * Takes (relation, column) and returns the column's type; a missing column is
+ * an error.
+ */
 PG_FUNCTION_INFO_V1(fastclust_feature_type);
 Datum
 fastclust_feature_type(PG_FUNCTION_ARGS)

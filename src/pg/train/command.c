@@ -1,9 +1,9 @@
 /*
- * command.c - train, retrain, retrain_if_drifted and choose_k as SQL calls
- * them.
+ * command.c - the SQL functions train, import_model, retrain,
+ * retrain_if_drifted and choose_k.
  *
- * Each reads its arguments and checks them, in the order in which its errors
- * are documented, then hands a job to job.c, or a sketch to decoded.c.
+ * Each reads and checks its arguments in the order in which its errors are
+ * documented, then passes a job to job.c or a sketch to decoded.c.
  */
 #include "postgres.h"
 
@@ -27,13 +27,15 @@
 #include "pg/train/source.h"
 #include "pg/train/train.h"
 
-#define MOST_CHOSEN		1024	/* clusters that choose_k tries */
+#define MOST_CHOSEN		1024	/* maximum number of clusters that choose_k
+								 * tries */
 
 /* ---- train ---- */
 
 /*
- * Features that are given as a list, or as text: a list, or one column, which
- * may hold vectors.
+ * Returns the names in the argument features, or NULL. The argument is an
+ * array, or a text with an array or one column. Sets *vector to true if a text
+ * names one column, and that has vectors.
  */
 static ArrayType *
 features_argument(FunctionCallInfo fcinfo, int argument, Oid relation,
@@ -53,7 +55,10 @@ features_argument(FunctionCallInfo fcinfo, int argument, Oid relation,
 		: PG_GETARG_ARRAYTYPE_P(argument);
 }
 
-/* (model, relation, features, k, method, options) */
+/*
+ * Takes (model, relation, features, k, method, options) and returns the number
+ * of the new version.
+ */
 PG_FUNCTION_INFO_V1(fastclust_train);
 Datum
 fastclust_train(PG_FUNCTION_ARGS)
@@ -102,7 +107,10 @@ fastclust_train(PG_FUNCTION_ARGS)
 
 /* ---- import_model ---- */
 
-/* A row each of an array, or those of an operator. */
+/*
+ * Returns the centroids in an argument: the rows of an array, each of weight
+ * 1, or an operator.
+ */
 static fc_operator_header *
 centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 {
@@ -135,8 +143,9 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 }
 
 /*
- * (model, relation, features, centroids, options): a version whose clusters
- * are given; the rows say how many they have, and how they spread.
+ * Takes (model, relation, features, centroids, options) and returns the number
+ * of a new version with the given clusters, whose sizes and spreads come from
+ * the rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_import_model);
 Datum
@@ -179,7 +188,11 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 
 /* ---- retrain ---- */
 
-/* An object is merged key by key, and true leaves it as it is. */
+/*
+ * Returns the options of the version with the given ones merged in. Objects
+ * are merged key by key, true leaves an object unchanged, and null removes an
+ * option.
+ */
 static train_options *
 merged_options(const stored_version *version, const train_options *options)
 {
@@ -201,8 +214,8 @@ merged_options(const stored_version *version, const train_options *options)
 }
 
 /*
- * The relation that the options name, or else that of the version, checked for
- * the columns that the version names.
+ * Returns the named relation, or else the relation of the version; a missing
+ * relation or column is an error.
  */
 static Oid
 scanned_relation(const held_model *held, const stored_version *version,
@@ -231,8 +244,8 @@ scanned_relation(const held_model *held, const stored_version *version,
 }
 
 /*
- * Frozen for its own time only: the next retrain is not frozen because this
- * one was.
+ * Freezes the serving clusters in this retrain alone, since the option is not
+ * stored. A method that cannot freeze clusters, or a smaller k, is an error.
  */
 static void
 freeze(training *t, const stored_version *version)
@@ -285,8 +298,8 @@ begin_retraining(const held_model *held, const stored_version *version,
 }
 
 /*
- * The live sketch that the next version can be decoded from; 0: rows are to be
- * read.
+ * Returns the live sketch from which the next version can be decoded, or 0 if
+ * the rows must be read.
  */
 static Datum
 live_for_retraining(const held_model *held, const stored_version *version,
@@ -305,8 +318,9 @@ live_for_retraining(const held_model *held, const stored_version *version,
 }
 
 /*
- * The options of the call, their relation as the caller's search_path finds
- * it; from now on, up to a level, the path is ours.
+ * Returns the options of the call, with the relation looked up in the caller's
+ * search_path. Afterwards the search_path is fixed, until AtEOXact_GUC
+ * restores it at nest level *level.
  */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
@@ -330,7 +344,7 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 	return options;
 }
 
-/* (model, options, sketch) */
+/* Takes (model, options, sketch) and returns the number of the new version. */
 PG_FUNCTION_INFO_V1(fastclust_retrain);
 Datum
 fastclust_retrain(PG_FUNCTION_ARGS)
@@ -367,7 +381,7 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 
 /* ---- retrain_if_drifted ---- */
 
-/* A number as the user wrote it, for a message. */
+/* Returns a number as the user wrote it, for an error message. */
 static char *
 shown_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -375,7 +389,10 @@ shown_argument(FunctionCallInfo fcinfo, int argument)
 		: DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
 }
 
-/* The p-value and the effect from which on rows have drifted. */
+/*
+ * Raises an error unless the limits of the p-value and the effect are in
+ * range.
+ */
 static void
 check_limits(FunctionCallInfo fcinfo)
 {
@@ -392,14 +409,17 @@ check_limits(FunctionCallInfo fcinfo)
 				errdetail("It is a shift in standard deviations, 0 or more."));
 }
 
-/* Six digits for people to read. */
+/* Returns a number with six digits, or an empty text for NULL. */
 static char *
 shown_number(Datum value, bool null)
 {
 	return null ? "" : psprintf("%.6g", DatumGetFloat8(value));
 }
 
-/* The drift of the rows of now into the row of a check; its verdict. */
+/*
+ * Tests the current rows for drift, enters the result into the record of a
+ * check, and returns the verdict.
+ */
 static char *
 check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 			const char *relation, Datum live, const train_options *options,
@@ -466,8 +486,9 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 }
 
 /*
- * (model, threshold, min_effect, options): a job that cannot be is an error
- * whether rows have drifted or not.
+ * Takes (model, threshold, min_effect, options) and returns the number of the
+ * new version, or NULL if the rows have not drifted. Invalid options are an
+ * error in both cases.
  */
 PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
 Datum
@@ -530,7 +551,8 @@ number_or_null(double x, bool *null)
 }
 
 /*
- * The evidence of a live sketch, which is SQL (sql/training/live_choice.sql).
+ * Returns the evidence from a live sketch, which is computed in SQL
+ * (sql/training/live_choice.sql).
  */
 static void
 choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
@@ -556,7 +578,7 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 	}
 }
 
-/* By k-means of a sample, whose halves are compared. */
+/* Returns the evidence from k-means on a sample and on its halves. */
 static void
 choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 				 bool vector, const train_options *options)
@@ -606,8 +628,8 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 }
 
 /*
- * (relation, features, max_k, options): rows (k, cost, gain, stability,
- * verdict, within, reason).
+ * Takes (relation, features, max_k, options) and returns rows (k, cost, gain,
+ * stability, verdict, within, reason).
  */
 PG_FUNCTION_INFO_V1(fastclust_choose_k);
 Datum

@@ -1,11 +1,11 @@
 /*
- * decoded.c - versions that are made of a sketch alone: of a live one, or of
- * the training sketch and that of new rows.
+ * decoded.c - versions made from a sketch alone: from a live sketch, or from
+ * the training sketch and a sketch of new rows.
  *
- * No row is read, and the table need not be there any more. Each part starts
- * from the part of the version that serves, whose units, spec and laws it
- * keeps; decode gives its centroids, weights and spreads. store.c writes the
- * parts, as it writes those of a training.
+ * No row is read, and the table need not exist any more. Each part starts from
+ * the same part of the serving version and keeps its units, its spec, its
+ * distance quantiles and the null law of drift; decode gives the centroids,
+ * weights and spreads. store.c writes the parts, like the parts of a training.
  */
 #include "postgres.h"
 
@@ -32,8 +32,8 @@
 #include "pg/train/version.h"
 #include "sketch/sketch.h"
 
-#define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing
-								 * of the old version is used */
+#define LEAST_DRAWN		512		/* minimum number of rows drawn from the
+								 * clusters of a fresh version */
 #define MOST_DRAWN		8192
 #define DRAWN_NUMBERS	4000000
 #define ROWS_OF_LAW		512
@@ -96,8 +96,8 @@ decode_sketch(const training *t, const struct varlena *sketch,
 /* ---- a part ---- */
 
 /*
- * The root mean square of the scales, in which the spreads of all dimensions
- * are divided.
+ * Returns the root mean square of the scales, which is the unit of spreads:
+ * they average over all dimensions.
  */
 static double
 mean_scale(units units, Size d)
@@ -113,10 +113,9 @@ mean_scale(units units, Size d)
 }
 
 /*
- * The clusters that a sketch tells, in units. The notices of decode, which
- * advise to make another spec, are left out. fresh: nothing of the old version
- * but its units is used, neither its centroids nor the rows of its sample, nor
- * bounds.
+ * Decodes the clusters of a sketch, in units. Notices of decode are
+ * suppressed, since they suggest another spec. fresh: use the units of the old
+ * version, but not its centroids, the rows of its sample, or bounds.
  */
 static decoded_clusters
 decode_part(const training *t, Size k, const char *group,
@@ -152,8 +151,8 @@ decode_part(const training *t, Size k, const char *group,
 }
 
 /*
- * Where nothing of the old version may be used, the laws are those of rows
- * drawn from the new clusters.
+ * Sets the spec of a fresh version, and its distance quantiles and null law
+ * from rows drawn from the new clusters.
  */
 static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
@@ -182,8 +181,8 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 }
 
 /*
- * Quantiles of another number of clusters are taken to change as the root mean
- * square does.
+ * Scales the distance quantiles if the number of clusters has changed,
+ * assuming that they change like the root mean square distance.
  */
 static void
 scale_quantiles(record_builder *row, Size k, const stored_version *old,
@@ -258,7 +257,7 @@ decoded_part(const training *t, Size k, const char *group,
 /* ---- versions ---- */
 
 /*
- * A dump may have been changed: a version without its sketch or spec says so.
+ * Raises an error if the version has no sketch or spec, as in an edited dump.
  */
 static void
 check_sketched(const stored_version *version)
@@ -286,8 +285,8 @@ next_options(const stored_version *before, const train_options *options)
 }
 
 /*
- * The job of a version that needs no relation: its steps are logged like those
- * of a training.
+ * Returns the job of a version that needs no relation. Its steps are logged
+ * like the steps of a training.
  */
 static training *
 begin_decoded(const held_model *held, const stored_version *version,
@@ -317,8 +316,9 @@ begin_decoded(const held_model *held, const stored_version *version,
 }
 
 /*
- * Of k sketches of rows in their own units the means in units, and the mean
- * squared distances there.
+ * Returns the means of k sketches, converted to units, as centroids. Adds the
+ * mean squared distance of the rows of each sketch from their mean, in units,
+ * to squares (k).
  */
 static fc_operator_header *
 micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
@@ -348,9 +348,10 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 }
 
 /*
- * Of method density: the live sketch has the sums of each micro-cluster, in
- * integers, so that its bits are those of a scan of the rows. Rows drawn from
- * them tell the laws.
+ * Makes the next version of a model of method density. The live sketch has
+ * integer sums for each micro-cluster, which are bitwise equal to the sums of
+ * a scan. Distance quantiles and null law come from rows drawn from the
+ * micro-clusters.
  */
 static int32
 retrain_live_density(const held_model *held, const stored_version *before,
@@ -421,7 +422,10 @@ retrain_live_density(const held_model *held, const stored_version *before,
 	return t->version;
 }
 
-/* Of other methods: each group is decoded from its sketch. */
+/*
+ * Makes the next version of a model of another method by decoding the sketch
+ * of each group.
+ */
 static int32
 retrain_live_decoded(const held_model *held, const stored_version *template,
 					 Datum live, const train_options *options)

@@ -1,12 +1,13 @@
 /*
- * density.c - the method density: clusters of any shape, and noise, from many
- * small clusters that k-means has found and a scan has counted.
+ * density.c - method density: clusters of any shape, and noise, from
+ * micro-clusters that k-means has found and a scan has counted.
  *
- * Each of these is a bubble (core/density/density.h) by its rows, their mean,
- * and their mean squared distance from it, in the weighted sample or, of a
- * live model, exactly. The result has two operators: the micro-clusters with
- * their regions (core/operator/operator.h), which label rows, and the means of
- * the clusters, which describe them.
+ * Each micro-cluster is a bubble (core/density/density.h): its number of rows,
+ * their mean, and their mean squared distance from the mean. The distance is
+ * measured on the weighted sample, or exactly for a live model. The result has
+ * two operators: the micro-clusters with their regions
+ * (core/operator/operator.h), which label rows, and the means of the clusters,
+ * which describe them.
  */
 #include "postgres.h"
 
@@ -29,21 +30,24 @@
 #include "pg/train/sample.h"
 #include "sketch/layout.h"
 
-#define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */
+#define SHARE_OF_CLUSTER	0.01	/* default of option min_cluster_rows, as
+									 * a share of the rows */
 #define LEAST_OF_CLUSTER	10.0
-#define GRAIN				20.0	/* micro-clusters of min_cluster_rows
-									 * rows, so that a ball of a third of
-									 * these spans seven */
+#define GRAIN				20.0	/* micro-clusters for each
+									 * min_cluster_rows rows; a ball of a
+									 * third of these rows spans seven
+									 * micro-clusters */
 #define MOST_MICRO			20000.0
 #define NOISE				0.5
-#define COMPARED			200 /* micro-clusters, from which on half as many
-								 * are tried */
+#define COMPARED			200 /* minimum number of micro-clusters for
+								 * compare_halved and warn_equal_distances */
 #define LEAST_AGREEMENT		0.8
-#define NEARLY_EQUAL		0.65	/* the radius of a ball of a third of
-									 * min_cluster_rows rows, of the distance
-									 * of two rows */
-#define SLACK				1e-6	/* rounding of centroids to floats, of the
-									 * largest distance */
+#define NEARLY_EQUAL		0.65	/* median radius of a ball of
+									 * min_cluster_rows / 3 rows, relative to
+									 * the distance between two rows, above
+									 * which rows count as equally distant */
+#define SLACK				1e-6	/* allowance for the rounding of centroids
+									 * to floats, relative to distances */
 
 /* ---- options ---- */
 
@@ -93,7 +97,7 @@ check_live_size(const training *t)
 {
 	Size		sketch = fc_sketch_size(t->spec, 0, 0);
 
-	/* follow_model leaves out larger counts */
+	/* follow_model leaves out counts that are larger than the sketch */
 	Size		bytes = (t->k *
 						 (sketch +
 						  Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0))));
@@ -111,17 +115,22 @@ check_live_size(const training *t)
 
 typedef struct bubble_set
 {
-	fc_bubbles	b;				/* views of these */
-	double	   *n;				/* m */
-	double	   *x;				/* m x d: their means */
-	double	   *mean;			/* m x d: about the mean of all */
-	double	   *square;			/* m */
+	fc_bubbles	b;				/* view of the arrays below */
+	double	   *n;				/* m: numbers of rows */
+	double	   *x;				/* m x d: means */
+	double	   *mean;			/* m x d: means relative to the mean of all
+								 * rows */
+	double	   *square;			/* m: mean squared distances of rows from
+								 * their mean */
 	double		rows;
-	double		variance;		/* the mean squared distance of a row to the
-								 * mean of all */
+	double		variance;		/* mean squared distance of all rows from
+								 * their mean */
 } bubble_set;
 
-/* Means about that of all, for differences of them are taken. */
+/*
+ * Computes the fields of the set that depend on all rows. Means become
+ * relative to the mean of all rows, because differences of them are taken.
+ */
 static void
 center_bubbles(bubble_set *set, Size m, Size d)
 {
@@ -166,9 +175,9 @@ take_bubbles(fc_arena *arena, Size m, Size d)
 }
 
 /*
- * Those of the micro-clusters that have rows. Rows with an imputed cell make a
- * ridge at the mean, so all are counted by the complete ones, where there are
- * some.
+ * Returns the micro-clusters that have rows. Imputed cells would form a ridge
+ * at the mean of their column, so only complete rows are counted if they are
+ * given; the counts are scaled to all rows.
  */
 static bubble_set
 bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
@@ -191,7 +200,7 @@ bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
-		/* of the sample where no scan has counted them */
+		/* count in the sample if no scan has counted the rows */
 		double		n = (complete != NULL || isnan(part->objective)
 						 ? scale * profile.weights[j]
 						 : op.weights[j]);
@@ -204,7 +213,7 @@ bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
 			? profile.spreads[j] * profile.spreads[j] *
 			(double) op.d
 			: 0;
-		/* equal rows */
+		/* rows are equal up to rounding */
 		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))
 			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
@@ -215,11 +224,11 @@ bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
 	return set;
 }
 
-/* ---- are the clusters those of half as many micro-clusters? ---- */
+/* ---- comparison with half as many micro-clusters ---- */
 
 /*
- * Bubbles of bubbles, of which at most half as many are made; number (m): the
- * one of each.
+ * Returns larger micro-clusters, half as many or fewer, which k-means makes of
+ * the given ones. Sets number[a] (m) to the larger one that contains a.
  */
 static bubble_set
 halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
@@ -274,8 +283,8 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
 }
 
 /*
- * The adjusted Rand index of two labels of the bubbles, by their rows; noise
- * is a label.
+ * Returns the adjusted Rand index of two labellings of the micro-clusters,
+ * weighted by their rows; noise counts as a label.
  */
 static double
 agreement(const bubble_set *set, const int32 *a, const int32 *b,
@@ -330,7 +339,7 @@ compare_halved(const training *t, const bubble_set *set,
 
 /* ---- regions ---- */
 
-/* Regions of a part, for each of the micro-clusters that are kept. */
+/* Regions of a part; the arrays have a value for each micro-cluster kept */
 typedef struct found_regions
 {
 	Size		clusters;
@@ -348,8 +357,8 @@ shown_float(double x)
 }
 
 /*
- * The operator that labels rows. Reaches have room for the rounding of
- * centroids.
+ * Returns the operator that labels rows. Reaches are slightly enlarged because
+ * centroids are rounded.
  */
 static fc_operator_header *
 micro_operator(const training *t, const bubble_set *set,
@@ -383,8 +392,9 @@ micro_operator(const training *t, const bubble_set *set,
 }
 
 /*
- * The means of the clusters and their rows, without noise, and the deviation
- * per dimension of each.
+ * Sets the operators of the part: the means of the clusters, without noise,
+ * and the micro-clusters that label rows. Sets its spreads, which are
+ * deviations per dimension.
  */
 static void
 describe_clusters(const training *t, train_part *part, const bubble_set *set,
@@ -427,8 +437,8 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set,
 }
 
 /*
- * In many dimensions all rows are about as far from each other, and a ball of
- * few rows is as wide as one of many.
+ * Warns if rows are at nearly equal distances. This is common in many
+ * dimensions, where a ball of few rows is as wide as a ball of many.
  */
 static void
 warn_equal_distances(const training *t, const bubble_set *set,
@@ -449,7 +459,10 @@ warn_equal_distances(const training *t, const bubble_set *set,
 				errhint("Train on fewer columns or on leading principal components, or use method kmeans."));
 }
 
-/* Leaves of the condensed tree. */
+/*
+ * Returns the leaves of the condensed tree as regions, and stores the splits
+ * of the tree in the part.
+ */
 static found_regions
 find_leaves(const training *t, train_part *part, const bubble_set *set,
 			fc_arena *arena)
@@ -498,7 +511,11 @@ find_leaves(const training *t, train_part *part, const bubble_set *set,
 	return found;
 }
 
-/* Dense bubbles alone are kept: a row is of the nearest of these, or noise. */
+/*
+ * Finds the regions at a single density, option scale, and removes the
+ * micro-clusters that are not dense from the set. A row then belongs to the
+ * nearest dense one, or is noise.
+ */
 static found_regions
 find_at_scale(const training *t, const train_part *part, bubble_set *set,
 			  fc_arena *arena)
@@ -551,8 +568,8 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set,
 }
 
 /*
- * Of a live model the micro-clusters stay where its last training on rows
- * found them.
+ * Warns if a micro-cluster of a live model has become too large, since
+ * micro-clusters stay where the last training on rows found them.
  */
 static void
 warn_outgrown(const training *t, const bubble_set *set)
@@ -662,7 +679,10 @@ number_regions(train_part *part, int32 *numbers)
 	part->spreads = spreads;
 }
 
-/* The mean is not of anything; quantiles are of outlier scores. */
+/*
+ * Returns the profile of a part with regions: quantiles are of outlier scores
+ * instead of distances, and mean and error are NAN.
+ */
 fit_profile
 profile_of_regions(const train_part *part, const double *places, Size count)
 {

@@ -1,6 +1,6 @@
 /*
- * encoder.c - the encoder of a training: learned from a sample, with
- * dimensions for NULLs that tell rows apart; warnings about columns
+ * encoder.c - learns the encoder of a training from a sample, with indicator
+ * dimensions for informative NULLs; warnings about columns
  */
 #include "postgres.h"
 
@@ -18,11 +18,13 @@
 #include "pg/train/sample.h"
 #include "pg/train/source.h"
 
-#define SAMPLED_NUMBERS		4e6 /* of rows with indicators: 1,000 to 8,000
-								 * rows */
-#define COMPLETE_ROWS		400 /* at least, and twenty a cluster */
+#define SAMPLED_NUMBERS		4e6 /* values in a sample with NULL indicators,
+								 * which has 1,000 to 8,000 rows */
+#define COMPLETE_ROWS		400 /* minimum number of complete rows needed to
+								 * leave out incomplete ones */
 #define MOST_ARGUMENTS		98
-#define MANY_VALUES			0.9 /* the share of rows that count as "other" */
+#define MANY_VALUES			0.9 /* share of rows in category "other" above
+								 * which a warning is raised */
 
 /* ---- NULLs of the sample ---- */
 
@@ -32,7 +34,10 @@ null_share(const fc_encoder *encoder, Size i)
 	return (double) encoder->feature[i].nulls_seen / (double) encoder->rows;
 }
 
-/* Does a number with some NULLs get the mean in their place? */
+/*
+ * Returns true if a feature other than a category has NULLs that count as its
+ * mean.
+ */
 static bool
 is_imputed(const fc_encoder *encoder, Size i)
 {
@@ -46,8 +51,8 @@ is_imputed(const fc_encoder *encoder, Size i)
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
 
 /*
- * The encoder with indicators for features that are no categories and have
- * none.
+ * Returns the encoder with a NULL indicator added to each flagged feature,
+ * which must not be a category or have an indicator.
  */
 static fc_encoder_header *
 flagged_encoder(const fc_encoder_header *header, const bool *flag)
@@ -70,8 +75,9 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 }
 
 /*
- * A copy of the values of rows by the encoder, the features with an indicator,
- * and how many these are.
+ * Returns a copy of the values of encoded rows. Sets *columns to the
+ * dimensions of the features with an indicator, *numbers to the indexes of
+ * these features, and *count to their number.
  */
 static float *
 read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
@@ -104,8 +110,8 @@ read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
 }
 
 /*
- * The features whose indicators tell something, by rows in units and in random
- * order.
+ * Returns for each feature whether its NULLs distinguish rows. The rows are in
+ * units and in random order.
  */
 static bool *
 informative_nulls(const fc_encoder_header *flagged,
@@ -135,8 +141,8 @@ informative_nulls(const fc_encoder_header *flagged,
 }
 
 /*
- * Row x by encoder `from`, whose features may have indicators that those of
- * `to` have not, in the units of `to`.
+ * Converts row x of encoder `from` to row y in the units of encoder `to`,
+ * which has the same features, but perhaps fewer indicators.
  */
 static void
 write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
@@ -154,7 +160,7 @@ write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
 		}
 }
 
-/* Has the row all cells of the columns that are not kept? */
+/* Returns true if the row has no NULL, except in columns that are kept. */
 static bool
 is_complete(const float *x, const fc_missing_column *column, Size count,
 			const bool *kept)
@@ -166,9 +172,10 @@ is_complete(const float *x, const fc_missing_column *column, Size count,
 }
 
 /*
- * Rows by a flagged encoder, without NULLs, by the encoder whose indicators
- * are kept. Where a tenth of the rows is complete, and COMPLETE_ROWS are,
- * these alone: cells of donors blur the clusters of few columns.
+ * Converts rows of encoder `from`, which has an indicator for each column with
+ * NULLs, to rows of encoder `to` with imputed NULLs. If a tenth of the rows,
+ * and COMPLETE_ROWS of them, are complete, only these are returned, because
+ * imputed cells blur the clusters of few columns.
  */
 static const fc_weighted_rows *
 imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
@@ -218,7 +225,7 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	return rows_of_operator(make_codebook(rows, weights, n, encoder.dim));
 }
 
-/* Some rows in units by an encoder with indicators. */
+/* Returns a sample of rows in units, encoded with indicators. */
 static const fc_weighted_rows *
 flagged_rows(const training *t, const fc_encoder_header *flagged)
 {
@@ -251,8 +258,8 @@ report_indicators(const training *t, const fc_encoder *encoder,
 }
 
 /*
- * The encoder with a dimension for the NULLs of each column where they tell
- * something, but of those that the option nulls names.
+ * Returns the encoder with a dimension for the NULLs of each column where
+ * NULLs distinguish rows, except for columns in option nulls.
  */
 static fc_encoder_header *
 with_indicators(const training *t, fc_encoder_header *learned)
@@ -280,10 +287,10 @@ with_indicators(const training *t, fc_encoder_header *learned)
 }
 
 /*
- * Between two categories no row can lie, so a gap between them is no evidence
- * of two clusters, and each would be a dense region. Method density finds
- * clusters in the other columns, where there are some, and in categories that
- * the option weight names.
+ * Gives categories the minimum weight for method density, unless option weight
+ * names them. No row can be between two categories, so a gap between them is
+ * no evidence for two clusters, and each would be a dense region. If all
+ * columns are categories, they keep their weights.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)
@@ -291,7 +298,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder	encoder;
 	bool	   *flag;
 	StringInfoData names;
-	const char *example = NULL; /* name of one of them, for the hint */
+	const char *example = NULL; /* name of a muted column, for the hint */
 	Size		muted = 0;
 
 	initStringInfo(&names);
@@ -374,9 +381,10 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 }
 
 /*
- * Centroids of imputed rows lie between those of the clusters: they are found
- * in complete rows too, where these are enough. NULL, or the condition of a
- * complete row.
+ * Returns the condition that a row has no NULL in an imputed column, or NULL
+ * if samples take all rows. Imputed rows pull centroids to places between
+ * clusters, so clusters are also searched in complete rows if there are
+ * enough.
  */
 static char *
 complete_rows(const training *t)
@@ -417,9 +425,9 @@ complete_rows(const training *t)
 /* ---- learning ---- */
 
 /*
- * From the rows that a text picks; NULL: there are none. The dimensions of an
- * encoder that was there are kept, and categories found before should be found
- * again.
+ * Learns the encoder from the rows of a FROM clause; returns NULL if there are
+ * none. An existing encoder keeps its dimensions unless the columns have
+ * changed; more categories are learned, so that its own are found among them.
  */
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
@@ -484,8 +492,8 @@ learn_encoder(training *t)
 /* ---- warnings ---- */
 
 /*
- * Columns that cannot tell rows apart: of one value, or of nearly as many as
- * there are rows.
+ * Warns about columns that do not distinguish rows because they are NULL, have
+ * a single value, or have too many or too long values.
  */
 void
 warn_useless_columns(const training *t, const fc_weighted_rows *sample,
@@ -527,7 +535,7 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 	}
 }
 
-/* "a 12.5 %, b 3.0 %" of features with NULLs, most first. */
+/* Returns the shares of NULLs as "a 12.5 %, b 3.0 %", the largest first. */
 static char *
 shares_of_nulls(const fc_encoder *encoder)
 {
@@ -553,7 +561,10 @@ shares_of_nulls(const fc_encoder *encoder)
 	}
 }
 
-/* Rows with a NULL were left out, or got a value in its place. */
+/*
+ * Reports that rows with a NULL were left out or imputed, and that zero
+ * vectors were skipped.
+ */
 void
 report_nulls(const training *t, int64 imputed, int64 n)
 {

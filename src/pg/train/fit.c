@@ -2,7 +2,7 @@
  * fit.c - the methods of a training: from the weighted sample, the sketch and
  * the measurements of the scan to the operator of a group.
  *
- * A new solution replaces clusters that serve only where it is better by more
+ * A new solution replaces the serving clusters only if it is better by more
  * than noise.
  */
 #include "postgres.h"
@@ -20,23 +20,31 @@
 #include "pg/train/sample.h"
 #include "pg/train/serving.h"
 
-#define SEARCHED_ROWS		10000	/* at least, and a hundred a cluster */
-#define LEAST_WORK			2e5 /* multiply-adds of a group: a hundred starts
-								 * in thirty rows, */
-#define LEAST_STEPS			100.0	/* or so many of Lloyd's steps */
+#define SEARCHED_ROWS		10000	/* minimum number of rows in a search, or
+									 * a hundred per cluster if that is more */
+#define LEAST_WORK			2e5 /* minimum budget for k-means of a group in
+								 * multiply-adds: a hundred starts in thirty
+								 * rows */
+#define LEAST_STEPS			100.0	/* minimum budget for k-means of a group
+									 * in Lloyd steps */
 #define SEARCHED_OF_CLUSTER	100
-#define LEAST_GAIN			0.01	/* by which new clusters are better than
-									 * those that serve */
+#define LEAST_GAIN			0.01	/* relative gain by which new clusters
+									 * must be better than the serving ones */
 #define MOST_OVERFIT		10
-#define MOST_ERROR			0.01	/* that a sample is forgiven, of its
-									 * objective */
-#define MICRO_STEPS			12	/* of Lloyd's algorithm */
-#define FARTHEST_SHARE		0.05	/* outliers do not decide the result of a
-									 * sketch */
+#define MOST_ERROR			0.01	/* maximum standard error that
+									 * sample_tells allows for, relative to
+									 * the sample's objective */
+#define MICRO_STEPS			12	/* Lloyd steps for micro-clusters */
+#define FARTHEST_SHARE		0.05	/* share of the rows, the farthest ones,
+									 * that comparisons with decoded clusters
+									 * leave out */
 
 /* ---- k-means ---- */
 
-/* The budget of 30 full searches is divided among the groups by row count. */
+/*
+ * Returns the options of a search. Groups share the minimum budget of 30
+ * searches in proportion to their rows.
+ */
 static fc_kmeans_options
 search_options(const training *t, const fc_weighted_rows *rows, Size k)
 {
@@ -57,8 +65,8 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 }
 
 /*
- * K-means of rows, of k clusters or from a start (NULL: none), and by a search
- * as well.
+ * Runs k-means for k clusters, or for the clusters of a start if one is given.
+ * `search`: search in addition to continuing from the start.
  */
 static fc_codebook *
 fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
@@ -72,7 +80,10 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 						  t->options->trim);
 }
 
-/* A search in some of the rows, which are ordered by rank, goes on in all. */
+/*
+ * Searches in every n-th row and continues from the result on all rows. Too
+ * few rows for that are searched directly.
+ */
 fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double most_numbers)
@@ -92,8 +103,9 @@ searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /*
- * Is a as good as b on these rows, up to the share `slack` of its mean squared
- * distance and noise?
+ * Returns true if operator a fits the rows as well as b. Its mean squared
+ * distance may be higher by the share `slack`, or with `noise` by the standard
+ * error of the difference if that is more.
  */
 static bool
 as_good(const training *t, const fc_operator_header *a,
@@ -105,7 +117,10 @@ as_good(const training *t, const fc_operator_header *a,
 	return c.mean_a <= c.mean_b + Max(slack * c.mean_b, noise ? c.error : 0.0);
 }
 
-/* The candidate that is best after its step; -1: there is none. */
+/*
+ * Returns the candidate with the smallest sum of squares after its step, or -1
+ * if there is none.
+ */
 static int
 best_candidate(const train_part *part)
 {
@@ -119,8 +134,8 @@ best_candidate(const train_part *part)
 }
 
 /*
- * The old clusters stay, and no scan moves them: with the mean squared
- * distance and the weights that the scan has measured, if it has.
+ * Keeps the old clusters and marks them as final, so that no scan moves them.
+ * If the scan measured them, they get its weights and mean squared distance.
  */
 static void
 take_old(train_part *part, const fc_operator_header *old)
@@ -139,11 +154,13 @@ take_old(train_part *part, const fc_operator_header *old)
 }
 
 /*
- * Does the clusters' fit of the sample they were found in hold for all rows?
- * These cost 2 k / n more where clusters are apart (half of it because the
- * sample fits too well, half because its centroids are off), three times that
- * where they are not, and the mean of a sample errs. Beyond that the sample
- * lacks rows that matter, far ones, which the weighted one has.
+ * Returns true if clusters found in the uniform sample fit all rows as well as
+ * that sample. The mean squared distance of all rows is expected to be higher
+ * by the share 2 k / n where clusters are well separated (half because they
+ * are fitted to the sample, half because their centroids are inaccurate), by 6
+ * k / n where they overlap, and the sample's mean has an error. A larger
+ * difference means that the sample lacks influential far rows, which the
+ * weighted sample contains.
  */
 static bool
 sample_tells(const training *t, const train_part *part, Size k)
@@ -160,8 +177,8 @@ sample_tells(const training *t, const train_part *part, Size k)
 }
 
 /*
- * A candidate moved by the scan: no other scan follows where it would gain
- * less than the tolerance.
+ * Takes the candidate that the scan moved, and marks it as final if another
+ * scan would gain less than the tolerance.
  */
 static void
 take_candidate(const training *t, train_part *part, int i)
@@ -172,10 +189,10 @@ take_candidate(const training *t, train_part *part, int i)
 }
 
 /*
- * K-means of the weighted sample, the better of a search in it and of steps
- * from the start, or from the candidate that the scan found best. With the
- * option trim the rows farthest out count nowhere, and no scan moves the
- * centroids found without them.
+ * Runs k-means on the weighted sample. The result is the better of a search
+ * and of Lloyd's steps from the start, unless the best candidate of the scan
+ * is as good. If option trim is set, the farthest rows are ignored, and no
+ * scan moves the centroids that were found without them.
  */
 static void
 fit_sample(const training *t, train_part *part, const fc_weighted_rows *rows,
@@ -201,8 +218,9 @@ fit_sample(const training *t, train_part *part, const fc_weighted_rows *rows,
 }
 
 /*
- * New clusters replace those that serve only where they are better by more
- * than noise; else they go on from these.
+ * Keeps the serving clusters unless the new ones are better by more than
+ * noise. In that case k-means continues from the serving clusters, and its
+ * result is preferred to the new ones if it is as good.
  */
 static void
 keep_old(const training *t, train_part *part, const fc_weighted_rows *rows,
@@ -242,13 +260,13 @@ fit_kmeans(const training *t, train_part *part, const fc_weighted_rows *rows,
 /*
  * ---- frozen ----
  *
- * The clusters that serve stay where they are, and more are learned around
- * them.
+ * The serving clusters keep their centroids, and more clusters are learned
+ * around them.
  */
 
 /*
- * Those rows that are farthest from the old clusters, a quarter of them, or
- * fifty a cluster, in their order.
+ * Returns the rows that are farthest from the old clusters, in their order: a
+ * quarter of all rows, or 50 for each new cluster if that is more.
  */
 static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
@@ -265,7 +283,7 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 	least = sorted[fit.n - count];
 	for (Size i = 0; i < fit.n; i++)
 		count -= chosen[i] = fit.squares[i] > least;
-	/* of those as far as the nearest of them the first */
+	/* among equally far rows at the limit, the first ones are chosen */
 	for (Size i = 0; i < fit.n && count > 0; i++)
 		if (fit.squares[i] == least)
 			count -= chosen[i] = true;
@@ -335,8 +353,8 @@ fit_frozen(const training *t, train_part *part, const fc_weighted_rows *rows,
 /*
  * ---- pinned ----
  *
- * Some clusters stay where they are, and the others are learned from the rows
- * that are nearest to none of them.
+ * Pinned clusters keep their centroids, and the others are learned from the
+ * rows that are not nearest to a pinned one.
  */
 
 #define PINNED_ROUNDS	5
@@ -356,8 +374,9 @@ rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 }
 
 /*
- * One cluster more: that of the largest sum of squares becomes two, and all go
- * on from there. NULL: it cannot.
+ * Returns the old clusters plus one: the cluster with the largest sum of
+ * squares is split in two, and k-means continues from all of them. Returns
+ * NULL if that cluster has fewer than two distinct rows.
  */
 static fc_operator_header *
 with_worst_split(const training *t, const fc_weighted_rows *rows,
@@ -438,9 +457,9 @@ fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
 /* ---- compressive ---- */
 
 /*
- * The sketch alone tells. A group's sketch is of a spec for all groups, which
- * may not suit it: the k-means of its sample is a start, and stays where the
- * sketch has no better.
+ * Decodes the clusters from the sketch alone. Groups share a spec, which may
+ * not suit each of them, so the old clusters of a group, or k-means on its
+ * sample, are the start of the decoder and stay if they fit the sample better.
  */
 static void
 fit_compressive(const training *t, train_part *part,
@@ -477,7 +496,10 @@ fit_compressive(const training *t, train_part *part,
 
 /* ---- QK-means ---- */
 
-/* Centroids as a product, by the option factors. */
+/*
+ * Returns the centroids as a product of factors, computed by the method in
+ * option factors.
+ */
 static fc_operator_header *
 factorized(const training *t, const fc_operator_header *op,
 		   const fc_weighted_rows *rows)
@@ -490,9 +512,9 @@ factorized(const training *t, const fc_operator_header *op,
 }
 
 /*
- * Rows are assigned with the product, means of its clusters are factorized
- * anew, as in QK-means but with any method of factorize. The product with the
- * least sum of squares seen is the result.
+ * Alternates between labelling rows by the product and factorizing the cluster
+ * means, like QK-means, but with any method of factorize. The result is the
+ * product with the smallest sum of squares.
  */
 static void
 alternate_factorized(const training *t, train_part *part,
@@ -525,10 +547,10 @@ alternate_factorized(const training *t, train_part *part,
 /* ---- micro-clusters ---- */
 
 /*
- * From rows at random a few steps of Lloyd's algorithm, after which
- * micro-clusters are still as dense as the rows; the least sum of squares
- * would have fewer and heavier ones where rows are dense. Every distinct row
- * is one where there are no more than that.
+ * Runs a few steps of Lloyd's algorithm from random rows, after which
+ * micro-clusters are still as dense as the rows. Minimizing the sum of squares
+ * would give fewer and heavier ones where rows are dense. If there are too few
+ * distinct rows, each of them becomes a micro-cluster.
  */
 static void
 fit_micro(const training *t, train_part *part, const fc_weighted_rows *rows,
@@ -542,7 +564,10 @@ fit_micro(const training *t, train_part *part, const fc_weighted_rows *rows,
 
 /* ---- any method ---- */
 
-/* As many clusters as there are different rows, so that none is empty. */
+/*
+ * Returns the number of clusters: k, or the number of distinct rows if that is
+ * smaller, so that no cluster is empty.
+ */
 static Size
 possible_clusters(const training *t, const fc_weighted_rows *rows)
 {

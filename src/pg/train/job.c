@@ -1,13 +1,13 @@
 /*
- * job.c - the job of a training: checked, begun for a model that is held, and
- * run until its version serves.
+ * job.c - the job of a training: locks the model, checks the options, and runs
+ * the steps until the version serves.
  *
- * train and retrain come here with their arguments: the model is held
- * (hold_model), begin_training checks the options against the method and the
- * relation before any row is read, and run_training walks the line: train_rows
- * (train.c), start_serving, and keep_live for a live sketch. The functions
- * that read or write the model tables are SQL with rights of their own
- * (sql/models/writers.sql); all else runs with the caller's.
+ * train and retrain call hold_model, which locks the model; begin_training,
+ * which checks the options against the method and the relation before any row
+ * is read; and run_training, which calls train_rows (train.c), start_serving,
+ * and keep_live for a live sketch. Functions that read or write the model
+ * tables are SQL with rights of their own (sql/models/writers.sql); everything
+ * else runs with the caller's rights.
  */
 #include "postgres.h"
 
@@ -37,8 +37,8 @@
 /* ---- checks ---- */
 
 /*
- * A superuser is warned now: a scheduled retrain runs unattended and cannot
- * ask.
+ * Warns a superuser if a scan of these columns may run code of other roles.
+ * The warning comes now because a scheduled retrain runs unattended.
  */
 void
 warn_foreign_code(Oid relation, const feature_list *features,
@@ -76,8 +76,9 @@ warn_foreign_code(Oid relation, const feature_list *features,
 }
 
 /*
- * A recency-weighted model is decoded from its sketch: methods that read rows
- * know no weights.
+ * Raises an error if a recency-weighted model uses a method or an option that
+ * needs rows. Such a model is decoded from its sketch, because methods that
+ * read rows cannot weight them by age.
  */
 static void
 check_half_life(const training *t)
@@ -96,7 +97,10 @@ check_half_life(const training *t)
 				errhint("Leave it out, or leave out the key half_life of option \"live\"."));
 }
 
-/* Before a training reads a row. */
+/*
+ * Raises an error if the training cannot keep a live sketch; called before any
+ * row is read.
+ */
 static void
 check_live(const training *t)
 {
@@ -129,8 +133,8 @@ check_live(const training *t)
 }
 
 /*
- * Only Lloyd's algorithm on all rows of one group can count and move the rows
- * of a cluster.
+ * Raises an error if option balance does not apply: only Lloyd's algorithm on
+ * all rows of one group can count and move the rows of a cluster.
  */
 static void
 check_balance(const training *t)
@@ -174,8 +178,9 @@ hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 }
 
 /*
- * A live sketch follows the rows as the version's sketch counted them, or
- * none. A version that does not serve leaves it to the one that does.
+ * Starts a live sketch that counts rows as the version's sketch did, keeps a
+ * suitable one, or ends it if the options say so. A version that does not
+ * serve leaves the live sketch unchanged.
  */
 static void
 keep_live(const training *t)
@@ -202,8 +207,8 @@ keep_live(const training *t)
 /* ---- versions ---- */
 
 /*
- * Where there are groups, the part of most clusters speaks for the version:
- * all share its features and options.
+ * The part with the most clusters represents a version with groups, because
+ * all parts share features and options.
  */
 stored_version
 largest_part(const held_model *held, bool groups)
@@ -217,7 +222,6 @@ largest_part(const held_model *held, bool groups)
 									0, NULL));
 }
 
-/* The job of the next version of a model. */
 training *
 begin_training(const held_model *held, const train_source *source, int64 k,
 			   train_method method, const train_options *options)
@@ -236,7 +240,7 @@ begin_training(const held_model *held, const train_source *source, int64 k,
 	t->options = options;
 	t->recall = NAN;
 	add_options(&t->source, options);
-	/* it is read again in other sessions */
+	/* names are resolved because other sessions read the options again */
 	t->stored = options_to_store(options, t->source.condition);
 	t->estimate = rows_to_sample(&t->source, options->sample);
 	if (method == METHOD_KERNEL && t->source.cosine)
@@ -257,8 +261,9 @@ begin_training(const held_model *held, const train_source *source, int64 k,
 }
 
 /*
- * With a half-life the rows of a training weigh alike: a second version, in
- * which they have their weights, is decoded from the sketch that follows them.
+ * All rows of a training have equal weights. If there is a half-life, a second
+ * version, in which recent rows weigh more, is decoded from the live sketch,
+ * and its number is returned.
  */
 int32
 run_training(FunctionCallInfo fcinfo, training *t)
@@ -270,7 +275,7 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	Datum		live;
 
 	role.value = ObjectIdGetDatum(GetUserId());
-	/* retrain is another way here */
+	/* retrain comes here, too, and needs the privilege for train */
 	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);
 	train_rows(t);
 	start_serving(t);

@@ -1,13 +1,13 @@
 /*
- * labels.c - write_labels: the query of its rows, and these into a table, many
- * at a time.
+ * labels.c - write_labels: makes the query for the labels, and writes its rows
+ * to a table in batches.
  *
  * CREATE TABLE AS and INSERT write row by row, in one process, and log each
- * row. Here a thousand rows are gathered and written at once, with a record in
- * the log for each page, as COPY does. Where a cluster is little work, the
- * query gives vectors, which are labelled a thousand at once: workers would
- * need longer to send rows. Else parallel workers may read and predict, for
- * only the leader writes.
+ * row. Here a thousand rows are gathered and written together, with one WAL
+ * record per page, as COPY does. If labelling is cheap, the query returns
+ * vectors, which the leader labels in batches, because parallel workers would
+ * take longer to send rows. Otherwise workers may read and predict, while only
+ * the leader writes.
  */
 #include "postgres.h"
 
@@ -46,11 +46,12 @@
 #include "pg/train/version.h"
 
 #define BATCH_ROWS	1000
-#define BATCH_NUMBERS	(1 << 17)	/* of vectors, at most */
-#define MOST_WORK	2048		/* multiply-adds of a cluster that no worker
-								 * computes */
+#define BATCH_NUMBERS	(1 << 17)	/* maximum number of coordinates in a
+									 * batch */
+#define MOST_WORK	2048		/* maximum k d of a model whose rows the
+								 * leader labels itself */
 
-/* Vectors of a batch, in the coordinates of their model. */
+/* Vectors of a batch, in the coordinates of their model */
 typedef struct row_labels
 {
 	FunctionCallInfo fcinfo;
@@ -58,42 +59,45 @@ typedef struct row_labels
 	const served_model *model;
 	fc_scratch	scratch;
 	int			count;
-	double	   *x;				/* BATCH_ROWS x d, fewer of many dimensions */
+	double	   *x;				/* row_writer.most x d coordinates */
 	int32		label[BATCH_ROWS];
 } row_labels;
 
 typedef struct row_writer
 {
-	DestReceiver receiver;		/* first: the executor knows this part alone */
+	DestReceiver receiver;		/* must be first: the executor has a pointer
+								 * to it */
 	Relation	relation;
 	CommandId	command;
 	BulkInsertState bulk;
 
 	/*
-	 * of its inserts: a table that this transaction made has no room in older
-	 * pages
+	 * TABLE_INSERT_SKIP_FSM for a table made in this transaction, which has
+	 * no free space in older pages; else 0
 	 */
 	int			flags;
-	MemoryContext context;		/* of one batch */
+	MemoryContext context;		/* memory of a batch */
 
 	/*
-	 * NULL: rows are written as they are, else with a cluster in place of a
-	 * vector at their end
+	 * labels of a batch, which replace the vectors in the last column; NULL
+	 * if rows are written as they are
 	 */
 	row_labels *labels;
 	int			count;
-	int			most;			/* in a batch */
+	int			most;			/* maximum number of rows in a batch */
 	TupleTableSlot *rows[BATCH_ROWS];
 } row_writer;
 
 /* ---- the query ---- */
 
-#define MOST_ASKED	99			/* columns asked for NULLs, in a call */
-#define MOST_LISTED	98			/* numbers that predict takes as a list */
+#define MOST_ASKED	99			/* maximum number of columns in a call of
+								 * num_nulls */
+#define MOST_LISTED	98			/* maximum length of a list of numbers for
+								 * predict */
 
 /*
- * Has the row t a NULL among the features? Of the first ones, where they are
- * many.
+ * Returns the condition that a feature of row t is NULL, for up to MOST_ASKED
+ * features that can be NULL.
  */
 static char *
 missing_text(const train_source *source)
@@ -118,8 +122,8 @@ missing_text(const train_source *source)
 }
 
 /*
- * Does predict take the columns as a list of numbers? That is twice as fast as
- * a whole row, where none is NULL.
+ * Returns true if predict can take the columns as a list of numbers, which is
+ * twice as fast as a whole row, but needs values without NULLs.
  */
 static bool
 takes_list(const train_source *source, const stored_version *version)
@@ -154,10 +158,11 @@ call_of(const char *function, const train_source *source,
 }
 
 /*
- * (version, relation, keys, options) -> (query, vectors): a row for each row
- * of the relation: its key, its cluster, and its name and distance where the
- * options ask for them; the same with vectors in place of clusters, where
- * these can be labelled many at a time, or NULL.
+ * Takes (version, relation, keys, options) and returns (query, vectors). The
+ * query gives the key and the cluster of each row of the relation, and the
+ * cluster's name and the distance if the options request them. `vectors` is
+ * the query with vectors in place of clusters, to be labelled in batches, or
+ * NULL if that is impossible.
  */
 PG_FUNCTION_INFO_V1(fastclust_label_query);
 Datum
@@ -227,11 +232,11 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, values, nulls);
 }
 
-/* ---- rows as the executor gives them ---- */
+/* ---- rows received from the executor ---- */
 
 /*
- * A transaction gets its number now: parallel plans run where none can be
- * assigned.
+ * Assigns a transaction ID before the plan runs, since none can be assigned in
+ * parallel mode.
  */
 static void
 begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
@@ -240,7 +245,7 @@ begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
 	((row_writer *) receiver)->command = GetCurrentCommandId(true);
 }
 
-/* Clusters in place of the vectors in the last column. */
+/* Replaces the vectors in the last column by their clusters. */
 static void
 label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 {
@@ -277,8 +282,8 @@ write_batch(row_writer *writer)
 }
 
 /*
- * The vector in the last column waits for its label; where predict has NULL,
- * it becomes NULL.
+ * Adds the vector in the last column to the batch that is to be labelled; the
+ * column becomes NULL if predict would return NULL.
  */
 static void
 note_vector(row_labels *labels, TupleTableSlot *row)
@@ -334,8 +339,8 @@ row_of_plan(SPIPlanPtr plan)
 }
 
 /*
- * Labels by the model in argument 0, where it is cheap to ask; NULL: by
- * predict.
+ * Returns the state for labelling in batches by the model in argument 0, or
+ * NULL if predict has to label the rows.
  */
 static row_labels *
 make_labels(FunctionCallInfo fcinfo)
@@ -356,7 +361,7 @@ make_labels(FunctionCallInfo fcinfo)
 	return labels;
 }
 
-/* Rows of a query whose last column is a vector. */
+/* Prepares the labelling of rows whose last column is a vector. */
 static void
 begin_labels(row_writer *writer, TupleDesc row)
 {
@@ -404,9 +409,12 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	table_finish_bulk_insert(relation, writer->flags);
 }
 
-/* ---- which tables take them so ---- */
+/* ---- choice of the way to write ---- */
 
-/* Is nothing to be done, asked or refused for a single row? */
+/*
+ * Returns true if rows can be added without index entries, triggers, rules,
+ * constraints, policies or partition checks, and the user may insert.
+ */
 static bool
 is_plain(Relation relation)
 {
@@ -422,8 +430,9 @@ is_plain(Relation relation)
 }
 
 /*
- * Has the table the columns of the query, and no others, up to the last one
- * where that is a vector to be labelled?
+ * Returns true if the table has exactly the columns of the query. If
+ * `labelled` is true, the last one must be an integer in the table and a
+ * vector in the query.
  */
 static bool
 has_columns_of(TupleDesc table, TupleDesc query, bool labelled)
@@ -445,7 +454,10 @@ has_columns_of(TupleDesc table, TupleDesc query, bool labelled)
 	return same;
 }
 
-/* By the names of its columns, with all that the table does for a row. */
+/*
+ * Inserts the rows of the query by column names, with all triggers, checks and
+ * defaults of the table.
+ */
 static void
 write_each(Relation relation, TupleDesc row, const char *query)
 {
@@ -462,7 +474,10 @@ write_each(Relation relation, TupleDesc row, const char *query)
 	SPI_execute(insert.data, false, 0);
 }
 
-/* Of its table, or of some of its columns: no other's table is locked. */
+/*
+ * Raises an error unless the user may insert into the table or some of its
+ * columns, so that no table without that privilege is locked.
+ */
 static void
 check_insert(Oid relation)
 {
@@ -486,9 +501,9 @@ plan_of_rows(const char *query, int flags)
 }
 
 /*
- * (model, target, query, vectors, model_id, relation): how many rows of the
- * query were written. `vectors` is the query with vectors in place of their
- * clusters in the last column, or NULL; the relation has the rows that it
+ * Takes (model, target, query, vectors, model_id, relation) and returns the
+ * number of rows written. `vectors` is the query with vectors in place of
+ * clusters in the last column, or NULL; `relation` is the table that the query
  * reads.
  */
 PG_FUNCTION_INFO_V1(fastclust_write_rows);
@@ -508,7 +523,8 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 	check_insert(PG_GETARG_OID(1));
 	query = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	LockRelationOid(PG_GETARG_OID(1), RowExclusiveLock);
-	check_insert(PG_GETARG_OID(1)); /* after a wait it may be gone */
+	check_insert(PG_GETARG_OID(1)); /* the privilege may have been revoked
+									 * during the wait */
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
 	scanned.relation = relation_name(PG_GETARG_OID(5));
@@ -546,8 +562,9 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 /* ---- write_labels ---- */
 
 /*
- * (model, relation, target, options); the target is found, or made, by the
- * caller's search_path, and the rest is SQL with one of its own.
+ * Takes (model, relation, target, options) and returns the number of rows
+ * written. The target is found or made by the caller's search_path;
+ * label_rows, which does the rest, has a search_path of its own.
  */
 PG_FUNCTION_INFO_V1(fastclust_write_labels);
 Datum

@@ -1,6 +1,6 @@
 /*
- * log.c - the steps of a training as people see them: notices,
- * training_progress and training_log
+ * log.c - reports the steps of a training as notices, in training_progress and
+ * in training_log
  */
 #include "postgres.h"
 

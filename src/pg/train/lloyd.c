@@ -1,6 +1,6 @@
 /*
- * lloyd.c - scans of Lloyd's algorithm, after the first one where they still
- * gain; and those that count rows for balanced clusters
+ * lloyd.c - scans of Lloyd's algorithm after the first scan, and scans that
+ * count rows for balanced clusters
  */
 #include "postgres.h"
 
@@ -26,17 +26,19 @@
 #include "pg/train/serving.h"
 #include "pg/train/source.h"
 
-#define STATES_BESIDE	3		/* the leader's own, the sum, and the first
-								 * that came, as a tuple */
-#define OPERATORS		6		/* those of the training, the screen, and the
-								 * result of the final function */
-#define FEW_GROUPS		100		/* a foreign table is asked for an aggregate
-								 * of each */
+#define STATES_BESIDE	3		/* states besides one per worker: the leader's
+								 * own, the sum, and the first received one as
+								 * a tuple */
+#define OPERATORS		6		/* operators of k x d floats in memory during
+								 * a scan: the training's, its pruning bounds,
+								 * and the final result */
+#define FEW_GROUPS		100		/* maximum number of groups for which a
+								 * foreign table computes one aggregate each */
 #define BALANCE_SCANS	10
 
 /* ---- one scan ---- */
 
-/* Bytes of a scan's sums. */
+/* Returns the size of a scan's sums in bytes. */
 static Size
 state_size(const fc_operator_header *header)
 {
@@ -48,8 +50,8 @@ state_size(const fc_operator_header *header)
 }
 
 /*
- * Do a leader's states and those in its queues from workers fit in the budget?
- * One process has one state.
+ * Returns true if the states of the leader, and the states that workers have
+ * queued for it, fit into the memory budget. A process has one state.
  */
 static bool
 workers_fit(const fc_operator_header *op)
@@ -67,7 +69,7 @@ sums_are_shared(const fc_operator_header *op)
 		workers_fit(op);
 }
 
-/* Sums that no value holds: in one process. */
+/* Scans in one process, for sums that are too large for a value. */
 static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
@@ -131,9 +133,11 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	};
 }
 
-/* ---- groups: sums of each by its own operator ---- */
+/* ---- groups: sums for each group and its own operator ---- */
 
-/* A row (place, state) for each group that has rows. */
+/*
+ * Returns a query whose rows are (index, state), one for each group with rows.
+ */
 static char *
 groups_text(const training *t, Size groups)
 {
@@ -153,8 +157,8 @@ groups_text(const training *t, Size groups)
 		appendStringInfoString(&query,
 							   ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
 	}
-	else						/* a foreign table is sent neither a join with
-								 * an array nor an array of operators */
+	else						/* postgres_fdw ships neither a join with an
+								 * array nor an array of operators */
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
@@ -183,8 +187,8 @@ groups_text(const training *t, Size groups)
 }
 
 /*
- * Sums of the parts that are active; a part without rows by now has a NULL
- * operator.
+ * Computes the sums of the active parts. A part that has no rows any more gets
+ * the operator NULL.
  */
 static void
 scan_groups(const training *t, train_part *parts, const int *active, int count,
@@ -233,8 +237,8 @@ scan_groups(const training *t, train_part *parts, const int *active, int count,
 /* ---- scans ---- */
 
 /*
- * The clusters of the version that serves, which are the first ones, back
- * where they were.
+ * Returns the moved operator with the serving clusters, its first ones, back
+ * at their old centroids.
  */
 static fc_operator_header *
 frozen_centroids(const training *t, const train_part *part,
@@ -256,7 +260,8 @@ frozen_centroids(const training *t, const train_part *part,
 }
 
 /*
- * One part moved; true while a next scan would gain more than the tolerance.
+ * Moves the operator of a part by the sums of a scan. Returns true if the step
+ * gained more than the tolerance, so that another scan is worthwhile.
  */
 static bool
 move_part(const training *t, train_part *part, lloyd_sums *sums,
@@ -268,8 +273,8 @@ move_part(const training *t, train_part *part, lloyd_sums *sums,
 		sums->next = frozen_centroids(t, part, sums->next);
 	if (!part->settled)
 		gain = gain_of_step(part->op, sums->next);
-	if (t->source.cosine)		/* the mean length of the clusters' means, at
-								 * least */
+	if (t->source.cosine)		/* lower bound on the mean length of the
+								 * clusters' means */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	part->objective = Max(0, sums->sse - gain) / (double) sums->n;
 	part->op = part->settled ? with_weights_of(part->op, sums->next)
@@ -278,8 +283,9 @@ move_part(const training *t, train_part *part, lloyd_sums *sums,
 }
 
 /*
- * Scans until the next would gain less than the tolerance, at most so many. A
- * settled operator is only measured, unless it was.
+ * Repeats scans until a step gains less than the tolerance, up to `steps`
+ * times. A settled operator is only measured, unless it has been measured
+ * before.
  */
 void
 lloyd_scans(training *t, train_part *parts, int count, int steps)
@@ -323,7 +329,7 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 /*
  * ---- balance ----
  *
- * No cluster has more rows than a multiple of the mean number.
+ * Limits the rows of each cluster to a multiple of the mean number.
  */
 
 static double
@@ -343,9 +349,10 @@ largest_share(const fc_operator_header *header)
 }
 
 /*
- * Centroids are moved by the rows of the sample; a scan counts all rows, and
- * where the sample told too little, the next limit there is tighter. The most
- * even operator seen is the result.
+ * Moves the centroids by the rows of the sample until the clusters are
+ * balanced. A scan then counts all rows; if a cluster is still too large, the
+ * next limit in the sample is tighter. The result is the most even operator of
+ * all rounds.
  */
 void
 balance_clusters(training *t, train_part *part)

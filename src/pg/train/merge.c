@@ -1,8 +1,9 @@
 /*
- * merge.c - merge_clusters: a version in which some clusters are one.
+ * merge.c - merge_clusters: makes a version in which chosen clusters are
+ * joined to one
  *
- * The merged cluster is the weighted mean of them, with the number and the
- * name of the largest. All others keep centroids, numbers, names and paths, so
+ * The merged cluster is their weighted mean, with the number and the name of
+ * the largest. The other clusters keep their centroids, numbers and names, so
  * that the operator has gaps among its numbers (core/operator/operator.h).
  */
 #include "postgres.h"
@@ -21,18 +22,17 @@
 #include "pg/train/version.h"
 
 /*
- * Clusters of a version with the names that model_clusters shows; one row of
- * the operator each.
+ * Clusters of a version and their names, indexed by the row of the operator.
  */
 typedef struct cluster_list
 {
 	const held_model *held;
 	const stored_version *version;
 	fc_operator op;
-	const char **name;			/* k: shown */
-	char	  **given;			/* k: by name_cluster; NULL: the shown name is
-								 * suggested */
-	bool	   *chosen;			/* k */
+	const char **name;			/* k names as model_clusters shows them */
+	char	  **given;			/* k names set by name_cluster; NULL: the
+								 * shown name is only suggested */
+	bool	   *chosen;			/* k flags: true for a cluster to merge */
 } cluster_list;
 
 static cluster_list
@@ -86,8 +86,9 @@ reject_number(const cluster_list *list, const char *number)
 }
 
 /*
- * Returns the row of the cluster that alone bears a name, or -1; *bearers
- * lists the numbers of all that do.
+ * Returns the row of the only cluster with a name, or -1 if no cluster has it;
+ * several clusters are an error. *bearers lists the numbers of the clusters
+ * with the name.
  */
 static int64
 row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
@@ -111,8 +112,8 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 }
 
 /*
- * Chooses a cluster by its name, or by its number as text, which may not be
- * the name of another one.
+ * Chooses a cluster by its name, or by its number written as text. A number
+ * that is also the name of another cluster is an error.
  */
 static void
 choose_by_text(cluster_list *list, const char *text)
@@ -148,8 +149,8 @@ choose_by_text(cluster_list *list, const char *text)
 }
 
 /*
- * Chooses the clusters of an array of integers or of texts; returns how many
- * they are.
+ * Chooses the clusters in an array of integers or of texts; returns the number
+ * of distinct clusters.
  */
 static int
 choose_clusters(cluster_list *list, ArrayType *array)
@@ -197,8 +198,9 @@ choose_clusters(cluster_list *list, ArrayType *array)
 }
 
 /*
- * Returns the row of the largest chosen cluster, the first of equal ones; with
- * `named`, of those with a given name, or -1.
+ * Returns the row of the largest chosen cluster, the first one if several are
+ * equal. named: consider only clusters with a given name; returns -1 if there
+ * is none.
  */
 static int64
 largest_chosen(const cluster_list *list, bool named)
@@ -212,7 +214,7 @@ largest_chosen(const cluster_list *list, bool named)
 	return largest;
 }
 
-/* Is the cluster one of the merged version, by a row of its own? */
+/* Returns true if the row of a cluster remains in the merged version. */
 static inline bool
 is_left(const cluster_list *list, Size j, int64 kept)
 {
@@ -220,8 +222,9 @@ is_left(const cluster_list *list, Size j, int64 kept)
 }
 
 /*
- * The paths of the clusters that are left; a node without a cluster goes, and
- * those behind it move up.
+ * Returns the paths of the remaining clusters, or 0 if the version has no
+ * paths. Nodes without a cluster are removed, and the nodes after them
+ * renumbered.
  */
 static Datum
 merged_paths(const cluster_list *list, int64 kept, Size found)
@@ -240,7 +243,7 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 		return (Datum) 0;
 	for (Size level = 0; level < levels; level++)
 	{
-		/* nodes that are left below each */
+		/* before[i]: number of remaining nodes with a number below i */
 		int32	   *before = palloc0((list->op.k + 1) * sizeof(int32));
 		Size		row = 0;
 
@@ -258,8 +261,8 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 }
 
 /*
- * The merged cluster gets the number of the largest one; all others keep
- * theirs.
+ * Sets the clusters of the new version. The merged cluster gets the number of
+ * the largest one, and all others keep their numbers.
  */
 static void
 merge_chosen(training *t, const cluster_list *list, int64 kept)
@@ -289,8 +292,8 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 }
 
 /*
- * Pinned clusters stay pinned, but for those that are merged, whose centroids
- * move.
+ * Removes the merged clusters, whose centroids move, from option "pinned"; the
+ * others stay pinned.
  */
 static void
 release_merged(training *t, const cluster_list *list)
@@ -320,8 +323,8 @@ release_merged(training *t, const cluster_list *list)
 }
 
 /*
- * Where nobody has named the largest cluster, the merged one takes the name of
- * the largest that has one.
+ * Gives the merged cluster the name of the largest named cluster among the
+ * merged ones, if the largest of all has no name.
  */
 static void
 keep_name(const training *t, const cluster_list *list, int64 kept)
@@ -348,7 +351,10 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 				errhint("The function name_cluster gives another name."));
 }
 
-/* A version in which some clusters are one, at their weighted mean. */
+/*
+ * Makes a version in which the given clusters are joined at their weighted
+ * mean; returns its number.
+ */
 static int32
 merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 {
@@ -382,7 +388,10 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	return made;
 }
 
-/* (model, clusters): an array of numbers, or of names. */
+/*
+ * Takes (model, clusters), where clusters is an array of numbers or of names.
+ * Returns the number of the new version.
+ */
 PG_FUNCTION_INFO_V1(fastclust_merge_clusters);
 Datum
 fastclust_merge_clusters(PG_FUNCTION_ARGS)

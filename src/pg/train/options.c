@@ -1,7 +1,7 @@
 /*
  * options.c - the options of train, retrain, choose_k, write_labels and
  * keep_sketch: their names, types, ranges, defaults and meanings, and the
- * fields of train_options that they fill.
+ * fields of train_options that they set
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ static const named_value functions[] = {
 	{"keep_sketch", FOR_KEEP_SKETCH}
 };
 
-/* in the order of a list of methods for people */
+/* methods in the order in which messages list them */
 static const named_value methods[] = {
 	{"auto", METHOD_AUTO},
 	{"compressive", METHOD_COMPRESSIVE},
@@ -31,29 +31,37 @@ static const named_value methods[] = {
 	{"density", METHOD_DENSITY}
 };
 
-/* The options as they are read; words become enums afterwards. */
+/*
+ * Options as they are read from jsonb; names such as the method become enums
+ * afterwards.
+ */
 typedef struct given_options
 {
-	train_options fields;		/* the first member, so that a pointer to both
-								 * is the same */
+	train_options fields;		/* first member, so that both structs have the
+								 * same address */
 	char	   *metric;
 	char	   *effort;
 	char	   *sample;
 	char	   *method;
-	row_window	window;			/* where the object is a window */
+	row_window	window;			/* fields of option "since", set by
+								 * read_window */
 } given_options;
 
 typedef struct training_option
 {
-	int			users;			/* option_user */
-	Size		place;			/* where its value goes; 0: it is only checked
-								 * here */
+	int			users;			/* bits of option_user: functions that know
+								 * the option */
+	Size		place;			/* offset of its value in given_options; 0:
+								 * the option is checked, but not read here */
 	option option;
-	const char *within;			/* the object that holds it; NULL: none */
-	int			methods;		/* train_method: those that have it; 0: all */
+	const char *within;			/* name of the object that contains it; NULL:
+								 * top level */
+	int			methods;		/* bits of train_method: methods that have the
+								 * option; 0: all methods */
 } training_option;
 
-#define ARGUMENT_OF_TRAIN	1024	/* a user beside those of option_user */
+#define ARGUMENT_OF_TRAIN	1024	/* further bit in users: the option is an
+									 * argument of train */
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
@@ -493,7 +501,9 @@ static const train_options defaults = {
 
 /* ---- objects of jsonb ---- */
 
-/* The value of a key, NULL where it is not there or null. */
+/*
+ * Returns the value of a key, or NULL if the key is missing or its value null.
+ */
 static JsonbValue *
 value_of(const Jsonb *json, const char *name)
 {
@@ -532,7 +542,7 @@ json_of_text(const char *text)
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
-/* Keys of the second replace those of the first. */
+/* Joins two objects; where both have a key, the second one wins. */
 static Jsonb *
 joined(Jsonb *a, Jsonb *b)
 {
@@ -542,7 +552,7 @@ joined(Jsonb *a, Jsonb *b)
 
 /* ---- checks ---- */
 
-/* Does the function know an option of this name outside of all objects? */
+/* Returns true if the function knows a top-level option of this name. */
 static bool
 is_known(const char *name, int function)
 {
@@ -554,7 +564,10 @@ is_known(const char *name, int function)
 	return false;
 }
 
-/* One that only another function knows, or that an object holds. */
+/*
+ * Raises an error if an option is given that only another function knows, or
+ * that is a key of an object.
+ */
 static void
 reject_elsewhere(Jsonb *json, const training_option *known, int function)
 {
@@ -578,8 +591,8 @@ reject_elsewhere(Jsonb *json, const training_option *known, int function)
 }
 
 /*
- * Reads an object, or all options where within is NULL, into a struct of which
- * the places are.
+ * Reads the options in an object, or the top-level options if `within` is
+ * NULL, into the given struct at their offsets.
  */
 static void
 read_within(Jsonb *json, const char *within, int function, void *fields)
@@ -602,7 +615,10 @@ read_within(Jsonb *json, const char *within, int function, void *fields)
 	read_options(json, known, count);
 }
 
-/* Reads an option that is an object of such; NULL: it is none. */
+/*
+ * Reads an option that is an object of further options. Returns the object, or
+ * NULL if the option is no object.
+ */
 static Jsonb *
 read_object(Jsonb *json, const char *name, int function, void *fields)
 {
@@ -644,7 +660,10 @@ sampling_of_name(const char *name)
 	return SAMPLE_HASH;
 }
 
-/* Auto judges by the training rows, and by their distances too. */
+/*
+ * Reads option "factors". Method auto gets a default for sse_ratio, so that it
+ * compares the distances of the training rows as well as their labels.
+ */
 static factor_options
 read_factors(Jsonb *json)
 {
@@ -664,7 +683,7 @@ read_factors(Jsonb *json)
 	return factors;
 }
 
-/* A metric that has means. */
+/* Returns the metric with this name; a metric without means is an error. */
 static fc_metric
 metric_of_training(const char *name)
 {
@@ -711,7 +730,10 @@ options_of_text(const char *text)
 	return read_train_options(json_of_text(text), FOR_TRAIN);
 }
 
-/* (options, function) */
+/*
+ * Takes (options, function). Raises an error for options that the function
+ * does not accept.
+ */
 PG_FUNCTION_INFO_V1(fastclust_check_training_options);
 Datum
 fastclust_check_training_options(PG_FUNCTION_ARGS)
@@ -756,7 +778,7 @@ train_method_name(train_method method)
 	return name_of_choice(method, methods, lengthof(methods));
 }
 
-/* ---- options that a way does not take ---- */
+/* ---- options that a mode does not take ---- */
 
 const char *
 unknown_option(const train_options *options, option_user way)
@@ -777,8 +799,8 @@ unknown_option(const train_options *options, option_user way)
 }
 
 /*
- * Has an option an effect with a method that does not have it, because of the
- * others?
+ * Returns true if an option needs no warning although the method does not have
+ * it: other options make it effective, or trim is 0.
  */
 static bool
 acts_all_the_same(const char *name, train_method method,
@@ -851,8 +873,9 @@ names_feature(const train_options *options, const char *option,
 
 /* ---- options as jsonb ---- */
 
-#define MORE_CATEGORIES		4.0 /* times as many are kept where some should be
-								 * found again */
+#define MORE_CATEGORIES		4.0 /* factor for the number of categories in a
+								 * retrain, so that the encoder's own are
+								 * among them */
 #define MOST_CATEGORIES		10000.0
 #define USUAL_CATEGORIES	32.0
 
@@ -930,7 +953,7 @@ options_to_store(const train_options *options, const char *condition)
 
 /* ---- help ---- */
 
-/* Settings that bound a training. */
+/* Settings that limit a training, which option_help lists as well. */
 static const option settings[] = {
 	{
 		"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
@@ -948,8 +971,8 @@ static const option settings[] = {
 };
 
 /*
- * (function) -> setof (option, type, range, default, meaning), in the order of
- * the tables above.
+ * Takes (function). Returns rows (option, type, range, default, meaning) in
+ * the order of the tables above.
  */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum

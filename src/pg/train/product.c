@@ -1,7 +1,7 @@
 /*
- * product.c - QK-means by scans of a table, with the rows in the loop (L.
- * Giffon et al. 2021): the method qkmeans of a training, and qkmeans_log. No
- * more than a sample of the rows is ever held.
+ * product.c - QK-means by scans of a table (L. Giffon et al. 2021): the method
+ * qkmeans of a training, and qkmeans_log. Memory holds no more than a sample
+ * of the rows.
  */
 #include "postgres.h"
 
@@ -29,7 +29,10 @@ stored_values(const fc_operator_header *header)
 	return fc_operator_values(&op);
 }
 
-/* Scans of the table; each is a step of the log of a model. */
+/*
+ * Row source of fc_qkmeans that scans the table. Each scan is a step in the
+ * log of the model.
+ */
 typedef struct product_scans
 {
 	const training *t;
@@ -61,8 +64,8 @@ scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights,
 }
 
 /*
- * Of the sample: a look at all rows for one that may serve would cost another
- * scan.
+ * Finds the farthest rows in the sample, because a search among all rows would
+ * cost another scan.
  */
 static void
 farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
@@ -73,7 +76,10 @@ farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
 	scans->sample.farthest(scans->sample.ctx, op, count, rows, found);
 }
 
-/* The product learned on the sample, or by scans of all n rows. */
+/*
+ * Returns the product that QK-means learns from the sample, or from scans of
+ * all n rows.
+ */
 static fc_operator_header *
 product_of_rows(const training *t, qkmeans_call *call,
 				const fc_weighted_rows *rows, bool scanned, Size n)
@@ -94,8 +100,8 @@ product_of_rows(const training *t, qkmeans_call *call,
 }
 
 /*
- * By scans of the table where the rows are vectors as they stand, else on the
- * sample.
+ * Scans the table if its rows are vectors that are neither scaled nor
+ * normalised; else learns from the sample.
  */
 void
 learn_product(const training *t, train_part *part,
@@ -118,7 +124,10 @@ learn_product(const training *t, train_part *part,
 						  stored_values(part->op)));
 }
 
-/* (relation, features, k, options): all scans see the same rows. */
+/*
+ * Takes (relation, features, k, options). Runs QK-means by scans that all see
+ * the same rows, and returns its log.
+ */
 PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
 Datum
 fastclust_qkmeans_log(PG_FUNCTION_ARGS)
@@ -150,7 +159,8 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
 	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
-	if (rows->n < t.k)			/* of a whole sample, unless that does not fit */
+	if (rows->n < t.k)			/* fewer than k rows: an error about memory if
+								 * the budget made the sample small */
 		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE,
 					 "the sample of qkmeans_log");
 	if (rows->n < t.k)

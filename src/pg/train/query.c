@@ -1,4 +1,6 @@
-/* query.c - the queries of a training, whose arguments stay where they are */
+/*
+ * query.c - queries of a training, whose arguments are passed without a copy
+ */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -17,8 +19,8 @@
 /* ---- queries ---- */
 
 /*
- * The search path of the functions that call has our schemas and pg_catalog
- * alone.
+ * Looks the type up on the search path, which the SQL functions set to the
+ * schemas of the extension and pg_catalog.
  */
 Oid
 type_of_name(const char *name)
@@ -51,8 +53,8 @@ text_argument(const char *value)
 }
 
 /*
- * The rows of a query may be those of another server, which needs the
- * extension, too.
+ * Adds a hint to an error of a query: another server that has some of the rows
+ * may lack the extension.
  */
 static void
 hint_other_node(void *unused)
@@ -65,7 +67,7 @@ void
 run_query(const char *text, int count, const query_argument *arguments,
 		  int flags)
 {
-	/* Citus takes no empty list */
+	/* Citus does not accept an empty list */
 	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
 	ErrorContextCallback callback = {

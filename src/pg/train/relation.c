@@ -1,14 +1,14 @@
 /*
- * relation.c - a relation as the source of a training's rows: its columns
- * checked, and the expressions of a row that queries are made of.
+ * relation.c - a relation as the source of a training's rows: checks its
+ * columns, and writes the expressions for a row that queries use
  *
- * open_source makes a train_source of a relation and columns: it raises the
- * errors of names and types, and writes the texts that all queries of a
- * training share. add_options narrows the rows by the option "where",
- * use_encoder adds the calls that encode a row. Columns are written by name,
- * quoted, and all expressions are of the alias t. The catalogs are read
- * through the caches of the server, without a query; types are told by their
- * oids.
+ * open_source makes a train_source from a relation and columns: it raises the
+ * errors about names and types, and writes the texts that all queries of a
+ * training share. add_options restricts the rows by option "where" and the
+ * window, and use_encoder adds the calls that encode a row. Columns are
+ * written as quoted names, and all expressions are of the alias t. The
+ * catalogs are read through the server's caches, without a query; types are
+ * compared by OID.
  */
 #include "postgres.h"
 
@@ -37,12 +37,14 @@
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
-#define MOST_COLUMNS	97		/* of a call that encodes a row, beside the
-								 * encoder and a flag */
-#define OTHERS_HASHED	8		/* columns beside the features, which tell
-								 * equal rows apart */
+#define MOST_COLUMNS	97		/* maximum number of columns in a call that
+								 * encodes a row, besides the encoder and a
+								 * flag */
+#define OTHERS_HASHED	8		/* number of columns besides the features in
+								 * the hash of a row, to distinguish rows with
+								 * equal features */
 
-/* Is a type one of vectors, or a cast makes it one? */
+/* Returns true if the type is a vector type or has a cast to real[]. */
 static bool
 becomes_vector(Oid type)
 {
@@ -53,8 +55,8 @@ becomes_vector(Oid type)
 }
 
 /*
- * Has a column vectors? One that is not there does, so that the error names a
- * vector.
+ * Returns true if a column has vectors, and also if it does not exist, so that
+ * the error message names a vector.
  */
 static bool
 has_vectors(Oid relation, const char *name)
@@ -114,8 +116,9 @@ columns_of_text(Oid relation, const char *given, bool *vector)
 /* ---- a hash of a row ---- */
 
 /*
- * Calls that every server computes alike, and that postgres_fdw and Citus send
- * to the rows; NULL: none is for values of the type.
+ * Returns the call of a hash function for a column, as a format, or NULL if
+ * the type has none. Every server computes these functions alike, and
+ * postgres_fdw and Citus send them to the rows.
  */
 static const char *
 hash_call(Oid type)
@@ -165,8 +168,8 @@ by_name(const void *a, const void *b)
 }
 
 /*
- * Is a value of the type neither an array nor a text, so that its hash is
- * cheap?
+ * Returns true if values of the type are neither arrays nor texts, so that
+ * their hash is cheap.
  */
 static bool
 is_short(Oid type)
@@ -179,8 +182,8 @@ is_short(Oid type)
 }
 
 /*
- * Hashes of the features, or of columns that are none, behind each other; how
- * many.
+ * Appends the hashes of up to `most` columns, either of features or of other
+ * short columns, and returns their number.
  */
 static int
 append_hashes(StringInfo calls, const train_source *source, bool features,
@@ -209,9 +212,10 @@ append_hashes(StringInfo calls, const train_source *source, bool features,
 }
 
 /*
- * A hash of a row that does not depend on where it lies: of its features, and
- * of some other columns that are not long, which tell equal ones apart; where
- * it has neither, of its text.
+ * Returns the expression of a row's hash, which does not depend on where the
+ * row is stored. It covers the features, and some short other columns that
+ * distinguish rows with equal features. Where no column can be hashed, it
+ * covers the row's text.
  */
 static char *
 row_hash(const train_source *source)
@@ -234,7 +238,7 @@ row_hash(const train_source *source)
 		: psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
 }
 
-/* ---- where the rows lie ---- */
+/* ---- where the rows are stored ---- */
 
 static int
 by_oid(const ListCell *a, const ListCell *b)
@@ -243,8 +247,8 @@ by_oid(const ListCell *a, const ListCell *b)
 }
 
 /*
- * A leaf as FROM names it. Children of a plain table are leaves too, so it is
- * read alone.
+ * Returns the name of a leaf table for FROM. Children of a plain table are
+ * leaves of their own, so each table is read with ONLY.
  */
 static char *
 leaf_name(const FormData_pg_class *class)
@@ -255,11 +259,16 @@ leaf_name(const FormData_pg_class *class)
 }
 
 /*
- * heap: the rows of the relation, its partitions and children are in blocks;
- * TimescaleDB compresses chunks, whose blocks hold other rows. leaves: the
- * tables that hold the rows, where one of them is foreign: postgres_fdw sends
- * an aggregate over one of these, but never a part of an aggregate over all.
- * None of other relations, whose rows the server or Citus aggregates in place.
+ * Sets heap and leaves of the source.
+ *
+ * heap: the relation, its partitions and children are stored in heap blocks.
+ * Chunks of TimescaleDB are excluded, because the blocks of compressed chunks
+ * hold other rows.
+ *
+ * leaves: the tables with the rows, if one of them is foreign, because
+ * postgres_fdw sends an aggregate over one foreign table, but never a part of
+ * an aggregate over several tables. Other relations have no leaves: the server
+ * or Citus aggregates their rows in place.
  */
 static void
 find_tables(train_source *source)
@@ -303,7 +312,10 @@ has_citus(void)
 										PG_CATALOG_NAMESPACE));
 }
 
-/* Do its rows lie on shards of Citus, or those that a view reads? */
+/*
+ * Returns true if rows of the relation, or of a table that it reads as a view,
+ * are on shards of Citus.
+ */
 static bool
 is_sharded(Oid relation)
 {
@@ -328,10 +340,11 @@ is_sharded(Oid relation)
 }
 
 /*
- * Is the sum of one argument of our state ours alone? Citus adds up the states
- * of the shards by the first such sum of any schema, with the rights of who
- * asks: it might be one that another role has made for that. The catalog is
- * read as Citus reads it: as it is now, whatever the snapshot.
+ * Citus adds up the states of the shards by the first aggregate sum with one
+ * argument of their type, in any schema and with the caller's rights. Another
+ * role may have created one for that purpose, so the extension's own must be
+ * the only one. The catalog is read in its current state, regardless of the
+ * snapshot, as Citus reads it.
  */
 bool
 sums_on_shards(const train_source *source)
@@ -361,7 +374,7 @@ sums_on_shards(const train_source *source)
 
 /* ---- the source ---- */
 
-/* A relation that is there, and has rows of its own to read. */
+/* Raises an error if the relation does not exist or has no rows to read. */
 static void
 check_relation(Oid relation)
 {
@@ -375,7 +388,10 @@ check_relation(Oid relation)
 				errmsg("%s is not a table or view", shown_relation(relation)));
 }
 
-/* The features are columns; vectors, where they are to be. */
+/*
+ * Raises an error if a column does not exist, or should be a vector and is
+ * not.
+ */
 static void
 check_columns(const train_source *source)
 {
@@ -395,10 +411,7 @@ check_columns(const train_source *source)
 		(void) column_type(source->id, source->group_by);
 }
 
-/*
- * The vector as SQL gives it. Citus sends arrays to any aggregate, but other
- * types only to ours.
- */
+/* Sets the expression and the type of the vector column. */
 static void
 find_vector(train_source *source)
 {
@@ -417,7 +430,10 @@ find_vector(train_source *source)
 	ReleaseSysCache(base);
 }
 
-/* The vector as an array, which aggregates of any schema take. */
+/*
+ * Returns the vector as an array, which Citus passes to every aggregate; other
+ * types it passes only to fastclust_internal.sum.
+ */
 static char *
 array_text(const train_source *source)
 {
@@ -521,8 +537,8 @@ add_options(train_source *source, const train_options *options)
 }
 
 /*
- * Are all features of types whose values no setting of a session changes? Then
- * postgres_fdw sends the call.
+ * Returns true if no setting of a session changes the meaning of the features,
+ * so that postgres_fdw may send the call that encodes them.
  */
 static bool
 is_constant(const train_source *source)
@@ -576,8 +592,9 @@ listed(const char *alias, char *const *names, int count)
 }
 
 /*
- * The call that encodes a row by its columns in the encoder's order, or the
- * row where they are more than a call takes. The encoder is a constant.
+ * Returns the call that encodes a row: from its columns in the encoder's
+ * order, or from the whole row if these are too many for a call. The encoder
+ * is a constant.
  */
 static char *
 encoding(const train_source *source, bool scaled)
@@ -594,7 +611,7 @@ encoding(const train_source *source, bool scaled)
 					: "t.*");
 }
 
-/* Rows with a NULL in a column that is to be skipped are left out. */
+/* Leaves out rows with a NULL in a column whose NULLs are to be skipped. */
 void
 use_encoder(train_source *source, const fc_encoder_header *header)
 {
@@ -629,10 +646,12 @@ has_numbers(const train_source *source)
 }
 
 /*
- * (relation, features, vector, group_by, encoder, condition) -> (relation,
- * vector, listed, group_value, dimensions, sharded, condition, columns): the
- * expressions of a row t. vector NULL: as the column is; dimensions is NULL of
- * vectors, and without an encoder of columns that are not all numbers.
+ * Takes (relation, features, vector, group_by, encoder, condition). Returns
+ * (relation, vector, listed, group_value, dimensions, sharded, condition,
+ * columns), the expressions of a row t.
+ *
+ * vector NULL: decided by the type of the column. dimensions is NULL for
+ * vectors, and for columns without an encoder that are not all numbers.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_expressions);
 Datum

@@ -1,10 +1,10 @@
 /*
  * sample.c - the uniform sample of a training, from which units, frequencies
- * and landmarks are chosen.
+ * and landmarks are chosen
  *
- * Samples are chosen by hashes of the rows' places, or of the rows where these
- * have none, so that they depend neither on the order of rows nor on workers
- * (core/operator/coreset.h).
+ * Samples are chosen by hashes of the rows' places, or of their values where
+ * rows have no places, so that they depend neither on the order of rows nor on
+ * workers (core/operator/coreset.h).
  */
 #include "postgres.h"
 
@@ -23,11 +23,13 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
 
-#define BYTES_OF_ROW	64		/* beside its numbers */
+#define BYTES_OF_ROW	64		/* bytes of a row besides its numbers */
 #define MOST_ROWS		1e6
-#define MICRO_ROWS	50			/* of a micro-cluster, whose extent they tell */
-#define FAST_ROWS		20.0	/* a cluster: scans of all rows improve more
-								 * than a larger sample would */
+#define MICRO_ROWS	50			/* sampled rows per micro-cluster, enough to
+								 * estimate its extent */
+#define FAST_ROWS		20.0	/* sampled rows per cluster with effort fast:
+								 * scans of all rows improve more than a
+								 * larger sample would */
 
 Size
 rows_in_budget(double size, Size held, Size of_number, Size dimension)
@@ -256,7 +258,7 @@ dimension_of(const training *t)
 	return (Size) DatumGetInt32(d);
 }
 
-/* The rows that a query finds, or NULL. */
+/* Returns the sample that a query draws, or NULL if it finds no rows. */
 static const fc_weighted_rows *
 drawn_rows(const training *t, const train_source *source, Size dim,
 		   const char *text, double size)
@@ -300,8 +302,7 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	rows = drawn_rows(t, given, dim, picked, size);
 
 	/*
-	 * where statistics are old and promise more rows than there are, it comes
-	 * from all rows
+	 * draw from all rows if old statistics promised more rows than there are
 	 */
 	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < size / 4))
 		rows = drawn_rows(t, given, dim, every, size);

@@ -1,6 +1,6 @@
 /*
- * scan.c - the one scan of a training: for every group the weighted sample,
- * the sketch, the counts of drift and Lloyd's sums to the candidates.
+ * scan.c - the one scan of a training: weighted sample, sketch, counts of
+ * drift and Lloyd's sums of the candidates, for every group
  */
 #include "postgres.h"
 
@@ -25,26 +25,31 @@
 #include "rkhs/map.h"
 
 /*
- * Rows of the weighted sample of all, and of a group, on which k-means runs in
- * memory. Of more than MANY_CLUSTERS scans improve more than a larger sample
- * would, which k-means copies.
+ * Rows of the weighted sample, on which k-means runs in memory: minimum and
+ * rows per cluster, then the same for each group. The total is multiplied by
+ * SHARE_OF_FEW, or above MANY_CLUSTERS clusters by SHARE_OF_MANY, because
+ * k-means copies the sample, and scans improve many clusters more than a
+ * larger sample does.
  */
 #define SAMPLE_ROWS			30000
 #define SAMPLE_OF_CLUSTER	200
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
-#define MOST_ROWS			1e6 /* before the share */
+#define MOST_ROWS			1e6 /* maximum total, before that factor */
 #define MANY_CLUSTERS		256
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
 
-#define SKETCHED_ROWS		262144.0	/* drift of so many rows is told as
-										 * well as that of more: a shift of 1
-										 * % of a deviation is 5 of their
-										 * errors */
-#define SKETCHED_OF_GROUP	32768.0 /* at least */
-#define ROWS_OF_GROUP		400 /* workers would send a sketch for hardly more
-								 * than one of fewer */
+#define SKETCHED_ROWS		262144.0	/* maximum number of rows in sketch
+										 * and counts: more hardly improve the
+										 * test of drift, because a shift by
+										 * 0.01 deviations is already 5
+										 * standard errors */
+#define SKETCHED_OF_GROUP	32768.0 /* maximum mean number of rows per group
+									 * in sketch and counts, if that is more */
+#define ROWS_OF_GROUP		400 /* minimum mean number of rows per group for
+								 * workers, because each sends a sketch of
+								 * every group */
 
 int
 sketched_share(const training *t, double groups)
@@ -83,12 +88,15 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 }
 
 /*
- * Rows of higher ranks are not looked at, nor sent where samples of workers,
- * shards or servers are merged: by the uniform sample, the limit lets through
- * a tenth more rows than are wanted, and the spread of their number. A keyed
- * sample is the same wherever rows lie: ranks being at most twice as large as
- * those of the same rows in a uniform sample, a limit for twice the rows is
- * enough.
+ * Returns the limit of ranks in the sample of a scan; 0: no limit. Rows of
+ * higher rank are not examined, and not sent where the samples of workers,
+ * shards or servers are merged. Estimated from the uniform sample, the limit
+ * admits 10 % more rows than wanted, plus their random variation.
+ *
+ * A sample by hashes (option "sample") must be the same wherever the rows are
+ * stored, so its limit is not estimated: ranks are up to twice as large as the
+ * ranks of the same rows in a uniform sample, and a limit for twice the rows
+ * is enough.
  */
 static double
 rank_limit(const training *t, const fc_weighted_rows *rows,
@@ -108,8 +116,10 @@ rank_limit(const training *t, const fc_weighted_rows *rows,
 }
 
 /*
- * The importance of rows in units for k-means; the same for all where a method
- * takes rows without weights, or their density, or the farthest do not count.
+ * Requests the weighted sample: its size, its rank limit, and the center and
+ * variance that define the importance of scaled rows. The sample is uniform
+ * for methods that take rows without weights (qkmeans) or their density
+ * (density), and with option trim, because it ignores the farthest rows.
  */
 static void
 request_sample(const training *t, const fc_weighted_rows *sample,
@@ -151,7 +161,7 @@ estimated_groups(const training *t, Size wanted)
 	return (double) Max(1, groups);
 }
 
-/* With a quarter of the memory budget. */
+/* A quarter of the memory budget becomes work_mem, but no less than 64 MB. */
 int
 enter_grouping(const training *t, bool sparse)
 {
@@ -181,10 +191,11 @@ set_locally(const char *setting)
 }
 
 /*
- * Shards group by hashing, with the memory of the coordinator, as the settings
- * of one node do; false: as they did before. Citus passes on what SET LOCAL
- * sets, for the rest of the transaction; here enter_grouping puts the settings
- * back.
+ * Makes shards group by hashing with the coordinator's work_mem, as
+ * enter_grouping does on one node; `hashing` false resets these settings to
+ * their defaults. Citus propagates SET LOCAL to the shards for the rest of the
+ * transaction; on the coordinator the end of enter_grouping's nest level
+ * restores the settings.
  */
 static void
 hash_on_shards(const training *t, bool hashing)
@@ -206,7 +217,7 @@ hash_on_shards(const training *t, bool hashing)
 					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
-/* The results of the scan for candidates. */
+/* Sets the results for the candidates that the scan has measured. */
 static void
 take_steps(const training *t, train_part *part, const scan_result *result)
 {
@@ -228,7 +239,10 @@ take_steps(const training *t, train_part *part, const scan_result *result)
 	}
 }
 
-/* The results for a group in a packed state; false: no row was taken. */
+/*
+ * Reads the part of a group from its packed state. Returns false if the group
+ * has no rows.
+ */
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {
@@ -270,8 +284,8 @@ set_operators(scan_request *request, const candidates *found)
 }
 
 /*
- * The values $2 of groups with candidates, and their plans $3; *request has
- * those of no group.
+ * Sets arguments $2, the groups with candidates, and $3, their plans. *request
+ * is left for the other groups, which have no candidates.
  */
 static void
 plan_groups(const training *t, scan_request *request, bool limited,
@@ -310,8 +324,10 @@ plan_groups(const training *t, scan_request *request, bool limited,
 	};
 }
 
-#define READ_ELEMENT	4.0		/* multiply-adds that reading one costs, about */
-#define FLOAT			0.25	/* one of floats */
+#define READ_ELEMENT	4.0		/* approximate multiply-adds for reading a
+								 * number */
+#define FLOAT			0.25	/* cost of a multiply-add in single precision,
+								 * relative to double precision */
 
 void
 announce_scan(const training *t, const scan_request *request, int flags)
@@ -340,8 +356,8 @@ announce_scan(const training *t, const scan_request *request, int flags)
 }
 
 /*
- * The parts that the scan finds; NULL where ranks were limited too much: there
- * are far fewer rows of one than was thought.
+ * Runs the scan and returns its parts. Returns NULL if the limit of ranks was
+ * too low, because a part has far fewer rows than estimated.
  */
 static train_part *
 run_scan(const training *t, const fc_weighted_rows *sample,
@@ -378,8 +394,8 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 		(void) query_value(row, 2, &null);
 		if (!null && read_part(t, row, &parts[*count]))
 			(*count)++;
-		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many
-													 * bytes */
+		heap_freetuple(SPI_tuptable->vals[row]);	/* states of many groups
+													 * take much memory */
 	}
 	end_query();
 	for (int i = 0; limited && i < *count; i++)
@@ -417,8 +433,9 @@ scan_parts(training *t, const fc_weighted_rows *sample, int *count)
 }
 
 /*
- * A group has its share of the rows that are read; whole blocks cost less than
- * an eighth of so many more.
+ * Each group gets its share of the rows that are read. If the sample would
+ * take every eighth row of most blocks, it takes an eighth of the blocks
+ * instead, which costs less.
  */
 group_sample *
 sample_groups(const training *t, double wanted, double rows, int *count)

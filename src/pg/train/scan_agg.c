@@ -1,9 +1,10 @@
 /*
- * scan_agg.c - all that a training wants of a row in one pass: sketch and
- * counts of a share of the rows, a weighted sample, Lloyd's sums.
+ * scan_agg.c - scan_agg: computes in one pass over the rows what a training
+ * needs, namely sketch and counts of a share of the rows, a weighted sample,
+ * and Lloyd's sums
  *
- * A call site reads the plan at the first row of a state and keeps all but the
- * operators for the states that come.  Rows wait in their state (scan_rows.c).
+ * A call site reads the plan at the first row of a state, and keeps it without
+ * the operators for later states. Rows wait in their state (scan_rows.c).
  */
 #include "postgres.h"
 
@@ -22,14 +23,14 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define BATCH_ROWS	128			/* of a state at most, unless an operator asks
-								 * for more */
+#define BATCH_ROWS	128			/* maximum rows of a batch, unless an operator
+								 * sets a capacity */
 #define BATCH_BYTES	(512 * 1024)
-#define LEAST_ROWS	8			/* of a batch */
+#define LEAST_ROWS	8			/* minimum rows of a batch */
 
 /* ---- states ---- */
 
-/* Without rows. */
+/* Returns a state without rows. */
 static scan_state *
 new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan,
 		  const plan_fields *fields)
@@ -57,8 +58,8 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan,
 /* ---- rows ---- */
 
 /*
- * The columns, encoded into x; *nulls: one of them is NULL. False: the row is
- * to be skipped.
+ * Encodes the columns into x, and sets *nulls if one of them is NULL. Returns
+ * false if the row is to be skipped.
  */
 static bool
 encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan,
@@ -86,8 +87,8 @@ encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan,
 }
 
 /*
- * A vector that is no plain array, or is to be of length 1, into x. False: it
- * has no direction.
+ * Reads a vector of any type into x, with length 1 if the metric is cosine.
+ * Returns false for a zero vector, which has no direction.
  */
 static bool
 read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan,
@@ -145,7 +146,10 @@ new_site(FunctionCallInfo fcinfo)
 	return site;
 }
 
-/* The plan is read; NULL: there is no vector. */
+/*
+ * Reads the plan and returns a new state, or NULL if the first row has no
+ * vector.
+ */
 static scan_state *
 first_state(FunctionCallInfo fcinfo, scan_site *site)
 {
@@ -167,8 +171,8 @@ first_state(FunctionCallInfo fcinfo, scan_site *site)
 }
 
 /*
- * The cells into x, or where they are sparse into the sums. False: there is no
- * row that waits.
+ * Decodes the row into x. Returns false if no row waits there: it was skipped
+ * or, being sparse, is already in the sums.
  */
 static bool
 read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
@@ -197,7 +201,7 @@ read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
 	return false;
 }
 
-/* (state, plan, key, cells) */
+/* Transition function: (state, plan, key, cells). */
 PG_FUNCTION_INFO_V1(fastclust_scan_accum);
 Datum
 fastclust_scan_accum(PG_FUNCTION_ARGS)

@@ -1,6 +1,6 @@
 /*
- * scan_plan.c - the plan of a scan, read from its row type once; the plan of a
- * group
+ * scan_plan.c - reads the plan of a scan from its composite type, and chooses
+ * the plan of a group
  */
 #include "postgres.h"
 
@@ -35,7 +35,10 @@ read_plan_fields(Datum datum)
 	return fields;
 }
 
-/* Bytes of a field by value; 0: a varlena. */
+/*
+ * Returns the size in bytes of a field that is passed by value, or 0 for a
+ * varlena.
+ */
 static inline Size
 by_value(int field)
 {
@@ -53,7 +56,7 @@ by_value(int field)
 	}
 }
 
-/* Are all fields but the operators the same? */
+/* Returns true if all fields except the operators are equal. */
 static bool
 same_fields(const plan_fields *a, const plan_fields *b)
 {
@@ -66,7 +69,10 @@ same_fields(const plan_fields *a, const plan_fields *b)
 	return true;
 }
 
-/* The dimension of rows by one field, which is that of all. */
+/*
+ * Sets the dimension of the rows, as one field gives it. A field that gives
+ * another dimension is an error.
+ */
 static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
 {
@@ -119,7 +125,10 @@ prepare_sample(scan_plan *plan)
 	check_coreset_plan(&plan->sample);
 }
 
-/* All but units, which wait for the first row's dimension. */
+/*
+ * Prepares the plan except its units, which wait for the dimension of the
+ * first row.
+ */
 static void
 prepare_plan(scan_plan *plan)
 {
@@ -194,8 +203,8 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	plan = palloc0(sizeof(scan_plan));
 	plan->context = context;
 	plan->fields = *fields;
-	for (int i = 0; i < PLAN_OPERATORS; i++)	/* copies of the varlenas but
-												 * the operators, flat */
+	for (int i = 0; i < PLAN_OPERATORS; i++)	/* detoasted varlenas, except
+												 * the operators */
 		if (!fields->null[i] && by_value(i) == 0)
 			plan->fields.value
 				[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
@@ -204,7 +213,7 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	return plan;
 }
 
-/* ---- plans of a few groups ---- */
+/* ---- plans of groups ---- */
 
 enum
 {
@@ -214,15 +223,16 @@ enum
 	ARGUMENT_GROUP
 };
 
-/* Kept by a call site: groups and their plans. */
+/* Groups and their plans, kept by a call site. */
 typedef struct group_plans
 {
 	int			count;
 	uint64	   *hash;
-	text	  **group;			/* NULL: groups are integers, which are their
-								 * hashes */
+	text	  **group;			/* groups as texts; NULL: groups are integers,
+								 * which are their own hashes */
 	Datum	   *plan;
-	Oid			type;			/* of the groups; 0: not yet read */
+	Oid			type;			/* type of the grouping column; 0: not yet
+								 * read */
 } group_plans;
 
 static uint64
@@ -261,7 +271,7 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 	MemoryContextSwitchTo(old);
 }
 
-/* Its place among the groups; -1: it is none of them. */
+/* Returns the index of the plan for a group, or -1. */
 static int
 place_of_group(const group_plans *plans, Datum group)
 {
@@ -292,7 +302,10 @@ place_of_group(const group_plans *plans, Datum group)
 	return -1;
 }
 
-/* (others, groups, plans, group) */
+/*
+ * Takes (others, groups, plans, group). Returns the plan of the group, or
+ * `others` if the group has no plan.
+ */
 PG_FUNCTION_INFO_V1(fastclust_group_plan);
 Datum
 fastclust_group_plan(PG_FUNCTION_ARGS)

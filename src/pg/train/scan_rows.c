@@ -1,9 +1,9 @@
 /*
- * scan_rows.c - the rows of a state of scan_agg: they wait, as doubles, and
- * enter the sums in batches
+ * scan_rows.c - rows of a scan_agg state, which wait as doubles and enter the
+ * sums in batches
  *
- * A state without operators makes its sums when its first rows enter them, the
- * state of a small group when all its rows do.
+ * A state without operators makes its sums when its first rows enter them. The
+ * rows of a small group enter together, at the end.
  */
 #include "postgres.h"
 
@@ -22,11 +22,14 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes */
-#define LARGE_BYTES	8192		/* up to this: the memory context rounds it up
-								 * to a power of two */
-#define HELD_BYTES	(32 * 1024) /* of rows that wait for the sums of a state
-								 * to be made */
+#define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes of a sample above which
+											 * it gets its full capacity, if
+											 * memory allows */
+#define LARGE_BYTES	8192		/* maximum bytes of a block in a state without
+								 * sums; up to this size the memory context
+								 * rounds chunks up to a power of two */
+#define HELD_BYTES	(32 * 1024) /* bytes of waiting rows from which on a state
+								 * makes its sums */
 
 /* ---- states ---- */
 
@@ -37,7 +40,7 @@ reserve_scratch(scan_site *site, Size floats)
 								 &site->scratch.count, floats, sizeof(float));
 }
 
-/* The sums of an operator, and the view that rows meet. */
+/* Makes the sums of an operator, and the view of it that labels rows. */
 static void
 start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i,
 		   const fc_operator_header *header)
@@ -88,7 +91,7 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
 		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
 }
 
-/* Room for rows that wait, in the state's context. */
+/* Allocates the block in the state's memory context. */
 void
 add_room(scan_state *state, Size room)
 {
@@ -104,7 +107,7 @@ add_room(scan_state *state, Size room)
 	state->rows = rows;
 }
 
-/* How many rows that wait, one at least, fit into some bytes? */
+/* Returns the number of rows that fit, from 1 to the capacity of the state. */
 Size
 rows_in(const scan_state *state, Size bytes)
 {
@@ -131,7 +134,10 @@ state_bytes(const scan_state *state)
 	return bytes;
 }
 
-/* Sums without rows; from now on rows wait for a batch. */
+/*
+ * Makes empty sums, and work space for batches. The rows that follow wait for
+ * a full batch.
+ */
 void
 start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
@@ -151,7 +157,11 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 									plan->metric, waiting);
 	if (plan->map != NULL)
 		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
-	/* a batch: units, ranks, features as doubles and as floats */
+
+	/*
+	 * work space of a batch: scaled rows, ranks, features as doubles and as
+	 * floats
+	 */
 	site->doubles = grown(site->home, site->doubles, &site->doubles_count,
 						  state->capacity * (plan->d + 1 + rank) + rank,
 						  sizeof(double));
@@ -166,8 +176,8 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- batches ---- */
 
 /*
- * Of a large one room for all rows that it may ever hold: the system gives
- * pages as rows come, and nothing is copied again.
+ * A large sample gets its full capacity from the start: the system provides
+ * pages as rows arrive, and no row is copied again.
  */
 Size
 capacity_of_sample(const fc_coreset *sample, Size wanted)
@@ -181,7 +191,7 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 	return Min(wanted, full);
 }
 
-/* The rows of a batch in units: themselves, or in the site. */
+/* Returns the batch scaled: the raw rows, or a copy in the call state. */
 static const double *
 batch_in_units(const scan_state *state, const scan_rows *rows)
 {
@@ -196,7 +206,7 @@ batch_in_units(const scan_state *state, const scan_rows *rows)
 }
 
 /*
- * The rows whose hashes choose them enter sketch and counts; sparse: the
+ * Adds the rows that their hashes select to sketch and counts. sparse: the
  * elements of the only row, or NULL.
  */
 static void
@@ -249,7 +259,7 @@ make_room_in_sample(FunctionCallInfo fcinfo, scan_state *state)
 	pfree(old);
 }
 
-/* The sample takes those of n rows in units whose ranks are low. */
+/* Offers n scaled rows to the sample, which takes rows of low rank. */
 static void
 add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 			  const double *x, Size n)
@@ -268,7 +278,7 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 	state->sample->count += (int64) n;
 }
 
-/* The features of the rows, in the site. */
+/* Returns the kernel features of the rows, in the call state. */
 static const double *
 features_of(const scan_state *state, const double *x, Size n)
 {
@@ -289,7 +299,10 @@ features_of(const scan_state *state, const double *x, Size n)
 	return features;
 }
 
-/* The error of the first row that the operators cannot take. */
+/*
+ * Raises an error for the first row whose values are too large for the
+ * operators.
+ */
 static void
 check_rows(const scan_state *state, const scan_rows *rows, const double *x)
 {
@@ -307,7 +320,7 @@ check_rows(const scan_state *state, const scan_rows *rows, const double *x)
 	}
 }
 
-/* Rows that have been taken. */
+/* Counts rows that have entered the sums, and reports progress. */
 static void
 count_rows(scan_state *state, Size rows)
 {
@@ -320,8 +333,8 @@ count_rows(scan_state *state, Size rows)
 }
 
 /*
- * Lloyd's sums of n rows; after some rows a screen of many centroids is worth
- * its making.
+ * Adds n rows to Lloyd's sums. Pruning bounds of many centroids are made only
+ * after some rows, when they are worth their cost.
  */
 static void
 add_to_step(scan_state *state, int i, const double *x, Size n)
@@ -383,8 +396,8 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 }
 
 /*
- * Rows that fill their room enter the sums, or wait for the sums of a state of
- * few rows to be made.
+ * Full blocks wait further while they are small and the state has no sums.
+ * Otherwise their rows enter the sums, and later rows fill whole batches.
  */
 void
 make_room(FunctionCallInfo fcinfo, scan_state *state)
@@ -411,8 +424,8 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- sparse rows, which do not wait ---- */
 
 /*
- * Lloyd's sums of the row in the site, by the columns of the operator where
- * these tell its cluster.
+ * Adds the row in the call state to Lloyd's sums. The columns of the operator
+ * find its cluster, or the dense row does if they cannot.
  */
 static void
 add_sparse_step(scan_state *state, int i, const double *x)
@@ -433,7 +446,10 @@ add_sparse_step(scan_state *state, int i, const double *x)
 		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);
 }
 
-/* SPARSE_UNKNOWN: to be taken as any row. */
+/*
+ * A row that is scaled or mapped to features does not stay sparse, which gives
+ * SPARSE_UNKNOWN.
+ */
 sparse_outcome
 add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
 {

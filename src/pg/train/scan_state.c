@@ -1,9 +1,9 @@
 /*
- * scan_state.c - states of scan_agg merged and packed; the type
- * aggregate_state, of which a packed one is a kind.
+ * scan_state.c - merges and packs states of scan_agg; the type
+ * aggregate_state, which holds packed states of this and of other kinds
  *
- * Packed: packed_scan, then the parts that are there, each a value of its own
- * type at an offset that is a multiple of 8.
+ * A packed state is a packed_scan, followed by the parts that exist. Each part
+ * is a value of its own type, at an offset that is a multiple of 8.
  */
 #include "postgres.h"
 
@@ -34,19 +34,20 @@ enum
 typedef struct packed_scan
 {
 	uint32		container;
-	uint16		version;		/* FC_STEP_VERSION */
-	uint8		kind;			/* FC_STEP_SCAN */
-	uint8		padding;		/* 0 */
+	uint16		version;		/* layout version, FC_STEP_VERSION */
+	uint8		kind;			/* kind of state, FC_STEP_SCAN */
+	uint8		padding;		/* always 0 */
 	int64		n;
 	int64		nulls;
-	uint64		size[PARTS];	/* bytes, a multiple of 8; 0: none */
+	uint64		size[PARTS];	/* bytes of each part, a multiple of 8; 0: no
+								 * such part */
 } packed_scan;
 
 /* ---- packing ---- */
 
 /*
- * The parts as they are packed, but for the sample, whose rows are copied
- * once.
+ * Returns the parts as they are packed, with their sizes. The sample is packed
+ * later, into its final place, so that its rows are copied once.
  */
 static void
 close_parts(const scan_state *state, void *parts[PARTS], uint64 size[PARTS])
@@ -104,7 +105,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	return (struct varlena *) packed;
 }
 
-/* A state whose parts lie in the packed one. */
+/* Makes a state whose parts point into the packed one. */
 static void
 open_scan(const packed_scan *packed, scan_state *state)
 {
@@ -151,7 +152,7 @@ read_scan(Datum packed, scan_result *result)
 	}
 }
 
-/* Steps as an array of lloyd_step. */
+/* Returns the steps as an array of lloyd_step. */
 static Datum
 array_of_steps(const scan_result *result, Oid type)
 {
@@ -176,7 +177,10 @@ array_of_steps(const scan_result *result, Oid type)
 										   false, TYPALIGN_DOUBLE));
 }
 
-/* (scan): n, nulls, sketch, counts, sample, steps */
+/*
+ * Takes (scan), a packed state. Returns (n, nulls, sketch, counts, sample,
+ * steps).
+ */
 PG_FUNCTION_INFO_V1(fastclust_scan_result);
 Datum
 fastclust_scan_result(PG_FUNCTION_ARGS)
@@ -205,7 +209,7 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 
 /* ---- merging ---- */
 
-/* left += right, in the current context. */
+/* Computes left += right, in the current context. */
 static void
 add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 {
@@ -256,14 +260,14 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right)
 	return left;
 }
 
-/* Nobody asks for the state again. */
+/* Packs a state that is not needed afterwards, and frees its parts. */
 static struct varlena *
 packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
 	void	   *parts[] = {state->sample, state->sketch, state->counts, state->rows};
 
-	/* a merged one may share all but its sample */
+	/* a merged state may share all parts except its sample */
 	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)
 		if (parts[i] != NULL)
 			pfree(parts[i]);
@@ -311,9 +315,9 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 									  (scan_state *) PG_GETARG_POINTER(0)));
 }
 
-/* ---- states of workers, of all aggregates that collect or scan rows ---- */
+/* ---- states of workers, for all aggregates that collect or scan rows ---- */
 
-/* A state is sent with its place here. */
+/* Kinds of states. A serialized state begins with its index in this list. */
 static const state_kind *const kinds[] = {
 	&scan_state_kind,
 	&spec_state_kind,
@@ -371,7 +375,7 @@ fastclust_internal_deserialize(PG_FUNCTION_ARGS)
 																  &message));
 }
 
-/* Two packed states into one. */
+/* Merges two packed states into one; either may be NULL. */
 static Datum
 combine_packed(FunctionCallInfo fcinfo)
 {
@@ -471,7 +475,7 @@ fastclust_aggregate_state_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &state_type);
 }
 
-/* Any state, by its kind. */
+/* Combine function of aggregate_state, for all kinds of states. */
 PG_FUNCTION_INFO_V1(fastclust_state_combine);
 Datum
 fastclust_state_combine(PG_FUNCTION_ARGS)

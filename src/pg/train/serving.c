@@ -1,6 +1,6 @@
 /*
- * serving.c - the version that serves: its parts, the names of its clusters,
- * and the version that follows it
+ * serving.c - reads the parts of the serving version and the names of its
+ * clusters, and makes the next version serve
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ float_values(Datum array)
 	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
 }
 
-/* Of the rows that a part labels. */
+/* Returns the dimension of the rows that a part labels. */
 static Size
 row_length(const serving_part *part)
 {
@@ -122,7 +122,10 @@ read_named_clusters(training *t)
 	end_query();
 }
 
-/* Returns the place of the first name of a group, or where it would be. */
+/*
+ * Returns the index of the first named cluster of a group, or where it would
+ * be inserted.
+ */
 static int
 first_name(const training *t, const char *group)
 {
@@ -154,7 +157,7 @@ named_numbers(const training *t, const char *group)
 
 /* ---- versions ---- */
 
-/* Versions count up by one, whichever serves. */
+/* Counts from the highest stored version, even if an older one serves. */
 int32
 next_version(int64 model_id)
 {

@@ -1,10 +1,10 @@
 /*
- * source.c - the rows of a relation as queries read them, and how many there
- * are.
+ * source.c - queries that read the rows of a relation, and the number of rows
  *
- * A plain table is one leaf. A table whose rows lie on shards is aggregated by
- * Citus, tables of which one is foreign leaf by leaf: postgres_fdw sends an
- * aggregate over a foreign table, but never a part of one over all.
+ * A plain table is read as a whole. Citus aggregates a table whose rows are on
+ * shards. A relation with a foreign table in it is aggregated leaf by leaf,
+ * because postgres_fdw sends an aggregate over a foreign table, but never a
+ * part of an aggregate over several tables.
  */
 #include "postgres.h"
 
@@ -21,8 +21,9 @@
 #include "pg/train/relation.h"
 #include "pg/train/source.h"
 
-#define MOST_CELLS		97		/* beside the state, the plan and the key: a
-								 * function takes 100 arguments */
+#define MOST_CELLS		97		/* maximum number of columns passed to
+								 * scan_agg, besides state, plan and key: a
+								 * function takes up to 100 arguments */
 
 char *
 group_key(const train_source *source)
@@ -32,7 +33,10 @@ group_key(const train_source *source)
 		: source->group_value;
 }
 
-/* Integers are hashed faster than their texts, which tell the same groups. */
+/*
+ * Sets the type of an integer grouping column. Hashing integers is faster than
+ * hashing their texts, and gives the same groups.
+ */
 void
 find_group_type(train_source *source)
 {
@@ -46,8 +50,9 @@ find_group_type(train_source *source)
 }
 
 /*
- * FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of
- * about so many, as blocks or by hashes of rows that have no places.
+ * Appends FROM and WHERE for all rows of the relation or of one leaf. A
+ * positive `wanted` selects about that many rows: by blocks, or by hashes of
+ * rows that have no places.
  */
 void
 append_rows_from(StringInfo query, const train_source *source, double wanted,
@@ -78,8 +83,11 @@ append_rows_from(StringInfo query, const train_source *source, double wanted,
 }
 
 /*
- * A row (value, packed state) for each value, which is an expression of the
- * row or, over leaves, a column; merged: of the merged ones of leaves.
+ * Returns a query whose rows are (value, packed state).
+ *
+ * value: expression of a row or, over leaves, a column. group: expression
+ * after GROUP BY; NULL: all rows are one group. merged: value in the outer
+ * query, which merges the states of leaves.
  */
 static char *
 scan_query(const train_source *source, const char *value, const char *group,
@@ -126,7 +134,7 @@ scan_text(const train_source *source, double wanted, double estimate,
 {
 	const char *value = "''::text";
 
-	/* a foreign server groups by a column that it has */
+	/* a foreign server can group only by columns of its own table */
 	if (source->group_by != NULL)
 		value = source->leaf_count == 0
 			? source->group_value
@@ -150,7 +158,8 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 						 ? source->group_value
 						 : psprintf("t.%s", quote_identifier(column)));
 
-	if (column == NULL)			/* a sort would copy the sums */
+	if (column == NULL)			/* no ORDER BY, because a sort would copy the
+								 * sums */
 		return scan_query(source, value, NULL, keyed, "q.value", INFINITY, 0,
 						  0);
 	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
@@ -167,11 +176,12 @@ scan_flags(const train_source *source)
 		(source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
 }
 
-/* ---- how many rows there are ---- */
+/* ---- number of rows ---- */
 
 /*
- * The planner's number. Beside Citus rows are counted: after an EXPLAIN of any
- * table it sends statements to itself that it ran locally before, and fails.
+ * Returns the planner's estimate. If Citus is installed, the rows are counted:
+ * after an EXPLAIN of any table Citus runs statements over a connection to
+ * itself that it ran locally before, and fails.
  */
 double
 estimated_rows(const train_source *source)
@@ -194,8 +204,8 @@ estimated_rows(const train_source *source)
 }
 
 /*
- * A sample takes places of rows: an error that says so to a role that may read
- * some columns.
+ * Raises an error if the caller may read only some columns of a heap table:
+ * sampling needs the places of rows, so the message says so.
  */
 static void
 check_places(const train_source *source)
@@ -213,8 +223,8 @@ check_places(const train_source *source)
 }
 
 /*
- * Returns the planner's number, or the exact one where rows are sampled by
- * their hashes alone, whatever their places.
+ * Returns the planner's number, or with option sample "hash" the exact number.
+ * In that case rows are sampled by their hashes, regardless of their places.
  */
 double
 rows_to_sample(train_source *source, row_sampling sample)
@@ -241,7 +251,7 @@ rows_to_sample(train_source *source, row_sampling sample)
 									  NULL));
 }
 
-/* (relation) */
+/* Takes (relation). Returns the planner's number of rows. */
 PG_FUNCTION_INFO_V1(fastclust_estimated_rows);
 Datum
 fastclust_estimated_rows(PG_FUNCTION_ARGS)

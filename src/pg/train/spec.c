@@ -1,6 +1,6 @@
 /*
- * spec.c - choices by the sample before the scan: the specs of sketch and
- * drift, and the features of a kernel.
+ * spec.c - choices made from the sample before the scan: the specs of sketch
+ * and drift, and the features of a kernel
  *
  * A sketch that will be decoded needs frequencies that fit the clusters of the
  * sample, and keeps some of its rows for the decoder. A sketch that is only
@@ -28,14 +28,19 @@
 #include "sketch/pilot.h"
 #include "sketch/spec.h"
 
-#define FREQUENCIES		400		/* where no training decodes */
-#define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells
-								 * enough of more, where no training decodes */
+#define FREQUENCIES		400		/* default number of frequencies if the method
+								 * is not compressive */
+#define MANY_CLUSTERS	256		/* maximum number of clusters that the spec is
+								 * fitted to, in MANY_ROWS rows, if the method
+								 * is not compressive: their width represents
+								 * the others */
 #define MANY_ROWS		8192
-#define LARGEST_GROUPS	16		/* of the sample, whose median spec is that of
-								 * all */
-#define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice
-								 * the landmarks */
+#define LARGEST_GROUPS	16		/* maximum number of groups, the largest in
+								 * the sample, whose median spec is used for
+								 * all groups */
+#define LEAST_MAP_ROWS	3000	/* rows for choosing the width of a kernel, or
+								 * twice the number of landmarks if that is
+								 * more */
 
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
 extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);
@@ -50,8 +55,8 @@ copied(const double *values, Size d)
 }
 
 /*
- * The spec that measures rows in their own units as the given one measures
- * rows in units; shared: without parts that only tell the sample's place.
+ * Converts a spec for scaled rows to a spec for rows in their own units.
+ * shared: groups share the spec, so drop the sample rows and centroids in it.
  */
 static fc_spec *
 in_own_units(const training *t, const fc_spec *spec, bool shared)
@@ -59,7 +64,7 @@ in_own_units(const training *t, const fc_spec *spec, bool shared)
 	fc_spec_parts parts = fc_spec_parts_of(spec);
 
 	if (t->units.center != NULL)
-		/* written over */
+		/* overwrites the copies */
 		fc_spec_parts_in_units(&parts, copied(t->units.center, t->dim),
 							   copied(t->units.scale, t->dim));
 	if (shared)
@@ -67,7 +72,7 @@ in_own_units(const training *t, const fc_spec *spec, bool shared)
 	return build_spec(&parts);
 }
 
-/* Options of sketch_spec_agg. */
+/* Returns the options of sketch_spec_agg. */
 static Datum
 spec_settings(const training *t)
 {
@@ -106,7 +111,7 @@ largest_first(const void *a, const void *b)
 		: strcmp(x->group, y->group);
 }
 
-/* Of rows in their own units, in units. */
+/* Chooses a spec for scaled rows from a sample in the rows' own units. */
 static fc_spec *
 spec_of_sample(const training *t, const fc_weighted_rows *sample,
 			   Size clusters)
@@ -118,8 +123,9 @@ spec_of_sample(const training *t, const fc_weighted_rows *sample,
 }
 
 /*
- * That of the median group of the sample's largest, by the width of its
- * clusters; NULL where wide rows share a projection.
+ * Returns the spec with the median cluster width among the largest groups of
+ * the sample. Returns NULL if it projects wide rows, or if no group has more
+ * than k rows.
  */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
@@ -151,8 +157,8 @@ decoded_spec(const training *t, const fc_weighted_rows *sample)
 	fc_spec    *spec = NULL;
 
 	/*
-	 * the spec of a live sketch which is ready and counts these rows, where
-	 * there is one
+	 * take the spec of a live sketch that is ready and counts the same rows,
+	 * if there is one
 	 */
 	if (t->options->live.follow != LIVE_AS_BEFORE)
 		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1,"
@@ -176,7 +182,7 @@ is_followed(const training *t)
 									&id, 0, NULL));
 }
 
-/* Does a live sketch follow the rows from this version on? */
+/* Returns true if a live sketch follows the rows from this version on. */
 static bool
 stays_live(const training *t)
 {
@@ -185,7 +191,10 @@ stays_live(const training *t)
 	return follow == LIVE_ON || (follow == LIVE_AS_BEFORE && is_followed(t));
 }
 
-/* A decoding is told, or refused, before the sketch is made for it. */
+/*
+ * Announces the time of decoding before the sketch is made for it; exceeding
+ * the time budget is an error.
+ */
 static void
 announce_decoding(const training *t)
 {
@@ -206,8 +215,8 @@ announce_decoding(const training *t)
 }
 
 /*
- * Only decoding needs many frequencies, or axes of the sample; drift compares
- * the waves of all dimensions.
+ * Only a sketch that is decoded needs many frequencies, perhaps along axes of
+ * the sample. Drift compares waves in all dimensions.
  */
 void
 choose_specs(training *t, const fc_weighted_rows *sample)
@@ -230,7 +239,9 @@ choose_specs(training *t, const fc_weighted_rows *sample)
 
 /* ---- kernel: the features of a map ---- */
 
-/* Of the option, or an rbf as wide as the rows. */
+/*
+ * Returns the kernel of option "kernel", or an rbf kernel as wide as the rows.
+ */
 static fc_kernel *
 kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 {
@@ -254,8 +265,9 @@ kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 }
 
 /*
- * Landmarks chosen from the sample. The options kernel and rank ask for plain
- * features; without them some rows choose the width (core/rkhs/map.h).
+ * Chooses landmarks from the sample, and the map. Options kernel and rank
+ * select plain Nystrom features; without them, some rows choose the width of
+ * the kernel (core/rkhs/map.h).
  */
 void
 choose_map(training *t, const fc_weighted_rows *sample)

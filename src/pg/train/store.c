@@ -1,6 +1,6 @@
 /*
- * store.c - the parts of a version: their numbers, their measurements, and the
- * rows that are written
+ * store.c - numbers and measures the parts of a version, and writes them to
+ * its tables
  */
 #include "postgres.h"
 
@@ -26,29 +26,35 @@
 #include "pg/train/serving.h"
 #include "pg/train/store.h"
 
-#define PARTS_AT_ONCE	100		/* the planner copies their array */
-#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators
-											 * that measured them, about */
-#define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
-#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is
-								 * right within 7 % (one deviation) */
+#define PARTS_AT_ONCE	100		/* parts per write; the planner copies their
+								 * array */
+#define BYTES_AT_ONCE	((Size) 16 << 20)	/* approximate bytes of these
+											 * parts and of the operators
+											 * measured for them, above which
+											 * they are written */
+#define ROWS_OF_LAW		512		/* rows from which the law of sketches is
+								 * estimated */
+#define ROWS_OF_GROUP	32		/* rows of a group for the same purpose: the
+								 * deviation of the law has a standard error
+								 * of 7 % */
 
 /* ---- results ---- */
 
 typedef struct part_result
 {
 	fit_profile profile;
-	double		churn;			/* NAN: no version before */
+	double		churn;			/* share of rows whose label changed; NAN: no
+								 * version before */
 	Datum		paths;
 	bool		no_paths;
 } part_result;
 
-#define SAME_CLUSTER	0.1		/* share of the rows of a number that were the
-								 * same number's */
+#define SAME_CLUSTER	0.1		/* minimum share of its rows that a cluster
+								 * keeps to keep its name */
 
 /*
- * Returns the numbers that mean other rows now: fewer than a tenth of them had
- * the number before.
+ * Returns the numbers that have other rows now: less than a tenth of their
+ * rows had the same number before.
  */
 static Bitmapset *
 moved_numbers(const two_labellings *labels)
@@ -73,8 +79,8 @@ moved_numbers(const two_labellings *labels)
 }
 
 /*
- * Returns the names that these numbers have, as '1, "Students"; 4, "Others"';
- * NULL if there are none.
+ * Returns the names of these numbers, such as '1, "Students"; 4, "Others"', or
+ * NULL if they have no names.
  */
 static char *
 listed_names(const training *t, const char *group, const Bitmapset *numbers)
@@ -107,8 +113,9 @@ listed_names(const training *t, const char *group, const Bitmapset *numbers)
 }
 
 /*
- * Density clusters have the numbers from 0 on without a gap, so that a name
- * may come to other rows.
+ * Warns about names that now belong to other rows. Density clusters are
+ * numbered from 0 without gaps, so they cannot avoid the numbers of named
+ * clusters.
  */
 static void
 warn_moved_names(const training *t, const char *group,
@@ -125,8 +132,8 @@ warn_moved_names(const training *t, const char *group,
 }
 
 /*
- * The clusters of these numbers, but for those of the new version, had names
- * that nothing shows any more.
+ * Warns about named clusters of the old operator whose numbers the new one
+ * does not have, so that nothing shows their names any more.
  */
 static void
 warn_lost_names(const training *t, const char *group,
@@ -145,7 +152,7 @@ warn_lost_names(const training *t, const char *group,
 				errhint("The function name_cluster removes a name if it gets the number and NULL."));
 }
 
-/* Returns the numbers of clusters whose centroids the options hold. */
+/* Returns the numbers of clusters whose centroids are fixed by the options. */
 static Bitmapset *
 held_numbers(const training *t, const fc_operator_header *op)
 {
@@ -160,9 +167,9 @@ held_numbers(const training *t, const fc_operator_header *op)
 }
 
 /*
- * A name belongs to its cluster: a cluster of other rows, that only came to
- * the number of a name, gets a number without one.  Returns the numbers of
- * all clusters, or NULL where they stay.
+ * Renumbers clusters that have the number of a named cluster, but other rows:
+ * a name belongs to its cluster. Returns the numbers of all clusters, or NULL
+ * if no number changes.
  */
 static int32 *
 numbers_beside_names(const training *t, const train_part *part,
@@ -189,9 +196,10 @@ numbers_beside_names(const training *t, const train_part *part,
 }
 
 /*
- * Clusters that continue old ones take their numbers: by distance in the old
- * units, or by labels where features are of different maps, or a cluster has
- * many centroids.
+ * Gives clusters the numbers of the old ones that they continue. They are
+ * matched by distance in the old units; or by labels if features have
+ * different maps, or a cluster has many centroids. *churn is the share of rows
+ * whose label changed.
  */
 static void
 continue_numbers(const training *t, train_part *part,
@@ -224,7 +232,7 @@ continue_numbers(const training *t, train_part *part,
 						 old->op, old_rows);
 	if (part->micro != NULL)
 		warn_moved_names(t, part->group, &labels);
-	else if (t->numbers == NULL)	/* a merge reports the names itself */
+	else if (t->numbers == NULL)	/* merge_clusters reports them itself */
 	{
 		int32	   *numbers = numbers_beside_names(t, part, &labels);
 
@@ -239,8 +247,8 @@ continue_numbers(const training *t, train_part *part,
 }
 
 /*
- * The parents of nodes, which k-means finds by their weights: numbered by
- * their lowest child. How many there are.
+ * Groups nodes under parents by k-means, weighted by their rows. Parents are
+ * numbered in the order of their lowest child; returns how many there are.
  */
 static Size
 find_parents(const fc_operator_header *nodes, Size most, int64 seed,
@@ -272,7 +280,10 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed,
 	return found;
 }
 
-/* The nodes of so many levels, but at most so many. */
+/*
+ * Returns the number of nodes on level `count`, which is the product of the
+ * levels down to it, but no more than `most`.
+ */
 static Size
 nodes_of_level(const float_list *levels, int count, Size most)
 {
@@ -284,9 +295,10 @@ nodes_of_level(const float_list *levels, int count, Size most)
 }
 
 /*
- * The numbers above each cluster, from the top level down (k x levels above);
- * NULL without levels.  The options say how many nodes each level has above
- * the clusters, which may be fewer than the levels make: some were merged.
+ * Returns the numbers of the nodes above each cluster, from the top level down
+ * (k x levels above); sets *null if there are no levels above. Option levels
+ * gives the number of nodes on each level, but clusters may have been merged,
+ * and then there are fewer.
  */
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)
@@ -318,8 +330,8 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 }
 
 /*
- * A part without an old one takes its numbers from those of another group,
- * where there is one to align to.
+ * Numbers and measures a part. A part without an old one takes its numbers
+ * from other_group, if that is not NULL.
  */
 static part_result
 measure_part(const training *t, train_part *part,
@@ -344,7 +356,7 @@ measure_part(const training *t, train_part *part,
 		? profile_of_regions(part, places, DISTANCE_QUANTILES)
 		: profile_of_fit(part->op, rows, places,
 						 DISTANCE_QUANTILES);
-	/* no scan has counted its rows */
+	/* weights from the sample, because no scan has counted the rows */
 	if (isnan(part->objective) && part->micro == NULL)
 		part->op = with_weights(part->op, result.profile.weights);
 	if (t->paths != 0)
@@ -357,8 +369,8 @@ measure_part(const training *t, train_part *part,
 /* ---- the row of a part ---- */
 
 /*
- * The law of the sketch is from the uniform sample, in the rows' own units, or
- * of a group from some of its weighted rows.
+ * Sets the law of the sketch. It is estimated from the uniform sample in the
+ * rows' own units, or for a group from some of its weighted rows.
  */
 static void
 set_law(record_builder *row, const training *t,
@@ -440,8 +452,9 @@ write_parts(Datum *records, int count)
 /* ---- all parts ---- */
 
 /*
- * The operator of the largest group, of equal ones the first by name, by which
- * the others are numbered; NULL where they are not.
+ * Measures the largest group and returns its operator, from which the other
+ * groups take their numbers; of equally large groups, the first by name.
+ * Returns NULL if groups are not aligned.
  */
 static const fc_operator_header *
 aligned_operator(const training *t, train_part *parts, int count)
@@ -459,7 +472,10 @@ aligned_operator(const training *t, train_part *parts, int count)
 	return largest->op;
 }
 
-/* The parts measured and written; the mean squared distance of all. */
+/*
+ * Measures and writes all parts. Returns the mean squared distance of all
+ * rows.
+ */
 double
 store_parts(training *t, const fc_weighted_rows *sample, train_part *parts,
 			int count)

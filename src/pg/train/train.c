@@ -1,6 +1,6 @@
 /*
- * train.c - the line of a training, from a job to a version that is written,
- * and its steps as people see them; train.h has the steps
+ * train.c - runs the steps of a training, from a job to a written version, and
+ * logs them; train.h lists the steps
  */
 #include "postgres.h"
 
@@ -31,24 +31,30 @@
 
 #define SCANS			10
 #define MANY_GROUPS		10000
-#define MOST_CANDIDATES	256		/* clusters: more need more rows than the
-								 * uniform sample has */
-#define FEW_GROUPS		64		/* with candidates of their own */
-#define LEAST_OF_GROUP	3000	/* rows that these are found in */
-#define ROWS_OF_TOLERANCE	1.5 /* by which a step gains two thirds of the
-								 * tolerance */
-#define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall
-								 * is measured */
-#define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
+#define MOST_CANDIDATES	256		/* maximum number of clusters for candidates:
+								 * more need more rows than the uniform sample
+								 * has */
+#define FEW_GROUPS		64		/* maximum number of groups with candidates of
+								 * their own */
+#define LEAST_OF_GROUP	3000	/* minimum number of rows per group to find
+								 * candidates in */
+#define ROWS_OF_TOLERANCE	1.5 /* rows per group in units of k / tolerance: a
+								 * step then gains 2/3 of the tolerance */
+#define SEARCHED_ROWS	6000	/* maximum number of rows on which the recall
+								 * of a search is measured */
+#define EVIDENCE_ROWS	4000.0	/* rows in which k is chosen, or
+								 * EVIDENCE_NUMBERS / d if that is more */
 #define EVIDENCE_NUMBERS	8e5
-#define EVIDENCE_AXES	64		/* more are left out, where there are many */
-#define MOST_CHOSEN		50		/* clusters, where nobody says how many */
+#define EVIDENCE_AXES	64		/* maximum d in that ratio, because wide rows
+								 * are projected onto as many axes */
+#define MOST_CHOSEN		50		/* maximum number of clusters if the training
+								 * chooses k */
 
 /* ---- units of rows ---- */
 
 /*
- * The encoder's, or means and deviations of the sample where vectors are
- * standardised; a dimension that never changes keeps its unit.
+ * Returns the units of the encoder, or for standardised vectors the means and
+ * deviations of the sample. A dimension that is constant there has scale 1.
  */
 static units
 standard_units(const training *t, const fc_weighted_rows *sample)
@@ -72,9 +78,9 @@ standard_units(const training *t, const fc_weighted_rows *sample)
 	};
 }
 
-/* ---- the sample checked ---- */
+/* ---- checks of the sample ---- */
 
-/* Does the sample hold all rows? */
+/* Returns true if the sample holds all rows. */
 static bool
 is_whole(const training *t, const fc_weighted_rows *sample)
 {
@@ -84,7 +90,10 @@ is_whole(const training *t, const fc_weighted_rows *sample)
 		(t->estimate <= 3 * wanted || sample->n < wanted / 4);
 }
 
-/* Groups hold rows enough to be clustered. */
+/*
+ * Raises an error if groups have fewer than two rows on average, and a NOTICE
+ * if there are very many groups.
+ */
 static void
 check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 {
@@ -102,7 +111,10 @@ check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 				errhint("If these are more than expected, cancel, and group by a column of fewer values."));
 }
 
-/* Without groups k is at most the number of different rows. */
+/*
+ * Raises an error if a training without groups has fewer distinct rows than k.
+ * This is only checked if the sample holds all rows.
+ */
 static void
 check_clusters(const training *t, const fc_weighted_rows *sample)
 {
@@ -137,7 +149,7 @@ check_sample(const training *t, const fc_weighted_rows *sample)
 	warn_columns(t, sample);
 }
 
-/* Imported clusters are of as many coordinates as the rows. */
+/* Raises an error if imported centroids and rows have different dimensions. */
 static void
 check_imported(const training *t)
 {
@@ -166,7 +178,8 @@ check_imported(const training *t)
 /* ---- k from the sample ---- */
 
 /*
- * Evidence for each number of clusters; a search reads so many rows at most.
+ * Returns the evidence for each number of clusters up to `most`, from a
+ * limited number of rows.
  */
 static fc_choice *
 tried_clusters(const training *t, const fc_weighted_rows *sample, Size most)
@@ -207,7 +220,7 @@ reason_of(const fc_choice *choice)
 	return "no number of clusters comes back on other rows and is apart";
 }
 
-/* A training that chooses k itself. */
+/* Chooses k from the sample, and logs the verdict and its reason. */
 static void
 choose_k(training *t, const fc_weighted_rows *sample)
 {
@@ -240,8 +253,9 @@ try_clusters(training *t)
 /* ---- candidates: operators that the scan measures and moves ---- */
 
 /*
- * Is a scan longer than k-means of a sample of so many rows, which it makes
- * one step better?
+ * Returns true if it is worth finding candidates in a sample of `rows` rows:
+ * k-means of the sample takes less time than the scan, which then improves the
+ * result by one step.
  */
 static bool
 scans_candidates(const training *t, double rows)
@@ -254,8 +268,8 @@ scans_candidates(const training *t, double rows)
 }
 
 /*
- * Found in rows in units, beside those that serve; a count of 0 where there is
- * nothing that the scan can measure.
+ * Returns `first`, which was found in these scaled rows, and the serving
+ * clusters as candidates; count 0 if the scan cannot measure them.
  */
 static candidates
 candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
@@ -276,8 +290,9 @@ candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 }
 
 /*
- * The clusters of complete rows, of which the sample is where there are some,
- * or those of the sample; and those that serve.
+ * Finds the candidates of a training without groups: clusters of the sample,
+ * and the serving ones. If NULLs are imputed, the sample has complete rows
+ * only, and its clusters may become another start of k-means.
  */
 static void
 find_candidates(training *t, const fc_weighted_rows *sample)
@@ -308,10 +323,13 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 }
 
 /*
- * Those of a few groups. Lloyd's step gains about k / n of the sum of squares
- * where n rows told the centroids: so many that this is less than the
- * tolerance, and no other scan follows. By hashes groups are the same wherever
- * rows lie, which a sample of blocks is not.
+ * Finds the candidates of each group, if there are few groups.
+ *
+ * A step of Lloyd's algorithm gains about k / n of the sum of squares if the
+ * centroids were found in n rows. The samples are so large that this is below
+ * the tolerance and no further scan follows. With option sample "hash" groups
+ * have no candidates, because samples of blocks depend on where rows are
+ * stored.
  */
 static void
 find_group_candidates(training *t)
@@ -415,8 +433,8 @@ fit_parts(training *t, train_part *parts, int count)
 }
 
 /*
- * How many scans of Lloyd's algorithm may follow: none where the weighted rows
- * are all rows.
+ * Returns how many scans of Lloyd's algorithm may follow: none if the weighted
+ * rows are all rows.
  */
 static int
 planned_scans(const training *t, const train_part *parts, int count)
@@ -455,7 +473,7 @@ measure_recall(training *t, const fc_weighted_rows *sample,
 	}
 }
 
-/* ---- the line ---- */
+/* ---- the steps in their order ---- */
 
 void
 train_rows(training *t)

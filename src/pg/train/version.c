@@ -1,11 +1,11 @@
 /*
- * version.c - versions that are stored, and the rows of a relation as they
- * read them.
+ * version.c - stored versions, and the rows of a relation as a version reads
+ * them
  *
  * A version arrives as a composite value of stored_versions: from a query of a
  * training, or as the argument of a function that SQL calls to explain, score
- * or watch a model. It says by itself how its rows are read: the features, the
- * encoder, the condition and the metric.
+ * or watch a model. It contains all that is needed to read its rows: the
+ * features, the encoder, the condition and the metric.
  */
 #include "postgres.h"
 
@@ -25,12 +25,12 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
-#define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at
-								 * least */
+#define ROWS_OF_SHARE	65536	/* minimum number of rows in a sketch of a
+								 * share, below which all rows are sketched */
 
 /* ---- a part of a version ---- */
 
-/* A field of the record; 0 where it is NULL. */
+/* Returns a field of the record, or 0 if it is NULL. */
 static Datum
 field(const stored_version *version, const char *name)
 {
@@ -57,7 +57,10 @@ field_text(const stored_version *version, const char *name)
 	return value == 0 ? NULL : TextDatumGetCString(value);
 }
 
-/* A caller may have made the record: few columns are sure to be there. */
+/*
+ * Reads a version from its record. A caller may have made the record, so most
+ * fields may be NULL.
+ */
 stored_version
 open_version(Datum record)
 {
@@ -107,7 +110,7 @@ units_of_version(const stored_version *version, Size d)
 
 /* ---- rows as a version reads them ---- */
 
-/* The rows of a relation as the version reads them. */
+/* Opens a relation as the version reads it. */
 static void
 open_version_source(train_source *source, const stored_version *version,
 					Oid relation, char *group_by)
@@ -119,7 +122,10 @@ open_version_source(train_source *source, const stored_version *version,
 		use_encoder(source, (const fc_encoder_header *) version->encoder);
 }
 
-/* The same of one group, where there are some. */
+/*
+ * Opens a relation as the version reads it, and with group_by restricts it to
+ * the group of the version.
+ */
 static void
 open_part_source(train_source *source, const stored_version *version,
 				 Oid relation, char *group_by)
@@ -133,7 +139,10 @@ open_part_source(train_source *source, const stored_version *version,
 													 : ""));
 }
 
-/* The version of argument 0, and the relation of argument 1. */
+/*
+ * Returns the version in argument 0. Raises an error if it is NULL, or the
+ * relation in argument 1.
+ */
 static stored_version
 version_argument(FunctionCallInfo fcinfo)
 {
@@ -150,8 +159,8 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * (version, relation, group_by, wanted): a uniform sample of about so many
- * rows of the part, in their own units.
+ * Takes (version, relation, group_by, wanted). Returns a uniform sample of
+ * about `wanted` rows of the part, in their own units.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -172,8 +181,9 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 }
 
 /*
- * (version, rows): rows in their own units as the operator of the version
- * takes them; of a record of NULLs as they are.
+ * Takes (version, rows). Converts rows in their own units to rows as the
+ * operator of the version takes them. Fields that are NULL in the record
+ * change nothing.
  */
 PG_FUNCTION_INFO_V1(fastclust_rows_of_version);
 Datum
@@ -188,9 +198,9 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 }
 
 /*
- * (version, relation, group_by, wanted) -> (x, rows): a row t of the part as
- * the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM
- * and WHERE.
+ * Takes (version, relation, group_by, wanted). Returns (x, rows): the
+ * expression of a row t of the part as the operator takes it, with parameters
+ * $1 center, $2 scale and $3 map, and the FROM and WHERE clauses.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
@@ -224,11 +234,11 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, values, NULL);
 }
 
-/* ---- sketches of the rows of now ---- */
+/* ---- sketches of the present rows ---- */
 
 /*
- * A row (value, sketch, counts, rows) each; false: there are fewer rows than
- * `least`.
+ * Puts out a row (value, sketch, counts, rows) for each value of the column.
+ * Returns false if a value has fewer than `least` rows.
  */
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t,
@@ -262,10 +272,10 @@ put_sketches(FunctionCallInfo fcinfo, const training *t,
 }
 
 /*
- * (version, relation, column) -> setof (value, sketch, counts, rows) of the
- * relation's rows as a version takes them, for each value of a column or all,
- * in one scan: of 260,000 rows at most, where they are not told by a column;
- * of how many.
+ * Takes (version, relation, column). Returns rows (value, sketch, counts,
+ * rows) of the relation's rows as the version reads them, for each value of
+ * the column in one scan. Without a column there is one row; its sketch is of
+ * up to 262144 of `rows` rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_rows);
 Datum
@@ -313,7 +323,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 					  request.share > 1 ? request.share * (int64) ROWS_OF_SHARE
 					  : 0))
 	{
-		request.share = 1;		/* far fewer rows than the planner thought */
+		request.share = 1;		/* far fewer rows than the planner estimated */
 		(void) put_sketches(fcinfo, &t, &request, column, 0);
 	}
 	SPI_finish();

@@ -1,9 +1,10 @@
 /*
- * warnings.c - warnings that a careful colleague would give before a first
- * training, from the sample that it has drawn anyway.
+ * warnings.c - warnings about columns before a first training, from the sample
+ * that it has drawn anyway
  *
- * Each names the column and the remedy. Identifiers and times that only grow
- * are told by the catalog, or by the order in which rows lie.
+ * Each warning names the column and the remedy. Identifiers and times that
+ * only grow are recognised by the catalog, or by the physical order of the
+ * rows.
  */
 #include "postgres.h"
 
@@ -23,26 +24,27 @@
 #include "pg/train/warnings.h"
 
 #define MOST_ROWS		2000
-#define LEAST_ROWS		50		/* of fewer nothing is told */
-#define MOST_COLUMNS	64		/* numbers that are compared with each other */
+#define LEAST_ROWS		50		/* minimum number of rows for any warning */
+#define MOST_COLUMNS	64		/* maximum number of numeric columns that are
+								 * compared with each other */
 #define MOSTLY_NULL		0.5
 #define NEAR_COPY		0.99
 #define VERY_SKEWED		10
-#define MOST_SECONDS	9e12	/* maximum of an interval without months, 2^63
-								 * microseconds */
-#define SKEW_OF_LOG		3		/* maximum skew of a logarithm that is
-								 * advised; a guess */
-#define LEAST_FAR		0.005	/* share of the rows, and their part of the
-								 * sum of squares, that draw clusters to
-								 * themselves */
+#define MOST_SECONDS	9e12	/* maximum length of an interval without
+								 * months, 2^63 microseconds, in seconds */
+#define SKEW_OF_LOG		3		/* maximum skew after the logarithm for it to
+								 * be suggested; a guess */
+#define LEAST_FAR		0.005	/* minimum and maximum share of far rows, and
+								 * their minimum share of the sum of squares,
+								 * for a warning */
 #define MOST_FAR		0.2
 #define FAR_SQUARES		0.9
-#define ORDERED			0.98	/* minimum share of steps that do not fall,
-								 * and minimum rank correlation */
+#define ORDERED			0.98	/* minimum share of steps that do not
+								 * decrease, and minimum rank correlation */
 
 /*
  * Returns true if values grow from row to row in the physical order of the
- * table.  Values that start again every hundred rows grow in 99 of 100 steps,
+ * table. Values that start again every hundred rows grow in 99 of 100 steps,
  * so the ranks of values and places must be correlated, too.
  */
 static bool
@@ -70,7 +72,8 @@ grows(const training *t, const char *column)
 }
 
 /*
- * Of integers; texts and uuids are told by their many values
+ * Returns true if an integer column has a unique index, or unique values that
+ * grow. Texts and uuids are recognised by their many values
  * (warn_useless_columns).
  */
 static bool
@@ -91,7 +94,7 @@ is_identifier(const training *t, const char *column,
 		(facts->unique == 1 && grows(t, column));
 }
 
-/* The least or the greatest value of a column as text. */
+/* Returns the smallest or the largest value of a column as text. */
 static char *
 end_value(const training *t, const char *column, bool greatest)
 {
@@ -110,8 +113,8 @@ end_value(const training *t, const char *column, bool greatest)
 }
 
 /*
- * A date such as 9999-12-31, or a number such as -999, that stands for no
- * value.
+ * Warns about a sentinel that stands for a missing value, such as a date
+ * 9999-12-31 or a number -999. Returns true if there is one.
  */
 static bool
 warn_sentinels(const training *t, const char *column, const double share[2])
@@ -131,8 +134,7 @@ warn_sentinels(const training *t, const char *column, const double share[2])
 }
 
 /*
- * Returns a constant of SQL for a number, date, time or interval of an
- * encoder.
+ * Returns a number, date, time or interval of an encoder as an SQL constant.
  */
 static char *
 constant_of(fc_feature_kind kind, double x)
@@ -155,8 +157,8 @@ constant_of(fc_feature_kind kind, double x)
 }
 
 /*
- * Returns options, as a literal of SQL, without the rows beyond the fence on
- * the side of the skew.  The present option "where" stays in force.
+ * Returns options, as an SQL literal, that leave out the rows beyond the fence
+ * on the side of the skew. A given option "where" stays in force.
  */
 static char *
 where_within_fence(const training *t, const fc_encoder_feature *feature,
@@ -181,10 +183,10 @@ where_within_fence(const training *t, const fc_encoder_feature *feature,
 }
 
 /*
- * Warns about a skewed column.  The hint is the logarithm if that removes the
- * skew.  Dates have no logarithm, and it does not help values far from 0 and
- * most tails to the left.  The hint is then a condition that leaves out the
- * rows beyond the fence, if there are some.
+ * Warns about a skewed column. The hint suggests the logarithm if that removes
+ * the skew. Dates have no logarithm, and for values far from 0 and most tails
+ * to the left it does not help. In these cases the hint is a condition that
+ * leaves out the rows beyond the fence, if there are any.
  */
 static void
 warn_skew(const training *t, const fc_encoder_feature *feature,
@@ -211,7 +213,10 @@ warn_skew(const training *t, const fc_encoder_feature *feature,
 			: errhint("Leave the column out, or leave rows out by option \"where\"."));
 }
 
-/* The first that holds; false: nothing is to be said. */
+/*
+ * Raises the first warning that applies to a column. Returns false if no
+ * warning applies.
+ */
 static bool
 warn_column(const training *t, const fc_encoder_feature *feature,
 			const char *name, const char *column, const fc_column_facts *facts,
@@ -258,8 +263,8 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 }
 
 /*
- * Each column is told of once, with the first that it nearly repeats, and none
- * that was told of already.
+ * Warns about each column that nearly repeats an earlier one. The caller
+ * leaves out columns that already have a warning.
  */
 static void
 warn_copies(const double *x, Size n, Size d, const Size *dimension,

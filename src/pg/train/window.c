@@ -1,14 +1,16 @@
 /*
- * window.c - the option "since": which rows of a table that grows are recent,
- * as a condition on rows of the alias t.
+ * window.c - the option "since": the recent rows of a table that grows, as a
+ * condition on rows of the alias t
  *
- *     {"column": c, "interval": i}   c > newest - i and c <= newest, newest
- *                                    the last time in c that is not to come
- *     {"partition": "last"}          the bounds of the last partition that has
+ *     {"column": c, "interval": i}   c > newest - i and c <= newest, where
+ *                                    newest is the latest time in c, without
+ *                                    times in the future
+ *     {"partition": "last"}          bounds of the last partition that has
  *                                    rows
- *     {"where": condition}           as the option "where"
- * "except" is such an object whose rows are left out. Times are constants of
- * the condition, so that partitions are pruned and indexes used.
+ *     {"where": condition}           same as the option "where"
+ * The key "except" contains such an object, whose rows are left out. Times
+ * are constants of the condition, so that partitions are pruned and indexes
+ * used.
  */
 #include "postgres.h"
 
@@ -29,8 +31,9 @@
 #include "pg/train/window.h"
 
 /*
- * Clocks may differ by a day: later times are to come, and say nothing about
- * which rows are the newest.
+ * Returns the condition of an interval, or "false" if the column has no times.
+ * Times more than a day in the future cannot be the newest; a difference of
+ * clocks up to a day is tolerated.
  */
 static char *
 interval_condition(Oid relation, const char *rows, const char *column,
@@ -73,7 +76,11 @@ interval_condition(Oid relation, const char *rows, const char *column,
 	return null ? "false" : TextDatumGetCString(condition);
 }
 
-/* Of partitions in the order of their bounds; the default one has none. */
+/*
+ * Returns the bounds of the last partition with rows, in the order of bounds,
+ * or "false" if no partition has rows. The default partition has no bounds and
+ * is skipped.
+ */
 static char *
 partition_condition(Oid relation, const char *rows, const char *which)
 {

@@ -1,6 +1,6 @@
 /*
- * contingency_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over
- * pairs of labels
+ * contingency_agg.c - adjusted_rand_agg and normalized_mutual_information_agg
+ * over pairs of labels
  */
 #include "postgres.h"
 
@@ -14,7 +14,10 @@
 
 #define FIRST_CAPACITY 64
 
-/* An empty table beside `held` bytes; the executor copies it. */
+/*
+ * Returns an empty table, which the executor copies. held: bytes of the table
+ * that it replaces, 0 for the first.
+ */
 static fc_contingency *
 new_table(Size held, Size capacity)
 {

@@ -1,8 +1,9 @@
 /*
- * coreset_state.c - the state of a weighted sample of rows, and its rows as
- * the centroids of an operator.
+ * coreset_state.c - the state of a weighted sample of rows, and conversion of
+ * its rows to the centroids of an operator.
  *
- * The state is flat bytes that do not depend on the order of the rows.
+ * The state is flat bytes. The sample in it does not depend on the order in
+ * which rows are added.
  */
 #include "postgres.h"
 
@@ -22,8 +23,8 @@
 /* ---- the state ---- */
 
 /*
- * Room for a state of so many rows beside `held` bytes of the one that it
- * replaces; the executor copies it.
+ * Allocates a state for `capacity` rows, which the executor copies. held:
+ * bytes of the state that it replaces.
  */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
@@ -52,7 +53,7 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state,
 	return moved;
 }
 
-/* center (d) is for a variance above 0. */
+/* The plan's center may be NULL only if its variance is 0. */
 fc_coreset *
 new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 			fc_metric metric, Size rows)
@@ -95,8 +96,8 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 			continue;
 
 		/*
-		 * room for the rows to come and at least twice the room, up to the
-		 * need of the sample
+		 * Make room for the remaining rows, or double the capacity if that is
+		 * more, up to the capacity of a full sample.
 		 */
 		if (fc_coreset_is_full(left))
 			left = coreset_with_room(fcinfo, left,

@@ -1,6 +1,6 @@
 /*
- * fit_fn.c - weighted rows: their moments, their units, how well an operator
- * fits them.
+ * fit_fn.c - weighted rows: moments, changes of units, and the fit of an
+ * operator to the rows.
  */
 #include "postgres.h"
 
@@ -106,7 +106,7 @@ moments_of_rows(const fc_weighted_rows *rows, double *mean, double *deviation)
 		CHECK_FOR_INTERRUPTS();
 		weight += rows->weights[j];
 		fc_weighted_row(rows, j, row);
-		/* Welford 1962, West 1979 */
+		/* weighted running moments: Welford 1962, West 1979 */
 		for (Size i = 0; i < rows->d && rows->weights[j] > 0.0; i++)
 		{
 			double		change = row[i] - mean[i];
@@ -152,7 +152,10 @@ units_differ(units from, units to)
 	return from.center || from.scale || to.center || to.scale;
 }
 
-/* The moved rows as centroids; distances in other units have no cosines. */
+/*
+ * Returns the rows in new units as a codebook. Its metric is Euclidean if the
+ * units differ, because cosines depend on the units.
+ */
 static fc_codebook *
 move_rows(const fc_weighted_rows *rows, units from, units to)
 {
@@ -194,7 +197,10 @@ operator_in_units(const fc_operator_header *header, units from, units to)
 	return numbered_as(&op, move_rows(rows_of_operator(header), from, to));
 }
 
-/* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
+/*
+ * (op, center, scale, new_center, new_scale): returns the centroids in new
+ * units. A NULL center counts as 0, a NULL scale as 1.
+ */
 PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
 Datum
 fastclust_operator_in_units(PG_FUNCTION_ARGS)
@@ -216,8 +222,8 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 /* ---- fit ---- */
 
 /*
- * Labels and squared distances of the rows by op; the memory stays held by the
- * account.
+ * Labels the rows by an operator and returns their squared distances. The
+ * memory of the result stays charged to the account.
  */
 static fc_fit
 fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
@@ -355,7 +361,7 @@ gain_of_step(const fc_operator_header *old_header,
 /*
  * ---- labels of the same rows by two operators ----
  *
- * Each has the rows in its own space.
+ * Each operator gets the rows in its own coordinates.
  */
 
 two_labellings

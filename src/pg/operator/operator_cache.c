@@ -1,12 +1,12 @@
 /*
- * operator_cache.c - a per-row function meets the same operators (or kernel
- * maps) again and again.
+ * operator_cache.c - operators, kernel maps and other values that a call site
+ * prepares once and finds again at every row.
  *
- * A value stored inline and uncompressed is used where it lies. One that is
- * TOASTed is fetched once per call site and recognised afterwards by its
- * 16-byte pointer: a model is never detoasted twice. What is prepared for an
- * operator (its view, its sparse factors rearranged, its rows, its screen) is
- * found by the digest, so that rows of many groups may bring an operator each.
+ * A value stored inline and uncompressed is used in place. A TOASTed value is
+ * fetched once per call site and recognised afterwards by its TOAST pointer,
+ * so that a model is never detoasted twice. The prepared forms of an operator
+ * (view, sliced factors, expanded rows, pruning bounds) are found by the
+ * digest, because rows of many groups may each have an operator of their own.
  */
 #include "postgres.h"
 
@@ -96,7 +96,7 @@ label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
 const double *
 dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 {
-	/* Zeros of d. */
+	/* a new dimension: allocate d zeros */
 	if (site->d != d)
 	{
 		Size		room[2] = {0, 0};
@@ -119,26 +119,29 @@ dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 
 /* ---- the cache of a call site ---- */
 
-/* One value and the view made of it. */
+/* A value and the view made from it. */
 typedef struct cached_value
 {
 	uint64		digest[2];
-	struct varatt_external pointer; /* by which it was fetched first; 0: it
-									 * was not */
-	void	   *bytes;			/* fetched copy, or NULL: the value lies in
-								 * the row */
-	const void *seen;			/* the view belongs to these bytes */
+	struct varatt_external pointer; /* TOAST pointer of the first fetch; zero
+									 * if the value was not fetched */
+	void	   *bytes;			/* detoasted or copied bytes; NULL if the
+								 * value is used in place */
+	const void *seen;			/* bytes for which the view was made */
 	void	   *view;
-	Size		asked;			/* how often */
+	Size		asked;			/* number of rows that have used the operator */
 	fc_columns *columns;
 } cached_value;
 
-/* Values by digest: most calls have one, and rows of many groups one each. */
+/*
+ * Entry of the table of values by digest. Most call sites have one value,
+ * others one for each group.
+ */
 typedef struct value_slot
 {
-	const uint64 *digest;		/* of the value */
+	const uint64 *digest;		/* digest of the value */
 	cached_value *value;
-	char		status;			/* of simplehash.h */
+	char		status;			/* status that simplehash.h needs */
 } value_slot;
 
 #define SH_PREFIX values
@@ -154,20 +157,23 @@ typedef struct value_slot
 
 typedef struct fetched_value
 {
-	struct varatt_external pointer; /* key */
+	struct varatt_external pointer; /* hash key */
 	cached_value *value;
 } fetched_value;
 
 typedef struct operator_cache
 {
-	MemoryContext home;			/* of the cache */
-	bool		moving;			/* the caller copies an inline value for every
-								 * row */
-	MemoryContext context;		/* of the values */
+	MemoryContext home;			/* memory of the cache and its buffers */
+	bool		moving;			/* true if the caller copies an inline value
+								 * for every row, so that its address changes */
+	MemoryContext context;		/* memory of the values, reset when they take
+								 * too much */
 	cached_value *last;
 	values_hash *values;
-	HTAB	   *fetched;		/* NULL until a value is out of line */
-	Size		size;			/* bytes of the values */
+	HTAB	   *fetched;		/* values by TOAST pointer; NULL until a value
+								 * is out of line */
+	Size		size;			/* bytes of the values and their prepared
+								 * forms */
 	vector_reader reader;
 	sparse_site sparse;
 	fc_scratch	scratch;
@@ -208,7 +214,7 @@ site_cache(FunctionCallInfo fcinfo)
 	return cache;
 }
 
-/* Forget all when the values take too much; their context is reset. */
+/* Forgets all values if they take more than a quarter of the memory budget. */
 static void
 make_room(operator_cache *cache)
 {
@@ -216,7 +222,10 @@ make_room(operator_cache *cache)
 		forget_values(cache);
 }
 
-/* The value of a digest, new ones empty.  There is room (make_room). */
+/*
+ * Returns the value with this digest, after adding an empty one if it is new.
+ * Callers have called make_room.
+ */
 static cached_value *
 value_of_digest(operator_cache *cache, const uint64 *digest)
 {
@@ -235,7 +244,10 @@ value_of_digest(operator_cache *cache, const uint64 *digest)
 
 /* ---- values that do not lie flat in the row ---- */
 
-/* Of a value that is not compressed; a packed one is not aligned. */
+/*
+ * Returns the digest of an uncompressed value. It is unaligned if the value
+ * has a short header.
+ */
 static const void *
 digest_of(const void *value)
 {
@@ -243,8 +255,8 @@ digest_of(const void *value)
 }
 
 /*
- * Is it the value that came last? A packed one has no bytes to be used where
- * it lies.
+ * Returns true if the value is the one of the previous row. A value with a
+ * short header is unaligned, so the cache must have a copy of it.
  */
 static bool
 is_last(const operator_cache *cache, const struct varlena *stored)
@@ -257,8 +269,8 @@ is_last(const operator_cache *cache, const struct varlena *stored)
 }
 
 /*
- * A value read whole: those that are compressed, or packed among others, at
- * every row.
+ * Detoasts a value and returns its cache entry. Compressed values and values
+ * with a short header are detoasted at every row.
  */
 static cached_value *
 read_value(operator_cache *cache, struct varlena *stored)
@@ -332,7 +344,8 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
-		{						/* its bytes lie elsewhere at every row */
+		{						/* the address of the bytes changes at every
+								 * row */
 			value->bytes = memcpy(alloc_large_in(cache->context, VARSIZE(flat)),
 								  flat, VARSIZE(flat));
 			cache->size += VARSIZE(flat);
@@ -352,7 +365,10 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 	return value->view;
 }
 
-/* The view of the operator stays. */
+/*
+ * Updates the view of an operator whose bytes have moved, and keeps its
+ * prepared forms.
+ */
 static void
 view_operator(const void *bytes, void *view)
 {
@@ -412,10 +428,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument,
 	return op;
 }
 
-/*
- * The columns of the operator that came last; NULL where there are none, or
- * not yet.
- */
+/* Returns the columns of the operator used last; NULL if they are not made. */
 static const fc_columns *
 cached_columns(operator_cache *cache)
 {

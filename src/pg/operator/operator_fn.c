@@ -1,4 +1,7 @@
-/* operator_fn.c - fastop: from centroids, to rows */
+/*
+ * operator_fn.c - functions of fastop: construction from centroids, labels and
+ * distances of rows, inspection
+ */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -12,7 +15,7 @@
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 
-/* State of fastop_agg: centroids in the order they come. */
+/* State of fastop_agg: centroids in the order of the rows. */
 typedef struct codebook
 {
 	Size		k;
@@ -23,7 +26,10 @@ typedef struct codebook
 	double	   *weights;
 } codebook;
 
-/* Bytes of n centroids as they are collected, and of their operator. */
+/*
+ * Returns the bytes of n collected centroids and of the operator made from
+ * them.
+ */
 static Size
 collected_bytes(const void *collected, Size n)
 {
@@ -32,7 +38,7 @@ collected_bytes(const void *collected, Size n)
 	return n * (d + 1) * sizeof(double) + codebook_bytes(n, d);
 }
 
-/* Room for one more. */
+/* Makes room for one more centroid. */
 static void
 grow(codebook *book)
 {
@@ -56,7 +62,7 @@ grow(codebook *book)
 	book->room = room;
 }
 
-/* Of argument 3, the options. */
+/* Returns the metric in the options, argument 3; Euclidean without options. */
 static fc_metric
 metric_argument(FunctionCallInfo fcinfo)
 {
@@ -70,7 +76,7 @@ metric_argument(FunctionCallInfo fcinfo)
 	return metric_of_options(metric);
 }
 
-/* A centroid as the metric wants it: of length 1 for cosines. */
+/* Scales a centroid to length 1 for cosines; a zero vector is an error. */
 static void
 normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 {
@@ -135,7 +141,7 @@ fastclust_fastop_final(PG_FUNCTION_ARGS)
 
 /* ---- the metric ---- */
 
-/* The k x d centroids of op, of length 1 for cosines. */
+/* Returns the centroids of op (k x d), scaled to length 1 for cosines. */
 static double *
 centroids_for(fc_metric metric, const fc_operator *op)
 {
@@ -185,8 +191,8 @@ typedef struct row_call
 } row_call;
 
 /*
- * Operator in argument 0, vector in argument 1: both checked, the row as the
- * operator's metric takes it; x is NULL where it has none.
+ * Reads and checks the operator in argument 0 and the vector in argument 1. x
+ * is the row prepared for the operator's metric, NULL if it has no direction.
  */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
@@ -203,7 +209,10 @@ row_arguments(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* NULL: of no cluster. */
+/*
+ * Returns the label of a row, given its nearest centroid; NULL if the row is
+ * in no cluster.
+ */
 static Datum
 label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest,
 			 const double *x)
@@ -274,7 +283,8 @@ fastclust_assign_distance(PG_FUNCTION_ARGS)
 }
 
 /*
- * The count nearest of the row in argument 1, sorted; false where it has none.
+ * Finds the `count` nearest centroids of the row in argument 1, in ascending
+ * order of distance. Returns false if the row has no direction.
  */
 static bool
 nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op,
@@ -410,7 +420,7 @@ fastclust_clusters(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
 }
 
-/* (operator): the numbers of its clusters, ascending. */
+/* (operator): returns the numbers of its clusters in ascending order. */
 PG_FUNCTION_INFO_V1(fastclust_cluster_numbers);
 Datum
 fastclust_cluster_numbers(PG_FUNCTION_ARGS)
@@ -423,7 +433,7 @@ fastclust_cluster_numbers(PG_FUNCTION_ARGS)
 	return make_int4_array(numbers, (int) op->k);
 }
 
-/* (operator): one more than the highest number of a cluster. */
+/* (operator): returns one more than the highest cluster number. */
 PG_FUNCTION_INFO_V1(fastclust_cluster_labels);
 Datum
 fastclust_cluster_labels(PG_FUNCTION_ARGS)
@@ -432,7 +442,8 @@ fastclust_cluster_labels(PG_FUNCTION_ARGS)
 															   NULL)));
 }
 
-#define MOST_LISTED	100			/* bytes of a list of numbers */
+#define MOST_LISTED	100			/* length in bytes from which a list of
+								 * cluster numbers is abbreviated */
 
 char *
 listed_numbers(const fc_operator *op)
@@ -462,10 +473,7 @@ listed_numbers(const fc_operator *op)
 	return list.data;
 }
 
-/*
- * (operator): the numbers of its clusters as people read them: "0 to 4", "0, 2
- * to 5".
- */
+/* (operator): returns its cluster numbers as text, "0 to 4" or "0, 2 to 5". */
 PG_FUNCTION_INFO_V1(fastclust_listed_numbers);
 Datum
 fastclust_listed_numbers(PG_FUNCTION_ARGS)
@@ -481,7 +489,7 @@ fastclust_dim(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
 
-/* The record of a factorisation, appended to an object of describe(). */
+/* Appends the record of a factorisation to the JSON object of describe(). */
 static void
 describe_factorization(StringInfo json, const fc_operator *op)
 {
@@ -530,7 +538,9 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 
 /* ---- neighbours ---- */
 
-/* Euclidean distance of two vectors, in double. */
+/*
+ * (x, y): returns the Euclidean distance of two vectors, computed in double.
+ */
 PG_FUNCTION_INFO_V1(fastclust_l2_distance);
 Datum
 fastclust_l2_distance(PG_FUNCTION_ARGS)

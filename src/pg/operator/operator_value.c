@@ -1,5 +1,6 @@
 /*
- * operator_value.c - the type fastop; operators out of centroids and factors
+ * operator_value.c - the type fastop, and operators made from centroids and
+ * factors
  */
 #include "postgres.h"
 
@@ -8,7 +9,8 @@
 #include "pg/base/options.h"
 #include "pg/operator/operator_value.h"
 
-#define PACKED_FROM		16		/* rows that a packing is worth */
+#define PACKED_FROM		16		/* rows after which packing an operator pays
+								 * off */
 
 void *
 state_of_datum(Datum datum, int kind)
@@ -124,11 +126,12 @@ static const named_value methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE}, /* auto may choose it */
+	{"dense", FC_METHOD_DENSE}, /* not callable: auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 
-#define CALLABLE 6				/* of these */
+#define CALLABLE 6				/* number of methods that callers may name,
+								 * the first ones of the list */
 
 fc_method
 method_of_name(const char *name)
@@ -164,8 +167,8 @@ codebook_bytes(Size k, Size d)
 }
 
 /*
- * An operator's stored form, within the budget; FC_EFORMAT when floats cannot
- * hold it.
+ * Writes the stored form of an operator, within the budget. Returns FC_EFORMAT
+ * if floats cannot represent it.
  */
 static fc_status
 write_operator(const fc_operator *op, fc_operator_header **header)

@@ -1,4 +1,4 @@
-/* operator_value.h - the type fastop: reading it, making it */
+/* operator_value.h - the type fastop: reading and making operators */
 #ifndef FASTCLUST_OPERATOR_VALUE_H
 #define FASTCLUST_OPERATOR_VALUE_H
 
@@ -7,9 +7,7 @@
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
 
-/*
- * A view of a stored operator whose long work on a row lets the server cancel.
- */
+/* Makes op a view of a stored operator, which must stay in memory. */
 static inline void
 open_operator(const fc_operator_header *header, fc_operator *op)
 {
@@ -17,8 +15,9 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 }
 
 /*
- * Rows of k clusters after which a screen is worth its making
- * (fc_operator_screen): 1000 of 256 clusters, fewer of more.
+ * Returns the number of rows from which pruning bounds for k clusters
+ * (fc_operator_screen) pay off: 1024 for 256 clusters, fewer for more
+ * clusters.
  */
 static inline Size
 screened_from(Size k)
@@ -27,96 +26,113 @@ screened_from(Size k)
 }
 
 /*
- * A screen of an operator's centroids in memory of `context`, where there is
- * something to gain and the budget allows: the bytes it takes, or 0.
+ * Prepares pruning bounds for an operator's centroids in `context`, if they
+ * help and the budget allows. Returns the bytes taken, or 0.
  */
 extern Size screen_operator(fc_operator *op, MemoryContext context);
 
 /*
- * The forms that make single rows faster after many calls: packed rows, or a
- * screen. The same.
+ * Prepares the form that makes single rows faster once `asked` rows have come:
+ * packed rows, or pruning bounds. Returns the bytes taken, or 0.
  */
 extern Size
 			prepare_operator(fc_operator *op, Size asked, MemoryContext context);
 
 /*
- * Made once for many rows, in memory of `context`: sparse factors rearranged;
- * the rows of a product, ready for many distances, where the budget allows.
- * The bytes it takes.
+ * Prepare an operator for many rows, in `context`: slice_operator rearranges
+ * sparse factors; expand_operator computes the rows of a product for many
+ * distances, if the budget allows. Both return the bytes taken.
  */
 extern Size slice_operator(fc_operator *op, MemoryContext context);
 extern Size
 			expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
 
 /*
- * FC_EFORMAT if the half norms or residuals of untrusted bytes do not fit
- * their operator.
+ * Returns FC_EFORMAT if the half norms or error bounds of untrusted bytes do
+ * not match the factors.
  */
 extern fc_status verify_operator(const fc_operator *op);
 
-/* check_status, for which FC_EFORMAT means factors that floats cannot hold. */
+/*
+ * Calls check_status; FC_EFORMAT becomes the error that factors are too large
+ * for floats.
+ */
 extern void check_operator_status(fc_status status);
 
-/* The stored form of an operator whose parts are all given. */
+/*
+ * Returns the stored form of an operator; one that floats cannot represent is
+ * an error.
+ */
 extern fc_operator_header *store_operator(const fc_operator *op);
 
-/* An operator of as many rows with the numbers that clusters of op have. */
+/*
+ * Returns the stored operator `header` with the cluster numbers of op, which
+ * has the same number of centroids.
+ */
 extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header *header);
 
 /*
- * The numbers of the clusters for an error: "0 to 4", "0, 2 to 5"
+ * Returns the cluster numbers as text for an error, "0 to 4" or "0, 2 to 5"
  * (operator_fn.c).
  */
 extern char *listed_numbers(const fc_operator *op);
 
 /*
- * Centroids as large as `most` (absolute, from the offset) that floats would
- * lose are an error.
+ * Raises an error if floats cannot represent centroids whose largest
+ * coordinate about the offset has the magnitude `most`.
  */
 extern void check_centroid_size(double most);
 
 /*
- * The centroids of an operator (k x d) as floats about its offset; and in
- * doubles times scale plus center, which may be NULL.
+ * Return the centroids of an operator (k x d): expanded_rows as floats about
+ * its offset, centroids_in_units as doubles times scale plus center. Scale and
+ * center may be NULL.
  */
 extern float *expanded_rows(fc_operator *op);
 extern double *centroids_in_units(const fc_operator *op, const double *center,
 								  const double *scale);
 
-/* A stored operator of one dense factor from k x d centroids. */
+/*
+ * Returns a stored Euclidean operator with k x d centroids as its only factor.
+ */
 extern fc_codebook *make_codebook(const double *centroids, const double *weights, size_t k,
 								  size_t d);
 
-/* The same of any metric; centroids of cosines are unit vectors. */
+/*
+ * Returns a stored operator with k x d centroids for any metric. Centroids of
+ * cosines must be unit vectors.
+ */
 extern fc_codebook *make_codebook_for(fc_metric metric, const double *centroids,
 									  const double *weights, size_t k, size_t d);
 
-/* The same of centroids that lie anywhere. */
+/*
+ * Returns a stored operator with the centroids of any source, for any metric.
+ */
 extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 									 const double *weights);
 
 /*
- * Bytes that make_codebook takes at its peak, with its result and a copy of it
- * in a row.
+ * Returns the peak memory of make_codebook in bytes, including the result and
+ * a copy of it in a tuple.
  */
 extern Size codebook_bytes(Size k, Size d);
 
-/* The same clusters by a metric that has means. */
+/* Returns the operator with another metric, Euclidean or cosine. */
 extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric metric);
 
 /*
- * op with the exact centroids of source beside it (fc_operator_attach_exact);
- * rerank 0: without.
+ * Attaches the exact centroids of source to op for re-ranking
+ * (fc_operator_attach_exact); does nothing if rerank is 0.
  */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source,
 								   uint32 rerank);
 
 #define ANY_STATE	-1
-#define ANY_STEP	-2			/* of a kind that is a fc_step */
+#define ANY_STEP	-2			/* any kind that is a fc_step */
 
 /*
- * An aggregate_state of a kind of operator/step.h, which begins as fc_step
- * does; another kind is an error.
+ * Returns the aggregate_state in a datum, detoasted. Raises an error unless
+ * its kind is `kind`, one of operator/step.h, ANY_STATE or ANY_STEP.
  */
 extern void *state_of_datum(Datum datum, int kind);
 
@@ -127,12 +143,15 @@ state_argument(FunctionCallInfo fcinfo, int n, int kind)
 }
 
 /*
- * Transition functions that add one aggregate_state to another of their kind.
+ * Combine functions, which add an aggregate_state to another one of its kind.
  */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
 extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 
-/* A method of factorisation by its name; another name is an error. */
+/*
+ * Returns the factorisation method with this name; an unknown name is an
+ * error.
+ */
 extern fc_method method_of_name(const char *name);
 extern const char *method_name(uint32 method);
 

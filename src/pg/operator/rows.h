@@ -1,8 +1,8 @@
 /*
- * rows.h - weighted rows in memory: their moments, their units, how well
- * operators fit them.
+ * rows.h - weighted rows in memory: moments, changes of units, and the fit of
+ * operators to the rows.
  *
- * Values are in the current context, and bytes are held of
+ * Results are allocated in the current context. Work memory is charged to
  * fastclust.memory_budget while a function runs.
  */
 #ifndef FASTCLUST_ROWS_H
@@ -12,52 +12,59 @@
 #include "operator/fit.h"
 
 /*
- * The centroids of an operator as rows, which stand for as many rows as their
- * clusters have: a view of a codebook, a copy of the rows of a product.
+ * Returns the centroids of an operator as rows, weighted by the rows of their
+ * clusters: a view of a codebook, or a copy of the rows of a product.
  */
 extern fc_weighted_rows *rows_of_operator(const fc_operator_header *centroids);
 
-/* The operator that rows_of_operator got: the rows as centroids. */
+/* Returns the operator from which rows_of_operator made the rows. */
 static inline fc_operator_header *
 centroids_of_rows(const fc_weighted_rows *rows)
 {
 	return (fc_operator_header *) rows->storage;
 }
 
-/* Bytes of the rows in memory. */
+/* Returns the bytes of the rows in memory. */
 static inline Size
 bytes_of_rows(const fc_weighted_rows *rows)
 {
 	return rows->n * (rows->d * sizeof(float) + sizeof(double));
 }
 
-/* The rows (n x d), in double. */
+/* Returns the rows (n x d) in double precision. */
 extern double *numbers_of_rows(const fc_weighted_rows *rows);
 
-/* The rows whose flag (n) is set, as centroids; NULL: none. */
+/*
+ * Returns the rows whose flag (n) is set as a codebook; NULL if no flag is
+ * set.
+ */
 extern fc_codebook *chosen_rows(const fc_weighted_rows *rows,
 								const bool *chosen);
 
 /*
- * Mean and standard deviation of each dimension (d each), by the rows'
- * weights.
+ * Computes the weighted mean and standard deviation of each dimension (d
+ * each).
  */
 extern void moments_of_rows(const fc_weighted_rows *rows, double *mean,
 							double *deviation);
 
-/* Units of rows: (x - center) / scale; NULL is 0 or 1. */
+/*
+ * Units of rows: (x - center) / scale. A NULL center counts as 0, a NULL scale
+ * as 1.
+ */
 typedef struct units
 {
 	const double *center;
 	const double *scale;
 } units;
 
-/* Rows as they are. */
+/* The units of unscaled rows. */
 static const units own_units = {NULL, NULL};
 
 /*
- * Rows moved from one set of units to another; where both are NULL, they are
- * themselves.  The same of centroids, which a codebook holds then.
+ * Convert rows from one set of units to another; rows are returned unchanged
+ * if all units are NULL. operator_in_units converts the centroids of an
+ * operator, and returns a codebook.
  */
 extern const fc_weighted_rows *rows_in_units(const fc_weighted_rows *rows,
 											 units from, units to);
@@ -65,28 +72,30 @@ extern fc_operator_header *operator_in_units(const fc_operator_header *op,
 											 units from, units to);
 
 /*
- * The limit of ranks (coreset.h) below which a share in (0, 1) of rows like
- * these is expected; variance 0: uniform.
+ * Returns the limit of ranks (coreset.h) below which a share in (0, 1) of rows
+ * like these is expected. variance 0: uniform sample.
  */
 extern double
 			limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 						   double variance, double share);
 
 /*
- * How well op fits the rows: the mean squared distance and its standard error,
- * quantiles of distances at `count` places, and the deviation per dimension of
- * each cluster.
+ * Fit of an operator to rows: the mean squared distance and its standard
+ * error, quantiles of the distances, and the deviation of each cluster.
  */
 typedef struct fit_profile
 {
 	double		mean;
 	double		error;
-	double	   *quantiles;		/* count */
-	double	   *spreads;		/* k, by row of the operator */
-	double	   *weights;		/* k: of the rows of each cluster */
+	double	   *quantiles;		/* quantiles of the distances, `count` values */
+	double	   *spreads;		/* k: deviation per dimension of each cluster */
+	double	   *weights;		/* k: weight of the rows of each cluster */
 } fit_profile;
 
-/* Where the quantiles of distances are taken: closer towards the far end. */
+/*
+ * Number of quantiles of the distances. Their places are closer together
+ * towards 1.
+ */
 #define DISTANCE_QUANTILES	201
 
 static inline void
@@ -101,63 +110,68 @@ extern fit_profile
 						   const double *places, Size count);
 
 /*
- * The same clusters with other weights: those of the rows that they have now.
+ * Returns the operator with other weights (k), the rows or weight of each
+ * cluster.
  */
 extern fc_operator_header *with_weights(const fc_operator_header *op, const double *weights);
 
 /*
- * With those that a scan has counted, which go with the clusters that it
- * moved.
+ * Returns the operator with the weights of `moved`, the result of a scan that
+ * has counted the rows of the same clusters.
  */
 extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 										   const fc_operator_header *moved);
 
 /*
- * The same centroids without regions or numbers: labels are the places of
- * rows.
+ * Returns the operator without regions and cluster numbers, so that labels are
+ * indices of its rows.
  */
 extern fc_operator_header *plain_operator(const fc_operator_header *op);
 
 /*
- * Two operators on the same rows; both leave out the share `trim` of the
- * weight that is farthest from them.
+ * Compares two operators on the same rows. Each leaves out the share `trim` of
+ * the weight that is farthest from its centroids.
  */
 extern fc_comparison
 			compare_fits(const fc_operator_header *a, const fc_operator_header *b,
 						 const fc_weighted_rows *rows, double trim);
 
 /*
- * sum_j w_j ||c_j - c'_j||^2, w_j of next, by which one step of Lloyd lowers
- * the sum of squares with the labels as they are. On the unit sphere it is so
- * many times less as the mean of the cluster is shorter than 1.
+ * Returns sum_j w_j ||c_j - c'_j||^2, w_j the weights of next: the amount by
+ * which one Lloyd step reduces the sum of squares if no label changes. With
+ * cosine the reduction of each cluster is smaller by the factor ||m_j||, m_j
+ * its mean before it was scaled to length 1.
  */
 extern double
 			gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
 
 /*
- * Rows drawn from the clusters of an operator, round normal clouds of these
- * spreads (k), as a stand-in for rows that are not read.
+ * Draws `count` rows from spherical normal clouds around the centroids, with
+ * these standard deviations (k), where no rows can be read.
  */
 extern fc_weighted_rows *rows_drawn_from(const fc_operator_header *op,
 										 const double *spreads, Size count,
 										 int64 seed);
 
 /*
- * Clusters of one number, from 0 on without gaps, joined: weighted means
- * (tree_fn.c).
+ * Returns the weighted means of clusters with equal numbers, which are 0 ..
+ * count - 1 without gaps (tree_fn.c).
  */
 extern fc_codebook *joined_clusters(const fc_operator_header *op,
 									const int32 *number, Size count);
 
 /*
- * A search through so many buckets for the nearest of two rows or more, which
- * are a sample of n (tree_fn.c).
+ * Measures the recall of a nearest-neighbour search in `probes` buckets. The
+ * rows, two or more, are a sample of n rows (tree_fn.c).
  */
 extern fc_search_result
 			recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
 							 double n, int64 probes);
 
-/* Two operators on the same rows, each with the rows in its own space. */
+/*
+ * Labels of the same rows by two operators, each given the rows in its own
+ * coordinates.
+ */
 typedef struct two_labellings
 {
 	fc_fit		a;
@@ -168,12 +182,12 @@ extern two_labellings
 			label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 						const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
-/* The share of the weight with another label. */
+/* Returns the share of the weight whose labels differ. */
 extern double changed_labels(const two_labellings *labels);
 
 /*
- * The weight by label of a and label of b (k_a x k_b); NULL where that is more
- * than memory.
+ * Returns the weight of each pair of labels (k_a x k_b); NULL if the table is
+ * too large to allocate.
  */
 extern double *counted_labels(const two_labellings *labels);
 

@@ -2,10 +2,10 @@
  * step_agg.c - aggregates over rows assigned to an operator: lloyd_step_agg,
  * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
  *
- * The state is flat bytes changed in place (type aggregate_state) that carry
- * the operator; rows wait in it for one batched assignment. Sums of a Lloyd
- * step that no value can hold are the same bytes in memory of the aggregate's
- * (lloyd_large_agg), which one process adds up.
+ * The state is flat bytes (type aggregate_state) that are changed in place and
+ * contain the operator; rows wait in it for batched assignment. Lloyd sums too
+ * large for a value are the same bytes in the aggregate's memory
+ * (lloyd_large_agg), which only one process adds up.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 /* ---- memory ---- */
 
 /*
- * Bytes that the final function takes at its peak for k x d centroids, but for
+ * Returns the peak memory of the final function for k x d centroids, without
  * its scratch.
  */
 static Size
@@ -44,9 +44,9 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * A state of no rows, if the budget is enough for it, the bytes that the call
- * site keeps, and the extra memory: the executor's copy of the new state,
- * later the final function.
+ * Allocates a state without rows. The budget must hold the state, `kept` bytes
+ * of the call site, and the larger of the executor's copy of the state and the
+ * final function's memory.
  */
 static fc_step *
 new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity,
@@ -99,7 +99,10 @@ step_weight(FunctionCallInfo fcinfo)
 	return weight;
 }
 
-/* Argument 2 as the metric takes it, NULL where it has no direction. */
+/*
+ * Returns the row in argument 2 prepared for the operator's metric; NULL if it
+ * has no direction.
+ */
 static const double *
 row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
 {
@@ -110,7 +113,7 @@ row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
 	return metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
 }
 
-/* The state of rows so far, or a new one. */
+/* Returns the state in argument 0, or a new one at the first row. */
 static fc_step *
 current_step(FunctionCallInfo fcinfo, int kind, bool large,
 			 const fc_operator *op, const fc_operator_header *header)
@@ -122,7 +125,10 @@ current_step(FunctionCallInfo fcinfo, int kind, bool large,
 		: state_argument(fcinfo, 0, kind);
 }
 
-/* (state, operator, x [, weight]); large: the state is of no type's */
+/*
+ * Transition function (state, operator, x [, weight]). large: the state is
+ * memory of the aggregate, not a value of type aggregate_state.
+ */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 {
@@ -257,7 +263,7 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		/* the executor copies it */
+		/* the executor copies the state */
 		PG_RETURN_POINTER(state_argument(fcinfo, 1, ANY_STEP));
 	add_step(state_argument(fcinfo, 0, ANY_STEP),
 			 state_argument(fcinfo, 1, ANY_STEP));
@@ -273,14 +279,17 @@ fastclust_step_combine_kept(PG_FUNCTION_ARGS)
 
 /* ---- results ---- */
 
-/* A state, the operator in it, and its results. */
+/* A state's operator and its results. */
 typedef struct finished
 {
 	fc_operator op;
 	fc_step_result result;
 } finished;
 
-/* `width` sums a cluster; the state stays as it is. */
+/*
+ * Computes the results of a state, with `width` sums per cluster; the state is
+ * not changed.
+ */
 static finished
 finish_step(const fc_step *step, Size width)
 {
@@ -298,7 +307,10 @@ finish_step(const fc_step *step, Size width)
 	return f;
 }
 
-/* The means of the clusters; where nobody came, the centroid stays. */
+/*
+ * Returns the operator of the cluster means; a cluster without rows keeps its
+ * centroid.
+ */
 static fc_operator_header *
 next_operator(const finished *f)
 {
@@ -324,8 +336,8 @@ finish_lloyd(const fc_step *step, fc_step_result *result)
 }
 
 /*
- * A lloyd_step of a value, or of sums that none holds: their first word is 0,
- * as that of no value.
+ * Returns the lloyd_step of a state, either a value or the larger sums of
+ * lloyd_large_agg, which have 0 in place of a value's length word.
  */
 PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
 Datum
@@ -357,8 +369,8 @@ davies_bouldin(const fc_step *step)
 }
 
 /*
- * The score of a state: the mean of the scores of rows, or a figure made of
- * its sums.
+ * Returns the score of a state: the mean of the scores of rows, the SSE, or
+ * the Davies-Bouldin index.
  */
 PG_FUNCTION_INFO_V1(fastclust_score_final);
 Datum

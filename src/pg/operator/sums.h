@@ -1,6 +1,6 @@
 /*
- * sums.h - the states of weighted samples and of lloyd_step_agg, which
- * pg/train keeps with others
+ * sums.h - states of weighted samples and of lloyd_step_agg, which pg/train
+ * combines with others into one state
  */
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
@@ -14,40 +14,48 @@
 /*
  * ---- samples (operator/coreset.h) ----
  *
- * They are made in the current context, for an aggregate.
+ * States are allocated in the current context, for an aggregate.
  */
 
 typedef struct coreset_plan
 {
 	int32		size;
-	double	   *center;			/* d, NULL: a uniform sample */
+	double	   *center;			/* d values; NULL: uniform sample */
 	double		variance;
 	uint64		seed;
-	double		limit;			/* INFINITY: none */
+	double		limit;			/* upper limit of ranks, exclusive; INFINITY:
+								 * no limit */
 } coreset_plan;
 
-/* The error of a number out of its range. */
+/* Raises an error if a number of the plan is out of range. */
 extern void check_coreset_plan(const coreset_plan *plan);
 
-/* Without rows, with room for so many at least. */
+/*
+ * Returns a state without rows that has room for `rows` rows, or for a full
+ * sample if that is less.
+ */
 extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 							   fc_metric metric, Size rows);
 
-/* The state with all of another one: itself, or a larger copy. */
+/*
+ * Adds the rows of the right state to the left one; returns left, or a larger
+ * copy of it.
+ */
 extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 									 const fc_coreset *right);
 
-/* A copy with another capacity, an even number. */
+/* Returns a copy of the state with another capacity, an even number. */
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
 									 const fc_coreset *state, Size capacity);
 
-/* The sample's rows, by rank, as centroids. */
+/* Returns the rows of the sample as centroids, in ascending order of rank. */
 extern fc_codebook *centroids_of_coreset(const fc_coreset *state,
 										 memory_account *memory);
 
 /*
- * Capacities: the most that a sample of so many rows needs, one row more than
- * that; the least of a state.
+ * Capacities, always even: full_coreset is the maximum for a sample of `size`
+ * rows, which stores one row more; packed_coreset is the minimum for the rows
+ * stored.
  */
 static inline Size
 full_coreset(Size size)
@@ -63,16 +71,19 @@ packed_coreset(const fc_coreset *state)
 
 /* ---- sums of Lloyd's steps (operator/step.h) ---- */
 
-/* A state of no rows, in which none waits, beside `kept` bytes. */
+/*
+ * Returns a state without rows that assigns each row immediately. kept: bytes
+ * that the caller keeps besides it, for the budget.
+ */
 extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
 							   const fc_operator_header *header);
 
-/* left += right */
+/* left += right; a different operator is an error */
 extern void add_step(fc_step *left, const fc_step *right);
 
 /*
- * The means of the clusters; where nobody came, the centroid stays. The result
- * has no sums.
+ * Returns the operator of the cluster means; a cluster without rows keeps its
+ * centroid. Fills *result, whose sums have been freed.
  */
 extern fc_operator_header *finish_lloyd(const fc_step *step, fc_step_result *result);
 

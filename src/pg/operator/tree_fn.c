@@ -1,5 +1,5 @@
 /*
- * tree_fn.c - the clusters of an operator as a tree and on a plane, and
+ * tree_fn.c - the tree of an operator's clusters, their places in a plane, and
  * searches through their buckets
  */
 #include "postgres.h"
@@ -11,13 +11,14 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 
-#define QUERIES		1500		/* of a search through buckets */
-#define NEIGHBOURS	10.0		/* of all rows; the nearest of a sample are as
-								 * a sample of the nearest */
+#define QUERIES		1500		/* maximum number of queries that measure a
+								 * search */
+#define NEIGHBOURS	10.0		/* neighbours of a query among all rows; a
+								 * sample has its share of them */
 
 /*
- * A node of the tree: a cluster by its number, or a join by the labels there
- * are.
+ * Returns the number of a node: a cluster keeps its own, and joins are
+ * numbered after all labels.
  */
 static int32
 numbered_node(const fc_operator *op, int32 node)
@@ -28,8 +29,8 @@ numbered_node(const fc_operator *op, int32 node)
 }
 
 /*
- * (operator): rows (step, left, right, height, weight), in the order of the
- * heights.
+ * (operator): returns rows (step, left, right, height, weight) in ascending
+ * order of height.
  */
 PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
 Datum
@@ -82,7 +83,10 @@ joined_clusters(const fc_operator_header *header, const int32 *number,
 	return make_codebook(centroids, weights, count, op.d);
 }
 
-/* (operator, numbers) */
+/*
+ * (operator, numbers): returns the operator with clusters of equal numbers
+ * joined.
+ */
 PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
 Datum
 fastclust_joined_clusters(PG_FUNCTION_ARGS)
@@ -139,9 +143,9 @@ recall_of_search(const fc_operator_header *header,
 }
 
 /*
- * (operator, rows as an operator, of how many these are a sample, probes):
- * (recall, part of the rows read, rows of each bucket, sums of their squared
- * distances).
+ * (operator, rows as an operator, n, probes): returns (recall, share of the
+ * rows read, rows per bucket, sum of their squared distances per bucket). The
+ * rows are a sample of n.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
 Datum
@@ -164,8 +168,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 }
 
 /*
- * (operator): rows (cluster, x, y, the share of squared distances that x
- * shows, the same of y).
+ * (operator): returns rows (cluster, x, y, shown_x, shown_y). shown_x and
+ * shown_y are the shares of the squared distances along each axis.
  */
 PG_FUNCTION_INFO_V1(fastclust_cluster_places);
 Datum

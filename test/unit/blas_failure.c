@@ -1,4 +1,7 @@
-/* blas_failure.c - a program without a server ends when OpenBLAS or L-BFGS-B does not load */
+/*
+ * blas_failure.c - reports a library that does not load, OpenBLAS or L-BFGS-B,
+ * and ends the test program with status 2
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

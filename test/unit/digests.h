@@ -1,4 +1,7 @@
-/* digests.h - what test_digest.c reads: of the frequencies and of the sketch, for the inputs that input_of makes */
+/*
+ * digests.h - expected digests of the frequencies and of the sketch, a pair
+ * for each input of input_of in test_digest.c
+ */
 {UINT64_C(0xe3cb785bb752621e), UINT64_C(0xf53ac7fd86d363a8)}, {UINT64_C(0x7661622f38cf005e), UINT64_C(0xb3dd739bce6bdfd4)},
 {UINT64_C(0x4d05faa455f38f45), UINT64_C(0x9851668de83f3c5b)}, {UINT64_C(0xfb7ffdf174be76b8), UINT64_C(0x6e7cd846be374673)},
 {UINT64_C(0x647b19dee083b5ea), UINT64_C(0x9e6567ffa8c160fc)}, {UINT64_C(0x2f28c4a8bf9102ac), UINT64_C(0xe6eb6ff9186e797c)},

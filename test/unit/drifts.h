@@ -1,11 +1,17 @@
-/* drifts.h - specs, counts and sketches of random rows for the tests of drift */
+/*
+ * drifts.h - helpers of the drift tests: specs, counts and sketches of random
+ * rows
+ */
 #ifndef DRIFTS_H
 #define DRIFTS_H
 
 #include "drift/test.h"
 #include "specs.h"
 
-/* What a training keeps of a sample: both specs, prepared, and the null law. */
+/*
+ * Data that a training derives from a sample for drift: both specs, prepared,
+ * and the moments of the null law.
+ */
 typedef struct drift_model
 {
 	fc_drift_spec *spec;
@@ -70,7 +76,7 @@ new_counts(const fc_drift_spec *spec, uint8_t flags)
 	return counts;
 }
 
-/* Another layout of folded counts. */
+/* Returns folded counts converted to another layout. */
 static inline fc_drift_counts *
 converted_counts(fc_drift_counts *counts, uint8_t flags)
 {
@@ -80,7 +86,7 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 	return copy;
 }
 
-/* Closed counts of n rows of floats. */
+/* Returns the closed counts of n rows of floats. */
 static inline fc_drift_counts *
 counts_of(const drift_model *model, const float *rows, size_t n)
 {
@@ -120,7 +126,7 @@ compare(const fc_drift_sides *sides, double threshold, double min_effect)
 	return result;
 }
 
-/* n x d standard normal numbers. */
+/* Returns n x d standard normal numbers. */
 static inline float *
 normal_table(size_t n, size_t d, uint64_t seed)
 {

@@ -1,4 +1,4 @@
-/* kernels.h - data and references that the kernel tests share */
+/* kernels.h - data and reference results that the kernel tests share */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -21,7 +21,10 @@ static const fc_kernel test_kernels[] = {
 
 #define TEST_KERNELS (sizeof(test_kernels) / sizeof(test_kernels[0]))
 
-/* The first data set of the paper: a disc of radius 0.2 (even rows) and a ring of radius 1, deviation 0.05 (odd rows). */
+/*
+ * Returns the first data set of the paper: even rows are in a disc of radius
+ * 0.2, odd rows on a ring of radius 1 with deviation 0.05.
+ */
 static inline double *
 disc_and_ring(size_t n, uint64_t seed)
 {
@@ -57,7 +60,7 @@ kernel_of_rows(const fc_kernel *kernel, const double *x, const double *y, size_t
 	return fc_kernel_value(kernel, dot, a, b, distance);
 }
 
-/* n x n, in double, one value at a time */
+/* Returns the kernel matrix (n x n) in double, computed entry by entry. */
 static inline double *
 kernel_matrix(const fc_kernel *kernel, const double *x, size_t n, size_t d)
 {
@@ -69,7 +72,7 @@ kernel_matrix(const fc_kernel *kernel, const double *x, size_t n, size_t d)
 	return k;
 }
 
-/* ||K - Y Y'||_F / ||K||_F */
+/* Returns ||K - Y Y'||_F / ||K||_F. */
 static inline double
 relative_error_of(const double *k, size_t n, const fc_embedding *e)
 {

@@ -1,4 +1,4 @@
-/* kmeans_problem.h - rows to cluster, and room for the answer of k-means */
+/* kmeans_problem.h - rows to cluster and space for the result of k-means */
 #ifndef KMEANS_PROBLEM_H
 #define KMEANS_PROBLEM_H
 
@@ -9,8 +9,8 @@ typedef struct problem
 {
 	fc_rows		rows;
 	float	   *x;
-	double	   *weight;			/* n, all 1; not used before rows.weight points here */
-	double	   *centre;			/* k x d, for the planted ones */
+	double	   *weight;			/* n weights, all 1; unused until rows.weight points here */
+	double	   *centre;			/* k x d centers around which a test places the rows */
 	size_t		k;
 	fc_kmeans_result result;
 } problem;

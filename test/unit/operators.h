@@ -1,4 +1,7 @@
-/* operators.h - operators of one dense factor on the heap, and the bytes of any, for unit tests */
+/*
+ * operators.h - helpers of the unit tests: operators of one dense factor on
+ * the heap, and checks of the bytes of any operator
+ */
 #ifndef OPERATORS_H
 #define OPERATORS_H
 
@@ -8,11 +11,14 @@
 
 typedef struct codebook
 {
-	fc_operator op;				/* refers to the weights of the caller */
+	fc_operator op;				/* uses the caller's weights */
 	fc_arena	arena;
 } codebook;
 
-/* A view of the operator of one dense factor, whose bytes lie in the arena. */
+/*
+ * Makes op a view of an operator with one dense factor, whose bytes are in the
+ * arena.
+ */
 static inline void
 view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op, double *most)
 {
@@ -23,7 +29,7 @@ view_codebook(fc_metric metric, const double *centroids, const double *weights, 
 	fc_operator_view(header, op);
 }
 
-/* Of k x d centroids. */
+/* Returns a Euclidean operator with k x d centroids as its only factor. */
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
@@ -34,7 +40,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	return c;
 }
 
-/* All that is checked of untrusted bytes. */
+/* Runs all checks of untrusted bytes. */
 static inline fc_status
 check_operator(const fc_operator_header *header, size_t size)
 {
@@ -47,7 +53,7 @@ check_operator(const fc_operator_header *header, size_t size)
 	return fc_operator_verify(&op, unit_scratch(fc_operator_scratch(&op)));
 }
 
-/* What fc_operator_write does once the bytes have been changed. */
+/* Computes the digests of changed bytes as fc_operator_write does. */
 static inline void
 reseal_operator(fc_operator_header *header, size_t size)
 {

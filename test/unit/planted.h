@@ -1,6 +1,6 @@
 /*
- * planted.h - problems for decoders whose answer is known: moments are the exact ones of
- * a Gaussian mixture, so no rows are needed.
+ * planted.h - decoding problems with a known solution. The moments are
+ * computed exactly from a Gaussian mixture, so no rows are needed.
  */
 #ifndef PLANTED_H
 #define PLANTED_H
@@ -19,7 +19,7 @@ typedef struct planted
 	double	   *mean;
 	double	   *stddev;
 	float	   *pilot;
-	double	   *truth;			/* k x n */
+	double	   *truth;			/* k x n: centers of the mixture */
 	size_t		k;
 } planted;
 
@@ -42,7 +42,10 @@ plant_frequencies(planted *p, bool gaussian, fc_rng *rng)
 	}
 }
 
-/* z of sum_c N(truth_c, width^2) / k, its box (4 widths) and deviations */
+/*
+ * Computes z of sum_c N(truth_c, width^2) / k, its bounding box (4 widths
+ * around the centers), mean and deviations.
+ */
 static inline void
 plant_moments(planted *p, double width)
 {
@@ -84,7 +87,9 @@ plant_moments(planted *p, double width)
 	}
 }
 
-/* Frequencies of law gaussian, or of adapted_radius_kmeans. */
+/*
+ * Makes a problem with frequencies of law gaussian or adapted_radius_kmeans.
+ */
 static inline planted
 plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
 {
@@ -140,7 +145,10 @@ solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *o
 	return a;
 }
 
-/* Status, finite centroids inside the box, weights >= 0 of sum 1, spreads >= 0. */
+/*
+ * Checks the status, that centroids are finite and inside the box, that
+ * weights are >= 0 with sum 1, and that spreads are >= 0.
+ */
 static inline void
 check_valid(const planted *p, size_t k, const answer *a, const char *what)
 {
@@ -166,7 +174,10 @@ check_valid(const planted *p, size_t k, const answer *a, const char *what)
 	CHECK(isfinite(a->result.cost) && a->result.cost >= 0.0, "%s: cost %g", what, a->result.cost);
 }
 
-/* The largest distance per dimension from a planted centre to its nearest centroid. */
+/*
+ * Returns the largest distance of a planted center to its nearest centroid,
+ * divided by the square root of the dimension.
+ */
 static inline double
 worst_miss(const planted *p, size_t k, const answer *a)
 {

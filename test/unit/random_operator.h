@@ -1,4 +1,7 @@
-/* random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates; labels by all distances */
+/*
+ * random_operator.h - operators with random factors, among them full and empty
+ * rows and columns, and labels found by all distances as a reference
+ */
 #ifndef RANDOM_OPERATOR_H
 #define RANDOM_OPERATOR_H
 
@@ -10,10 +13,10 @@
 typedef enum pattern
 {
 	DENSE,
-	HUBS,						/* every thirteenth row full, the others with few entries or none */
-	COLUMN_HUBS,				/* the same of columns */
+	HUBS,						/* every thirteenth row is full, the others nearly empty */
+	COLUMN_HUBS,				/* every thirteenth column is full */
 	ONE_EACH,
-	HALF_EQUAL,					/* half of the entries, all of one value */
+	HALF_EQUAL,					/* half of the entries, all with the same value */
 	PATTERNS
 } pattern;
 
@@ -22,7 +25,7 @@ typedef struct random_operator
 	fc_operator op;
 	double	   *product;		/* k x d */
 	fc_scratch	scratch;
-	fc_arena	arena;			/* of slices */
+	fc_arena	arena;			/* memory of the sliced factors */
 } random_operator;
 
 static inline void
@@ -70,7 +73,7 @@ make_factor(size_t rows, size_t columns, pattern kind, fc_rng *rng)
 	.row_start = kind == DENSE ? NULL : start,.short_column = kind == DENSE ? NULL : column};
 }
 
-/* left (k x rows) times the factor. */
+/* Returns left (k x rows) times the factor. */
 static inline double *
 times(const double *left, size_t k, const fc_factor *factor)
 {
@@ -89,7 +92,7 @@ times(const double *left, size_t k, const fc_factor *factor)
 	return out;
 }
 
-/* The product of the factors, k x d. */
+/* Returns the product of the factors, k x d. */
 static inline double *
 multiply_out(const fc_operator *op)
 {
@@ -102,7 +105,10 @@ multiply_out(const fc_operator *op)
 	return left;
 }
 
-/* kinds: one a factor, `inner` rows and columns between them. */
+/*
+ * Makes an operator with a factor for each of `kinds` and `inner` rows and
+ * columns between neighbouring factors.
+ */
 static inline random_operator
 make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t factors, uint64_t seed)
 {
@@ -117,7 +123,10 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 	return o;
 }
 
-/* The lowest j of least fc_operator_distance. */
+/*
+ * Returns the centroid with the smallest fc_operator_distance; ties go to the
+ * lowest number.
+ */
 static inline size_t
 nearest_by_distance(const fc_operator *op, const double *x, fc_scratch scratch)
 {
@@ -137,7 +146,10 @@ nearest_by_distance(const fc_operator *op, const double *x, fc_scratch scratch)
 	return label;
 }
 
-/* All ways to a label agree with that, to the last row; own: scratch for one row. */
+/*
+ * Checks that all functions that label a row agree with nearest_by_distance
+ * for each of n rows. own: scratch for one row.
+ */
 static inline void
 check_labels(const fc_operator *op, fc_scratch own, const double *x, size_t n, const char *what)
 {

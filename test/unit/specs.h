@@ -1,4 +1,7 @@
-/* specs.h - specs, prepared or not, and sketches on the heap for unit tests */
+/*
+ * specs.h - helpers of the unit tests: specs, prepared specs and sketches on
+ * the heap
+ */
 #ifndef SPECS_H
 #define SPECS_H
 
@@ -8,9 +11,9 @@
 typedef struct spec_wish
 {
 	uint32_t	dim;
-	uint32_t	reduced;		/* 0: dim */
+	uint32_t	reduced;		/* dimensions after projection; 0: dim */
 	uint32_t	frequencies;
-	uint32_t	scales;			/* 0: 1 */
+	uint32_t	scales;			/* number of scales; 0: one */
 	fc_law		law;
 	bool		structured;
 	bool		scaled;
@@ -18,7 +21,10 @@ typedef struct spec_wish
 	uint64_t	seed;
 } spec_wish;
 
-/* center 0.25 (i mod 4), scale 1 + i / 8, basis the leading axes, sigmas sigma, 2 sigma, ... */
+/*
+ * Makes a spec with center 0.25 (i mod 4), scale 1 + i / 8, the leading axes
+ * as basis, and scales sigma, 2 sigma, ...
+ */
 static inline fc_spec *
 make_spec(spec_wish wish)
 {
@@ -67,7 +73,7 @@ make_ready(const fc_spec *spec)
 	return made;
 }
 
-/* A view of a sketch for one call. */
+/* Views a sketch for one call. */
 #define VIEW(sketch) ((fc_sketch_view[1]) {fc_sketch_view_of(sketch)})
 
 static inline fc_sketch *
@@ -79,7 +85,7 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 	return sketch;
 }
 
-/* Fold, and write without the waiting rows. */
+/* Adds the pending rows and returns a closed copy of the sketch. */
 static inline fc_sketch *
 close_sketch(const fc_prepared *prepared, fc_sketch *open)
 {

@@ -1,4 +1,8 @@
-/* test_arena.c - pieces are aligned and apart; a release gives blocks back; a host that refuses jumps */
+/*
+ * test_arena.c - memory of an arena is aligned to 64 bytes and does not
+ * overlap; releases free their blocks; a host may refuse an allocation by a
+ * jump
+ */
 #include <setjmp.h>
 
 #include "unit.h"
@@ -19,6 +23,10 @@ grow_to_a_mebibyte(void *host, size_t bytes)
 	return unit_grow(host, bytes);
 }
 
+/*
+ * Pieces of 0 to 89401 bytes are aligned to 64 bytes and keep their contents;
+ * freeing the arena returns all memory.
+ */
 static void
 test_pieces(void)
 {
@@ -42,7 +50,10 @@ test_pieces(void)
 	CHECK(arena.held == 0, "%zu bytes held", arena.held);
 }
 
-/* What was taken before a mark stays; what is taken after a release is as before it. */
+/*
+ * Memory taken before a mark survives the release; memory taken after the
+ * release starts at the same address as before.
+ */
 static void
 test_marks(void)
 {
@@ -62,6 +73,10 @@ test_marks(void)
 	unit_arena_free(&arena);
 }
 
+/*
+ * A host that refuses large blocks by longjmp leaves the arena empty. A size
+ * that overflows is requested as SIZE_MAX.
+ */
 static void
 test_refusal(void)
 {

@@ -1,11 +1,14 @@
 /*
- * test_blas.c - OpenBLAS and L-BFGS-B load beside any other build, in any order, for this CPU, keep to one thread, and leave the
- * environment as it was
+ * test_blas.c - OpenBLAS and L-BFGS-B work in the same process as any other
+ * BLAS build, whichever is loaded first, use the kernels of this CPU and one
+ * thread, and leave the environment unchanged.
  *
- * Each case runs in a process of its own: this program again, with the case as its arguments
+ * Each case runs in a process of its own: this program again, with the
+ * arguments
  *     FIRST GUEST
- * FIRST: the routine that is called first.  GUEST: when another extension opens the system's BLAS and LAPACK, "before",
- * "after" or "never".  LD_LIBRARY_PATH says which build is the system's.
+ * FIRST is the routine that is called first. GUEST is "before", "after" or
+ * "never": when another extension opens the system's BLAS and LAPACK.
+ * LD_LIBRARY_PATH selects the system's build.
  */
 #define _GNU_SOURCE				/* dl_iterate_phdr */
 #include <dirent.h>
@@ -19,7 +22,7 @@
 #include "base/blas.h"
 #include "unit.h"
 
-#define N	160					/* so large that a product is worth several threads */
+#define N	160					/* order of the matrices, enough for several threads */
 
 static int
 thread_count(void)
@@ -43,7 +46,10 @@ count_openblas(struct dl_phdr_info *library, size_t size, void *count)
 	return 0;
 }
 
-/* a[i][j] = 1 / (1 + |i - j|) + n [i = j]: symmetric, positive definite */
+/*
+ * Fills a with a[i][j] = 1 / (1 + |i - j|) + n [i = j], symmetric and positive
+ * definite.
+ */
 static void
 fill_matrix(double *a)
 {
@@ -52,7 +58,7 @@ fill_matrix(double *a)
 			a[i * N + j] = 1.0 / (1.0 + abs(i - j)) + (i == j ? N : 0.0);
 }
 
-/* A product by the identity is the matrix itself, to the last bit. */
+/* The product with the identity equals the matrix to the bit. */
 static void
 call_blas(void)
 {
@@ -67,7 +73,7 @@ call_blas(void)
 	CHECK(memcmp(a, c, N * N * sizeof(double)) == 0, "a I is not a");
 }
 
-/* Cholesky: the solution of a x = a 1 is 1. */
+/* The Cholesky solution of a x = a 1 is 1, to 1e-12. */
 static void
 call_lapack(void)
 {
@@ -88,7 +94,7 @@ call_lapack(void)
 		CHECK(fabs(x[i] - 1.0) < 1e-12, "x[%d] = %.17g", i, x[i]);
 }
 
-/* The minimum of sum_i (i + 1) (x_i - i)^2 over x_i <= 4. */
+/* The minimum of sum_i (i + 1) (x_i - i)^2 over x_i <= 4 is found to 1e-6. */
 static void
 call_lbfgsb(void)
 {
@@ -135,7 +141,9 @@ call_lbfgsb(void)
 static void (*const routines[ROUTINES]) (void) = {call_blas, call_lapack, call_lbfgsb};
 static const char *const names_of_routines[ROUTINES] = {"BLAS", "LAPACK", "L-BFGS-B"};
 
-/* OpenBLAS uses the CPU's vectors also where it does not know its model. */
+/*
+ * OpenBLAS uses the CPU's vector units even if it does not know the CPU model.
+ */
 static void
 check_kernels(void)
 {
@@ -147,7 +155,7 @@ check_kernels(void)
 #endif
 }
 
-/* As PostGIS or numpy do, whose libraries need these names. */
+/* Opens the libraries by the names that PostGIS or numpy depend on. */
 static void
 open_guest(void)
 {
@@ -157,6 +165,10 @@ open_guest(void)
 		CHECK(dlopen(names[i], RTLD_NOW | RTLD_GLOBAL) != NULL, "%s", dlerror());
 }
 
+/*
+ * One OpenBLAS is in the process, the number of threads does not change, and
+ * OPENBLAS_NUM_THREADS keeps its value.
+ */
 static int
 run_case(const char *first, const char *guest)
 {
@@ -185,7 +197,10 @@ run_case(const char *first, const char *guest)
 	return unit_failures > 0;
 }
 
-/* OPENBLAS_NUM_THREADS is `threads`, or unset. */
+/*
+ * Runs a case with OPENBLAS_NUM_THREADS set to `threads`; NULL leaves it
+ * unset.
+ */
 static void
 start_case(const char *program, const char *build, const char *first, const char *guest, const char *threads)
 {
@@ -195,7 +210,7 @@ start_case(const char *program, const char *build, const char *first, const char
 
 	if (child == 0)
 	{
-		/* the reference has BLAS and LAPACK in two directories */
+		/* the reference build keeps BLAS and LAPACK in two directories */
 		snprintf(path, sizeof(path), "%s:%s/../lapack", build, build);
 		setenv("LD_LIBRARY_PATH", path, 1);
 		unsetenv("OPENBLAS_NUM_THREADS");
@@ -209,7 +224,10 @@ start_case(const char *program, const char *build, const char *first, const char
 		  threads ? threads : "unset");
 }
 
-/* Where Debian puts the builds of OpenBLAS and the reference; OPENBLAS_BUILDS names more, split by colons. */
+/*
+ * Finds the directories in which Debian installs the builds of OpenBLAS and
+ * the reference. OPENBLAS_BUILDS adds more, separated by colons.
+ */
 static void
 find_builds(glob_t *builds)
 {

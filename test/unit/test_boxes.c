@@ -1,4 +1,7 @@
-/* test_boxes.c - the nearest of many points by a k-d tree, beside all distances */
+/*
+ * test_boxes.c - the k-d tree finds the nearest points and the labels that a
+ * comparison with all points finds; second distances agree to 1e-5
+ */
 #include "numerics/kdtree.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
@@ -14,7 +17,11 @@ square_between(const float *a, const float *b, size_t d)
 	return (float) sum;
 }
 
-/* Points on a grid of small integers: distances are exact in float, and many are equal.  Each point is nearest to itself or to its equal. */
+/*
+ * Each point's nearest point is itself or an equal point with a lower number.
+ * grid: coordinates are small integers, so distances are exact in float and
+ * often equal.
+ */
 static void
 test_nearest(size_t k, size_t d, bool grid)
 {
@@ -46,7 +53,10 @@ test_nearest(size_t k, size_t d, bool grid)
 	}
 }
 
-/* Labels of a codebook in boxes are those without, row by row and in batches; some centroids are there twice. */
+/*
+ * Labels with the tree equal labels without it, for single rows and for
+ * batches; some centroids are equal.
+ */
 static void
 test_operator(double unit)
 {

@@ -1,10 +1,17 @@
-/* test_choose.c - the number of clusters: planted ones, clouds without any, valleys, few rows, stops */
+/*
+ * test_choose.c - the number of clusters: planted numbers are found and called
+ * clear, single clouds are not called clear, and outliers, hidden clusters and
+ * few rows are handled
+ */
 #include "kmeans/choose.h"
 #include "kmeans_problem.h"
 
 static fc_choice choice;
 
-/* k centres on a line `gap` apart, in turn along each axis; unit noise. */
+/*
+ * Places rows around k centers, `gap` apart along each axis in turn, with unit
+ * noise.
+ */
 static void
 plant_line(problem *p, double gap)
 {
@@ -33,6 +40,7 @@ chosen(problem *p, size_t max_k, double trim)
 	return choice.tried[choice.chosen].k;
 }
 
+/* The planted number of clusters is chosen and called clear. */
 static void
 test_planted(size_t d, size_t k, double gap)
 {
@@ -42,7 +50,10 @@ test_planted(size_t d, size_t k, double gap)
 	CHECK(chosen(&p, 3 * k / 2 + 3, 0.0) == k && choice.verdict == FC_K_CLEAR, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
 }
 
-/* One row of a hundred is anywhere: without the farthest the number is clear. */
+/*
+ * One row in a hundred is placed at random: the planted number is clear if the
+ * farthest 2 % are left out.
+ */
 static void
 test_outliers(size_t d)
 {
@@ -56,7 +67,10 @@ test_outliers(size_t d)
 	CHECK(chosen(&p, 12, 0.02) == 5 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu clusters", d, choice.tried[choice.chosen].k);
 }
 
-/* One cloud: uniform, normal or exponential. */
+/*
+ * A single uniform, normal or exponential cloud has no clear number of
+ * clusters.
+ */
 static void
 test_cloud(size_t d, int law)
 {
@@ -69,7 +83,10 @@ test_cloud(size_t d, int law)
 	CHECK(choice.verdict != FC_K_CLEAR, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
 }
 
-/* Families of clusters: the same number whatever the greatest is, and the clusters within. */
+/*
+ * Six groups of four clusters: 6 is chosen for any limit, and 24 is reported
+ * as the second level.
+ */
 static void
 test_levels(size_t d)
 {
@@ -89,7 +106,10 @@ test_levels(size_t d)
 	CHECK(choice.second == 24, "d=%zu: %zu within", d, choice.second);
 }
 
-/* A cluster of one row in a hundred, which k-means does not part from its neighbour; a line that has more clusters than are tried. */
+/*
+ * A cluster of one row in a hundred is either found or reported as hidden. A
+ * line with more clusters than the limit has the verdict FC_K_LIMIT.
+ */
 static void
 test_unclear(void)
 {
@@ -106,7 +126,11 @@ test_unclear(void)
 	CHECK(choice.verdict == FC_K_LIMIT, "%zu of 8 clusters", choice.tried[choice.chosen].k);
 }
 
-/* A cluster of one row in a hundred, 6 deviations off in four columns together, which are narrower than ten columns of noise: one of the others hides it. */
+/*
+ * A cluster of one row in a hundred is 6 deviations away in four columns
+ * together, which are narrower than ten columns of noise. It is reported as
+ * hidden in another cluster.
+ */
 static void
 test_hidden_in_noise(void)
 {
@@ -124,7 +148,10 @@ test_hidden_in_noise(void)
 	CHECK(choice.verdict == FC_K_UNCLEAR && choice.hidden == 1, "%zu clusters, %zu hide others", choice.tried[choice.chosen].k, choice.hidden);
 }
 
-/* Few rows, equal rows. */
+/*
+ * Equal rows, even a single one, are one cluster with cost 0 and an unclear
+ * number.
+ */
 static void
 test_small(void)
 {
@@ -139,7 +166,10 @@ test_small(void)
 	}
 }
 
-/* Rows from -1 to 1, twenty at each place on either side and `between` in the middle third. */
+/*
+ * Rows from -1 to 1 lie twenty at each place, and `between` at each place of
+ * the middle third: both sides are separated only if `between` is small.
+ */
 static void
 test_valley(size_t between, size_t expected)
 {

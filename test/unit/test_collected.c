@@ -1,6 +1,8 @@
 /*
- * test_collected.c - rows as aggregates collect them: k-means and the start of QK-means do not depend on their order
- * or size; scans and farthest rows are what one row at a time says; operators are made of centroids and renumbered.
+ * test_collected.c - k-means and the start of QK-means on collected rows do
+ * not depend on the order of the rows, and work in units from 1e-200 to 1e30.
+ * Scans and farthest rows agree with one row at a time, to 1e-12; renumbered
+ * operators keep rows and distances to the bit.
  */
 #include "factor/sample.h"
 #include "kmeans/ordered.h"
@@ -13,7 +15,10 @@
 #define D	6
 #define K	4
 
-/* K clusters 20 deviations apart, as often as each other; the row of cluster j begins with about 20 j. */
+/*
+ * Returns rows of K clusters of equal size, 20 deviations apart: the rows of
+ * cluster j begin with about 20 j.
+ */
 static double *
 cluster_rows(size_t n, double unit, uint64_t seed)
 {
@@ -26,7 +31,7 @@ cluster_rows(size_t n, double unit, uint64_t seed)
 	return x;
 }
 
-/* The same rows in another order. */
+/* Returns the same rows in another order. */
 static double *
 shuffled(const double *x, size_t n)
 {
@@ -59,6 +64,10 @@ cluster(const double *x, size_t n)
 	return c;
 }
 
+/*
+ * The centroids are equal to the bit for any order of the rows, and each
+ * planted cluster is found to 0.02 of the distance between clusters.
+ */
 static void
 test_kmeans(double unit)
 {
@@ -79,6 +88,7 @@ test_kmeans(double unit)
 	CHECK(found[0] && found[1] && found[2] && found[3], "unit %g: a cluster is missing", unit);
 }
 
+/* Rows that floats cannot represent are refused with FC_EFAR. */
 static void
 test_far_rows(void)
 {
@@ -94,7 +104,10 @@ test_far_rows(void)
 	arena = unit_arena();
 }
 
-/* Rows around an origin, of any size, weighted: the result is where the user's rows are. */
+/*
+ * Weighted rows given as differences from an origin, in any unit: centroids
+ * include the origin, to 0.3 deviations.
+ */
 static void
 test_around(double unit, double trim)
 {
@@ -125,6 +138,7 @@ test_around(double unit, double trim)
 	CHECK(fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, &arena, &result) == FC_EEMPTY, "weights sum to zero");
 }
 
+/* Centering subtracts the mean of each column. */
 static void
 test_center(void)
 {
@@ -156,7 +170,10 @@ make_start(const double *x, size_t n, size_t k, const fc_start_options *options)
 	return s;
 }
 
-/* The mean square distance of some 500 rows from the nearest centroid, in units of a cluster's D. */
+/*
+ * Returns the mean squared distance of about 500 rows to their nearest
+ * centroid, divided by D: 1 is the variance of a cluster.
+ */
 static double
 scatter(const double *x, size_t n, const double *centroids, size_t k)
 {
@@ -168,7 +185,7 @@ scatter(const double *x, size_t n, const double *centroids, size_t k)
 	return sum / (double) count / D;
 }
 
-/* Is the row among the n of x, to the rounding of floats? */
+/* Returns true if the row is one of the n rows of x, to 1e-5. */
 static bool
 is_row(const double *row, const double *x, size_t n)
 {
@@ -184,7 +201,11 @@ is_row(const double *row, const double *x, size_t n)
 	return false;
 }
 
-/* k-means on all rows, or with seeds from a part of them where there are many; the same whatever the order. */
+/*
+ * The start is k-means on all rows, or on some of them if there are many. It
+ * is the same to the bit for any order of the rows, and leaves a squared
+ * distance below `limit`.
+ */
 static void
 test_start(size_t n, size_t k, double limit)
 {
@@ -202,6 +223,10 @@ test_start(size_t n, size_t k, double limit)
 		CHECK(is_row(a.measured + r * D, x, n), "measured row %zu is none of the sample", r);
 }
 
+/*
+ * A uniform start draws different rows of the sample; given centroids are used
+ * unchanged.
+ */
 static void
 test_other_starts(void)
 {
@@ -222,7 +247,7 @@ test_other_starts(void)
 
 /* ---- scans ---- */
 
-/* A random operator with its half norms and weights 1, 2, .. */
+/* Makes a random operator with half norms and weights 1, 2, ... */
 static random_operator
 weighted_operator(size_t k, const pattern *kinds, size_t factors, uint64_t seed)
 {
@@ -235,6 +260,10 @@ weighted_operator(size_t k, const pattern *kinds, size_t factors, uint64_t seed)
 	return o;
 }
 
+/*
+ * A scan gives the labels of single rows, and their SSE and means to 1e-12;
+ * the farthest rows come in descending order of distance.
+ */
 static void
 test_scan(size_t factors)
 {
@@ -287,7 +316,11 @@ test_scan(size_t factors)
 
 /* ---- operators ---- */
 
-/* Cluster j of the renumbered operator is place[j] of the other, by rows, weights and exact centroids. */
+/*
+ * Cluster j becomes cluster place[j] with the same row, weight and exact
+ * centroid, to the bit. Equal, negative and too high numbers are refused; gaps
+ * are allowed.
+ */
 static void
 test_renumber(const pattern *kinds, size_t factors, bool exact)
 {
@@ -298,7 +331,7 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	const int32_t twice[9] = {3, 1, 0, 8, 7, 2, 6, 4, 4};
 	const int32_t negative[9] = {3, 1, 0, 8, 7, 2, 6, -1, 4};
 	const int32_t high[9] = {3, 1, 0, 8, 7, 2, 6, FC_MAX_NUMBERS, 4};
-	const int32_t apart[9] = {13, 1, 0, 100, 27, 2, 26, 14, 25};	/* the same order, with gaps */
+	const int32_t apart[9] = {13, 1, 0, 100, 27, 2, 26, 14, 25};	/* order of rank, with gaps */
 	const int32_t rank[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
 	fc_arena	arena = unit_arena();
 	fc_operator moved;
@@ -327,6 +360,7 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	}
 }
 
+/* Centroids in units are center plus scale times the row, to the bit. */
 static void
 test_centroids(void)
 {

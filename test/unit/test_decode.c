@@ -1,12 +1,17 @@
 /*
- * test_decode.c - the decoder: elementary functions, gradient, recovery of planted
- * clusters, degenerate inputs, memory bounds, interrupts, determinism.
+ * test_decode.c - the decoder: gradients agree with differences to 1e-6,
+ * planted clusters are recovered to fractions of their deviation, degenerate
+ * inputs give valid results, memory is released, and results repeat to the bit
  */
 #include "decode/internal.h"
 #include "planted.h"
 
 #define PI 3.14159265358979323846
 
+/*
+ * Sines, cosines and exponentials are accurate to 2e-15 in double, 2e-7 in
+ * float and 1e-13 relative for the envelope.
+ */
 static void
 test_sincos(void)
 {
@@ -42,7 +47,10 @@ test_sincos(void)
 	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
 }
 
-/* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
+/*
+ * Compares a gradient with central differences, to 1e-6 of its largest entry.
+ * The objective writes `room` entries.
+ */
 static void
 check_gradient(fc_objective objective, void *context, size_t variables, size_t room, double *x, const char *what)
 {
@@ -84,7 +92,10 @@ joint_cost(void *context, const double *x, double *gradient)
 	return fc_refine_evaluate(j->d, j->mode, j->count, x, gradient);
 }
 
-/* The height of the residual's density at c, as its definition has it. */
+/*
+ * Returns the height of the residual's density at c, computed by the
+ * definition.
+ */
 static double
 height_at(const fc_decoding *d, const double *c)
 {
@@ -101,7 +112,10 @@ height_at(const fc_decoding *d, const double *c)
 	return sum / (double) d->m;
 }
 
-/* The peak that a single atom climbs: its value and gradient, wherever it stands. */
+/*
+ * Value and gradient of the peak that a single atom climbs agree with the
+ * definition at random places.
+ */
 static void
 check_peak(fc_decoding *d, fc_rng *rng)
 {
@@ -119,6 +133,10 @@ check_peak(fc_decoding *d, fc_rng *rng)
 	}
 }
 
+/*
+ * The gradients of the joint fit, in all three models of widths, and of a
+ * single peak agree with differences.
+ */
 static void
 test_gradient(void)
 {
@@ -158,7 +176,10 @@ test_gradient(void)
 	check_peak(&d, &rng);
 }
 
-/* Separated planted clusters come back to 0.02 sigma. */
+/*
+ * Separated planted clusters are recovered to 0.02, with and without sample
+ * rows.
+ */
 static void
 test_recovery(void)
 {
@@ -179,7 +200,11 @@ test_recovery(void)
 		}
 }
 
-/* Twenty clusters less than two widths apart a dimension, in few evaluations: unscaled variables take three times as many. */
+/*
+ * Twenty clusters less than two widths apart per dimension are recovered in
+ * fewer than 1000 evaluations. Variables without scaling take three times as
+ * many.
+ */
 static void
 test_many_clusters(void)
 {
@@ -192,8 +217,9 @@ test_many_clusters(void)
 }
 
 /*
- * The paper's setting: three clusters, 1000 moments and 1000 starts uniform in the
- * box, no pilot rows.  A miss of 0.22 widths adds 5 % to a cluster's SSE.
+ * The setting of the paper: three clusters, 1000 moments and 1000 starts
+ * uniform in the box, no sample rows. A miss of 0.22 widths adds 5 % to a
+ * cluster's SSE.
  */
 static void
 test_shift_from_box(void)
@@ -213,8 +239,9 @@ test_shift_from_box(void)
 }
 
 /*
- * Clusters 15 widths apart in 60 dimensions, where their kernels merge to one mode, from 1.2 moments an unknown: with the
- * centroids of a sample all come back, to 0.1 sigma.
+ * Clusters 15 widths apart in 60 dimensions, where their kernels merge to one
+ * mode, with 1.2 moments per unknown: given sample centroids, all are
+ * recovered to 0.1.
  */
 static void
 test_many_dimensions(void)
@@ -235,7 +262,9 @@ test_many_dimensions(void)
 	}
 }
 
-/* A few pilot rows a hundred sigma away take no centroid. */
+/*
+ * Three of 200 sample rows, a hundred times too far away, attract no centroid.
+ */
 static void
 test_outlying_pilot(void)
 {
@@ -254,11 +283,14 @@ test_outlying_pilot(void)
 	CHECK(worst_miss(&p, 5, &a) < 0.05, "off by %g", worst_miss(&p, 5, &a));
 }
 
-/* Sizes from the smallest up, k above and below the truth, in exactly the promised memory. */
+/*
+ * Results are valid for sizes from the smallest up, with k below and above the
+ * number of planted clusters.
+ */
 static void
 test_sizes(void)
 {
-	static const size_t sizes[][5] = {	/* planted, k, n, m, pilot */
+	static const size_t sizes[][5] = {	/* planted, k, n, m, sample rows */
 		{1, 1, 1, 1, 0}, {1, 1, 1, 8, 0}, {1, 1, 1, 8, 1}, {2, 5, 1, 8, 3}, {3, 1, 2, 20, 0}, {2, 7, 3, 8, 40},
 		{3, 10, 2, 257, 0}, {4, 4, 5, 256, 20}, {4, 2, 5, 100, 1100}, {5, 60, 2, 128, 0}, {12, 60, 3, 300, 64}
 	};
@@ -277,7 +309,10 @@ test_sizes(void)
 		}
 }
 
-/* One row, and many equal rows: |z| = 1, box of no size. */
+/*
+ * One row, and many equal rows, where |z| = 1 and the box has no volume, are
+ * recovered to 1e-6.
+ */
 static void
 test_single_point(void)
 {
@@ -295,7 +330,10 @@ test_single_point(void)
 			}
 }
 
-/* Moments that no density has, and none at all. */
+/*
+ * Moments that no density has still give valid results; no rows give
+ * FC_EEMPTY.
+ */
 static void
 test_hostile_moments(void)
 {
@@ -322,7 +360,7 @@ test_hostile_moments(void)
 	}
 }
 
-/* Same seed, same bits; replicates never raise the cost. */
+/* The same seed gives the same bits; replicates never increase the cost. */
 static void
 test_determinism(void)
 {

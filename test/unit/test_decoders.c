@@ -1,6 +1,7 @@
 /*
- * test_decoders.c - the decoders of the papers, and what they share with auto: starting
- * strategies, warm starts, sample centroids, outliers, covariances.
+ * test_decoders.c - the decoders of the papers recover planted clusters to
+ * fractions of their deviation. All decoders share warm starts, sample
+ * centroids, outliers and covariances, and their cost never rises.
  */
 #include "decode/internal.h"
 #include "planted.h"
@@ -17,7 +18,10 @@ options_of(int starts, fc_init init)
 	return options;
 }
 
-/* clompr by defaults finds six separated clusters to 0.02 sigma; one start and no polish to a width. */
+/*
+ * clompr with default options finds six separated clusters to 0.02; with one
+ * start and no polishing, to one width.
+ */
 static void
 test_clompr(void)
 {
@@ -39,9 +43,10 @@ test_clompr(void)
 }
 
 /*
- * Polished, sketch-and-shift finds neighbouring clusters (7 deviations apart on average) to a tenth of their
- * deviation, and that deviation to a tenth, for frequencies of a scale of 1 to 4 deviations and either law.
- * The paper's own gives no width, and misses by more at both ends.
+ * Polished sketch-and-shift finds neighbouring clusters (7 deviations apart on
+ * average) and their deviation to a tenth of it, for frequency scales of 1 to
+ * 4 deviations and both laws. The paper's version gives no width and misses by
+ * more at both ends.
  */
 static void
 test_shift_window(void)
@@ -66,7 +71,10 @@ test_shift_window(void)
 			}
 }
 
-/* Without polish sketch-and-shift is the paper's: points without width, found from starts uniform in the box. */
+/*
+ * Sketch-and-shift without polishing is the paper's version: starts uniform in
+ * the box give points without width.
+ */
 static void
 test_shift_of_the_paper(void)
 {
@@ -101,7 +109,7 @@ watch(void *context, const char *stage, int step, double cost)
 	d->steps++;
 }
 
-/* The cost never rises from one step to the next, for every decoder. */
+/* The cost never rises from one step to the next, for all decoders. */
 static void
 test_monotone_cost(void)
 {
@@ -124,8 +132,8 @@ test_monotone_cost(void)
 }
 
 /*
- * Covariances read off a sketch of one Gaussian are its own, up to what 4000 moments tell;
- * three separated ones disturb each other a little.
+ * The covariance of a single Gaussian is recovered to 0.2 from 4000 moments,
+ * and so are the covariances of three separated ones.
  */
 static void
 test_covariances(void)
@@ -150,7 +158,10 @@ test_covariances(void)
 	}
 }
 
-/* Gaussian atoms fit Gaussian clusters: their cost is far below that of points. */
+/*
+ * The cost of Gaussian atoms for Gaussian clusters is less than a tenth of the
+ * cost of points.
+ */
 static void
 test_model_cost(void)
 {
@@ -166,7 +177,10 @@ test_model_cost(void)
 	CHECK(shaped.result.cost < 0.1 * points.result.cost, "%g against %g", shaped.result.cost, points.result.cost);
 }
 
-/* The discretized variant never leaves its starts: with pilot rows at hand its centroids are such rows. */
+/*
+ * The discretized version never leaves its starts: with sample rows as starts,
+ * its centroids are sample rows.
+ */
 static void
 test_discretized(void)
 {
@@ -187,7 +201,10 @@ test_discretized(void)
 	CHECK(worst_miss(&p, 3, &a) < 0.5, "off by %g", worst_miss(&p, 3, &a));
 }
 
-/* Every strategy of every decoder gives a valid answer, with and without rows to draw from. */
+/*
+ * Every start strategy of every decoder gives a valid result, with and without
+ * sample rows.
+ */
 static void
 test_starts(void)
 {
@@ -203,7 +220,10 @@ test_starts(void)
 			}
 }
 
-/* Clusters a thousand sigma apart cannot be found by chance, but from sample centroids they are. */
+/*
+ * Clusters a thousand deviations apart are found from sample centroids, though
+ * random starts cannot find them.
+ */
 static void
 test_sample_centroids(void)
 {
@@ -221,7 +241,10 @@ test_sample_centroids(void)
 	CHECK(!a.result.outliers, "no outliers here");
 }
 
-/* One row in a million at 1e6 sigma: the sample centroids say where the others are. */
+/*
+ * One row in a million is 1e6 deviations away: sample centroids still lead to
+ * the other clusters, and the outlier is reported.
+ */
 static void
 test_outlier(void)
 {
@@ -246,7 +269,10 @@ test_outlier(void)
 		CHECK(fabs(a.result.weights[c] - 0.2) < 0.01, "weight %g", a.result.weights[c]);
 }
 
-/* Centroids to start from keep their numbers, whatever the decoder and however they moved. */
+/*
+ * Initial centroids keep their numbers, whatever the decoder and their
+ * movement.
+ */
 static void
 test_numbering(void)
 {

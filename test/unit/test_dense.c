@@ -1,15 +1,17 @@
 /*
- * test_dense.c - numbers in arrays: positive definite systems of more than one call, eigenvalues of matrices out of range; non-negative least
- * squares: optimality conditions, ranks, faults; rows parted about a place of their order, in any order and with ties; sorts are stable permutations.
+ * test_dense.c - linear algebra and arrays: positive definite systems solved
+ * in several calls (1e-12), eigenvalues at the limits of doubles (1e-14),
+ * optimality of non-negative least squares, partial orders of rows, and stable
+ * sorts
  */
 #include "base/sort.h"
 #include "numerics/dense.h"
 #include "numerics/selection.h"
 #include "unit.h"
 
-#define ORDER	3100			/* one call of LAPACK no longer */
+#define ORDER	3100			/* order from which a system needs more than one LAPACK call */
 
-/* A = I + x x' / n, whose inverse is I - x x' / (n + x'x). */
+/* Fills a with I + x x' / n, whose inverse is I - x x' / (n + x'x). */
 static void
 fill(double *a, const double *x, size_t n)
 {
@@ -18,6 +20,10 @@ fill(double *a, const double *x, size_t n)
 			a[i * n + j] = (i == j ? 1.0 : 0.0) + x[i] * x[j] / (double) n;
 }
 
+/*
+ * The solution of a large system is exact to 1e-12; an indefinite matrix is
+ * refused.
+ */
 static void
 test_solve(void)
 {
@@ -51,7 +57,10 @@ test_solve(void)
 	CHECK(!fc_solve_positive(a, n, b, 1), "not positive definite");
 }
 
-/* Eigenvalues scale with the matrix, whose squares would leave the range of doubles. */
+/*
+ * Eigenvalues scale with the matrix, to 1e-14, even if squares of its entries
+ * leave the range of doubles.
+ */
 static void
 test_scaled_eigen(double unit)
 {
@@ -66,7 +75,7 @@ test_scaled_eigen(double unit)
 		CHECK(fabs(values[i] / unit - wanted[i]) <= 1e-14, "unit %g: %.17g, wanted %.17g", unit, values[i] / unit, wanted[i]);
 }
 
-/* G = B B' / columns, b random: full rank when columns >= count */
+/* Makes G = B B' / columns with random B, of full rank if columns >= count. */
 static void
 random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double *rhs)
 {
@@ -80,7 +89,7 @@ random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double
 		y[j] = fc_rng_normal(&rng);
 	for (size_t i = 0; i < count; i++)
 	{
-		rhs[i] = columns < count ? 0.0 : cos((double) i);	/* keep b in the range of G */
+		rhs[i] = columns < count ? 0.0 : cos((double) i);	/* keeps b in the range of G */
 		for (size_t l = 0; l < columns; l++)
 			rhs[i] += b[i * columns + l] * y[l];
 		for (size_t j = 0; j < count; j++)
@@ -93,7 +102,7 @@ random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double
 	}
 }
 
-/* x >= 0, y = G x - b >= 0, x'y = 0, each to tolerance */
+/* Checks x >= 0, y = G x - b >= 0 and x'y = 0, each to the tolerance. */
 static void
 check_optimal(size_t count, const double *gram, const double *rhs, const double *x, double tolerance)
 {
@@ -112,6 +121,10 @@ check_optimal(size_t count, const double *gram, const double *rhs, const double 
 	CHECK(fabs(complementarity) <= tolerance, "count %zu: x'y = %g", count, complementarity);
 }
 
+/*
+ * The result of non-negative least squares satisfies the optimality
+ * conditions.
+ */
 static void
 test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 {
@@ -126,7 +139,7 @@ test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 	check_optimal(count, gram, rhs, x, tolerance);
 }
 
-/* Coinciding columns: the sum of their weights is what matters. */
+/* Equal columns: only the sum of their weights is determined, to 1e-6. */
 static void
 test_duplicates(void)
 {
@@ -147,6 +160,7 @@ count_failure(void)
 	failures++;
 }
 
+/* An indefinite matrix calls fc_numeric_failure. */
 static void
 test_faults(void)
 {
@@ -172,7 +186,7 @@ shaped(int shape, size_t i, size_t n, fc_rng *rng)
 		case 1:
 			return (float) (n - i);
 		case 2:
-			return (float) (i < n / 2 ? i : n - i);	/* a hump */
+			return (float) (i < n / 2 ? i : n - i);	/* up to the middle, then down */
 		case 3:
 			return 1.0f;
 		case 4:
@@ -182,7 +196,10 @@ shaped(int shape, size_t i, size_t n, fc_rng *rng)
 	}
 }
 
-/* The rows of order are those of before, and `place` parts them. */
+/*
+ * Checks that order is a permutation and that the rows before `place` are not
+ * greater than the others.
+ */
 static void
 check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int shape)
 {
@@ -198,6 +215,10 @@ check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int 
 	CHECK(parted, "shape %d n %zu place %zu", shape, n, place);
 }
 
+/*
+ * Rows of several shapes are partitioned at a place, with few interrupt
+ * checks.
+ */
 static void
 test_shape(int shape, size_t n, size_t place)
 {
@@ -218,6 +239,9 @@ test_shape(int shape, size_t n, size_t place)
 	CHECK(unit_checked <= 100, "shape %d n %zu place %zu: %ld interrupt checks", shape, n, place, unit_checked);
 }
 
+/*
+ * The sort is a stable permutation, for keys with few or many different bits.
+ */
 static void
 test_sorted(size_t n, uint64_t mask)
 {
@@ -239,6 +263,7 @@ test_sorted(size_t n, uint64_t mask)
 		CHECK(seen[i] == 1, "n %zu: item %zu was lost", n, i);
 }
 
+/* Sort keys of labels have the order of the labels and convert back. */
 static void
 test_labels(void)
 {
@@ -251,7 +276,7 @@ test_labels(void)
 	}
 }
 
-/* A check for every pass at least. */
+/* Sorting many items checks for interrupts once per pass or more often. */
 static void
 test_checks(void)
 {
@@ -267,7 +292,10 @@ test_checks(void)
 	CHECK(unit_checked >= 2, "%ld interrupt checks", unit_checked);
 }
 
-/* Rows of `kinds` values, the last of them rare. */
+/*
+ * Distinct rows are counted exactly up to a limit, even if one kind occurs
+ * once.
+ */
 static void
 test_distinct(size_t n, size_t kinds)
 {

@@ -1,11 +1,18 @@
-/* test_density.c - radii and the tree against their definitions; shapes, noise, even rows, lattices, few bubbles; one density */
+/*
+ * test_density.c - radii and the spanning tree agree with their definitions,
+ * to 1e-12. Clusters of planted shapes are found and noise is left out; even
+ * rows and lattices are not split.
+ */
 #include "density/internal.h"
 #include "unit.h"
 
-#define ROUNDS	4				/* of Lloyd's algorithm that makes bubbles */
+#define ROUNDS	4				/* rounds of Lloyd's algorithm that make the micro-clusters */
 #define MOST_D	3
 
-/* Rows, their bubbles by the nearest of m centroids, and the bubble of each row. */
+/*
+ * Rows, micro-clusters around the nearest of m centroids, and the
+ * micro-cluster of each row.
+ */
 typedef struct problem
 {
 	size_t		rows;
@@ -41,7 +48,10 @@ nearest(const problem *p, const double *x)
 	return best;
 }
 
-/* From the first m rows; empty bubbles are dropped at the end. */
+/*
+ * Makes the micro-clusters, starting at the first m rows, and drops empty
+ * ones.
+ */
 static void
 make_bubbles(problem *p)
 {
@@ -113,6 +123,10 @@ brute_radius(const fc_bubbles *b, size_t a, double mass)
 	return mass >= x[1] ? y[1] : y[0] + (mass - x[0]) / (x[1] - x[0]) * (y[1] - y[0]);
 }
 
+/*
+ * Radii that contain a given mass agree with a sorted list of all
+ * micro-clusters, to 1e-12.
+ */
 static void
 test_radii(size_t rows, size_t d, size_t m)
 {
@@ -136,7 +150,10 @@ test_radii(size_t rows, size_t d, size_t m)
 	}
 }
 
-/* A spanning tree is minimal where no pair is shorter than the longest edge of its path: the reach at which parts of the sorted edges join. */
+/*
+ * The spanning tree is minimal: when an edge joins two groups, no pair between
+ * them is closer than its reach.
+ */
 static void
 test_tree(size_t m, size_t d)
 {
@@ -170,7 +187,10 @@ test_tree(size_t m, size_t d)
 
 /* ---- clusters ---- */
 
-/* Clusters are leaves of one tree, whose splits hold ever sparser valleys and, at the top, all rows that have joined. */
+/*
+ * Checks that clusters are leaves of a single tree: later splits have sparser
+ * valleys, and no cluster or join is used twice.
+ */
 static void
 check_tree(const fc_density *f, double rows)
 {
@@ -189,7 +209,10 @@ check_tree(const fc_density *f, double rows)
 		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu", c);
 }
 
-/* The share of rows whose bubble has the cluster of most rows of the same truth; noise counts as wrong. */
+/*
+ * Returns the number of rows in the most frequent cluster of their true class;
+ * noise counts as wrong.
+ */
 static double
 agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
 {
@@ -223,7 +246,10 @@ clusters_of(problem *p, double share, fc_arena *arena)
 	return f;
 }
 
-/* Rings about one another, and a share of the rows evenly over the square. */
+/*
+ * Concentric rings are found, with a share of the rows uniform over the square
+ * as noise: 95 % of the rows are right, 99.9 % without noise.
+ */
 static void
 test_rings(int rings, double noise)
 {
@@ -260,8 +286,10 @@ test_rings(int rings, double noise)
 }
 
 /*
- * Round clouds side by side, with a share of the rows evenly over a box of twice their width.  Rows of the clouds stay in clusters, one for each cloud, and
- * noise is left out, also of a single cloud, and with the last cloud far from all other rows.
+ * Round clouds in a row, with noise uniform over a box of twice their width,
+ * are one cluster each. No more than 6 % of their rows are left out, and 60 %
+ * of the noise or more, even for a single cloud, or if the last cloud is far
+ * away.
  */
 static void
 test_clouds(size_t clouds, size_t d, size_t rows, double noise, double away)
@@ -290,7 +318,10 @@ test_clouds(size_t clouds, size_t d, size_t rows, double noise, double away)
 	CHECK(noise == 0.0 || left_out[1] >= 0.6 * count[1], "%g of %g rows of noise left out", left_out[1], count[1]);
 }
 
-/* Even rows have no valley, and none is noise, whether a cluster has twenty bubbles or less than one. */
+/*
+ * Uniform rows are not split and not called noise, whether a cluster has
+ * twenty micro-clusters or less than one.
+ */
 static void
 test_even(size_t d, double share)
 {
@@ -314,7 +345,10 @@ test_even(size_t d, double share)
 	CHECK(left_out == 0, "%zu bubbles of even rows of %zu dimensions left out", left_out, d);
 }
 
-/* Whole numbers, each a bubble: 80 ages are one cluster, two groups of them two, five ratings one. */
+/*
+ * Whole numbers, each a micro-cluster: 80 ages are one cluster, two separate
+ * groups are two clusters, and five ratings are one.
+ */
 static void
 test_lattice(size_t values, double gap, size_t wanted)
 {
@@ -328,7 +362,10 @@ test_lattice(size_t values, double gap, size_t wanted)
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
 }
 
-/* Whole numbers about one place or two, three in ten of them a multiple of five: one cluster, or two. */
+/*
+ * Whole numbers around one or two places, three in ten of them rounded to a
+ * multiple of five, are one or two clusters.
+ */
 static void
 test_fives(size_t rows, double gap, double deviation, size_t wanted)
 {
@@ -346,7 +383,11 @@ test_fives(size_t rows, double gap, double deviation, size_t wanted)
 	CHECK(f.k == wanted, "%zu rows, gap %g, deviation %g: %zu clusters", rows, gap, deviation, f.k);
 }
 
-/* Ratings from 1 to 5 in columns of unequal units: planted segments are clusters, though each rating is a bubble; even ratings are one. */
+/*
+ * Ratings from 1 to 5 in columns of different units: planted segments are
+ * clusters, though each rating is a micro-cluster; uniform ratings are one
+ * cluster.
+ */
 static void
 test_ratings(size_t segments, size_t d)
 {
@@ -358,7 +399,8 @@ test_ratings(size_t segments, size_t d)
 
 	for (size_t i = 0; i < d * p.rows; i++)
 	{
-		size_t		rating = i / d / (i % d == 0 ? 1 : i % d == 1 ? 5 : 25) % 5 + 1;	/* of the first bubbles: each combination */
+		/* first rows: one of each combination */
+		size_t		rating = i / d / (i % d == 0 ? 1 : i % d == 1 ? 5 : 25) % 5 + 1;
 
 		if (i >= d * p.b.m)
 			rating = segments == 1 ? 1 + fc_rng_below(&rng, 5) : (size_t) fmin(fmax(rint(center[i / d % 3][i % d] + 0.6 * fc_rng_normal(&rng)), 1.0), 5.0);
@@ -371,6 +413,7 @@ test_ratings(size_t segments, size_t d)
 	CHECK(right >= 800, "%zu of 1000 ratings have the label of another of their segment", right);
 }
 
+/* One to three micro-clusters are one cluster with finite radii. */
 static void
 test_few(void)
 {
@@ -387,7 +430,10 @@ test_few(void)
 	}
 }
 
-/* Two squares, one apart, with a few rows between them. */
+/*
+ * Two squares, one unit apart, with a few rows between them, are two clusters
+ * at scale 0.3 and one at scale 1.5.
+ */
 static void
 test_scale(void)
 {

@@ -1,15 +1,21 @@
 /*
- * test_digest.c - sketches stay the same bits: digests of fifty fixed inputs.
+ * test_digest.c - sketches of fixed inputs have fixed digests, equal to the
+ * bit.
  *
- * A stored sketch is merged with sketches of later releases, so the bytes of the same rows must never change.
- * The builds for x86-64-v3, v4 and ARM have these bits; the baseline of x86-64, without fused multiply-add, promises 1e-6.
+ * A stored sketch is merged with sketches of later releases, so the bytes of
+ * the same rows must never change. The builds for x86-64-v3, v4 and ARM
+ * produce these bits; the x86-64 baseline has no fused multiply-add and
+ * promises only 1e-6.
  */
 #include "sketch/isa.h"
 #include "specs.h"
 
 #define ROWS 150
 
-/* The portable build, where the machine's baseline multiplies and adds with one rounding. */
+/*
+ * Name of the portable build, if the machine's baseline has fused
+ * multiply-add.
+ */
 #ifdef __aarch64__
 #define FUSED_BASE "baseline"
 #else
@@ -19,11 +25,11 @@
 typedef struct fixed_input
 {
 	spec_wish	wish;
-	bool		weighted;		/* weights 0, 1/8, .. 3 instead of 1 */
-	bool		floats;			/* rows come as floats */
-	bool		far;			/* every 16th row is 2^20 times as far out */
-	size_t		subtracted;		/* the first rows are taken out again */
-	uint64_t	frequencies;	/* digest of the frequencies: differs where libm rounds differently */
+	bool		weighted;		/* true: weights 0, 1/8, .. 3; false: weight 1 */
+	bool		floats;			/* true if rows are floats */
+	bool		far;			/* true if every 16th row is 2^20 times farther away */
+	size_t		subtracted;		/* number of rows, the first ones, that are subtracted again */
+	uint64_t	frequencies;	/* digest of the frequencies, which depends on libm */
 	uint64_t	sketch;			/* digest of the sketch */
 } fixed_input;
 
@@ -53,7 +59,7 @@ static const fixed_input inputs[] = {
 
 #define WRITTEN (sizeof(inputs) / sizeof(inputs[0]))
 
-/* Digests of further inputs, which input_of makes from their number: of the frequencies, of the sketch. */
+/* Digests of the frequencies and of the sketch for the inputs of input_of. */
 static const uint64_t digests[][2] = {
 #include "digests.h"
 };
@@ -78,7 +84,7 @@ input_of(size_t number)
 	return input;
 }
 
-/* FNV-1a, 64 bits. */
+/* Returns the 64-bit FNV-1a digest. */
 static uint64_t
 digest_of(const void *bytes, size_t size)
 {
@@ -90,7 +96,10 @@ digest_of(const void *bytes, size_t size)
 	return digest;
 }
 
-/* Values from -sigma to 7 sigma, from integers alone: no library rounds them. */
+/*
+ * Makes values from -sigma to 7 sigma from integers alone, so that no library
+ * rounds them.
+ */
 static float *
 fixed_rows(const fixed_input *input)
 {
@@ -158,6 +167,10 @@ frequency_digest(const fc_spec *spec)
 	return digest_of(omega, bytes);
 }
 
+/*
+ * Frequencies and sketches of an input have the expected digests in every
+ * build that the machine can run.
+ */
 static void
 test_input(size_t number)
 {

@@ -1,4 +1,8 @@
-/* test_drift_counts.c - exact tests of two counts, edges, counts of rows and of pairs, and their sums */
+/*
+ * test_drift_counts.c - p-values of two counts agree with exact sums to 1e-11.
+ * Edges, counts of rows and counts of pairs agree with one row at a time, and
+ * are the same to the bit for any order of the rows.
+ */
 #include "drift/internal.h"
 #include "drifts.h"
 
@@ -14,7 +18,10 @@ choose(int n, int k)
 	return product;
 }
 
-/* Twice the tail of c2 that leads away from the mean, term by term. */
+/*
+ * Returns twice the tail of c2 that points away from the mean, summed term by
+ * term.
+ */
 static double
 brute_force(int c1, int n1, int c2, int n2)
 {
@@ -28,6 +35,10 @@ brute_force(int c1, int n1, int c2, int n2)
 	return fmin(1.0, 2 * sum / choose(n1 + n2, t));
 }
 
+/*
+ * The exact p-value agrees with the definition to 1e-11, with scipy to 1e-8,
+ * and stays finite for the largest counts.
+ */
 static void
 test_exact(void)
 {
@@ -59,7 +70,10 @@ test_exact(void)
 
 enum { ROWS = 4000, COLUMNS = 7 };
 
-/* Columns: normal, constant, three values, 90 % zeros, rounded, one-hot of 1 %, far from 0. */
+/*
+ * Makes rows with the columns normal, constant, three values, 90 % zeros,
+ * rounded, one-hot with 1 % ones, far from 0.
+ */
 static float *
 mixed_rows(uint64_t seed)
 {
@@ -81,7 +95,7 @@ mixed_rows(uint64_t seed)
 	return rows;
 }
 
-/* What most tests count by. */
+/* Rows, sample and model that most tests use. */
 static float *rows;
 static fc_weighted_rows sample;
 static drift_model model;
@@ -95,6 +109,10 @@ has_edge(const fc_drift_spec *spec, size_t j, float x)
 	return false;
 }
 
+/*
+ * The edges of each kind of column: few values and atoms are edges, and the
+ * middle edge of a normal column is the median.
+ */
 static void
 test_edges(void)
 {
@@ -121,7 +139,10 @@ test_edges(void)
 	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed, the same bytes");
 }
 
-/* Above 512 columns some have bits; with very many, the bytes of pairs are bounded. */
+/*
+ * Only some of more than 512 columns have bits, and the bytes of pairs stay
+ * within a limit.
+ */
 static void
 test_many_columns(void)
 {
@@ -152,7 +173,10 @@ bit_of(const fc_drift_spec *spec, const float *x, size_t b)
 	return b < spec->plain ? x[j] > edge[third[FC_DRIFT_MIDDLE]] : x[j] <= edge[third[FC_DRIFT_LOWER]] || x[j] > edge[third[FC_DRIFT_UPPER]];
 }
 
-/* Every count, row by row; rows may be outside of what the sample had. */
+/*
+ * All counts agree with one row at a time, even for rows outside the range of
+ * the sample.
+ */
 static void
 test_counts(void)
 {
@@ -199,7 +223,10 @@ test_counts(void)
 		}
 }
 
-/* Rows of doubles, in another order, in parts: the same bytes. */
+/*
+ * Rows of doubles, in another order or in two parts, give the same bytes; a
+ * part can be subtracted.
+ */
 static void
 test_sums(void)
 {
@@ -232,7 +259,10 @@ test_sums(void)
 	}
 }
 
-/* From 2^32 rows on counts are wide, and rows that leave make them narrow again. */
+/*
+ * Counts of 2^32 rows and more are wide; subtracting rows makes them narrow
+ * again.
+ */
 static void
 test_wide(void)
 {
@@ -255,7 +285,7 @@ test_wide(void)
 	CHECK(counts->flags == FC_DRIFT_WIDE && fc_drift_number(counts, FC_DRIFT_CELLS + 1) == (uint64_t) counts->rows, "a constant column of %lld rows",
 		  (long long) counts->rows);
 	{
-		/* a row more, while wide */
+		/* one more row, while wide */
 		fc_drift_counts *open = unit_alloc(fc_drift_counts_size(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN), 1);
 
 		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN, open) == FC_OK, "open");
@@ -270,6 +300,10 @@ test_wide(void)
 
 /* ---- rows that are not counted, bytes that are not read ---- */
 
+/*
+ * Rows with values that are not finite are refused; a double beyond all floats
+ * is counted.
+ */
 static void
 test_strange_rows(void)
 {
@@ -284,7 +318,7 @@ test_strange_rows(void)
 	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "above all floats");
 }
 
-/* Every byte changed: a reader refuses it, or it is another value that is as sound. */
+/* Every byte is changed in turn, and all changes are refused. */
 static void
 test_damage(void)
 {

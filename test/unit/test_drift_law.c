@@ -1,9 +1,16 @@
-/* test_drift_law.c - p-values of rows that have not changed, changes that are seen, their sizes, verdicts, the columns that moved */
+/*
+ * test_drift_law.c - p-values of unchanged rows are calibrated, known changes
+ * are detected with their size and columns, and verdicts fit the number of
+ * rows
+ */
 #include "drifts.h"
 
 enum { D = 10, N1 = 1000, N2 = 1000 };
 
-/* Rows of a mixture: every third dimension heavy-tailed, one of few values. */
+/*
+ * Makes rows of a mixture; every third dimension is heavy-tailed, one has
+ * three values.
+ */
 static float *
 mixture_rows(size_t n, uint64_t seed)
 {
@@ -50,8 +57,10 @@ model_of(const float *rows, size_t n, size_t d, uint64_t seed)
 }
 
 /*
- * 200 pairs of one law: were the shares .01 and .05, more than 7 and 20 would have probabilities of about 1e-3.  Waves alone
- * are not conservative: half of their p-values are below .5, within chance (5 deviations).
+ * 200 pairs of samples from the same law: with true levels .01 and .05, more
+ * than 7 and 20 rejections have probabilities of about 1e-3. The test of the
+ * waves alone is not conservative: half of its p-values are below .5, up to 5
+ * deviations.
  */
 static void
 test_calibration(void)
@@ -77,7 +86,10 @@ test_calibration(void)
 	CHECK(half > TRIALS / 2 - 36 && half < TRIALS / 2 + 36, "%d p-values of the waves below .5 of %d", half, TRIALS);
 }
 
-/* Estimates from a few rows, and from rows sampled by importance with weights, agree with those from others. */
+/*
+ * Null moments estimated from few rows, or from rows sampled with weights,
+ * agree with the estimates from many rows, to 25 % and 50 %.
+ */
 static void
 test_null_moments(void)
 {
@@ -94,7 +106,7 @@ test_null_moments(void)
 		  model.null.square);
 	for (size_t i = 0; i < ROWS && kept < 500; i++)
 	{
-		/* rows of cluster 0 come with probability .2, others .6 */
+		/* rows of cluster 0 are kept with probability .2, others with .6 */
 		double		share = rows[i * D + 1] < 1.5f ? 0.2 : 0.6;
 
 		if (fc_rng_uniform(&rng) > share)
@@ -110,14 +122,14 @@ test_null_moments(void)
 	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, unit_work(), &null) == FC_EEMPTY, "nine rows have no law");
 }
 
-/* What changes of 3000 : 3000 normal rows in 30 dimensions should show. */
+/* Changes between 3000 and 3000 normal rows in 30 dimensions. */
 typedef enum change
 {
-	SHIFT,						/* column 0 by .2 */
-	VARIANCE,					/* of column 0 doubled */
-	CORRELATION,				/* .5 of columns 0 and 1 */
-	FACTOR,						/* all columns by .05 */
-	NEW_VALUE,					/* 2 % of column 0, constant before */
+	SHIFT,						/* column 0 shifted by .2 */
+	VARIANCE,					/* variance of column 0 doubled */
+	CORRELATION,				/* correlation .5 of columns 0 and 1 */
+	FACTOR,						/* all columns shifted by .05 */
+	NEW_VALUE,					/* a new value in 2 % of column 0, which was constant */
 	NOTHING
 } change;
 
@@ -153,6 +165,10 @@ moved(const fc_drift_sides *sides, fc_drift_move moves[5])
 	return count;
 }
 
+/*
+ * Each change is detected and its columns are named, with their shift and
+ * spread to 0.1; unchanged rows have no verdict.
+ */
 static void
 test_change(change what)
 {
@@ -191,7 +207,10 @@ test_change(change what)
 		CHECK(3 * result.family[2] < 0.01, "waves: p %g", result.family[2]);
 }
 
-/* Counts alone, waves alone, neither; few rows; many rows and a small change; rows that cannot be. */
+/*
+ * Verdicts are right with counts alone, with waves alone, with neither, with
+ * too few rows, and with counts that contradict each other.
+ */
 static void
 test_verdicts(void)
 {
@@ -228,7 +247,7 @@ test_verdicts(void)
 	CHECK(compare(&sides, 0.01, 0.1).verdict == FC_VERDICT_NONE, "two bits in more rows than one of them tell nothing");
 }
 
-/* Add counts to themselves: as many rows twice. */
+/* Adds counts to themselves, which doubles the rows. */
 static void
 double_counts(fc_drift_counts *counts)
 {
@@ -238,7 +257,10 @@ double_counts(fc_drift_counts *counts)
 	CHECK(fc_drift_combine(counts, copy, 1) == FC_OK, "double");
 }
 
-/* A shift of .05 deviations among half a million rows is sure and small. */
+/*
+ * A shift of .05 deviations among half a million rows is significant but
+ * slight.
+ */
 static void
 test_slight(void)
 {
@@ -260,7 +282,10 @@ test_slight(void)
 	CHECK(result.verdict == FC_VERDICT_SLIGHT && result.effect > 0.03 && result.effect < 0.07, "p %g, effect %g", result.p_value, result.effect);
 }
 
-/* Columns without a variance cancel each other's waves, which are no evidence then. */
+/*
+ * Columns without a variance cancel each other's waves, which then are no
+ * evidence.
+ */
 static void
 test_blind_waves(void)
 {

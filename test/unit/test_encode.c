@@ -1,4 +1,8 @@
-/* test_encode.c - exact sums, tallies, and encoders: units, unknown values, the order of rows, damaged bytes */
+/*
+ * test_encode.c - exact sums are correctly rounded and frequent items are
+ * found in any order. Encoders have unit variance to 1e-12, map unknown values
+ * as promised, do not depend on the order of rows, and refuse damaged bytes.
+ */
 #include "encode/encoder.h"
 #include "encode/frequent_items.h"
 #include "encode/learn.h"
@@ -9,6 +13,10 @@
 
 #define NUMBERS 5000
 
+/*
+ * Sums are the same to the bit in any order, agree with long double to 1e-15,
+ * and are exact when large terms cancel.
+ */
 static void
 test_exact_sum(void)
 {
@@ -40,7 +48,10 @@ test_exact_sum(void)
 	CHECK(fc_exact_value(&few) == 0.0, "%.17g", fc_exact_value(&few));
 }
 
-/* The variance around a mean 1e9 times as large, of either sign, which sums of squares in double lose. */
+/*
+ * The variance around a mean 1e9 times larger, of either sign, is exact to
+ * 1e-6. Sums of squares in double would lose it.
+ */
 static void
 test_centered_squares(void)
 {
@@ -111,7 +122,10 @@ quartiles_of(const fc_frequent_items *tally, double quartiles[3])
 	fc_frequent_quantiles(tally, shares, 3, unit_work(), quartiles);
 }
 
-/* Few distinct numbers: exact, as type 7 has it.  Many: to the spacing, and the same in any order. */
+/*
+ * Quartiles of few distinct numbers are exact, of type 7. Quartiles of many
+ * numbers are accurate to 0.02 and do not depend on the order.
+ */
 static void
 test_quantiles(void)
 {
@@ -159,7 +173,10 @@ write_planted_text(size_t i, char *text)
 		snprintf(text, 32, "rare %zu", i);
 }
 
-/* Frequent texts among too many to list: the same in any order, their counts bounded closely. */
+/*
+ * Two frequent texts among too many to list are found in any order, and their
+ * counts are accurate to 30 rows.
+ */
 static void
 test_many_texts(void)
 {
@@ -189,7 +206,10 @@ test_many_texts(void)
 		  (long long) counts[0][0], (long long) counts[0][1]);
 }
 
-/* The most frequent first, ties by their bytes; long ones only counted. */
+/*
+ * Frequent texts come in descending order of count, ties in the order of their
+ * bytes; long texts are only counted.
+ */
 static void
 test_frequent_texts(void)
 {
@@ -228,7 +248,10 @@ enum
 
 static const char *const countries[] = {"DE", "FR", "IT", "US", "ZZ", "other"};
 
-/* Row i: an age that is sometimes NULL, money with a long tail, a country, a flag, a vector, a number or a text at a path. */
+/*
+ * Makes row i: an age that may be NULL, money with a long tail, a country, a
+ * flag, a vector, and a number or text at a path.
+ */
 static void
 make_row(size_t i, fc_feature_cell cells[FEATURES], double point[WIDTH])
 {
@@ -338,6 +361,7 @@ prepared(const fc_encoder_header *header)
 	return encoder;
 }
 
+/* Learning the rows backwards gives the same encoder, to the bit. */
 static void
 test_order_of_rows(void)
 {
@@ -347,7 +371,7 @@ test_order_of_rows(void)
 	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "the order matters");
 }
 
-/* The variance that all dimensions of a feature have together. */
+/* Returns the variance that all dimensions of a feature have together. */
 static double
 wanted_variance(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {
@@ -358,7 +382,10 @@ wanted_variance(const fc_encoder *encoder, const fc_encoder_feature *feature)
 	return squares > 0.0 ? fmax(1.0, sqrt(1.0 / squares - 1.0)) : 1.0;
 }
 
-/* Of the sample's rows: every column has the mean 0 and its dimensions together that variance, but for robust and imputed ones. */
+/*
+ * The encoded rows of the sample have mean 0 in each dimension and the wanted
+ * variance in each feature, to 1e-12, except robust and imputed columns.
+ */
 static void
 test_units(void)
 {
@@ -393,7 +420,10 @@ test_units(void)
 	}
 }
 
-/* What no row of the sample held: an unknown text is `other`, even where the sample has no others; a NULL is imputed. */
+/*
+ * Values that the sample did not contain: an unknown text becomes `other`,
+ * even if the sample has no others, and a NULL is imputed.
+ */
 static void
 test_unknown_values(void)
 {
@@ -425,7 +455,11 @@ test_unknown_values(void)
 	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "far from the middle");
 }
 
-/* Indicators of the age, which has NULLs, of the flag and the point, which have none: the sample's rows keep their units, the rest its bits. */
+/*
+ * Indicators of NULLs for the age, which has some, and for the flag and the
+ * point, which have no NULLs: indicators have unit variance, and all other
+ * dimensions keep their bits.
+ */
 static void
 test_indicators(void)
 {
@@ -480,7 +514,10 @@ test_indicators(void)
 	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
 }
 
-/* A single vector column stays as it is, or has each element standardised when that is asked for. */
+/*
+ * A single vector column stays unchanged, or has each element standardised if
+ * that is requested.
+ */
 static void
 test_single_vector(void)
 {
@@ -508,7 +545,10 @@ test_single_vector(void)
 	}
 }
 
-/* Column of constants, all NULL, nothing but one category: scales stay 1. */
+/*
+ * Constant columns, columns of NULLs and a single category have scale 1,
+ * divided by the weight.
+ */
 static void
 test_constants(void)
 {
@@ -538,7 +578,10 @@ test_constants(void)
 	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "centers");
 }
 
-/* Every single bit of a value matters: sealed again, damaged sizes, places, kinds and numbers are found or harmless. */
+/*
+ * Every changed bit is refused by the digest. With a new digest, damaged
+ * fields are refused or harmless.
+ */
 static void
 test_damage(void)
 {

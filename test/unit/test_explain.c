@@ -1,4 +1,8 @@
-/* test_explain.c - thresholds, rules, profiles, qualities and probabilities: known answers, properties, memory and interrupts */
+/*
+ * test_explain.c - thresholds, rules, profiles, quality figures and
+ * probabilities have known values. Every rule tree assigns each row to a
+ * single leaf with no more conditions than allowed.
+ */
 #include "explain/internal.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"
@@ -24,7 +28,7 @@ static const known_threshold thresholds[] = {
 	{FC_AXIS_NUMBER, -0.0021, -0.0018, -0.002},
 	{FC_AXIS_NUMBER, 1e300, 1.5e300, 1e300},
 	{FC_AXIS_NUMBER, 123.4565, 123.4571, 123.457},
-	{FC_AXIS_LOG, 4.7, 9.3, 2000},	/* of 109 and 10938 */
+	{FC_AXIS_LOG, 4.7, 9.3, 2000},	/* logarithms of 109 and 10938 */
 	{FC_AXIS_LOG, -0.7, 0.7, 0},
 	{FC_AXIS_DAYS, 100, 101, 100},
 	{FC_AXIS_DAYS, 100, 201, 150},
@@ -33,15 +37,22 @@ static const known_threshold thresholds[] = {
 	{FC_AXIS_SECONDS, 3.25, 3.75, 3.5},
 	{FC_AXIS_FLAG, 0, 1, 0.5},
 	{FC_AXIS_FLAG, 0, 0.4, 0.2},
-	/* values that floats have rounded up: the higher one is no threshold */
+	/*
+	 * values that floats have rounded up: the upper end is not used as a
+	 * threshold
+	 */
 	{FC_AXIS_NUMBER, 0.1 + 1e-9, 0.2 + 1e-9, 0.15},
 	{FC_AXIS_NUMBER, 1700000010.0000002, 1700000020.0000002, 1700000015},
 	{FC_AXIS_DAYS, 8770.0001, 8771.0001, 8770.5},
 	{FC_AXIS_SECONDS, 3.0000001, 4.0000001, 3.5},
 	{FC_AXIS_NUMBER, -10, 1e-9, -5},
-	{FC_AXIS_LOG, 7.6014023345837339, 8.0067008455, 2500}	/* of 2000 and 3000.00003 */
+	{FC_AXIS_LOG, 7.6014023345837339, 8.0067008455, 2500}	/* logarithms of 2000 and 3000.00003 */
 };
 
+/*
+ * Known intervals have the expected short thresholds, and the threshold of a
+ * random interval is inside it.
+ */
 static void
 test_thresholds(void)
 {
@@ -81,7 +92,7 @@ typedef struct planted
 	fc_axis    *axes;
 } planted;
 
-/* n uniform rows of d columns; labels are to be set. */
+/* Returns n uniform rows with d columns; the labels are not set. */
 static planted
 make_planted(size_t n, size_t d, size_t k, uint64_t seed)
 {
@@ -96,7 +107,10 @@ make_planted(size_t n, size_t d, size_t k, uint64_t seed)
 	return p;
 }
 
-/* Two corners of the unit cube and the rest: label 1 where x0 > 0.6 and x1 <= 0.3, 2 where x0 <= 0.6 and x2 > 0.5. */
+/*
+ * Labels two corners of the unit cube and the rest: 1 where x0 > 0.6 and
+ * x1 <= 0.3, 2 where x0 <= 0.6 and x2 > 0.5.
+ */
 static void
 plant_corners(planted *p)
 {
@@ -106,7 +120,7 @@ plant_corners(planted *p)
 		p->labels[i] = p->x[i] > 0.6 ? p->x[n + i] <= 0.3 : p->x[2 * n + i] > 0.5 ? 2 : 0;
 }
 
-/* The share of rows [from, n) that get their label. */
+/* Returns the share of rows [from, n) that get their own label. */
 static double
 kept(const fc_rule_tree *tree, const fc_labelled *rows, size_t from)
 {
@@ -117,7 +131,7 @@ kept(const fc_rule_tree *tree, const fc_labelled *rows, size_t from)
 	return (double) right / (double) (rows->n - from);
 }
 
-/* Does the row meet all conditions?  As people would check it. */
+/* Returns true if the row meets all conditions, tested one by one. */
 static bool
 meets(const fc_labelled *rows, size_t i, const fc_condition *conditions, size_t count)
 {
@@ -147,7 +161,10 @@ columns_of(const fc_labelled *rows, const fc_condition *conditions, size_t count
 	return columns;
 }
 
-/* Every row is in one leaf, whose conditions it meets and no other's; no leaf asks about too many columns. */
+/*
+ * Every row is in one leaf, whose conditions it meets, and meets the
+ * conditions of no other leaf. No leaf uses more columns than allowed.
+ */
 static void
 check_tree(const fc_rule_tree *tree, const fc_labelled *rows, size_t conditions)
 {
@@ -179,6 +196,10 @@ learn(const planted *p, size_t conditions, fc_arena *arena)
 	return tree;
 }
 
+/*
+ * Planted rules are found with 99.5 % of the labels and their thresholds to
+ * 0.003; one condition is not enough for them.
+ */
 static void
 test_planted_rules(void)
 {
@@ -200,7 +221,10 @@ test_planted_rules(void)
 	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition is too few");
 }
 
-/* Axes of one column are one condition together: label 1 where neither of two flags is set. */
+/*
+ * Axes of the same column count as one condition: label 1 if neither of two
+ * flags is set.
+ */
 static void
 test_columns(void)
 {
@@ -221,7 +245,7 @@ test_columns(void)
 	CHECK(kept(&tree, &p.rows, 0) == 1.0, "one column is one condition");
 }
 
-/* A small cluster gets its rule; labels of noise do not get many. */
+/* A small cluster gets a rule of its own, and random labels get few rules. */
 static void
 test_size(void)
 {
@@ -247,7 +271,10 @@ test_size(void)
 	CHECK(fc_rules_leaves(&tree, leaves) < 12, "%zu rules for noise", fc_rules_leaves(&tree, leaves));
 }
 
-/* A box in the middle of three columns, and sixty rows of ten thousand that one column tells: each has a rule, the box a short one alone. */
+/*
+ * A box in the middle of three columns, and sixty rows of ten thousand that
+ * one column identifies, each have a rule; the box has only a short one.
+ */
 static void
 test_short_rules(void)
 {
@@ -256,7 +283,7 @@ test_short_rules(void)
 	fc_rule_tree tree;
 	const fc_short_rule *rule;
 	uint32_t   *leaves;
-	size_t		met[3] = {0};	/* of the box's rule; right ones; all of the box */
+	size_t		met[3] = {0};	/* rows that meet the rule; right ones; all of the box */
 	size_t		kept_small = 0;
 
 	for (size_t i = 0; i < 10000; i++)
@@ -287,7 +314,7 @@ test_short_rules(void)
 		CHECK(tree.nodes[leaves[l]].label != 2, "a leaf says what the short rule says");
 }
 
-/* One row, one label, equal rows, few rows. */
+/* A single row, one label, equal rows and few rows give valid trees. */
 static void
 test_degenerate(void)
 {
@@ -310,6 +337,10 @@ test_degenerate(void)
 
 /* ---- profiles ---- */
 
+/*
+ * Cells of a profile have known values and come in order of how distinctive
+ * they are.
+ */
 static void
 test_profile(void)
 {
@@ -357,7 +388,10 @@ make_book(const double *centroids, const double *weights, size_t k, size_t d, st
 	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
 }
 
-/* Rows 0, 1, 10, 11 and 30 of weight 0; centroids 0.5, 10.5 and one where nothing is. */
+/*
+ * Rows 0, 1, 10, 11 and a row 30 of weight 0; centroids 0.5, 10.5 and one
+ * without rows: all figures have their known values to 1e-6.
+ */
 static void
 test_quality(void)
 {
@@ -381,7 +415,9 @@ test_quality(void)
 	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
 }
 
-/* w_j s_j^-d exp(-r_j^2 / (2 s_j^2)), normalised. */
+/*
+ * Probabilities are w_j s_j^-d exp(-r_j^2 / (2 s_j^2)), normalised, to 1e-6.
+ */
 static void
 test_probabilities(void)
 {

@@ -1,5 +1,6 @@
 /*
- * test_factorize.c - whole operators: every method, its record and its bytes.
+ * test_factorize.c - all factorisation methods: their errors, budgets,
+ * recorded figures and stored bytes
  */
 #include "factor/factorize.h"
 #include "factor/internal.h"
@@ -15,7 +16,10 @@ typedef struct codebook
 	float	   *half_norms;
 } codebook;
 
-/* k clusters about `distance` from each other along rank directions, noise 1 in all. */
+/*
+ * Makes k centroids about `distance` apart along `rank` directions; offset:
+ * relative to an offset.
+ */
 static codebook
 make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uint64_t seed)
 {
@@ -51,7 +55,10 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	return c;
 }
 
-/* ||rows(a) - rows(b)|| / ||rows(a) - their weighted mean||, with the weights of factorize. */
+/*
+ * Returns ||rows(a) - rows(b)|| / ||rows(a) - their weighted mean||, with the
+ * weights that factorize uses.
+ */
 static double
 distance_of_rows(const fc_operator *a, const fc_operator *b)
 {
@@ -85,7 +92,10 @@ distance_of_rows(const fc_operator *a, const fc_operator *b)
 	return sums[1] > 0 ? sqrt(sums[0] / sums[1]) : sqrt(sums[0]);
 }
 
-/* Written, checked and viewed again, the record included. */
+/*
+ * The written bytes pass the checks and give the same operator and record; a
+ * damaged record is refused.
+ */
 static void
 check_bytes(const fc_operator *op)
 {
@@ -104,7 +114,10 @@ check_bytes(const fc_operator *op)
 	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
 }
 
-/* n rows about the centroids of c, noise of `deviation` in every direction, in turn of all clusters; weights 1. */
+/*
+ * Returns n rows of weight 1 around the centroids of c in turn, with noise of
+ * `deviation` in every dimension.
+ */
 static codebook
 rows_about(const codebook *c, size_t n, double deviation, uint64_t seed)
 {
@@ -120,6 +133,10 @@ rows_about(const codebook *c, size_t n, double deviation, uint64_t seed)
 	return rows;
 }
 
+/*
+ * A method reports its true error, to 1e-4, keeps its budget, and writes valid
+ * bytes.
+ */
 static void
 run(const codebook *c, fc_method method, double budget, const char *name)
 {
@@ -147,6 +164,7 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	check_bytes(&out);
 }
 
+/* All methods work for all shapes of matrices. */
 static void
 test_methods(void)
 {
@@ -165,7 +183,10 @@ test_methods(void)
 		}
 }
 
-/* Centroids on a plane of 3 dimensions around a far offset: rank 3 is exact, and auto finds that it is cheapest. */
+/*
+ * Centroids in 3 dimensions around a far offset: auto finds that an SVD is the
+ * cheapest method, and an SVD of enough values is exact.
+ */
 static void
 test_low_rank(void)
 {
@@ -189,7 +210,7 @@ test_low_rank(void)
 	CHECK(from.relative_error < 1e-4 && from.svd_error < 1e-3, "rank 4 of 4: errors %g, %g", from.relative_error, from.svd_error);
 }
 
-/* The share of rows that two operators label alike. */
+/* Returns the share of rows to which two operators give the same label. */
 static double
 share_alike(const fc_operator *a, const fc_operator *b, const codebook *rows)
 {
@@ -221,7 +242,10 @@ log_trial(void *ctx, const fc_factorize_trial *trial)
 	log->last = *trial;
 }
 
-/* auto on c, with a sample: what it chose, and the labels of other rows it keeps. */
+/*
+ * Factorises c by auto with a sample. Returns its record, and in *kept the
+ * share of labels of other rows that do not change.
+ */
 static fc_factorization
 auto_on(const codebook *c, const codebook *sample, const codebook *others, double budget, trial_log *log, double *kept)
 {
@@ -242,7 +266,10 @@ auto_on(const codebook *c, const codebook *sample, const codebook *others, doubl
 	return from;
 }
 
-/* Twenty clusters in 60 dimensions, most of it along four directions, that rows of deviation 1 do not tell apart. */
+/*
+ * Makes twenty clusters in 60 dimensions, mostly along four directions, that
+ * overlap for rows of deviation 1.
+ */
 static codebook
 overlapping_codebook(uint64_t seed)
 {
@@ -256,8 +283,9 @@ overlapping_codebook(uint64_t seed)
 }
 
 /*
- * Clusters that overlap.  Judged by a sample, 98 % of the labels stay of other rows of the same law; where no product does that
- * the operator stays dense, and too small a sample promises nothing.
+ * Overlapping clusters: the sample's estimate of unchanged labels holds for
+ * other rows of the same law, 98 % if a product is chosen. If no product
+ * reaches it, or the sample is too small, the operator stays dense.
  */
 static void
 test_sample_of_rows(void)
@@ -282,7 +310,10 @@ test_sample_of_rows(void)
 	}
 }
 
-/* Clusters on a line of many dimensions keep their labels by few values; asked to keep distances, auto takes more. */
+/*
+ * Clusters along few directions of many dimensions keep their labels with few
+ * values; if distances are to be kept as well, auto uses more.
+ */
 static void
 test_distances_kept(void)
 {
@@ -310,14 +341,20 @@ test_distances_kept(void)
 	CHECK(ratios[0] > 1.5 && ratios[1] <= 1.1, "sums of squares %g and %g times as large", ratios[0], ratios[1]);
 }
 
-/* Element i of the r-th cosine of n: orthonormal, and orthogonal to the constant for r >= 1. */
+/*
+ * Returns element i of the r-th cosine of length n. Cosines are orthonormal,
+ * and orthogonal to the constant for r >= 1.
+ */
 static double
 cosine(size_t n, size_t r, size_t i)
 {
 	return sqrt(2.0 / (double) n) * cos(M_PI * ((double) i + 0.5) * (double) r / (double) n);
 }
 
-/* The error of a truncated SVD is what is left of the planted singular values, weighted or not, at every rank and also where values are equal. */
+/*
+ * The error of a truncated SVD is the norm of the remaining planted singular
+ * values, to 1e-6, weighted or not, at every rank and for equal values.
+ */
 static void
 test_svd_error(double decay, bool weighted)
 {
@@ -357,7 +394,10 @@ test_svd_error(double decay, bool weighted)
 	}
 }
 
-/* The same through factorize: the record of every method holds the SVD's error at its own number of values. */
+/*
+ * The record of every method contains the error of an SVD with the same number
+ * of values, to 1e-6.
+ */
 static void
 test_recorded_svd_error(fc_method method, double budget)
 {
@@ -384,7 +424,10 @@ test_recorded_svd_error(fc_method method, double budget)
 	CHECK(method != FC_METHOD_SVD || from.relative_error == from.svd_error, "svd differs from itself");
 }
 
-/* Images of a few of thirty spots, which many share: two sparse factors hold them better than an SVD or the largest pixels, and auto finds that. */
+/*
+ * Images of a few of thirty shared spots: two sparse factors represent them
+ * better than an SVD or the largest pixels, and auto chooses them.
+ */
 static void
 test_hidden_factors(void)
 {
@@ -422,7 +465,10 @@ test_hidden_factors(void)
 	CHECK(from.relative_error < 0.8 * from.svd_error, "errors %g, of an SVD %g", from.relative_error, from.svd_error);
 }
 
-/* Values never exceed a budget from the least on; below it the least is told. */
+/*
+ * The number of values never exceeds a budget at or above the reported
+ * minimum.
+ */
 static void
 test_least_budget(void)
 {
@@ -455,7 +501,10 @@ test_least_budget(void)
 		}
 }
 
-/* Where the first dimensions, or the first centroids, are zero (the corners of images), the others are found all the same. */
+/*
+ * If the first dimensions or centroids are zero, as in the corners of images,
+ * the others are still found.
+ */
 static void
 test_zero_corner(size_t k, size_t d, fc_method method)
 {
@@ -477,6 +526,10 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	CHECK(from.relative_error < 0.7, "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 }
 
+/*
+ * Sparsities and ranks within a budget, and budgets of a sparsity, are
+ * consistent.
+ */
 static void
 test_budgets(void)
 {

@@ -1,13 +1,14 @@
 /*
- * test_frequency.c - frequencies are a pure function of the spec, drawn from the laws they are named after, structured ones too; a row times the
- * basis of a projection: one chain of multiply-adds a column, on each instruction set.
+ * test_frequency.c - frequencies depend only on the spec and follow their
+ * laws, structured ones too. Projected rows are one chain of multiply-adds per
+ * column, to the bit, for each instruction set.
  */
 #include "sketch/isa.h"
 #include "specs.h"
 
 #define M 40000
 
-/* Known answers of Philox4x32-10 (Random123, kat_vectors). */
+/* Philox4x32-10 gives the known answers of Random123 (kat_vectors). */
 static void
 test_philox(void)
 {
@@ -28,7 +29,10 @@ test_philox(void)
 		CHECK(memcmp(block[i], want[i], sizeof(block[i])) == 0, "vector %d: %08x", i, block[i][0]);
 }
 
-/* Mean, mean square and deciles of |omega|, each within five standard errors or so. */
+/*
+ * Mean, mean square and deciles of |omega| agree with the law, each within
+ * about five standard errors.
+ */
 static void
 test_law(fc_law law, bool structured, uint32_t n, double mean, double square, const double decile[3])
 {
@@ -64,7 +68,10 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 		CHECK(fabs(axis[i] / (square / n) - 1) < (structured ? 0.25 : 0.1), "law %d axis %u carries %g", (int) law, i, axis[i] / (square / n));
 }
 
-/* The fast transform of the kernel against the rows written out. */
+/*
+ * The fast transform of the kernel agrees with the frequencies as a matrix, to
+ * 3e-6.
+ */
 static void
 test_structured_is_its_matrix(void)
 {
@@ -95,7 +102,10 @@ test_structured_is_its_matrix(void)
 	}
 }
 
-/* Any frequency is the same whatever the number of frequencies; another seed, another draw. */
+/*
+ * A frequency does not depend on the number of frequencies or on sigma, but on
+ * the seed.
+ */
 static void
 test_pure(void)
 {
@@ -114,7 +124,10 @@ test_pure(void)
 	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");
 }
 
-/* Column r of the reduced coordinates of x, in the order of the dimensions. */
+/*
+ * Returns column r of the reduced coordinates of x, added up in the order of
+ * the dimensions.
+ */
 static double
 column_of(const fc_prepared *prepared, const double *x, size_t r, bool fused)
 {
@@ -131,10 +144,14 @@ column_of(const fc_prepared *prepared, const double *x, size_t r, bool fused)
 	return sum;
 }
 
+/*
+ * Reduced coordinates equal the chain of multiply-adds to the bit, for rows of
+ * doubles and of floats.
+ */
 static void
 test_instruction_set(const char *name, fc_prepared *prepared, const double *x, const float *floats)
 {
-	bool		plain = strcmp(name, "baseline") == 0;	/* may fuse, or not */
+	bool		plain = strcmp(name, "baseline") == 0;	/* may fuse multiply-add or not */
 	const double *reduced = prepared->projected;
 	float	   *y = unit_alloc(prepared->n + FC_PAD, sizeof(float));
 	float	   *same = unit_alloc(prepared->n, sizeof(float));
@@ -159,7 +176,7 @@ test_instruction_set(const char *name, fc_prepared *prepared, const double *x, c
 	}
 }
 
-/* Of length 1. */
+/* Fills the row with a random vector of length 1. */
 static void
 fill_row(float *row, size_t d, fc_rng *rng)
 {
@@ -174,7 +191,10 @@ fill_row(float *row, size_t d, fc_rng *rng)
 		row[i] = (float) ((double) row[i] / sqrt(square));
 }
 
-/* d dimensions, n after projection, a basis without zeros */
+/*
+ * All instruction sets reduce rows of d dimensions to n by a basis without
+ * zeros.
+ */
 static void
 test_width(uint32_t d, uint32_t n)
 {

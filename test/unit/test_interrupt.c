@@ -1,6 +1,7 @@
 /*
- * test_interrupt.c - the interrupt check may jump out of k-means and of a decoder at any call: the caller
- * releases the arena, and the same call in the same memory then gives the same bits as before.
+ * test_interrupt.c - the interrupt check may jump out of k-means and of a
+ * decoder at any call. The caller then releases the arena, and the same call
+ * in the same memory gives the same bits.
  */
 #include <setjmp.h>
 
@@ -19,9 +20,13 @@ jump(void)
 		longjmp(back, 1);
 }
 
-/* The work in `arena` writes `bytes` of result. */
+/* Function that works in `arena` and writes a result. */
 typedef fc_status (*work) (const void *input, fc_arena *arena, void *result);
 
+/*
+ * Jumps out of up to 40 of the interrupt checks leave memory in which the call
+ * still gives the same bits.
+ */
 static void
 test_jumps(work call, const void *input, size_t bytes, const char *what)
 {

@@ -1,4 +1,8 @@
-/* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
+/*
+ * test_kernel_map.c - Nystrom features of an operator's landmarks reproduce
+ * the kernel to 1e-3 or better; damaged bytes of maps and projections are
+ * refused
+ */
 #include "kernels.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
@@ -21,7 +25,7 @@ typedef struct fixture
 	size_t		size;
 	fc_kernel_map_header *header;
 	size_t		map_size;
-	size_t		found;			/* rank that the landmarks have */
+	size_t		found;			/* rank of the landmarks */
 	fc_kernel_map map;
 	fc_scratch	scratch;
 } fixture;
@@ -30,10 +34,10 @@ typedef enum shape
 {
 	CODEBOOK,
 	DENSE,						/* two dense factors of inner dimension 4 */
-	SPARSE						/* the first of them stored as a sparse one */
+	SPARSE						/* the same with a sparse first factor */
 } shape;
 
-/* k landmarks, around an offset or not */
+/* Makes an operator of K landmarks around an offset, which may be 0. */
 static void
 make_operator(fixture *f, shape factored, double offset)
 {
@@ -100,7 +104,10 @@ dot(const float *a, const float *b, size_t n)
 	return sum;
 }
 
-/* phi(u_i).phi(x) = kappa(u_i, x): a landmark's features see every row exactly, at full rank, prepared or not. */
+/*
+ * phi(u_i).phi(x) = kappa(u_i, x): at full rank, the features of a landmark
+ * and of any row have the kernel as their product, prepared or not.
+ */
 static void
 test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double offset, double tolerance)
 {
@@ -162,8 +169,9 @@ test_far_rows(bool factored)
 }
 
 /*
- * rbf behind sparse factors, prepared or not: a row far from all landmarks has no features at all, and one whose
- * products with them are beyond floats has none that could be mistaken for a landmark's.
+ * rbf with sparse factors, prepared or not: a row far from all landmarks has
+ * zero features. A row whose products exceed floats has features that are not
+ * finite, and so equal no landmark's.
  */
 static void
 test_far_rbf(bool prepared)
@@ -186,7 +194,7 @@ test_far_rbf(bool prepared)
 	CHECK(!fc_all_finite_float(y, f.map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
 }
 
-/* A smaller rank keeps the first coordinates of the larger one. */
+/* Features of a smaller rank are the first coordinates of a larger one. */
 static void
 test_rank(void)
 {
@@ -206,7 +214,7 @@ test_rank(void)
 		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
 }
 
-/* A map of unit features has the plain ones, of length 1. */
+/* A map of unit features gives the plain features scaled to length 1. */
 static void
 test_unit(shape factored)
 {
@@ -233,7 +241,7 @@ test_unit(shape factored)
 	}
 }
 
-/* Any changed byte behind the length word, any other length: refused. */
+/* Any changed byte after the length word, and any other length, is refused. */
 static void
 test_map_bytes(void)
 {
@@ -252,6 +260,7 @@ test_map_bytes(void)
 	CHECK(fc_kernel_map_check(f.header, f.map_size) == FC_OK, "restored and refused");
 }
 
+/* Every invalid field of a stored projection is refused. */
 static void
 test_projection_bytes(void)
 {

@@ -1,7 +1,14 @@
-/* test_kmeans.c - weighted k-means: recovery, monotonicity, weights, degenerate inputs, stops */
+/*
+ * test_kmeans.c - weighted k-means recovers planted clusters, never raises the
+ * SSE, respects weights, and gives consistent labels, weights and SSE (1e-10),
+ * for degenerate rows too
+ */
 #include "kmeans_problem.h"
 
-/* Rows around `groups` centres at distance ~ gap, unit noise; row i belongs to i % groups. */
+/*
+ * Places rows around `groups` centers with coordinates of deviation gap, with
+ * unit noise; row i belongs to i % groups.
+ */
 static void
 plant(problem *p, size_t groups, double gap, uint64_t seed)
 {
@@ -45,7 +52,7 @@ objective(const problem *p, const double *centroids)
 	return total;
 }
 
-/* Labels are the nearest centroids, weights and SSE are theirs. */
+/* Labels are the nearest centroids, and the weights and SSE belong to them. */
 static void
 check_consistent(const problem *p, const char *what)
 {
@@ -67,6 +74,7 @@ check_consistent(const problem *p, const char *what)
 	CHECK(sse <= objective(p, p->result.centroids) * (1.0 + 1e-5) + 1e-12, "%s: labels are nearest", what);
 }
 
+/* Every row gets the label of its planted cluster. */
 static void
 test_planted(size_t n, size_t d, size_t k)
 {
@@ -83,7 +91,10 @@ test_planted(size_t n, size_t d, size_t k)
 	check_consistent(&p, "planted");
 }
 
-/* From given centroids, each further step lowers the objective; no step keeps them. */
+/*
+ * Starting at given centroids, each further step lowers the SSE; 0 steps keep
+ * the centroids, and a margin keeps them as well.
+ */
 static void
 test_monotone(size_t d)
 {
@@ -112,7 +123,10 @@ test_monotone(size_t d)
 	CHECK(p.result.winner == 0, "a margin keeps the incumbent");
 }
 
-/* A row of weight 2 is the row twice; rows of weight 0 pull nothing. */
+/*
+ * A row of weight 2 counts as two rows, to 1e-5; rows of weight 0 have no
+ * effect.
+ */
 static void
 test_weights(size_t d)
 {
@@ -132,7 +146,7 @@ test_weights(size_t d)
 		memcpy(twice.x + i * d, once.x + i * d, d * sizeof(float));
 		memcpy(twice.x + (n + i) * d, once.x + i * d, d * sizeof(float));
 		twice.weight[n + i] = once.weight[i] - 1.0;
-		if (i % 3 == 1)			/* a row of no weight may lie anywhere */
+		if (i % 3 == 1)			/* a row of weight 0 may be anywhere */
 			twice.x[(n + i) * d] = 1000.0f;
 	}
 	for (size_t c = 0; c < k * d; c++)
@@ -150,7 +164,10 @@ test_weights(size_t d)
 		CHECK(twice.result.centroids[j * d] < 500.0, "a row without weight became a centroid");
 }
 
-/* Few distinct rows, more clusters: SSE 0, surplus clusters weigh 0 and are copies of rows. */
+/*
+ * Fewer distinct rows than clusters: the SSE is 0, and surplus clusters have
+ * weight 0 and are copies of rows.
+ */
 static void
 test_degenerate(size_t n, size_t d, size_t k, size_t distinct)
 {
@@ -176,7 +193,7 @@ test_degenerate(size_t n, size_t d, size_t k, size_t distinct)
 	check_consistent(&p, "degenerate");
 }
 
-/* Far-off initial centroids end with a row each. */
+/* Initial centroids far from all rows do not stay empty. */
 static void
 test_reseed(size_t d)
 {
@@ -193,6 +210,7 @@ test_reseed(size_t d)
 	check_consistent(&p, "reseed");
 }
 
+/* The same seed gives the same bits. */
 static void
 test_stops(size_t n, size_t d, size_t k)
 {
@@ -208,7 +226,10 @@ test_stops(size_t n, size_t d, size_t k)
 		  memcmp(p.result.labels, q.result.labels, n * sizeof(int32_t)) == 0 && p.result.sse == q.result.sse, "same seed, same bits");
 }
 
-/* Many clusters in few dimensions: nearest labels as ever, from a share of all pairs of rows and centroids. */
+/*
+ * Many clusters in few dimensions: labels are still the nearest centroids,
+ * found by comparing only a share of all pairs of rows and centroids.
+ */
 static void
 test_tree(size_t n, size_t d, size_t k, size_t groups, bool weighted, double away, double share)
 {
@@ -229,7 +250,10 @@ test_tree(size_t n, size_t d, size_t k, size_t groups, bool weighted, double awa
 		  "tree d=%zu k=%zu: %.3g pairs compared, %.3g a pass over all", d, k, (double) p.result.compared, all);
 }
 
-/* Rows that repeat, fewer different ones than clusters, and all equal: splits with nothing to split. */
+/*
+ * Repeated rows, among them fewer distinct ones than clusters, or all equal:
+ * nodes of the tree cannot always be split.
+ */
 static void
 test_tree_repeated(size_t distinct)
 {
@@ -243,7 +267,10 @@ test_tree_repeated(size_t distinct)
 	CHECK(distinct > p.k || p.result.sse == 0.0, "%zu different rows: sse %g", distinct, p.result.sse);
 }
 
-/* Tight clusters one apart, 10000 from the origin and from a last one: scores in float cannot tell them apart. */
+/*
+ * Tight clusters are one apart, and 10000 away from the origin or from a last
+ * cluster, so that scores in float cannot distinguish them: labels are right.
+ */
 static void
 test_close(size_t d)
 {

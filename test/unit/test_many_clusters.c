@@ -1,10 +1,17 @@
-/* test_many_clusters.c - k-means and numbering of many clusters in many dimensions */
+/*
+ * test_many_clusters.c - k-means and numbering of many clusters in many
+ * dimensions: labels are the nearest centroids, SSEs are within known factors
+ * of planted ones
+ */
 #include "kmeans/internal.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 #include "unit.h"
 
-/* n rows of `groups` well separated groups, of sizes that fall as 1 / (g + 1); d floats each. */
+/*
+ * Returns n rows of `groups` well separated groups whose sizes fall as
+ * 1 / (g + 1).
+ */
 static float *
 grouped_rows(size_t n, size_t d, size_t groups, int32_t *group)
 {
@@ -40,7 +47,10 @@ sse_of(const float *x, size_t n, size_t d, const double *centroids, const int32_
 	return sum;
 }
 
-/* Labels are of the nearest centroids, the SSE is theirs, and a cluster a group is not far from the noise about the groups. */
+/*
+ * Labels are the nearest centroids, the SSE belongs to them and is within a
+ * factor of the noise around the groups, and results repeat to the bit.
+ */
 static void
 test_groups(size_t n, size_t d, size_t k)
 {
@@ -71,8 +81,8 @@ test_groups(size_t n, size_t d, size_t k)
 }
 
 /*
- * The SSE of n rows' search over that of the noise about their groups, one cluster a group: rounds of splits and merges find every group that
- * its start missed.  *work: pairs compared.
+ * Returns the SSE of a search divided by the noise around the groups, with as
+ * many clusters as groups; *work receives the pairs compared.
  */
 static double
 excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, double *work)
@@ -89,11 +99,12 @@ excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, dou
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
 }
 
+/* Rounds of splits and merges find nearly all groups that the start missed. */
 static void
 test_split_merge(void)
 {
 	double		work;
-	/* MIN_WIDE_WORK and more */
+	/* work above MIN_WIDE_WORK */
 	double		in_many_dimensions = excess_of_search(8000, 256, 1000, FC_BALANCED, &work);
 	double		in_few_dimensions = excess_of_search(12000, 12, 500, FC_BALANCED, &work);
 
@@ -101,7 +112,10 @@ test_split_merge(void)
 	CHECK(in_few_dimensions < 1.1, "in few dimensions: %g times the noise", in_few_dimensions);
 }
 
-/* More effort is more work; a thorough search is no worse, a fast one worse by a bounded part. */
+/*
+ * More effort means more work; a thorough search is no worse than a balanced
+ * one, to 1 %, and a fast one is worse by no more than 50 %.
+ */
 static void
 test_efforts(size_t n, size_t d, size_t groups)
 {
@@ -114,7 +128,11 @@ test_efforts(size_t n, size_t d, size_t groups)
 	CHECK(thorough <= 1.01 * balanced && fast <= 1.5 * balanced, "%zu clusters: %g, %g, %g times the noise", groups, fast, balanced, thorough);
 }
 
-/* Estimates are within a factor 2 of measured seconds, of 4e9 multiply-adds, for each way to the nearest centroids and each effort. */
+/*
+ * Estimates of the work agree with measured seconds to a factor of 2, at 4e9
+ * multiply-adds per second, for each search of nearest centroids and each
+ * effort.
+ */
 static void
 test_operations(void)
 {
@@ -142,7 +160,10 @@ test_operations(void)
 	}
 }
 
-/* Copies and weights of 0 are no gain. */
+/*
+ * Copies of rows and rows of weight 0 give finite centroids; 100 distinct rows
+ * have an SSE of 0.
+ */
 static void
 test_no_gain(void)
 {
@@ -169,7 +190,10 @@ test_no_gain(void)
 	CHECK(result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
 }
 
-/* Weights of 0, and fewer distinct rows than clusters. */
+/*
+ * Rows of weight 0 and fewer distinct rows than clusters give finite
+ * centroids.
+ */
 static void
 test_few_rows(void)
 {
@@ -191,7 +215,10 @@ test_few_rows(void)
 	CHECK(fc_all_finite(centroids, K * D), "copies");
 }
 
-/* Clusters that moved a little, in another order and some of them anew, keep their numbers. */
+/*
+ * Clusters that moved slightly and were shuffled keep their numbers, and every
+ * number is used once; some clusters are new.
+ */
 static void
 test_numbers(size_t k, size_t d)
 {

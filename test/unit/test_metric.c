@@ -1,4 +1,7 @@
-/* test_metric.c - rows of length 1, labels by cosine and by inner product, and the bytes of their operators */
+/*
+ * test_metric.c - rows scaled to length 1 are exact to 4e-16, labels by cosine
+ * and inner product are the greatest product, and operators store their metric
+ */
 #include "numerics/metric.h"
 #include "operators.h"
 #include "sketch/spec.h"
@@ -12,6 +15,7 @@ draw_row(fc_rng *rng, size_t d, double *x)
 		x[i] = fc_rng_normal(rng);
 }
 
+/* Unit rows have length 1 to 4e-16 and do not depend on the row's scale. */
 static void
 test_unit_rows(void)
 {
@@ -36,7 +40,8 @@ test_unit_rows(void)
 		CHECK(fc_unit_float_row(floats, d, scaled) && memcmp(unit, scaled, d * sizeof(double)) == 0, "%zu: floats", d);
 		for (size_t e = 0; e < sizeof(exponents) / sizeof(exponents[0]); e++)
 		{
-			double		rounding = exponents[e] < -1000 ? 0x1p-12 : 0.0;	/* some bits of such coordinates are lost */
+			/* coordinates this small lose bits */
+			double		rounding = exponents[e] < -1000 ? 0x1p-12 : 0.0;
 			double		worst = 0.0;
 
 			for (size_t i = 0; i < d; i++)
@@ -49,6 +54,7 @@ test_unit_rows(void)
 	}
 }
 
+/* Only a zero vector has no direction; values that are not finite stay so. */
 static void
 test_no_direction(void)
 {
@@ -115,7 +121,10 @@ greatest_product(const fc_operator *op, const double *x)
 	return best;
 }
 
-/* Both metrics choose the greatest product, one of unit rows; one row at a time and in batches, near the offset or not. */
+/*
+ * Both metrics choose the greatest product with the row, for single rows and
+ * for batches, near the offset or not.
+ */
 static void
 test_labels(fc_metric metric, size_t k, size_t d, double far)
 {
@@ -149,7 +158,7 @@ test_labels(fc_metric metric, size_t k, size_t d, double far)
 	}
 }
 
-/* Equal products: the lowest number wins. */
+/* Among equal products the lowest number wins. */
 static void
 test_ties(void)
 {
@@ -165,7 +174,10 @@ test_ties(void)
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
 }
 
-/* The metric comes back from the bytes; one that does not fit the rest is refused. */
+/*
+ * The metric survives storing; a metric that does not fit the other fields is
+ * refused.
+ */
 static void
 test_bytes(fc_metric metric)
 {
@@ -191,7 +203,10 @@ test_bytes(fc_metric metric)
 	CHECK(check_operator(header, size) == FC_EFORMAT, "an unknown flag");
 }
 
-/* Two specs that differ in the metric alone do not measure the same; bytes without the flag are those of before. */
+/*
+ * Specs that differ only in the metric are not the same; their flags differ in
+ * one bit, which the digest covers.
+ */
 static void
 test_spec(void)
 {

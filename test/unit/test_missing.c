@@ -1,16 +1,23 @@
-/* test_missing.c - NULLs of a cluster tell something; those at random, of columns together, and rates that differ tell nothing */
+/*
+ * test_missing.c - NULLs that occur mostly in one cluster are informative;
+ * NULLs at random, in several columns together, or at rates that merely differ
+ * are not
+ */
 #include "kmeans/missing.h"
 #include "unit.h"
 
 #define ROWS		4000
 #define COLUMNS		5
 #define CLUSTERS	4
-#define WIDTH		2			/* of a column: its value, its indicator */
+#define WIDTH		2			/* dimensions of a column: its value and its indicator */
 #define DIM			(WIDTH * COLUMNS)
 
 typedef double (*null_rate) (size_t cluster, size_t column);
 
-/* Clusters about random centres; row i has a NULL, imputed as 0, by the rate of its cluster, in all such columns at once or in each alone. */
+/*
+ * Makes clusters around random centers, with NULLs imputed as 0 at the rate of
+ * the row's cluster, either in all columns together or independently.
+ */
 static void
 plant(float *x, size_t n, double spread, null_rate rate, bool together)
 {
@@ -46,7 +53,7 @@ ask(float *x, size_t n, bool informative[COLUMNS])
 	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, unit_work(), informative);
 }
 
-/* A bit for each column whose NULLs tell something. */
+/* Returns a bit for each column whose NULLs are informative. */
 static unsigned int
 told(size_t n, double spread, null_rate rate, bool together)
 {
@@ -90,21 +97,21 @@ of_two_columns(size_t cluster, size_t column)
 	return column < 2 ? 0.3 : 0.0;
 }
 
-/* 10 to 25 % of two columns. */
+/* Rates from 10 to 25 % for two columns. */
 static double
 block_by_cluster(size_t cluster, size_t column)
 {
 	return column < 2 ? 0.1 + 0.05 * (double) cluster : 0.0;
 }
 
-/* Two columns, missing in the same rows. */
+/* Two columns are missing in the same rows. */
 static double
 cluster_of_two(size_t cluster, size_t column)
 {
 	return column < 2 && cluster == 1 ? 1.0 : 0.0;
 }
 
-/* 0, 15, 30 and 45 %, in another order for each column. */
+/* Rates of 0, 15, 30 and 45 %, in another order for each column. */
 static double
 by_cluster(size_t cluster, size_t column)
 {
@@ -117,6 +124,10 @@ all_or_none(size_t cluster, size_t column)
 	return column == 4 || (column == 3 && cluster == 1) ? 1.0 : 0.0;
 }
 
+/*
+ * NULLs that identify a cluster are informative; if two columns have the same
+ * NULLs, only one of them is.
+ */
 static void
 test_telling(void)
 {
@@ -126,6 +137,10 @@ test_telling(void)
 	CHECK(told(ROWS, 3.0, all_or_none, false) == 1 << 3, "all or none: %x", told(ROWS, 3.0, all_or_none, false));
 }
 
+/*
+ * NULLs at random, or at rates that differ between clusters, are not
+ * informative.
+ */
 static void
 test_not_telling(void)
 {
@@ -145,7 +160,10 @@ never(size_t cluster, size_t column)
 	return 0.0;
 }
 
-/* Rows of one cluster differ by a mean square of 2 in each column, those of any clusters by about 20; donors may be of the next cluster. */
+/*
+ * All NULLs are imputed from other rows. Rows of the same cluster have a mean
+ * squared difference of 2 per column, rows of any clusters about 20.
+ */
 static void
 test_donors(void)
 {
@@ -176,7 +194,10 @@ test_donors(void)
 	CHECK(left == 0 && sum / (double) nulls < 5.0, "%zu of %zu NULLs left, mean square %g", left, nulls, sum / (double) nulls);
 }
 
-/* Too few rows for clusters or for any evidence. */
+/*
+ * Too few rows for clusters or evidence have no informative NULLs; 200 rows
+ * are enough.
+ */
 static void
 test_few_rows(void)
 {
@@ -185,7 +206,10 @@ test_few_rows(void)
 	CHECK(told(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
 }
 
-/* Few NULLs, one of them in a row that is far from all but a complete one. */
+/*
+ * Few NULLs, one of them in a row far from all rows except a complete one, are
+ * not informative.
+ */
 static void
 test_few_nulls(void)
 {
@@ -206,7 +230,9 @@ test_few_nulls(void)
 	}
 }
 
-/* A column of one value, however few the rows are. */
+/*
+ * The NULLs of a column with a single value are informative, even of few rows.
+ */
 static void
 test_one_value(void)
 {

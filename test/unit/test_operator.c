@@ -1,19 +1,25 @@
-/* test_operator.c - operators against naive double loops; one row and a batch agree */
+/*
+ * test_operator.c - rows, scores, distances and labels of operators agree with
+ * plain loops in double, to 1e-5; single rows and batches have equal labels;
+ * damaged bytes are refused
+ */
 #include "operators.h"
 #include "random_operator.h"
 
 typedef struct case_operator
 {
 	fc_operator op;
-	double	   *product;		/* k x d, explicit, in double */
+	double	   *product;		/* k x d product of the factors, in double */
 	double	   *offset;
 	float	   *half_norms;
 	double	   *weights;
 	fc_scratch	scratch;
-	fc_arena	arena;			/* of slices */
+	fc_arena	arena;			/* memory of the sliced factors */
 } case_operator;
 
-/* About a third of the entries; some rows are empty. */
+/*
+ * Makes a factor with about a third of the entries, and with some empty rows.
+ */
 static fc_factor
 sparse_factor(size_t rows, size_t columns, fc_rng *rng)
 {
@@ -36,7 +42,10 @@ sparse_factor(size_t rows, size_t columns, fc_rng *rng)
 	.row_start = row_start,.column = column};
 }
 
-/* shape: "d" dense, "s" sparse; inner dimensions grow a little so that widths differ. */
+/*
+ * Makes an operator; shape has a "d" for each dense factor and an "s" for each
+ * sparse one. Inner dimensions grow a little so that widths differ.
+ */
 static case_operator
 make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
 {
@@ -91,7 +100,9 @@ exact_distance(const case_operator *c, size_t j, const double *x)
 	return sum;
 }
 
-/* Rows, half norms and projections are those of the explicit product. */
+/*
+ * Rows, half norms and projections agree with the explicit product, to 1e-5.
+ */
 static void
 check_product(const case_operator *c, const char *shape)
 {
@@ -132,7 +143,7 @@ check_product(const case_operator *c, const char *shape)
 	}
 }
 
-/* assign, distance and nearest against sorted exact distances. */
+/* assign, distance and nearest agree with sorted exact distances, to 1e-5. */
 static void
 check_nearest(const case_operator *c, const char *shape)
 {
@@ -184,7 +195,10 @@ check_nearest(const case_operator *c, const char *shape)
 	}
 }
 
-/* V (a x) = a V x for powers of 2, exactly; <V x, y> = <x, V^T y> by explicit sums. */
+/*
+ * V (a x) = a V x exactly for powers of 2, and <V x, y> = <x, V^T y> to 1e-5
+ * by explicit sums.
+ */
 static void
 check_identities(const case_operator *c)
 {
@@ -219,6 +233,10 @@ check_identities(const case_operator *c)
 		CHECK(z[j] == 8.0f * y[j], "linear at %zu", j);
 }
 
+/*
+ * Operators of all shapes and sizes pass the checks of products, neighbours
+ * and identities.
+ */
 static void
 test_shapes(void)
 {
@@ -236,7 +254,7 @@ test_shapes(void)
 		}
 }
 
-/* Make pairs of equal and of almost equal centroids; rows near midplanes. */
+/* Makes some centroids equal and others almost equal to their neighbours. */
 static void
 make_ties(case_operator *c, fc_rng *rng)
 {
@@ -254,6 +272,10 @@ make_ties(case_operator *c, fc_rng *rng)
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 }
 
+/*
+ * Single rows and batches have the labels of the nearest centroids; a third of
+ * the rows are midpoints.
+ */
 static void
 check_batch(const case_operator *c, size_t n, const char *what)
 {
@@ -275,6 +297,9 @@ check_batch(const case_operator *c, size_t n, const char *what)
 	check_labels(op, c->scratch, x, n, what);
 }
 
+/*
+ * Labels of batches are right for sizes around a block, with and without ties.
+ */
 static void
 test_batches(void)
 {
@@ -295,7 +320,7 @@ test_batches(void)
 	check_batch(&c, 500, "product");
 }
 
-/* Equal centroids: the lowest number wins, in both paths and in nearest. */
+/* Among equal centroids the lowest number wins, in assign and in nearest. */
 static void
 test_equal(void)
 {
@@ -317,7 +342,10 @@ test_equal(void)
 
 /* ---- operators made to mislead rounded scores ---- */
 
-/* Rows on the product's rows, between two of them, a little beside, and far away. */
+/*
+ * Rows at the product's rows, between two of them, close to them and far away
+ * have the labels of the nearest centroids.
+ */
 static void
 check_around(case_operator *c, const char *what)
 {
@@ -341,7 +369,10 @@ check_around(case_operator *c, const char *what)
 	check_labels(&c->op, c->scratch, x, n, what);
 }
 
-/* Values of the first factor: a cloud of the given scale, its rows moved together. */
+/*
+ * Fills the first factor with a cloud of this scale and spread around a common
+ * place; outlier: the last row is at the origin.
+ */
 static void
 shape_rows(case_operator *c, double scale, double spread, bool outlier, uint64_t seed)
 {
@@ -355,6 +386,7 @@ shape_rows(case_operator *c, double scale, double spread, bool outlier, uint64_t
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 }
 
+/* Labels are right for scales and spreads at which rounded scores mislead. */
 static void
 test_adversarial(void)
 {
@@ -375,7 +407,10 @@ test_adversarial(void)
 			}
 }
 
-/* Factors whose partial products under- and overflow floats where the product does not. */
+/*
+ * Labels are right if partial products of the factors underflow or overflow
+ * floats and the product does not.
+ */
 static void
 test_unbalanced_factors(void)
 {
@@ -398,7 +433,10 @@ test_unbalanced_factors(void)
 
 /* ---- slices, blocks and expanded rows ---- */
 
-/* Slicing changes the order of sums only: projections, labels and nearest rows stay right. */
+/*
+ * Slicing changes only the order of sums: projections, labels and nearest rows
+ * stay right.
+ */
 static void
 test_plans(void)
 {
@@ -426,7 +464,10 @@ test_plans(void)
 	}
 }
 
-/* Batches of every size around a block, products of every kind. */
+/*
+ * Batches of sizes around a block have the labels of single rows, for all
+ * kinds of products.
+ */
 static void
 test_blocks(void)
 {
@@ -446,7 +487,7 @@ test_blocks(void)
 	}
 }
 
-/* Expanded rows are the product's, bit for bit. */
+/* Expanded rows equal the rows of the product to the bit. */
 static void
 test_expanded(void)
 {
@@ -471,7 +512,7 @@ test_expanded(void)
 
 /* ---- exact centroids ---- */
 
-/* c with exact centroids: its product's rows, moved by noise. */
+/* Attaches exact centroids to c: the rows of its product plus noise. */
 static case_operator
 keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64_t seed)
 {
@@ -492,7 +533,10 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 	return source;
 }
 
-/* Exact re-ranking gives the codebook's labels and nearest clusters, whatever the product. */
+/*
+ * Exact re-ranking gives the labels and nearest clusters of the codebook,
+ * whatever the product.
+ */
 static void
 check_exact(const case_operator *c, const case_operator *source, const double *x, size_t n, const char *what)
 {
@@ -513,7 +557,10 @@ check_exact(const case_operator *c, const case_operator *source, const double *x
 	check_labels(&c->op, c->scratch, x, n, what);
 }
 
-/* The exact centroid nearest to x among the t rows of the product nearest to x. */
+/*
+ * Returns the exact centroid nearest to x among the t rows of the product
+ * nearest to x.
+ */
 static size_t
 nearest_of_few(case_operator *c, const double *x, size_t t)
 {
@@ -539,6 +586,10 @@ nearest_of_few(case_operator *c, const double *x, size_t t)
 	return label;
 }
 
+/*
+ * Re-ranking t candidates gives the nearest exact centroid among them, for
+ * single rows and batches.
+ */
 static void
 check_few(case_operator *c, const double *x, size_t n, size_t t, const char *what)
 {
@@ -560,6 +611,10 @@ check_few(case_operator *c, const double *x, size_t n, size_t t, const char *wha
 	CHECK(wrong == 0, "%s: the best of %zu wrong in %zu of %zu", what, t, wrong, n);
 }
 
+/*
+ * Labels with exact centroids are right for any noise and any number of
+ * candidates.
+ */
 static void
 test_exact_centroids(void)
 {
@@ -593,7 +648,10 @@ test_exact_centroids(void)
 
 /* ---- bytes ---- */
 
-/* Padding must be zero, half norms and bounds those of the factors. */
+/*
+ * Bytes are refused unless padding is zero and half norms and bounds match the
+ * factors.
+ */
 static void
 test_bytes(void)
 {
@@ -633,7 +691,7 @@ test_bytes(void)
 	}
 }
 
-/* Exact centroids and sparse columns come back from the bytes as they went in. */
+/* Exact centroids and sparse columns survive storing. */
 static void
 test_exact_bytes(void)
 {
@@ -670,7 +728,10 @@ test_exact_bytes(void)
 	}
 }
 
-/* Regions come back from the bytes, a row is of the cluster that its centroid has within the reach, and numbers out of range are refused. */
+/*
+ * Regions survive storing, a row belongs to a centroid's cluster if it is
+ * within reach, and numbers out of range are refused.
+ */
 static void
 test_regions(void)
 {
@@ -711,8 +772,8 @@ test_regions(void)
 }
 
 /*
- * Numbers with a gap come back from the bytes and are the labels; numbers
- * that do not ascend, are out of range or have no gap are refused.
+ * Numbers with a gap survive storing and are the labels. Numbers that do not
+ * ascend, are out of range or have no gap are refused.
  */
 static void
 test_numbers(void)
@@ -750,9 +811,9 @@ test_numbers(void)
 }
 
 /*
- * Equal rows are a cluster whose ball has radius 0: they are of it, and no
- * outliers, wherever they are and however their centroid was rounded.  A row
- * a thousandth of the deviation away is of no cluster and an outlier.
+ * Equal rows are a cluster whose ball has radius 0. They belong to it and are
+ * no outliers, wherever they are and however their centroid was rounded. A row
+ * a thousandth of the deviation away belongs to no cluster and is an outlier.
  */
 static void
 test_equal_rows(fc_metric metric, size_t d, double origin, bool single, bool standardised)
@@ -788,7 +849,7 @@ test_equal_rows(fc_metric metric, size_t d, double origin, bool single, bool sta
 			for (size_t i = 0; i < d; i++)
 				x[j * d + i] /= length;
 		}
-		for (size_t i = 0; i < d; i++)	/* of a thousand equal rows */
+		for (size_t i = 0; i < d; i++)	/* mean of a thousand equal rows */
 			for (int n = 1; n <= 1000; n++)
 				mean[j * d + i] += (x[j * d + i] - mean[j * d + i]) / n;
 	}
@@ -818,6 +879,10 @@ test_equal_rows(fc_metric metric, size_t d, double origin, bool single, bool sta
 		   standardised ? "standardised" : "as they are", metric == FC_COSINE ? ", cosine" : "", worst);
 }
 
+/*
+ * Equal rows keep their cluster in several dimensions, at several distances
+ * from the origin, as floats or doubles, standardised or not.
+ */
 static void
 test_piles(void)
 {

@@ -1,9 +1,16 @@
-/* test_operator_random.c - labels and projections of operators of random shape, of long positive rows, of rows that overflow */
+/*
+ * test_operator_random.c - labels and projections of random operators are
+ * right, to rounding, for long positive rows and for scores that overflow as
+ * well
+ */
 #include "random_operator.h"
 
-#define ROWS	40			/* to be labelled */
+#define ROWS	40			/* rows to label */
 
-/* V x is the exact product's but for rounding, told from what passes through the factors without cancelling. */
+/*
+ * V x agrees with the exact product up to rounding, which is bounded by the
+ * norms of the factors without any cancellation.
+ */
 static void
 check_projection(const random_operator *o, uint64_t seed)
 {
@@ -38,7 +45,11 @@ check_projection(const random_operator *o, uint64_t seed)
 	}
 }
 
-/* Rows between two of the product's, half of them moved a little: labels apart, together and by nearest are the lowest of the least distance. */
+/*
+ * Rows between two rows of the product, half of them moved slightly: single
+ * rows, batches and nearest agree on the lowest number at the smallest
+ * distance.
+ */
 static void
 check_midway(const random_operator *o, uint64_t seed)
 {
@@ -62,6 +73,10 @@ check_midway(const random_operator *o, uint64_t seed)
 	check_labels(op, o->scratch, x, ROWS, what);
 }
 
+/*
+ * Labels and projections are right for random shapes and kinds of factors,
+ * sliced or not.
+ */
 static void
 test_shapes(void)
 {
@@ -84,7 +99,10 @@ test_shapes(void)
 	}
 }
 
-/* Sums of positive values along positive rows only grow, and so does their rounding. */
+/*
+ * Sums of positive values along positive rows only grow, and so does their
+ * rounding: labels stay right.
+ */
 static void
 test_positive(void)
 {
@@ -100,7 +118,10 @@ test_positive(void)
 	}
 }
 
-/* Scores that are sums of both infinities: labels by all exact centroids are still those of the least distance. */
+/*
+ * Scores that are sums of both infinities: labels by all exact centroids still
+ * have the smallest distance.
+ */
 static void
 test_overflow(void)
 {

@@ -1,9 +1,10 @@
 /*
  * test_palm.c - sparse algebra, projections and palm4MSA.
  *
- * Known answers: products against dense loops, projections against a sort, the Hadamard matrix
- * of order 32 as five factors of two non-zeros a row and column.  Properties: the objective
- * never rises, weights are the fixed first factor, one seed gives one answer.
+ * Known results: products agree with dense loops, projections with a sort, and
+ * the Hadamard matrix of order 32 is five factors with two non-zeros per row
+ * and column, to 1e-10. Properties: the objective never rises, and results
+ * repeat to the bit.
  */
 #include "factor/internal.h"
 #include "unit.h"
@@ -35,7 +36,10 @@ relative_distance(const double *a, const double *b, size_t n)
 
 /* ---- sparse algebra ---- */
 
-/* A random matrix within lines(s), and the dense one it is of. */
+/*
+ * Makes a random sparse matrix with the s largest entries of each row and
+ * column.
+ */
 static fc_sparse_pair
 random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t seed)
 {
@@ -49,6 +53,9 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 	return a;
 }
 
+/*
+ * Transposes are exact, and tiles of rows assemble to the transposed matrix.
+ */
 static void
 test_algebra(void)
 {
@@ -60,7 +67,9 @@ test_algebra(void)
 	for (size_t r = 0; r < 37; r++)
 		for (size_t c = 0; c < 53; c++)
 			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
-	/* a matrix cut into tiles of rows, turned, and put together again */
+	/*
+	 * cut a matrix into tiles of rows, transpose them and assemble them again
+	 */
 	for (size_t first = 0; first < 37; first += FC_TILE_COLUMNS)
 	{
 		size_t		count = 37 - first < FC_TILE_COLUMNS ? 37 - first : FC_TILE_COLUMNS;
@@ -74,7 +83,10 @@ test_algebra(void)
 
 /* ---- projections ---- */
 
-/* Is entry (r, c) among the s largest of its row or column, lowest place first among equals? */
+/*
+ * Returns true if entry (r, c) is among the s largest of its row or column;
+ * the lowest index is first among equal entries.
+ */
 static bool
 among_largest(const double *x, size_t rows, size_t columns, size_t r, size_t c, size_t s)
 {
@@ -89,7 +101,10 @@ among_largest(const double *x, size_t rows, size_t columns, size_t r, size_t c, 
 	return size > 0 && (before_row < s || before_column < s);
 }
 
-/* With many ties. */
+/*
+ * The projection keeps the s largest entries of each row and column, with many
+ * ties.
+ */
 static void
 test_lines(void)
 {
@@ -119,7 +134,10 @@ test_lines(void)
 	}
 }
 
-/* The same from tiles, for lists of few. */
+/*
+ * The same projection from tiles, which short lists use, gives the same
+ * entries.
+ */
 static void
 test_largest(void)
 {
@@ -164,6 +182,7 @@ falling(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* The projection to 100 entries keeps the largest ones. */
 static void
 test_total(void)
 {
@@ -184,7 +203,7 @@ test_total(void)
 
 /* ---- matching pursuit ---- */
 
-/* s' G s - 2 s' b */
+/* Returns s' G s - 2 s' b. */
 static double
 quadratic(const double *gram, const double *b, size_t n, const uint32_t *column, const double *value, size_t count)
 {
@@ -199,7 +218,10 @@ quadratic(const double *gram, const double *b, size_t n, const uint32_t *column,
 	return sum;
 }
 
-/* Planted supports of an incoherent dictionary come back; a line is never worse than its old support; doubles are refused. */
+/*
+ * Planted supports of an incoherent dictionary are recovered to 1e-9; a line
+ * is never worse than its old support; equal atoms are not used together.
+ */
 static void
 test_pursuit(void)
 {
@@ -209,7 +231,7 @@ test_pursuit(void)
 	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
-		l[r * N + N - 1] = l[r * N];	/* the last atom is the first */
+		l[r * N + N - 1] = l[r * N];	/* the last atom equals the first */
 	for (size_t i = 0; i < N; i++)
 		for (size_t j = 0; j < N; j++)
 			for (size_t r = 0; r < ROWS; r++)
@@ -252,7 +274,10 @@ test_pursuit(void)
 	}
 }
 
-/* Two atoms an angle of 1e-4 apart: the part of u across them is not bought with huge coefficients that cancel, unless it was before. */
+/*
+ * Two atoms at an angle of 1e-4: the component of u across them is not
+ * represented by huge coefficients that cancel, unless the old line did.
+ */
 static void
 test_dependent_atoms(void)
 {
@@ -307,7 +332,9 @@ take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_facto
 	fc_factors_take(arena, k, d, count, constraint, factors);
 }
 
-/* v (k x d) = lambda S_1 .. S_Q, from the identity through one factor after the other. */
+/*
+ * Returns the product lambda S_1 .. S_Q (k x d), multiplied factor by factor.
+ */
 static double *
 product_of(const fc_factors *factors)
 {
@@ -330,7 +357,7 @@ product_of(const fc_factors *factors)
 	return v;
 }
 
-/* || W^(1/2) (U - V) ||^2 from the product itself. */
+/* Returns || W^(1/2) (U - V) ||^2, computed from the product. */
 static double
 objective_of(const fc_target *target, const fc_factors *factors)
 {
@@ -347,7 +374,10 @@ objective_of(const fc_target *target, const fc_factors *factors)
 	return sum;
 }
 
-/* Natural-looking centroids: a few smooth patterns mixed, and noise. */
+/*
+ * Makes centroids like natural ones: mixtures of a few smooth patterns, plus
+ * noise.
+ */
 static double *
 patterns(size_t k, size_t d, uint64_t seed)
 {
@@ -364,6 +394,10 @@ patterns(size_t k, size_t d, uint64_t seed)
 	return u;
 }
 
+/*
+ * The objective never rises, agrees with the product to 1e-9, and does not
+ * rise after a warm start.
+ */
 static void
 test_monotone(void)
 {
@@ -406,7 +440,10 @@ test_monotone(void)
 		}
 }
 
-/* Solving lines is worth it: a product of sparse factors is found closer than by gradient steps. */
+/*
+ * Solving lines by pursuit gives an objective below 90 % of that of gradient
+ * steps.
+ */
 static void
 test_better(void)
 {
@@ -430,7 +467,7 @@ test_better(void)
 	CHECK(relative[1] < 0.9 * relative[0], "relative objectives %g with gradient steps, %g with pursuit", relative[0], relative[1]);
 }
 
-/* One dense factor, s = everything: U itself. */
+/* A single dense factor without a limit is U itself. */
 static void
 test_whole(void)
 {
@@ -452,7 +489,7 @@ test_whole(void)
 
 /* ---- known factorisations ---- */
 
-/* H_n = H_2 (x) H_(n/2) */
+/* Returns H_n = H_2 (x) H_(n/2). */
 static double *
 hadamard(size_t n)
 {
@@ -464,6 +501,10 @@ hadamard(size_t n)
 	return h;
 }
 
+/*
+ * Checks the number of factors, the relative error of their product (1e-10),
+ * and that each row and column has two entries.
+ */
 static void
 check_hadamard(const fc_target *target, const fc_factors *factors, size_t count, const char *how)
 {
@@ -482,6 +523,7 @@ check_hadamard(const fc_target *target, const fc_factors *factors, size_t count,
 		}
 }
 
+/* Both methods find the factors of the Hadamard matrix. */
 static void
 test_hadamard(void)
 {
@@ -501,7 +543,10 @@ test_hadamard(void)
 	check_hadamard(&target, &factors, 5, "butterfly");
 }
 
-/* Any shape: products of the right size, not worse than zero; hierarchical twice the same. */
+/*
+ * Products of any shape have the right size and are no worse than zero;
+ * hierarchical factorisation repeats to the bit.
+ */
 static void
 test_shapes(void)
 {

@@ -1,4 +1,8 @@
-/* test_pilot.c - scale, trimming and projection chosen from a sample */
+/*
+ * test_pilot.c - scale, trimming and projection chosen from a sample: scales
+ * are within 10 % of planted ones and follow units to 1e-3, and bases are
+ * orthonormal to 1e-6
+ */
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 #include "sketch/pilot.h"
@@ -34,7 +38,10 @@ run(sample *s)
 	return status;
 }
 
-/* Mixture of `groups` unit normals whose means differ in the first `active` dimensions. */
+/*
+ * Makes a mixture of `groups` unit normals whose means differ in the first
+ * `active` dimensions.
+ */
 static void
 plant(sample *s, size_t groups, size_t active, double gap, uint64_t seed)
 {
@@ -48,6 +55,10 @@ plant(sample *s, size_t groups, size_t active, double gap, uint64_t seed)
 			s->x[i * s->d + c] = fc_rng_normal(&rng) + (c < active ? mean[(i % groups) * active + c] : 0.0);
 }
 
+/*
+ * The basis is orthonormal to 1e-6 and the largest entry of each axis is
+ * positive.
+ */
 static void
 check_basis(const sample *s, const char *what)
 {
@@ -77,7 +88,7 @@ check_basis(const sample *s, const char *what)
 	CHECK(worst < 1e-6, "%s: basis orthonormal to %g", what, worst);
 }
 
-/* reduced = basis (x - center), for every row. */
+/* reduced = basis (x - center) for every 37th row, to 1e-5. */
 static void
 check_reduced(const sample *s, const char *what)
 {
@@ -100,6 +111,7 @@ check_reduced(const sample *s, const char *what)
 		}
 }
 
+/* The deviation within clusters is found to 10 %. */
 static void
 test_within(size_t rows, size_t d, size_t groups)
 {
@@ -107,13 +119,20 @@ test_within(size_t rows, size_t d, size_t groups)
 
 	plant(&s, groups, d < 20 ? d : 20, 12.0, d);
 	CHECK(run(&s) == FC_OK, "within");
-	/* trimming 5 % of the rows lowers a normal's deviation a little, the more the lower d */
+	/*
+	 * trimming 5 % of the rows lowers a normal's deviation slightly, most in
+	 * few dimensions
+	 */
 	CHECK(s.result.within_deviation > 0.9 && s.result.within_deviation < 1.1, "rows=%zu d=%zu: within %g", rows, d, s.result.within_deviation);
 	CHECK(s.result.sigma == 1.2 * s.result.within_deviation, "sigma");
 	check_basis(&s, "within");
 	check_reduced(&s, "within");
 }
 
+/*
+ * The scale follows the units of the rows to 1e-3, from 1e-150 to 1e150, and
+ * does not depend on a shift.
+ */
 static void
 test_equivariance(size_t d)
 {
@@ -141,6 +160,7 @@ test_equivariance(size_t d)
 	check_reduced(&s, "shift");
 }
 
+/* One far row in a hundred changes the scale by less than 10 %. */
 static void
 test_outliers(size_t d)
 {
@@ -157,7 +177,10 @@ test_outliers(size_t d)
 	CHECK(fabs(s.result.within_deviation / within - 1.0) < 0.1, "d=%zu: %g with outliers, %g without", d, s.result.within_deviation, within);
 }
 
-/* Rows with variance in a planted subspace: its principal angles to the basis. */
+/*
+ * Rows with most variance in a planted subspace: the basis contains its axes,
+ * with cosines above 0.99.
+ */
 static void
 test_subspace(size_t rows, size_t d, size_t n)
 {
@@ -192,7 +215,10 @@ test_subspace(size_t rows, size_t d, size_t n)
 		}
 	}
 	CHECK(run(&s) == FC_OK && s.result.n == n, "subspace");
-	/* the cosine of the greatest angle is at least that of a planted axis to the span */
+	/*
+	 * the cosine of the largest angle is at least that of a planted axis to
+	 * the span
+	 */
 	for (size_t a = 0; a < n; a++)
 	{
 		double		length = 0.0;
@@ -211,6 +237,7 @@ test_subspace(size_t rows, size_t d, size_t n)
 	check_basis(&s, "subspace");
 }
 
+/* A weight of 2 has the effect of rows that occur twice, to 1e-3. */
 static void
 test_multiplicity(void)
 {
@@ -227,7 +254,7 @@ test_multiplicity(void)
 	CHECK(fabs(once.result.within_deviation / twice.result.within_deviation - 1.0) < 1e-3, "weight 2: %g, twice: %g", once.result.within_deviation, twice.result.within_deviation);
 }
 
-/* Rows of few distinct values: always a positive scale. */
+/* Rows with few distinct values have a positive scale near their spacing. */
 static void
 test_degenerate(size_t rows, size_t d, size_t distinct, size_t dimensions, double unit)
 {
@@ -246,6 +273,7 @@ test_degenerate(size_t rows, size_t d, size_t distinct, size_t dimensions, doubl
 	check_basis(&s, "degenerate");
 }
 
+/* Trimming drops the farthest row and rows of weight 0. */
 static void
 test_trim(void)
 {
@@ -263,6 +291,7 @@ test_trim(void)
 	CHECK(count == 10, "all kept");
 }
 
+/* The same seed gives the same bits. */
 static void
 test_repeats(size_t rows, size_t d, size_t dimensions)
 {
@@ -275,6 +304,7 @@ test_repeats(size_t rows, size_t d, size_t dimensions)
 	CHECK(run(&s) == FC_OK && s.result.sigma == sigma, "same seed, same bits");
 }
 
+/* Huge values are trimmed or refused. */
 static void
 test_memory(void)
 {
@@ -313,7 +343,7 @@ main(void)
 	test_trim();
 	test_repeats(120, 4, 0);
 	test_repeats(120, 30, 5);
-	test_repeats(530, 540, 5);	/* trimming takes it to the smaller eigenproblem */
+	test_repeats(530, 540, 5);	/* after trimming, the smaller eigenproblem is used */
 	test_repeats(600, 540, 5);
 	test_memory();
 	return unit_finish();

@@ -1,8 +1,10 @@
 /*
- * test_pipeline.c - rows, spec, sketch, centroids, labels: the whole way without a server.
+ * test_pipeline.c - rows, spec, sketch, centroids and labels: the whole
+ * pipeline without a server.
  *
- * Clusters planted 8 deviations and more apart come back: every centroid within 0.3 deviations per dimension of a
- * planted one, 99.5 % of the rows with the label of their cluster.
+ * Clusters planted 8 deviations or more apart are recovered: every centroid is
+ * within 0.3 deviations per dimension of a planted one, and 99.5 % of the rows
+ * have the label of their cluster.
  */
 #include "base/sort.h"
 #include "decode/decode.h"
@@ -15,9 +17,9 @@
 
 #define K			5
 #define ROWS		6000
-#define SEPARATION	8.0			/* of centers, in deviations */
-#define MISS		0.3			/* of a centroid, in deviations per dimension */
-#define AGREEMENT	0.995		/* share of rows with the label of their cluster */
+#define SEPARATION	8.0			/* distance between centers, in deviations */
+#define MISS		0.3			/* maximum error of a centroid, in deviations per dimension */
+#define AGREEMENT	0.995		/* minimum share of rows with the label of their cluster */
 
 typedef struct planted_rows
 {
@@ -25,10 +27,13 @@ typedef struct planted_rows
 	double		unit;			/* deviation of a cluster in a dimension */
 	double	   *center;			/* K x d */
 	double	   *x;				/* ROWS x d */
-	int		   *cluster;		/* ROWS */
+	int		   *cluster;		/* ROWS cluster numbers */
 } planted_rows;
 
-/* Centers differ in the first `active` dimensions, all of them in the first; the origin is far away. */
+/*
+ * Makes rows around centers that differ in the first `active` dimensions, all
+ * of them in the first; the origin is far away.
+ */
 static planted_rows
 plant_rows(size_t d, size_t active, double unit, uint64_t seed)
 {
@@ -56,7 +61,7 @@ typedef struct sample
 	double	   *values;
 } sample;
 
-/* All rows offered in an order: row i x step + first. */
+/* Offers all rows to a reservoir in an order: row first + i step. */
 static sample
 sample_rows(const planted_rows *p, size_t first, size_t step)
 {
@@ -81,7 +86,7 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 	return s;
 }
 
-/* The spec of a sample, on the heap. */
+/* Returns the spec of a sample, on the heap. */
 static fc_spec *
 choose_spec(const sample *s, const fc_spec_options *options)
 {
@@ -123,7 +128,7 @@ sketch_rows(const planted_rows *p, const fc_spec *spec)
 	return sketch;
 }
 
-/* Centroids (K x d) in the rows' units. */
+/* Returns the decoded centroids (K x d) in the rows' units. */
 static double *
 decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 {
@@ -148,7 +153,9 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	return centroids;
 }
 
-/* The planted center nearest to each centroid. */
+/*
+ * Matches each centroid to the nearest planted center, which is within MISS.
+ */
 static void
 match_centroids(const planted_rows *p, const double *centroids, int match[K])
 {
@@ -171,7 +178,7 @@ match_centroids(const planted_rows *p, const double *centroids, int match[K])
 	}
 }
 
-/* The share of rows whose label is that of their cluster. */
+/* Returns the share of rows with the label of their cluster. */
 static double
 label_rows(const planted_rows *p, const double *centroids, const int match[K])
 {
@@ -190,6 +197,10 @@ label_rows(const planted_rows *p, const double *centroids, const int match[K])
 	return (double) agree / ROWS;
 }
 
+/*
+ * Centroids and labels agree with the planted clusters, and the spec is the
+ * same to the bit for any order of the rows.
+ */
 static void
 test_pipeline(size_t d, double unit, const fc_spec_options *options)
 {
@@ -211,7 +222,9 @@ test_pipeline(size_t d, double unit, const fc_spec_options *options)
 
 /* ---- the lift of covariances ---- */
 
-/* C = scale basis' sigma^2 R basis scale, entry by entry. */
+/*
+ * C = scale basis' sigma^2 R basis scale, entry by entry, and C is symmetric.
+ */
 static void
 check_covariance(const fc_spec *spec, const double *reduced, const double *covariance)
 {
@@ -242,7 +255,10 @@ check_covariance(const fc_spec *spec, const double *reduced, const double *covar
 		}
 }
 
-/* One round of Jacobi rotations makes the axes of make_spec a basis without zeros. */
+/*
+ * Rotates the axes of make_spec by one round of Jacobi rotations, to a basis
+ * without zeros.
+ */
 static void
 mix_basis(fc_spec *spec)
 {
@@ -260,6 +276,7 @@ mix_basis(fc_spec *spec)
 		}
 }
 
+/* Covariances of reduced coordinates are projected back exactly. */
 static void
 test_covariances(spec_wish wish)
 {
@@ -284,7 +301,10 @@ test_covariances(spec_wish wish)
 
 /* ---- parts ---- */
 
-/* Initial centroids come out where the basis sees them; one sigma of several is decoded alone. */
+/*
+ * Initial centroids are projected by the basis; one of several sigmas is
+ * decoded alone.
+ */
 static void
 test_problem(void)
 {
@@ -311,7 +331,10 @@ test_problem(void)
 	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "no such sigma");
 }
 
-/* Parts of a spec build the same spec again; in other units, center and scale change. */
+/*
+ * The parts of a spec build the same spec again; in other units, center and
+ * scale change.
+ */
 static void
 test_parts(void)
 {

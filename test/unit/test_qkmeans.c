@@ -1,6 +1,7 @@
 /*
- * test_qkmeans.c - QK-means on rows in memory: the objective never rises, is that of the
- * operator returned, empty clusters are filled; the sparsity is chosen by what a sample says.
+ * test_qkmeans.c - QK-means on rows in memory: the objective never rises and
+ * belongs to the operator returned (1e-9), empty clusters are filled, and the
+ * sparsity is chosen from a sample
  */
 #include "factor/qkmeans.h"
 #include "unit.h"
@@ -98,6 +99,10 @@ make_table(size_t d, uint64_t seed)
 	return t;
 }
 
+/*
+ * The objective never rises, a budget is kept, and objective and sizes belong
+ * to the operator returned.
+ */
 static void
 check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint64_t seed, const char *what)
 {
@@ -142,7 +147,10 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	}
 }
 
-/* k x d centroids: a product of two factors of `sparsity` values a line (0: no structure), and rows around them. */
+/*
+ * Makes k x d centroids that are a product of two factors with `sparsity`
+ * values per line (0: no structure), and rows around them.
+ */
 static table
 make_clusters(size_t k, size_t d, int sparsity, uint64_t seed, double *centroid)
 {
@@ -170,7 +178,7 @@ count_trial(void *ctx, const fc_trial *trial)
 typedef struct qkmeans_choice
 {
 	fc_qkmeans_options options;
-	double		ratio;			/* objective of the factored start / of the start */
+	double		ratio;			/* objective of the factored start / objective of the start */
 	size_t		nonzeros;
 	int			trials;
 } qkmeans_choice;
@@ -194,7 +202,8 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	c.options.factors = factors;
 	arena = unit_arena();
 	fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options);
-	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
+	/* the product that ended the search equals the one that its options make */
+	for (int again = 0; again < 2; again++)
 	{
 		fc_factors	factors_of;
 
@@ -207,6 +216,10 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	return c;
 }
 
+/*
+ * The chosen factors and sparsity fit centroids with and without structure,
+ * small ones, large ones, and no memory for a trial.
+ */
 static void
 test_choice(void)
 {
@@ -225,6 +238,7 @@ test_choice(void)
 	CHECK(c.trials == 0 && c.options.factors == 1 && c.ratio < 1 + 1e-6, "no memory for a trial: %d trials", c.trials);
 }
 
+/* Ratios of objectives are 1 if both are zero up to rounding. */
 static void
 test_ratio(void)
 {

@@ -1,4 +1,8 @@
-/* test_reduced.c - wide rows on their leading principal axes, and k-means from starts there */
+/*
+ * test_reduced.c - wide rows on their leading principal axes keep their gaps
+ * to 5 %, and k-means that starts there finds planted clusters in all
+ * dimensions
+ */
 #include "kmeans/ordered.h"
 #include "unit.h"
 
@@ -7,7 +11,10 @@
 #define K	5
 #define NOISE	0.05
 
-/* Rows of K groups about a common point, 3 apart and more, in turns; with unit, all of length 1. */
+/*
+ * Returns rows of K groups around a common point, at least 3 apart, in turn;
+ * unit: scaled to length 1.
+ */
 static float *
 planted_rows(bool unit)
 {
@@ -56,6 +63,7 @@ gap(const float *x, size_t d, size_t a, size_t b)
 	return sum;
 }
 
+/* Only wide rows are reduced, and only to half as many axes or fewer. */
 static void
 test_axes(void)
 {
@@ -64,7 +72,10 @@ test_axes(void)
 	CHECK(fc_axes_for(FC_AXES_WIDE, FC_AXES_WIDE / 2 + 1) == FC_AXES_WIDE, "too many axes");
 }
 
-/* What the axes keep and what they lose is all; K axes keep the gaps between K groups, and lose the noise of the other axes. */
+/*
+ * Variance kept and variance lost add up to the total. K axes keep the gaps
+ * between K groups and lose the noise of the other axes.
+ */
 static void
 test_rows(const fc_sphere *sphere)
 {
@@ -115,7 +126,10 @@ cluster(const fc_rows *rows, const fc_sphere *sphere, fc_arena *arena, clusterin
 	fc_kmeans_on_axes(rows, K, &options, arena, &c->result);
 }
 
-/* Groups are found, in all dimensions: centroids are weighted means, the SSE is theirs. */
+/*
+ * The groups are found in all dimensions: centroids are weighted means and the
+ * SSE belongs to them.
+ */
 static void
 test_search(const double *weight)
 {
@@ -149,9 +163,12 @@ test_search(const double *weight)
 #define WIDE_N	1500
 #define WIDE_D	300
 #define WIDE_K	10
-#define LOUD	30				/* columns of more variance than the centroids have along any axis */
+#define LOUD	30				/* columns with more variance than the centroids have */
 
-/* Clusters of unequal sizes that the leading axes do not show: exchanges in all dimensions find them. */
+/*
+ * Clusters of unequal sizes that the leading axes do not show are found by
+ * exchanges in all dimensions.
+ */
 static void
 test_loud_columns(void)
 {

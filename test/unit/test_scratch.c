@@ -1,6 +1,7 @@
 /*
- * test_scratch.c - every function that takes scratch, with exactly the floats that its size function
- * says: sanitizers see one more being touched, and one fewer ends the process at an assertion.
+ * test_scratch.c - every function that takes scratch is called with exactly
+ * the floats that its size function returns. Sanitizers detect the use of
+ * more, and one float fewer ends the process at an assertion.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,15 +13,15 @@
 
 #define MOST_ROWS	257
 
-/* An operator and rows for it. */
+/* Operator, rows and space for the calls. */
 typedef struct subject
 {
 	random_operator made;
 	fc_operator *op;
-	size_t		n;				/* rows, or the capacity of a step */
+	size_t		n;				/* number of rows, or the capacity of a step */
 	double	   *x;				/* MOST_ROWS x d */
 	double	   *u;				/* k x d: rows of the product */
-	float	   *floats;			/* k x d, and max(k, d) behind */
+	float	   *floats;			/* k x d, followed by max(k, d) */
 	double	   *doubles;		/* k x d */
 	double	   *sums;			/* k x d */
 	double	   *centroids;		/* k x d */
@@ -28,7 +29,7 @@ typedef struct subject
 	int32_t    *labels;			/* max(k, MOST_ROWS) */
 	fc_operator_header *header;
 	fc_kernel_map map;
-	double		sum;			/* of results, so that they are made */
+	double		sum;			/* sum of results, so that they are not optimised away */
 } subject;
 
 /* ---- the calls ---- */
@@ -38,7 +39,7 @@ typedef struct use
 	const char *name;
 	size_t		(*floats) (const subject *s);
 	void		(*call) (subject *s, fc_scratch scratch);
-	bool		many;			/* depends on the number of rows */
+	bool		many;			/* true if the size depends on the number of rows */
 } use;
 
 static size_t
@@ -150,7 +151,10 @@ relative_error(subject *s, fc_scratch scratch)
 	(void) fc_relative_error(&target, s->op, scratch);
 }
 
-/* Rows one by one, a few of which wait in the end.  op: NULL, or a view that speeds up. */
+/*
+ * Adds rows one by one, so that a few are pending at the end. op: NULL, or a
+ * view with faster forms.
+ */
 static fc_step *
 run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 {
@@ -181,7 +185,10 @@ silhouette(subject *s, fc_scratch scratch)
 	run_step(s, FC_STEP_SILHOUETTE, s->op, scratch);
 }
 
-/* A state whose rows wait, whatever its capacity: bytes that come from outside may be so. */
+/*
+ * Folds a state with as many pending rows as its capacity, as bytes from
+ * outside may have them.
+ */
 static void
 waiting(subject *s, fc_scratch scratch)
 {
@@ -197,7 +204,10 @@ waiting(subject *s, fc_scratch scratch)
 	CHECK(step->count == (int64_t) s->n && step->pending == 0, "%zu rows folded", s->n);
 }
 
-/* The result of a state, waiting rows included, in scratch of its own unless it is given some. */
+/*
+ * Returns the result of a state, pending rows included; allocates the scratch
+ * if none is given.
+ */
 static fc_step_result
 finish_step(subject *s, const fc_step *step, fc_scratch scratch)
 {
@@ -285,7 +295,10 @@ static const use uses[] = {
 
 /* ---- the subjects ---- */
 
-/* Rows between two of the product's, some of them moved a little; a few far away. */
+/*
+ * Makes rows between two rows of the product, some moved slightly, a few far
+ * away.
+ */
 static void
 make_rows(subject *s, fc_rng *rng)
 {
@@ -302,7 +315,7 @@ make_rows(subject *s, fc_rng *rng)
 	}
 }
 
-/* Keep the rows of the product, moved, beside it. */
+/* Attaches the rows of the product plus noise as exact centroids. */
 static void
 keep(subject *s, uint32_t rerank, fc_rng *rng)
 {
@@ -368,7 +381,10 @@ make_subject(subject *s, uint64_t seed)
 
 /* ---- the tests ---- */
 
-/* Does the call end a process that gives it one float less than it needs? */
+/*
+ * Returns true if the call ends a process in which it gets one float less than
+ * it needs.
+ */
 static bool
 stops_short(subject *s, const use *u)
 {
@@ -388,6 +404,7 @@ stops_short(subject *s, const use *u)
 	return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status);
 }
 
+/* All calls run with exactly their scratch, and stop with one float less. */
 static void
 test_shape(uint64_t seed)
 {
@@ -409,7 +426,10 @@ test_shape(uint64_t seed)
 		}
 }
 
-/* The bound that holds for any operator of k, d and so many factors with vectors of at most k + d between them. */
+/*
+ * The bound of fc_operator_scratch_bound holds for any operator whose vectors
+ * between factors have k + d elements or fewer.
+ */
 static void
 test_bound(void)
 {

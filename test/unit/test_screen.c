@@ -1,4 +1,7 @@
-/* test_screen.c - screened labels against all distances in double; products of bytes against integers */
+/*
+ * test_screen.c - labels found with pruning bounds agree with all distances in
+ * double, for hostile shapes of data; products of bytes are exact
+ */
 #include "numerics/screen.h"
 #include "random_operator.h"
 
@@ -9,7 +12,7 @@ enum shape
 
 static const char *const shapes[] = {"Gaussian", "low rank", "uniform", "duplicates", "constant dimensions", "grid", "far offset", "huge norms", "tiny", "stacks"};
 
-/* One coordinate of a row or centroid. */
+/* Returns a coordinate of a row or centroid. */
 static double
 coordinate(int shape, size_t i, const double *factor, fc_rng *rng)
 {
@@ -62,7 +65,7 @@ typedef struct screened_case
 	int32_t    *labels;
 } screened_case;
 
-/* Rows, some of them centroids, midpoints of two, or far out. */
+/* Makes rows, some of them at centroids, at midpoints of two, or far away. */
 static void
 make_rows(int shape, fc_rng *rng, screened_case *c)
 {
@@ -121,7 +124,7 @@ distance_of(const void *context, size_t row, size_t j)
 	return fc_operator_distance(&c->op, j, c->x + row * c->op.d, c->scratch);
 }
 
-/* Every way alone: its labels are right or none. */
+/* Each bound used alone gives the right label or no label. */
 static void
 check_way(screened_case *c, int way, size_t *labelled)
 {
@@ -138,6 +141,7 @@ check_way(screened_case *c, int way, size_t *labelled)
 	}
 }
 
+/* Labels of batches and of single rows are the nearest centroids. */
 static void
 check_shape(int shape, size_t k, size_t d, size_t n)
 {
@@ -160,6 +164,10 @@ check_shape(int shape, size_t k, size_t d, size_t n)
 	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no way labels rows", shapes[shape]);
 }
 
+/*
+ * Labels are right for all shapes of data, with two numbers of clusters and of
+ * dimensions.
+ */
 static void
 test_labels(void)
 {
@@ -171,7 +179,7 @@ test_labels(void)
 	check_shape(GAUSSIAN, 1500, 70, 260);
 }
 
-/* Rows one by one against packed centroids; most need no other distances. */
+/* Labels of single rows with packed centroids are the nearest centroids. */
 static void
 check_packed(int shape, size_t k, size_t d, size_t n)
 {
@@ -183,6 +191,10 @@ check_packed(int shape, size_t k, size_t d, size_t n)
 		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest_by_distance(&c.op, c.x + r * d, c.scratch), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
 }
 
+/*
+ * Labels are right for all shapes of data, from one centroid to several
+ * blocks.
+ */
 static void
 test_packed(void)
 {
@@ -196,7 +208,10 @@ test_packed(void)
 	}
 }
 
-/* Low rank: leading axes alone are enough; and the screen says what it measured. */
+/*
+ * Low rank: the leading axes alone label most rows, and the record of the
+ * bounds says so.
+ */
 static void
 test_leading(void)
 {
@@ -210,7 +225,7 @@ test_leading(void)
 	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up < 0.25, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
 }
 
-/* Stacks that leading axes do not tell apart: most rows are given up. */
+/* Stacks that leading axes do not distinguish: most rows are given up. */
 static void
 test_given_up(void)
 {
@@ -223,7 +238,7 @@ test_given_up(void)
 	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up > 0.5, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
 }
 
-/* The products of bytes, by either means, are those of integers. */
+/* Products of bytes equal products of integers, for both implementations. */
 static void
 test_products(void)
 {
@@ -242,7 +257,7 @@ test_products(void)
 	{
 		for (size_t i = 0; i < N; i++)
 			u[i] = (double) (code[j * N + i] = (int) fc_rng_below(&rng, 255) - 127);
-		u[0] = code[j * N] = 127;		/* the greatest: codes are the values */
+		u[0] = code[j * N] = 127;		/* the maximum, so that codes equal the values */
 		fc_codes_set(&codes, j, u, N, 0.0, 0.0, 1e4);
 	}
 	for (size_t i = 0; i < sizeof(rows); i++)

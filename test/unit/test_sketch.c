@@ -1,6 +1,7 @@
 /*
- * test_sketch.c - a sketch is exact: any order, grouping, batch or instruction set
- * gives the same bytes; and it is right: against double arithmetic.
+ * test_sketch.c - a sketch is exact: order, grouping, batches and instruction
+ * sets do not change its bytes. Its moments agree with double arithmetic to
+ * 1e-6.
  */
 #include "sketch/isa.h"
 #include "specs.h"
@@ -15,7 +16,10 @@ static const spec_wish wishes[] = {
 	{.dim = 20, .frequencies = 70, .law = FC_LAW_GAUSSIAN, .sigma = 1, .structured = true, .scales = 2},
 	{.dim = 60, .reduced = 8, .frequencies = 64, .law = FC_LAW_ADAPTED_RADIUS_KMEANS, .sigma = 1.5},
 	{.dim = 700, .frequencies = 33, .law = FC_LAW_ADAPTED_RADIUS_KMEANS, .sigma = 5},
-	/* raw rows behind a basis: near for certain, and by their coordinates alone */
+	/*
+	 * rows stored raw, with a basis: certainly near in the first spec, near by
+	 * their coordinates in the second
+	 */
 	{.dim = 320, .reduced = 208, .frequencies = 40, .law = FC_LAW_ADAPTED_RADIUS_KMEANS, .sigma = 1, .structured = true},
 	{.dim = 321, .reduced = 205, .frequencies = 10, .law = FC_LAW_ADAPTED_RADIUS_KMEANS, .sigma = 0.2}
 };
@@ -41,7 +45,7 @@ sketch_of(const fc_prepared *prepared, const double *x, size_t from, size_t to, 
 	return close_sketch(prepared, sketch);
 }
 
-/* A row is refused without a sketch as it is with one. */
+/* A row is refused without a sketch exactly if a sketch refuses it. */
 static void
 test_check_row(const fc_prepared *prepared, const double *x)
 {
@@ -65,6 +69,10 @@ test_check_row(const fc_prepared *prepared, const double *x)
 	}
 }
 
+/*
+ * Batches, order and grouping of the rows do not change the bytes; a part that
+ * is subtracted leaves the other.
+ */
 static void
 test_exact(const fc_prepared *prepared, const double *x)
 {
@@ -92,7 +100,10 @@ test_exact(const fc_prepared *prepared, const double *x)
 	}
 }
 
-/* A sketch weighed as a whole is that of its rows, each of the weight; sums of such, too. */
+/*
+ * A sketch with a weight equals the sketch of its rows with this weight; so do
+ * sums of such sketches.
+ */
 static void
 test_combine_weighted(const fc_prepared *prepared, const double *x)
 {
@@ -117,7 +128,7 @@ test_combine_weighted(const fc_prepared *prepared, const double *x)
 	CHECK(same_sketch(rows, sum), "weights of sketches and of rows differ");
 }
 
-/* Rows out one by one, near and far, leave exactly the rest. */
+/* Subtracting rows one by one, near and far, leaves exactly the others. */
 static void
 test_subtract_rows(const fc_prepared *prepared, const double *x)
 {
@@ -137,7 +148,7 @@ test_subtract_rows(const fc_prepared *prepared, const double *x)
 	CHECK(same_sketch(kept, closed), "subtracting rows is not exact");
 }
 
-/* y (n): the reduced coordinates of x in double. */
+/* Computes the reduced coordinates y (n) of x in double. */
 static void
 reduce(const fc_prepared *prepared, const double *x, double *y)
 {
@@ -146,7 +157,9 @@ reduce(const fc_prepared *prepared, const double *x, double *y)
 		y[r] = prepared->basis != NULL ? prepared->projected[r] : (x[r] - prepared->center[r]) * prepared->inverse_scale[r];
 }
 
-/* Moments, means and deviations against sums in double. */
+/*
+ * Moments, means and deviations agree with sums in double, to 1e-6 and 1e-5.
+ */
 static void
 test_right(const fc_prepared *prepared, const double *x)
 {
@@ -195,6 +208,7 @@ test_right(const fc_prepared *prepared, const double *x)
 	}
 }
 
+/* The builds v3 and v4 agree to the bit, the baseline to 1e-6. */
 static void
 test_instruction_sets(const fc_prepared *prepared, const double *x)
 {
@@ -220,7 +234,10 @@ test_instruction_sets(const fc_prepared *prepared, const double *x)
 	CHECK(worst < 1e-6, "baseline differs by %g", worst);
 }
 
-/* Weight 3 is the row three times; all weights 1 is no weights; sums of fractions are exact. */
+/*
+ * A row of weight 3 counts as three rows; weights of 1 equal no weights; sums
+ * of fractions are exact; weights out of range are refused.
+ */
 static void
 test_weights(const fc_prepared *prepared, const double *x)
 {
@@ -257,6 +274,10 @@ test_weights(const fc_prepared *prepared, const double *x)
 	CHECK(fc_weight_on_grid(9e-13, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
 }
 
+/*
+ * Far rows are summed exactly in any order; rows too far away and values that
+ * are not finite are refused.
+ */
 static void
 test_far_values(const fc_prepared *prepared)
 {
@@ -285,6 +306,10 @@ test_far_values(const fc_prepared *prepared)
 	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EVALUE, "infinity");
 }
 
+/*
+ * Sketches of the same law are close, a sketch is similar to itself, and one
+ * row has no unbiased distance.
+ */
 static void
 test_distance(const fc_prepared *prepared, const double *x)
 {
@@ -298,7 +323,10 @@ test_distance(const fc_prepared *prepared, const double *x)
 	CHECK(fc_sketch_combine(VIEW(one), VIEW(a), -1) == FC_ENEGATIVE, "negative count");
 }
 
-/* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
+/*
+ * Changed bytes of the fixed fields are refused, except for a few harmless
+ * ones, and so is any shorter length.
+ */
 static void
 test_damage(const fc_prepared *prepared, const double *x)
 {
@@ -322,8 +350,8 @@ test_damage(const fc_prepared *prepared, const double *x)
 }
 
 /*
- * The sums of a near row do not depend on the build, on the bytes the row stands on, nor on
- * whether it is taken at once or in two steps; a far one is left alone.
+ * The sums of a near row do not depend on the build, on its alignment, or on
+ * whether it comes as floats or doubles; a far row is not added.
  */
 static void
 test_taking(const fc_prepared *prepared, const double *x)
@@ -363,8 +391,9 @@ test_taking(const fc_prepared *prepared, const double *x)
 }
 
 /*
- * Rows stored raw give the sums and coordinates of rows taken one by one, in every build,
- * from floats on any byte, too; rows that are not near for certain are left alone.
+ * Rows stored raw give the sums and coordinates of rows taken one by one, in
+ * every build, and from floats at any address. Rows that are not certainly
+ * near are refused.
  */
 static void
 test_raw_rows(const fc_prepared *prepared, const double *x)
@@ -418,7 +447,10 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 	}
 }
 
-/* Far phases with near moments, more of them than a batch holds: sums are exact in any order. */
+/*
+ * Far phases with near moments, more than a batch holds: sums are exact in any
+ * order.
+ */
 static void
 test_fine_scale(void)
 {
@@ -444,7 +476,7 @@ test_fine_scale(void)
 	CHECK(same_sketch(whole, single), "many far phases: not exact");
 }
 
-/* n, mean and deviation of column i of x (n x d) in long double. */
+/* Returns the deviation of column i of x (n x d), computed in long double. */
 static double
 deviation_of(const double *x, size_t n, size_t d, size_t i)
 {
@@ -458,7 +490,10 @@ deviation_of(const double *x, size_t n, size_t d, size_t i)
 	return (double) sqrtl(square);
 }
 
-/* Columns from a millionth of sigma to 500 sigmas wide, centred or far off: deviations to 1e-6. */
+/*
+ * Columns from a millionth of sigma to 500 sigmas wide, centred or far away,
+ * have exact deviations, to 1e-6.
+ */
 static void
 test_deviations(void)
 {
@@ -491,7 +526,10 @@ test_deviations(void)
 	}
 }
 
-/* 1e11 rows and more, as far out as 1000 sigmas with weights of 1, overflow nothing; a wrap would be told. */
+/*
+ * 2^37 rows up to 400 sigmas away, with weights or without, cause no overflow;
+ * an overflow is reported.
+ */
 static void
 test_many_rows(uint8_t weighted)
 {
@@ -549,7 +587,7 @@ main(void)
 		test_weights(&made.prepared, x);
 		test_far_values(&made.prepared);
 		test_distance(&made.prepared, x);
-		if (fc_spec_size(spec) < 100000)		/* checks all bytes for each of them */
+		if (fc_spec_size(spec) < 100000)		/* checks all bytes of every damaged copy */
 			test_damage(&made.prepared, x);
 	}
 	test_deviations();

@@ -1,6 +1,7 @@
 /*
- * test_sparse.c - halves are floats exactly; rows of halves and sparse rows make the bytes that the same numbers in double
- * make, with each instruction set.
+ * test_sparse.c - half floats convert exactly; rows of halves and sparse rows
+ * give the bytes that the same numbers give as doubles, for each instruction
+ * set
  */
 #include "base/simd.h"
 #include "sketch/isa.h"
@@ -8,7 +9,10 @@
 
 #define ROWS 150
 
-/* sign, exponent, fraction by the definition of binary16 */
+/*
+ * Returns the value of sign, exponent and fraction by the definition of
+ * binary16.
+ */
 static double
 half_by_definition(uint32_t half)
 {
@@ -20,6 +24,7 @@ half_by_definition(uint32_t half)
 	return half & 0x8000 ? -magnitude : magnitude;
 }
 
+/* All 65536 halves convert exactly, at unaligned addresses. */
 static void
 test_halves(void)
 {
@@ -38,7 +43,7 @@ test_halves(void)
 	}
 }
 
-/* Rows of halves: most of the elements are 0, and one row has none else. */
+/* Makes rows of halves in which most elements are 0, and one row of zeros. */
 static void
 make_rows(size_t d, uint16_t *halves, double *x)
 {
@@ -103,6 +108,10 @@ sketch_of(const fc_prepared *prepared, const double *x, const uint16_t *halves, 
 	return close_sketch(prepared, sketch);
 }
 
+/*
+ * Sketches of halves, of sparse rows and of a mixture equal the sketch of
+ * doubles.
+ */
 static void
 test_sketches(const spec_wish *wish, bool centered)
 {

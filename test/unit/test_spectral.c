@@ -1,4 +1,8 @@
-/* test_spectral.c - kernel values in blocks, products with K, random columns; features chosen from rows: clusters that are rings, bars and blobs */
+/*
+ * test_spectral.c - kernel values and products agree with double arithmetic to
+ * single precision; features chosen from rows separate rings and bars and are
+ * plain for blobs
+ */
 #include "kernels.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
@@ -23,7 +27,7 @@ choose(const double *x, size_t k, spectral_choice *c)
 	CHECK(arena.held == 0, "arena");
 }
 
-/* y = t kappa(U, x), of length 1 where asked for. */
+/* Computes y = t kappa(U, x), scaled to length 1 if the features are unit. */
 static void
 features(const spectral_choice *c, const double *x, size_t row, double *y)
 {
@@ -41,7 +45,10 @@ features(const spectral_choice *c, const double *x, size_t row, double *y)
 		y[j] /= sqrt(square);
 }
 
-/* Rows of cluster r % k: circles about the origin, bars ten times as long as they are apart, or blobs. */
+/*
+ * Returns rows of cluster r % k: circles around the origin, bars ten times as
+ * long as their distance, or blobs.
+ */
 static double *
 planted(size_t k, int shape)
 {
@@ -60,7 +67,10 @@ planted(size_t k, int shape)
 	return x;
 }
 
-/* Features of a cluster share a direction, those of two do not. */
+/*
+ * Features of the same cluster have nearly the same direction, features of
+ * different clusters do not.
+ */
 static void
 test_shapes(size_t k, int shape)
 {
@@ -87,7 +97,9 @@ test_shapes(size_t k, int shape)
 	}
 }
 
-/* Blobs are left to plain features, and so is one cluster, and more than are tried. */
+/*
+ * Blobs, a single cluster and more clusters than are tried get plain features.
+ */
 static void
 test_plain(size_t k, size_t rank)
 {
@@ -110,6 +122,7 @@ test_plain(size_t k, size_t rank)
 	}
 }
 
+/* Equal rows have a single landmark. */
 static void
 test_degenerate(void)
 {
@@ -122,6 +135,7 @@ test_degenerate(void)
 	choose(x, 2, &c);
 }
 
+/* Valid kernels pass, and every invalid field is refused. */
 static void
 test_check(void)
 {
@@ -146,7 +160,10 @@ test_check(void)
 	REFUSED(bad.kind = FC_KERNEL_LINEAR);
 }
 
-/* Relative error of the exponential over its whole range, and what lies outside. */
+/*
+ * The exponential has a relative error below 3e-7 over its range, and is
+ * clamped outside.
+ */
 static void
 test_exponential(void)
 {
@@ -174,7 +191,7 @@ test_exponential(void)
 		CHECK(i % 2 == 0 ? values[i] > 0.0f && values[i] < 1e-37f : values[i] == 1.0f, "%d: %g", i, (double) values[i]);
 }
 
-/* Every entry of every block against one value at a time in double. */
+/* Every entry of every block agrees with the kernel computed in double. */
 static void
 test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exact, double tolerance)
 {
@@ -212,6 +229,10 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 		CHECK(fabs(fc_kernel_diagonal(&rows, i) - k[i * n + i] / rows.scale) < tolerance, "diagonal %zu", i);
 }
 
+/*
+ * Products with K agree with plain sums to 2e-6 n, and interrupts are checked
+ * for each block.
+ */
 static void
 test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 {
@@ -248,7 +269,10 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 	CHECK(fabs(square / exact_square - 1.0) < 1e-5, "||K||^2 = %g, exactly %g", square, exact_square);
 }
 
-/* Values that no embedding could hold are refused; zero rows are not. */
+/*
+ * Values that no embedding could represent are refused; zero rows are
+ * accepted.
+ */
 static void
 test_ranges(void)
 {
@@ -271,7 +295,10 @@ test_ranges(void)
 		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
 }
 
-/* Columns of the whole Hadamard matrix are orthogonal; choices are distinct, in order, and all there are when all are asked for. */
+/*
+ * Columns of the whole Hadamard matrix are orthogonal. Choices are distinct
+ * and in order, and complete if all are requested.
+ */
 static void
 test_columns(void)
 {
@@ -320,7 +347,10 @@ main(void)
 		test_blocks(&test_kernels[i], 40, 257, 0.1, false, test_kernels[i].kind == FC_KERNEL_RBF ? 1e-4 : 3e-6);
 		test_multiply(&test_kernels[i], 300, 5, 8);
 	}
-	/* rbf does not see where the rows lie, and notices when floats would not do */
+	/*
+	 * rbf does not depend on where the rows are, and detects that floats are
+	 * not precise enough
+	 */
 	test_blocks(&test_kernels[6], 131, 3, 1e6, false, 1e-5);
 	test_blocks(&(fc_kernel) {FC_KERNEL_VERSION, FC_KERNEL_RBF, 0, 0, 1e4, 0.0}, 131, 2, 0.0, false, 1e-6);
 	test_ranges();

@@ -1,11 +1,15 @@
-/* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
+/*
+ * test_step.c - sums over assigned rows agree with long double to 1e-12 for
+ * any batches and combinations; contingency tables count exactly; damaged
+ * bytes are refused
+ */
 #include "operator/contingency.h"
 #include "operator/operator.h"
 #include "operator/step.h"
 #include "unit.h"
 
 #define K 12
-#define D 103				/* no multiple of the lanes of the sums */
+#define D 103				/* no multiple of the SIMD lanes of the sums */
 #define ROWS 500
 
 static fc_operator_header *
@@ -30,7 +34,7 @@ make_operator(const double *offset)
 	return header;
 }
 
-/* Rows from .. to; some of them wait when it returns. */
+/* Returns a state with the rows from .. to - 1, some of them still pending. */
 static fc_step *
 run(int kind, const fc_operator_header *header, const double *x, const double *w, size_t from, size_t to, size_t capacity)
 {
@@ -57,7 +61,7 @@ relative(double a, double b)
 	return fabs(a - b) / fmax(fabs(b), 1e-300);
 }
 
-/* The row of a codebook nearest to x, by long double. */
+/* Returns the row of a codebook nearest to x, computed in long double. */
 static size_t
 nearest_row(const fc_operator *op, const double *x, long double *least)
 {
@@ -83,6 +87,7 @@ nearest_row(const fc_operator *op, const double *x, long double *least)
 	return best;
 }
 
+/* Checks counts, and SSE and sums to 1e-12, with pending rows included. */
 static void
 check_lloyd(const fc_step *step, long double sse, const long double *sum, const int64_t *count, int number)
 {
@@ -105,7 +110,7 @@ check_lloyd(const fc_step *step, long double sse, const long double *sum, const 
 		CHECK(relative(sums[i], (double) sum[i]) < 1e-12, "run %d: sum %zu of cluster %zu", number, i % D, i / D);
 }
 
-/* What waits is the same folded. */
+/* Assigns the pending rows of the state. */
 static void
 fold(fc_step *step)
 {
@@ -129,7 +134,10 @@ combine(fc_step *target, const fc_step *source)
 	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
 }
 
-/* Bytes with a row that no caller adds, a negative count, a sum that is not finite or nearly so: refused. */
+/*
+ * Bytes with more pending rows than there is room for, a negative weight or
+ * count, or a value that is not finite or too large are refused.
+ */
 static void
 check_spoiled(fc_step *step, size_t size)
 {
@@ -163,7 +171,10 @@ check_spoiled(fc_step *step, size_t size)
 	CHECK(fc_step_check(step, size) == FC_OK, "good again");
 }
 
-/* Two states with as many rows, or as large sums, as one may have: readable, but there is no sum of them. */
+/*
+ * Two states with the maximum of rows or of a sum are readable, but adding
+ * them is refused.
+ */
 static void
 check_full(const fc_step *step, size_t size)
 {
@@ -190,7 +201,10 @@ check_full(const fc_step *step, size_t size)
 	CHECK(fc_step_check(target, size) == FC_EFORMAT, "more rows than a state holds");
 }
 
-/* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
+/*
+ * Single rows, batches, and two halves combined agree with loops in long
+ * double, to 1e-12.
+ */
 static void
 test_lloyd(const double *offset)
 {
@@ -235,7 +249,10 @@ test_lloyd(const double *offset)
 	}
 }
 
-/* Two points each at distance 1 from their centre, centres 10 apart: known answers. */
+/*
+ * Two points at distance 1 from each center, with centers 10 apart, have known
+ * scores.
+ */
 static void
 test_scores(void)
 {
@@ -277,6 +294,7 @@ test_scores(void)
 	}
 }
 
+/* Counts of pairs of labels are exact, and overflow is refused. */
 static void
 test_contingency(void)
 {
@@ -300,7 +318,10 @@ test_contingency(void)
 
 #define ELEMENTS 5
 
-/* A row of at most ELEMENTS numbers that are not 0, two of them neighbours, and the last in the tail of the sums. */
+/*
+ * Returns a row of up to ELEMENTS nonzero numbers, two of them neighbours and
+ * the last in the tail of the sums.
+ */
 static fc_sparse_row
 sparse_row(size_t r, uint32_t *indices, double *values, double *x)
 {
@@ -316,7 +337,10 @@ sparse_row(size_t r, uint32_t *indices, double *values, double *x)
 	return row;
 }
 
-/* The clusters nearest to each row by its columns are those of fc_operator_nearest. */
+/*
+ * Nearest clusters by the operator's columns equal those of
+ * fc_operator_nearest.
+ */
 static void
 check_nearest(const fc_operator *op, const fc_columns *columns, const fc_sparse_row *row, const double *x, fc_scratch scratch)
 {
@@ -334,7 +358,10 @@ check_nearest(const fc_operator *op, const fc_columns *columns, const fc_sparse_
 	}
 }
 
-/* A row whose cluster is known, given by its elements, adds what it adds written out, to the bit. */
+/*
+ * A row with a known cluster, given by its elements, adds the same to the sums
+ * as the dense row, to the bit.
+ */
 static void
 test_sparse_rows(const double *offset, int kind)
 {
@@ -375,7 +402,10 @@ test_sparse_rows(const double *offset, int kind)
 	CHECK(memcmp(parts[0].counts, parts[1].counts, (size_t) ((char *) parts[0].x - (char *) parts[0].counts)) == 0, "kind %d: other sums", kind);
 }
 
-/* Rows of a batch at once: the labels of one at a time, sums to the rounding of plain ones. */
+/*
+ * Rows added as a batch have the labels of single rows, and equal sums to
+ * 1e-13.
+ */
 static void
 test_rows(const double *offset)
 {

@@ -1,4 +1,7 @@
-/* test_tree.c - Ward's tree beside the definition, and the recall of a search through buckets beside all distances */
+/*
+ * test_tree.c - Ward's tree agrees with its definition to 1e-9, and the recall
+ * of a search through buckets with all distances
+ */
 #include "operator/codebook.h"
 #include "operator/fit.h"
 #include "operators.h"
@@ -17,7 +20,10 @@ tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_j
 	CHECK(arena.held == 0, "the arena is as it was");
 }
 
-/* scipy.cluster.hierarchy.linkage(x, 'ward') of 0, 1, 4, 9, 11 on a line */
+/*
+ * The tree of 0, 1, 4, 9, 11 is the one of scipy.cluster.hierarchy.linkage(x,
+ * 'ward').
+ */
 static void
 test_known(void)
 {
@@ -33,7 +39,9 @@ test_known(void)
 			  joins[i].height, joins[i].weight);
 }
 
-/* The least increase of the sum of squares among all pairs, step by step. */
+/*
+ * Each join has the smallest increase of the sum of squares among all pairs.
+ */
 static void
 test_definition(void)
 {
@@ -77,6 +85,10 @@ test_definition(void)
 	}
 }
 
+/*
+ * One centroid has no joins; equal centroids without weights have joins of
+ * height 0.
+ */
 static void
 test_few(void)
 {
@@ -90,6 +102,7 @@ test_few(void)
 	CHECK(joins[0].height == 0 && joins[1].height == 0 && joins[1].weight == 3, "equal centroids without weights");
 }
 
+/* Joined clusters have weighted means and sums of weights. */
 static void
 test_joined(void)
 {
@@ -106,7 +119,7 @@ test_joined(void)
 	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
 }
 
-/* The recall by all distances; ties do not occur among random rows. */
+/* Returns the recall computed from all distances; random rows have no ties. */
 static double
 plain_recall(const double *x, const double *centroids, size_t k, size_t neighbours, size_t probes)
 {
@@ -150,6 +163,9 @@ plain_recall(const double *x, const double *centroids, size_t k, size_t neighbou
 	return (double) found / (double) (neighbours * ROWS);
 }
 
+/*
+ * The recall agrees with all distances to 1e-9, and each row is in a bucket.
+ */
 static void
 test_recall(void)
 {

@@ -1,8 +1,14 @@
-/* test_trimmed.c - k-means without the rows farthest out: planted centres, the sum it lowers, few rows, stops */
+/*
+ * test_trimmed.c - k-means that leaves out the farthest rows finds planted
+ * centers to 0.2 deviations despite outliers, and keeps the share requested
+ */
 #include "kmeans/ordered.h"
 #include "kmeans_problem.h"
 
-/* Five clusters of deviation 1, 10 apart; every `apart`-th row is 50 deviations wide, none where that is 0. */
+/*
+ * Makes five clusters of deviation 1, 10 apart; every `apart`-th row has a
+ * deviation of 50, no row if `apart` is 0.
+ */
 static void
 plant_outliers(problem *p, size_t apart)
 {
@@ -25,7 +31,10 @@ solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_op
 	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
 }
 
-/* Each centre is found to a few standard errors; without trimming it is not. */
+/*
+ * Each center is found to 0.2 deviations, and a further run does not raise the
+ * SSE.
+ */
 static void
 test_planted(size_t d)
 {
@@ -57,7 +66,7 @@ test_planted(size_t d)
 	CHECK(p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
 }
 
-/* R has the share it should, by weight. */
+/* The rows kept have the share requested, by weight. */
 static void
 test_share(void)
 {
@@ -76,6 +85,7 @@ test_share(void)
 	CHECK(inside >= 0.9 * total && inside < 0.9 * total + 3.0, "%g of %g", inside, total);
 }
 
+/* One to eleven rows are accepted. */
 static void
 test_few_rows(void)
 {

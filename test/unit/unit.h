@@ -1,7 +1,10 @@
 /*
- * unit.h - the few helpers every unit test shares: checks, memory that lasts until unit_finish, a heap arena, a counting interrupt check.
+ * unit.h - helpers of all unit tests: checks, memory that is freed by
+ * unit_finish, an arena on the heap, and an interrupt check that counts its
+ * calls.
  *
- * A passing test prints one line, "ok N checks"; a failing one a line per failure.
+ * A test that passes prints one line, "ok N checks"; a test that fails prints
+ * a line for each failure.
  */
 #ifndef UNIT_H
 #define UNIT_H
@@ -17,7 +20,10 @@
 static int	unit_checks;
 static int	unit_failures;
 
-/* Count a check; report the first failures with the given words. */
+/*
+ * Counts a check; a failure prints the condition and the message, up to 50
+ * times.
+ */
 #define CHECK(condition, ...) \
 	do { \
 		unit_checks++; \
@@ -32,7 +38,10 @@ static int	unit_failures;
 		} \
 	} while (0)
 
-/* All memory of a test, each piece exactly so large, so that sanitizers see an overrun. */
+/*
+ * All allocations of a test. Each has exactly the requested size, so that
+ * sanitizers detect overruns.
+ */
 static void **unit_pieces;
 static size_t unit_held;
 
@@ -46,7 +55,10 @@ unit_keep(void *memory)
 	return unit_pieces[unit_held++] = memory;
 }
 
-/* Memory that cannot fail: zeroed, or as it comes. */
+/*
+ * unit_alloc returns zeroed memory, unit_uncleared uninitialised memory;
+ * running out of memory ends the program.
+ */
 static inline void *
 unit_alloc(size_t count, size_t item_size)
 {
@@ -100,14 +112,14 @@ unit_shrink(void *host, void *block, size_t bytes)
 	free(block);
 }
 
-/* An arena on the heap. */
+/* Returns an arena on the heap. */
 static inline fc_arena
 unit_arena(void)
 {
 	return (fc_arena) {.grow = unit_grow,.shrink = unit_shrink};
 }
 
-/* One to be used once. */
+/* Returns an arena for a single call. */
 static inline fc_arena *
 unit_work(void)
 {
@@ -123,7 +135,10 @@ unit_arena_free(fc_arena *arena)
 	fc_arena_release(arena, (fc_mark) {0});
 }
 
-/* Scratch of exactly `floats`, all NaN: sanitizers see an overrun, and what reads before it writes shows. */
+/*
+ * Returns exactly `floats` floats of scratch, all NaN, so that sanitizers
+ * detect overruns and a read before a write spoils the result.
+ */
 static inline fc_scratch
 unit_scratch(size_t floats)
 {
@@ -133,7 +148,7 @@ unit_scratch(size_t floats)
 	return scratch;
 }
 
-/* n normals. */
+/* Returns n normal numbers. */
 static inline double *
 unit_normals(size_t n, double mean, double deviation, uint64_t seed)
 {
@@ -145,7 +160,7 @@ unit_normals(size_t n, double mean, double deviation, uint64_t seed)
 	return x;
 }
 
-/* The square of the distance. */
+/* Returns the squared distance of two points. */
 static inline double
 unit_square(const double *a, const double *b, size_t d)
 {
@@ -156,7 +171,7 @@ unit_square(const double *a, const double *b, size_t d)
 	return sum;
 }
 
-/* The least of those from k rows. */
+/* Returns the smallest squared distance of x to one of k rows. */
 static inline double
 unit_least_square(const double *x, const double *rows, size_t k, size_t d)
 {
@@ -167,7 +182,7 @@ unit_least_square(const double *x, const double *rows, size_t k, size_t d)
 	return least;
 }
 
-/* For qsort. */
+/* Compares two doubles for qsort. */
 static inline int
 unit_compare(const void *a, const void *b)
 {
@@ -179,7 +194,7 @@ unit_compare(const void *a, const void *b)
 
 static long unit_checked;
 
-/* An interrupt check that counts its calls in unit_checked. */
+/* Interrupt check that counts its calls in unit_checked. */
 static inline void
 unit_check(void)
 {

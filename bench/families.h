@@ -1,13 +1,13 @@
 /*
- * families.h - rows of known laws for the benchmarks in C.
+ * families.h - families of generated rows for the benchmarks in C.
  *
  * Families: groups    k groups far apart, of equal size
  *           finer     4 k groups far apart
- *           power     k groups far apart, sizes by a power law
- *           overlap   k groups that overlap, sizes by a power law
+ *           power     k groups far apart, with power-law sizes
+ *           overlap   k groups that overlap, with power-law sizes
  *           uniform   the unit cube
  *           manifold  a curved surface of 3 dimensions, with little noise
- *           images    64 patterns of few non-zeros, shifted and scaled as drawn digits are
+ *           images    64 sparse patterns, shifted and scaled like digits
  */
 #ifndef BENCH_FAMILIES_H
 #define BENCH_FAMILIES_H
@@ -93,7 +93,7 @@ make_images(fc_rng *rng, size_t n, size_t d, float *x)
 	free(pattern);
 }
 
-/* n x d rows of a family; false: there is no such family. */
+/* Makes n x d rows of a family; returns false if there is no such family. */
 static inline bool
 make_rows(const char *family, fc_rng *rng, size_t n, size_t d, size_t k, float *x)
 {

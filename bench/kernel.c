@@ -1,11 +1,17 @@
 /*
- * kernel.c - the core alone: ns per row of sketching and of assignment, single thread.
+ * kernel.c - benchmark of the core: ns per row of sketching and of assignment,
+ * in a single thread.
  *
- *     kernel sketch D M          libm loop, fused kernel, whole fc_sketch_add, structured, FMA peak
- *     kernel product K D S       a product of log2(min(K, D)) sparse factors, S entries a row and column
- *                                drawn at random: one row and batches, beside sgemv and sgemm
- *     kernel assign K D          one row by the core, by sgemv; batches of 256 by the core, by sgemm
- * Minimum of interleaved rounds of CPU time; one "name value" line each.
+ *     kernel sketch D M       loop with libm, fused kernel, fc_sketch_add,
+ *                             structured frequencies, FMA peak
+ *     kernel product K D S    product of log2(min(K, D)) sparse factors, with
+ *                             S random entries per row and column: single
+ *                             rows and batches, compared with sgemv and sgemm
+ *     kernel assign K D       single rows by the core and by sgemv, batches of
+ *                             256 by the core and by sgemm
+ *
+ * Prints a line "name value" for each, the minimum CPU time of interleaved
+ * rounds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +56,10 @@ normal_floats(size_t count)
 	return x;
 }
 
-/* What one would write first: angles and sincos of libm, in double, row by row. */
+/*
+ * Sketches rows as a first version would: angles, sines and cosines of libm,
+ * in double, row by row.
+ */
 static void
 libm_rows(const float *omega, const float *x, size_t rows, size_t d, size_t m, double *z)
 {
@@ -108,7 +117,10 @@ add_all(sketcher *s, const float *x, size_t rows, size_t d)
 	fc_sketch_fold(&s->prepared, &view);
 }
 
-/* GFLOP/s of ten independent chains of multiply-adds on 256-bit vectors. */
+/*
+ * Returns the GFLOP/s of ten independent chains of multiply-adds on 256-bit
+ * vectors.
+ */
 static double
 fma_peak(void)
 {
@@ -119,7 +131,8 @@ fma_peak(void)
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		vec			x = (vec) {0} + 0.999f;
-		vec			a = x, b = x + 1, c = x + 2, d = x + 3, e = x + 4, f = x + 5, g = x + 6, h = x + 7, i = x + 8, j = x + 9;	/* alike they were one */
+		/* equal chains would be merged */
+		vec			a = x, b = x + 1, c = x + 2, d = x + 3, e = x + 4, f = x + 5, g = x + 6, h = x + 7, i = x + 8, j = x + 9;
 		double		start = cpu_seconds();
 		volatile float sink;
 
@@ -237,7 +250,10 @@ bench_assign(size_t k, size_t d)
 	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\n", single, gemv, batch, gemm);
 }
 
-/* Supports as the union of `entries` random matchings of rows and columns, the shorter side repeated. */
+/*
+ * Makes a factor whose support is the union of `entries` random matchings of
+ * rows and columns; the shorter side is repeated.
+ */
 static fc_factor
 random_factor(size_t rows, size_t columns, size_t entries, fc_rng *rng)
 {
@@ -280,7 +296,10 @@ random_factor(size_t rows, size_t columns, size_t entries, fc_rng *rng)
 	.row_start = row_start,.short_column = column};
 }
 
-/* Rows of the product of one length, as centroids have. */
+/*
+ * Scales the head so that all rows of the product have the same length, as
+ * centroids do.
+ */
 static void
 level_rows(fc_factor *head, const float *half_norms)
 {
@@ -291,7 +310,7 @@ level_rows(fc_factor *head, const float *half_norms)
 			values[p] /= half_norms[r] > 0.0f ? sqrtf(2.0f * half_norms[r]) : 1.0f;
 }
 
-/* sgemv and sgemm of a dense k x d matrix with the rows given. */
+/* Times sgemv and sgemm of a dense k x d matrix with the given rows. */
 static void
 bench_blas(const float *x, size_t k, size_t d, size_t n, size_t repeats, double *gemv, double *gemm)
 {

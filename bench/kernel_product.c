@@ -1,8 +1,11 @@
 /*
- * kernel_product.c - the pass over the kernel matrix against dense BLAS, in one process and thread.
+ * kernel_product.c - benchmark of the pass over the kernel matrix against
+ * dense BLAS, in one process and thread.
  *
- * Prints "name,seconds,gflops,of_sgemm": W = K Omega for n rows in 19 dimensions and 20 columns (and the
- * probes), counted as 2 n^2 (19 + 20) operations, beside a 2048^3 sgemm; CPU time, minimum of rounds.
+ * Prints "name,seconds,gflops,of_sgemm" for W = K Omega with n rows in 19
+ * dimensions and 20 columns (and the probes), counted as 2 n^2 (19 + 20)
+ * operations, and for a 2048^3 sgemm: the minimum CPU time of several rounds.
+ *
  * Usage: kernel_product [n]
  */
 #include <stdio.h>
@@ -49,7 +52,10 @@ time_sgemm(const float *a, const float *b, float *c)
 	return cpu_seconds() - start;
 }
 
-/* One pass with a kernel; the rows are prepared outside of the time. */
+/*
+ * Returns the seconds of one pass with a kernel, without the preparation of
+ * the rows.
+ */
 static double
 time_pass(const fc_kernel *kernel, const float *x, size_t n)
 {

@@ -1,10 +1,12 @@
 /*
- * kmeans.c - fc_kmeans of rows in a file, by its defaults: SSE and CPU seconds.
+ * kmeans.c - benchmark of fc_kmeans on rows in a file, with its default
+ * options.
  *
  *     kmeans ROWS n d k SEEDS [WEIGHTS|- [n_init [rounds [budget [effort]]]]]
  *
- * ROWS holds n x d floats, WEIGHTS n doubles, in the order of the machine.  A line a seed (0, 1, ..): SSE, seconds,
- * the steps of the winning start, its number, multiply-adds.
+ * ROWS contains n x d floats, WEIGHTS n doubles, in the byte order of the
+ * machine. Prints a line for each seed (0, 1, ..): SSE, CPU seconds, steps of
+ * the winning start, its number, multiply-adds.
  */
 #include <stdio.h>
 #include <stdlib.h>

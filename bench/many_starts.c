@@ -1,10 +1,12 @@
 /*
- * many_starts.c - k-means of many clusters by its defaults, beside one start of k-means++: SSE and CPU seconds.
+ * many_starts.c - benchmark of k-means with many clusters: default options
+ * against a single start of k-means++.
  *
  *     many_starts FAMILY n d k [SEED]
  *
- * Families: see families.h.
- * A line: the family and its sizes, SSE by default over that of k-means++, CPU seconds of both and their ratio.
+ * FAMILY is one of families.h. Prints a line: the family and its sizes, the
+ * SSE and its ratio to that of k-means++, the CPU seconds of both and their
+ * ratio. With ONE_START=0 in the environment, k-means++ is left out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include "families.h"
 #include "program.h"
 
-/* CPU seconds. */
+/* Runs k-means and returns its CPU seconds. */
 static double
 cluster(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
 {

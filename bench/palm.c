@@ -1,8 +1,9 @@
 /*
- * palm.c - a sweep of palm4MSA against the matrix products it would be made of.
+ * palm.c - benchmark of a palm4MSA sweep against dense matrix products.
  *
- * Dense, a factor's gradient L' (lambda L S R - U) R' is four products: S R, L (S R), L' E, E R';
- * they are timed by sgemm at these sizes, CPU time, the least of several rounds.
+ * The dense gradient of a factor, L' (lambda L S R - U) R', is four products:
+ * S R, L (S R), L' E, E R'. They are timed as sgemm at these sizes: the
+ * minimum CPU time of several rounds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +38,10 @@ time_product(int m, int n, int k)
 	return least;
 }
 
-/* Q (S R, L (S R), L' E, E R'), all but the last factor inner x inner. */
+/*
+ * Returns the time of the products S R, L (S R), L' E, E R' for each factor,
+ * of which all but the last are inner x inner.
+ */
 static double
 dense_sweep(int k, int d, int count)
 {
@@ -49,7 +53,7 @@ dense_sweep(int k, int d, int count)
 		int			columns = q + 1 == count ? d : inner;
 
 		total += q + 1 < count ? time_product(inner, d, inner) : 0;	/* R = I: no product */
-		total += q > 0 ? 2 * time_product(k, d, inner) : 0;	/* L = I */
+		total += q > 0 ? 2 * time_product(k, d, inner) : 0;	/* L = I: no products */
 		total += q + 1 < count ? time_product(inner, columns, d) : 0;
 	}
 	return total;

@@ -1,4 +1,7 @@
-/* program.h - what the benchmarks in C share: their clock, memory, rows about their mean. */
+/*
+ * program.h - helpers of the benchmarks in C: CPU clock, memory, centering of
+ * rows
+ */
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H
 
@@ -8,7 +11,7 @@
 
 #include "base/fc.h"
 
-/* CPU seconds of the process. */
+/* Returns the CPU seconds of the process. */
 static inline double
 cpu_seconds(void)
 {
@@ -43,7 +46,7 @@ heap_arena(void)
 	return (fc_arena) {.grow = heap_grow,.shrink = heap_shrink};
 }
 
-/* n x d rows less their mean, as fc_kmeans asks. */
+/* Subtracts the mean of n x d rows, as fc_kmeans requires. */
 static inline void
 centre(float *x, size_t n, size_t d)
 {

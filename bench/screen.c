@@ -1,10 +1,14 @@
 /*
- * screen.c - labels of many centroids in many dimensions: screened, and by the matrix product of all scores.
+ * screen.c - benchmark of the labels of many centroids in many dimensions:
+ * pruning bounds against the matrix product of all scores.
  *
- *     screen K D N LAW       LAW: separate, spectrum, overlap (mixtures of K Gaussians, sizes by a power law), noise (uniform)
+ *     screen K D N LAW
  *
- * Centroids are N rows' means after two steps of Lloyd's algorithm from K rows.  A line "name value" each: CPU seconds of the
- * screen's making, ns a row of the two ways in turns, rows whose labels differ from those of distances in double.
+ * LAW: separate, spectrum, overlap (mixtures of K Gaussians with power-law
+ * sizes), or noise (uniform). Centroids are the means of N rows after two
+ * Lloyd steps that start at K rows. Prints lines "name value": CPU seconds to
+ * make the bounds, ns per row of both methods, and the number of rows whose
+ * label is not the nearest centroid in double.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +28,16 @@
 typedef struct law
 {
 	const char *name;
-	double		noise;			/* deviation about a centre, whose coordinates have 1 */
-	double		decay;			/* both times (i + 1)^-decay in dimension i */
+	double		noise;			/* deviation around a center, whose coordinates have deviation 1 */
+	double		decay;			/* exponent: dimension i is scaled by (i + 1)^-decay */
 } law;
 
 static const law laws[] = {{"separate", 0.5, 0.0}, {"spectrum", 0.7, 0.5}, {"overlap", 2.0, 0.0}, {"noise", 0.0, 0.0}};
 
-/* Rows of a mixture; component j has the share of (j + 10)^-1. */
+/*
+ * Makes rows of a mixture; component j has a share in proportion to
+ * 1 / (j + 10).
+ */
 static double *
 make_rows(const law *l, size_t k, size_t d, size_t n)
 {
@@ -65,7 +72,7 @@ typedef struct run
 	const double *x;
 	int32_t    *labels;			/* n */
 	fc_scratch	scratch;
-	double		made;			/* CPU seconds */
+	double		made;			/* CPU seconds to make the bounds */
 } run;
 
 static void
@@ -76,7 +83,7 @@ assign(run *r, bool screened)
 		fc_operator_assign_batch(&r->op, r->x + start * r->op.d, r->n - start < BATCH ? r->n - start : BATCH, r->scratch, r->labels + start);
 }
 
-/* An operator of the values, and its screen. */
+/* Makes an operator of the values and its pruning bounds. */
 static void
 prepare(run *r, size_t k, size_t d, const float *values)
 {
@@ -100,7 +107,7 @@ prepare(run *r, size_t k, size_t d, const float *values)
 	r->scratch.floats = malloc(r->scratch.count * sizeof(float));
 }
 
-/* values = means of the rows of each label. */
+/* Sets values to the means of the rows with each label. */
 static void
 step(const run *r, float *values)
 {
@@ -122,7 +129,10 @@ step(const run *r, float *values)
 	free(count);
 }
 
-/* Rows whose label is not that of the least distance in double; a matrix product in double finds it. */
+/*
+ * Returns the number of rows whose label is not the nearest centroid, found by
+ * a matrix product in double.
+ */
 static size_t
 count_wrong(const run *r)
 {

@@ -2,12 +2,12 @@
  * tuned.c - quality and CPU seconds of one part of the core on generated rows,
  * for bench/tuned.py.
  *
- *     tuned GROUP [SEED]      GROUP: kmeans, number, decode, drift, density, labels, factors
+ *     tuned GROUP [SEED]
  *
- * A line "name value" for each figure.  A name that begins with cpu is in CPU
- * seconds; the others are measures of quality, which bench/tuned.py explains.
- * SEED (1) draws other starts or other rows, so that the chance in a figure
- * can be seen.
+ * GROUP: kmeans, number, decode, drift, density, labels, factors. SEED (1)
+ * draws other starts or rows, which shows the random variation of a figure.
+ * Prints a line "name value" for each figure: CPU seconds if the name begins
+ * with cpu, otherwise a measure of quality, which bench/tuned.py explains.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,8 +51,8 @@ take(size_t count, size_t size)
 }
 
 /*
- * n x d rows of groups of deviation 1, `apart` from the origin; group g has
- * the share of (g + 2)^-1.
+ * Makes n x d rows of groups of deviation 1, about `apart` from the origin;
+ * group g has a share in proportion to 1 / (g + 2).
  */
 static void
 make_mixture(fc_rng *rng, size_t n, size_t d, size_t k, double apart, float *x, int32_t *label)
@@ -85,7 +85,7 @@ typedef struct row_set
 	size_t		k;
 } row_set;
 
-/* The geometric mean of the SSE over that of one centroid. */
+/* Prints the geometric mean of the SSE, relative to a single centroid. */
 static void
 run_kmeans(uint64_t seed)
 {
@@ -134,8 +134,9 @@ run_kmeans(uint64_t seed)
 /* ---- the number of clusters ---- */
 
 /*
- * Shares of planted mixtures whose number is found, of mixtures that are said
- * to be clear, and of sets of one law that are said to have clusters.
+ * Prints the share of planted mixtures whose number of clusters is found, the
+ * share whose number is called clear, and the share of single clouds that are
+ * split.
  */
 static void
 run_number(uint64_t seed)
@@ -157,7 +158,7 @@ run_number(uint64_t seed)
 		for (size_t s = 0; s < REPEATS * (COUNT(numbers) + 1); s++)
 		{
 			size_t		d = dims[i];
-			size_t		which = s % (COUNT(numbers) + 1);	/* the last: one law */
+			size_t		which = s % (COUNT(numbers) + 1);	/* the last one is a single cloud */
 			double		apart = d == 2 ? 9.0 + (double) numbers[which % COUNT(numbers)] : 7.0;
 			fc_arena	arena = heap_arena();
 			fc_rng		rng = fc_rng_start(100 * seed + s, i);
@@ -199,12 +200,12 @@ typedef struct sketch_set
 	const char *family;			/* NULL: a mixture of normal laws */
 	size_t		d;
 	size_t		k;
-	double		apart;			/* of a mixture: distance of its groups from the origin */
+	double		apart;			/* mixture: distance of the groups from the origin */
 	size_t		pilot_rows;
-	bool		bare;			/* without centroids of the sample to begin from */
+	bool		bare;			/* true: no sample centroids to start from */
 } sketch_set;
 
-/* The spec of a sample of the rows, as sketch_spec_agg chooses it. */
+/* Returns the spec of a sample of the rows, chosen as sketch_spec_agg does. */
 static fc_spec *
 choose_spec(const double *x, size_t rows, const sketch_set *set, uint64_t seed, fc_arena *arena)
 {
@@ -229,7 +230,7 @@ choose_spec(const double *x, size_t rows, const sketch_set *set, uint64_t seed, 
 	return spec;
 }
 
-/* A folded sketch of n rows; its head is on the heap. */
+/* Returns a closed sketch of n rows, whose head is allocated on the heap. */
 static fc_sketch_view
 sketch_rows(const fc_prepared *prepared, const float *x, size_t n, size_t d)
 {
@@ -251,7 +252,7 @@ sketch_rows(const fc_prepared *prepared, const float *x, size_t n, size_t d)
 	return fc_sketch_view_of(closed);
 }
 
-/* Centroids (k x d) decoded from the sketch; returns the relative residual. */
+/* Decodes centroids (k x d) from the sketch; returns the relative residual. */
 static double
 decode_rows(const fc_sketch_view *sketch, const fc_spec *spec, const sketch_set *set, uint64_t seed,
 			fc_arena *arena, double *centroids)
@@ -275,7 +276,10 @@ decode_rows(const fc_sketch_view *sketch, const fc_spec *spec, const sketch_set 
 	return result.relative_residual;
 }
 
-/* SSE of rows to centroids; with steps after Lloyd's from there. */
+/*
+ * Returns the SSE of the rows after `steps` Lloyd steps that start at
+ * `initial`; NULL: of k-means with its own starts.
+ */
 static double
 sse_from(const fc_rows *rows, size_t k, const double *initial, int steps)
 {
@@ -294,8 +298,8 @@ sse_from(const fc_rows *rows, size_t k, const double *initial, int steps)
 }
 
 /*
- * Geometric means of the relative residual, and of the SSE of decoded
- * centroids over that of k-means.
+ * Prints the geometric means of the relative residual, and of the SSE of
+ * decoded centroids relative to that of k-means.
  */
 static void
 run_decode(uint64_t seed)
@@ -361,8 +365,8 @@ enum
 };
 
 /*
- * Rows of a mixture with heavy tails and a column of few values; `follows`
- * correlates columns 8 and 10.
+ * Makes rows of a mixture with heavy tails and a column with few values.
+ * follows: correlation of columns 8 and 10.
  */
 static void
 make_drift_rows(fc_rng *rng, size_t n, double shift, double all, double follows, float *x)
@@ -386,7 +390,7 @@ make_drift_rows(fc_rng *rng, size_t n, double shift, double all, double follows,
 	}
 }
 
-/* What a training keeps for the test of drift. */
+/* Data that a training stores for the drift test. */
 typedef struct drift_model
 {
 	fc_arena	arena;
@@ -445,7 +449,7 @@ free_drift_model(drift_model *m)
 	free(m->spec), free(m->waves), free(m->counts), free(m->sketch.head);
 }
 
-/* The p-value of n rows against the model. */
+/* Returns the p-value of n rows against the model. */
 static double
 p_of_rows(drift_model *m, const float *x, size_t n)
 {
@@ -463,8 +467,8 @@ p_of_rows(drift_model *m, const float *x, size_t n)
 }
 
 /*
- * Shares of p-values below 1 and 5 % without a change, and below 1 % with one
- * of three changes.
+ * Prints the shares of p-values below 1 and 5 % without a change, and below
+ * 1 % with each of three changes.
  */
 static void
 run_tests(uint64_t seed)
@@ -504,8 +508,8 @@ run_tests(uint64_t seed)
 }
 
 /*
- * Alarms in a year of days without a change, the share of changes found in ten
- * days, and their delay.
+ * Prints the alarms in a year of days without a change, the share of changes
+ * found within ten days, and their delay.
  */
 static void
 run_changes(uint64_t seed)
@@ -552,6 +556,7 @@ run_changes(uint64_t seed)
 	printf("alarms %.4f\nchanges %.4f\ndelay %.4f\n", alarms, found, delay);
 }
 
+/* Runs both drift benchmarks and prints their CPU seconds. */
 static void
 run_drift(uint64_t seed)
 {
@@ -564,7 +569,9 @@ run_drift(uint64_t seed)
 
 /* ---- density ---- */
 
-/* A row of a shape of the plane or of space; its planted label. */
+/*
+ * Draws a row of a shape in the plane or in space; returns its planted label.
+ */
 static int32_t
 draw_shape(size_t shape, size_t d, fc_rng *rng, float *x)
 {
@@ -575,7 +582,7 @@ draw_shape(size_t shape, size_t d, fc_rng *rng, float *x)
 
 	switch (shape)
 	{
-		case 0:					/* two arcs that reach into each other */
+		case 0:					/* two interlocking arcs */
 			g %= 2;
 			angle = M_PI * t;
 			x[0] = (float) (g == 0 ? cos(angle) : 1.0 - cos(angle));
@@ -598,12 +605,12 @@ draw_shape(size_t shape, size_t d, fc_rng *rng, float *x)
 				x[c] = (float) (center + (0.4 + 0.4 * (double) g) * fc_rng_normal(rng));
 			}
 			break;
-		case 3:					/* one even law */
+		case 3:					/* a single uniform law */
 			g = 0;
 			for (size_t c = 0; c < d; c++)
 				x[c] = (float) fc_rng_uniform(rng);
 			break;
-		default:				/* one normal law */
+		default:				/* a single normal law */
 			g = 0;
 			for (size_t c = 0; c < d; c++)
 				x[c] = (float) fc_rng_normal(rng);
@@ -612,8 +619,8 @@ draw_shape(size_t shape, size_t d, fc_rng *rng, float *x)
 }
 
 /*
- * Rows of a shape, a share of them noise over the box of six deviations, and
- * their labels.
+ * Makes rows of a shape and their labels; a share of the rows is noise,
+ * uniform over a box around the shape.
  */
 static void
 make_shape(size_t shape, size_t n, size_t d, double noise, fc_rng *rng, float *x, int32_t *label)
@@ -632,8 +639,8 @@ make_shape(size_t shape, size_t n, size_t d, double noise, fc_rng *rng, float *x
 }
 
 /*
- * The micro-clusters of rows by k-means of m centroids; which one each row is
- * in.
+ * Makes micro-clusters of the rows by k-means with m centroids, and the number
+ * of each row's micro-cluster.
  */
 static fc_bubbles
 make_bubbles(const fc_rows *rows, size_t m, uint64_t seed, int32_t *label)
@@ -679,8 +686,8 @@ make_bubbles(const fc_rows *rows, size_t m, uint64_t seed, int32_t *label)
 }
 
 /*
- * The adjusted Rand index of two labellings of n rows by less than 2^8 labels,
- * -1 one of them.
+ * Returns the adjusted Rand index of two labellings of n rows with fewer than
+ * 2^8 labels, including -1.
  */
 static double
 rand_index(const int32_t *a, const int32_t *b, size_t n)
@@ -705,8 +712,8 @@ rand_index(const int32_t *a, const int32_t *b, size_t n)
 }
 
 /*
- * The mean adjusted Rand index with noise as a label, and the share of sets of
- * one law that are split.
+ * Prints the mean adjusted Rand index, with noise as a label, and the share of
+ * single clouds that are split.
  */
 static void
 run_density(uint64_t seed)
@@ -778,7 +785,10 @@ typedef struct codebook
 	double	   *weights;
 } codebook;
 
-/* A codebook of given values (k x d), which it takes, with weights of 1. */
+/*
+ * Makes a codebook of the given values (k x d), which it keeps, with weights
+ * of 1.
+ */
 static codebook
 make_codebook(size_t k, size_t d, float *values)
 {
@@ -801,8 +811,8 @@ make_codebook(size_t k, size_t d, float *values)
 }
 
 /*
- * CPU seconds of the labels of n rows, the least of a few rounds, in batches
- * or one by one.
+ * Returns the CPU seconds to label n rows in batches or one by one, the
+ * minimum of three rounds.
  */
 static double
 time_labels(const fc_operator *op, const double *x, size_t n, size_t batch, int32_t *labels)
@@ -829,7 +839,8 @@ time_labels(const fc_operator *op, const double *x, size_t n, size_t batch, int3
 }
 
 /*
- * Rows of a mixture in double, and a codebook of k of them moved by a tenth.
+ * Makes rows of a mixture in double, and a codebook of k further rows with
+ * noise of a tenth.
  */
 static codebook
 make_label_set(size_t k, size_t d, size_t n, double apart, uint64_t seed, double *x)
@@ -847,7 +858,7 @@ make_label_set(size_t k, size_t d, size_t n, double apart, uint64_t seed, double
 	return make_codebook(k, d, values);
 }
 
-/* Seconds of labels of rows through two sparse factors of a codebook. */
+/* Returns the seconds to label rows with a codebook as two sparse factors. */
 static double
 time_product(uint64_t seed)
 {
@@ -875,10 +886,10 @@ time_product(uint64_t seed)
 }
 
 /*
- * The geometric mean of the seconds of labels by bounds in many dimensions, by
- * a tree or packs in few, and through two sparse factors.  Of the bounds, the
- * share of rows that they leave to a matrix product, and distances measured
- * for a row.
+ * Prints the geometric mean of the seconds to label rows: with pruning bounds
+ * in many dimensions, with a tree or packs in few, and with two sparse
+ * factors. For the bounds, also prints the share of rows left to a matrix
+ * product, and the distances measured per row.
  */
 static void
 run_labels(uint64_t seed)
@@ -891,7 +902,7 @@ run_labels(uint64_t seed)
 	double		given_up = 0.0;
 	double		measured = 0.0;
 	double		logs = 0.0;
-	double		sum = 0.0;		/* a check of the labels */
+	double		sum = 0.0;		/* checksum of the labels */
 
 	for (size_t s = 0; s < COUNT(sets); s++)
 	{
@@ -992,8 +1003,9 @@ farthest_of_table(void *context, const fc_operator *op, size_t count, double *ro
 }
 
 /*
- * Logarithms of values over k d and of the SSE over the dense one (or the
- * agreement), CPU seconds.
+ * Result of a factorisation: the logarithm of its values relative to k d, the
+ * logarithm of its SSE relative to the dense one (or the agreement), CPU
+ * seconds.
  */
 typedef struct product
 {
@@ -1002,7 +1014,7 @@ typedef struct product
 	double		seconds;
 } product;
 
-/* Rows of a family, and k centroids of them. */
+/* Makes rows of a family and k centroids. */
 static table
 make_table(const row_set *set, uint64_t seed, double **centroids)
 {
@@ -1090,9 +1102,10 @@ factorize_codebook(const table *t, const double *centroids, size_t k)
 }
 
 /*
- * Of products trained with the rows the geometric means of their values over k
- * d and of their SSE over that of dense centroids; of products chosen
- * afterwards their values, and the share of labels that stay.
+ * Prints figures of products: for products trained on the rows, the geometric
+ * means of their values relative to k d and of their SSE relative to dense
+ * centroids; for products chosen afterwards, their values and the share of
+ * unchanged labels.
  */
 static void
 run_factors(uint64_t seed)

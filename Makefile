@@ -1,13 +1,14 @@
-# fastclust: make, make install, make test, make demo.  See README.md.
+# Makefile of fastclust. Main targets: all, install, test, demo; README.md describes them.
 
 EXTENSION  = fastclust
 MODULE_big = fastclust
 
-# Where the sources lie: here, or where VPATH says (mkdir b; make -C b -f ../Makefile VPATH=..).
+# Directory of the sources: this one, or VPATH in a build out of tree
+# (mkdir b; make -C b -f ../Makefile VPATH=..).
 ROOT       := $(if $(VPATH),$(VPATH)/)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" $(ROOT)fastclust.control)
 
-# One line for each file; V=1 shows the commands, and -s hides both.
+# Print one line for each file; V=1 prints the commands, and -s prints neither.
 SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
 ifeq ($(V),)
 MAKEFLAGS += --silent
@@ -19,20 +20,22 @@ endif
 PG_CONFIG ?= pg_config
 PGXS      := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
-# OpenBLAS and L-BFGS-B are opened when first needed; building takes nothing of theirs.  OpenBLAS is looked for here first.
+# OpenBLAS and L-BFGS-B are opened when first needed, and building needs neither. OpenBLAS is
+# searched for in this directory first.
 MACHINE      := $(shell $(CC) -dumpmachine 2>/dev/null)
 MULTIARCH    := $(shell echo '$(MACHINE)' | sed 's/-[a-z]*-linux/-linux/')
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
 
-# Sums are integers of 128 bits, which compilers for 32-bit machines do not have.
+# Sums are 128-bit integers, which compilers for 32-bit machines do not have.
 ifeq ($(shell echo __SIZEOF_INT128__ | $(CC) -E -P - 2>/dev/null),__SIZEOF_INT128__)
 $(error fastclust needs a 64-bit machine: $(CC) for $(MACHINE) has no integer of 128 bits)
 endif
 
-# The core: strict flags of its own, the same whoever built the server.  Sums must
-# not depend on the compiler, so no contraction outside the inner loops (*_simd.c).
-# Vectors wider than the machine's are passed among inline functions alone: no ABI to warn of.
-# The compiler writes which headers an object was made of into a file beside it.
+# The core has strict flags of its own, independent of the flags of the server. Sums must not depend
+# on the compiler, so only the inner loops (*_simd.c) allow contraction to fused multiply-add.
+# Vectors wider than the machine's registers are passed only between inline functions, so warnings
+# about their ABI are off. The compiler writes the headers that each object depends on into a .d
+# file.
 DEPENDENCIES  = -MMD -MP
 OPTFLAGS     ?=
 CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow -Wno-psabi $(if $(WERROR),-Werror)
@@ -40,16 +43,18 @@ CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(
 CORE_CPPFLAGS = -I$(ROOT)src/core $(DEPENDENCIES)
 SIMD_FLAGS    = -ffp-contract=fast
 
-# The core's assertions: with a server that has its own, and in all tests without a server.
+# Assertions of the core are enabled if the server has assertions, and in all tests without a
+# server.
 ASSERTIONS := $(if $(shell grep -s 'define USE_ASSERT_CHECKING 1' "$$($(PG_CONFIG) --includedir-server 2>/dev/null)/pg_config.h"),-DFC_ASSERTIONS)
 
-# The inner loops of sketching have one build per instruction set; the machine chooses at run time.
+# The inner loops of sketching are built once for each instruction set; one build is selected at run
+# time.
 ISA_base = -DFC_ISA=0
 ISA_v3   = -DFC_ISA=3 -march=x86-64-v3
 ISA_v4   = -DFC_ISA=4 -march=x86-64-v4 -mprefer-vector-width=512
 ISAS    := base $(if $(filter x86_64-%,$(MACHINE)),v3 v4)
 
-# Objects keep their room: files of two rooms may have one name.
+# Object names include their room, because files of two rooms may have the same name.
 sources       = $(patsubst $(ROOT)%,%,$(sort $(wildcard $(ROOT)$(1))))
 CORE_SOURCES := $(call sources,src/core/*/*.c)
 ISA_SOURCE    = sketch/isa_build
@@ -62,28 +67,28 @@ DATA_built  = fastclust--$(EXTVERSION).sql
 DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*/*.[od] src/pg/*/*.[od] fastclust--*.sql)
-# every file begins in a database that has the extension, and finds it
+# every file starts in a database that has the extension on its search_path
 REGRESS_OPTS = --load-extension=fastclust --launcher=$(abspath $(ROOT)test/psql.sh)
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
 
 PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src $(DEPENDENCIES) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(CLANG_WARN) $(if $(WERROR),-Werror) $(OPTFLAGS)
-# A server built with gcc hands its flags to every compiler, and its headers name gcc's attributes.
+# Servers built with gcc pass its flags to every compiler, and their headers use its attributes.
 CLANG_WARN  = $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-warning-option -Wno-ignored-optimization-argument \
 	-Wno-ignored-attributes)
 SHLIB_LINK  = -ldl -lm
 
-# Nothing but the SQL entry points leaves the module: its stand-ins for BLAS and the
-# core must never meet another module's.  (Servers before 16 do not mark entry points,
-# so a version script, not -fvisibility, draws the line.)
+# Only the SQL entry points are exported, so that the module's stand-ins for BLAS and its core never
+# conflict with another module's. Servers before 16 do not mark entry points, so a version script is
+# used instead of -fvisibility.
 ifeq ($(shell uname -s),Linux)
 SHLIB_LINK += -Wl,--version-script=$(ROOT)src/pg/exports.map
 endif
 
 .DEFAULT_GOAL := all
 
-# PGXS has a target check of its own.
+# PGXS has its own target named check.
 ifneq ($(if $(filter check,$(MAKECMDGOALS)),,$(PGXS)),)
 override with_llvm = no
 include $(PGXS)
@@ -93,7 +98,7 @@ endif
 
 $(OBJS): Makefile
 ifneq ($(ROOT),)
-# make would take objects that lie beside the sources, though another server or compiler may have made them.
+# make would use objects in the source directory, which another server or compiler may have made.
 ifneq ($(wildcard $(ROOT)src/core/base/arena.o $(ROOT)$(MODULE_big)$(DLSUFFIX)),)
 $(error $(VPATH) holds a build: run "make clean" there first)
 endif
@@ -123,7 +128,7 @@ SQL_SOURCES := $(shell sed -n 's,^[a-z].*,src/sql/&.sql,p' $(ROOT)src/sql/ORDER)
 fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/ORDER fastclust.control Makefile
 	cat $(filter %.sql,$^) > $@
 
-# Tests without a server: the same sources, other flags, in build/<kind>.
+# Tests without a server compile the same sources with other flags into build/<kind>.
 TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure
 UNITS      := $(patsubst test/unit/%.c,%,$(sort $(wildcard test/unit/test_*.c)))
 FUZZERS    := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
@@ -133,7 +138,7 @@ CLANG      ?= clang
 CHECK_LIBS  = -ldl -lm
 SANITIZE    = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-# Inner loops are tested as they are built: vectorised (a later -O wins).
+# Inner loops are tested as they are shipped: vectorised (the last -O wins).
 KIND_SIMD   = -O3 $(SIMD_FLAGS)
 
 KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -Wno-psabi -DFC_ASSERTIONS
@@ -145,7 +150,7 @@ kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
 kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O3
 kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITIZE)
 
-# $(1) kind: rules for its core objects
+# Rules for the core objects of kind $(1).
 define kind_rules
 build/$(1)/core/%.o: src/core/%.c Makefile
 	@mkdir -p $$(@D)
@@ -174,7 +179,7 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES
 endef
 $(foreach kind,unit valgrind fuzz sanitized cov arm,$(eval $(call kind_rules,$(kind))))
 
-# The same readers' mutators as filters, for values that go through a server.
+# Mutators of the byte readers as filters, for values that pass through a server.
 build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
 	@mkdir -p $(@D)
 	$(call say,CC $@)
@@ -187,7 +192,7 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%
 	$(call say,CC $@)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
-# The module of another kind, for the server that PG_CONFIG names.  $(1) kind, $(2) flags
+# Rules for a module of kind $(1) with flags $(2), for the server of PG_CONFIG.
 define module_rules
 build/$(1)/pg/%.o: src/pg/%.c Makefile
 	@mkdir -p $$(@D)
@@ -199,14 +204,15 @@ build/$(1)/$(MODULE_big).so: $$(CORE_NAMES:%=build/$(1)/core/%.o) $$(GLUE_OBJS:s
 	$$(CC) -shared $(2) -o $$@ $$(filter %.o,$$^) $$(SHLIB_LINK)
 endef
 
-# tools/sanitized.sh installs it into a server of its own.  (-fno-wrapv: overflow is an error here.)
+# Module that tools/sanitized.sh installs into a server of its own. -fno-wrapv: signed overflow is
+# an error.
 $(eval $(call module_rules,sanitized,-fno-wrapv $(SANITIZE)))
 $(eval $(call module_rules,cov,-O1 --coverage))
 
 sanitized:
 	@tools/sanitized.sh build
 
-# Which lines do the tests reach?  COV_TESTS: the TAP tests that count.
+# cov: report the lines that the tests reach. COV_TESTS: the TAP tests to run.
 COV_TESTS ?= $(sort $(wildcard test/t/*.pl))
 
 cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
@@ -216,7 +222,7 @@ cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
 
 -include $(wildcard build/*/core/*/*.d build/*/blas/*.d build/*/pg/*/*.d build/*/*.d)
 
-# The programs of the benchmarks are built as well, so that they follow the core.
+# Benchmark programs are compiled by the unit tests, so that changes of the core cannot break them.
 BENCHES := $(patsubst bench/%.c,%,$(sort $(wildcard bench/*.c)))
 
 build/unit/bench_%: bench/%.c $(wildcard bench/*.h) $(TESTED_NAMES:%=build/unit/%.o)
@@ -227,22 +233,24 @@ build/unit/bench_%: bench/%.c $(wildcard bench/*.h) $(TESTED_NAMES:%=build/unit/
 unit: $(UNITS:%=build/unit/%) $(BENCHES:%=build/unit/bench_%)
 	@tools/run-checks.sh unit $(UNITS:%=build/unit/%)
 
-# Nothing may depend on which of OpenBLAS's kernels a processor gets.
+# core-types: run the unit tests with several kernels of OpenBLAS, because no result may depend on
+# the kernel that a processor gets.
 CORE_TYPES ?= Haswell Zen Sandybridge Nehalem
 CORE_TYPE_UNITS ?= $(UNITS)
 
 core-types: $(CORE_TYPE_UNITS:%=build/unit/%)
 	@status=0; for type in $(CORE_TYPES); do OPENBLAS_CORETYPE=$$type tools/run-checks.sh unit $^ || status=1; done; exit $$status
 
-# The unit tests on ARM, by Debian's cross compiler and qemu; those that need OpenBLAS are skipped where ARM_ROOT
-# has none (tools/arm-root.sh makes one that has).  test_blas starts programs, which qemu-user does not pass on.
+# arm: run the unit tests on ARM with Debian's cross compiler and qemu. Tests that need OpenBLAS are
+# skipped if ARM_ROOT has none (tools/arm-root.sh makes a root with it). test_blas is left out
+# because it starts programs, which qemu-user does not emulate.
 ARM_CC   ?= aarch64-linux-gnu-gcc
 ARM_ROOT ?= $(firstword $(patsubst %/complete,%,$(wildcard /var/tmp/fastclust-arm64/complete)) /usr/aarch64-linux-gnu)
 
-# As many at once: together they take half an hour of a processor, though no minute without qemu.
+# Number of tests that run together: one after another they take half an hour of a processor.
 ARM_JOBS  ?= $(shell nproc 2>/dev/null || echo 1)
 
-# A processor without dot products of bytes.
+# ARM processor without dot products of bytes.
 ARM_OLD   ?= cortex-a57
 ARM_UNITS ?= $(filter-out test_blas,$(UNITS))
 
@@ -258,15 +266,15 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
 	@test/purity.pl $^
 
-# The C of src as PostgreSQL's pgindent leaves it; INDENT=--check only looks.
+# indent: format the C files of src as PostgreSQL's pgindent does; INDENT=--check only checks.
 indent:
 	@tools/indent.pl $(INDENT)
 
-# cppcheck and clang-tidy, where they are installed.
+# lint: run cppcheck and clang-tidy if they are installed.
 lint:
 	@tools/lint.sh "$$($(PG_CONFIG) --includedir-server)"
 
-# Figures of the sources, and the ceilings of test/census.
+# census: print figures of the sources and check them against the limits in test/census.
 census:
 	@test/census.pl
 
@@ -280,7 +288,7 @@ fuzz: $(FUZZERS:%=build/fuzz/%)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-checks.sh fuzz $^
 endif
 
-# Tests with a server: a private one on a unix socket, gone afterwards.
+# Tests with a server use a private one on a unix socket, which is removed afterwards.
 PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
 
 installcheck: export PGOPTIONS = -c search_path=public,fastclust,fastclust_internal -c client_min_messages=warning
@@ -296,7 +304,7 @@ installations:
 bench: all
 	PG_CONFIG="$(PG_CONFIG)" bench/run.sh
 
-# Every server below SERVERS, and Debian's, with gcc and clang; see tools/matrix.sh.
+# matrix: test all servers in SERVERS and Debian's, with gcc and clang (tools/matrix.sh).
 SERVERS ?= /var/cache/fastclust
 
 matrix:
@@ -305,7 +313,7 @@ matrix:
 setup:
 	@tools/setup.sh
 
-# Tests that are too long for every day; see tools/soak.sh for the pieces and their lengths.
+# soak: run tests that take too long for every day; SOAK names pieces (tools/soak.sh).
 SOAK ?=
 
 soak:
@@ -314,7 +322,8 @@ soak:
 test:
 	@tools/test.sh
 
-# One test: TEST=sql/drift, test/t/104_report, test/unit/test_kmeans; with or without an ending.
+# check: run single tests, such as TEST=sql/drift, test/t/104_report or test/unit/test_kmeans, with
+# or without the file extension.
 TEST ?=
 
 ifneq ($(filter check,$(MAKECMDGOALS)),)
@@ -322,14 +331,15 @@ check:
 	@tools/check.sh $(TEST)
 endif
 
-# The site of docs/, in build/site, by mkdocs with the theme material, both of Debian.
+# docs: build the site of docs/ in build/site with Debian's mkdocs and mkdocs-material.
 docs:
 	@tools/docs.sh build
 
 docs-serve:
 	@tools/docs.sh serve
 
-# Runs the pages and writes what psql prints below each block of SQL.  PAGES="first-model customers"
+# docs-outputs: run the pages and write psql's output below each block of SQL.
+# PAGES="first-model customers" selects pages.
 docs-outputs: all
 	@tools/install.sh >/dev/null
 	@tools/with-server.sh perl -Itest/t -MPages -e 'Pages::write_outputs("psql", @ARGV)' $(PAGES)
@@ -337,19 +347,20 @@ docs-outputs: all
 demo:
 	@demo/demo.sh
 
-# At a release: the SQL script of this version, kept in test/upgrade for the test of upgrades.
+# freeze: at a release, store the SQL script of this version in test/upgrade for the upgrade test.
 freeze:
 	@tools/freeze.sh
 
-# A zip for PGXN of what is committed, checked.
+# dist: make and check a zip of the committed files for PGXN.
 dist:
 	@tools/dist.sh
 
-# Debian packages, in build/deb.
+# deb: make Debian packages in build/deb.
 deb:
 	@tools/deb.sh
 
-# They install in a bare Debian of each suite, by apt.  SUITES="bookworm trixie"
+# package-test: install the packages by apt in a minimal Debian of each suite.
+# SUITES="bookworm trixie" selects suites.
 package-test:
 	@test/packages.sh $(SUITES)
 

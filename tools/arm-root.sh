@@ -1,6 +1,7 @@
 #!/bin/bash
-# arm-root.sh [DIRECTORY]: libraries of an ARM Debian (libc, OpenBLAS, L-BFGS-B), unpacked there (/var/tmp/fastclust-arm64), for `make arm`.
-# As root; needs debootstrap and a mirror.  Does nothing when they are there.  SUITE (bookworm), MIRROR
+# arm-root.sh [DIRECTORY]: unpacks the libraries of an ARM Debian (libc, OpenBLAS, L-BFGS-B) into
+# DIRECTORY (/var/tmp/fastclust-arm64) for `make arm`. Run as root; needs debootstrap and a mirror.
+# Does nothing if the libraries exist. SUITE (bookworm), MIRROR (deb.debian.org)
 set -eu
 directory=${1:-/var/tmp/fastclust-arm64}
 [ ! -e "$directory/complete" ] || exit 0

@@ -1,5 +1,7 @@
 #!/bin/bash
-# check.sh TEST ...: runs single tests, with the build installed where they need a server: a file of sql/, test/t/ or test/unit/, with or without its ending.
+# check.sh TEST ...: runs single tests, given as files of sql/, test/t/ or test/unit/ with or
+# without the extension. Builds and installs the module first if a test needs a server. Used by
+# `make check`.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || { echo "check: name tests, such as TEST=sql/drift, TEST=test/t/104_report, TEST=test/unit/test_kmeans" >&2; exit 1; }

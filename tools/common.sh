@@ -1,5 +1,6 @@
-# common.sh - what the other tools share (sourced): which server, and as whom it runs
-# Sets PG_CONFIG and PG_BINDIR (empty when no server with its build files is installed).
+# common.sh - functions that the other tools source: find the server and the user that runs it.
+# find_pg_config sets PG_CONFIG and PG_BINDIR; PG_BINDIR is empty if no server with development
+# files is installed.
 
 has_pgxs()
 {
@@ -7,7 +8,8 @@ has_pgxs()
 	pgxs=$("$1" --pgxs 2>/dev/null) && [ -f "$pgxs" ] && [ -x "$("$1" --bindir)/initdb" ]
 }
 
-# The PG_CONFIG asked for, else the one in PATH, else the newest under /usr/lib/postgresql.
+# Finds PG_CONFIG: the one set by the caller, else the one in PATH, else the newest under
+# /usr/lib/postgresql.
 find_pg_config()
 {
 	local candidate
@@ -24,7 +26,7 @@ find_pg_config()
 	return 1
 }
 
-# "": already root;  "sudo": may become root;  fails when neither.
+# Prints "" if the user is root, "sudo" if sudo works without a password; otherwise fails.
 root_prefix()
 {
 	if [ "$(id -u)" -eq 0 ]; then
@@ -36,7 +38,8 @@ root_prefix()
 	fi
 }
 
-# The server refuses to run as root: then it runs as postgres, or as nobody.
+# Prints the user that runs the server. The server refuses to run as root; then it is SERVER_USER,
+# postgres or nobody.
 server_user()
 {
 	if [ "$(id -u)" -ne 0 ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# cov.pl DIRECTORY [--missed]: lines of src/core and src/pg that were reached, by gcov's counts below DIRECTORY.
-# A line that several objects hold (a header, one build for each instruction set) counts as reached when one reached it.
+# cov.pl DIRECTORY [--missed]: prints the share of lines of src/core and src/pg that were reached,
+# from gcov's counts in DIRECTORY, and with --missed the other lines. A line in several objects, of
+# a header or of the builds for each instruction set, counts as reached if one object reached it.
 use strict;
 use warnings;
 

@@ -1,7 +1,8 @@
 #!/bin/bash
-# cov.sh DIRECTORY PROGRAM...: which lines do the tests reach?  Runs the unit tests PROGRAM, then pg_regress and the
-# TAP tests COV_TESTS with DIRECTORY/fastclust.so, which is installed into the server of PG_CONFIG meanwhile; then
-# lists the lines reached in each file of src (tools/cov.pl).
+# cov.sh DIRECTORY PROGRAM...: measures the lines that the tests reach. Runs the unit tests PROGRAM,
+# then pg_regress and the TAP tests COV_TESTS with DIRECTORY/fastclust.so, which is installed into
+# the server of PG_CONFIG for that time. Prints the share of each file of src (tools/cov.pl). Used
+# by `make cov`.
 set -u
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -10,7 +11,8 @@ directory=$1
 shift
 module=$("$PG_CONFIG" --pkglibdir)/fastclust.so
 
-# Processes of two users count, so the counts lie where both may write; below it the path of the object.
+# Processes of two users write counts, so the directory is writable for both. GCOV_PREFIX is
+# followed by the path of the object.
 GCOV_PREFIX=$(mktemp -d /tmp/fastclust-cov.XXXXXX)
 export GCOV_PREFIX
 chmod 1777 "$GCOV_PREFIX"

@@ -1,8 +1,10 @@
 #!/bin/bash
-# deb.sh: a Debian package for each PostgreSQL whose development files are installed, in build/deb; then lintian.
-# Installs what that needs.  Built from a copy of the sources, so that the checkout keeps its own objects.
-# PG_SUPPORTED_VERSIONS (installed): for which; "15 17", or "default" for the version of the distribution alone.
-# DEB_BUILD_PROFILES (nocheck): empty, the package's build runs the regression files as well, and needs postgresql-all.
+# deb.sh: makes a Debian package for each PostgreSQL whose development files are installed, in
+# build/deb, and checks it with lintian. Installs the tools that it needs. Builds in a copy of the
+# sources, so that the checkout keeps its objects.
+# PG_SUPPORTED_VERSIONS (installed): versions, such as "15 17", or "default": the distribution's.
+# DEB_BUILD_PROFILES (nocheck): if empty, the build also runs the regression files, which needs
+# postgresql-all.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -18,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 sources=$work/fastclust-$version
 tools/sources.sh "$sources"
 
-# The source package: what is not of Debian, and what is.
+# The source package: the upstream archive and Debian's files.
 tar -C "$work" --sort=name --exclude=debian -czf "$work/fastclust_$version.orig.tar.gz" "fastclust-$version"
 cd "$sources"
 pg_buildext updatecontrol
@@ -26,7 +28,7 @@ dpkg-buildpackage -us -uc >"$work/log" 2>&1 || { tail -n 60 "$work/log"; exit 1;
 mkdir -p "$output"
 rm -f "$output"/*
 mv "$work/log" "$work"/*.deb "$work"/*.dsc "$work"/*.orig.tar.gz "$work"/*.debian.tar.xz "$work"/*.changes "$work"/*.buildinfo "$output"/
-# After "sudo make deb", the owner of the checkout can still build in it.
+# After "sudo make deb", let the owner of the checkout build in it again.
 [ "$(id -u)" -ne 0 ] || chown -R --reference="$root" "$root/build"
 cd "$output"
 lintian --allow-root --fail-on error,warning --tag-display-limit 0 --suppress-tags initial-upload-closes-no-bugs ./*.changes

@@ -1,5 +1,6 @@
 #!/bin/bash
-# dist.sh: fastclust-VERSION.zip of what is committed, for PGXN; META.json is checked, and that the unpacked zip builds (PG_CONFIG).
+# dist.sh: makes fastclust-VERSION.zip of the committed files, for PGXN. Checks META.json, and that
+# the unpacked zip builds with PG_CONFIG.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,6 +1,7 @@
 #!/bin/bash
-# freeze.sh: at a release, the SQL of this version goes to test/upgrade, where the test of upgrades installs it from then on.
-# Run it again after each change until the release is tagged vVERSION; a tagged script never changes again.
+# freeze.sh: at a release, copies the SQL script of this version to test/upgrade, from which the
+# upgrade test installs it. Run it again after each change until the release is tagged vVERSION; a
+# tagged script never changes.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)

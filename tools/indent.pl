@@ -1,10 +1,10 @@
 #!/usr/bin/perl
-# indent.pl [--check] [FILE...]: formats C as PostgreSQL's pgindent does, with the types of tools/typedefs.list.
-# Without files: all of src.  --check changes nothing, and fails for files that would change.
-# It needs pg_bsd_indent (Debian's package pg-bsd-indent, or PG_BSD_INDENT=/path/to/it).
+# indent.pl [--check] [FILE...]: formats C files as PostgreSQL's pgindent does, with the types in
+# tools/typedefs.list; without files, all of src. --check changes nothing and fails if a file would
+# change. Needs pg_bsd_indent (Debian's package pg-bsd-indent, or PG_BSD_INDENT=/path/to/it).
 #
-# Neither breaks lines of code: what is wider than 100 columns is broken by hand (make census lists it).
-# A new type goes into tools/typedefs.list, in the order of sort(1) in the locale C.
+# Lines of code are not broken: break lines wider than 100 columns by hand (make census lists them).
+# Add new types to tools/typedefs.list in the order of sort(1) in the C locale.
 use strict;
 use warnings;
 

@@ -1,12 +1,13 @@
 #!/bin/bash
-# lint.sh INCLUDE: cppcheck over the core, which has no macros of the server's, and clang-tidy over src; INCLUDE is the directory of the server's headers.
-# .clang-tidy says which checks run and why; a tool that is missing is skipped.
+# lint.sh INCLUDE: runs cppcheck on the core, which has no macros of the server, and clang-tidy on
+# src. INCLUDE is the directory of the server's headers. .clang-tidy lists the checks and their
+# reasons; a missing tool is skipped. Prints a line "ok" or "not ok" for each. Used by `make lint`.
 set -u
 cd "$(dirname "$0")/.."
 include=$1
 jobs=$(nproc 2>/dev/null || echo 1)
 
-# verdict NAME STATUS LOG
+# verdict NAME STATUS LOG: prints the result of a tool, and its log if it failed.
 verdict()
 {
 	if [ "$2" -eq 0 ]; then
@@ -18,10 +19,11 @@ verdict()
 	return "$2"
 }
 
-# Found here by cppcheck: a field that nobody reads, an address of a local variable that stays behind, a value that is
-# never used.  Left out: casts of bytes to the structs in them (invalidPointerCast); conditions that are constant in
-# one of several builds (knownConditionTrueFalse); arrays whose length a caller gives (the bounds), or that a loop has
-# filled (uninitvar of isa_rows.h); and matters of taste.
+# cppcheck finds fields that are never read, addresses of local variables that outlive them, and
+# values that are never used. Suppressed are casts of bytes to the structs in them
+# (invalidPointerCast), conditions that are constant in one of several builds
+# (knownConditionTrueFalse), arrays whose length a caller passes (the bounds) or that a loop has
+# filled (uninitvar of isa_rows.h), and matters of style.
 cppcheck_all()
 {
 	cppcheck --enable=warning,performance,portability,style --std=c11 --quiet --error-exitcode=1 --inline-suppr \

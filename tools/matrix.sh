@@ -1,11 +1,14 @@
 #!/bin/bash
-# matrix.sh [FOLDER]: the extension on every server of a folder (FOLDER/postgresql-NN; SERVERS) and on Debian's own, with each
-# compiler: built without warnings and installed, pg_regress, TAP.  A line each, and a table at the end.
-# Servers of the folder are copied, not changed; Debian's (or the one that PG_CONFIG names) gets the module.
-# pg_upgrade goes from each to the newest, and from FOLDER/from-NAME, older releases of Debian's (tools/old-server.sh).
-# VERSIONS: these alone ("13 18"); COMPILERS (gcc clang); STAGES (regress tap), TAP_COMPILER (gcc): the one whose module runs TAP.
-# MISSING=build: a version that the folder lacks is built into it from SERVER_SOURCES first (build-postgres.sh VERSION PREFIX).
-# Logs stay in LOGS (build/matrix).
+# matrix.sh [FOLDER]: tests the extension on every server of a folder (FOLDER/postgresql-NN, default
+# SERVERS) and on Debian's, with each compiler: builds without warnings, installs, runs pg_regress
+# and TAP. Prints a line for each stage and a table at the end; logs are in LOGS (build/matrix).
+# Servers of the folder are copied and stay unchanged; Debian's, or the one of PG_CONFIG, gets the
+# module. pg_upgrade is tested from each server, and from older releases of Debian's in
+# FOLDER/from-NAME (tools/old-server.sh), to the newest.
+# VERSIONS: only these, such as "13 18"; COMPILERS (gcc clang); STAGES (regress tap); TAP_COMPILER
+# (gcc): the compiler whose module runs TAP.
+# MISSING=build: first build versions that the folder lacks from SERVER_SOURCES
+# (build-postgres.sh VERSION PREFIX).
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -26,7 +29,7 @@ installed=()
 version_of() { "$1" --version | sed 's/^PostgreSQL \([0-9.a-z]*\).*/\1/'; }
 major_of() { version_of "$1" | grep -o '^[0-9]*'; }
 
-# Has the second server a version that the first has, or one before it?
+# Succeeds if the second server is not newer than the first.
 no_newer() { [ "$(printf '%s\n' "$(version_of "$1")" "$(version_of "$2")" | sort -V | tail -n 1)" = "$(version_of "$1")" ]; }
 
 build_missing()
@@ -34,7 +37,7 @@ build_missing()
 	local version
 	[ "${MISSING:-}" = build ] && [ -e "${SERVER_SOURCES:-}/build-postgres.sh" ] && mkdir -p "$folder" && [ -w "$folder" ] || return 0
 	{
-		flock 9					# others build there, too
+		flock 9					# tools/sanitized.sh may build here, too
 		for version in ${VERSIONS:-}; do
 			ls "$SERVER_SOURCES"/postgresql-"$version".*.tar.* >/dev/null 2>&1 || continue
 			[ -x "$folder/postgresql-$version/bin/postgres" ] && continue
@@ -44,7 +47,7 @@ build_missing()
 	} 9>"$folder/lock"
 }
 
-# The servers to try, a pg_config a line; Debian's stands for its version.
+# Prints the pg_config of each server to test; Debian's replaces the folder's server of its version.
 servers()
 {
 	local candidate major own=
@@ -59,7 +62,7 @@ servers()
 	done
 }
 
-# A server finds its files from where it lies, so a copy is a server of its own.
+# A server finds its files relative to its own location, so a copy is a separate server.
 private_copy()
 {
 	local inside=${1#"$folder"/}
@@ -72,7 +75,7 @@ private_copy()
 	esac
 }
 
-# In a folder of its own, the sources elsewhere: a build out of tree.
+# Builds out of tree, in a folder for the server and compiler.
 build()
 {
 	mkdir -p "$work/$row"
@@ -96,7 +99,7 @@ counted()
 	esac
 }
 
-# Runs one stage; adds its cell to the row.
+# Runs a stage and adds its cell to the row.
 stage()
 {
 	local log=$logs/$row.$1.log start=$SECONDS
@@ -144,7 +147,7 @@ for candidate in $(servers); do
 	done
 done
 
-# ---- upgrades: from each of them to the newest, where both have the extension; pg_upgrade takes nothing back ----
+# ---- upgrades from each server to the newest; pg_upgrade cannot downgrade ----
 
 install_old_servers()
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# meta.pl [DIRECTORY]: META.json has what PGXN's specification 1.0.0 asks for, and names the version that the control file, the change
-# log and the Debian package name.  Its maintainer is the one of the Debian package.  Prints what is wrong, status 1.
+# meta.pl [DIRECTORY]: checks that META.json has the fields of PGXN's specification 1.0.0, that the
+# control file, the change log and the packages have the same version, and Debian's files the same
+# maintainer. Prints each error; status 1 if there is one.
 use strict;
 use warnings;
 

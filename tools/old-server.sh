@@ -1,7 +1,8 @@
 #!/bin/bash
-# old-server.sh DIRECTORY [MAJOR]: the oldest release of Debian's server (15) that apt knows, unpacked there and not installed, with its
-# development files.  `make matrix` upgrades from FOLDER/from-NAME: columns of Debian's newest 15 have an option that 18 may refuse.
-# Does nothing when it is there.
+# old-server.sh DIRECTORY [MAJOR]: unpacks the oldest release of Debian's server (15) that apt has,
+# with its development files, into DIRECTORY without installing it. `make matrix` upgrades from
+# FOLDER/from-NAME: columns made by Debian's newest 15 have an option that 18 may refuse. Does
+# nothing if the server exists.
 set -eu
 directory=${1:?}
 major=${2:-15}

@@ -1,6 +1,7 @@
 #!/bin/bash
-# pgvector.sh ARCHIVE: build pgvector of a source archive and install it into the server that PG_CONFIG names, for the test of
-# its types.  It must do without -march=native, as packages do.  Does nothing when it is there.
+# pgvector.sh ARCHIVE: builds pgvector from a source archive and installs it into the server of
+# PG_CONFIG, for the tests of its types. Built without -march=native, as packages are. Does nothing
+# if pgvector is installed.
 set -eu
 archive=$(readlink -f "${1:?}")
 cd "$(dirname "$0")/.."

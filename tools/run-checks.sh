@@ -1,6 +1,7 @@
 #!/bin/bash
-# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: run each, one for each processor at a time, a line each
-# ("ok name: ..." or "not ok name" after its output); non-zero when one failed.
+# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: runs test programs in parallel, one per
+# processor. Prints a line "ok name: ..." for each, or its output and "not ok name"; fails if one
+# failed.
 set -u
 kind=$1
 shift
@@ -9,7 +10,7 @@ run_one()
 {
 	case $kind in
 		unit)
-			# no fake stack: gcc before 14 misaligns 64-byte vectors on it (its bug 110027)
+			# no fake stack: gcc before 14 misaligns 64-byte vectors on it (gcc bug 110027)
 			ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 "$1"
 			;;
 		valgrind)
@@ -21,7 +22,7 @@ run_one()
 			;;
 		fuzz)
 			mkdir -p "$1.corpus"
-			# the time limit of an input is by the clock, also where others have the processor
+			# the limit for an input is wall-clock time, so it must be generous on a busy machine
 			"$1" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=60 -rss_limit_mb=2048 -max_len=65536 \
 				-artifact_prefix="$1." -print_final_stats=1 "$1.corpus"
 			;;
@@ -36,7 +37,7 @@ summary()
 	esac
 }
 
-# check PROGRAM: run it, say how it went.
+# check PROGRAM: runs a program and prints its result.
 check()
 {
 	local name=$kind${OPENBLAS_CORETYPE:+-$OPENBLAS_CORETYPE}/$(basename "$1") log status=0

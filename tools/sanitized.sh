@@ -1,11 +1,12 @@
 #!/bin/bash
-# sanitized.sh build: the module under AddressSanitizer and UndefinedBehaviorSanitizer, in a
-#   server 18 with assertions of its own; prints that server's pg_config.
-# sanitized.sh run COMMAND...: builds, then runs a command whose servers (tools/server.sh) are
-#   that one; afterwards one line, "ok sanitizers: ..." or "not ok sanitizers: ...", about what
-#   the sanitizers, the assertions and the logs of these servers said.
-# The plain server is built once and kept in SERVER_CACHE (/var/cache/fastclust/postgresql-18);
-# with neither it nor SERVER_SOURCES (a folder with build-postgres.sh VERSION PREFIX) there is nothing to run: "skip", status 0.
+# sanitized.sh build: builds the module with AddressSanitizer and UndefinedBehaviorSanitizer,
+#   installs it into a server 18 with assertions, and prints that server's pg_config.
+# sanitized.sh run COMMAND...: builds, then runs a command whose servers (tools/server.sh) are this
+#   one. Prints the reports of the sanitizers, failed assertions and bad lines in the servers' logs,
+#   and a last line, "ok sanitizers: ..." or "not ok sanitizers: ...".
+# The plain server is built once, from SERVER_SOURCES (a folder with build-postgres.sh VERSION
+# PREFIX), and kept in SERVER_CACHE (/var/cache/fastclust/postgresql-18). Without both, prints
+# "skip", status 0.
 # SANITIZED_SERVER (build/sanitized/server): the copy that gets the module.
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,13 +22,13 @@ plain_server()
 	mkdir -p "$(dirname "$cache")" 2>/dev/null || true
 	[ -w "$(dirname "$cache")" ] || { [ -x "$cache/bin/postgres" ]; return; }
 	{
-		flock 9					# tools/matrix.sh builds there, too
+		flock 9					# tools/matrix.sh may build here, too
 		[ ! -x "$cache/bin/postgres" ] || return 0
 		[ -e "$builder" ] && tools/setup.sh server && bash "$builder" 18 "$cache" >&2 9>&-
 	} 9>"$(dirname "$cache")/lock"
 }
 
-# A server finds its files from where it lies, so a copy is a server of its own.
+# A server finds its files relative to its own location, so a copy is a separate server.
 copy_server()
 {
 	[ ! -x "$server/bin/postgres" ] || return 0
@@ -53,8 +54,8 @@ extension_script() { sed -n "s/^default_version *= *'\([^']*\)'.*/fastclust--\1.
 
 library() { readlink -f "$(gcc -print-file-name="$1")"; }
 
-# Reports end the process (abort), so that the postmaster sees it; they lie in files.
-# No fake stack: gcc before 14 misaligns 64-byte vectors on it (its bug 110027).
+# Reports end the process (abort), so that the postmaster notices, and are written to files. No fake
+# stack: gcc before 14 misaligns 64-byte vectors on it (gcc bug 110027).
 sanitizer_environment()
 {
 	local common="abort_on_error=1:handle_sigill=1:halt_on_error=1:print_stacktrace=1:log_path=$SERVER_REPORTS/report"
@@ -64,8 +65,8 @@ sanitizer_environment()
 	export SERVER_PRELOAD
 }
 
-# Lines that no server may log, whatever is asked of it: internal errors are ours where our files raise them, or
-# where more memory is asked for than the server gives.
+# Lines that must not appear in a server's log, whatever the queries: internal errors raised by the
+# files of src, and requests for more memory than the server allocates.
 own_files=$(find src -name '*.c' | sed 's|.*/||; s|\.c$||' | paste -sd '|')
 bad_line='TRAP: |runtime error: |write past chunk|detected write|problem in alloc|terminated by signal (4|5|6|7|8|11)\b|PANIC: '
 bad_line+="| XX00[012] LOCATION: .*, ($own_files)\.c:|invalid memory alloc request"

@@ -1,11 +1,12 @@
 #!/bin/bash
-# server.sh create|start|stop|crash|remove DIR, server.sh standby DIR PRIMARY: a private server in DIR, which is its
-# own directory below /tmp (`server.sh directory` makes one): unix socket only, no fsync,
-# superuser postgres, trusted.  Connect with PGHOST=DIR PGPORT=54321 PGUSER=postgres.
-# SERVER_PRELOAD: libraries loaded into the server first (LD_PRELOAD).
-# Estimates, plans and samples must not depend on when autovacuum comes: it is off.
-# INITDB_OPTIONS: more of them.  SERVER_CONFIG: more lines of postgresql.conf.
-# SERVER_REPORTS: a directory where the log of a removed server stays.
+# server.sh create|start|stop|crash|remove DIR, server.sh standby DIR PRIMARY: manages a private
+# server in DIR, a directory of its own below /tmp (`server.sh directory` makes one). The server has
+# only a unix socket, no fsync, superuser postgres and trust authentication; connect with PGHOST=DIR
+# PGPORT=54321 PGUSER=postgres. Autovacuum is off, so that estimates, plans and samples do not
+# depend on when it runs.
+# SERVER_PRELOAD: libraries to load into the server first (LD_PRELOAD).
+# INITDB_OPTIONS: more options of initdb. SERVER_CONFIG: more lines of postgresql.conf.
+# SERVER_REPORTS: directory that receives the log of a removed server.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -32,7 +33,7 @@ configure()
 	[ -z "${SERVER_CONFIG:-}" ] || printf '%s\n' "$SERVER_CONFIG"
 }
 
-# The caller's working directory may be closed to the server's user.
+# The server's user may have no access to the caller's working directory.
 control()
 {
 	(cd / && as_server_user env ${SERVER_PRELOAD:+LD_PRELOAD="$SERVER_PRELOAD"} "$PG_BINDIR/pg_ctl" -D "$directory/data" -l "$directory/log" \
@@ -46,7 +47,7 @@ create()
 	configure "$directory" | (cd / && as_server_user tee -a "$directory/data/postgresql.conf" >/dev/null)
 }
 
-# A physical standby of the running server in another directory.
+# Makes a physical standby of the running server in another directory.
 standby()
 {
 	(cd / && as_server_user "$PG_BINDIR/pg_basebackup" -h "$1" -p 54321 -U postgres -D "$directory/data" \

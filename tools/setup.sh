@@ -1,16 +1,18 @@
 #!/bin/bash
-# setup.sh [extras|server|citus|soak|deb|arm]...: install what building and testing need (Debian, Ubuntu).
-# "extras": also pg-bsd-indent, clang, clang-tidy, cppcheck and valgrind, for `make fuzz`, `make lint` and `make valgrind`, every build of OpenBLAS and drivers, for the tests
-# that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
-# "deb", "arm": also what `make deb` and `make arm` need.
-# Does nothing, and needs no rights, when everything is there.
+# setup.sh [extras|server|citus|soak|deb|arm]...: installs the packages that building and testing
+# need (Debian, Ubuntu). Does nothing, and needs no privileges, if all are installed.
+# "extras": also pg-bsd-indent, clang, clang-tidy, cppcheck and valgrind, for `make indent`,
+# `make fuzz`, `make lint` and `make valgrind`, and all builds of OpenBLAS and drivers, for the tests
+# that compare them.
+# "server", "citus": also the tools to build a server and Citus. "soak": also sqlsmith.
+# "deb", "arm": also the tools for `make deb` and `make arm`.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# The server that is there, else the one the distribution calls `postgresql`.
+# Prints the major version of the installed server, else of the distribution's package `postgresql`.
 server_major()
 {
 	if find_pg_config; then
@@ -20,7 +22,7 @@ server_major()
 	fi
 }
 
-# A server built from source brings its own programs.
+# A server built from source includes its own programs.
 server_packages()
 {
 	local major
@@ -31,7 +33,7 @@ server_packages()
 	esac
 }
 
-# Installing a server must not start one of its own.
+# Installing a server must not start a cluster.
 without_main_cluster()
 {
 	if ! installed postgresql-common && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
@@ -41,7 +43,7 @@ without_main_cluster()
 	fi
 }
 
-# What the package manager and the scripts of packages say matters only when they fail.
+# Output of the package manager and of package scripts is printed only if they fail.
 quietly()
 {
 	$root "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
@@ -53,7 +55,7 @@ if ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 
-# pg_cron, for the test of scheduled jobs, where the distribution has it.
+# pg_cron, for the test of scheduled jobs, if the distribution has it.
 cron_package()
 {
 	local package
@@ -64,14 +66,14 @@ cron_package()
 	return 0
 }
 
-# pg_bsd_indent, for `make indent`, where the distribution has it: Debian 12, not 13.
+# pg_bsd_indent, for `make indent`, if the distribution has it: Debian 12 does, 13 does not.
 indent_package()
 {
 	apt-cache show pg-bsd-indent >/dev/null 2>&1 && echo pg-bsd-indent
 	return 0
 }
 
-# Any build of OpenBLAS serves.
+# Any build of OpenBLAS is sufficient.
 openblas_package()
 {
 	local build
@@ -81,7 +83,7 @@ openblas_package()
 	echo libopenblas0-serial
 }
 
-# Drivers, for test/t/119_drivers.pl, as far as the distribution has them.
+# Drivers for test/t/119_drivers.pl, those that the distribution has.
 driver_packages()
 {
 	local package
@@ -118,7 +120,7 @@ missing_packages()
 	done
 }
 
-# A machine without package lists cannot even name its server version.
+# Without package lists, apt does not even know the version of the server.
 if [ -z "$(apt-cache policy postgresql 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ] && ! find_pg_config; then
 	root=$(root_prefix) || { echo "setup: run as root, or install sudo" >&2; exit 1; }
 	$root apt-get update -qq

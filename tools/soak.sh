@@ -1,31 +1,33 @@
 #!/bin/bash
-# soak.sh [PIECE...]: what is too long for every day, on the server with assertions, the module
-# under the sanitizers.  Pieces (all of them, unless some are named) and what LENGTH counts:
+# soak.sh [PIECE...]: runs tests that take too long for every day, on a server with assertions and
+# the module under the sanitizers. Pieces, by default all, and the unit of LENGTH with its default:
 #   tap       the TAP tests
-#   random    random calls of everything in the catalog (2000000 calls)
-#   values    values with changed bytes through each receive function (600 seconds a type)
+#   random    random calls of all functions in the catalog (2000000 calls)
+#   values    values with changed bytes through each receive function (600 seconds per type)
 #   fuzz      the standalone fuzzers of the byte readers (600 seconds each)
 #   sqlsmith  random queries (1800 seconds)
-#   kills     kill -9 in the middle of train, retrain, use_version (200 kills)
-#   clients   pgbench clients predict beside retrain, use_version, drop and train (600 seconds)
-#   names     fresh backends train the same few names (600 seconds)
-#   live      32 sessions write beside live sketches, with crashes (600 seconds)
-#   ddl       random DDL on followed tables beside writers (10000 steps)
+#   kills     kill -9 during train, retrain, use_version (200 kills)
+#   clients   pgbench clients that predict during retrain, use_version, drop and train (600 seconds)
+#   names     new backends that train models with the same few names (600 seconds)
+#   live      32 sessions that write to tables with live sketches, with crashes (600 seconds)
+#   ddl       random DDL on followed tables during writes (10000 steps)
 #   wait      how long writers wait for a live sketch that is made concurrently (5000000 rows)
-#   pairs     each two calls in one transaction on all kinds of tables of Citus, where it is installed for the server that PG_CONFIG names
-# LENGTH: another length, of every piece named; SEED (1) of the random ones.
-# Results, one line a check, also in build/soak/results; the last line is "N passed, N failed".
+#   pairs     all pairs of calls in one transaction on all kinds of Citus tables, if the server of
+#             PG_CONFIG has Citus
+# LENGTH: another length for the named pieces. SEED (1): seed of the random ones.
+# Prints a line for each check, which build/soak/results has as well; the last line is
+# "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 1)
 seed=${SEED:-1}
-# What runs long runs beside autovacuum, but for the tests of every day.
+# Long pieces run with autovacuum, except for the daily tests.
 export SERVER_CONFIG="autovacuum = on"
 types="sketch_spec sketch fastop kernel_projection kernel_map encoder"
 
-# What ends without success has failed, also when it died before it could say so.
+# Prints "not ok" for a command that fails, which may have died before it could print that.
 sanitized()
 {
 	local status=0
@@ -55,14 +57,14 @@ piece_kills() { sanitized perl test/soak/kills.pl --kills "${LENGTH:-200}" --see
 piece_clients() { sanitized perl test/soak/clients.pl --seconds "${LENGTH:-600}"; }
 piece_names() { fresh test/soak/new_names.pl --seconds "${LENGTH:-600}" --seed "$seed"; }
 
-# 25 rounds: 4 moments with writers stopped in each, and a kill -9.
+# 25 rounds, each with writers stopped at 4 points and a kill -9.
 piece_live()
 {
 	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_READERS=8 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
 }
 
 piece_ddl() { DDL_STEPS="${LENGTH:-10000}" DDL_SEED="$seed" sanitized prove -Itest/t test/t/118_live_ddl.pl && echo "ok ddl"; }
-# Times are those of a server without sanitizers.
+# Waiting times are measured without sanitizers.
 piece_wait() { tools/with-server.sh perl test/soak/live_wait.pl --rows "${LENGTH:-5000000}"; }
 piece_pairs() { PAIRS_TABLES=distributed,reference,managed,single prove -Itest/t test/t/117_citus_pairs.pl && echo "ok pairs"; }
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# sources.sh DIRECTORY: what the project consists of, copied there: the files that git knows, or without git all but what was built.
+# sources.sh DIRECTORY: copies the files of the project to DIRECTORY: the files that git tracks or
+# does not ignore, or without git all files except build products.
 set -eu
 cd "$(dirname "$0")/.."
 directory=${1:?}

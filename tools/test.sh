@@ -1,9 +1,11 @@
 #!/bin/bash
-# test.sh: everything from a bare machine to the last line, "N passed, N failed":
-# set-up, build, install, unit, purity, fuzz, census, pg_regress and TAP, with a private server.
+# test.sh: runs everything, from set-up on a new machine to the last line, "N passed, N failed":
+# set-up, build, install, unit tests, purity, fuzz, indent, census, pg_regress and TAP with a
+# private server, demo. Used by `make test`.
 # FUZZ_SECONDS (5): time for each reader.
-# MATRIX (""): "13 18" builds and runs pg_regress on these servers too (tools/matrix.sh), and the unit tests with other kernels of OpenBLAS.
-# RANDOM_CALLS (0): with more, also pg_regress and so many random calls under the sanitizers.
+# MATRIX (""): such as "13 18": also run lint, pg_regress on these servers (tools/matrix.sh), and
+# unit tests with other kernels of OpenBLAS.
+# RANDOM_CALLS: if set, also run pg_regress under the sanitizers, and this number of random calls.
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -19,8 +21,8 @@ give_up()
 	exit 1
 }
 
-# stage NAME COMMAND...: show and count lines "ok ..." and "not ok ..."; a command that
-# fails without such a line counts as one failure.
+# stage NAME COMMAND...: runs a command, prints its output and counts its lines "ok ..." and
+# "not ok ..."; a command that fails without such a line counts as one failure.
 stage()
 {
 	local name=$1 log=build/log.$1 status bad
@@ -30,7 +32,7 @@ stage()
 	"$@" 2>&1 | tee "$log" | { grep -vE '^(gcc|cc|clang|mkdir) ' || true; }
 	status=${PIPESTATUS[0]}
 	kill $!; wait $! 2>/dev/null
-	# pg_regress: "test name ... ok" before version 16, "ok 1 - name" since
+	# pg_regress prints "test name ... ok" before version 16, "ok 1 - name" since then
 	passed=$((passed + $(grep -E '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$log" | grep -cv '# skip')))
 	# a TAP file that died has a parse error instead of a "not ok"
 	bad=$(grep -cE '^not ok |^(test| ) +[a-z_0-9]+ +\.\.\. FAILED|^  Parse errors: ' "$log")
@@ -40,7 +42,7 @@ stage()
 	return 0
 }
 
-# regress [COMMAND...]: pg_regress with a private server, run by a command.
+# regress [COMMAND...]: runs pg_regress with a private server, under COMMAND if given.
 regress()
 {
 	[ -n "$(ls sql/*.sql 2>/dev/null)" ] || { echo "skip regress: no sql/*.sql"; return 0; }
@@ -54,7 +56,8 @@ echo "== build ($("$PG_CONFIG" --version))"
 tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; give_up "build or install failed"; }
 grep -E 'warning:|error:' build/log.build || true
 
-# beside NAME COMMAND...: start what keeps one processor busy, beside the stages that follow; ended NAME is its stage.
+# beside NAME COMMAND...: starts a command in the background that uses one processor. ended NAME
+# waits for it and counts it as a stage.
 beside()
 {
 	local name=$1
@@ -74,11 +77,11 @@ stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage indent tools/indent.pl --check
 stage census tools/with-server.sh "$make" -s census
 stage regress regress
-stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last
+stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last files
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'
 if [ -n "${MATRIX:-}" ]; then
 	stage lint "$make" -s lint
-	# those that choose by products or eigenvectors; `make core-types` alone takes all
+	# unit tests that depend on products or eigenvectors; `make core-types` runs all of them
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_pilot test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
 	beside matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh

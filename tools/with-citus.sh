@@ -1,6 +1,7 @@
 #!/bin/bash
-# with-citus.sh WORKERS COMMAND...: run a command against a private cluster of Citus, a coordinator and so many workers
-# with the extension, on unix sockets (PGHOST, PGPORT, PGUSER, PGDATABASE name the coordinator), and remove it afterwards.
+# with-citus.sh WORKERS COMMAND...: runs a command with a private Citus cluster, and removes the
+# cluster afterwards. It has a coordinator and WORKERS workers on unix sockets, with the extension;
+# PGHOST, PGPORT, PGUSER and PGDATABASE are set for the coordinator.
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 . "$tools/common.sh"

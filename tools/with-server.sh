@@ -1,6 +1,6 @@
 #!/bin/bash
-# with-server.sh COMMAND...: run a command against a private server (PGHOST, PGPORT,
-# PGUSER, PGDATABASE are set), and remove the server afterwards.
+# with-server.sh COMMAND...: runs a command with a private server and removes the server afterwards;
+# PGHOST, PGPORT, PGUSER and PGDATABASE are set for the command.
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 directory=$("$tools/server.sh" directory)

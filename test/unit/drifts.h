@@ -28,7 +28,7 @@ chosen_spec(const fc_weighted_rows *sample, uint64_t seed)
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
 	fc_drift_choose(sample, seed, unit_work(), spec);
-	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is valid");
+	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is refused");
 	return spec;
 }
 
@@ -42,7 +42,7 @@ wave_spec_of(const fc_weighted_rows *sample, uint64_t seed)
 
 	fc_wave_parts(sample, false, seed, unit_work(), center, center + sample->d, sigmas, &parts);
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
-	CHECK(fc_spec_build(&parts, spec) == FC_OK, "a spec of the waves");
+	CHECK(fc_spec_build(&parts, spec) == FC_OK, "the spec of the waves is refused");
 	return spec;
 }
 
@@ -51,7 +51,7 @@ null_of_sample(const fc_weighted_rows *sample, const fc_prepared *prepared)
 {
 	fc_wave_null null = {0, 0};
 
-	CHECK(fc_wave_null_moments(sample, 512, prepared, unit_work(), &null) == FC_OK, "null moments");
+	CHECK(fc_wave_null_moments(sample, 512, prepared, unit_work(), &null) == FC_OK, "null moments fail");
 	return null;
 }
 
@@ -82,7 +82,7 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 {
 	fc_drift_counts *copy = unit_alloc(fc_drift_counts_size(counts, flags), 1);
 
-	CHECK(fc_drift_convert(counts, flags, copy) == FC_OK, "convert");
+	CHECK(fc_drift_convert(counts, flags, copy) == FC_OK, "counts cannot be converted");
 	return copy;
 }
 
@@ -93,10 +93,10 @@ counts_of(const drift_model *model, const float *rows, size_t n)
 	fc_drift_counts *counts = new_counts(model->spec, FC_DRIFT_OPEN);
 
 	for (size_t i = 0; i < n; i++)
-		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "count");
+		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "a row is refused by the counts");
 	fc_drift_fold(counts);
 	counts = converted_counts(counts, 0);
-	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) == FC_OK, "counts are valid");
+	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) == FC_OK, "counts are refused");
 	return counts;
 }
 
@@ -111,7 +111,7 @@ waves_of(const drift_model *model, const float *rows, size_t n)
 	{
 		fc_row		row = {.floats = rows + i * model->spec->dim,.weight = FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "a row is refused by the sketch");
 	}
 	*closed = fc_sketch_view_of(close_sketch(prepared, sketch));
 	return closed;

@@ -38,7 +38,7 @@ solve(problem *p, const double *initial, const fc_kmeans_options *options)
 	fc_arena	arena = unit_arena();
 
 	fc_kmeans(&p->rows, p->k, initial, options, &arena, &p->result);
-	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
+	CHECK(arena.held == 0, "%zu bytes of the arena are still held", arena.held);
 }
 
 #endif							/* KMEANS_PROBLEM_H */

@@ -36,18 +36,18 @@ test_pieces(void)
 	for (size_t i = 0; i < PIECES; i++)
 	{
 		piece[i] = FC_TAKE(&arena, i * i, unsigned char);
-		CHECK((uintptr_t) piece[i] % 64 == 0, "piece %zu", i);
+		CHECK((uintptr_t) piece[i] % 64 == 0, "piece %zu is not aligned", i);
 		memset(piece[i], (int) i % 251, i * i);
 	}
 	for (size_t i = 0; i < PIECES; i++)
 		for (size_t j = 0; j < i * i; j++)
 			if (piece[i][j] != i % 251)
 			{
-				CHECK(false, "piece %zu, byte %zu", i, j);
+				CHECK(false, "piece %zu has changed at byte %zu", i, j);
 				break;
 			}
 	unit_arena_free(&arena);
-	CHECK(arena.held == 0, "%zu bytes held", arena.held);
+	CHECK(arena.held == 0, "%zu bytes are still held", arena.held);
 }
 
 /*
@@ -66,10 +66,10 @@ test_marks(void)
 	first[9] = 7;
 	for (size_t i = 0; i < 100; i++)
 		(void) FC_TAKE(&arena, 1000 * i, char);
-	CHECK(arena.held > held, "blocks");
+	CHECK(arena.held > held, "the arena has taken no blocks");
 	fc_arena_release(&arena, mark);
 	CHECK(arena.held == held && first[9] == 7, "%zu bytes held, not %zu", arena.held, held);
-	CHECK(FC_TAKE(&arena, 10, int) == next, "the same place");
+	CHECK(FC_TAKE(&arena, 10, int) == next, "a release does not reuse its memory");
 	unit_arena_free(&arena);
 }
 
@@ -85,15 +85,15 @@ test_refusal(void)
 	if (setjmp(back) == 0)
 	{
 		(void) FC_TAKE(&arena, SIZE_MAX / 4, double);
-		CHECK(false, "too much was given");
+		CHECK(false, "an impossible size was allocated");
 	}
-	CHECK(refused == SIZE_MAX, "%zu bytes were asked for", refused);
+	CHECK(refused == SIZE_MAX, "%zu bytes were requested", refused);
 	if (setjmp(back) == 0)
 	{
 		(void) FC_TAKE(&arena, (size_t) 1 << 20, double);
-		CHECK(false, "8 MB were given");
+		CHECK(false, "8 MB were allocated beyond the host's limit");
 	}
-	CHECK(refused > (size_t) 8 << 20 && refused < SIZE_MAX && arena.held == 0, "%zu bytes were asked for", refused);
+	CHECK(refused > (size_t) 8 << 20 && refused < SIZE_MAX && arena.held == 0, "%zu bytes were requested", refused);
 }
 
 int

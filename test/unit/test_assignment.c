@@ -52,7 +52,7 @@ test_optimal(void)
 		{
 			if (answer[i] < 0)
 				continue;
-			CHECK(!(used & (1u << answer[i])), "column %d twice", answer[i]);
+			CHECK(!(used & (1u << answer[i])), "column %d is used twice", answer[i]);
 			used |= 1u << answer[i];
 			sum += cost[i * columns + (size_t) answer[i]];
 			paired++;
@@ -82,7 +82,7 @@ test_planted(void)
 	match(cost, k, k, answer);
 	for (size_t i = 0; i < k; i++)
 		wrong += answer[i] != (int32_t) ((i * 7 + 3) % k);
-	CHECK(wrong == 0, "%zu wrong", wrong);
+	CHECK(wrong == 0, "%zu rows have a wrong column", wrong);
 }
 
 static void
@@ -169,7 +169,7 @@ test_nearest(void)
 	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d", nearest[0], nearest[1], nearest[2], nearest[3]);
 	CHECK(distance[0] == 0 && distance[1] == 1, "%g %g", distance[0], distance[1]);
 	fc_nearest_others(centroids, 1, 2, nearest, distance);
-	CHECK(nearest[0] == -1 && isnan(distance[0]), "one");
+	CHECK(nearest[0] == -1 && isnan(distance[0]), "a single centroid has another one nearest");
 }
 
 int

@@ -190,7 +190,7 @@ run_case(const char *first, const char *guest)
 	if (strcmp(guest, "after") == 0)
 		open_guest();
 	dl_iterate_phdr(count_openblas, &openblas_libraries);
-	CHECK(openblas_libraries == 1, "there are %d OpenBLAS in the process", openblas_libraries);
+	CHECK(openblas_libraries == 1, "%d OpenBLAS libraries are in the process", openblas_libraries);
 	CHECK(thread_count() == threads, "%d threads, %d before", thread_count(), threads);
 	variable = getenv("OPENBLAS_NUM_THREADS");
 	CHECK(variable ? before && strcmp(variable, before) == 0 : !before, "the environment has changed");

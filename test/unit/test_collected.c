@@ -135,7 +135,7 @@ test_around(double unit, double trim)
 		CHECK(fabs(c.centroids[j * D] - origin[0] - 20.0 * unit * (double) j) < 0.3 * unit && fabs(c.centroids[j * D + 2] - origin[2]) < 0.3 * unit &&
 			  (trim > 0.0 || c.weights[j] == 2.0 * N / K), "unit %g: centroid %zu at %g", unit, j, c.centroids[j * D] / unit);
 	memset(weight, 0, N * sizeof(double));
-	CHECK(fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, &arena, &result) == FC_EEMPTY, "weights sum to zero");
+	CHECK(fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, &arena, &result) == FC_EEMPTY, "weights with sum 0 are accepted");
 }
 
 /* Centering subtracts the mean of each column. */
@@ -220,7 +220,7 @@ test_start(size_t n, size_t k, double limit)
 	CHECK(memcmp(a.measured, b.measured, a.count * D * sizeof(double)) == 0, "%zu rows: the measured rows depend on their order", n);
 	CHECK(found < limit, "%zu rows, %zu clusters: mean square distance %g of a cluster's", n, k, found);
 	for (size_t r = 0; r < a.count; r += a.count / 10)
-		CHECK(is_row(a.measured + r * D, x, n), "measured row %zu is none of the sample", r);
+		CHECK(is_row(a.measured + r * D, x, n), "measured row %zu is not in the sample", r);
 }
 
 /*
@@ -237,12 +237,12 @@ test_other_starts(void)
 
 	CHECK(uniform.status == FC_OK && given.status == FC_OK, "start: %d %d", (int) uniform.status, (int) given.status);
 	for (size_t j = 0; j < 20; j++)
-		CHECK(is_row(uniform.centroids + j * D, x, N), "centroid %zu is no row", j);
+		CHECK(is_row(uniform.centroids + j * D, x, N), "centroid %zu is not a row", j);
 	for (size_t j = 1; j < 20; j++)
 		CHECK(!is_row(uniform.centroids + j * D, uniform.centroids, j), "centroid %zu is drawn twice", j);
 	CHECK(memcmp(given.centroids, x, 20 * D * sizeof(double)) == 0, "given centroids change");
 	CHECK(fc_greatest_magnitude(x, zeros, 1, D) == fmax(fmax(fmax(fabs(x[0]), fabs(x[1])), fmax(fabs(x[2]), fabs(x[3]))), fmax(fabs(x[4]), fabs(x[5]))),
-		  "greatest magnitude");
+		  "the greatest magnitude is wrong");
 }
 
 /* ---- scans ---- */
@@ -297,7 +297,7 @@ test_scan(size_t factors)
 	{
 		CHECK(weights[j] == count[j], "cluster %zu has %g rows, not %g", j, weights[j], count[j]);
 		for (size_t i = 0; i < D && count[j] > 0; i++)
-			CHECK(fabs(means[j * D + i] - sums[j * D + i] / count[j]) < 1e-12, "mean of %zu", j);
+			CHECK(fabs(means[j * D + i] - sums[j * D + i] / count[j]) < 1e-12, "the mean of cluster %zu is wrong", j);
 	}
 	arena = unit_arena();
 	status = fc_farthest_rows(&o.op, x, N, 5, &arena, rows, &found);
@@ -341,22 +341,22 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 
 	if (exact)
 		fc_operator_keep_exact(&o.op, &source.op, 3, unit_work());
-	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "two of one number");
-	CHECK(fc_operator_renumber(&o.op, negative, &arena, &moved) == FC_EFORMAT, "a negative number");
-	CHECK(fc_operator_renumber(&o.op, high, &arena, &moved) == FC_EFORMAT, "a number that is too high");
-	CHECK(fc_operator_renumber(&o.op, apart, &arena, &moved) == FC_OK && fc_operator_labels(&moved) == 101, "numbers with gaps");
+	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "two equal numbers are accepted");
+	CHECK(fc_operator_renumber(&o.op, negative, &arena, &moved) == FC_EFORMAT, "a negative number is accepted");
+	CHECK(fc_operator_renumber(&o.op, high, &arena, &moved) == FC_EFORMAT, "a number that is too high is accepted");
+	CHECK(fc_operator_renumber(&o.op, apart, &arena, &moved) == FC_OK && fc_operator_labels(&moved) == 101, "numbers with gaps are refused");
 	for (size_t j = 0; j < 9; j++)
 		CHECK(fc_operator_number(&moved, (size_t) rank[j]) == apart[j] && o.op.weights[j] == moved.weights[rank[j]],
 			  "row %zu is cluster %d, not %d", j, (int) fc_operator_number(&moved, (size_t) rank[j]), (int) apart[j]);
-	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK && moved.number == NULL, "renumber");
+	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK && moved.number == NULL, "renumbering fails");
 	scratch = unit_scratch(fc_operator_scratch(&o.op));
 	for (size_t j = 0; j < 9; j++)
 	{
 		fc_operator_row(&o.op, j, scratch, before);
 		fc_operator_row(&moved, (size_t) place[j], scratch, after);
-		CHECK(memcmp(before, after, sizeof(before)) == 0, "row %zu", j);
-		CHECK(o.op.weights[j] == moved.weights[place[j]] && o.op.half_norms[j] == moved.half_norms[place[j]], "weight of %zu", j);
-		CHECK(fc_operator_distance(&o.op, j, before, scratch) == fc_operator_distance(&moved, (size_t) place[j], before, scratch), "distance of %zu", j);
+		CHECK(memcmp(before, after, sizeof(before)) == 0, "row %zu changes", j);
+		CHECK(o.op.weights[j] == moved.weights[place[j]] && o.op.half_norms[j] == moved.half_norms[place[j]], "the weight or half norm of row %zu changes", j);
+		CHECK(fc_operator_distance(&o.op, j, before, scratch) == fc_operator_distance(&moved, (size_t) place[j], before, scratch), "the distance of row %zu changes", j);
 	}
 }
 

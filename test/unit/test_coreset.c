@@ -77,7 +77,7 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 		}
 		state->count++;
 	}
-	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity)) == FC_OK, "bytes of a state of %zu rows", count);
+	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity)) == FC_OK, "the bytes of a state of %zu rows are refused", count);
 	return state;
 }
 
@@ -221,7 +221,7 @@ test_order(void)
 	{
 		fc_coreset *state = sample(part, 7, ROWS, SIZE, 5, variance);
 
-		CHECK(fc_coreset_agree(merged, state), "parts agree");
+		CHECK(fc_coreset_agree(merged, state), "states of parts cannot be merged");
 		for (size_t slot = 0; slot < state->used; slot++)
 			if (fc_coreset_takes(merged, fc_coreset_row_ranks(state)[slot]))
 				fc_coreset_take(merged, fc_coreset_row_ranks(state)[slot], fc_coreset_row(state, slot));
@@ -254,15 +254,15 @@ test_bytes(void)
 	size_t		size = fc_coreset_bytes(D, state->capacity);
 	fc_coreset	saved = *state;
 
-	CHECK(fc_coreset_check(state, size - 8) == FC_EFORMAT, "too short");
+	CHECK(fc_coreset_check(state, size - 8) == FC_EFORMAT, "bytes that are too short are accepted");
 	state->used = state->capacity + 1;
-	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than room");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than the capacity are accepted");
 	*state = saved;
 	state->size = 50;
-	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than wanted");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than requested are accepted");
 	*state = saved;
 	((double *) (state + 1))[D] = -1.0;
-	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "a negative rank");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "a negative rank is accepted");
 }
 
 /*
@@ -327,7 +327,7 @@ test_ranks(void)
 
 		fc_coreset_ranks(state, hashes[0] + i, rows + i * D, 1, &rank);
 		CHECK(rank == ranks[i] && ranks[i] > 0.0 && ranks[i] * importance <= 1.0 + 1e-15, "rank %g of row %d", rank, i);
-		CHECK(fabs(importance - 0.5 - spread_of(rows + i * D) / 6.0) < 1e-12 * importance, "importance of row %d", i);
+		CHECK(fabs(importance - 0.5 - spread_of(rows + i * D) / 6.0) < 1e-12 * importance, "the importance of row %d is wrong", i);
 		for (int h = 0; h < 2; h++)
 		{
 			mean[h] += (double) hashes[h][i] * 0x1p-64 / ROWS;

@@ -370,7 +370,7 @@ test_determinism(void)
 	answer		b = solve(&p, 5, FC_DECODE_AUTO, &options);
 	answer		c;
 
-	CHECK(memcmp(a.result.centroids, b.result.centroids, 15 * sizeof(double)) == 0, "bits differ");
+	CHECK(memcmp(a.result.centroids, b.result.centroids, 15 * sizeof(double)) == 0, "results differ in their bits");
 	CHECK(a.result.cost == b.result.cost && a.result.iterations == b.result.iterations, "statistics differ");
 	options.replicates = 3;
 	c = solve(&p, 5, FC_DECODE_AUTO, &options);

@@ -238,7 +238,7 @@ test_sample_centroids(void)
 	a = solve(&p, 6, FC_DECODE_AUTO, NULL);
 	check_valid(&p, 6, &a, "sample_centroids");
 	CHECK(worst_miss(&p, 6, &a) < 0.05, "off by %g", worst_miss(&p, 6, &a));
-	CHECK(!a.result.outliers, "no outliers here");
+	CHECK(!a.result.outliers, "outliers are reported without any");
 }
 
 /*

@@ -48,13 +48,13 @@ test_solve(void)
 	}
 	fill(a, x, n);
 	memcpy(solution, b, n * sizeof(double));
-	CHECK(fc_solve_positive(a, n, solution, 1), "positive definite");
+	CHECK(fc_solve_positive(a, n, solution, 1), "a positive definite matrix is refused");
 	for (size_t i = 0; i < n; i++)
 		error = fmax(error, fabs(solution[i] - (b[i] - x[i] * along / ((double) n + square))));
 	CHECK(error <= 1e-12 * worst, "off by %g of %g", error, worst);
 	fill(a, x, n);
 	a[(n - 1) * n + n - 1] = -1.0;
-	CHECK(!fc_solve_positive(a, n, b, 1), "not positive definite");
+	CHECK(!fc_solve_positive(a, n, b, 1), "an indefinite matrix is accepted");
 }
 
 /*
@@ -170,7 +170,7 @@ test_faults(void)
 
 	fc_numeric_failure = count_failure;
 	fc_nnls(indefinite, rhs, 2, unit_work(), x);
-	CHECK(failures > 0, "indefinite accepted");
+	CHECK(failures > 0, "an indefinite matrix is not reported");
 	fc_numeric_failure = NULL;
 }
 
@@ -208,11 +208,11 @@ check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int 
 
 	for (size_t i = 0; i < n; i++)
 	{
-		CHECK(order[i] < n && !seen[order[i]]++, "shape %d: row %u", shape, order[i]);
+		CHECK(order[i] < n && !seen[order[i]]++, "shape %d: row %u is repeated or out of range", shape, order[i]);
 		for (size_t low = 0; low < place && i >= place && n <= 300; low++)
 			parted = parted && x[order[low] * D] <= x[order[i] * D];
 	}
-	CHECK(parted, "shape %d n %zu place %zu", shape, n, place);
+	CHECK(parted, "shape %d, n %zu: rows are not partitioned at %zu", shape, n, place);
 }
 
 /*
@@ -256,7 +256,7 @@ test_sorted(size_t n, uint64_t mask)
 	for (size_t i = 0; i < n; i++)
 	{
 		CHECK(i == 0 || items[i - 1].key < items[i].key ||
-			  (items[i - 1].key == items[i].key && items[i - 1].value < items[i].value), "n %zu: item %zu", n, i);
+			  (items[i - 1].key == items[i].key && items[i - 1].value < items[i].value), "n %zu: item %zu is out of order", n, i);
 		seen[items[i].value]++;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -271,8 +271,8 @@ test_labels(void)
 
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 	{
-		CHECK(fc_key_label(fc_label_key(labels[i])) == labels[i], "label %d", labels[i]);
-		CHECK(i == 0 || fc_label_key(labels[i - 1]) < fc_label_key(labels[i]), "order of %d", labels[i]);
+		CHECK(fc_key_label(fc_label_key(labels[i])) == labels[i], "label %d does not survive its key", labels[i]);
+		CHECK(i == 0 || fc_label_key(labels[i - 1]) < fc_label_key(labels[i]), "the key of label %d is out of order", labels[i]);
 	}
 }
 

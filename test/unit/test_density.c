@@ -175,7 +175,7 @@ test_tree(size_t m, size_t d)
 		uint32_t	x = fc_part_of(&parts, edges[i].a);
 		uint32_t	y = fc_part_of(&parts, edges[i].b);
 
-		CHECK(x != y && (i == 0 || edges[i].reach >= edges[i - 1].reach), "edge %zu", i);
+		CHECK(x != y && (i == 0 || edges[i].reach >= edges[i - 1].reach), "edge %zu is out of order or closes a cycle", i);
 		for (size_t a = 0; a < m; a++)
 			for (size_t b = 0; b < m; b++)
 				if (fc_part_of(&parts, (uint32_t) a) == x && fc_part_of(&parts, (uint32_t) b) == y)
@@ -201,12 +201,12 @@ check_tree(const fc_density *f, double rows)
 	{
 		const fc_density_split *s = &f->split[i];
 
-		CHECK(s->left != s->right && s->left >= 0 && s->right >= 0 && (size_t) s->left < f->k + i && (size_t) s->right < f->k + i, "split %zu", i);
-		CHECK(!below[s->left] && !below[s->right] && s->rows <= rows && (i == 0 || s->radius >= s[-1].radius), "split %zu", i);
+		CHECK(s->left != s->right && s->left >= 0 && s->right >= 0 && (size_t) s->left < f->k + i && (size_t) s->right < f->k + i, "split %zu is out of order or reuses a node", i);
+		CHECK(!below[s->left] && !below[s->right] && s->rows <= rows && (i == 0 || s->radius >= s[-1].radius), "split %zu is out of order or reuses a node", i);
 		below[s->left] = below[s->right] = true;
 	}
 	for (size_t c = 1; c < f->k; c++)
-		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu", c);
+		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu is larger than the one before", c);
 }
 
 /*
@@ -449,11 +449,11 @@ test_scale(void)
 		p.x[2 * i + 1] = fc_rng_uniform(&rng);
 	}
 	make_bubbles(&p);
-	CHECK(fc_density_at_scale(&p.b, 20.0, 0.3, &arena, label, radius) == 2, "at 0.3");
+	CHECK(fc_density_at_scale(&p.b, 20.0, 0.3, &arena, label, radius) == 2, "two squares are not two clusters at scale 0.3");
 	for (size_t i = 0; i < 2000; i++)
-		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu", i);
-	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "at 1.5");
-	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "nothing is dense");
+		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu has another label than its square", i);
+	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "two squares are not one cluster at scale 1.5");
+	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "clusters are found where nothing is dense");
 }
 
 int

@@ -122,7 +122,7 @@ weight_of(const fixed_input *input, size_t row)
 	int64_t		weight = FC_ONE_WEIGHT;
 
 	if (input->weighted)
-		CHECK(fc_weight_on_grid((double) (row % 25) / 8, &weight) == FC_OK, "weight of row %zu", row);
+		CHECK(fc_weight_on_grid((double) (row % 25) / 8, &weight) == FC_OK, "the weight of row %zu is refused", row);
 	return weight;
 }
 

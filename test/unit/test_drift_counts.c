@@ -62,8 +62,8 @@ test_exact(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		CHECK(fabs(exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])) / known[i][4] - 1) < 1e-8, "known %zu: %.12g", i,
 			  exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])));
-	CHECK(fc_hypergeometric_log_p(0, 0x1p40, 0x1p40, 0x1p40) < -7e11, "the largest counts");
-	CHECK(fabs(fc_two_counts_deviance(300, 1000, 300, 1000)) < 1e-9 && fc_two_counts_deviance(0, 10, 10, 10) > 13, "deviance");
+	CHECK(fc_hypergeometric_log_p(0, 0x1p40, 0x1p40, 0x1p40) < -7e11, "the p-value of the largest counts is wrong");
+	CHECK(fabs(fc_two_counts_deviance(300, 1000, 300, 1000)) < 1e-9 && fc_two_counts_deviance(0, 10, 10, 10) > 13, "the deviance is wrong");
 }
 
 /* ---- edges ---- */
@@ -122,8 +122,8 @@ test_edges(void)
 	size_t		below = 0;
 
 	CHECK(count[0] == 11 && count[1] == 1 && count[2] == 3 && count[5] == 2, "%d %d %d %d edges", count[0], count[1], count[2], count[5]);
-	CHECK(has_edge(spec, 1, 3.25f) && has_edge(spec, 2, 0.1f) && has_edge(spec, 2, 0.2f), "few values are edges");
-	CHECK(has_edge(spec, 3, 0.0f), "the atom is an edge");
+	CHECK(has_edge(spec, 1, 3.25f) && has_edge(spec, 2, 0.1f) && has_edge(spec, 2, 0.2f), "a column of few values lacks an edge");
+	CHECK(has_edge(spec, 3, 0.0f), "the atom is not an edge");
 	for (size_t k = 1; k < count[3]; k++)
 		if (fc_drift_edges(spec)[3 * FC_DRIFT_EDGES + k] == 0.0f)
 		{
@@ -136,7 +136,7 @@ test_edges(void)
 		below += rows[i * COLUMNS] <= fc_drift_edges(spec)[fc_drift_thirds(spec)[FC_DRIFT_MIDDLE]];
 	CHECK(below == ROWS / 2, "the middle edge of a normal column has %zu of %d rows below", below, ROWS);
 	CHECK(spec->plain == COLUMNS && spec->far == 4, "%u far bits", spec->far);
-	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed, the same bytes");
+	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed gives other bytes");
 }
 
 /*
@@ -246,16 +246,16 @@ test_sums(void)
 	}
 	fc_drift_fold(backwards);
 	backwards = converted_counts(backwards, 0);
-	CHECK(memcmp(whole, backwards, size) == 0, "another order of doubles");
+	CHECK(memcmp(whole, backwards, size) == 0, "doubles in another order give other bytes");
 	part = converted_counts(counts_of(&model, rows, 431), 0);
-	CHECK(fc_drift_combine(part, second, 1) == FC_OK && memcmp(part, whole, size) == 0, "two parts");
-	CHECK(fc_drift_combine(part, first, -1) == FC_OK && memcmp(part, second, size) == 0, "a part less");
-	CHECK(fc_drift_combine(part, first, -1) == FC_ENEGATIVE, "rows that are not there");
+	CHECK(fc_drift_combine(part, second, 1) == FC_OK && memcmp(part, whole, size) == 0, "two parts do not add up to the whole");
+	CHECK(fc_drift_combine(part, first, -1) == FC_OK && memcmp(part, second, size) == 0, "subtracting a part does not leave the other");
+	CHECK(fc_drift_combine(part, first, -1) == FC_ENEGATIVE, "rows that are not counted can be subtracted");
 	{
 		fc_drift_spec *other = chosen_spec(&sample, 8);
 		fc_drift_counts *others = new_counts(other, 0);
 
-		CHECK(fc_drift_combine(part, others, 1) == FC_EMISMATCH, "another seed, another spec");
+		CHECK(fc_drift_combine(part, others, 1) == FC_EMISMATCH, "counts of different specs are added");
 	}
 }
 
@@ -276,10 +276,10 @@ test_wide(void)
 		memcpy(half, counts, fc_drift_counts_size(counts, counts->flags));
 		if (2 * counts->rows > FC_DRIFT_MOST_NARROW && counts->flags == 0)
 		{
-			CHECK(fc_drift_combine(counts, half, 1) == FC_EOVERFLOW, "too many rows for 32 bits");
+			CHECK(fc_drift_combine(counts, half, 1) == FC_EOVERFLOW, "too many rows for 32 bits are accepted");
 			counts = converted_counts(counts, FC_DRIFT_WIDE);
 		}
-		CHECK(fc_drift_combine(counts, half, 1) == FC_OK, "doubled");
+		CHECK(fc_drift_combine(counts, half, 1) == FC_OK, "counts cannot be doubled");
 		CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, counts->flags)) == FC_OK, "valid after %d doublings", doublings);
 	}
 	CHECK(counts->flags == FC_DRIFT_WIDE && fc_drift_number(counts, FC_DRIFT_CELLS + 1) == (uint64_t) counts->rows, "a constant column of %lld rows",
@@ -291,10 +291,10 @@ test_wide(void)
 		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN, open) == FC_OK, "open");
 		CHECK(fc_drift_count_row(&model.prepared, NULL, rows, open) == FC_OK, "count");
 		fc_drift_fold(open);
-		CHECK(fc_drift_combine(open, counts, -1) == FC_OK && open->rows == 1, "one row is left");
+		CHECK(fc_drift_combine(open, counts, -1) == FC_OK && open->rows == 1, "subtraction does not leave one row");
 		open = converted_counts(open, 0);
 		half = counts_of(&model, rows, 1);
-		CHECK(memcmp(open, half, fc_drift_counts_size(half, 0)) == 0, "narrow again");
+		CHECK(memcmp(open, half, fc_drift_counts_size(half, 0)) == 0, "counts do not become narrow again");
 	}
 }
 
@@ -313,9 +313,9 @@ test_strange_rows(void)
 
 	x[3] = NAN;
 	y[6] = INFINITY;
-	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, counts) == FC_EVALUE, "not finite");
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, counts) == FC_EVALUE, "a value that is not finite is counted");
 	x[3] = 1e300;
-	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "above all floats");
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "a double above all floats is refused");
 }
 
 /* Every byte is changed in turn, and all changes are refused. */
@@ -329,10 +329,10 @@ test_damage(void)
 	for (size_t i = sizeof(uint32_t); i < size; i++)
 	{
 		((uint8_t *) model.spec)[i] ^= 0x41;
-		CHECK(fc_drift_spec_check(model.spec, size) == FC_EFORMAT, "byte %zu of a spec", i);
+		CHECK(fc_drift_spec_check(model.spec, size) == FC_EFORMAT, "a changed byte %zu of a spec is accepted", i);
 		((uint8_t *) model.spec)[i] ^= 0x41;
 	}
-	CHECK(fc_drift_spec_check(model.spec, size - 8) == FC_EFORMAT && fc_drift_spec_check(model.spec, 8) == FC_EFORMAT, "cut short");
+	CHECK(fc_drift_spec_check(model.spec, size - 8) == FC_EFORMAT && fc_drift_spec_check(model.spec, 8) == FC_EFORMAT, "bytes that are too short are accepted");
 	size = fc_drift_counts_size(counts, 0);
 	for (size_t i = sizeof(uint32_t); i < size; i++)
 	{
@@ -341,7 +341,7 @@ test_damage(void)
 		((uint8_t *) counts)[i] ^= 0x80;
 	}
 	CHECK(passed == 0, "%d damaged counts passed", passed);
-	CHECK(fc_drift_counts_check(counts, size - 8) == FC_EFORMAT && fc_drift_counts_check(counts, 8) == FC_EFORMAT, "cut short");
+	CHECK(fc_drift_counts_check(counts, size - 8) == FC_EFORMAT && fc_drift_counts_check(counts, 8) == FC_EFORMAT, "bytes that are too short are accepted");
 }
 
 int

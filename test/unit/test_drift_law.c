@@ -119,7 +119,7 @@ test_null_moments(void)
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
 	sample.n = 9;
-	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, unit_work(), &null) == FC_EEMPTY, "nine rows have no law");
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, unit_work(), &null) == FC_EEMPTY, "nine rows give null moments");
 }
 
 /* Changes between 3000 and 3000 normal rows in 30 dimensions. */
@@ -228,23 +228,23 @@ test_verdicts(void)
 	sides.sketch[0] = sides.sketch[1] = NULL;
 	result = compare(&sides, 0.01, 0.1);
 	CHECK(isnan(result.mmd2) && isnan(result.family[2]) && result.verdict == FC_VERDICT_NONE, "counts alone: p %g", result.p_value);
-	CHECK(result.p_value == fmin(1, 2 * fmin(result.family[0], result.family[1])), "two families");
+	CHECK(result.p_value == fmin(1, 2 * fmin(result.family[0], result.family[1])), "the p-value does not combine two families");
 	sides.counts[1] = few;
 	result = compare(&sides, 0.01, 0.1);
 	CHECK(result.verdict == FC_VERDICT_TOO_FEW && result.hidden > 0.5 && !isnan(result.p_value), "60 rows hide %g", result.hidden);
 	sides.counts[1] = nine;
 	result = compare(&sides, 0.01, 0.1);
-	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value) && isnan(result.effect), "nine rows");
+	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value) && isnan(result.effect), "nine rows have a p-value");
 	sides = two.sides;
 	sides.counts[0] = sides.counts[1] = NULL;
 	result = compare(&sides, 0.01, 0.1);
 	CHECK(result.p_value == result.family[2] && isnan(result.family[0]) && result.verdict == FC_VERDICT_NONE, "waves alone: p %g", result.p_value);
 	sides.null = NULL;
 	result = compare(&sides, 0.01, 0.1);
-	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value), "nothing to compare");
+	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value), "a p-value without counts and moments");
 	sides = two.sides;
 	((uint32_t *) (two.counts[1] + 1))[D * FC_DRIFT_CELLS] = N;
-	CHECK(compare(&sides, 0.01, 0.1).verdict == FC_VERDICT_NONE, "two bits in more rows than one of them tell nothing");
+	CHECK(compare(&sides, 0.01, 0.1).verdict == FC_VERDICT_NONE, "contradictory counts of bits are taken as drift");
 }
 
 /* Adds counts to themselves, which doubles the rows. */

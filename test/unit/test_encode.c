@@ -36,7 +36,7 @@ test_exact_sum(void)
 		fc_exact_add(&down, x[NUMBERS - 1 - i]);
 		sum += (long double) x[i];
 	}
-	CHECK(fc_exact_value(&up) == fc_exact_value(&down), "the order matters");
+	CHECK(fc_exact_value(&up) == fc_exact_value(&down), "the order of the rows changes the result");
 	CHECK(fabs(fc_exact_value(&up) - (double) sum) <= 1e-15 * fabs((double) sum), "%.17g, not %.17g", fc_exact_value(&up), (double) sum);
 	for (size_t i = 0; i < sizeof(hard) / sizeof(hard[0]); i++)
 		fc_exact_add(&few, hard[i]);
@@ -154,7 +154,7 @@ test_quantiles(void)
 	}
 	quartiles_of(&tally, quartiles);
 	quartiles_of(&back, others);
-	CHECK(memcmp(quartiles, others, sizeof(others)) == 0, "the order matters");
+	CHECK(memcmp(quartiles, others, sizeof(others)) == 0, "the order of the rows changes the result");
 	for (int i = 0; i < 3; i++)
 		CHECK(fabs(quartiles[i] - normal[i]) < 0.02, "quartile %d is %g", i, quartiles[i]);
 	CHECK(tally.used <= FC_FREQUENT_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
@@ -194,14 +194,14 @@ test_many_texts(void)
 	}
 	for (int t = 0; t < 2; t++)
 	{
-		CHECK(tally[t].sketch != NULL && tally[t].total == MANY_TEXTS, "no sketch");
-		CHECK(fc_frequent_frequent(&tally[t], 32, chosen) == 2, "not two frequent ones");
+		CHECK(tally[t].sketch != NULL && tally[t].total == MANY_TEXTS, "there is no sketch, or rows are missing");
+		CHECK(fc_frequent_frequent(&tally[t], 32, chosen) == 2, "the frequent texts are not two");
 		for (int j = 0; j < 2; j++)
 			counts[t][j] = fc_frequent_count(&tally[t], chosen[j]);
 		CHECK(tally[t].entry[chosen[0]].length == 8 && memcmp(tally[t].text + tally[t].entry[chosen[0]].start, "frequent", 8) == 0,
-			  "the first is another");
+			  "the most frequent text is wrong");
 	}
-	CHECK(counts[0][0] == counts[1][0] && counts[0][1] == counts[1][1], "the order matters");
+	CHECK(counts[0][0] == counts[1][0] && counts[0][1] == counts[1][1], "the order of the rows changes the result");
 	CHECK(counts[0][0] >= 6000 && counts[0][0] <= 6030 && counts[0][1] >= 2400 && counts[0][1] <= 2430, "%lld and %lld rows",
 		  (long long) counts[0][0], (long long) counts[0][1]);
 }
@@ -227,7 +227,7 @@ test_frequent_texts(void)
 	n = fc_frequent_frequent(&tally, 3, chosen);
 	CHECK(n == 3 && tally.total == 8 && tally.long_texts == 1, "%zu chosen", n);
 	CHECK(tally.entry[chosen[0]].length == 0 && tally.text[tally.entry[chosen[1]].start] == 'a' &&
-		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "other texts");
+		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "the frequent texts are wrong");
 }
 
 /* ---- encoders ---- */
@@ -332,7 +332,7 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 	fc_encoder_header *header;
 	size_t		bad;
 
-	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
+	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "the encoder cannot be chosen");
 	header = unit_alloc(choice.size, 1);
 	fc_encoder_write(&sample, &choice, unit_work(), header);
 	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
@@ -368,7 +368,7 @@ test_order_of_rows(void)
 	size_t		size[2];
 	fc_encoder_header *header[2] = {learned(false, &size[0]), learned(true, &size[1])};
 
-	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "the order matters");
+	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "the order of the rows changes the result");
 }
 
 /* Returns the variance that all dimensions of a feature have together. */
@@ -444,15 +444,15 @@ test_unknown_values(void)
 	fc_encode(&encoder, 0, encoder.features, cells, x);
 	for (uint32_t j = 0; j < country->width; j++)
 		CHECK(x[country->first + j] == (j == 4), "dimension %u of the country is %g", j, x[country->first + j]);
-	CHECK(x[path->first] == 0 && x[path->first + 1] == 0 && x[path->first + 2] == 1, "an unknown text at the path");
-	CHECK(encoder.center[path->first + 2] == 0 && encoder.scale[path->first + 2] == encoder.scale[path->first], "the unit of others");
-	CHECK(x[encoder.feature[MONEY].first] == fc_signed_log(cells[MONEY].number), "no logarithm");
+	CHECK(x[path->first] == 0 && x[path->first + 1] == 0 && x[path->first + 2] == 1, "an unknown text at the path is encoded wrongly");
+	CHECK(encoder.center[path->first + 2] == 0 && encoder.scale[path->first + 2] == encoder.scale[path->first], "the unit of other texts is wrong");
+	CHECK(x[encoder.feature[MONEY].first] == fc_signed_log(cells[MONEY].number), "money is not a logarithm");
 	for (int f = 0; f < FEATURES; f++)
 		cells[f].kind = FC_CELL_NULL;
 	fc_encode(&encoder, 0, encoder.features, cells, x);
 	CHECK(memcmp(x, encoder.fill, encoder.dim * sizeof(double)) == 0, "NULLs are not imputed");
-	CHECK(x[country->first + 5] == 1, "a missing country");
-	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "far from the middle");
+	CHECK(x[country->first + 5] == 1, "a NULL country is not encoded as missing");
+	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "imputed values are far from the middle");
 }
 
 /*
@@ -479,9 +479,9 @@ test_indicators(void)
 	double		point[WIDTH];
 
 	fc_encoder_flag_nulls(header, size, none, renewed);
-	CHECK(memcmp(renewed, header, size) == 0, "no flags");
+	CHECK(memcmp(renewed, header, size) == 0, "an encoder without flags changes");
 	fc_encoder_flag_nulls(header, size, flag, flagged);
-	CHECK(fc_encoder_check(flagged, flagged_size) == FC_OK, "flags");
+	CHECK(fc_encoder_check(flagged, flagged_size) == FC_OK, "an encoder with flags is refused");
 	plain = prepared(header);
 	encoder = prepared(flagged);
 	CHECK(encoder.dim == plain.dim + 3 && encoder.feature[AGE].width == 2 && encoder.feature[POINT].width == WIDTH + 1, "%zu dimensions", encoder.dim);
@@ -496,22 +496,22 @@ test_indicators(void)
 		{
 			size_t		values = plain.feature[f].width;
 
-			CHECK(memcmp(x[0] + plain.feature[f].first, x[1] + encoder.feature[f].first, values * sizeof(double)) == 0, "feature %d", f);
-			CHECK(!flag[f] || x[1][encoder.feature[f].first + values] == (cells[f].kind == FC_CELL_NULL), "the indicator of feature %d", f);
+			CHECK(memcmp(x[0] + plain.feature[f].first, x[1] + encoder.feature[f].first, values * sizeof(double)) == 0, "the values of feature %d change", f);
+			CHECK(!flag[f] || x[1][encoder.feature[f].first + values] == (cells[f].kind == FC_CELL_NULL), "the indicator of feature %d is wrong", f);
 		}
 		fc_rows_in_units(x[1], 1, encoder.dim, encoder.center, encoder.scale, x[1]);
 		mean += x[1][1] / ROWS;
 		square += x[1][1] * x[1][1] / ROWS;
 	}
 	CHECK(fabs(mean) < 1e-12 && fabs(square - 1.0) < 1e-12, "mean %g, square %.15g", mean, square);
-	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the scale of what is never NULL");
+	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the indicator of a column without NULLs has another scale");
 	CHECK(fabs(encoder.scale[0] / plain.scale[0] - sqrt(8.0 / 9.0)) < 1e-3, "the scale of the age is %g", encoder.scale[0] / plain.scale[0]);
-	CHECK(fc_encoder_is_alike(&encoder, &plain), "not alike");
+	CHECK(fc_encoder_is_alike(&encoder, &plain), "encoders with and without flags are not alike");
 	fc_encoder_renew(flagged, flagged_size, header, renewed);
-	CHECK(memcmp(renewed, flagged, flagged_size) == 0, "renewed");
+	CHECK(memcmp(renewed, flagged, flagged_size) == 0, "renewing changes the encoder");
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
 	fc_encoder_digest(flagged, flagged_size, flagged->digest);
-	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
+	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension is accepted");
 }
 
 /*
@@ -536,7 +536,7 @@ test_single_vector(void)
 		size_t		bad;
 
 		learners[POINT].scaling = standard ? FC_SCALING_STANDARD : FC_SCALING_DEFAULT;
-		CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "choose");
+		CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "the encoder cannot be chosen");
 		header = unit_alloc(choice.size, 1);
 		fc_encoder_write(&sample, &choice, &arena, header);
 		fc_encoder_view(header, &view);
@@ -575,7 +575,7 @@ test_constants(void)
 	CHECK(view.dim == 10, "%zu dimensions", view.dim);
 	for (size_t i = 0; i < view.dim; i++)
 		CHECK(view.scale[i] == (i == 1 ? 0.25 : 1.0), "scale %zu is %.17g", i, view.scale[i]);
-	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "centers");
+	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "the centers of constant columns are wrong");
 }
 
 /*
@@ -595,7 +595,7 @@ test_damage(void)
 	{
 		memcpy(bytes, header, size);
 		bytes[bit / 8] = (uint8_t) (bytes[bit / 8] ^ 1 << bit % 8);
-		CHECK(fc_encoder_check(bytes, size) == FC_EFORMAT, "bit %zu may be anything", bit);
+		CHECK(fc_encoder_check(bytes, size) == FC_EFORMAT, "a changed bit %zu is accepted", bit);
 		fc_encoder_digest(damaged, size, damaged->digest);
 		if (fc_encoder_check(bytes, size) == FC_OK)
 		{
@@ -610,7 +610,7 @@ test_damage(void)
 	}
 	CHECK(found > 2 * size, "only %zu of %zu bits are checked", found, 8 * size);
 	for (size_t less = 1; less < size; less += 7)
-		CHECK(fc_encoder_check(header, size - less) == FC_EFORMAT, "%zu bytes less", less);
+		CHECK(fc_encoder_check(header, size - less) == FC_EFORMAT, "%zu missing bytes are accepted", less);
 }
 
 int

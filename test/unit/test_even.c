@@ -127,12 +127,12 @@ test_equal_rows(void)
 	for (size_t i = 0; i < 1000 * c.d; i++)
 		c.x[i] = 1.0f;
 	make_even(&c, 2.0, &sse);
-	CHECK(isfinite(sse), "equal rows");
+	CHECK(isfinite(sse), "the SSE of equal rows is not finite");
 	CHECK(times_of_largest(&c) >= 20.0 && times_of_largest(&c) < 21.0, "%g times the mean", times_of_largest(&c));
 	for (size_t i = 0; i < c.n * c.d; i++)
 		c.x[i] = 1.0f;
 	make_even(&c, 2.0, &sse);
-	CHECK(isfinite(sse), "all rows equal");
+	CHECK(isfinite(sse), "the SSE of all equal rows is not finite");
 }
 
 /*

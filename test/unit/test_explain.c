@@ -78,7 +78,7 @@ test_thresholds(void)
 			high = nextafter(low, INFINITY);
 		t = fc_short_threshold(kind, low, high);
 		CHECK(low <= t.raw && t.raw < high, "%.17g outside [%.17g, %.17g)", t.raw, low, high);
-		CHECK(kind == FC_AXIS_LOG || t.raw == t.shown, "one number");
+		CHECK(kind == FC_AXIS_LOG || t.raw == t.shown, "the threshold shown is not the one applied");
 	}
 }
 
@@ -211,14 +211,14 @@ test_planted_rules(void)
 	plant_corners(&p);
 	tree = learn(&p, 2, &arena);
 	leaves = unit_alloc(tree.count, sizeof(uint32_t));
-	CHECK(fc_rules_leaves(&tree, leaves) == 4, "four corners");
-	CHECK(kept(&tree, &p.rows, fc_rules_parts(5000).test) > 0.995, "the rules that were planted");
+	CHECK(fc_rules_leaves(&tree, leaves) == 4, "the planted rules do not have four leaves");
+	CHECK(kept(&tree, &p.rows, fc_rules_parts(5000).test) > 0.995, "the planted rules are not found");
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.nodes[i].below >= 0)
 			CHECK(fabs(tree.nodes[i].threshold.shown - (double[]) {0.6, 0.3, 0.5}[tree.nodes[i].axis]) < 0.003, "threshold %g of axis %u",
 				  tree.nodes[i].threshold.shown, tree.nodes[i].axis);
 	tree = learn(&p, 1, &arena);
-	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition is too few");
+	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition suffices for planted rules of two");
 }
 
 /*
@@ -239,10 +239,10 @@ test_columns(void)
 		p.labels[i] = i % 3 == 0;
 	}
 	tree = learn(&p, 1, &arena);
-	CHECK(kept(&tree, &p.rows, 0) < 0.7, "two columns are two conditions");
+	CHECK(kept(&tree, &p.rows, 0) < 0.7, "two columns count as one condition");
 	p.axes[1].column = 0;
 	tree = learn(&p, 1, &arena);
-	CHECK(kept(&tree, &p.rows, 0) == 1.0, "one column is one condition");
+	CHECK(kept(&tree, &p.rows, 0) == 1.0, "two axes of one column count as two conditions");
 }
 
 /* A small cluster gets a rule of its own, and random labels get few rules. */
@@ -264,7 +264,7 @@ test_size(void)
 		found = found || tree.nodes[leaves[l]].label == 3;
 	for (size_t j = 0; j < tree.short_count; j++)
 		found = found || tree.shorts[j].label == 3;
-	CHECK(found, "one row in a hundred");
+	CHECK(found, "a cluster of one row in a hundred has no rule");
 	for (size_t i = 0; i < 4000; i++)
 		p.labels[i] = (int32_t) fc_rng_below(&rng, 4);
 	tree = learn(&p, 3, &arena);
@@ -299,7 +299,7 @@ test_short_rules(void)
 	CHECK(kept(&tree, &p.rows, 0) > 0.9, "%g of labels kept", kept(&tree, &p.rows, 0));
 	for (rule = tree.shorts; rule < tree.shorts + tree.short_count && rule->label != 2;)
 		rule++;
-	CHECK(rule < tree.shorts + tree.short_count, "no short rule of the box");
+	CHECK(rule < tree.shorts + tree.short_count, "the box has no short rule");
 	for (size_t i = 0; i < 10000; i++)
 	{
 		met[0] += fc_rules_meets(rule, &p.rows, i);
@@ -311,7 +311,7 @@ test_short_rules(void)
 	CHECK(kept_small >= 59, "%zu rows of 60", kept_small);
 	leaves = unit_alloc(tree.count, sizeof(uint32_t));
 	for (size_t l = fc_rules_leaves(&tree, leaves); l-- > 0;)
-		CHECK(tree.nodes[leaves[l]].label != 2, "a leaf says what the short rule says");
+		CHECK(tree.nodes[leaves[l]].label != 2, "a leaf repeats the short rule");
 }
 
 /* A single row, one label, equal rows and few rows give valid trees. */
@@ -330,8 +330,8 @@ test_degenerate(void)
 			for (size_t i = 0; i < n && shape > 0; i++)
 				p.labels[i] = (int32_t) (i % 2);
 			tree = learn(&p, 3, &arena);
-			CHECK(shape != 0 || (!(tree.nodes[0].below >= 0) && kept(&tree, &p.rows, 0) == 1.0), "one label is one rule");
-			CHECK(shape != 1 || !(tree.nodes[0].below >= 0), "equal rows cannot be told apart");
+			CHECK(shape != 0 || (!(tree.nodes[0].below >= 0) && kept(&tree, &p.rows, 0) == 1.0), "rows of one label have several rules");
+			CHECK(shape != 1 || !(tree.nodes[0].below >= 0), "equal rows are separated");
 		}
 }
 
@@ -354,16 +354,16 @@ test_profile(void)
 	double		divergence = 0.5 * log(0.5 / 0.2) + 0.5 * log(0.5 / 0.8);
 
 	fc_profile_cluster(kinds, centroid, other, mean, deviation, 5, &arena, cells);
-	CHECK(cells[0].axis == 2 && cells[1].axis == 1 && cells[2].axis == 0 && cells[3].axis == 3 && cells[4].axis == 4, "the most telling first");
-	CHECK(fabs(cells[0].value - expm1(3)) < 1e-12 && fabs(cells[0].overall - expm1(2)) < 1e-12 && cells[0].difference == 2.0, "a logarithm");
-	CHECK(fabs(cells[1].lift - 2.5) < 1e-12 && fabs(cells[1].difference - 0.75) < 1e-12 && fabs(cells[1].telling - sqrt(2 * divergence)) < 1e-12, "a flag");
-	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
-	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
-	CHECK(cells[2].apart == 2.0 && cells[2].apart_place == 0 && cells[0].apart == 0.0 && cells[3].apart == 0.0, "apart from another centroid");
-	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
+	CHECK(cells[0].axis == 2 && cells[1].axis == 1 && cells[2].axis == 0 && cells[3].axis == 3 && cells[4].axis == 4, "cells are not in order");
+	CHECK(fabs(cells[0].value - expm1(3)) < 1e-12 && fabs(cells[0].overall - expm1(2)) < 1e-12 && cells[0].difference == 2.0, "the cell of a logarithm is wrong");
+	CHECK(fabs(cells[1].lift - 2.5) < 1e-12 && fabs(cells[1].difference - 0.75) < 1e-12 && fabs(cells[1].telling - sqrt(2 * divergence)) < 1e-12, "the cell of a flag is wrong");
+	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "the cell of a number is wrong");
+	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "the cell of a constant is wrong");
+	CHECK(cells[2].apart == 2.0 && cells[2].apart_place == 0 && cells[0].apart == 0.0 && cells[3].apart == 0.0, "the distance to the other centroid is wrong");
+	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is greater than 1");
 	fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, NULL, mean, deviation, 5, &arena, cells);
 	for (size_t i = 0; i < 5; i++)
-		CHECK(cells[i].value == 0.0, "rounding of a 0");
+		CHECK(cells[i].value == 0.0, "rounding of 0 is not removed");
 }
 
 /* ---- operators of one dense factor ---- */
@@ -407,12 +407,12 @@ test_quality(void)
 	sample = fc_rows_of_codebook(&rows.op);
 	scratch = unit_scratch(fc_fit_scratch(&op.op));
 	fc_quality_measure(&op.op, &sample, scratch, unit_work(), q, &all);
-	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "weights");
+	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "the weights are wrong");
 	CHECK(fabs(q[0].silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6, "silhouette %g", q[0].silhouette);
-	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "Davies-Bouldin");
-	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "spread");
-	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "variance explained");
-	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
+	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "the Davies-Bouldin index is wrong");
+	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "the spread is wrong");
+	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "the explained variance is wrong");
+	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "a cluster without rows has figures");
 }
 
 /*
@@ -440,14 +440,14 @@ test_probabilities(void)
 	for (size_t j = 0; j < 3; j++)
 		CHECK(fabs(p[j] - density[j] / sum) < 1e-6, "%g, not %g", p[j], density[j] / sum);
 	fc_operator_responsibilities(&book.op, spreads, (double[]) {1e9, 1e9}, book.scratch, p);
-	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12 && p[1] == 1.0, "far away, the widest");
+	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12 && p[1] == 1.0, "a far row is not in the widest cluster");
 	fc_operator_responsibilities(&book.op, (double[]) {0, 0, 0}, (double[]) {2, 0}, book.scratch, p);
-	CHECK(p[0] == 0.75 && p[1] == 0.25 && p[2] == 0.0, "without spreads the nearest share by weight");
+	CHECK(p[0] == 0.75 && p[1] == 0.25 && p[2] == 0.0, "without spreads the nearest clusters do not share by weight");
 	fc_operator_responsibilities(&book.op, (double[]) {0, 1, 0}, (double[]) {0, 0}, book.scratch, p);
-	CHECK(p[0] > 1 - 1e-9, "one without a spread is narrow, not absent");
+	CHECK(p[0] > 1 - 1e-9, "a cluster without a spread has no probability");
 	make_book(centroids, (double[]) {0, 0, 0}, 3, 2, &book);
 	fc_operator_responsibilities(&book.op, spreads, (double[]) {1, 2}, book.scratch, p);
-	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12, "without weights");
+	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12, "probabilities without weights do not sum to 1");
 }
 
 int

@@ -107,8 +107,8 @@ check_bytes(const fc_operator *op)
 	fc_operator_write(op, header);
 	CHECK(fc_operator_check(header, size) == FC_OK, "bytes are not valid");
 	fc_operator_view(header, &view);
-	CHECK(view.factorization != NULL && memcmp(view.factorization, op->factorization, sizeof(fc_factorization)) == 0, "record");
-	CHECK(view.factors == op->factors && view.factor[0].nonzeros == op->factor[0].nonzeros, "factors");
+	CHECK(view.factorization != NULL && memcmp(view.factorization, op->factorization, sizeof(fc_factorization)) == 0, "the record changes when stored");
+	CHECK(view.factors == op->factors && view.factor[0].nonzeros == op->factor[0].nonzeros, "the factors change when stored");
 	record = (fc_factorization *) view.factorization;
 	record->relative_error = NAN;
 	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
@@ -154,7 +154,7 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	options.palm.sweeps = 20;
 	fc_factorize(&c->op, &options, unit_work(), &out, &from);
 	distance = distance_of_rows(&c->op, &out);
-	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
+	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is reported as %g", name, distance, from.relative_error);
 	CHECK(distance <= 1 + 1e-6, "%s: error %g", name, distance);
 	CHECK(method == FC_METHOD_AUTO || from.method == (uint32_t) method, "%s: method %u", name, from.method);
 	for (size_t q = 0; q < out.factors; q++)
@@ -540,8 +540,8 @@ test_budgets(void)
 		CHECK(fc_sparsity_within(30, 784, 4, budget) == s, "sparsity %zu", s);
 		CHECK(s == 1 || fc_sparsity_within(30, 784, 4, budget - 1) == s - 1, "sparsity below %zu", s);
 	}
-	CHECK(fc_sparsity_budget(4, 4, 2, 100) == 32, "full factors");
-	CHECK(fc_rank_within(10, 20, 95) == 3 && fc_rank_within(10, 20, 5) == 1 && fc_rank_within(10, 20, 9999) == 10, "ranks");
+	CHECK(fc_sparsity_budget(4, 4, 2, 100) == 32, "the budget of full factors is wrong");
+	CHECK(fc_rank_within(10, 20, 95) == 3 && fc_rank_within(10, 20, 5) == 1 && fc_rank_within(10, 20, 9999) == 10, "the rank within a budget is wrong");
 }
 
 int

@@ -121,7 +121,7 @@ test_pure(void)
 	fc_frequencies(other, NULL, c);
 	CHECK(memcmp(a, b, sizeof(a)) == 0, "frequencies depend on their number or sigma");
 	CHECK(memcmp(a, c, sizeof(a)) != 0, "seed has no effect");
-	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");
+	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "specs with different seeds are the same");
 }
 
 /*

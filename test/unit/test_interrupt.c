@@ -48,7 +48,7 @@ test_jumps(work call, const void *input, size_t bytes, const char *what)
 		if (setjmp(back) == 0)
 		{
 			(void) call(input, &arena, again);
-			CHECK(false, "%s: call %ld of %ld was not heard", what, stop, calls);
+			CHECK(false, "%s: the jump at check %ld of %ld did not happen", what, stop, calls);
 		}
 	}
 	stop = -1;

@@ -257,7 +257,7 @@ test_map_bytes(void)
 	}
 	for (size_t length = 0; length < f.map_size; length += 8)
 		CHECK(fc_kernel_map_check(f.header, length) == FC_EFORMAT, "length %zu of %zu", length, f.map_size);
-	CHECK(fc_kernel_map_check(f.header, f.map_size) == FC_OK, "restored and refused");
+	CHECK(fc_kernel_map_check(f.header, f.map_size) == FC_OK, "restored bytes are refused");
 }
 
 /* Every invalid field of a stored projection is refused. */
@@ -299,9 +299,9 @@ test_projection_bytes(void)
 	SPOILED(fc_kernel_projection_ids(header)[3], 0);
 	SPOILED(fc_kernel_projection_rows(header)[14], NAN);
 	SPOILED(fc_kernel_projection_rows(header)[15], 1.0f);
-	CHECK(fc_kernel_projection_check(header, size - 8) == FC_EFORMAT, "cut short");
-	CHECK(fc_kernel_projection_check(header, size) == FC_OK, "restored and refused");
-	CHECK(fc_kernel_projection_size(SIZE_MAX / 8, 100) == SIZE_MAX, "overflow");
+	CHECK(fc_kernel_projection_check(header, size - 8) == FC_EFORMAT, "bytes that are too short are accepted");
+	CHECK(fc_kernel_projection_check(header, size) == FC_OK, "restored bytes are refused");
+	CHECK(fc_kernel_projection_size(SIZE_MAX / 8, 100) == SIZE_MAX, "the size does not overflow to SIZE_MAX");
 }
 
 int

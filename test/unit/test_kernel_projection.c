@@ -431,7 +431,7 @@ test_order_of_rows(void)
 		fc_embedding straight = embed(how, &test_kernels[6], x, n, 3, 4, 20, 5);
 		fc_embedding e = new_embedding(n, 4);
 
-		CHECK(call(how, &test_kernels[6], &input, 20, 5, unit_work(), &e) == FC_OK, "no embedding");
+		CHECK(call(how, &test_kernels[6], &input, 20, 5, unit_work(), &e) == FC_OK, "the embedding fails");
 		CHECK(memcmp(e.y, straight.y, n * 4 * sizeof(float)) == 0, "method %d depends on the order", (int) how);
 	}
 }

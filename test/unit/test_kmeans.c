@@ -71,7 +71,7 @@ check_consistent(const problem *p, const char *what)
 	for (size_t j = 0; j < p->k; j++)
 		CHECK(fabs(weights[j] - p->result.weights[j]) <= 1e-12 * (1.0 + weights[j]), "%s: weight of %zu", what, j);
 	CHECK(fabs(sse - p->result.sse) <= 1e-10 * (1e-12 + sse), "%s: sse %g, labels give %g", what, p->result.sse, sse);
-	CHECK(sse <= objective(p, p->result.centroids) * (1.0 + 1e-5) + 1e-12, "%s: labels are nearest", what);
+	CHECK(sse <= objective(p, p->result.centroids) * (1.0 + 1e-5) + 1e-12, "%s: labels are not the nearest centroids", what);
 }
 
 /* Every row gets the label of its planted cluster. */
@@ -110,17 +110,17 @@ test_monotone(size_t d)
 	for (options.iterations = 0; options.iterations < 12; options.iterations++)
 	{
 		solve(&p, initial, &options);
-		CHECK(p.result.winner == 0 && p.result.iterations <= options.iterations, "only the initial start");
+		CHECK(p.result.winner == 0 && p.result.iterations <= options.iterations, "a start other than the initial one was used");
 		CHECK(p.result.sse <= previous * (1.0 + 1e-6), "step %d: %.17g after %.17g", options.iterations, p.result.sse, previous);
 		previous = p.result.sse;
 		check_consistent(&p, "monotone");
 	}
 	options = fc_kmeans_defaults();
 	solve(&p, initial, &options);
-	CHECK(p.result.sse <= previous * (1.0 + 1e-3), "more starts are not worse");
+	CHECK(p.result.sse <= previous * (1.0 + 1e-3), "more starts are worse");
 	options.margin = 0.9;
 	solve(&p, initial, &options);
-	CHECK(p.result.winner == 0, "a margin keeps the incumbent");
+	CHECK(p.result.winner == 0, "a margin does not keep the initial centroids");
 }
 
 /*
@@ -223,7 +223,7 @@ test_stops(size_t n, size_t d, size_t k)
 	solve(&p, NULL, &options);
 	solve(&q, NULL, &options);
 	CHECK(memcmp(p.result.centroids, q.result.centroids, k * d * sizeof(double)) == 0 &&
-		  memcmp(p.result.labels, q.result.labels, n * sizeof(int32_t)) == 0 && p.result.sse == q.result.sse, "same seed, same bits");
+		  memcmp(p.result.labels, q.result.labels, n * sizeof(int32_t)) == 0 && p.result.sse == q.result.sse, "the same seed gives other bits");
 }
 
 /*

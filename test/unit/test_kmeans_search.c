@@ -186,12 +186,12 @@ test_never_rises(size_t d)
 	options = fc_kmeans_defaults();
 	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME), "d=%zu: %g from %g", d, p.result.sse, previous);
 	options.margin = 0.9;
-	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a margin keeps the incumbent");
+	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a margin does not keep the initial centroids");
 	for (size_t c = 0; c < 15 * d; c++)
 		p.centre[c] = p.result.centroids[c];
 	options.budget = 1.0;
 	options.margin = 0.0;
-	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a budget of 1 is one start");
+	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a budget of 1 allows more than one start");
 }
 
 /*

@@ -77,7 +77,7 @@ test_groups(size_t n, size_t d, size_t k)
 		}
 	memcpy(again, result.centroids, k * d * sizeof(double));
 	fc_kmeans(&rows, k, NULL, &options, &arena, &result);
-	CHECK(memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "another answer");
+	CHECK(memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "a second run gives other centroids");
 }
 
 /*
@@ -183,7 +183,7 @@ test_no_gain(void)
 			memcpy(x + r * D, x, D * sizeof(float));
 	}
 	fc_kmeans(&rows, K, NULL, &options, &arena, &result);
-	CHECK(fc_all_finite(result.centroids, K * D), "whole");
+	CHECK(fc_all_finite(result.centroids, K * D), "centroids are not finite");
 	for (size_t r = 0; r < N; r++)
 		memcpy(x + r * D, x + r % 100 * D, D * sizeof(float));
 	fc_kmeans(&rows, K, NULL, &options, &arena, &result);
@@ -212,7 +212,7 @@ test_few_rows(void)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
 	fc_kmeans(&rows, K, NULL, &options, unit_work(), &result);
-	CHECK(fc_all_finite(centroids, K * D), "copies");
+	CHECK(fc_all_finite(centroids, K * D), "centroids are not finite");
 }
 
 /*
@@ -237,7 +237,7 @@ test_numbers(size_t k, size_t d)
 	fc_complete_numbers(number, k, unit_work());
 	for (size_t j = 0; j < k; j++)
 	{
-		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);
+		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d is out of range or used twice", number[j]);
 		CHECK(j % 50 == 0 || number[j] == (int32_t) ((j + 5) % k), "cluster %zu is %d", j, number[j]);
 	}
 }

@@ -62,12 +62,12 @@ test_no_direction(void)
 	double		wrong[5] = {0.0, NAN, 0.0, 0.0, 0.0};
 	double		unit[5];
 
-	CHECK(!fc_unit_row(zero, 5, unit), "a zero vector");
-	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "NaN is no zero vector");
+	CHECK(!fc_unit_row(zero, 5, unit), "a zero vector has a direction");
+	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "NaN is taken as a zero vector");
 	wrong[1] = INFINITY;
-	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "nor is infinity");
+	CHECK(fc_unit_row(wrong, 5, unit) && !fc_all_finite(unit, 5), "infinity is taken as a zero vector");
 	zero[3] = 0x1p-1074;
-	CHECK(fc_unit_row(zero, 5, unit) && unit[3] == 1.0, "the smallest number has a direction");
+	CHECK(fc_unit_row(zero, 5, unit) && unit[3] == 1.0, "the smallest number has no direction");
 }
 
 typedef struct book
@@ -94,7 +94,7 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 		draw_row(&rng, d, c);
 		c[0] += far;
 		if (metric == FC_COSINE)
-			CHECK(fc_unit_row(c, d, c), "a centroid");
+			CHECK(fc_unit_row(c, d, c), "a centroid has no direction");
 	}
 	view_codebook(metric, b.centroids, weights, k, d, &b.arena, &b.op, &most);
 	return b;
@@ -137,7 +137,7 @@ test_labels(fc_metric metric, size_t k, size_t d, double far)
 	int32_t		clusters[3];
 	double		distances[3];
 
-	CHECK((b.op.offset != NULL) == (far > 0.0 && metric == FC_COSINE), "an offset");
+	CHECK((b.op.offset != NULL) == (far > 0.0 && metric == FC_COSINE), "the offset is missing or not wanted");
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		draw_row(&rng, d, x + r * d);
@@ -171,7 +171,7 @@ test_ties(void)
 
 	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, unit_work(), &op, &most);
 	scratch = unit_scratch(fc_operator_scratch(&op));
-	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
+	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal centroids does not win");
 }
 
 /*
@@ -188,7 +188,7 @@ test_bytes(fc_metric metric)
 	uint8_t		flags;
 
 	fc_operator_write(&b.op, header);
-	CHECK(check_operator(header, size) == FC_OK, "written");
+	CHECK(check_operator(header, size) == FC_OK, "the bytes are refused");
 	fc_operator_view(header, &view);
 	CHECK(view.metric == metric, "%s comes back", fc_metric_name(metric));
 	flags = header->flags;
@@ -200,7 +200,7 @@ test_bytes(fc_metric metric)
 	CHECK(check_operator(header, size) == FC_EFORMAT, "%s: inner products or not", fc_metric_name(metric));
 	header->flags = flags | 0x80;
 	reseal_operator(header, size);
-	CHECK(check_operator(header, size) == FC_EFORMAT, "an unknown flag");
+	CHECK(check_operator(header, size) == FC_EFORMAT, "an unknown flag is accepted");
 }
 
 /*
@@ -216,13 +216,13 @@ test_spec(void)
 	fc_spec    *plain = unit_alloc(size, 1);
 	fc_spec    *cosine = unit_alloc(size, 1);
 
-	CHECK(fc_spec_build(&parts, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "plain");
+	CHECK(fc_spec_build(&parts, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "a plain spec cannot be built");
 	parts.cosine = true;
-	CHECK(fc_spec_build(&parts, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "cosine");
-	CHECK(!fc_spec_same(plain, cosine) && plain->flags == (cosine->flags & ~FC_SPEC_COSINE), "not the same");
-	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "parts");
+	CHECK(fc_spec_build(&parts, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "a spec for cosines cannot be built");
+	CHECK(!fc_spec_same(plain, cosine) && plain->flags == (cosine->flags & ~FC_SPEC_COSINE), "specs of different metrics are the same");
+	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "the parts of a spec lose the metric");
 	plain->flags |= FC_SPEC_COSINE;
-	CHECK(fc_spec_check(plain, size) == FC_EFORMAT, "the digest covers the metric");
+	CHECK(fc_spec_check(plain, size) == FC_EFORMAT, "the digest does not cover the metric");
 }
 
 int

@@ -121,7 +121,7 @@ check_product(const case_operator *c, const char *shape)
 	}
 	fc_operator_project(op, x, c->scratch, y);
 	fc_operator_project(op, x, c->scratch, again);
-	CHECK(memcmp(y, again, op->k * sizeof(float)) == 0, "the same bits again");
+	CHECK(memcmp(y, again, op->k * sizeof(float)) == 0, "a second projection has other bits");
 	for (size_t j = 0; j < op->k; j++)
 	{
 		double		dot = 0.0;
@@ -334,7 +334,7 @@ test_equal(void)
 		memcpy((float *) c.op.factor[0].values + j * 20, c.op.factor[0].values, 20 * sizeof(float));
 	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	random_row(&c, &rng, x);
-	CHECK(fc_operator_assign(&c.op, x, c.scratch) == 0, "the lowest of equals");
+	CHECK(fc_operator_assign(&c.op, x, c.scratch) == 0, "the lowest of equal centroids does not win");
 	fc_operator_nearest(&c.op, x, 10, c.scratch, clusters, distances);
 	for (int i = 0; i < 10; i++)
 		CHECK(clusters[i] == i, "nearest of equals: %d at %d", clusters[i], i);
@@ -460,7 +460,7 @@ test_plans(void)
 		case_operator c = make_case(5, 6, "dd", false, 1);
 
 		fc_operator_slice(&c.op, &c.arena);
-		CHECK(c.op.sell == NULL, "nothing to slice");
+		CHECK(c.op.sell == NULL, "dense factors are sliced");
 	}
 }
 
@@ -666,7 +666,7 @@ test_bytes(void)
 		double		bounds[4];
 
 		fc_operator_write(&c.op, header);
-		CHECK(check_operator(header, size) == FC_OK, "%s: valid", shapes[s]);
+		CHECK(check_operator(header, size) == FC_OK, "%s: bytes are refused", shapes[s]);
 		fc_operator_view(header, &view);
 		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
 		{
@@ -687,7 +687,7 @@ test_bytes(void)
 			memcpy(&header->max_row_norm, bounds, sizeof(bounds));
 		}
 		reseal_operator(header, size);
-		CHECK(check_operator(header, size) == FC_OK, "%s: mended", shapes[s]);
+		CHECK(check_operator(header, size) == FC_OK, "%s: restored bytes are refused", shapes[s]);
 	}
 }
 
@@ -706,9 +706,9 @@ test_exact_bytes(void)
 		fc_operator_write(&c.op, header);
 		CHECK(check_operator(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
-		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "kept fields");
-		CHECK(memcmp(view.exact.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "exact values");
-		CHECK(view.factor[0].column == NULL && view.factor[0].short_column != NULL, "short columns");
+		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "the fields of exact centroids change");
+		CHECK(memcmp(view.exact.values, source.op.factor[0].values, 99 * sizeof(float)) == 0, "the exact centroids change");
+		CHECK(view.factor[0].column == NULL && view.factor[0].short_column != NULL, "columns are not stored as short ones");
 		for (size_t f = 0; f < 2; f++)
 			for (size_t p = 0; p < view.factor[f].nonzeros; p++)
 				CHECK(fc_factor_column(&view.factor[f], p) == c.op.factor[f].column[p], "column %zu", p);
@@ -724,7 +724,7 @@ test_exact_bytes(void)
 		}
 		header->rerank = 0;
 		reseal_operator(header, size);
-		CHECK(check_operator(header, size) == FC_EFORMAT, "exact centroids that are not used");
+		CHECK(check_operator(header, size) == FC_EFORMAT, "exact centroids without re-ranking are accepted");
 	}
 }
 
@@ -755,7 +755,7 @@ test_regions(void)
 	fc_operator_view(header, &view);
 	CHECK(fc_operator_labels(&view) == 2 && memcmp(view.regions.cluster, cluster, sizeof(cluster)) == 0 && memcmp(view.regions.peak, peak, sizeof(peak)) == 0, "regions");
 	CHECK(fc_operator_label(&view, 0, 0.25) == 1 && fc_operator_label(&view, 0, 0.26) == -1 && fc_operator_label(&view, 2, 0.0) == -1, "labels");
-	CHECK(fc_operator_outlier(&view, 0, 0.01) == 0.0 && fabs(fc_operator_outlier(&view, 2, 0.0) - 0.9375) < 1e-6, "outlier scores");
+	CHECK(fc_operator_outlier(&view, 0, 0.01) == 0.0 && fabs(fc_operator_outlier(&view, 2, 0.0) - 0.9375) < 1e-6, "outlier scores are wrong");
 	for (int bad = 0; bad < 4; bad++)
 	{
 		int32_t    *number = (int32_t *) (bad < 2 ? view.regions.cluster : view.regions.home);
@@ -768,7 +768,7 @@ test_regions(void)
 	}
 	((float *) view.regions.reach)[1] = NAN;
 	reseal_operator(header, size);
-	CHECK(check_operator(header, size) == FC_EFORMAT, "a reach that is no number");
+	CHECK(check_operator(header, size) == FC_EFORMAT, "a reach of NaN is accepted");
 }
 
 /*
@@ -807,7 +807,7 @@ test_numbers(void)
 	memcpy(stored, number, sizeof(number));
 	header->flags |= FC_OPERATOR_REGIONS;
 	reseal_operator(header, size);
-	CHECK(check_operator(header, size) == FC_EFORMAT, "numbers beside regions");
+	CHECK(check_operator(header, size) == FC_EFORMAT, "numbers together with regions are accepted");
 }
 
 /*

@@ -66,7 +66,7 @@ test_algebra(void)
 
 	for (size_t r = 0; r < 37; r++)
 		for (size_t c = 0; c < 53; c++)
-			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
+			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "the transpose is wrong at %zu, %zu", r, c);
 	/*
 	 * cut a matrix into tiles of rows, transpose them and assemble them again
 	 */
@@ -78,7 +78,7 @@ test_algebra(void)
 		fc_tile_rows(dense, 53, 53, first, count, tile);
 		fc_tile_to_columns(tile, 53, first, count, z, 37);
 	}
-	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles of rows");
+	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles do not assemble to the transposed matrix");
 }
 
 /* ---- projections ---- */
@@ -258,7 +258,7 @@ test_pursuit(void)
 		for (size_t i = 0; i < count; i++)
 			CHECK(column[i] == planted[i] && fabs(value[i] - s[i]) < 1e-9, "entry %zu: %g at %u", i, value[i], column[i]);
 		count = fc_omp_line(&pursuit, b, 1, &known, 8, column, value);
-		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "worse than before");
+		CHECK(count == 3 && quadratic(gram, b, N, column, value, count) <= quadratic(gram, b, N, planted, s, 3) + 1e-9, "the line is worse than before");
 		count = fc_omp_line(&pursuit, b, 8, &before, 2, column, value);
 		CHECK(count <= 2, "%zu entries in a room of 2", count);
 	}
@@ -268,9 +268,9 @@ test_pursuit(void)
 		double		value[N];
 		fc_line		none = {0};
 
-		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 0, "nothing to explain");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 0, "entries are chosen for a right side of 0");
 		memcpy(b, gram, sizeof(b));
-		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
+		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "two equal atoms are chosen");
 	}
 }
 
@@ -294,12 +294,12 @@ test_dependent_atoms(void)
 
 	fc_omp_start(gram, 3, unit_work(), &pursuit);
 	count = fc_omp_line(&pursuit, b, 3, &none, 3, column, value);
-	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
+	CHECK(count == 2 && column[1] == 2, "the third atom does not follow the first of the pair");
 	for (size_t i = 0; i < count; i++)
 		CHECK(fabs(value[i]) < 2, "coefficient %g", value[i]);
 	b[2] = 0;
 	count = fc_omp_line(&pursuit, b, 2, &before, 3, column, value);
-	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
+	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "the line is worse than before");
 }
 
 /* ---- palm4MSA ---- */
@@ -316,7 +316,7 @@ watch(void *ctx, int sweep, double objective, size_t nonzeros)
 {
 	history    *h = ctx;
 
-	CHECK(nonzeros > 0, "no entries");
+	CHECK(nonzeros > 0, "the factors have no entries");
 	h->rose |= sweep > 1 && objective > h->last + 1e-15;
 	h->last = objective;
 	h->sweeps = sweep;
@@ -432,7 +432,7 @@ test_monotone(void)
 			checked = objective_of(&target, &factors);
 			CHECK(fabs(checked - result.objective) < 1e-9 * checked + 1e-12, "objective %g is %g", result.objective, checked);
 			for (size_t q = 0; q < factors.count; q++)
-				CHECK(factors.factor[q].plain.nonzeros <= factors.factor[q].plain.capacity, "capacity");
+				CHECK(factors.factor[q].plain.nonzeros <= factors.factor[q].plain.capacity, "a factor exceeds its capacity");
 			options.warm = true;
 			h.sweeps = 0;
 			fc_palm(&target, &options, &arena, &factors, &more);
@@ -484,7 +484,7 @@ test_whole(void)
 	memset(u, 0, 6 * 9 * sizeof(double));
 	fc_factors_start(&factors);
 	fc_palm(&target, &options, &arena, &factors, &result);
-	CHECK(result.objective == 0, "zero matrix");
+	CHECK(result.objective == 0, "the objective of a zero matrix is not 0");
 }
 
 /* ---- known factorisations ---- */
@@ -567,10 +567,10 @@ test_shapes(void)
 		for (size_t i = 0; i < k * d; i++)
 			square += u[i] * u[i];
 		fc_butterfly(&target, &arena, &factors);
-		CHECK(factors.factor[0].plain.rows == k && factors.factor[factors.count - 1].plain.columns == d, "shape");
+		CHECK(factors.factor[0].plain.rows == k && factors.factor[factors.count - 1].plain.columns == d, "the product has a wrong shape");
 		for (size_t q = 1; q < factors.count; q++)
-			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
-		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "butterfly worse than zero");
+			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "factors do not fit each other");
+		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "the butterfly is worse than zero");
 		for (int run = 0; run < 2; run++)
 		{
 			fc_palm_options options = fc_palm_defaults();

@@ -34,7 +34,7 @@ run(sample *s)
 	fc_arena	arena = unit_arena();
 	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
 
-	CHECK(arena.held == 0, "the arena is given back");
+	CHECK(arena.held == 0, "the arena is still in use");
 	return status;
 }
 
@@ -124,7 +124,7 @@ test_within(size_t rows, size_t d, size_t groups)
 	 * few dimensions
 	 */
 	CHECK(s.result.within_deviation > 0.9 && s.result.within_deviation < 1.1, "rows=%zu d=%zu: within %g", rows, d, s.result.within_deviation);
-	CHECK(s.result.sigma == 1.2 * s.result.within_deviation, "sigma");
+	CHECK(s.result.sigma == 1.2 * s.result.within_deviation, "sigma is not 1.2 deviations");
 	check_basis(&s, "within");
 	check_reduced(&s, "within");
 }
@@ -288,7 +288,7 @@ test_trim(void)
 	for (size_t i = 0; i < count; i++)
 		CHECK(inliers[i] != 4 && inliers[i] != 9, "kept %zu", inliers[i]);
 	fc_trim(x, NULL, 10, 1, 1.0, &arena, inliers, &count);
-	CHECK(count == 10, "all kept");
+	CHECK(count == 10, "trimming nothing drops rows");
 }
 
 /* The same seed gives the same bits. */
@@ -301,7 +301,7 @@ test_repeats(size_t rows, size_t d, size_t dimensions)
 	plant(&s, 3, d, 3.0, 6);
 	CHECK(run(&s) == FC_OK, "status");
 	sigma = s.result.sigma;
-	CHECK(run(&s) == FC_OK && s.result.sigma == sigma, "same seed, same bits");
+	CHECK(run(&s) == FC_OK && s.result.sigma == sigma, "the same seed gives other bits");
 }
 
 /* Huge values are trimmed or refused. */

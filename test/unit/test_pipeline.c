@@ -189,8 +189,8 @@ label_rows(const planted_rows *p, const double *centroids, const int match[K])
 	size_t		agree = 0;
 
 	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, unit_work(), &op, &most);
-	CHECK(most > 0, "codebook");
-	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the origin is far, so the mean is the offset");
+	CHECK(most > 0, "all centroids are equal");
+	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the mean is not the offset, though the origin is far");
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	for (size_t r = 0; r < ROWS; r++)
 		agree += match[fc_operator_assign(&op, p->x + r * p->d, scratch)] == p->cluster[r];
@@ -328,7 +328,7 @@ test_problem(void)
 
 			CHECK(fabs(problem.initial[j * 4 + r] - y) <= 1e-12 * (1 + fabs(y)), "initial %zu, %zu", j, r);
 		}
-	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "no such sigma");
+	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "a sigma that the spec lacks is found");
 }
 
 /*
@@ -345,7 +345,7 @@ test_parts(void)
 	double		scale[5] = {2, 2, 2, 2, 2};
 	double		huge[5] = {1e300, 1e300, 1e300, 1e300, 1e300};
 
-	CHECK(fc_spec_build(&parts, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "another spec");
+	CHECK(fc_spec_build(&parts, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "the parts build another spec");
 	fc_spec_parts_in_units(&parts, center, scale);
 	for (size_t i = 0; i < 5; i++)
 	{
@@ -353,7 +353,7 @@ test_parts(void)
 		CHECK(parts.scale[i] == 2.0 * fc_spec_scale(spec)[i], "scale %zu", i);
 	}
 	parts.scale = huge;
-	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not go with sigma");
+	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not fit sigma is accepted");
 }
 
 int

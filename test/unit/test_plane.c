@@ -15,7 +15,7 @@ plane(const double *centroids, const double *weights, size_t k, size_t d, double
 	fc_arena	arena = unit_arena();
 
 	fc_operator_plane(&c.op, &arena, places, shown);
-	CHECK(arena.held == 0, "the arena is as it was");
+	CHECK(arena.held == 0, "the arena is still in use");
 }
 
 static void
@@ -53,7 +53,7 @@ test_known_plane(void)
 		memcpy(x + 5 * j, row, sizeof(row));
 	}
 	plane(x, weights, 4, 5, places, shown);
-	CHECK(fabs(shown[0] + shown[1] - 1.0) < 1e-6 && shown[0] > shown[1], "all is shown: %g, %g", shown[0], shown[1]);
+	CHECK(fabs(shown[0] + shown[1] - 1.0) < 1e-6 && shown[0] > shown[1], "a plane does not show everything: %g, %g", shown[0], shown[1]);
 	for (size_t a = 0; a < 4; a++)
 		for (size_t b = 0; b < a; b++)
 			CHECK(fabs(unit_square(places + 2 * a, places + 2 * b, 2) - unit_square(x + 5 * a, x + 5 * b, 5)) < 1e-3,
@@ -64,7 +64,7 @@ test_known_plane(void)
 
 		for (size_t j = 0; j < 4; j++)
 			mean += weights[j] * places[2 * j + i];
-		CHECK(fabs(mean) < 1e-4, "the mean is the origin: %g", mean);
+		CHECK(fabs(mean) < 1e-4, "the mean is not the origin: %g", mean);
 	}
 }
 
@@ -147,7 +147,7 @@ test_no_better_plane(void)
 		best = fmax(best, share_shown(x, weights, a, b));
 	}
 	CHECK(shown[0] + shown[1] >= best, "%g shown, %g at random", shown[0] + shown[1], best);
-	CHECK(shown[0] + shown[1] < best + 0.1, "which comes near: %g, %g", shown[0] + shown[1], best);
+	CHECK(shown[0] + shown[1] < best + 0.1, "random planes stay far below: %g, %g", shown[0] + shown[1], best);
 }
 
 /* The plane does not depend on the units of the rows, from 1e-30 to 1e12. */
@@ -189,14 +189,14 @@ test_poor_clouds(void)
 	double		shown[2];
 
 	plane(line, none, 3, 1, places, shown);
-	CHECK(fabs(fabs(places[4] - places[0]) - 9) < 1e-5 && places[1] == 0.0 && places[5] == 0.0, "one dimension");
-	CHECK(fabs(shown[0] - 1.0) < 1e-6 && shown[1] == 0.0, "which is all: %g", shown[0]);
+	CHECK(fabs(fabs(places[4] - places[0]) - 9) < 1e-5 && places[1] == 0.0 && places[5] == 0.0, "places in one dimension are wrong");
+	CHECK(fabs(shown[0] - 1.0) < 1e-6 && shown[1] == 0.0, "one dimension does not show everything: %g", shown[0]);
 	plane(point, line, 3, 2, places, shown);
 	for (size_t i = 0; i < 6; i++)
-		CHECK(places[i] == 0.0, "one point");
-	CHECK(shown[0] == 0.0 && shown[1] == 0.0, "shows nothing");
+		CHECK(places[i] == 0.0, "equal centroids have different places");
+	CHECK(shown[0] == 0.0 && shown[1] == 0.0, "equal centroids show a share");
 	plane(point, line, 1, 2, places, shown);
-	CHECK(places[0] == 0.0 && places[1] == 0.0, "one cluster");
+	CHECK(places[0] == 0.0 && places[1] == 0.0, "a single cluster is not at the origin");
 }
 
 int

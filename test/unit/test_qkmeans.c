@@ -134,12 +134,12 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
 			  h.step[i - 1].objective, h.step[i].objective);
 	for (int i = 0; i < h.steps; i++)
-		CHECK(h.step[i].wcss <= h.step[i].objective, "%s: means are worse", what);
+		CHECK(h.step[i].wcss <= h.step[i].objective, "%s: means are worse than the product", what);
 	CHECK(budget <= 0 || (double) h.step[h.steps - 1].nonzeros <= budget, "%s: %zu non-zeros", what, h.step[h.steps - 1].nonzeros);
 	scan(&t, &op, &sse, weights, means);
 	CHECK(fabs(sse - h.step[h.steps - 1].objective) <= 1e-9 * sse,
 		  "%s: the operator's objective is %g, not %g", what, sse, h.step[h.steps - 1].objective);
-	CHECK(memcmp(weights, op.weights, k * sizeof(double)) == 0, "%s: sizes are those of other labels", what);
+	CHECK(memcmp(weights, op.weights, k * sizeof(double)) == 0, "%s: sizes do not belong to the labels", what);
 	if (same_start)
 	{
 		CHECK(h.step[0].empty > k / 2, "%zu empty clusters at the start", h.step[0].empty);
@@ -242,10 +242,10 @@ test_choice(void)
 static void
 test_ratio(void)
 {
-	CHECK(fc_measure_ratio(3, 2, 1) == 1.5, "a ratio");
-	CHECK(fc_measure_ratio(0, 0, 0) == 1, "nothing and nothing");
-	CHECK(fc_measure_ratio(1e-9, 0, 1) == 1, "rounding");
-	CHECK(fc_measure_ratio(1e-2, 0, 1) > 1e3, "clusters of equal rows");
+	CHECK(fc_measure_ratio(3, 2, 1) == 1.5, "the ratio of two objectives is wrong");
+	CHECK(fc_measure_ratio(0, 0, 0) == 1, "the ratio of zeros is not 1");
+	CHECK(fc_measure_ratio(1e-9, 0, 1) == 1, "rounding changes a ratio of 1");
+	CHECK(fc_measure_ratio(1e-2, 0, 1) > 1e3, "clusters of equal rows have a small ratio");
 }
 
 int

@@ -27,8 +27,8 @@ test_gamma(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		CHECK(fabs(fc_gamma_upper(known[i][0], known[i][1]) / known[i][2] - 1) < 1e-8, "Q(%g, %g) = %.17g",
 			  known[i][0], known[i][1], fc_gamma_upper(known[i][0], known[i][1]));
-	CHECK(fc_gamma_upper(3, 0) == 1 && fc_gamma_upper(3, -1) == 1, "nothing below 0");
-	CHECK(fabs(fc_gamma_upper(1e5 - 1, 1e5 + 500) - fc_gamma_upper(1e5 + 1, 1e5 + 502)) < 1e-4, "the two ways meet");
+	CHECK(fc_gamma_upper(3, 0) == 1 && fc_gamma_upper(3, -1) == 1, "the tail is not 1 at 0 and below");
+	CHECK(fabs(fc_gamma_upper(1e5 - 1, 1e5 + 500) - fc_gamma_upper(1e5 + 1, 1e5 + 502)) < 1e-4, "the two formulas do not meet");
 }
 
 /* Returns a sketch of n rows from a mixture of 4 Gaussians in 2 dimensions. */
@@ -69,9 +69,9 @@ test_fit(void)
 	fc_arena	arena = unit_arena();
 	double		residual[3];
 
-	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "fit");
-	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "fit of three");
-	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "narrow");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "the fit fails");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "the fit of three clusters fails");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "the fit of narrow clusters fails");
 	CHECK(residual[0] < 0.03, "%g", residual[0]);
 	CHECK(residual[1] > 0.15 && residual[2] > 0.15, "%g, %g", residual[1], residual[2]);
 }

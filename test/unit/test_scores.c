@@ -78,7 +78,7 @@ test_symmetry(void)
 		swapped[i] = (fc_cell) {i / 6 - 4, i % 6, cells[(5 - i % 6) * 10 + i / 6].count};
 	scores(cells, 60, &rand[0], &information[0]);
 	scores(swapped, 60, &rand[1], &information[1]);
-	CHECK(fabs(rand[0] - rand[1]) < 1e-14 && fabs(information[0] - information[1]) < 1e-14, "symmetric");
+	CHECK(fabs(rand[0] - rand[1]) < 1e-14 && fabs(information[0] - information[1]) < 1e-14, "scores change when labellings are swapped");
 	CHECK(fabs(rand[0]) < 0.05 && information[0] >= 0.0 && information[0] < 0.1, "independent labels: %g, %g", rand[0], information[0]);
 }
 
@@ -99,7 +99,7 @@ test_large(void)
 		large[i].count *= 1000000;
 	scores(small, 4, &rand[0], &information[0]);
 	scores(large, 4, &rand[1], &information[1]);
-	CHECK(fabs(information[0] - information[1]) < 1e-14, "information does not depend on the number of rows");
+	CHECK(fabs(information[0] - information[1]) < 1e-14, "information depends on the number of rows");
 	CHECK(fabs(rand[0] - rand[1]) < 1e-4, "rand %g, %g", rand[0], rand[1]);
 	large[0] = (fc_cell) {0, 0, INT64_C(60000000000)};
 	large[1] = (fc_cell) {7, 9, INT64_C(40000000000)};
@@ -154,10 +154,10 @@ test_drawn(void)
 	double		sum[K + 1] = {0};
 	double		squares[K + 1] = {0};
 
-	CHECK(draw(7, weights, rows) == FC_OK, "draw");
-	CHECK(draw(7, weights, again) == FC_OK && memcmp(rows, again, ROWS * D * sizeof(double)) == 0, "the seed does not say all");
-	CHECK(draw(8, weights, again) == FC_OK && memcmp(rows, again, ROWS * D * sizeof(double)) != 0, "the seed says nothing");
-	CHECK(draw(7, (double[K]) {0}, again) == FC_EWEIGHT, "no weight");
+	CHECK(draw(7, weights, rows) == FC_OK, "drawing fails");
+	CHECK(draw(7, weights, again) == FC_OK && memcmp(rows, again, ROWS * D * sizeof(double)) == 0, "the same seed gives other rows");
+	CHECK(draw(8, weights, again) == FC_OK && memcmp(rows, again, ROWS * D * sizeof(double)) != 0, "another seed gives the same rows");
+	CHECK(draw(7, (double[K]) {0}, again) == FC_EWEIGHT, "weights of 0 are accepted");
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		size_t		j = nearest(rows + i * D);

@@ -110,7 +110,7 @@ half_norms(subject *s, fc_scratch scratch)
 static void
 verify(subject *s, fc_scratch scratch)
 {
-	CHECK(fc_operator_verify(s->op, scratch) == FC_OK, "its own bounds");
+	CHECK(fc_operator_verify(s->op, scratch) == FC_OK, "an operator fails its own checks");
 }
 
 static void
@@ -235,7 +235,7 @@ combine(subject *s, fc_scratch scratch)
 
 	if (s->n > 1)
 		fc_step_add(source, NULL, s->x, 1.0, own);
-	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combined");
+	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "states cannot be combined");
 }
 
 static void

@@ -137,7 +137,7 @@ check_way(screened_case *c, int way, size_t *labelled)
 		if (c->labels[r] < 0)
 			continue;
 		++*labelled;
-		CHECK((size_t) c->labels[r] == nearest_by_distance(&c->op, c->x + r * c->op.d, c->scratch), "way %d, row %zu", way, r);
+		CHECK((size_t) c->labels[r] == nearest_by_distance(&c->op, c->x + r * c->op.d, c->scratch), "bound %d labels row %zu wrongly", way, r);
 	}
 }
 
@@ -161,7 +161,7 @@ check_shape(int shape, size_t k, size_t d, size_t n)
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE && c.op.screen != NULL; way++)
 		if (c.op.screen->codes[way].k > 0)
 			check_way(&c, way, &labelled);
-	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no way labels rows", shapes[shape]);
+	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no bound labels rows", shapes[shape]);
 }
 
 /*
@@ -219,7 +219,7 @@ test_leading(void)
 	size_t		labelled = 0;
 
 	make_case(LOW_RANK, 400, 90, 200, &c);
-	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 400, "no axes");
+	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 400, "there are no bounds on leading axes");
 	check_way(&c, FC_SCREEN_LEADING, &labelled);
 	CHECK(labelled > 150, "%zu labels", labelled);
 	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up < 0.25, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
@@ -233,7 +233,7 @@ test_given_up(void)
 	size_t		labelled = 0;
 
 	make_case(STACKS, 1600, 128, 200, &c);
-	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 1600, "no axes");
+	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 1600, "there are no bounds on leading axes");
 	check_way(&c, FC_SCREEN_LEADING, &labelled);
 	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up > 0.5, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
 }
@@ -252,7 +252,7 @@ test_products(void)
 	int		   *code = unit_alloc(K * N, sizeof(int));
 
 	fc_codes_take(unit_work(), K, N, &codes);
-	CHECK(codes.width == 40 && codes.room == 192, "codes");
+	CHECK(codes.width == 40 && codes.room == 192, "the codes have another width or capacity");
 	for (size_t j = 0; j < K; j++)
 	{
 		for (size_t i = 0; i < N; i++)

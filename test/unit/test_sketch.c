@@ -88,10 +88,10 @@ test_exact(const fc_prepared *prepared, const double *x)
 	backward = close_sketch(prepared, backward);
 	memcpy(sum, odd, fc_sketch_bytes(odd));
 	CHECK(fc_sketch_combine(VIEW(sum), VIEW(even), 1) == FC_OK, "combine");
-	CHECK(same_sketch(whole, single), "batches of one differ");
-	CHECK(same_sketch(whole, backward), "order matters");
-	CHECK(same_sketch(whole, sum), "grouping matters");
-	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
+	CHECK(same_sketch(whole, single), "batches of one row give other bytes");
+	CHECK(same_sketch(whole, backward), "the order of the rows changes the bytes");
+	CHECK(same_sketch(whole, sum), "the grouping of the rows changes the bytes");
+	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "the bytes are refused");
 	CHECK(fc_sketch_combine(VIEW(sum), VIEW(even), -1) == FC_OK, "subtract");
 	for (size_t i = 0; i < prepared->tracked; i++)
 	{
@@ -261,7 +261,7 @@ test_weights(const fc_prepared *prepared, const double *x)
 	thrice = close_sketch(prepared, thrice);
 	weighted = close_sketch(prepared, weighted);
 	one = close_sketch(prepared, one);
-	CHECK(same_sketch(plain, one), "weight 1 is not no weight");
+	CHECK(same_sketch(plain, one), "weights of 1 differ from no weights");
 	CHECK(weighted->count == 40 && fc_sketch_total_weight(VIEW(weighted)) == 80, "counts");
 	fc_sketch_moments(VIEW(thrice), re, re + prepared->moments);
 	fc_sketch_moments(VIEW(weighted), re + 2 * prepared->moments, re + 3 * prepared->moments);
@@ -295,11 +295,11 @@ test_far_values(const fc_prepared *prepared)
 		add_rows(prepared, swapped, x, r, r + 1, 1);
 	sketch = close_sketch(prepared, sketch);
 	swapped = close_sketch(prepared, swapped);
-	CHECK(same_sketch(sketch, swapped), "far rows depend on order");
-	CHECK(fabs(fc_sketch_mean(VIEW(sketch), 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "far mean");
+	CHECK(same_sketch(sketch, swapped), "the order of far rows changes the bytes");
+	CHECK(fabs(fc_sketch_mean(VIEW(sketch), 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "the mean of far rows is wrong");
 	sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
 	x[4 * prepared->d] = 1e13 * prepared->spec->sigma;
-	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EFAR, "too far");
+	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EFAR, "a row too far away is accepted");
 	x[4 * prepared->d] = NAN;
 	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EVALUE, "NaN");
 	x[4 * prepared->d] = INFINITY;
@@ -319,8 +319,8 @@ test_distance(const fc_prepared *prepared, const double *x)
 
 	CHECK(fabs(fc_sketch_distance(VIEW(a), VIEW(b))) < 0.05, "same distribution: %g", fc_sketch_distance(VIEW(a), VIEW(b)));
 	CHECK(fabs(fc_sketch_similarity(VIEW(one), VIEW(one)) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(VIEW(one), VIEW(one)));
-	CHECK(isnan(fc_sketch_distance(VIEW(a), VIEW(one))), "one row has no unbiased distance");
-	CHECK(fc_sketch_combine(VIEW(one), VIEW(a), -1) == FC_ENEGATIVE, "negative count");
+	CHECK(isnan(fc_sketch_distance(VIEW(a), VIEW(one))), "one row has an unbiased distance");
+	CHECK(fc_sketch_combine(VIEW(one), VIEW(a), -1) == FC_ENEGATIVE, "a negative count is accepted");
 }
 
 /*
@@ -473,7 +473,7 @@ test_fine_scale(void)
 		CHECK(fc_sketch_fold(&made.prepared, VIEW(single)) == FC_OK, "fold");
 	}
 	single = close_sketch(&made.prepared, single);
-	CHECK(same_sketch(whole, single), "many far phases: not exact");
+	CHECK(same_sketch(whole, single), "many far phases are not summed exactly");
 }
 
 /* Returns the deviation of column i of x (n x d), computed in long double. */

@@ -125,7 +125,7 @@ test_sketches(const spec_wish *wish, bool centered)
 		memset((double *) fc_spec_center(spec), 0, wish->dim * sizeof(double));
 	fc_spec_seal(spec);
 	made = make_ready(spec);
-	CHECK(made.prepared.zeros_vanish == (!centered && !made.prepared.raw_rows), "zeros");
+	CHECK(made.prepared.zeros_vanish == (!centered && !made.prepared.raw_rows), "zeros of sparse rows are skipped wrongly");
 	make_rows(wish->dim, halves, x);
 	for (int k = 0; k < 3; k++)
 		for (int weighted = 0; weighted < 2 && fc_sketch_isa_named(names[k]) != NULL; weighted++)

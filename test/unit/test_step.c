@@ -30,7 +30,7 @@ make_operator(const double *offset)
 	fc_operator_measure(&op, scratch, half_norms);
 	header = unit_uncleared(fc_operator_size(&op));
 	fc_operator_write(&op, header);
-	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
+	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "the bytes of the operator are refused");
 	return header;
 }
 
@@ -120,7 +120,7 @@ fold(fc_step *step)
 	fc_operator_view(fc_step_open(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
 	fc_step_fold(step, NULL, scratch);
-	CHECK(step->pending == 0, "folded");
+	CHECK(step->pending == 0, "rows are still pending");
 }
 
 static void
@@ -145,9 +145,9 @@ check_spoiled(fc_step *step, size_t size)
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
 	uint32_t	pending = step->pending;
 
-	CHECK(fc_step_check(step, size) == FC_OK && pending > 0, "good bytes");
+	CHECK(fc_step_check(step, size) == FC_OK && pending > 0, "the bytes are refused");
 	step->pending = step->capacity;
-	CHECK(fc_step_check(step, size) == FC_EFORMAT, "no room for the row that comes next");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a state without room for a row is accepted");
 	step->pending = pending;
 	for (int i = 0; i < 4; i++)
 	{
@@ -158,17 +158,17 @@ check_spoiled(fc_step *step, size_t size)
 			double		good = *places[p];
 
 			*places[p] = bad[i];
-			CHECK(fc_step_check(step, size) == FC_EFORMAT, "%g in place %d", bad[i], p);
+			CHECK(fc_step_check(step, size) == FC_EFORMAT, "%g in place %d is accepted", bad[i], p);
 			*places[p] = good;
 		}
 	}
 	parts.w[0] = -parts.w[0];
-	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight is accepted");
 	parts.w[0] = -parts.w[0];
 	parts.counts[0] -= step->count + 1;
-	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count is accepted");
 	parts.counts[0] += step->count + 1;
-	CHECK(fc_step_check(step, size) == FC_OK, "good again");
+	CHECK(fc_step_check(step, size) == FC_OK, "restored bytes are refused");
 }
 
 /*
@@ -193,12 +193,12 @@ check_full(const fc_step *step, size_t size)
 		else
 			*(which == 1 ? &full->total : &fc_step_open(full).sums[3]) = (fc_pair) {FC_STEP_MAX_SUM, 0};
 		memcpy(target, full, size);
-		CHECK(fc_step_check(full, size) == FC_OK, "full state %d", which);
-		CHECK(fc_step_combine(target, full, scratch) == FC_EOVERFLOW, "sum of full states %d", which);
+		CHECK(fc_step_check(full, size) == FC_OK, "full state %d is refused", which);
+		CHECK(fc_step_combine(target, full, scratch) == FC_EOVERFLOW, "full states %d are added", which);
 	}
 	memcpy(target, step, size);
 	target->count = FC_MAX_ROWS + 1;
-	CHECK(fc_step_check(target, size) == FC_EFORMAT, "more rows than a state holds");
+	CHECK(fc_step_check(target, size) == FC_EFORMAT, "too many rows are accepted");
 }
 
 /*
@@ -282,14 +282,14 @@ test_scores(void)
 		for (int r = 0; r < 4; r++)
 			fc_step_add(step, NULL, x + r, 1, scratch);
 		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
-			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
+			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "the silhouette is wrong");
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
 		fc_step_finish(step, scratch, &result);
 		if (kind == FC_STEP_DAVIES_BOULDIN)
 		{
 			index = fc_step_davies_bouldin(&op, &result, centroids, scratch);
-			CHECK(fabs(index - 0.2) < 1e-12, "Davies-Bouldin");
+			CHECK(fabs(index - 0.2) < 1e-12, "the Davies-Bouldin index is wrong");
 		}
 	}
 }
@@ -308,10 +308,10 @@ test_contingency(void)
 	fc_contingency_list(table, unit_work(), cells);
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
-	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "more rows than a cell holds");
-	CHECK(fc_contingency_merge(table, table) == FC_OK, "twice the rows");
+	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "too many rows of a cell are accepted");
+	CHECK(fc_contingency_merge(table, table) == FC_OK, "a table cannot be merged with itself");
 	table->used++;
-	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
+	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "a wrong number of cells is accepted");
 }
 
 /* ---- sparse rows ---- */

@@ -17,7 +17,7 @@ tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_j
 	fc_arena	arena = unit_arena();
 
 	fc_cluster_tree(&c.op, &arena, joins);
-	CHECK(arena.held == 0, "the arena is as it was");
+	CHECK(arena.held == 0, "the arena is still in use");
 }
 
 /*
@@ -75,7 +75,7 @@ test_definition(void)
 				if (there[p] && there[q])
 					least = fmin(least, weight[p] * weight[q] / (weight[p] + weight[q]) * sum);
 			}
-		CHECK(there[a] && there[b] && a < b, "step %zu joins nodes that are there", step);
+		CHECK(there[a] && there[b] && a < b, "step %zu joins missing or unordered nodes", step);
 		CHECK(fabs(joins[step].height - sqrt(2 * least)) < 1e-9 * sqrt(2 * least), "step %zu: %g, least %g", step, joins[step].height, sqrt(2 * least));
 		there[a] = there[b] = false;
 		there[K + step] = true;
@@ -99,7 +99,7 @@ test_few(void)
 
 	tree_of(one, weights, 1, 2, joins);
 	tree_of(same, weights, 3, 2, joins);
-	CHECK(joins[0].height == 0 && joins[1].height == 0 && joins[1].weight == 3, "equal centroids without weights");
+	CHECK(joins[0].height == 0 && joins[1].height == 0 && joins[1].weight == 3, "the tree of equal centroids is wrong");
 }
 
 /* Joined clusters have weighted means and sums of weights. */
@@ -115,8 +115,8 @@ test_joined(void)
 	double		sums[2];
 
 	fc_join_clusters(&c.op, number, 2, fc_take_scratch(unit_work(), fc_operator_scratch(&c.op)), row, centroids, sums);
-	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means");
-	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
+	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means are wrong");
+	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights are wrong");
 }
 
 /* Returns the recall computed from all distances; random rows have no ties. */
@@ -195,12 +195,12 @@ test_recall(void)
 		fc_arena	arena = unit_arena();
 
 		fc_search_recall(&c.op, &sample, &search, &arena, &result);
-		CHECK(arena.held == 0, "the arena is as it was");
+		CHECK(arena.held == 0, "the arena is still in use");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
 	}
 	for (size_t j = 0; j < K; j++)
 		total += count[j];
-	CHECK(total == ROWS, "each row is in a bucket");
+	CHECK(total == ROWS, "a row is in no bucket");
 }
 
 int

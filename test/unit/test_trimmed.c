@@ -28,7 +28,7 @@ solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_op
 
 	p->result.labels = NULL;
 	fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, &arena, &p->result);
-	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
+	CHECK(arena.held == 0, "%zu bytes of the arena are still held", arena.held);
 }
 
 /*
@@ -63,7 +63,7 @@ test_planted(size_t d)
 	options.n_init = 0;
 	memcpy(p.centre, p.result.centroids, 5 * d * sizeof(double));
 	solve_trimmed(&p, 0.02, p.centre, &options);
-	CHECK(p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
+	CHECK(p.result.sse <= sse * (1.0 + 1e-6), "the SSE rose from %g to %g", sse, p.result.sse);
 }
 
 /* The rows kept have the share requested, by weight. */

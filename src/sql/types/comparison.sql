@@ -1,6 +1,6 @@
 
--- equality by the canonical bytes, so that GROUP BY and joins work, and an order, for DISTINCT
--- in an aggregate
+-- Equality by the canonical bytes, for GROUP BY and joins, and a sort order, for DISTINCT in an
+-- aggregate
 
 CREATE FUNCTION fastclust_internal.value_bytes_eq(value_bytes, value_bytes) RETURNS boolean
     AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
@@ -13,19 +13,20 @@ CREATE FUNCTION fastclust_internal.kernel_eq(kernel, kernel) RETURNS boolean
 CREATE OPERATOR fastclust.= (
     LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = value_bytes_eq,
     COMMUTATOR = OPERATOR(fastclust.=), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-COMMENT ON OPERATOR = (value_bytes, value_bytes) IS 'the same value';
+COMMENT ON OPERATOR = (value_bytes, value_bytes) IS
+    'Returns true if both values have the same bytes.';
 CREATE OPERATOR CLASS fastclust.value_bytes_hash_ops DEFAULT FOR TYPE value_bytes USING hash AS
     OPERATOR 1 =, FUNCTION 1 (value_bytes, value_bytes) hashvarlena(internal);
 CREATE OPERATOR fastclust.= (
     LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_eq, COMMUTATOR = OPERATOR(fastclust.=),
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-COMMENT ON OPERATOR = (kernel, kernel) IS 'the same value';
+COMMENT ON OPERATOR = (kernel, kernel) IS 'Returns true if both kernels are the same.';
 CREATE OPERATOR CLASS fastclust.kernel_hash_ops DEFAULT FOR TYPE kernel USING hash AS
     OPERATOR 1 =, FUNCTION 1 (kernel, kernel) kernel_hash(kernel);
 CREATE OPERATOR fastclust.< (
     LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = value_bytes_lt,
     RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
 COMMENT ON OPERATOR < (value_bytes, value_bytes) IS
-    'the order for sorting; it has no other meaning';
+    'Compares two values for sorting only; the order has no other meaning.';
 CREATE OPERATOR CLASS fastclust.value_bytes_ops DEFAULT FOR TYPE value_bytes USING btree AS
     OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 (value_bytes, value_bytes) byteacmp(bytea, bytea);

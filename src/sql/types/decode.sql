@@ -1,5 +1,5 @@
 
--- decode: centroids without the rows
+-- Decoding: centroids computed from a sketch, without the rows
 
 CREATE FUNCTION fastclust.decode(sketch sketch, k integer, decoder text DEFAULT 'auto',
         options jsonb DEFAULT '{}', sample sketch_spec DEFAULT NULL, OUT cluster integer,
@@ -9,7 +9,8 @@ CREATE FUNCTION fastclust.decode(sketch sketch, k integer, decoder text DEFAULT 
     AS 'MODULE_PATHNAME', 'fastclust_decode' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
     ROWS 10;
 COMMENT ON FUNCTION fastclust.decode IS
-    'k centroids computed from a sketch, with their shares and spreads, and in each row how well all of them explain the sketch; reads no row';
+    'Computes k centroids from a sketch, with their shares and spreads, without reading a row. '
+    'Each result row also has the fit of all centroids to the sketch.';
 CREATE FUNCTION fastclust.decode_covariances(sketch sketch, k integer,
         decoder text DEFAULT 'shift', options jsonb DEFAULT '{}', sample sketch_spec DEFAULT NULL,
         OUT cluster integer, OUT covariance double precision[])
@@ -17,4 +18,4 @@ CREATE FUNCTION fastclust.decode_covariances(sketch sketch, k integer,
     AS 'MODULE_PATHNAME', 'fastclust_decode_covariances' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 1000000 ROWS 10;
 COMMENT ON FUNCTION fastclust.decode_covariances IS
-    'the covariance matrices of the clusters that decode finds with the same arguments';
+    'Returns the covariance matrices of the clusters that decode finds with the same arguments.';

@@ -1,14 +1,16 @@
 
--- internal: the counts that drift compares (training/drift.sql), of rows at edges and of pairs
--- of bits, and whether they changed
+-- internal: counts that drift compares (training/drift.sql), of rows at edges and of pairs of bits,
+-- and the test that compares them
 
--- The counted values; the sample holds rows at random in their own units, as its centroids.
+-- Chooses the edges and pairs to count from a sample. The sample holds random rows in their own
+-- units, as centroids.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint)
     RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
--- How the sketches of a spec vary when nothing has changed, by at most so many rows; NULL where
--- the spec projects rows, or of too few rows.
+-- Returns tr S^2 and tr S^3 of the moments of a row, estimated from up to `most` rows of the
+-- sample: how sketches of the spec vary without drift. NULL if the spec projects rows, or if there
+-- are too few rows.
 CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec,
         most integer DEFAULT 512)
     RETURNS double precision[]
@@ -35,22 +37,22 @@ CREATE AGGREGATE fastclust_internal.merge_drift_counts_agg(drift_counts) (
     COMBINEFUNC = drift_counts_combine, FINALFUNC = drift_counts_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
--- NULL: no rows.
+-- Returns counts + added - removed, or NULL if no rows are left.
 CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, added drift_counts,
         removed drift_counts)
     RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 100;
 
--- By the counts, or the sketches, or both.
+-- Tests two sets of rows for drift, by their counts, their sketches, or both.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch,
         null_moments double precision[], threshold double precision, min_effect double precision,
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
--- Columns, then pairs of others, that moved, likeliest first; other is NULL of a column.  Shift
--- and spread are those of the sketches.
+-- Lists columns that drifted, then pairs of other columns, smallest p first. `other` is NULL for a
+-- single column. Shift and spread come from the sketches.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         most integer, OUT dimension integer, OUT other integer, OUT p_value double precision,

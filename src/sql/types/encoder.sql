@@ -1,5 +1,5 @@
 
--- encoders: how the columns of rows become coordinates
+-- Encoders: convert the columns of rows to coordinates
 
 CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -9,28 +9,31 @@ CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[]) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE encoder_agg(record, text[]) IS
-    'an encoder of these columns, learned from the rows';
+    'Returns an encoder of the columns, learned from the rows, or NULL without rows.';
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[], options jsonb) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS
-    'an encoder of these columns, learned from the rows, with options';
+    'Returns an encoder of the columns, learned from the rows with options, or NULL without rows.';
 
 CREATE FUNCTION fastclust.encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true)
     RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION fastclust.encode_row IS
-    'the coordinates of a row: its columns are found by their names';
+    'Returns the coordinates of a row, whose columns are found by their names. Returns NULL if '
+    'the row has a NULL that the encoder skips.';
 CREATE FUNCTION fastclust.describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(encoder) IS 'the encoding of each column';
+COMMENT ON FUNCTION describe(encoder) IS
+    'Describes an encoder: the encoding of each column, the number of rows, and the size in bytes.';
 CREATE FUNCTION fastclust.feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.feature_names IS 'the name of each coordinate of an encoded row';
+COMMENT ON FUNCTION fastclust.feature_names IS
+    'Returns the name of each coordinate of an encoded row.';
 
--- internal: for scans of whole tables, and for the explanation of a model
+-- internal: encoding in scans of whole tables, and for the explanation of a model
 
 CREATE FUNCTION fastclust_internal.encode_record(encoder encoder, scaled boolean, "row" record)
     RETURNS double precision[]
@@ -39,7 +42,8 @@ CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean
         VARIADIC columns "any")
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
--- The same of types whose values no setting of a session changes: postgres_fdw sends it.
+-- Equals encode_listed, but is IMMUTABLE, so that postgres_fdw can push it down. It is used only
+-- for types whose values depend on no setting of a session.
 CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean,
         VARIADIC columns "any")
     RETURNS double precision[]
@@ -51,7 +55,7 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
         OUT center double precision, OUT scale double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Of a column of vectors of dimension d; center and scale may be NULL.
+-- Returns the encoder of a column of vectors with d dimensions. center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer,
         center double precision[], scale double precision[])
     RETURNS encoder

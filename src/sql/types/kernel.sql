@@ -1,22 +1,24 @@
 
--- kernels: values, one-pass projections, landmarks and features of new rows
+-- Kernels: values, one-pass projections, landmarks, and features of new rows
 
 CREATE FUNCTION fastclust.rbf_kernel(gamma double precision) RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_rbf_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.rbf_kernel IS 'exp(-gamma ||x - y||^2)';
+COMMENT ON FUNCTION fastclust.rbf_kernel IS 'Returns the Gaussian kernel exp(-gamma ||x - y||^2).';
 CREATE FUNCTION fastclust.polynomial_kernel(degree integer DEFAULT 2,
         coef0 double precision DEFAULT 0, gamma double precision DEFAULT 1)
     RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_polynomial_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.polynomial_kernel IS '(gamma <x, y> + coef0)^degree';
+COMMENT ON FUNCTION fastclust.polynomial_kernel IS
+    'Returns the polynomial kernel (gamma <x, y> + coef0)^degree.';
 CREATE FUNCTION fastclust.linear_kernel() RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_linear_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.linear_kernel IS '<x, y>';
+COMMENT ON FUNCTION fastclust.linear_kernel IS 'Returns the linear kernel <x, y>.';
 CREATE FUNCTION fastclust.cosine_kernel() RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_cosine_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.cosine_kernel IS '<x, y> / (||x|| ||y||), 0 for a zero row';
+COMMENT ON FUNCTION fastclust.cosine_kernel IS
+    'Returns the cosine kernel <x, y> / (||x|| ||y||), which is 0 for a zero row.';
 
--- aggregates that collect their rows: internal states, parallel, not pushed to shards
+-- Aggregates that collect rows in internal states: they run in parallel, but not on shards.
 
 CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS kernel_projection
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -31,7 +33,8 @@ CREATE AGGREGATE fastclust.kernel_projection_agg(id bigint, x "any", kernel kern
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize,
     DESERIALFUNC = internal_deserialize, FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS
-    'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+    'Returns a low-rank projection of the kernel matrix, by default a randomized one made in one '
+    'pass. embedding_of returns its coordinates. NULL without rows.';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -40,7 +43,8 @@ CREATE AGGREGATE fastclust.landmarks_agg(x "any", kernel kernel, k integer) (
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer) IS
-    'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+    'Returns up to k rows, chosen by randomly pivoted Cholesky, as an operator of landmarks. '
+    'NULL without rows.';
 CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel,
         integer, jsonb)
     RETURNS internal
@@ -52,7 +56,8 @@ CREATE AGGREGATE fastclust.kernel_projection_agg(id bigint, x "any", kernel kern
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize,
     DESERIALFUNC = internal_deserialize, FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, jsonb) IS
-    'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+    'Returns a low-rank projection of the kernel matrix by the method in the options. '
+    'embedding_of returns its coordinates. NULL without rows.';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, jsonb)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -61,34 +66,37 @@ CREATE AGGREGATE fastclust.landmarks_agg(x "any", kernel kernel, k integer, opti
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, jsonb) IS
-    'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+    'Returns up to k rows, chosen by randomly pivoted Cholesky with a given seed, as an operator '
+    'of landmarks. NULL without rows.';
 
--- reading projections
+-- Reading of projections
 
 CREATE FUNCTION fastclust.embedding_of(projection kernel_projection, OUT id bigint, OUT y real[])
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_embedding_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION fastclust.embedding_of IS
-    'the coordinates of the rows: inner products approximate kernel values';
+    'Returns the id and the coordinates of each row. Inner products of coordinates approximate '
+    'kernel values.';
 CREATE FUNCTION fastclust.describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS
-    'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';
+    'Describes a projection: method, kernel, rows, dimensions, rank, oversampling, columns, '
+    'seed, eigenvalues, estimated relative error, bytes.';
 
--- features of any row, old or new
+-- Features of old and new rows
 
--- rank: NULL: every eigenvalue above rounding
+-- If rank is NULL, the map has a coordinate for each eigenvalue above rounding.
 CREATE FUNCTION fastclust.nystroem(landmarks fastop, kernel kernel, rank integer DEFAULT NULL)
     RETURNS kernel_map
     AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 COMMENT ON FUNCTION fastclust.nystroem IS
-    'a Nystrom feature map whose landmarks are the centroids of an operator';
+    'Returns a Nystrom feature map whose landmarks are the centroids of an operator.';
 CREATE FUNCTION fastclust.describe(map kernel_map) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_map_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_map) IS
-    'kernel, landmarks, dimension, rank and size of a feature map';
+    'Describes a feature map: kernel, landmarks, dimension, rank and bytes.';
 CREATE FUNCTION fastclust.kernel_features(map kernel_map, x "any") RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_kernel_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 1000 SUPPORT vector_support;
 COMMENT ON FUNCTION fastclust.kernel_features IS
-    'coordinates of a row: inner products approximate kernel values';
+    'Returns the coordinates of a row. Inner products of coordinates approximate kernel values.';

@@ -11,7 +11,8 @@ CREATE FUNCTION fastclust.qkmeans_log(relation regclass, features name, k intege
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION fastclust.qkmeans_log IS
-    'QuicK-means over a table: a row an iteration, the last one has the learned operator';
+    'Runs QuicK-means over a table and returns one row per iteration. The last row has the '
+    'learned operator.';
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -20,10 +21,12 @@ CREATE AGGREGATE fastclust.qkmeans_agg(x "any", k integer) (
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = qkmeans_final,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE qkmeans_agg("any", integer) IS
-    'QuicK-means in memory: learns k centroids as a product of sparse factors';
+    'Runs QuicK-means in memory and returns k centroids as a product of sparse factors, or NULL '
+    'without rows.';
 CREATE AGGREGATE fastclust.qkmeans_agg(x "any", k integer, options jsonb) (
     SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = qkmeans_final,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE qkmeans_agg("any", integer, jsonb) IS
-    'QuicK-means in memory: learns k centroids as a product of sparse factors';
+    'Runs QuicK-means in memory with options and returns k centroids as a product of sparse '
+    'factors, or NULL without rows.';

@@ -1,33 +1,35 @@
 
--- internal: one pass over the rows of a training: sketch, counts of drift, weighted sample and
--- Lloyd's sums side by side
+-- internal: one pass over the rows of a training, which computes the sketch, the counts for drift,
+-- the weighted sample and Lloyd's sums
 
 CREATE TYPE fastclust_internal.scan_plan AS (
     encoder encoder,    -- NULL: the only cell of a row is a vector
-    metric text,    -- cosine, or NULL
+    metric text,    -- 'cosine' or NULL
     center double precision[],
-    scale double precision[],    -- units of a row; NULL: as it is
-    -- operators take its features of a row in units; NULL: the row in units
+    scale double precision[],    -- units of a row; NULL: unscaled
+    -- feature map that rows in units pass before the operators; NULL: none
     map kernel_map,
-    spec sketch_spec,    -- of the sketch, of rows in their own units; NULL: none
-    drift_spec drift_spec,    -- of the counts, as well; NULL: none
-    -- one row of so many, a power of two, enters sketch and counts, by its key; NULL: every row
+    spec sketch_spec,    -- spec of the sketch, whose rows are in their own units; NULL: no sketch
+    drift_spec drift_spec,    -- spec of the counts of rows in their own units; NULL: no counts
+    -- one row out of `share`, a power of two, is chosen by its key for sketch and counts; NULL: all
+    -- rows
     share integer,
-    -- of rows in units
+    -- weighted sample of rows in units: size, center and variance for importances, seed, limit on
+    -- ranks
     size integer,
     sample_center double precision[],
     sample_variance double precision,
     seed bigint,
     rank_limit double precision,
-    operators fastop[]);        -- of Lloyd's sums, up to two; NULL: none
+    operators fastop[]);        -- operators of up to two Lloyd steps; NULL: none
 
--- The plan of a value among the groups.
+-- Returns the plan of the group `value`, or `others` if it is not in the groups.
 CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[],
         value "any")
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
--- Cells are the encoder's columns in their order, or one row that has them by name, or a
--- vector.  A key tells equal rows apart.
+-- Cells are the encoder's columns in order, a row that has these columns by name, or a vector. The
+-- key distinguishes equal rows.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;
@@ -38,11 +40,11 @@ CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADI
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = scan_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
 
--- Aggregates under the name that Citus sends to the shards as it stands.  Citus calls an
--- aggregate with a combine function through worker_partial_agg, which packs the arguments into
--- a row and looks the aggregate up again for every row of the table: 300 to 400 ns.  An
--- aggregate by the name of "sum" without a combine function is called on the shards itself; the
--- returned states are added up by the sum of one argument of the result's type.
+-- Aggregates named "sum", which Citus sends to the shards unchanged. Citus calls other aggregates
+-- that have a combine function through worker_partial_agg, which packs the arguments into a row and
+-- looks up the aggregate for every row of the table: 300 to 400 ns. A "sum" without a combine
+-- function runs on the shards directly. The states that the shards return are added by the
+-- one-argument sum of their type.
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (
     SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x "any") (
@@ -51,7 +53,7 @@ CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cel
     SFUNC = scan_accum, STYPE = internal, SSPACE = 65536, FINALFUNC = scan_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
 
--- The parts of a packed state; NULL for one that is not there or that no row entered.
+-- Unpacks a state into its parts. A part is NULL if it was not requested or if no row entered it.
 CREATE FUNCTION fastclust_internal.scan_result(scan aggregate_state, OUT n bigint,
         OUT nulls bigint, OUT sketch sketch, OUT counts drift_counts, OUT sample fastop,
         OUT steps lloyd_step[])

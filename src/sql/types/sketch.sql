@@ -1,5 +1,5 @@
 
--- sketch: one scan over the rows
+-- Sketches: made in one scan over the rows
 
 CREATE FUNCTION fastclust_internal.sketch_combine(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -9,8 +9,8 @@ CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 100;
 
--- Citus sends an aggregate with a plain state unless an argument is declared "any": hence
--- row_vector, into which every array of numbers casts.  Other types take the aggregate of
+-- Citus pushes down an aggregate with a plain state only if no argument is declared "any". That is
+-- why there is row_vector, to which every array of numbers casts. Other types use the aggregate of
 -- "any", whose state is internal and has the same bytes.
 CREATE FUNCTION fastclust_internal.state_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_state_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -41,7 +41,7 @@ CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec) (
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec) IS
-    'the sketch of a set of rows, in one scan';
+    'Returns the sketch of a set of rows, made in one scan. NULL without rows.';
 CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (
@@ -50,7 +50,8 @@ CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg("any", sketch_spec) IS 'the sketch of a set of rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec) IS
+    'Returns the sketch of a set of rows, made in one scan. NULL without rows.';
 CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec, double precision)
     RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
@@ -60,7 +61,7 @@ CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec, weight dou
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision) IS
-    'the sketch of a set of weighted rows, in one scan';
+    'Returns the sketch of a set of weighted rows, made in one scan. NULL without rows.';
 CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
@@ -71,7 +72,7 @@ CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec, weight double p
     MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision) IS
-    'the sketch of a set of weighted rows, in one scan';
+    'Returns the sketch of a set of weighted rows, made in one scan. NULL without rows.';
 
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -81,40 +82,49 @@ CREATE OPERATOR fastclust.+ (
     LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus,
     COMMUTATOR = OPERATOR(fastclust.+));
 CREATE OPERATOR fastclust.- (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
-COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';
-COMMENT ON OPERATOR - (sketch, sketch) IS 'the sketch without the rows of the other';
+COMMENT ON OPERATOR + (sketch, sketch) IS 'Returns the sketch of the rows of both sketches.';
+COMMENT ON OPERATOR - (sketch, sketch) IS
+    'Returns the sketch of the rows of the first sketch without the rows of the second.';
 
 CREATE AGGREGATE fastclust.merge_agg(sketch) (
     SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_plus,
     MINVFUNC = sketch_minus, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the sketches';
+COMMENT ON AGGREGATE merge_agg(sketch) IS
+    'Returns the sketch of the rows of all sketches. NULL without sketches.';
 
 CREATE FUNCTION fastclust.row_count(sketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_sketch_row_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.row_count IS 'number of rows';
+COMMENT ON FUNCTION fastclust.row_count IS 'Returns the number of rows.';
 CREATE FUNCTION fastclust.means(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_means' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.means IS 'mean of each dimension';
+COMMENT ON FUNCTION fastclust.means IS
+    'Returns the mean of each dimension. NULL if the sketch has no rows.';
 CREATE FUNCTION fastclust.stddevs(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_stddevs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.stddevs IS 'standard deviation of each dimension (population)';
+COMMENT ON FUNCTION fastclust.stddevs IS
+    'Returns the population standard deviation of each dimension. NULL if the sketch has no rows.';
 CREATE FUNCTION fastclust.moments(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.moments IS 'the means of the waves: real and imaginary parts in turn';
+COMMENT ON FUNCTION fastclust.moments IS
+    'Returns the means of the waves, real and imaginary parts in turn. NULL if the sketch has no '
+    'rows.';
 CREATE FUNCTION fastclust.describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch) IS
-    'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
+    'Describes a sketch: rows, weight, bounds, bytes and spec. Bounds are unknown after a '
+    'subtraction.';
 CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_get_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust.sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION fastclust.sketch_distance IS
-    'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
+    'Returns the unbiased squared maximum mean discrepancy (MMD) of two sketches: about 0 if '
+    'both come from one distribution. NULL with fewer than two rows on a side.';
 CREATE FUNCTION fastclust.density(sketch sketch, x "any") RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 500 SUPPORT vector_support;
 COMMENT ON FUNCTION fastclust.density IS
-    'how dense the sketched rows are around x, at the scale of the spec; at most 1';
+    'Returns the density of the sketched rows around x at the scale of the spec, 1 or less. NULL '
+    'if the sketch has no rows.';

@@ -1,5 +1,5 @@
 
--- sketch_spec: the frequencies and the scale of sketches
+-- sketch_spec: frequencies and scale of sketches
 
 CREATE FUNCTION fastclust.sketch_spec(dim integer, frequencies integer, sigma double precision,
         law text DEFAULT 'adapted_radius_kmeans', seed bigint DEFAULT 0,
@@ -7,11 +7,12 @@ CREATE FUNCTION fastclust.sketch_spec(dim integer, frequencies integer, sigma do
         options jsonb DEFAULT '{}')
     RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.sketch_spec IS 'a spec from its parameters';
+COMMENT ON FUNCTION fastclust.sketch_spec IS 'Returns a spec with the given parameters.';
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
--- dimensions: of the rows to be sketched; the error that the spec measures others; 0: of any.
+COMMENT ON FUNCTION describe(sketch_spec) IS 'Returns the parameters of a spec.';
+-- Returns the spec without its sample rows. dimensions: dimensions of the rows to be sketched; an
+-- error if the spec has others; 0: any.
 CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec,
         dimensions integer DEFAULT 0)
     RETURNS sketch_spec
@@ -27,7 +28,8 @@ CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer) (
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS
-    'a spec chosen from a sample of rows, for about so many clusters';
+    'Returns a spec chosen from a sample of rows, for about `clusters` clusters. NULL without '
+    'rows.';
 CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
@@ -36,4 +38,5 @@ CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer, options js
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb) IS
-    'a spec chosen from a sample of rows, for about so many clusters';
+    'Returns a spec chosen from a sample of rows with options, for about `clusters` clusters. '
+    'NULL without rows.';

@@ -1,8 +1,8 @@
 
--- types: flat, versioned, canonical bytes; text form is hexadecimal
+-- Data types: flat, versioned, canonical bytes, whose text form is hexadecimal
 
--- The bytes of a value, as which those of all types are compared, sorted and hashed: bytea has
--- another alignment.
+-- value_bytes holds the bytes of a value. Values of all types are compared, sorted and hashed as
+-- value_bytes, because bytea has another alignment.
 CREATE TYPE fastclust_internal.value_bytes;
 CREATE FUNCTION fastclust_internal.value_bytes_in(cstring) RETURNS value_bytes
     AS 'byteain' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
@@ -10,11 +10,11 @@ CREATE FUNCTION fastclust_internal.value_bytes_out(value_bytes) RETURNS cstring
     AS 'byteaout' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
 CREATE TYPE fastclust_internal.value_bytes (
     INPUT = value_bytes_in, OUTPUT = value_bytes_out, ALIGNMENT = double, STORAGE = external);
-COMMENT ON TYPE value_bytes IS 'internal: the bytes of a value of any type of this extension';
+COMMENT ON TYPE value_bytes IS 'internal: bytes of a value of any type of this extension';
 
--- The types, and the functions that read and write their text and binary form.  A value has the
--- bytes of a bytea, but for the two types whose form in memory is another: functions of their
--- own write these.
+-- Creates the types, and the functions that read and write their text and binary forms. Most types
+-- have the bytes of a bytea. The two types that have another form in memory have output and send
+-- functions of their own.
 DO $$
 DECLARE
     made record;
@@ -54,25 +54,30 @@ $sql$,
 END
 $$;
 COMMENT ON TYPE sketch_spec IS
-    'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
+    'spec of a sketch: its waves and their scale, and sample rows that help decode';
 COMMENT ON TYPE sketch IS
-    'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
+    'summary of a set of rows: the means of random waves over them, with counts, means, '
+    'deviations and bounds';
 COMMENT ON TYPE fastop IS
-    'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
+    'operator that assigns rows to clusters: stored centroids, dense or as a product of sparse '
+    'factors';
 COMMENT ON TYPE kernel_projection IS
-    'coordinates of rows whose inner products approximate a kernel matrix';
+    'low-rank projection of a kernel matrix: coordinates of rows whose inner products '
+    'approximate the kernel';
 COMMENT ON TYPE kernel_map IS
-    'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
+    'feature map: computes coordinates of a row from its kernel values with some landmarks';
 COMMENT ON TYPE encoder IS
-    'an encoder: how numbers, categories, dates and arrays of a row become coordinates, learned from a sample';
+    'encoder, learned from a sample: converts numbers, categories, dates and arrays of a row to '
+    'coordinates';
 COMMENT ON TYPE drift_spec IS
-    'internal: the edges and pairs of columns at which rows are counted, chosen from a sample';
+    'internal: edges and pairs of columns at which drift counts rows, chosen from a sample';
 COMMENT ON TYPE drift_counts IS
-    'internal: how many rows fall below each edge, and together above two';
+    'internal: numbers of rows in each cell between the edges of a column, and of rows with both '
+    'bits of a pair';
 COMMENT ON TYPE aggregate_state IS
-    'internal: the running state of Lloyd steps and scores, as it travels between workers and shards';
+    'internal: running state of Lloyd steps and scores, which workers and shards exchange';
 
--- a kernel is its name and three numbers; its text says them
+-- A kernel is stored as its name and three numbers, which its text form shows.
 
 CREATE TYPE fastclust.kernel;
 CREATE FUNCTION fastclust_internal.kernel_in(cstring) RETURNS kernel
@@ -87,10 +92,11 @@ CREATE TYPE fastclust.kernel (
     INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
     INTERNALLENGTH = 24, ALIGNMENT = double);
 COMMENT ON TYPE kernel IS
-    'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
+    'positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear() or '
+    'cosine()';
 
--- row_vector: any array of numbers, the argument type of aggregates that Citus runs on shards.
--- Arrays resolve to the PREFERRED type rather than to "any".
+-- row_vector holds any array of numbers. It is the argument type of aggregates that Citus runs on
+-- shards. Arrays resolve to this PREFERRED type rather than to "any".
 
 CREATE TYPE fastclust.row_vector;
 CREATE FUNCTION fastclust_internal.row_vector_in(cstring) RETURNS row_vector
@@ -100,8 +106,8 @@ CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
 CREATE TYPE fastclust.row_vector (
     INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended,
     CATEGORY = 'A', PREFERRED = true);
-COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
--- for DISTINCT in an aggregate
+COMMENT ON TYPE row_vector IS 'array of numbers of any type, as an argument of aggregates';
+-- DISTINCT in an aggregate needs this cast.
 CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -112,16 +118,18 @@ CREATE CAST (real[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPL
 CREATE CAST (double precision[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
 CREATE CAST (numeric[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
 
--- Planner support: checks the types of arguments declared "any", and makes arrays of literals.
+-- Planner support function: checks the types of arguments declared "any", and converts literals to
+-- arrays.
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;
 
--- Two states of a kind, of any kind.
+-- Combines two states of the same kind, for all aggregates whose state is an aggregate_state.
 CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_state)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_state_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
--- States of type internal that collect or scan rows, of any kind, between workers.
+-- Combine, serialization and deserialization functions of all aggregates that collect or scan rows
+-- in an internal state.
 CREATE FUNCTION fastclust_internal.internal_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_internal_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.internal_serialize(internal) RETURNS bytea

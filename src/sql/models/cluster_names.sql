@@ -1,5 +1,5 @@
 
--- names that people give to clusters
+-- Names that users give to clusters
 
 CREATE TABLE fastclust_internal.stored_names (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
@@ -8,15 +8,16 @@ CREATE TABLE fastclust_internal.stored_names (
     features name[] NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200
                               AND name !~ E'[\\x01-\\x1f\\x7f]'),
-    named_by name NOT NULL,    -- the role that named it
-    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
+    named_by name NOT NULL,    -- role that named the cluster
+    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- time of naming
     PRIMARY KEY (model_id, group_value, cluster));
 SELECT pg_catalog.pg_extension_config_dump('stored_names', '');
 CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
     SELECT n.* FROM readable_models m JOIN stored_names n ON n.model_id = m.id;
 GRANT SELECT ON readable_names TO PUBLIC;
 
--- The version that serves, or that of one group, whose name then must be given.
+-- Returns the current version, or its part for a group. Models with groups require group_value,
+-- others reject it. A missing version or group is an error.
 CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -72,7 +73,7 @@ DECLARE
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
-    -- a name outlives its cluster, and can be removed
+    -- a name can outlive its cluster and can still be removed
     ELSIF cluster <> ALL (cluster_numbers(version.operator))
           AND (name IS NOT NULL
                OR NOT EXISTS (SELECT FROM stored_names n
@@ -102,4 +103,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.name_cluster IS
-    'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';
+    'Names a cluster of a model, or of one of its groups. A NULL name removes the name, so that '
+    'a suggested one is shown. Names stay with their clusters when the model is retrained.';

@@ -1,11 +1,11 @@
 
--- models on the workers of Citus: the copy that predict reads there
+-- Models on the workers of Citus: the copy that predict reads there
 --
--- The coordinator's models serve, and the parts that predict needs are copied into a reference
--- table within the transaction that changes a model.  Citus commits it on all nodes or none, and
--- gives it to nodes that come later.
+-- The coordinator has the models. In the transaction that changes a model, the parts that predict
+-- needs are copied into a reference table. Citus commits it on all nodes or on none, and copies it
+-- to nodes that are added later.
 
--- The ids of roles are a node's own: generated columns look the names up where a row arrives.
+-- Each node has its own role OIDs: generated columns look up the names where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL, owner name NOT NULL,
     owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED, readers name[] NOT NULL,
@@ -16,10 +16,11 @@ CREATE TABLE fastclust_internal.shared_models (
     vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS
-    'internal: empty until distribute_models; then the serving versions, on every node of Citus';
+    'internal: copies of the current versions on every node of Citus; empty until '
+    'distribute_models is called';
 
--- The version that predict reads on a worker, from the worker's own copy: within the task of a
--- shard Citus plans no query of its tables.
+-- Returns the version that predict reads on a worker. It reads the worker's own shard, because
+-- Citus plans no query of its tables within the task of a shard.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name,
         OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[],
@@ -57,9 +58,10 @@ BEGIN
 END
 $$;
 
--- The rows of a model that serves, of all models without an id.  Citus plans no parameters of
--- functions in SQL; one by one, since INSERT ... SELECT is a COPY that need not run where the
--- statements before it in the transaction ran.
+-- Copies the current version of a model, or of all models if model_id is NULL. The function is in
+-- PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows are inserted one by one
+-- because INSERT ... SELECT becomes a COPY, which need not run where the earlier statements of the
+-- transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -86,9 +88,9 @@ BEGIN
 END
 $$;
 
--- Citus lets one transaction at a time change a reference table, until it ends, unless its
--- changes commute.  These do: each is of rows of one model, whose row in stored_models its
--- transaction holds.
+-- Citus lets only one transaction at a time change a reference table, unless all changes commute.
+-- These changes commute: each changes rows of one model, whose row in stored_models its transaction
+-- has locked.
 CREATE FUNCTION fastclust_owner.share_changed_model() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT SET citus.all_modifications_commutative = on AS $$
 DECLARE
@@ -113,7 +115,8 @@ CREATE TRIGGER share AFTER INSERT
 OR UPDATE
 OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
 
--- Citus is here, and the caller may distribute models.
+-- Raises an error unless Citus is installed, this node is the coordinator, and the caller owns the
+-- extension.
 CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -147,9 +150,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.distribute_models IS
-    'let predict read the models on the workers of Citus, now and after every training; returns their number';
+    'Copies the models to the workers of Citus, now and after every training, so that predict '
+    'can read them there. Returns the number of models.';
 
--- Citus undistributes no member of an extension.
+-- Citus cannot undistribute a member of an extension, so the table leaves the extension meanwhile.
 CREATE FUNCTION fastclust.undistribute_models() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT SET client_min_messages = warning AS $$
 BEGIN
@@ -164,4 +168,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.undistribute_models IS
-    'take the models back to the coordinator: predict no longer reads them on the workers of Citus';
+    'Removes the copies of the models from the workers of Citus, where predict can no longer '
+    'read them.';

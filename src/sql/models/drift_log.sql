@@ -1,15 +1,16 @@
 
--- the checks of retrain_if_drifted and check_drift
+-- Checks of drift by retrain_if_drifted and check_drift
 
--- true, false or an error: an array of objects whose numbers the views can read.
+-- Returns true if each object in the array has a name, and numbers that the views can read; false
+-- if a name is missing. Any other form is an error.
 CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(bool_and(c.name IS NOT NULL), true)
       FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
 $$;
 
--- The checks of retrain_if_drifted and check_drift; the columns that drift gives are explained
--- there.
+-- One row per check by retrain_if_drifted or check_drift. drift explains the columns that it
+-- returns.
 CREATE TABLE fastclust_internal.drift_checks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
@@ -35,7 +36,7 @@ SELECT pg_catalog.pg_extension_config_dump('training_steps_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('drift_checks', '');
 SELECT pg_catalog.pg_extension_config_dump('drift_checks_id_seq', '');
 
--- A check of drift, by the number that it gets; who made it, and when, is noted here.
+-- Stores a check of drift and returns its id. The caller and the time of the check are recorded.
 CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_drift(d drift_checks, caller oid) RETURNS bigint

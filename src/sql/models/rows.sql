@@ -1,14 +1,15 @@
 
--- internal: the rows of a table as trainings read them (pg/train/relation.c)
+-- internal: rows of a table as trainings read them (pg/train/relation.c)
 
--- The type of a column, or the error that it is not there.
+-- Returns the type of a column; a missing column is an error.
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
 
--- Checked columns of a relation as expressions of a row t: as an array in its own units, by the
--- encoder where there is one; the text of its group; a condition with the columns that it
--- reads.  relation is qualified and quoted; vector NULL: as the column is; dimensions is NULL
--- of vectors, and without an encoder of columns that are not all numbers.
+-- Checks columns of a relation and returns SQL expressions on a row t: its features as an array in
+-- their own units, by the encoder if there is one; its group as text; the condition; and the
+-- columns that the condition reads. relation_name is qualified and quoted. vector NULL takes the
+-- kind of the column. dimensions is NULL for vectors, and for columns that are not all numbers if
+-- there is no encoder.
 CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[],
         vector boolean, group_by name, encoder encoder, condition text DEFAULT NULL,
         OUT relation_name text, OUT vector boolean, OUT listed text, OUT group_value text,
@@ -16,10 +17,11 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
--- The rows of a relation as a version of a model reads them, of its group where it is one of
--- groups: a row t as the operator takes it, of parameters $1 center, $2 scale and $3 map, with
--- FROM and WHERE, of about so many rows where that is finite; and a uniform sample of about so
--- many, in their own units.
+-- Both functions read the rows of a relation as a version of a model does, restricted to its group
+-- if the model has groups. version_query returns the expression of a row t in the form that the
+-- operator takes, with parameters $1 center, $2 scale and $3 map, and the FROM and WHERE clauses of
+-- about `wanted` rows, or of all. rows_sampled returns a uniform sample of about `wanted` rows in
+-- their own units.
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
         group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path FROM CURRENT;
@@ -29,18 +31,18 @@ CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relatio
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
--- Rows in their own units as the operator of a version takes them.
+-- Converts rows from their own units to the input of a version's operator.
 CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, sample fastop)
     RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_rows_of_version' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
 
--- A condition on rows of the alias t, every name resolved, and the columns it reads; or the
--- error that it may not be one.
+-- Returns a condition on rows of the alias t with all names resolved, and the columns that it
+-- reads; raises an error if the text is not allowed as a condition.
 CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text,
         OUT condition text, OUT columns name[])
     AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT;
 
--- The planner's number of rows.
+-- Returns the planner's estimate of the number of rows.
 CREATE FUNCTION fastclust_internal.estimated_rows(relation regclass) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_estimated_rows' LANGUAGE C STRICT SET search_path FROM CURRENT;

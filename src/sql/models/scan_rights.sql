@@ -1,8 +1,8 @@
 
--- whose code a scan may run: training and watching check it before they read a table
+-- Rights of a scan: whose code may run, which training and watching check before they read a table
 
--- Who may not call a public function by any of its signatures does not get at its work by a
--- function below it.
+-- Raises an error if the caller may not execute any function of this name in schema fastclust.
+-- Without this check, a role could do the same work through an internal function.
 CREATE FUNCTION fastclust_internal.check_execute(caller oid, function name) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -16,7 +16,8 @@ BEGIN
 END
 $$;
 
--- internal: can only the reader and superusers change the objects of this role?
+-- internal: Returns true if only the current user and superusers can change the objects of this
+-- role.
 CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.rolsuper OR r.rolname = current_user FROM pg_roles r
@@ -26,14 +27,18 @@ CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
                         ELSE role END
 $$;
 
--- Whose code may run when columns of a relation are read, if only to plan it; NULL: the
--- caller's own or a superuser's only.
--- code: expressions of a relation and of its children: the query of a view, indexes, checks,
--- statistics, the keys by which the relation or that of which it is a part of is partitioned.
--- The owner of the schema could put another table under the name between two scans.
--- cell: casts of a column run code of its type's owner, who may be the one that wrote the
--- column's name into a stored row.
--- named: the caller has named the relation, so that only the columns are another's choice.
+-- Returns a description of another role's code that might run when columns of a relation are read
+-- or the read is planned, or NULL if only code of the caller or of superusers can run.
+--
+-- code: objects that the expressions of a relation and its children depend on: the query of a view,
+-- indexes, check constraints, statistics, and the partition keys of the relation and of its
+-- ancestors. The owner of the schema counts too, because it could put another table under the name
+-- between two scans.
+--
+-- cell: types of the columns and their element and base types. A cast runs code of the type's
+-- owner, who may also have put the column's name into a stored row.
+--
+-- named: the caller has named the relation, so that only the columns were chosen by another role.
 CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[],
         named boolean DEFAULT false)
     RETURNS text
@@ -109,19 +114,22 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
                        LIMIT 1) END
 $$;
 
--- A stored row may name a table or columns its writer cannot read, or that run its writer's
--- code: a view, a type, an index predicate that the planner evaluates.  A role other than the
--- model's owner scans for it only tables that the owner may read in full, of built-in types,
--- and of tables that run nobody else's code.
--- named: the caller has named the relation, so that only the columns are another's choice.  A
--- superuser scans tables of other roles, who may have put a view in their place, only by name,
--- even for his own model.
+-- Raises an error if a scan for a stored model could read a table that the model's owner may not
+-- read, or run another role's code. A stored row may name such tables and columns: a view, a type,
+-- an index predicate that the planner evaluates. For a model of another role, the caller scans only
+-- tables that the owner may read in full, whose columns have built-in types, and that run no other
+-- role's code.
+--
+-- named: the caller has named the relation, so that only the columns were chosen by another role. A
+-- superuser scans tables of other roles only if it names them, even for its own model, because the
+-- other role may have replaced the table by a view.
 CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions,
         relation regclass, columns name[], named boolean)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    -- the caller's own choice: his model, trained by him or by a superuser
+    -- true if the relation was the caller's own choice: its model, trained by itself or by a
+    -- superuser
     own boolean := COALESCE((SELECT held.owner_id = r.oid
                                     AND is_trusted_owner(version.trained_by_id)
                                FROM pg_roles r
@@ -160,7 +168,8 @@ BEGIN
             HINT = CASE WHEN own THEN format(
                                           'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
                                           relation)
-                        -- code of the owner would not be bound by it: it can RESET ROLE
+                        -- SET ROLE to the owner would not protect the caller: code of the owner can
+                        -- RESET ROLE
                         ELSE format('Log in as %I; SET ROLE lends your rights to code of that role.',
                                     held.owner) END;
     END IF;

@@ -1,11 +1,11 @@
 
--- writers: the only way into the model tables
+-- Writers: the only functions that write the model tables
 --
--- They are SECURITY DEFINER functions in fastclust_owner (prologue.sql), and check the rights of
--- their last argument.
+-- All are SECURITY DEFINER functions in fastclust_owner (prologue.sql), and check the rights of the
+-- role in their last argument.
 
--- Has the caller the rights of a role?  Superusers have everybody's, and those of a role that
--- is no more.
+-- Returns true if the caller has the rights of a role. Superusers have the rights of all roles,
+-- including dropped ones.
 CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r
@@ -19,8 +19,8 @@ CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RET
            OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
 $$;
 
--- A standby only reads, and so does a transaction that was begun so.  The error of the first
--- row to be written would have no hint.
+-- Raises an error on a standby and in a read-only transaction. The error that the first write would
+-- raise has no hint.
 CREATE FUNCTION fastclust_internal.reject_read_only(
         what text DEFAULT 'models cannot be trained or changed')
     RETURNS void
@@ -36,13 +36,14 @@ BEGIN
 END
 $$;
 
--- Lock a key, of a model or of a live sketch, until the end of the transaction; false when
--- another session has it and wait is false.
+-- Locks the key of a model or of a live sketch until the end of the transaction. Returns false if
+-- another session has locked it and wait is false.
 CREATE FUNCTION fastclust_owner.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
--- Claim a name that no model has.  Sessions of the caller's login and roles are waited for,
--- those of others are not: nobody stops another's work by a name that is not yet his.
+-- Claims a name that no model has. Waits for sessions of the caller's login and roles, but raises
+-- an error if a session of another role has claimed the name: no role can block another by claiming
+-- names.
 CREATE FUNCTION fastclust_owner.claim_name(name text, wait boolean, caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -50,7 +51,7 @@ DECLARE
 BEGIN
     IF lock_name(key, false, false) THEN
         RETURN;
-    -- none of a prepared transaction
+    -- the lock of a prepared transaction, which has no pid, is an error as well
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
                    WHERE l.locktype = 'object'
                      AND l.classid =
@@ -76,8 +77,8 @@ BEGIN
 END
 $$;
 
--- A model that the caller may change, held until the end of the transaction.  make: one that is
--- not there is made.
+-- Locks a model that the caller may change until the end of the transaction, and returns it. make:
+-- creates a missing model.
 CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean,
         make boolean DEFAULT false)
     RETURNS stored_models
@@ -125,7 +126,7 @@ BEGIN
             RAISE undefined_object USING
                 MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
-        IF is_member(caller, held.owner_id) THEN    -- still, after a wait
+        IF is_member(caller, held.owner_id) THEN    -- checked again after a wait
             RETURN held;
         END IF;
     END IF;
@@ -151,9 +152,9 @@ BEGIN
 END
 $$;
 
--- The same by its identity, which training has held before.  Whoever may not read a model does
--- not learn its name.  version: one that may be written, from the first one, or the newest, to
--- the next.
+-- Locks a model by its id, which a training got earlier. A caller who may not read the model does
+-- not learn its name. A given version must be in the range from 1, or from the newest version if
+-- `newest` is true, to the next version.
 CREATE FUNCTION fastclust_owner.held_model(id bigint, version integer, newest boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -178,9 +179,9 @@ BEGIN
 END
 $$;
 
--- ---- the rows that training writes: versions count up by one ----
+-- ---- rows that a training writes; version numbers increase by one ----
 
--- A step of a training.
+-- Logs a step of a training.
 CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text,
         objective double precision, seconds double precision, note text)
     RETURNS void
@@ -197,8 +198,8 @@ BEGIN
 END
 $$;
 
--- Parts of a version that was trained, which does not serve yet: the only one, or those of
--- groups.  Who trained it, and when, is noted here.
+-- Writes the parts of a new version, which does not serve yet: one part, or one per group. The
+-- caller is recorded as the role that trained it.
 CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_parts(parts stored_versions[], caller oid) RETURNS void
@@ -231,9 +232,9 @@ BEGIN
 END
 $$;
 
--- Let a version serve, but for one that was not to be activated, and remove versions older than
--- the last ones before the current one.  keep NULL: its owner has chosen it, and none is
--- removed.
+-- Makes a version current, unless it was trained with "activate": false, and removes all but the
+-- last `keep` versions before the current one. keep NULL: use_version chose the version, so it
+-- always becomes current and no version is removed.
 CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -251,7 +252,7 @@ BEGIN
              WHERE o.model_id = held.id AND o.version = $2
              LIMIT 1) v
      WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
-    -- at most 10,000 versions now, and more later
+    -- A call deletes up to 10,000 versions; later calls delete the rest.
     DELETE FROM version_parts v
      WHERE keep IS NOT NULL
        AND v.model_id = held.id
@@ -269,7 +270,7 @@ $$;
 
 -- ---- sharing, renaming, going back, removing ----
 
--- Readers by their names of today, without one, and without those that are no more.
+-- Returns the readers by their present names, without dropped roles and without the role `but`.
 CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
@@ -293,7 +294,7 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION fastclust.grant_model IS 'let a role use a model; "public" is everyone';
+COMMENT ON FUNCTION fastclust.grant_model IS 'Allows a role to use a model; "public" is everyone.';
 
 CREATE FUNCTION fastclust.revoke_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -306,7 +307,7 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION fastclust.revoke_model IS 'stop a role from using a model';
+COMMENT ON FUNCTION fastclust.revoke_model IS 'Revokes a role''s right to use a model.';
 
 CREATE FUNCTION fastclust.rename_model(model text, new_name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -323,7 +324,8 @@ BEGIN
         PERFORM claim_name(new_name, true, caller);
     END IF;
     UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
-    -- a name that another session gives to a live sketch is not waited for
+    -- The live sketch keeps its old name if another session is giving the new one to a live sketch;
+    -- waiting for that session could take long.
     IF lock_name(hashtext(new_name), true, false) THEN
         UPDATE kept_sketches l
            SET name = new_name
@@ -334,4 +336,4 @@ EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
 $$;
-COMMENT ON FUNCTION fastclust.rename_model IS 'give a model another name';
+COMMENT ON FUNCTION fastclust.rename_model IS 'Renames a model.';

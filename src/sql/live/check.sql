@@ -1,5 +1,5 @@
 
--- live sketches: checking, repairing, ending
+-- Live sketches: checking, repairing and dropping
 
 CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -43,7 +43,8 @@ BEGIN
                         WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
         BEGIN
             PERFORM check_live_scan(live, live.relation);
-            -- added is compared with scanned + removed: added - removed may be no sketch
+            -- Compares added with scanned + removed, because added - removed might not be a valid
+            -- sketch.
             FOR group_value, bucket, sketched, counted, difference IN
                 EXECUTE format($query$
                     SELECT group_value, bucket, n.sketched, n.counted,
@@ -69,8 +70,8 @@ BEGIN
                 RETURN NEXT;
             END LOOP;
         EXCEPTION WHEN OTHERS THEN
-            -- the reason was returned already: no sketch can have some of the rows that came
-            -- past the triggers
+            -- The problem was returned above. The count can fail because rows that bypassed the
+            -- triggers may be impossible to sketch.
             IF problem IS NULL THEN
                 RAISE;
             END IF;
@@ -86,7 +87,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.check_sketch IS
-    'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
+    'Recounts the table, or one group or bucket of it, and returns a row for each difference '
+    'from the live sketch.';
 
 CREATE FUNCTION fastclust.rebuild_sketch(name text) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -99,11 +101,11 @@ BEGIN
     PERFORM check_live_scan(live, live.relation);
     lost := sketch_problem(name) IS NOT NULL;
     IF lost THEN
-        -- only then do writers wait
+        -- Writers wait only in this case.
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
     END IF;
     PERFORM check_live_tables(live);
-    -- a leaf that went is followed until now: it might have come again
+    -- A leaf that left the tree is followed until here, because it might have returned.
     PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v
      WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
     PERFORM forget_leaves(name);
@@ -111,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.rebuild_sketch IS
-    'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
+    'Recounts all rows of a live sketch and restores missing triggers. Returns the number of rows.';
 
 CREATE FUNCTION fastclust.drop_sketch(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -122,7 +124,8 @@ BEGIN
     PERFORM forget_live((held_live(name, caller)).id);
 END
 $$;
-COMMENT ON FUNCTION fastclust.drop_sketch IS 'end a live sketch: drop its triggers and its counts';
+COMMENT ON FUNCTION fastclust.drop_sketch IS
+    'Drops a live sketch with its triggers and its counts.';
 
 CREATE FUNCTION fastclust.drop_model(model text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -136,4 +139,4 @@ BEGIN
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION fastclust.drop_model IS 'remove a model with all its versions';
+COMMENT ON FUNCTION fastclust.drop_model IS 'Drops a model with all its versions.';

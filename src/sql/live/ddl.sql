@@ -1,28 +1,28 @@
 
--- live sketches and DDL: leaves that come are counted, values that change past the triggers are
--- lost, and tables that are dropped are forgotten
+-- Live sketches and DDL: new leaves are counted, changes of values that fire no triggers make a
+-- leaf lost, and dropped tables are forgotten
 --
--- Who issues DDL need not have any right to the extension.  The event triggers
--- return at once where no live sketch was made since their table was last
--- vacuumed; no snapshot is asked, since those count that others have not
--- committed.  For ALTER TABLE they first look for triggers of a restored live
--- sketch, even if kept_sketches is empty.  They are in PL/pgSQL and ask the
--- module about followed tables alone: other DDL works where its file is gone.
+-- A role that issues DDL needs no right to the extension. The event triggers return at once if no
+-- live sketch was made since kept_sketches was last vacuumed. They test the size of the table
+-- instead of a snapshot, because uncommitted live sketches count, too. For ALTER TABLE they first
+-- look for triggers of a restored live sketch, even if kept_sketches is empty. The event triggers
+-- are in PL/pgSQL and call the module for followed tables only, so that other DDL works if its file
+-- is missing.
 --
--- A trigger changes by CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP,
--- and each is noted when it happens: the trigger may be the same again when a
--- reader looks, and rows have changed meanwhile.  The row of pg_trigger would
--- tell this within one cluster alone, for pg_upgrade makes all triggers anew.
+-- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each is noted when it
+-- happens: the trigger may be the same again when a reader looks, although rows have changed
+-- meanwhile. The row of pg_trigger would show this only within one cluster, because pg_upgrade
+-- makes all triggers again.
 
--- A statement changed values past the triggers: of a column, of a table, or of
--- columns of an enum whose labels it changed; or it changed triggers.  A table
--- that is dropped takes its live sketches with it, whoever drops it.
+-- Records that a command changed values without firing the triggers: values of a column, of a
+-- table, or of columns of an enum whose labels changed; or that it changed the triggers. A dropped
+-- table takes its live sketches with it, no matter who drops it.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
 DECLARE
-    altered oid[];    -- tables, and those below them
-    of_type oid[];    -- types, and the arrays, composites and domains of them
+    altered oid[];    -- tables of the command and their descendants
+    of_type oid[];    -- types of the command, and arrays, composites and domains that contain them
 BEGIN
     IF TG_EVENT = 'ddl_command_end' THEN
         PERFORM restore_leaves();
@@ -93,8 +93,8 @@ BEGIN
 END
 $$;
 
--- Count the leaves that the statement added to tables of the caller's; outside of an event
--- trigger it is an error.
+-- Counts the leaves that the command added to tables whose owner the caller is. The function is an
+-- error outside of an event trigger.
 CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -169,8 +169,8 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end WHEN TAG IN (
     'ALTER TRIGGER') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- They run from the first: enabling them with the first live sketch would wait for another
--- role's uncommitted first.
-ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- as the triggers of the tables are
+-- The event triggers are enabled from the start: enabling them with the first live sketch would
+-- wait for another role's uncommitted first live sketch.
+ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- like the triggers of tables
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

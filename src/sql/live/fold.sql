@@ -1,8 +1,8 @@
 
--- live sketches: deltas folded into bases
+-- Live sketches: folding of deltas into bases
 
--- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers
--- go on, and uncommitted deltas stay.
+-- Merges deltas into the bases and returns their number. Only the session that locks the live
+-- sketch folds it; others return 0. Writers do not wait, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -18,7 +18,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- leaves that were dropped
+    -- counts of leaves that were dropped
     DELETE FROM live_bases b
      WHERE b.live_id = live.id
        AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
@@ -90,12 +90,12 @@ BEGIN
     FOR live IN
         SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
     LOOP
-        -- one that cannot be folded is its owner's trouble, not that of the others
+        -- an error of one live sketch does not keep the others from being folded
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION
             WHEN lock_not_available THEN
-                NULL;    -- a transaction that writes a count of it is open
+                NULL;    -- an open transaction is writing a count
             WHEN OTHERS THEN
                 RAISE WARNING USING
                     MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
@@ -106,4 +106,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.fold_sketches IS
-    'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';
+    'Merges the pending changes into the stored sketches of one live sketch, or of all that the '
+    'caller owns. Returns the number of changes.';

@@ -1,7 +1,8 @@
 
--- live sketches: keep_sketch
+-- Live sketches: keep_sketch
 
--- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
+-- Returns an option that is a time span of fixed length, independent of the calendar, or NULL if it
+-- is not given.
 CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -25,8 +26,8 @@ BEGIN
 END
 $$;
 
--- Checks the columns that split the rows of a live sketch; how long buckets are: days, or an
--- eighth of a half-life where that is less.
+-- Checks the columns that split the rows of a live sketch, and returns the width of its buckets:
+-- option bucket_width, else a day, or an eighth of half_life if that is less. NULL without buckets.
 CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name,
         options jsonb)
     RETURNS interval
@@ -41,7 +42,8 @@ DECLARE
                       WHEN half_life IS NOT NULL THEN 'half_life'
                       WHEN width IS NOT NULL THEN 'bucket_width' END;
 BEGIN
-    -- the text of these does not depend on settings, or on who may rename objects
+    -- The text of values of these types does not depend on settings, or on objects that could be
+    -- renamed.
     IF group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'
                         ::regtype[]) THEN
         RAISE feature_not_supported USING
@@ -64,7 +66,7 @@ BEGIN
 END
 $$;
 
--- Checks the arguments of keep_sketch and returns the live sketch they describe.
+-- Checks the arguments of keep_sketch and returns the live sketch that they describe.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[],
         vector boolean, spec sketch_spec, options jsonb)
     RETURNS kept_sketches
@@ -109,7 +111,7 @@ BEGIN
     live.relation := relation;
     live.features := features;
     live.vector := source.vector;
-    -- else each row written later would be an error
+    -- checked here, because otherwise every later write to the table would fail
     live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
@@ -127,7 +129,7 @@ BEGIN
 END
 $$;
 
--- Rows must be seen as of now, not as of the begin of the transaction.
+-- Raises an error unless the transaction sees rows that others commit meanwhile.
 CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -141,26 +143,27 @@ BEGIN
 END
 $$;
 
--- A table and its parts whose every change fires triggers, and outlives the session that made it.
+-- Raises an error unless every change of the table and its leaves fires triggers, and the rows
+-- outlive the session and a crash.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     part record;
-    keeper text;    -- of rows that are not all in the table itself
+    keeper text;    -- extension that stores rows of the table elsewhere, or NULL
     reason text;
 BEGIN
     FOR part IN
         SELECT c.oid::regclass AS id, c.*
           FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id
     LOOP
-        -- of distributed tables, reference tables, and local ones that Citus manages
+        -- Citus: distributed tables, reference tables, and local tables that it manages
         keeper := NULL;
         IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
             EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1'
                 INTO keeper USING part.id;
         END IF;
-        -- of hypertables and their chunks, by a catalog that is read only where the extension
-        -- itself made it
+        -- TimescaleDB: hypertables and their chunks. Its catalog is read only if the extension made
+        -- it.
         IF keeper IS NULL
            AND (SELECT count(*) = 2
                   FROM pg_depend d
@@ -219,7 +222,8 @@ BEGIN
 END
 $$;
 
--- Whoever is not the owner of the table did not choose its code: see check_stored_scan.
+-- Raises an error if counting would run code that the caller did not choose, because another role
+-- owns the table: see check_stored_scan.
 CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -243,8 +247,8 @@ BEGIN
 END
 $$;
 
--- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need
--- not wait.
+-- Counts the rows of a leaf and returns their number. One query reads the rows and the deltas that
+-- include them, so that writers need not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
@@ -262,14 +266,14 @@ BEGIN
 END
 $$;
 
--- Count all rows, with new triggers first where it has none.
+-- Counts all rows and returns their number, after making new triggers if requested.
 CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF with_triggers THEN
-        -- leaves without rows at first: a leaf that has triggers and is not counted is a
-        -- restored one
+        -- Leaves are recorded as empty first, because a leaf that has triggers but is not recorded
+        -- counts as restored.
         PERFORM write_leaf(live.id, t.id, NULL) FROM live_tables(live.relation) t WHERE t.is_leaf;
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
     END IF;
@@ -278,7 +282,8 @@ BEGIN
 END
 $$;
 
--- Lock out writers without letting them wait for long behind another's transaction.
+-- Locks out writers. If another transaction holds the table, retries every 0.1 s with a short
+-- lock_timeout, so that writers do not queue behind this request.
 CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
 BEGIN
@@ -312,7 +317,7 @@ BEGIN
         PERFORM claim_live(asked);
         RETURN NULL;
     ELSIF asked.counting THEN
-        -- all that takes time comes before the lock, the reading of functions too
+        -- slow steps come before the lock, including the loading of functions
         PERFORM check_live_tables(asked);
         live := claim_live(asked);
         PERFORM set_live_triggers(live.id, t.id, false),
@@ -347,7 +352,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS
-    'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
+    'Makes a sketch of a column of vectors or numbers, or of a list of columns, that follows '
+    'every change of its table. Returns the number of rows, or NULL if rebuild_sketch is to '
+    'count them.';
 
 CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features name[],
         spec sketch_spec, options jsonb DEFAULT '{}')
@@ -358,4 +365,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS
-    'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';
+    'Makes a sketch of columns that follows every change of their table. Returns the number of '
+    'rows, or NULL if rebuild_sketch is to count them.';

@@ -1,12 +1,13 @@
 
--- live sketches: their leaves, the names and triggers of these, and why one cannot be followed
+-- Leaves of live sketches: their columns and triggers, and reasons why a leaf cannot be followed
 
 CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;
 CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_live_pending' LANGUAGE C STRICT PARALLEL RESTRICTED;
 
--- The change of the columns since they were recorded; NULL: none.
+-- Describes the first change of a leaf's columns since they were recorded, or returns NULL if there
+-- is none.
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN a.attisdropped IS NOT FALSE
@@ -26,7 +27,7 @@ CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
      LIMIT 1
 $$;
 
--- Is it the name of a trigger that keep_sketch makes?
+-- Returns true if keep_sketch gives a trigger this name.
 CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT name IN (format('fastclust_live_%s_rows', live_id),
@@ -34,7 +35,8 @@ CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RE
                     format('fastclust_live_%s_truncate', live_id))
 $$;
 
--- The change of the triggers that keep_sketch made on a leaf; NULL: they are as it made them.
+-- Describes a change of the triggers that keep_sketch made on a leaf, or returns NULL if they are
+-- unchanged.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', leaf)
@@ -49,9 +51,10 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
        AND encode(g.tgargs, 'escape') = format(E'%s\\000', live_id)
 $$;
 
--- The triggers of a table: dropped, and made again where they are to be there.  On a table of
--- another role they are left, and count for nobody.  Row triggers of a leaf see its changes
--- through every parent; the statement trigger of the table that is named writes them down.
+-- Drops the triggers of a live sketch on a table, and makes them again if `made` is true. Triggers
+-- on a table of another role are not dropped; they count nothing. Row triggers of a leaf see
+-- changes through every parent; the statement trigger of the table that a statement names writes
+-- them to live_deltas.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
         made boolean)
     RETURNS void
@@ -63,7 +66,7 @@ BEGIN
         RAISE undefined_table USING
             MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
-    -- a clone goes with the trigger that it was made of
+    -- A trigger cloned to a partition is dropped with its parent trigger.
     EXECUTE COALESCE((SELECT string_agg(
                                  format('DROP TRIGGER %I ON %s', g.tgname, relation), ';')
                         FROM pg_trigger g
@@ -74,7 +77,8 @@ BEGIN
                          AND owns_relation(role_id(current_user), relation)),
                      'SELECT');
     IF made AND live_id IS NOT NULL AND relation IS NOT NULL THEN
-        -- ALWAYS: where session_replication_role is replica, and for a subscription, too
+        -- ALWAYS: the triggers also fire if session_replication_role is replica, and for a
+        -- subscription.
         EXECUTE (SELECT string_agg(
                             format(
                                 'CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s'

@@ -1,8 +1,9 @@
 
--- live sketches: the sketch of now
+-- Live sketches: reading the current sketch
 
--- Why a live sketch is not that of its table any more; NULL: it is.  Deltas are found by their
--- index, whatever the planner knows of live_deltas: most of them may be another's.
+-- Returns the reason why a live sketch no longer matches its table, or NULL if it does. The setting
+-- forces use of the index on live_deltas, whose statistics may describe the rows of other live
+-- sketches.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
@@ -43,8 +44,8 @@ BEGIN
 END
 $$;
 
--- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows
--- than the sketch has.
+-- Raises an error if a table was truncated, rewritten, attached or detached after the snapshot was
+-- taken. Such changes ignore snapshots, so that a scan would see other rows than the sketch has.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -71,10 +72,10 @@ BEGIN
 END
 $$;
 
--- Sums of rows added and of rows removed, by group and bucket, for a
--- comparison: a sketch that has lost its table may have more removed than
--- added.  They are the owner's alone: removed tells of rows that were deleted
--- before a role was granted to read the table.
+-- Returns the sums of added rows and of removed rows, by group and bucket, for a comparison: a
+-- sketch that has lost its table may have removed more rows than it added. Only the owner may call
+-- it, because removed describes rows that were deleted before a role got the right to read the
+-- table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -96,8 +97,8 @@ BEGIN
 END
 $$;
 
--- The sketches of now, of those groups and buckets that have rows; an error where they are not
--- those of the table.
+-- Returns the current sketches of the groups and buckets that have rows; raises an error if they do
+-- not match the table.
 CREATE FUNCTION fastclust_owner.live_parts(name text, caller oid) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
@@ -128,11 +129,11 @@ BEGIN
 END
 $$;
 
--- ---- buckets of time, weighed when they are read by 2^(-age / half-life) ----
+-- ---- buckets of time, weighted when they are read by 2^(-age / half-life) ----
 --
--- Buckets stay sums of integers, whatever their age: rows of any time come, change and go
--- exactly, and no weight ever overflows.  The newest bucket weighs 1, which is forward decay
--- with its landmark moved along.
+-- Buckets remain sums of integers, regardless of age, so that rows of any time can be added,
+-- changed and removed exactly, and no weight overflows. The newest bucket has weight 1: this is
+-- forward decay whose landmark moves along.
 
 CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -140,9 +141,9 @@ CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight doubl
     SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
--- Buckets of times to come are left out, but for a day in which clocks may differ.  Counts have
--- no weights: they are those of the rows of two half-lives, as many as the weighted rows are
--- worth, nearly.
+-- Returns the weighted sums of buckets. Buckets that begin more than a day in the future are left
+-- out; the day allows for clocks that differ. Counts have no weights: they include the rows of two
+-- half-lives, about the number that the weighted rows are worth.
 CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text,
         one_bucket timestamptz, by_group boolean, caller oid, OUT group_value text, OUT s sketch,
         OUT counts drift_counts)
@@ -150,7 +151,8 @@ CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
-    -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
+    -- origin of all times as a bigint of microseconds, because the ends of the calendar are too far
+    -- apart
     origin CONSTANT timestamptz := '2000-01-01 00:00+00';
 BEGIN
     IF live.bucket IS NULL THEN
@@ -161,7 +163,7 @@ BEGIN
             MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It is above 0 and at most 100000000 days.';
     END IF;
-    -- a bucket of more than 40 half-lives would weigh less than the least weight
+    -- beyond 40 half-lives a bucket would have less than the minimum weight
     RETURN QUERY
         SELECT q.part,
                weighted_merge_agg(
@@ -184,9 +186,9 @@ BEGIN
 END
 $$;
 
--- The rows of now by groups, or those of the newest buckets; else with a half-life those of
--- lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
--- by_micro: by micro-clusters, in place of groups.
+-- Returns the current rows by group; with `since` only the newest buckets; with a half-life the
+-- weighted rows, where the newest bucket of each group has weight 1. Without groups there is one
+-- row, without rows none. by_micro: by micro-cluster instead of by group.
 CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL,
         by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
@@ -220,7 +222,8 @@ BEGIN
 END
 $$;
 
--- Checks that a group or a bucket can have rows: another value would look like one without rows.
+-- Raises an error for a group or a bucket that cannot have rows, because it would look like one
+-- without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void
@@ -266,7 +269,9 @@ CREATE FUNCTION fastclust.current_sketch(name text, group_value text DEFAULT NUL
     RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION fastclust.current_sketch IS
-    'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
+    'Returns the sketch of the present rows, of one group or all and of one bucket or all, '
+    'without reading a row. With half_life, a bucket older than the newest one by half_life has '
+    'weight 1/2.';
 
 CREATE FUNCTION fastclust.current_sketches(name text, OUT group_value text, OUT bucket timestamptz,
         OUT s sketch)
@@ -288,9 +293,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.current_sketches IS
-    'the present sketches, one for each group and bucket';
+    'Returns the present sketches, one for each group and bucket.';
 
--- The live sketch of a model, where the caller may read it; else NULL.
+-- Returns the live sketch of a model, or NULL if there is none that the caller may read.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.model_live(model_id bigint, caller oid) RETURNS kept_sketches
@@ -301,8 +306,8 @@ BEGIN
 END
 $$;
 
--- The same where it counts the rows of a version as that was trained, and its buckets tell the
--- window.
+-- Returns the live sketch of the version's model if it counts the rows as the version was trained
+-- and its buckets can select the window `since`; else NULL.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions,
         since jsonb DEFAULT NULL)
     RETURNS kept_sketches
@@ -349,9 +354,9 @@ BEGIN
 END
 $$;
 
--- The relation that the caller named, or else that of a stored version, which may have another
--- name now: where the current version was trained on it, it is the one that the live sketch
--- follows.  Checked for the columns the version names.
+-- Returns the relation that the caller named, else the relation of a stored version, else the table
+-- that the live sketch follows if the relation was renamed and the current version was trained on
+-- it. Checks the caller's rights to scan the columns that the version names.
 CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions,
         named regclass, group_by name)
     RETURNS regclass
@@ -364,8 +369,7 @@ DECLARE
                                           ON v.model_id = m.id AND v.version = m.version
                                     WHERE m.id = version.model_id AND v.relation = version.relation
                                     LIMIT 1));
-    -- that the options where and since read, with those in the keys except and baseline of the
-    -- latter
+    -- columns that options where and since read, including keys except and baseline of since
     option_columns name[];
 BEGIN
     IF relation IS NULL THEN
@@ -397,10 +401,11 @@ BEGIN
 END
 $$;
 
--- The live sketches of the rows that options name, which the caller may read; those of models
--- first.
--- ready: only the caller's own that are ready, of no model yet, and that a model of these
--- vectors may take: its spec is then the model's.
+-- Returns the live sketches of the rows that the options describe and that the caller may read,
+-- live sketches of models first.
+--
+-- ready: only live sketches that the caller owns, that can be read and belong to no model, and
+-- whose spec a model of these vectors may take over.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean,
         options jsonb, ready boolean DEFAULT false)
     RETURNS SETOF kept_sketches
@@ -434,7 +439,7 @@ BEGIN
 END
 $$;
 
--- The rows of a live model, of all groups together.
+-- Returns the sketch and the counts of a live model, for all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL,
         OUT s sketch, OUT counts drift_counts)
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

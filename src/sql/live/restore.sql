@@ -1,36 +1,34 @@
 
--- live sketches: those that a restore brings are counted
+-- Live sketches: counting after a restore
 --
--- A dump has the definition of a live sketch and its triggers, but none of its sums.  A restore
--- brings the rows, the triggers of a leaf and the row of kept_sketches in an order that nobody
--- knows: pg_restore with several jobs in any.  The triggers or the row, whichever comes last,
--- start the count. The count locks out writers.  It includes rows loaded before; the triggers
--- count those loaded later.
+-- A dump has the definition of a live sketch and its triggers, but no sums. A restore brings the
+-- rows, the triggers of a leaf and the row of kept_sketches in an unknown order; pg_restore with
+-- several jobs may use any order. The triggers or the row, whichever comes last, start the count.
+-- The count locks out writers. It includes rows loaded before; the triggers count rows loaded
+-- later.
 --
--- Two sessions may bring them at the same time, and neither sees uncommitted
--- rows of the other.  Both hold a lock of the tree until they commit, so that
--- the later one sees all.  It looks under the latest snapshot, whatever its
--- isolation level is.
+-- Two sessions may restore them at the same time, and neither sees uncommitted rows of the other.
+-- Both hold a lock on the tree until they commit, so that the later one sees all. It uses the
+-- latest snapshot, regardless of its isolation level.
 
 CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean,
         OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
--- Counts all rows of a leaf as if they were inserted now.  Expressions run
--- with the rights of the table's owner, who chose them, not of the role that
--- restores.  The owner needs no USAGE on the schema: a restore grants it last.
+-- Counts all rows of a leaf as if they were inserted now. Expressions are evaluated with the rights
+-- of the table's owner, who chose them, instead of the role that restores. The owner needs no USAGE
+-- on the schema, because a restore grants it last.
 CREATE FUNCTION fastclust_owner.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
 
--- Locks a tree of tables until the end of the transaction: alone for the table
--- of a restored live sketch, shared for each table above a restored leaf. Only
--- who owns a table of the tree makes triggers in it, so that no other role's
--- work is waited for.
+-- Locks a tree of tables until the end of the transaction: exclusively for the table of a restored
+-- live sketch, shared for each table above a restored leaf. Only owners of a table in the tree make
+-- triggers in it, so that the lock never waits for other roles.
 CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_lock_tree' LANGUAGE C STRICT;
 
--- Leaves that have all triggers and are not counted.
+-- Returns the leaves that have all triggers but are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT t.id::regclass
@@ -41,14 +39,14 @@ CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS 
      ORDER BY t.id
 $$;
 
--- The same of a live sketch by its id, under the latest snapshot; none where
--- it is not there.
+-- Returns the uncounted leaves of a live sketch, found by its id under the latest snapshot; no rows
+-- if it does not exist.
 CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches,
         OUT leaf regclass)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_restored_leaves' LANGUAGE C STRICT;
 
--- Counts such a leaf, on which the caller holds a lock against writers.
+-- Counts a restored leaf, which the caller has locked against writers.
 CREATE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -63,8 +61,9 @@ EXCEPTION
 END
 $$;
 
--- A dump ends each trigger with ALTER TABLE ... ENABLE ALWAYS TRIGGER.  That
--- statement locks out writers, so the leaf is counted in it.
+-- Counts the restored leaves whose triggers the current command enables. A dump ends each trigger
+-- with ALTER TABLE ... ENABLE ALWAYS TRIGGER, which locks out writers, so the leaf is counted in
+-- that statement.
 CREATE FUNCTION fastclust_owner.restore_leaves() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -81,7 +80,7 @@ BEGIN
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM live_leaves v
                                WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
-        -- a query of its own: the module is loaded for tables that have such triggers alone
+        -- a separate query, so that the module is loaded only for tables that have such triggers
         CONTINUE WHEN NOT EXISTS (SELECT
                                     FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p
                                    WHERE p.enables AND c.objid = follower.leaf);
@@ -98,8 +97,8 @@ BEGIN
 END
 $$;
 
--- Rows of kept_sketches that no keep_sketch of this transaction has made: their folds and
--- checks were those of another count.
+-- Resets the times of folds and checks in rows of kept_sketches that no keep_sketch of this
+-- transaction made: they belong to an earlier count.
 CREATE FUNCTION fastclust_owner.begin_restored() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -114,10 +113,9 @@ CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (
     NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
--- Locks each leaf of these live sketches that has its triggers, and keeps
--- writers out.  If one lock is not free, it releases all and tries again,
--- because a restore takes locks in any order.  No code of a table's owner runs
--- in between.
+-- Locks out writers of each leaf of these live sketches that has its triggers. If one lock is not
+-- free, the function releases all and tries again, because a restore takes locks in any order. No
+-- code of a table's owner runs in between.
 CREATE FUNCTION fastclust_owner.lock_restored(ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
 DECLARE
@@ -143,14 +141,14 @@ BEGIN
 END
 $$;
 
--- Counts each leaf of these live sketches that has its triggers.
+-- Counts each leaf of the inserted live sketches that has its triggers.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     ids bigint[];
 BEGIN
-    -- before a statement that reads rows: those of another table may have
-    -- types whose casts are code of its owner
+    -- Raised before any statement reads rows: rows of another table may have types whose casts are
+    -- its owner's code.
     IF TG_RELID <> 'kept_sketches'::regclass THEN
         RAISE trigger_protocol_violated USING
             MESSAGE = format('%s is a trigger function of kept_sketches alone',

@@ -1,7 +1,7 @@
 
--- live sketches: the writes, as the owner of the extension
+-- Live sketches: functions that write as the owner of the extension
 
--- A live sketch that the caller owns, held until the end of the transaction.
+-- Locks a live sketch that the caller owns until the end of the transaction, and returns it.
 CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.held_live(name text, caller oid) RETURNS kept_sketches
@@ -21,7 +21,8 @@ BEGIN
 END
 $$;
 
--- A live sketch that the caller may read; to others it is not there.
+-- Returns a live sketch that the caller may read; for other roles the error is that it does not
+-- exist.
 CREATE FUNCTION fastclust_owner.readable_live(name text, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -39,7 +40,8 @@ BEGIN
 END
 $$;
 
--- One that the caller owns.  Others who may read it learn whose it is.
+-- Returns a live sketch that the caller owns. A caller who may only read it gets an error that
+-- names its table.
 CREATE FUNCTION fastclust_owner.owned_live(name text, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -53,7 +55,8 @@ BEGIN
 END
 $$;
 
--- A model's live sketch goes; one of a table that is another role's by now stays with that role.
+-- Removes the live sketch of a model. A live sketch whose table belongs to another role by now
+-- stays with that role.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETURNS void
@@ -68,8 +71,8 @@ BEGIN
 END
 $$;
 
--- A new live sketch without rows, or one that live_of_rows has found for a model and that has
--- its spec.  Who has no right to the table, or meets a name in the making, does not wait.
+-- Stores a new live sketch without rows, or assigns to a model an existing one that live_of_rows
+-- found and that has the model's spec. Never waits for a session that is creating the same name.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
@@ -113,10 +116,10 @@ BEGIN
                 MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop_sketch first.';
         END IF;
-        -- nobody stops a training by a name
+        -- a training never fails because a name is taken
         live.name := format('%s %s', live.name, gen_random_uuid());
     END IF;
-    -- its expressions are read with the rights of the owner of the extension
+    -- expressions are evaluated with the rights of the owner of the extension
     live.condition := (live_expressions(live, live.relation)).filter;
     live.id := nextval('kept_sketches_id_seq');
     live.created_at := now();
@@ -126,7 +129,7 @@ BEGIN
 END
 $$;
 
--- The rows of live_deltas of a leaf that the caller's query sees, by their places.
+-- Returns the ctids of a leaf's rows in live_deltas that the caller's query sees.
 CREATE FUNCTION fastclust_internal.open_deltas(live_id bigint, leaf regclass) RETURNS tid[]
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL RESTRICTED;
 CREATE FUNCTION fastclust_owner.open_deltas(live_id bigint, leaf regclass, caller oid) RETURNS tid[]
@@ -138,10 +141,10 @@ BEGIN
 END
 $$;
 
--- Stores the counts of a scan of a leaf: the deltas seen with it, and the sketches.
+-- Result of a scan of a leaf: the deltas seen by the same query, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
--- A leaf is counted from now on, by the numbers that its columns have now.
+-- Records a leaf as counted from now on, with the present numbers and types of its columns.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -156,7 +159,7 @@ BEGIN
 END
 $$;
 
--- A new base of a leaf in place of the old one and of the deltas that were seen with it.
+-- Replaces the base of a leaf, and the deltas that the count included, by a new base.
 CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -194,8 +197,8 @@ BEGIN
 END
 $$;
 
--- Before all rows are counted anew: tables that are gone from the tree are counted no more, and
--- fold_live forgets what was counted of them.
+-- Stops counting tables that have left the tree, before all rows are recounted; the next fold_live
+-- removes their counts.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS void
@@ -213,8 +216,8 @@ BEGIN
 END
 $$;
 
--- internal: all of a live sketch, whoever asks, with the triggers of its tables.  Another
--- table's trigger of such a name is no concern of ours: its owner could hold a lock on it.
+-- internal: removes a live sketch with the triggers on its tables, for any caller. Triggers of such
+-- a name on other tables are not touched, because their owner could hold a lock.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN

@@ -10,7 +10,10 @@ CREATE FUNCTION fastclust.choose_k(relation regclass, features text, max_k integ
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION choose_k(regclass, text, integer, jsonb) IS
-    'the number of clusters of a column of vectors or numbers, or of a list of columns: a row for each number tried, with its cost and stability; the row to take has a verdict, the clusters within its clusters, and the reason if it is not clear';
+    'Suggests the number of clusters of a column of vectors or numbers, or of a list of columns. '
+    'Returns a row for each number tried, with its cost and stability. The suggested row has a '
+    'verdict, the number of clusters within its clusters, and a reason if the choice is not '
+    'clear.';
 CREATE FUNCTION fastclust.choose_k(relation regclass, features name[], max_k integer DEFAULT 50,
         options jsonb DEFAULT '{}', OUT k integer, OUT cost double precision,
         OUT gain double precision, OUT stability double precision, OUT verdict text,
@@ -20,4 +23,5 @@ CREATE FUNCTION fastclust.choose_k(relation regclass, features name[], max_k int
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION choose_k(regclass, name[], integer, jsonb) IS
-    'the number of clusters of columns of numbers, which are standardised unless the options say otherwise';
+    'Suggests the number of clusters of columns of numbers, which are standardised unless the '
+    'options say otherwise.';

@@ -1,8 +1,8 @@
 
--- drift: have the rows of a model changed since its training?
+-- Drift: tests whether the rows of a model have changed since its training
 
--- The version that serves; with groups, the part of most clusters, or an error where these are
--- not taken.
+-- Returns the current version of a model; with groups, its part that has the most clusters, or an
+-- error if `groups` is false.
 CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -23,20 +23,21 @@ BEGIN
             MESSAGE = format('model "%s" has no current version', held.model),
             HINT = version_hint(held.model);
     END IF;
-    version.options := version.options - 'activate';     -- for its own time only
+    version.options := version.options - 'activate';     -- applies to that version alone
     RETURN version;
 END
 $$;
 
--- Do the waves of a spec run in all dimensions, not along axes of a sample?  Such axes fit the
--- training rows better than any later ones.
+-- Returns true if the waves of the spec run in all dimensions instead of along axes of a sample,
+-- which fit the training rows better than any later rows.
 CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- Of a dimension for all values without one of their own: those that are more frequent than all
--- of these together were in training, with their shares.
+-- Returns, for the dimension "other" of a column, up to five values without a dimension of their
+-- own, with their shares: values that are more frequent now than all of them together were in
+-- training. NULL if there are none, and for other dimensions.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass,
         dimension integer)
     RETURNS jsonb
@@ -69,9 +70,9 @@ BEGIN
 END
 $$;
 
--- The statistics of a version and of other rows that drift compares, `counted` ones of which a
--- share may be sketched: the counts, where both were counted, and the sketches, where their
--- waves run in all dimensions.  Values never seen are told of rows that were scanned.
+-- Compares a version with other rows by the statistics that both have: counts, and sketches if
+-- their waves run in all dimensions. counted: number of these rows; only a share of them may be
+-- sketched. New values of categories are reported if the rows were scanned.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -99,8 +100,8 @@ BEGIN
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                              THEN fit_residual(s, version.operator, version.center, version.scale,
                                                version.spreads) END;
-    -- the columns and the pairs of columns that changed beyond chance, the surest first, at
-    -- most five
+    -- up to five columns and pairs of columns that changed more than chance explains, smallest p
+    -- first
     columns := (SELECT COALESCE(
                            jsonb_agg(CASE WHEN c.other IS NULL
                                               THEN jsonb_strip_nulls(
@@ -133,9 +134,9 @@ BEGIN
 END
 $$;
 
--- Sketches and counts of a relation's rows as a version takes them, for each value of a column
--- or all, in one scan: of 260,000 rows at most, where they are not told by a column; n: of how
--- many.
+-- Returns sketches and counts of a relation's rows in the form that a version uses, made in one
+-- scan: for each value of a column, or for all rows. n is the number of rows. Without a column,
+-- about 260,000 rows or fewer are sampled.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass,
         bucket name, OUT value text, OUT s sketch, OUT counts drift_counts, OUT n bigint)
     RETURNS SETOF record
@@ -143,8 +144,8 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
--- A version as a window compares its rows: with those of the baseline in place of the training
--- rows, where the window has one.
+-- Returns the version with which a window compares its rows: if the window has a baseline, the rows
+-- of the baseline take the place of the training rows.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass,
         since jsonb)
     RETURNS stored_versions
@@ -174,8 +175,8 @@ BEGIN
 END
 $$;
 
--- The rows of each value of a column, or all: of now where the model is live and has them, else
--- by a scan, of the relation that `scanned` is then.
+-- Returns the rows to compare, for each value of a column or all together: the current rows if the
+-- model is live and counts them, else the rows of a scan, whose relation is then in `scanned`.
 CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions,
         relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
@@ -269,7 +270,9 @@ CREATE FUNCTION fastclust.drift(model text, relation regclass DEFAULT NULL,
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C STABLE ROWS 1;
 COMMENT ON FUNCTION fastclust.drift IS
-    'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
+    'Compares rows with the training rows of a model: rows of a table, the recent ones, or a '
+    'sketch made with model_spec(model). Returns one row, or one for each value of the column or '
+    'group in `by`.';
 
 CREATE FUNCTION fastclust_internal.read_model_spec(model text) RETURNS sketch_spec
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -279,19 +282,22 @@ END
 $$;
 CREATE FUNCTION fastclust.model_spec(model text) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION fastclust.model_spec IS 'the spec of a model, to sketch other rows with';
+COMMENT ON FUNCTION fastclust.model_spec IS
+    'Returns the spec of a model, with which other rows can be sketched for drift.';
 
--- It has no search_path of its own: the query is the caller's.
+-- The function sets no search_path, because it runs the caller's query.
 CREATE FUNCTION fastclust.change_points(query text, OUT changed_at timestamptz,
         OUT found_at timestamptz, OUT p_value double precision, OUT effect double precision,
         OUT dimension integer, OUT shift double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
 COMMENT ON FUNCTION fastclust.change_points IS
-    'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
+    'Returns the times when rows changed, found in dated sketches that a query returns, for '
+    'example one a day. Reads no row.';
 
--- A role has the rights of roles it is a member of, and checks the models that are its own:
--- others may hold theirs.  A model that cannot be checked does not keep the others from it.
+-- If no model is named, checks only models whose owner is the current user, although a role has the
+-- rights of roles that it is a member of: they may check their own models. A model that cannot be
+-- checked does not stop the check of the others.
 CREATE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version integer,
         OUT verdict text, OUT effect double precision, OUT p_value double precision, OUT n bigint,
         OUT columns jsonb, OUT problem text)
@@ -327,7 +333,7 @@ BEGIN
                       d.effect DESC NULLS LAST LIMIT 1;
             found.id := write_drift(found);
             IF found.verdict = 'drifted' THEN
-                -- anybody may listen: the number tells only those who may read drift_log
+                -- Any role may listen: the id is useful only to roles that may read drift_log.
                 PERFORM pg_notify('fastclust_drift', found.id::text);
             END IF;
             SELECT found.verdict, found.effect, found.p_value, found.n, found.columns
@@ -345,4 +351,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.check_drift IS
-    'drift of a model, or of each model that the caller owns: one row per model, logged in drift_log, with a notification on channel fastclust_drift if it drifted; retrains nothing';
+    'Tests a model, or each model that the caller owns, for drift. Returns one row per model, '
+    'logs it in drift_log, and sends a notification on channel fastclust_drift if the model '
+    'drifted. Does not retrain.';

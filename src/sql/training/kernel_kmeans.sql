@@ -1,6 +1,6 @@
 
--- kernel k-means of a relation (Algorithm 1 whole): a projection of its rows, then k-means on
--- their coordinates
+-- Kernel k-means of a relation (the whole of Algorithm 1): a projection of its rows, then k-means
+-- on their coordinates
 
 CREATE FUNCTION fastclust.kernel_kmeans(relation regclass, id_column name, features name,
         kernel kernel, k integer, options jsonb DEFAULT '{}', OUT id bigint, OUT cluster integer)
@@ -16,7 +16,7 @@ DECLARE
     of_kmeans CONSTANT text[] := '{n_init,iterations,tolerance}';
     known CONSTANT text[] := '{method,oversampling,columns,seed,rank}' || of_kmeans;
     unknown text;
-    -- with 10 more the most columns of one pass
+    -- the default with oversampling 10 stays within the maximum number of columns of one pass
     rank CONSTANT jsonb := COALESCE(NULLIF($6 -> 'rank', 'null'), to_jsonb(least($5, 490)));
     id_is regtype;
     found bigint;
@@ -43,7 +43,7 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = format('option "rank" is %s, out of range', rank),
             DETAIL = 'It may be from 1 to 502.';
-    -- a domain has that of its base type
+    -- a domain has the output function of its base type
     ELSIF (SELECT t.typoutput FROM pg_type t WHERE t.oid = id_is) <> ALL (
               '{int2out,int4out,int8out}'::regproc[]) THEN
         RAISE datatype_mismatch USING
@@ -51,8 +51,8 @@ BEGIN
             HINT = 'Number the rows, for instance by row_number() over a unique column.';
     END IF;
     PERFORM feature_type($1, $3);
-    -- k clusters need k rows with a vector: known before the pass; Citus takes no subquery
-    -- without columns
+    -- k clusters need k rows with a vector; checked before the pass over all rows. The subquery
+    -- selects a constant because Citus rejects subqueries without columns.
     EXECUTE format('SELECT count(*) FROM (SELECT 1 FROM %s t WHERE t.%I IS NOT NULL LIMIT %s) q',
                    $1, $3, $5)
         INTO found;
@@ -71,4 +71,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.kernel_kmeans IS
-    'kernel k-means of a relation: one-pass projection, then k-means on the coordinates';
+    'Runs kernel k-means on a relation: a one-pass projection, then k-means on the coordinates. '
+    'Returns the id and the cluster of each row.';

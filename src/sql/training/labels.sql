@@ -1,14 +1,15 @@
 
--- labels: the clusters of the rows of a relation, written to a table
+-- Labels: clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query over a relation; vectors: the same query with vectors, which the
--- model labels, in place of clusters, or NULL.
+-- Writes the rows of a query over a relation and returns their number. vectors: the query with
+-- vectors in place of clusters, which the model labels in batches, or NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text,
         vectors text, model_id bigint, relation regclass)
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
--- The columns by which a label finds its row: those of the option, or the primary key.
+-- Returns the columns that identify the row of a label: the columns in option key, or the primary
+-- key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -55,9 +56,9 @@ BEGIN
 END
 $$;
 
--- A row for each row of the relation: its key, its cluster, and its name and distance where the
--- options ask for them; the same with vectors in place of clusters, where these can be labelled
--- many at a time, or NULL.
+-- Returns a query with one row for each row of the relation: its key, its cluster, and its name and
+-- distance if the options request them. vectors is the query with vectors in place of clusters, or
+-- NULL if rows cannot be labelled in batches.
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass,
         keys name[], options jsonb, OUT query text, OUT vectors text)
     AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT
@@ -67,11 +68,11 @@ CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation
 
 CREATE TABLE fastclust_internal.label_tables (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
-    target text NOT NULL,    -- qualified and quoted, as the relation is
+    target text NOT NULL,    -- qualified and quoted, like relation
     relation text NOT NULL,
-    options jsonb NOT NULL,    -- of write_labels
-    followed_by name NOT NULL,    -- the role that wrote the labels
-    -- the oid of that role when the row was written
+    options jsonb NOT NULL,    -- options of write_labels
+    followed_by name NOT NULL,    -- role that wrote the labels
+    -- OID of followed_by when the row was written
     followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,
     PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
@@ -79,7 +80,7 @@ CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
     SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
 GRANT SELECT ON own_label_tables TO PUBLIC;
 
--- The table follows the model from now on; options NULL: it does not.
+-- Records that the table follows the model; options NULL: it no longer does.
 CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text,
         options jsonb)
     RETURNS void
@@ -99,10 +100,10 @@ BEGIN
 END
 $$;
 
--- The label tables of a model follow the version that serves: labels that changed are updated,
--- those of new rows added, those of rows that are gone removed.  The caller's rights hold, so
--- the tables must be the caller's own choice or a superuser's.  A warning names one that cannot
--- follow; one that does not exist any more is forgotten.
+-- Updates the label tables of a model to its current version: updates labels that changed, adds
+-- labels of new rows, and removes labels of deleted rows. It runs with the rights of the caller, so
+-- the tables must have been written by the caller or by a superuser. A WARNING names a table that
+-- cannot be updated; a table that no longer exists is forgotten.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
@@ -190,11 +191,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.use_version IS
-    'make another version the one that predict uses: an old one, or a candidate';
+    'Makes another version current, which predict then uses: an old one, or a candidate.';
 
 -- ---- write_labels ----
 
--- write_labels, from the name of the target on.
+-- Does the work of write_labels, once the name of the target is resolved.
 CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text,
         options jsonb)
     RETURNS bigint
@@ -212,13 +213,13 @@ BEGIN
     PERFORM reject_read_only('labels cannot be written'),
             check_training_options(options, 'write_labels');
     IF flag_option(options, 'follow') THEN
-        -- no version comes between these labels and those that follow
+        -- The lock prevents a new version between these labels and their first update.
         held := held_model(model, true);
     END IF;
     version := largest_part(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
-    -- the table is there and empty, or may be added to
+    -- Create the target, or empty it, or append to it.
     IF flag_option(options, 'append')
        AND (flag_option(options, 'replace') OR flag_option(options, 'follow')) THEN
         RAISE invalid_parameter_value USING
@@ -247,7 +248,8 @@ BEGIN
     written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id,
                           scanned);
     IF options ? 'follow' THEN
-        -- names and dates resolved, for the condition is read again in other sessions
+        -- Names and dates in the condition are stored resolved, because other sessions will read
+        -- it.
         PERFORM write_follower(
                     held.id, target, r.relation_name,
                     CASE WHEN flag_option(options, 'follow')
@@ -266,4 +268,5 @@ CREATE FUNCTION fastclust.write_labels(model text, relation regclass, target tex
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_labels' LANGUAGE C;
 COMMENT ON FUNCTION fastclust.write_labels IS
-    'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';
+    'Writes the key and the cluster of each row of a relation to a table, which is created if it '
+    'does not exist. Returns the number of rows.';

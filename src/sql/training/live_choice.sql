@@ -1,8 +1,8 @@
 
--- choose_k of a live sketch: how well each number of clusters explains it; no row is read
+-- choose_k of a live sketch: the fit of each number of clusters to the sketch; no row is read
 
--- The costs that decodes of a live sketch give for numbers of clusters, and the elbow.  A
--- sketch has no halves, so none is stable.
+-- Returns the cost that a decode of a live sketch has for each number of clusters, and marks the
+-- elbow. stability is NULL, because a sketch cannot be split in halves.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[],
         vector boolean, max_k integer, options jsonb, OUT k integer, OUT cost double precision,
         OUT gain double precision, OUT stability double precision, OUT verdict text)
@@ -44,8 +44,8 @@ BEGIN
         RAISE no_data_found USING MESSAGE = format('live sketch "%s" has no rows', live.name);
     END IF;
     most := least(max_k, row_count(now));
-    -- the spec that a live sketch of a model was trained with, for its rows of the sample; else
-    -- its own
+    -- spec with the sample rows of the training if the live sketch belongs to a model, else the
+    -- spec of the live sketch
     pilot := COALESCE((SELECT v.spec
                          FROM readable_models m JOIN readable_versions v ON v.version = m.version
                         WHERE m.id = live.model_id
@@ -53,9 +53,10 @@ BEGIN
                           AND is_live_part(v.training_sketch, NULL, live.spec, NULL)
                         LIMIT 1),
                       live.spec);
-    -- from 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the
-    -- best so far, which is the elbow of the logarithm of the cost: the number farthest below
-    -- the line through the ends a cost is the mean squared distance by the sketch
+    -- The first pass tries 1 to the maximum in steps of a fifth, like fc_choose_k. The second pass
+    -- adds all numbers between the neighbours of the best one, which is the elbow of the logarithm
+    -- of the cost: the number farthest below the line through the ends. A cost is the mean squared
+    -- distance estimated from the sketch.
     FOR i IN 1 .. 2 LOOP
         SELECT array_agg(t.n ORDER BY t.n), array_agg(t.c ORDER BY t.n) INTO tried, costs
           FROM (SELECT n,

@@ -1,8 +1,8 @@
 
--- live models: the option live of train keeps a live sketch of the model's rows, from which
--- drift and retrain take their sketch
+-- Live models: option live of train keeps a live sketch of the model's rows, from which drift and
+-- retrain take their sketch
 
--- Asked before a training reads a row.
+-- Checks, before a training reads a row, that its table can be followed.
 CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass,
         features name[], options jsonb)
     RETURNS void
@@ -24,9 +24,9 @@ BEGIN
 END
 $$;
 
--- A live sketch follows the rows of a version that was trained, as its sketch counted them, or
--- none where its options say so; a note of a new one.  Each training of method density on rows
--- finds other micro-clusters.
+-- Makes a live sketch follow the rows of a trained version, counted as its sketch was, or ends it
+-- if the options of the version say so. Returns a note about a new live sketch, else NULL. Each
+-- training of method density on rows has new micro-clusters and so needs a new live sketch.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer,
         micro_clusters fastop)
     RETURNS text
@@ -53,8 +53,8 @@ BEGIN
                                     WHEN 'object' THEN trained.options -> 'live'
                                     ELSE '{}' END));
     asked.model_id := model_id;
-    -- of each micro-cluster counts that are larger than its sketch, as those of many columns,
-    -- are left out
+    -- The counts of each micro-cluster are left out if they are larger than its sketch, as with
+    -- many columns.
     asked.drift_spec := CASE WHEN micro_clusters IS NULL
                                   OR octet_length(trained.drift_counts::text)
                                          <= octet_length(trained.training_sketch::text)
@@ -80,8 +80,8 @@ BEGIN
 END
 $$;
 
--- The live sketch that the next version can be decoded from; NULL if rows have to be read.  The caller
--- has looked for options that are about rows (FOR_LIVE in pg/train/options.c).
+-- Returns the live sketch from which the next version can be decoded, or NULL if rows have to be
+-- read. The caller has checked that no option requires rows (FOR_LIVE in pg/train/options.c).
 CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions,
         options jsonb)
     RETURNS kept_sketches
@@ -96,7 +96,7 @@ BEGIN
        OR options -> 'live' <> 'true' THEN
         RETURN NULL;
     END IF;
-    -- null takes the window of the version back
+    -- a since of null removes the window of the version
     live := live_of_version(version,
                             NULLIF(COALESCE(options -> 'since', version.options -> 'since'),
                                    'null'));

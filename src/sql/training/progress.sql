@@ -1,7 +1,7 @@
 
--- training_progress: the trainings that run now, for roles that may see them
+-- training_progress: running trainings, for roles that may see them
 
--- All trainings of this database; only the owner of the extension asks.
+-- Returns all running trainings of this database. Only the owner of the extension may call it.
 CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid,
         OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
         OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz,
@@ -9,8 +9,8 @@ CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid,
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
--- A role sees its own trainings, those of roles of which it is a member, and those on models
--- that it may read by roles that may change them.
+-- Returns the trainings that a role may see: its own, trainings of roles that it is a member of,
+-- and trainings of models that it may read, if the training role may change the model.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name,
         OUT step text, OUT rows_done bigint, OUT rows_about bigint, OUT percent double precision,
         OUT elapsed interval, OUT remaining interval, OUT pid integer)
@@ -44,19 +44,21 @@ BEGIN
 END
 $$;
 
--- A function, so that the rights are those of who reads the view, on every server version.
+-- The view calls a function, so that the rights of its reader apply on every server version.
 CREATE VIEW fastclust.training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS
-    'one row per training that runs now, of those whose models one may read and of one''s own';
-COMMENT ON COLUMN training_progress.model IS 'the name of the model; NULL for choose_k';
-COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
+    'one row per running training of a model that the reader may read, or of the reader''s own';
+COMMENT ON COLUMN training_progress.model IS 'name of the model; NULL for choose_k';
+COMMENT ON COLUMN training_progress.role IS 'role that runs the training';
 COMMENT ON COLUMN training_progress.step IS
-    'the running step, as in training_log; NULL between two steps';
+    'running step, as in training_log; NULL between two steps';
 COMMENT ON COLUMN training_progress.rows_done IS
-    'the rows of the table that the step has read; NULL for a step in memory';
-COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
-COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';
-COMMENT ON COLUMN training_progress.elapsed IS 'how long the training has run';
-COMMENT ON COLUMN training_progress.remaining IS 'about how long the step will still run';
-COMMENT ON COLUMN training_progress.pid IS 'the server process, which pg_cancel_backend stops';
+    'rows of the table that the step has read; NULL for a step in memory';
+COMMENT ON COLUMN training_progress.rows_about IS
+    'estimated number of rows that the step will read; NULL for a step in memory';
+COMMENT ON COLUMN training_progress.percent IS 'share of the step that is done, in percent';
+COMMENT ON COLUMN training_progress.elapsed IS 'time since the training began';
+COMMENT ON COLUMN training_progress.remaining IS
+    'estimated time until the step ends; NULL if unknown';
+COMMENT ON COLUMN training_progress.pid IS 'process ID of the session, for pg_cancel_backend';
 GRANT SELECT ON training_progress TO PUBLIC;

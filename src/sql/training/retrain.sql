@@ -1,8 +1,8 @@
 
--- retrain: a new version on new rows, that keeps the numbers of the clusters that stayed
+-- retrain: a new version on new rows, in which unchanged clusters keep their numbers
 
--- These set the search_path by themselves, once that of the caller has found the relation of
--- the options.
+-- The functions below have no SET search_path. They set it themselves after the caller's
+-- search_path was used to find the relation in the options.
 
 CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}',
         sketch sketch DEFAULT NULL)
@@ -11,7 +11,9 @@ CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}',
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
     SET quote_all_identifiers = off;
 COMMENT ON FUNCTION fastclust.retrain IS
-    'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
+    'Trains a new version with the settings of the current one, which the options may change. '
+    'With a sketch of new rows, uses only this sketch and the training sketch. Clusters that '
+    'persist keep their numbers. Returns the number of the version.';
 
 CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, options jsonb DEFAULT '{}')
@@ -20,18 +22,22 @@ CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precis
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
     SET quote_all_identifiers = off;
 COMMENT ON FUNCTION fastclust.retrain_if_drifted IS
-    'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
+    'Retrains a model if the p-value of drift is below the threshold and its effect is '
+    'min_effect or more. Returns the new version, or NULL if it did not retrain. Logs each check '
+    'in drift_log.';
 
--- The parser takes a literal without a type as text[] here.
+-- The polymorphic type makes the parser read an untyped literal as text[].
 CREATE FUNCTION fastclust.merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION fastclust.merge_clusters IS
-    'a version in which some clusters, by number or by name, are one, at their mean, with the number and the name of the largest; the others keep theirs';
+    'Makes a version in which some clusters, given by number or by name, are merged at their '
+    'mean. The merged cluster has the number and the name of the largest one; the others keep '
+    'theirs. Returns the number of the version.';
 
--- The numbers are an option of the version that serves, which retrains keep; clusters that
--- stayed keep their numbers.
+-- The pinned numbers are an option of the current version that retrains keep; clusters that persist
+-- keep their numbers.
 CREATE FUNCTION fastclust.pin_cluster(model text, cluster integer, pinned boolean DEFAULT true)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -66,4 +72,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.pin_cluster IS
-    'keep the centroid of a cluster in all retrains, or no longer';
+    'Pins the centroid of a cluster, so that retraining does not move it, or unpins it.';

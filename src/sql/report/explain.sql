@@ -1,10 +1,10 @@
 
--- explain: clusters in the words and units of the table
+-- Explanations: clusters in the words and units of the table
 
--- A dimension of the rows: the column or part of one that it comes from, the kind of that
--- (number, year, boolean, date, timestamp, interval, category, vector), for a category which of
--- them it tells (1, else 0), the name that people read, "country = DE", and how the core takes
--- it: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
+-- Returns the dimensions of the rows. feature: the column, or part of one, that a dimension comes
+-- from; kind: number, year, boolean, date, timestamp, interval, category or vector; category: the
+-- category for which the dimension is 1 (else 0); label: the displayed name, such as "country =
+-- DE"; axis_kind: the kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
         OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
         OUT axis_kind integer)
@@ -29,17 +29,17 @@ CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
      WHERE version.encoder IS NULL
 $$;
 
--- A value in its own unit as people read it, with four digits or exactly; days and seconds are
--- from 2000-01-01 on.
+-- Returns a value in its own unit as text, with four digits or exactly. Days and seconds count from
+-- 2000-01-01.
 CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- ---- the profile ----
 
--- A row per cluster and dimension, of each cluster the `most` of least place, 1 for the one
--- that tells most, and as many of greatest |apart|: the deviations between the centroid and the
--- nearest other one.
+-- Returns rows for clusters and dimensions: in each cluster the `most` dimensions with the lowest
+-- place, where 1 is the most distinctive, and the `most` with the largest |apart|, the distance of
+-- the centroid from the nearest other centroid in standard deviations.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
         kinds integer[], most integer, OUT cluster integer, OUT dimension integer,
@@ -49,7 +49,7 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
--- That of a version; none where clusters are of kernel features.
+-- Returns the profile of a version; no rows if the clusters consist of kernel features.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer,
         OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT label text, OUT value double precision,
@@ -68,10 +68,10 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most
      WHERE version.map IS NULL
 $$;
 
--- The name that was given to each cluster, or else two phrases, of two columns: the most
--- telling one, and the one that divides it most from its nearest neighbour; a third, and its
--- number, where others would have the same.  Categories that rows have come before those that
--- they have not.
+-- Returns the name of each cluster: the given name, else two phrases about two columns, the most
+-- distinctive one and the one that separates the cluster most from its nearest neighbour. If
+-- another cluster would have the same name, a third phrase is added, then the number. Categories
+-- that rows have come before categories that they do not have.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer,
         OUT name text)
     RETURNS SETOF record
@@ -185,4 +185,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.profile IS
-    'the features that distinguish each cluster: a row per cluster and feature, in the unit of the table, most distinctive first; group_value names a group';
+    'Returns the features that distinguish each cluster: a row per cluster and feature, in the '
+    'unit of the table, most distinctive first. group_value selects a group.';

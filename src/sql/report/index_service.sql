@@ -1,6 +1,5 @@
 
--- index service: centroids for an index that is built elsewhere, and whether an index has gone
--- stale
+-- Index service: centroids for an index that is built elsewhere, and a test for stale indexes
 
 CREATE FUNCTION fastclust.index_centroids(model text, OUT id integer, OUT parent integer,
         OUT vector real[])
@@ -35,12 +34,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.index_centroids IS
-    'the centroids as VectorChord''s external build takes them: a flat list without parents, or for a model with levels a tree with one root';
+    'Returns the centroids in the form that VectorChord''s external build needs: a flat list '
+    'without parents, or for a model with levels a tree with one root.';
 
 -- ---- index_health ----
 
--- Two sketches to compare with their null law, the model's or that of rows of now; and their
--- counts, where the model has counted both.
+-- Returns two sketches, with the moments of their null law from the model or from a sample of
+-- present rows; and the counts of both if the model has counted them.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name,
         version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts,
@@ -112,10 +112,10 @@ BEGIN
             DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
     relation_name := (row_expressions($1, ARRAY[$2], true, NULL, NULL)).relation_name;
-    -- The version whose buckets stand for those of an index on the column: the caller's own or
-    -- that of the table's owner before those of others, then one whose training measured the
-    -- recall, then the latest.  None of a role that may not read the column: it only says that
-    -- it was trained on it.
+    -- Choose the version whose clusters represent the buckets of an index on the column: first a
+    -- model of the caller or of the table's owner, then a version whose training measured the
+    -- recall, then the latest. Models of roles that may not read the column are left out: such a
+    -- model only claims that it was trained on it.
     SELECT v.* INTO version
       FROM readable_models m
       JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
@@ -153,9 +153,9 @@ BEGIN
                         least(COALESCE($5, (version.options ->> 'probes')::float8::integer,
                                        ceil(sqrt(clusters(version.operator)) / 2)::integer),
                               clusters(version.operator)));
-        -- the share of the sampled rows in buckets that no longer fit: those that hold more
-        -- than twice their share, or whose rows are at 1.5 times the mean squared distance;
-        -- both beyond three standard deviations of chance
+        -- Share of the sampled rows in buckets that no longer fit: buckets with more than twice
+        -- their expected rows, or with 1.5 times their mean squared distance, both beyond three
+        -- standard deviations of chance.
         worn_share :=
             (SELECT COALESCE(sum(b.count) FILTER (
                                  WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
@@ -175,9 +175,9 @@ BEGIN
                                     THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
-    -- The model, where the caller may retrain it, and indexes that keep lists of rows by
-    -- centroids, one statement a line: REINDEX CONCURRENTLY runs in no transaction with
-    -- another.  The column may be in an expression of the index.
+    -- One statement per line, because REINDEX CONCURRENTLY cannot share a transaction: a retrain if
+    -- the caller may retrain the model, and a REINDEX of each index that keeps lists of rows by
+    -- centroid. The column may be part of an expression of the index.
     statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
         (SELECT format('SELECT %I.retrain(%L);', 'fastclust', m.model)
            FROM own_models m
@@ -206,4 +206,5 @@ CREATE FUNCTION fastclust.index_health(relation regclass, "column" name,
         OUT statement text)
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C;
 COMMENT ON FUNCTION fastclust.index_health IS
-    'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';
+    'Tests whether an index of buckets on a column is stale: compares the sketch of its build '
+    'with the present rows, measures the recall on a sample, and returns the statements to run.';

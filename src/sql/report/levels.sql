@@ -1,5 +1,5 @@
 
--- levels and trees of the clusters of a model
+-- Levels and trees of the clusters of a model
 
 CREATE FUNCTION fastclust.predict_path(model text, x "any", group_value anycompatible DEFAULT NULL,
         version integer DEFAULT -1)
@@ -7,9 +7,11 @@ CREATE FUNCTION fastclust.predict_path(model text, x "any", group_value anycompa
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200
     SUPPORT vector_support;
 COMMENT ON FUNCTION fastclust.predict_path IS
-    'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
+    'Returns the number of the row''s node on each level of a model, top level first. The last '
+    'number is the cluster that predict returns.';
 
--- Level 1 is the top; without levels there is one.
+-- Returns the nodes of each level; level 1 is the top. Without levels there is one level, the
+-- clusters.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer,
         OUT node integer, OUT parent integer, OUT share double precision,
         OUT centroid double precision[])
@@ -41,7 +43,8 @@ BEGIN
 END
 $$;
 
--- The tree of the clusters of a version: splits of its densities, or else Ward's.
+-- Returns the tree of the clusters of a version: the density splits of method density, else Ward's
+-- tree.
 CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT step integer,
         OUT "left" integer, OUT "right" integer, OUT height double precision,
         OUT weight double precision)
@@ -90,7 +93,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.cluster_tree IS
-    'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node h + i by step i, h the highest number of a cluster; of method density by the densest valley between them';
+    'Returns the tree of the clusters. For a model with levels, these are the nodes of each '
+    'level, level 1 at the top. Otherwise clusters are joined two by two by Ward''s criterion, '
+    'with method density by the densest valley between them; step i makes node h + i, where h is '
+    'the highest number of a cluster.';
 
 CREATE FUNCTION fastclust.merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
     LANGUAGE plpgsql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
@@ -108,8 +114,8 @@ BEGIN
             MESSAGE = format('min_share is %s, out of range', min_share),
             DETAIL = 'It is a share of the rows, between 0 and 1.';
     END IF;
-    -- a node that is large enough stays as it is; a small one takes the node that Ward's tree
-    -- joins it to
+    -- A node that is large enough remains; a small one becomes part of the node to which Ward's
+    -- tree joins it.
     FOR node_join IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
         shares := shares || shares[node_join."left" + 1] + shares[node_join."right" + 1];
         IF least(shares[node_join."left" + 1], shares[node_join."right" + 1]) < min_share THEN
@@ -129,4 +135,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.merge_small_clusters IS
-    'the operator with clusters of less than a share of the rows joined to those that Ward''s tree joins them to';
+    'Returns the operator with each cluster that has less than min_share of the rows merged into '
+    'the cluster to which Ward''s tree joins it.';

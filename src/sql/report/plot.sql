@@ -1,12 +1,13 @@
 
--- plot: a model on a terminal
+-- Plot: a model on a terminal
 
--- A text in exactly so many columns of a terminal, cut or padded on the right, or else on the left.
+-- Returns a text that is exactly `width` terminal columns wide: cut, or padded on the right, or on
+-- the left if on_the_left is true.
 CREATE FUNCTION fastclust_internal.fit_text(value text, width integer, on_the_left boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_fit_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- A number from 0 to 1 as a bar of at most so many columns, or one from -1 to 1 as a bar on
--- either side of a line.
+-- Returns a number from 0 to 1 as a bar of up to `width` columns, or a number from -1 to 1 as a bar
+-- on either side of a line.
 CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_sided boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -19,8 +20,8 @@ DECLARE
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN
-    -- sizes, and the strongest features of each cluster, where centroids have features; lines
-    -- of at most 100 columns
+    -- Sizes, and the strongest features of each cluster if centroids have features, in lines of up
+    -- to 100 columns.
     RETURN concat_ws(
                E'\n',
                rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model,
@@ -103,4 +104,5 @@ $$;
 CREATE FUNCTION fastclust.plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION fastclust.plot IS
-    'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';
+    'Returns the clusters of a model as text: sizes and differences as bars, in lines of up to '
+    '100 columns.';

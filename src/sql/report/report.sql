@@ -1,8 +1,8 @@
 
--- report: the page
+-- Report: the page
 
--- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and
--- the changes since the version before.
+-- Describes the clusters in a paragraph: how many there are, the largest one, the one that differs
+-- most from all rows, and the changes since the previous version.
 CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text,
         clusters report_cluster[], told profile_value[], lines version_line[])
     RETURNS text
@@ -168,7 +168,7 @@ DECLARE
                                       ORDER BY v.version DESC LIMIT 30) q);
     line version_line := lines[cardinality(lines)];
     heading text := COALESCE(html($4), concat(html(held.model), ': ' || html($3)));
-    lead text;    -- the model in a sentence
+    lead text;    -- one sentence about the model
     shown report_cluster[];
     told profile_value[];
     encoding name := pg_client_encoding();
@@ -205,7 +205,7 @@ BEGIN
                                                                  FROM unnest(version.features)
                                                                           WITH ORDINALITY u(f, i))
                  ELSE format('%s columns', cardinality(version.features)) END);
-    -- the page is in the encoding of the client that writes the file
+    -- declares the encoding of the client that writes the file
     RETURN concat(
                E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="',
                CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1)
@@ -260,4 +260,5 @@ CREATE FUNCTION fastclust.report(model text, rules boolean DEFAULT true,
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION fastclust.report IS
-    'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';
+    'Returns an HTML page about a model, or one of its groups: clusters, profile, rules, '
+    'versions, drift and training. Reads no table if rules is false.';

@@ -1,13 +1,14 @@
 
--- report: the sections that show the clusters
+-- Report: the sections about the clusters
 
--- The section of a cluster.
+-- A cluster in the report. x and y: its place on the two principal axes; shown_x and shown_y: share
+-- of the squared distances that each axis shows.
 CREATE TYPE fastclust_internal.report_cluster AS (
     cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision,
     shown_x double precision, shown_y double precision);
 
--- (operator): where the clusters lie on their two principal axes, and the share of the squared
+-- Returns the places of the clusters on their two principal axes, and the share of the squared
 -- distances to their mean that each axis shows.
 CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer,
         OUT x double precision, OUT y double precision, OUT shown_x double precision,
@@ -15,7 +16,7 @@ CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_cluster_places' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- The clusters of a version, the largest first.
+-- Returns the clusters of a version, largest first.
 CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version stored_versions)
     RETURNS report_cluster[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -30,7 +31,8 @@ CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version s
       LEFT JOIN version_names(version) n USING (cluster)
 $$;
 
--- A cluster as people call it: its number, and its name where it has one.
+-- Returns the displayed label of a cluster: its number, and its name if it has one, cut to `most`
+-- characters.
 CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, most integer)
     RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -42,7 +44,8 @@ $$;
 
 -- ---- sizes ----
 
--- The share of each cluster in the versions that are kept, the last twelve of them, oldest first.
+-- Returns the share of each cluster in the last twelve stored versions, oldest first; no rows if
+-- there is only one version.
 CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_value text,
         OUT cluster integer, OUT shares double precision[])
     RETURNS SETOF record
@@ -62,7 +65,7 @@ CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_v
     HAVING (SELECT count(*) FROM kept) > 1
 $$;
 
--- The forty largest, and up to a thousand more to open.
+-- Shows the forty largest clusters, and up to a thousand more in a collapsed section.
 CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions,
         clusters report_cluster[])
     RETURNS text

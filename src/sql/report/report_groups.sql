@@ -1,7 +1,7 @@
 
--- report: the groups of a model that is split by a column
+-- Report: the groups of a model that is split by a column
 
--- Maps of the twelve largest groups, and a table of the forty largest.
+-- Shows maps of the twelve largest groups, and a table of the forty largest.
 CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH part AS MATERIALIZED (

@@ -1,14 +1,13 @@
 
--- report: the sections that show versions, checks and steps
+-- Report: the sections about versions, checks and steps
 
 -- ---- versions ----
 
--- The versions that are kept, at most the last thirty, oldest first: of one group, or the sums
--- of all.
+-- One of the last thirty stored versions: values of one group, or sums or means over all groups.
 CREATE TYPE fastclust_internal.version_line AS (
     version integer, trained_at timestamptz, trained_by name, method text, clusters bigint,
     n bigint, objective double precision, churn double precision);
--- Columns, one a version, the greatest value above them.
+-- Draws one column per version, with the value above it.
 CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[],
         column_values double precision[], shown text[])
     RETURNS text
@@ -83,8 +82,8 @@ $$;
 
 -- ---- drift ----
 
--- The effect of the last four hundred checks as a line, with the limit of the last one; the
--- last ten as a table.
+-- Shows the effects of the last four hundred checks as a line, with the limit of the last check,
+-- and the last ten checks as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE

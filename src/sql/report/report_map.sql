@@ -1,13 +1,13 @@
 
--- report: the map of the clusters
+-- Report: the map of the clusters
 
 CREATE TYPE fastclust_internal.map_circle AS (
     cluster integer, name text, share double precision, x double precision, y double precision,
     r double precision);
 
--- The labels of the largest sixty circles, each in its circle where it fits, else beside, above
--- or below it: at the first place where it meets neither another label nor another circle;
--- without the name where that has no place.
+-- Returns the labels of the sixty largest circles. A label is in its circle if it fits, else right,
+-- left, above or below, at the first place where it meets no other label or circle; if there is
+-- none, the number alone is tried.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer)
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -68,7 +68,8 @@ BEGIN
 END
 $$;
 
--- Circles in a picture, at equal scale on both axes; their areas are as their shares.
+-- Draws clusters as circles whose areas are proportional to their shares, at the same scale on both
+-- axes.
 CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width integer,
         height integer, class text)
     RETURNS text
@@ -110,15 +111,15 @@ CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width inte
       FROM drawn
 $$;
 
--- A wide picture and a narrow one, of which the style sheet shows the one that fits.
+-- Draws a wide picture and a narrow one; the style sheet shows the one that fits.
 CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[])
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
     shown_x float8 := (clusters[1]).shown_x;
     shown_y float8 := (clusters[1]).shown_y;
-    -- of each axis, from left to right and from bottom to top: the two features that rise or
-    -- fall most along it
+    -- two features that increase or decrease most along each axis, from left to right and from
+    -- bottom to top
     words text[];
 BEGIN
     IF cardinality(clusters) < 2 OR shown_x IS NULL THEN

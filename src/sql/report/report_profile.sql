@@ -1,13 +1,14 @@
 
--- report: the sections on the features that set clusters apart
+-- Report: the sections about the features that distinguish clusters
 
--- One of the strongest features, in one of the clusters; place: 1 for the strongest.
+-- Value of one of the strongest features in one cluster; place is 1 for the strongest feature.
 CREATE TYPE fastclust_internal.profile_value AS (
     cluster integer, place integer, feature text, kind text, value double precision,
     overall double precision, difference double precision, lift double precision);
 
--- The forty features whose centroids differ most, by sum share difference^2, in the largest
--- thousand clusters; none that differs by a tenth of a deviation nowhere.
+-- Returns the values of the forty features whose centroids differ most, by the sum of share *
+-- difference^2 over the thousand largest clusters. Features that differ by less than a tenth of a
+-- standard deviation everywhere are left out.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
         clusters report_cluster[])
     RETURNS profile_value[]
@@ -33,8 +34,8 @@ $$;
 
 -- ---- the heat map ----
 
--- Clusters beside each other, largest first: with their values where they are few, else as
--- colours alone, from hm4 (far below the mean) to h4.
+-- Shows the clusters in columns, largest first: with values if there are few clusters, else as
+-- colours alone, from hm4 (far below the mean) to h4 (far above).
 CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[],
         clusters report_cluster[])
     RETURNS text
@@ -105,8 +106,8 @@ $$;
 
 -- ---- rules ----
 
--- Rules of the forty largest clusters; reading the table for them may be refused or fail, of
--- which the page tells.
+-- Shows rules of the forty largest clusters. If the table cannot be read for them, the page shows
+-- the error.
 CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text,
         clusters report_cluster[])
     RETURNS text

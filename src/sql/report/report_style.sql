@@ -1,8 +1,9 @@
 
--- report: how the page looks, and how a value becomes HTML
+-- Report: the style sheet, and functions that convert values to HTML
 
--- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of
--- 4.5 with its background.  hm4 to h4: a value from far below to far above the average.
+-- Each colour is a variable of both themes; test/t/104_report.pl requires a contrast of 4.5 between
+-- text and its background. hm4 to h4 are the colours of values from far below to far above the
+-- average.
 CREATE FUNCTION fastclust_internal.report_style() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$SELECT '
 :root { color-scheme: light dark;
@@ -100,8 +101,8 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- At most so many characters of a text, without the control characters that HTML does not
--- allow, and terminals obey.
+-- Escapes up to `most` characters of a text, without the control characters that HTML forbids and
+-- terminals execute.
 CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT replace(
@@ -122,8 +123,8 @@ CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) R
            || CASE WHEN length(value) > most THEN '&hellip;' ELSE '' END
 $$;
 
--- A number as it is shown, a share as that of a category, a count whole, with all its digits in
--- the attribute value.
+-- Returns a number as it is displayed: kind 'category' is a share, kind 'count' a whole number. The
+-- attribute "value" has all digits.
 CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN x IS NULL THEN '&ndash;'
@@ -143,7 +144,7 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
                             to_char(at, 'YYYY-MM-DD HH24:MI')) END
 $$;
 
--- A bar as long as a part of the whole.
+-- Returns a bar as long as a part of the whole, from 0 to 1.
 CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format(
@@ -151,13 +152,14 @@ CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
                round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
 $$;
 
--- A coordinate in a picture.
+-- Returns a coordinate of a picture, with one decimal.
 CREATE FUNCTION fastclust_internal.svg(x double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT trim_scale(round(x::numeric, 1))::text
 $$;
 
--- A table of columns with these classes and titles; a row of it.
+-- html_table returns a table with the given classes and titles of columns; html_row returns one of
+-- its rows.
 CREATE FUNCTION fastclust_internal.html_table(classes text[], titles text[], table_rows text)
     RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$

@@ -1,10 +1,10 @@
 
--- report: the tree of the clusters
+-- Report: the tree of the clusters
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
 
--- Clusters from top to bottom at the left, joins the farther right the higher; a wide picture
--- and a narrow one, of which the style sheet shows what fits.
+-- Draws the clusters from top to bottom at the left; a higher join is farther right. Makes a wide
+-- picture and a narrow one; the style sheet shows the one that fits.
 CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[])
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -24,12 +24,12 @@ BEGIN
     IF clusters(version.operator) NOT BETWEEN 3 AND 60 THEN
         RETURN NULL;
     END IF;
-    -- in an order in which no branches cross
+    -- an order in which no branches cross
     FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
         below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
     END LOOP;
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
-    -- labels take the margin on the left
+    -- labels are in the margin on the left
     FOR picture IN
         SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class)
     LOOP

@@ -1,10 +1,10 @@
 
--- rules: conditions on columns that the rows of a cluster have in common
+-- Rules: conditions on columns that the rows of a cluster have in common
 
--- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random
--- order; kinds: 0 number, 1 log, 2 days, 3 seconds, 4 flag.  lower < value <= upper, or an
--- infinity; is_short: beside those of the tree; fidelity is measured on rows that were not
--- learned from.
+-- Returns rules for the labels that op assigns to space_rows, as ranges lower < value <= upper of
+-- raw_rows, in which a bound may be infinite. Rows come in random order. kinds: 0 number, 1 log, 2
+-- days, 3 seconds, 4 flag. is_short: a short rule in addition to the rules of the tree. fidelity is
+-- measured on rows from which no rule was learned.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
         kinds integer[], columns integer[], conditions integer, OUT cluster integer,
         OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[],
@@ -13,16 +13,17 @@ CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop,
     AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 1000000 ROWS 20;
 
--- The condition of SQL that asks for ranges of one feature, whose dimensions these are; dates
--- and times as they are shown.
+-- Returns the SQL condition for ranges of the dimensions of one feature. Dates and times are
+-- written as they are displayed.
 CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation regclass,
         dimensions integer[], lower double precision[], upper double precision[],
         lower_shown text[], upper_shown text[])
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
 
--- The rules in words and as conditions, measured by these on about a million rows.  Categories
--- of one column are one condition: that which rows have, or those which they have not.
+-- Returns the rules in words and as SQL conditions, measured on about a million rows. Categories of
+-- one column form one condition: the category that the rows have, or the categories that they do
+-- not have.
 CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions,
         conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision,
@@ -94,7 +95,7 @@ BEGIN
            array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions,
            array_agg(r.is_short ORDER BY id) AS shorts INTO told
       FROM r LEFT JOIN words w USING (id);
-    -- a short rule is one at a precision of 0.8
+    -- a short rule is dropped if its precision is below 0.8
     RETURN QUERY EXECUTE format($query$
         WITH q AS MATERIALIZED (
                  SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met
@@ -153,4 +154,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.cluster_rules IS
-    'short rules that describe the clusters of a model by a few conditions on columns, learned on a sample of the table, with the share of labels that they reproduce';
+    'Returns short rules that describe the clusters of a model by a few conditions on columns, '
+    'learned on a sample of the table. fidelity is the share of labels that the rules reproduce.';

@@ -1,10 +1,10 @@
 
--- topics: clusters named by the words of a column of text
+-- Topics: clusters named by the words of a text column
 
--- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the
--- share p of those of a cluster, p log(1 + m / f), m words a cluster on average.  Words are
--- those of which the configuration makes lexemes, and are shown in their most frequent form.
--- Texts nearest to the centroids tell the topic, too.
+-- Ranks words by class-based TF-IDF (Grootendorst 2022, BERTopic): p log(1 + m / f) for a word with
+-- count f in all texts and share p of the words of a cluster, where m is the mean number of words
+-- per cluster. Words are tokens for which the configuration has a lexeme, and are shown in their
+-- most frequent form. Also returns the texts nearest to each centroid.
 CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
         group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
         configuration regconfig DEFAULT NULL, OUT cluster integer, OUT name text,
@@ -129,4 +129,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.name_topics IS
-    'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';
+    'Names the clusters that have no name by their frequent words in a text column. Returns '
+    'these words and the texts nearest to the centroids.';

@@ -1,5 +1,5 @@
 
--- rows and scores of clusters: one scan each
+-- Rows and scores of clusters, computed in one scan each
 
 CREATE TYPE fastclust_internal.typical_row AS (
     cluster integer, rank integer, distance double precision, row_data jsonb);
@@ -33,8 +33,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2),
             DETAIL = 'It may be from 1 to 1000.';
     END IF;
-    -- whole rows are read, and columns of any type written as JSON: all columns are checked as
-    -- those that the version names
+    -- Whole rows are read, and columns of any type are written as JSON, so all columns are checked
+    -- like the columns of the version.
     PERFORM check_stored_scan(
                 held, version, scanned,
                 ARRAY(SELECT a.attname FROM pg_attribute a
@@ -51,9 +51,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.typical_rows IS
-    'the n rows of the table that are nearest to each centroid, whole, nearest first';
+    'Returns the n whole rows of the table that are nearest to each centroid, nearest first.';
 
--- The last row, of cluster NULL, is of all clusters; n counts rows of the sample.
+-- Returns a row per cluster, and a last row with cluster NULL for all clusters. n is the number of
+-- rows in the sample.
 CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer,
         OUT n double precision, OUT share double precision, OUT silhouette double precision,
         OUT davies_bouldin double precision, OUT spread double precision,
@@ -62,9 +63,9 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 1000000 ROWS 10;
 
--- The share of the rows with another label by new than by old; `moved`, new in the units of
--- old, where these are of one space: clusters that continue those of the other take their
--- numbers first, as in a retrain.
+-- Returns the share of the rows whose label by `new` differs from the label by `old`. Clusters of
+-- new that continue a cluster of old first get its number, as in a retrain. moved: new in the units
+-- of old, or NULL if they have no common space.
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop,
         new_rows fastop, moved fastop)
     RETURNS double precision
@@ -98,7 +99,7 @@ BEGIN
                           $1),
             HINT = 'predict_probabilities gives the membership of rows, and cluster_tree how far apart clusters are.';
     END IF;
-    -- beside it the current version, where both take the same coordinates of rows
+    -- the current version, for comparison, if both versions use the same coordinates of rows
     SELECT v.* INTO current
       FROM readable_versions v
      WHERE v.model_id = held.id
@@ -130,4 +131,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fastclust.score IS
-    'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';
+    'Returns how compact and how well separated each cluster is; the row without a cluster is '
+    'for all clusters together. For another version, also returns the share of labels that it '
+    'would change, and the rows of the current version.';

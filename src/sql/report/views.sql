@@ -1,5 +1,5 @@
 
--- views: the models that a role may read, in plain columns
+-- Views: the models that a role may read, in plain columns
 
 CREATE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model,
@@ -26,26 +26,31 @@ CREATE VIEW fastclust.models WITH (security_barrier) AS
                        FROM version_parts v
                       WHERE v.model_id = m.id AND v.version = m.version) v;
 COMMENT ON VIEW models IS
-    'one row per model that its reader may use: the version that predict uses, and how it was trained';
-COMMENT ON COLUMN models.model IS 'the name of the model';
-COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
+    'one row per model that the reader may use: its current version, which predict uses, and how '
+    'that was trained';
+COMMENT ON COLUMN models.model IS 'name of the model';
+COMMENT ON COLUMN models.owner IS
+    'role that owns the model; only it and its members may change the model';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
 COMMENT ON COLUMN models.version IS
-    'the version that predict uses; NULL where only candidates are there';
-COMMENT ON COLUMN models.versions IS 'how many versions are kept';
+    'current version, which predict uses; NULL if there are only candidates';
+COMMENT ON COLUMN models.versions IS 'number of stored versions';
 COMMENT ON COLUMN models.method IS
-    'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
-COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
-COMMENT ON COLUMN models.features IS 'the columns that were clustered';
-COMMENT ON COLUMN models.group_by IS 'the column by which the model is split; NULL without groups';
-COMMENT ON COLUMN models.groups IS 'the number of groups; NULL without groups';
-COMMENT ON COLUMN models.k IS 'the number of clusters, of a group where there are groups';
-COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel features';
-COMMENT ON COLUMN models.n IS 'the number of training rows';
+    'method of the training: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN models.relation IS 'table that it was trained on, qualified and quoted';
+COMMENT ON COLUMN models.features IS 'columns that were clustered';
+COMMENT ON COLUMN models.group_by IS
+    'grouping column, each of whose values has clusters of its own; NULL without groups';
+COMMENT ON COLUMN models.groups IS 'number of groups; NULL without groups';
+COMMENT ON COLUMN models.k IS 'number of clusters; with groups, the maximum of a group';
+COMMENT ON COLUMN models.dim IS 'dimension of the rows, or of their kernel features';
+COMMENT ON COLUMN models.n IS 'number of training rows';
 COMMENT ON COLUMN models.objective IS
-    'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
-COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
-COMMENT ON COLUMN models.note IS 'why the method was chosen, and other reports of the training';
+    'mean squared distance of a row to its centroid, in the units of the training; NULL for '
+    'method density';
+COMMENT ON COLUMN models.trained_at IS 'time when the version was stored';
+COMMENT ON COLUMN models.note IS
+    'reason for the choice of the method, and other reports of the training';
 
 CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
     SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves,
@@ -56,37 +61,43 @@ CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
            extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN version_parts v ON v.model_id = m.id;
 COMMENT ON VIEW model_versions IS
-    'one row per version that is kept, and per group of a model with groups';
-COMMENT ON COLUMN model_versions.model IS 'the name of the model';
-COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
+    'one row per stored version, and per group of a model with groups';
+COMMENT ON COLUMN model_versions.model IS 'name of the model';
+COMMENT ON COLUMN model_versions.version IS 'number of the version, counted from 1';
 COMMENT ON COLUMN model_versions.serves IS 'true for the version that predict uses';
-COMMENT ON COLUMN model_versions.group_value IS 'the group; NULL for a model without groups';
+COMMENT ON COLUMN model_versions.group_value IS 'group; NULL for a model without groups';
 COMMENT ON COLUMN model_versions.method IS
-    'how it was trained: compressive, kmeans, qkmeans, kernel or density';
-COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
-COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
-COMMENT ON COLUMN model_versions.options IS 'the options of the training';
-COMMENT ON COLUMN model_versions.k IS 'the number of clusters';
-COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
+    'method of the training: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN model_versions.relation IS 'table that was read, qualified and quoted';
+COMMENT ON COLUMN model_versions.features IS 'columns that were clustered';
+COMMENT ON COLUMN model_versions.options IS 'options of the training';
+COMMENT ON COLUMN model_versions.k IS 'number of clusters';
+COMMENT ON COLUMN model_versions.n IS 'number of training rows';
 COMMENT ON COLUMN model_versions.objective IS
-    'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
+    'mean squared distance of a row to its centroid, in the units of the training; NULL for '
+    'method density';
 COMMENT ON COLUMN model_versions.churn IS
-    'the share of the training rows that the version before gave another cluster; NULL without one';
-COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
+    'share of the training rows that the previous version assigned to another cluster; NULL '
+    'without a previous version';
+COMMENT ON COLUMN model_versions.operator IS
+    'operator with the centroids, in the units of the training';
 COMMENT ON COLUMN model_versions.encoder IS
-    'how the columns of a row become numbers; NULL for a column of vectors';
+    'encoder that converts the columns of a row to numbers; NULL for a column of vectors';
 COMMENT ON COLUMN model_versions.imputed IS
-    'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
+    'number of training rows with a NULL that was replaced by a value; NULL if they were not '
+    'counted';
 COMMENT ON COLUMN model_versions.recall IS
-    'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
-COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
-COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
-COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained it';
-COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
+    'share of the ten nearest rows that a search finds in as many buckets as option probes says; '
+    'NULL without the option';
+COMMENT ON COLUMN model_versions.training_sketch IS 'sketch of the training rows';
+COMMENT ON COLUMN model_versions.trained_at IS 'time when the version was stored';
+COMMENT ON COLUMN model_versions.trained_by IS 'role that trained the version';
+COMMENT ON COLUMN model_versions.seconds IS 'duration of the training, in seconds';
 
 -- ---- clusters ----
 
--- The names of the clusters of a version by their numbers, '' for a number that no cluster has.
+-- Returns the names of the clusters of a version by their numbers, and '' for a number without a
+-- cluster.
 CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT ARRAY(SELECT COALESCE(n.name, '')
@@ -94,8 +105,8 @@ CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETU
                    LEFT JOIN version_names(version) n ON n.cluster = i
                   ORDER BY i)
 $$;
--- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads
--- them once for a version and group in each expression.
+-- Returns the names of the clusters of a stored version, or NULL if version_cluster_rows returns no
+-- rows for it. A query reads them once per version and group in each expression.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer,
         group_value text)
     RETURNS text[]
@@ -115,11 +126,12 @@ CREATE FUNCTION fastclust.predict_name(model text, x "any", group_value anycompa
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200
     SUPPORT vector_support;
 COMMENT ON FUNCTION fastclust.predict_name IS
-    'the name of the nearest cluster of a model, as profile shows it';
+    'Returns the name of the nearest cluster of a model, as profile shows it. NULL if predict '
+    'returns NULL.';
 
--- The features of the centroids of a version of a model; a WARNING and no rows where
--- version_cluster_rows has none.  The name of the model, which the view reads from
--- readable_models, keeps the planner from profiling versions of other models.
+-- Returns the features of the centroids of a version; a WARNING and no rows if version_cluster_rows
+-- returns none. The argument with the model's name, which the view reads from readable_models,
+-- keeps the planner from profiling versions of other models.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
@@ -130,7 +142,7 @@ BEGIN
 END
 $$;
 
--- No subquery, which would keep workers from every query of the view.
+-- The view has no subquery, because that would keep parallel workers from every query of it.
 CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
     SELECT m.model, m.version,
            CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
@@ -140,23 +152,23 @@ CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
       CROSS JOIN LATERAL version_cluster_rows(
                      m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
                      v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
-COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
-COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
-COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
-COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else the suggested one';
+COMMENT ON VIEW model_clusters IS 'one row per cluster of each current version';
+COMMENT ON COLUMN model_clusters.model IS 'name of the model';
+COMMENT ON COLUMN model_clusters.version IS 'current version, which predict uses';
+COMMENT ON COLUMN model_clusters.group_value IS 'group; NULL for a model without groups';
+COMMENT ON COLUMN model_clusters.cluster IS 'number of the cluster, as predict returns it';
+COMMENT ON COLUMN model_clusters.name IS 'name given by name_cluster, else the suggested name';
 COMMENT ON COLUMN model_clusters.size IS
-    'the number of training rows in the cluster, estimated by its share';
-COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
+    'number of training rows in the cluster, estimated from its share';
+COMMENT ON COLUMN model_clusters.share IS 'share of the training rows in the cluster, from 0 to 1';
 COMMENT ON COLUMN model_clusters.spread IS
-    'the deviation per dimension; in standard deviations for a standardised model';
+    'standard deviation per dimension; in standard deviations of all rows for a standardised model';
 COMMENT ON COLUMN model_clusters.centroid IS
-    'the mean of the cluster in the units of the rows; NULL for a kernel model';
+    'mean of the cluster in the units of the rows; NULL for a kernel model';
 COMMENT ON COLUMN model_clusters.nearest_cluster IS
-    'the cluster whose centroid is nearest to this one';
+    'number of the cluster with the nearest centroid';
 COMMENT ON COLUMN model_clusters.nearest_distance IS
-    'the distance to that centroid, in the units of spread';
+    'distance to that centroid, in the units of spread';
 
 CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value,
@@ -165,32 +177,33 @@ CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
       CROSS JOIN LATERAL version_centroid_rows(m.model, v) c;
 COMMENT ON VIEW model_centroids IS
-    'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
-COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
-COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
-COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else the suggested one';
+    'one row per cluster and feature of each current version, with the value in the unit of the '
+    'table';
+COMMENT ON COLUMN model_centroids.model IS 'name of the model';
+COMMENT ON COLUMN model_centroids.group_value IS 'group; NULL for a model without groups';
+COMMENT ON COLUMN model_centroids.cluster IS 'number of the cluster, as predict returns it';
+COMMENT ON COLUMN model_centroids.name IS 'name given by name_cluster, else the suggested name';
 COMMENT ON COLUMN model_centroids.feature IS
-    'the column, an element of a vector as column[i], or a category as column = category';
+    'column, or column[i] for an element of a vector, or column = category';
 COMMENT ON COLUMN model_centroids.value IS
-    'the mean of the cluster in the unit of the feature; the share of its rows for a category';
+    'mean of the cluster in the unit of the feature; for a category its share of the rows';
 
--- ---- logs, of those who may change a model ----
+-- ---- logs, for roles that may change a model ----
 
 CREATE VIEW fastclust.training_log WITH (security_barrier) AS
     SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at
       FROM own_models m JOIN training_steps l ON l.model_id = m.id;
 COMMENT ON VIEW training_log IS
-    'one row per step of a training; only those who may change a model see its steps';
-COMMENT ON COLUMN training_log.id IS 'the order of the steps';
-COMMENT ON COLUMN training_log.model IS 'the name of the model';
-COMMENT ON COLUMN training_log.version IS 'the version in training';
-COMMENT ON COLUMN training_log.step IS 'the name of the step';
+    'one row per step of a training, for roles that may change the model';
+COMMENT ON COLUMN training_log.id IS 'identifier of the step; ascending in time';
+COMMENT ON COLUMN training_log.model IS 'name of the model';
+COMMENT ON COLUMN training_log.version IS 'version that was trained';
+COMMENT ON COLUMN training_log.step IS 'name of the step';
 COMMENT ON COLUMN training_log.objective IS
-    'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
-COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
-COMMENT ON COLUMN training_log.note IS 'the report of the step';
-COMMENT ON COLUMN training_log.at IS 'when the step ended';
+    'mean squared distance of a row to its centroid after the step; NULL if unknown';
+COMMENT ON COLUMN training_log.seconds IS 'duration of the step, in seconds';
+COMMENT ON COLUMN training_log.note IS 'report of the step';
+COMMENT ON COLUMN training_log.at IS 'time when the step ended';
 
 CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
     SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
@@ -198,31 +211,34 @@ CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
            d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
 COMMENT ON VIEW drift_log IS
-    'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
-COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
-COMMENT ON COLUMN drift_log.model IS 'the name of the model';
-COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
-COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
-COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
+    'one row per check by retrain_if_drifted or check_drift, for roles that may change the '
+    'model; the columns have the meaning of the columns of drift';
+COMMENT ON COLUMN drift_log.id IS 'identifier of the check; ascending in time';
+COMMENT ON COLUMN drift_log.model IS 'name of the model';
+COMMENT ON COLUMN drift_log.version IS
+    'current version at the check, whose training rows were compared';
+COMMENT ON COLUMN drift_log.relation IS 'table of the new rows, qualified and quoted';
+COMMENT ON COLUMN drift_log.n IS 'number of compared rows';
 COMMENT ON COLUMN drift_log.mmd2 IS
-    'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
-COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
-COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
+    'squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL if their '
+    'sketches are not compared';
+COMMENT ON COLUMN drift_log.null_sd IS
+    'standard deviation of mmd2 if nothing has changed; NULL if the sketches are not compared';
+COMMENT ON COLUMN drift_log.p_value IS 'probability of such a difference if nothing has changed';
 COMMENT ON COLUMN drift_log.fit_residual IS
-    'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
-COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
+    'share of the sketch that the clusters do not explain; NULL if the sketch cannot be decoded';
+COMMENT ON COLUMN drift_log.effect IS 'size of the change, independent of the number of rows';
 COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
 COMMENT ON COLUMN drift_log.columns IS
-    'the columns that changed, the surest first: objects with name, shift, spread and p';
-COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
-COMMENT ON COLUMN drift_log.min_effect IS
-    'of the effect, for this check: from it on the model is retrained';
+    'columns that changed, smallest p first: objects with name, shift, spread and p';
+COMMENT ON COLUMN drift_log.threshold IS 'limit of the p-value in this check';
+COMMENT ON COLUMN drift_log.min_effect IS 'minimum effect in this check for the verdict drifted';
 COMMENT ON COLUMN drift_log.new_version IS
-    'the version that was trained because of this check, or NULL';
-COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
-COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
+    'version that was trained because of this check; NULL if none was';
+COMMENT ON COLUMN drift_log.checked_by IS 'role that requested the check';
+COMMENT ON COLUMN drift_log.checked_at IS 'time when the check ended';
 
--- ---- live sketches, of those who own the table ----
+-- ---- live sketches, for owners of the table ----
 
 CREATE VIEW fastclust.live_sketches WITH (security_barrier) AS
     SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket,
@@ -251,42 +267,48 @@ CREATE VIEW fastclust.live_sketches WITH (security_barrier) AS
            p.problem
       FROM own_live_sketches l, LATERAL (SELECT sketch_problem(l.name) AS problem OFFSET 0) p;
 COMMENT ON VIEW live_sketches IS
-    'one row per live sketch of the tables that one owns: which rows it counts, and how';
+    'one row per live sketch of the tables that the reader owns: the rows that it counts, and how';
 COMMENT ON COLUMN live_sketches.id IS
-    'the identity of the live sketch; its triggers are named by it';
-COMMENT ON COLUMN live_sketches.name IS 'the name of the live sketch';
-COMMENT ON COLUMN live_sketches.relation IS 'the table that it follows';
-COMMENT ON COLUMN live_sketches.features IS 'the columns that are sketched';
+    'identifier of the live sketch, which is part of the names of its triggers';
+COMMENT ON COLUMN live_sketches.name IS 'name of the live sketch';
+COMMENT ON COLUMN live_sketches.relation IS 'table that it follows';
+COMMENT ON COLUMN live_sketches.features IS 'columns that are sketched';
 COMMENT ON COLUMN live_sketches.encoder IS
-    'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
-COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
-COMMENT ON COLUMN live_sketches.group_by IS 'the column by whose values sketches are kept apart';
+    'encoder that converts the columns of a row to numbers; NULL for a column of vectors, and '
+    'for unscaled numbers';
+COMMENT ON COLUMN live_sketches.spec IS 'spec of the sketches';
+COMMENT ON COLUMN live_sketches.group_by IS
+    'grouping column, each of whose values has a sketch of its own; NULL without groups';
 COMMENT ON COLUMN live_sketches.bucket IS
-    'the column of times by whose buckets sketches are kept apart';
-COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
+    'time column whose buckets have sketches of their own; NULL without buckets';
+COMMENT ON COLUMN live_sketches.bucket_width IS 'length of a bucket; NULL without buckets';
 COMMENT ON COLUMN live_sketches.half_life IS
-    'after which a row weighs half in models made of it; NULL: none';
-COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
+    'age at which a row has half its weight in models made from the sketch; NULL: no decay';
+COMMENT ON COLUMN live_sketches.condition IS
+    'condition on the rows that are counted; NULL: all rows';
 COMMENT ON COLUMN live_sketches.model IS
-    'the model that it was made for by the option live of train';
-COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
-COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
+    'model for which option live of train made the sketch; NULL for other live sketches';
+COMMENT ON COLUMN live_sketches.created_at IS 'time when it was made';
+COMMENT ON COLUMN live_sketches.counted_at IS 'time when all rows were last counted';
 COMMENT ON COLUMN live_sketches.folded_at IS
-    'when deltas were last folded into the stored sketches';
-COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
-COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
+    'time when changes were last folded into the stored sketches; NULL if never';
+COMMENT ON COLUMN live_sketches.checked_at IS
+    'time when it was last compared with its table; NULL if never';
+COMMENT ON COLUMN live_sketches.differences IS
+    'number of groups and buckets that differed at that comparison';
 COMMENT ON COLUMN live_sketches.folded_rows IS
-    'the rows of the stored sketches, without pending changes';
-COMMENT ON COLUMN live_sketches.open_deltas IS 'the number of pending changes';
-COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
-COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
+    'number of rows in the stored sketches, without pending changes';
+COMMENT ON COLUMN live_sketches.open_deltas IS 'number of pending changes';
+COMMENT ON COLUMN live_sketches.oldest_delta IS
+    'time of the oldest pending change; NULL if there is none';
+COMMENT ON COLUMN live_sketches.bytes IS 'size of the stored sketches and of the changes, in bytes';
 COMMENT ON COLUMN live_sketches.state IS
-    'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
-COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
+    'ready; counting: rebuild_sketch has yet to count its rows; lost: it cannot be read';
+COMMENT ON COLUMN live_sketches.problem IS 'reason why it cannot be read; NULL if it can';
 
 -- ---- a model in 4 kB ----
 
--- The first elements of a list, up to so many bytes as text.
+-- Returns the first elements of a list whose text fits into a number of bytes.
 CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')
@@ -361,7 +383,8 @@ $$;
 CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION describe(text) IS
-    'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
+    'Describes a model in up to 4 kB without reading a row of its table: how it was trained, and '
+    'its largest clusters or groups.';
 
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log,
 live_sketches TO PUBLIC;

@@ -1,9 +1,8 @@
 
--- rights at the end
+-- Rights, set when all objects exist
 
--- A parallel restore loads the model tables in any order: inserts are not checked against
--- models.  The writers insert while they hold the model's row.  Deletes and new names still
--- cascade.
+-- A parallel restore loads the model tables in any order, so inserts are not checked against
+-- models. The functions that write insert while they lock the model's row. Deletes still cascade.
 DO $$
 DECLARE
     part record;
@@ -20,8 +19,8 @@ BEGIN
 END
 $$;
 
--- The owner of the database dumps the tables, and restores models of roles whose rights it has
--- and live sketches of its tables.
+-- Lets the owner of the database dump the tables, and restore models of roles whose rights it has
+-- and live sketches of their tables.
 CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -34,7 +33,7 @@ BEGIN
                         WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
                AND (NEW.model_id IS NULL
                     OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
-    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of that role
+    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of followed_by
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id)
                AND pg_has_role(NEW.followed_by, 'USAGE');
     ELSE
@@ -77,7 +76,7 @@ BEGIN
 END
 $$;
 
--- Trigger functions are in fastclust_owner, too: on a table of another role they would read
--- rows of types whose casts are that role's code.  live_change is the exception, of which
--- keep_sketch makes triggers with the rights of its caller.
+-- Trigger functions are in fastclust_owner, too: on a table of another role they would read rows of
+-- types whose casts are that role's code. The exception is live_change, because keep_sketch makes
+-- its triggers with the rights of the caller.
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_owner FROM PUBLIC;

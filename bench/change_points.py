@@ -103,7 +103,7 @@ def judge_windows(connection, law, runs):
         tables.copy_rows(connection, 'pool', x)
         cursor.execute("ALTER TABLE pool ADD month integer; UPDATE pool SET month = id / 4000; ANALYZE pool")
         cursor.execute("SELECT train('windows', 'pool', 'x', 5, options => '{\"quiet\": true, \"where\": \"month < 3\"}')")
-        cursor.execute("UPDATE fastclust_internal.version_parts SET options = options - 'where' WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'windows')")
+        cursor.execute("UPDATE fastclust_internal.version_groups SET options = options - 'where' WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'windows')")
         for month in range(3, 13):
             recent = f'{{"where": "month = {month}"}}', f'{{"where": "month = {month}", "baseline": {{"where": "month < {month}"}}}}'
             verdicts = np.array([values(cursor, "SELECT verdict FROM drift('windows', since => %s::jsonb)", r)[0][0] == 'drifted' for r in recent])

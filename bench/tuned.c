@@ -215,16 +215,16 @@ choose_spec(const double *x, size_t rows, const sketch_set *set, uint64_t seed, 
 	};
 	double	   *ones = take(rows, sizeof(double));
 	fc_arena	work = heap_arena();
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 	fc_spec    *spec;
 
 	for (size_t i = 0; i < rows; i++)
 		ones[i] = 1.0;
-	must(fc_spec_choose(x, ones, rows, set->d, &options, &work, arena, &parts));
+	must(fc_spec_choose(x, ones, rows, set->d, &options, &work, arena, &fields));
 	if (set->bare)
-		parts.sample_centroid_count = 0;
-	spec = take(fc_spec_parts_size(&parts), 1);
-	must(fc_spec_build(&parts, spec));
+		fields.sample_centroid_count = 0;
+	spec = take(fc_spec_fields_size(&fields), 1);
+	must(fc_spec_build(&fields, spec));
 	fc_arena_release(&work, (fc_mark) {0});
 	free(ones);
 	return spec;
@@ -257,7 +257,7 @@ static double
 decode_rows(const fc_sketch_view *sketch, const fc_spec *spec, const sketch_set *set, uint64_t seed,
 			fc_arena *arena, double *centroids)
 {
-	fc_problem_parts parts = {.pilot = set->pilot_rows > 0 ? spec : NULL};
+	fc_problem_inputs fields = {.pilot = set->pilot_rows > 0 ? spec : NULL};
 	fc_decode_options options = fc_decode_defaults();
 	fc_back_projection back;
 	fc_problem	problem;
@@ -267,7 +267,7 @@ decode_rows(const fc_sketch_view *sketch, const fc_spec *spec, const sketch_set 
 	};
 
 	options.seed = seed;
-	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, arena, &problem);
+	fc_problem_make(sketch, FC_DECODE_AUTO, &fields, arena, &problem);
 	must(fc_decode(&problem, set->k, FC_DECODE_AUTO, &options, arena, &result));
 	fc_back_project_prepare(sketch, result.outliers, false, arena, &back);
 	for (size_t j = 0; j < set->k; j++)
@@ -426,14 +426,14 @@ make_drift_model(const float *x, size_t n, uint64_t seed)
 	drift_model m = {.arena = heap_arena()};
 	double	   *center = take(2 * DRIFT_COLUMNS, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 
 	m.spec = take(fc_drift_spec_bound(&sample), 1);
 	fc_drift_choose(&sample, seed, &m.arena, m.spec);
 	fc_drift_prepare(m.spec, &m.arena, &m.prepared);
-	fc_wave_parts(&sample, false, seed, &m.arena, center, center + DRIFT_COLUMNS, sigmas, &parts);
-	m.waves = take(fc_spec_parts_size(&parts), 1);
-	must(fc_spec_build(&parts, m.waves));
+	fc_wave_spec(&sample, false, seed, &m.arena, center, center + DRIFT_COLUMNS, sigmas, &fields);
+	m.waves = take(fc_spec_fields_size(&fields), 1);
+	must(fc_spec_build(&fields, m.waves));
 	fc_spec_prepare(m.waves, &m.arena, &m.sketching);
 	must(fc_wave_null_moments(&sample, 512, &m.sketching, &m.arena, &m.null));
 	m.counts = count_rows(&m, x, n);

@@ -8,7 +8,7 @@ import time
 
 import psycopg2
 
-COPIED = ['version_parts', 'stored_names', 'training_steps', 'drift_checks']
+COPIED = ['version_groups', 'stored_names', 'training_steps', 'drift_checks']
 QUERIES = {'all columns': 'SELECT count(v) FROM {} v', 'rows': 'SELECT count(*) FROM {}',
            'one model': "SELECT count(v) FROM {} v WHERE model = 'copy 7'"}
 

@@ -47,7 +47,7 @@ SELECT bool_and(o.silhouette = s.silhouette AND o.n = s.n AND o.name = s.name) A
 SELECT version, max(labels_changed) AS changed, count(*) FROM score('kinds', version => 1) GROUP BY 1;
 -- the numbers of another may be any: they are matched first, by centroids, or by labels where one is of kernel features
 SELECT retrain('kinds', '{"activate": false, "seed": 5}'), retrain('kinds', '{"activate": false, "method": "kernel"}');
-UPDATE fastclust_internal.version_parts SET operator = fastclust_internal.joined_clusters(operator, '{3,4,5,0,1,2}') WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'kinds') AND version > 2;
+UPDATE fastclust_internal.version_groups SET operator = fastclust_internal.joined_clusters(operator, '{3,4,5,0,1,2}') WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'kinds') AND version > 2;
 SELECT v AS version, (SELECT avg((predict('kinds', x) <> predict('kinds', x, version => v))::int) FROM cells) AS as_they_are, s.labels_changed < 0.01 AS none
   FROM generate_series(3, 4) v, score('kinds', version => v) s WHERE s.version = v AND s.cluster IS NULL;
 -- other columns: figures of its own alone

@@ -144,7 +144,7 @@ SELECT s, messages(s) FROM unnest(ARRAY[
     $$SELECT drift('wide', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM base))$$]) s;
 
 -- a renamed model keeps its log; a dropped one takes it along
-CREATE VIEW places AS SELECT string_agg(v.ctid::text, ',' ORDER BY v.ctid) AS versions, (SELECT string_agg(t.ctid::text, ',' ORDER BY t.ctid) FROM fastclust_internal.training_steps t) AS steps FROM fastclust_internal.version_parts v;
+CREATE VIEW places AS SELECT string_agg(v.ctid::text, ',' ORDER BY v.ctid) AS versions, (SELECT string_agg(t.ctid::text, ',' ORDER BY t.ctid) FROM fastclust_internal.training_steps t) AS steps FROM fastclust_internal.version_groups v;
 CREATE TABLE before_renaming AS TABLE places;
 SELECT rename_model('m', 'renamed');
 -- whatever versions there are, one row is written

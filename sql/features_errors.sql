@@ -30,7 +30,7 @@ SELECT error_of(format('SELECT fastclust_internal.rows_of_version(made_up(%L), f
   FROM unnest(ARRAY['{"center": [1], "scale": [1]}', '{"center": [1, 1], "scale": [1, 0]}']) u;
 -- nor does one that a changed dump restored without its sketch stop the server
 SELECT train('without sketch', 'numbers', 'x', 2, 'compressive', '{"quiet": true}');
-UPDATE fastclust_internal.version_parts SET training_sketch = NULL WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'without sketch');
+UPDATE fastclust_internal.version_groups SET training_sketch = NULL WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'without sketch');
 SELECT error_of('SELECT retrain(''without sketch'', sketch => sketch_agg(x, s)) FROM numbers, made GROUP BY s'), error_of('SELECT retrain_if_drifted(''without sketch'')');
 SELECT drop_model('without sketch');
 DROP SCHEMA of_no_features CASCADE;

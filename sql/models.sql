@@ -31,7 +31,7 @@ SELECT count(*) FILTER (WHERE predict('kmeans', x) <> assign(v.operator, x)) AS 
        count(*) FILTER (WHERE predict('kmeans', x::numeric[]) <> predict('kmeans', x)) AS numeric
   FROM planted, model_versions v WHERE v.model = 'kmeans';
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql VOLATILE AS
-    'SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_all_tables WHERE relid = ''fastclust_internal.version_parts''::regclass';
+    'SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_all_tables WHERE relid = ''fastclust_internal.version_groups''::regclass';
 BEGIN;
 SELECT COALESCE(scans(), 0) AS before \gset
 SELECT count(*) FROM planted WHERE predict('kmeans', x) >= 0;
@@ -181,11 +181,11 @@ SELECT count(DISTINCT (training_sketch::text, null_moments, k)) FROM fastclust_i
 CREATE TABLE empty_points (x real[]);
 -- numbers that a sharer of models may write break no view of the other models
 SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
-UPDATE fastclust_internal.version_parts SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted');
-INSERT INTO fastclust_internal.version_parts (model_id, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
+UPDATE fastclust_internal.version_groups SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted');
+INSERT INTO fastclust_internal.version_groups (model_id, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
 SELECT model_id, version, 'twice', method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at
   FROM fastclust_internal.stored_versions WHERE model = 'crafted';
-UPDATE fastclust_internal.version_parts SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted') AND group_value = 'twice';
+UPDATE fastclust_internal.version_groups SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted') AND group_value = 'twice';
 SET client_min_messages = error;
 SELECT count(*) FILTER (WHERE model = 'crafted') AS crafted, count(*) FILTER (WHERE model = 'kmeans') AS others FROM model_clusters;
 SELECT model, n, objective FROM models WHERE model = 'crafted';

@@ -34,7 +34,7 @@ INSERT INTO calls VALUES
 	('encoder_features(e)'), ('encoder_of_vector(n, one, NULL, NULL)'), ('explained_version(model, none)'), ('factorize(op)'), ('factors(op)'),
 	('feature_names(e)'), ('fit_residual(s, op, center, scale, spreads)'), ('fit_text(name, two, yes)'), ('group_text(at)'), ('has_a_role(ARRAY[relation])'), ('group_plan(plan, ARRAY[''1''], ARRAY[plan], one)'), ('scan_result(scanned)'), ('html(name)'), ('html_bar(half)'),
 	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('html_time(at)'), ('html_value(half, name)'),
-	('is_live_part(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
+	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one)'), ('name_hint(name, ARRAY[rows_name], none)'),
 	('nearest(op, x, two)'), ('nystroem(landmarks, kernel, two)'), ('operator_in_units(op, center, scale, zeros, ones)'), ('option_help(trained)'),

@@ -5,16 +5,16 @@
 -- models. The functions that write insert while they lock the model's row. Deletes still cascade.
 DO $$
 DECLARE
-    part record;
+    foreign_key record;
 BEGIN
-    FOR part IN
+    FOR foreign_key IN
         SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name
           FROM pg_catalog.pg_trigger t
          WHERE t.tgconstrrelid OPERATOR(pg_catalog.=)
                    'fastclust_internal.stored_models'::pg_catalog.regclass
            AND t.tgfoid OPERATOR(pg_catalog.=) 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc
     LOOP
-        EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', part.relation, part.name);
+        EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', foreign_key.relation, foreign_key.name);
     END LOOP;
 END
 $$;
@@ -50,27 +50,27 @@ END
 $$;
 DO $$
 DECLARE
-    part record;
+    foreign_key record;
     owner text := (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 140000
                                    THEN 'pg_database_owner'
                                ELSE pg_catalog.pg_get_userbyid(d.datdba) END
                      FROM pg_catalog.pg_database d
                     WHERE d.datname = pg_catalog.current_database());
 BEGIN
-    FOR part IN
+    FOR foreign_key IN
         SELECT c.oid::pg_catalog.regclass AS id, c.relkind AS kind
           FROM pg_catalog.pg_extension e, pg_catalog.pg_class c
          WHERE e.extname = 'fastclust' AND c.oid = ANY (e.extconfig)
     LOOP
-        IF part.kind = 'S' THEN
-            EXECUTE pg_catalog.format('GRANT SELECT, UPDATE ON SEQUENCE %s TO %I', part.id, owner);
+        IF foreign_key.kind = 'S' THEN
+            EXECUTE pg_catalog.format('GRANT SELECT, UPDATE ON SEQUENCE %s TO %I', foreign_key.id, owner);
         ELSE
-            EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON %s TO %I', part.id, owner);
+            EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON %s TO %I', foreign_key.id, owner);
             EXECUTE pg_catalog.format(
                         'CREATE TRIGGER restore BEFORE INSERT ON %1$s FOR EACH ROW WHEN'
                         ' (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
                             ' EXECUTE FUNCTION check_restored_row()',
-                        part.id);
+                        foreign_key.id);
         END IF;
     END LOOP;
 END

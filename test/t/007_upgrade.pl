@@ -108,7 +108,7 @@ for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
 	is($values, '', "$old: values stay as they were");
 }
 
-my $damage = 'UPDATE fastclust_internal.version_parts SET objective = objective + 1 WHERE version = 2;';
+my $damage = 'UPDATE fastclust_internal.version_groups SET objective = objective + 1 WHERE version = 2;';
 for my $case (['kept', "\n", 0], ['damaged', "$damage\n", 1])
 {
 	my ($name, $update, $seen) = @$case;

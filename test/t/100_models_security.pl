@@ -37,11 +37,11 @@ for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
 	refused($role, $_, '(42501|55000)', "$role cannot write past the functions: $_")
-		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', 'UPDATE version_parts SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
+		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', 'UPDATE version_groups SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
 		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, cluster, features, name, named_by) VALUES (1, 0, '{x}', 'x', 'alice')",
 		"INSERT INTO drift_checks (model_id, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, 1, 'x', 1, 'none', 0, 0, 'bob' FROM readable_models",
 		"INSERT INTO stored_models (model, owner) VALUES ('n', 'alice')", "INSERT INTO stored_models (model, owner) VALUES ('n', 'bob')",
-		"INSERT INTO version_parts (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+		"INSERT INTO version_groups (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
 		 SELECT id, 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM readable_models GROUP BY id",
 		"INSERT INTO training_steps (id, model_id, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 1, 'x' FROM generate_series(1, 200000) i",
 		"SELECT nextval('training_steps_id_seq')", "SELECT setval('training_steps_id_seq', 1)", "SELECT nextval('stored_models_id_seq')", 'TRUNCATE training_steps',
@@ -50,9 +50,9 @@ for my $role (qw(alice bob))
 		'SELECT * FROM readable_models FOR UPDATE', 'SELECT * FROM own_models FOR KEY SHARE', 'SELECT * FROM readable_versions FOR SHARE', 'SELECT * FROM stored_models',
 		"CREATE TABLE $schema.mine (id bigint REFERENCES stored_models)", 'CREATE TABLE pg_temp.mine () INHERITS (stored_models)',
 		'CREATE TRIGGER t BEFORE INSERT ON stored_models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
-		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON version_parts (k)', 'CREATE POLICY p ON stored_models USING (true)',
+		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON version_groups (k)', 'CREATE POLICY p ON stored_models USING (true)',
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
-	for my $table (qw(stored_models stored_versions version_parts training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
+	for my $table (qw(stored_models stored_versions version_groups training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
 	{
 		refused($role, "DELETE FROM $table", $table =~ /^stored_(?!versions)/ ? '42501' : '(42501|55000)', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
@@ -166,12 +166,12 @@ for my $version (-1, 0, 3, 2147483647)
 }
 refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
 # parts are written many at once: each is bound to the model that was checked
-(my $beside = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
+(my $beside = crafted('b', '')) =~ s/PERFORM write_groups\(ARRAY\[v\]\);/PERFORM write_groups(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
 refused('bob', $beside, '22023', 'nor parts of hers behind one of his own');
-(my $later = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"version": 1, "group_value": "zzz"}')]);/;
+(my $later = crafted('b', '')) =~ s/PERFORM write_groups\(ARRAY\[v\]\);/PERFORM write_groups(ARRAY[v, jsonb_populate_record(v, '{"version": 1, "group_value": "zzz"}')]);/;
 refused('bob', $later, '22023', 'nor of the version that serves behind a new one');
-refused('bob', "SELECT write_parts('{}')", '42704', 'nor none');
-refused('bob', 'SELECT write_parts(NULL)', '42704', 'nor NULL');
+refused('bob', "SELECT write_groups('{}')", '42704', 'nor none');
+refused('bob', 'SELECT write_groups(NULL)', '42704', 'nor NULL');
 refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could read: $_")
 	for "v.center := '{1}';", "v.center := '{1,2,3}';", "v.center := '{1,2,NaN}'; v.scale := '{1,1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,0,1}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",

@@ -72,7 +72,7 @@ like($output, qr/canceling statement/, 'the first is cancelled');
 is($output, '3', 'then the second trains the next version');
 $server->query(q{SELECT use_version('vector', 2)});
 is($server->query($answers), $predictions, 'use_version brings the old answers back');
-$server->query(q{DELETE FROM version_parts WHERE model_id = (SELECT id FROM stored_models WHERE model = 'vector') AND version = 3; DELETE FROM training_steps WHERE version = 3});
+$server->query(q{DELETE FROM version_groups WHERE model_id = (SELECT id FROM stored_models WHERE model = 'vector') AND version = 3; DELETE FROM training_steps WHERE version = 3});
 
 $session = $server->background(q{BEGIN; SELECT held_model('fresh', true, true); SELECT pg_sleep(600)});
 ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being made');
@@ -108,10 +108,10 @@ $server->query(<<'SQL');
 CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM generate_series(1, 200) i;
 SELECT train('flip', 'two', 'x', 2, options => '{"quiet": true, "keep": 1000}');
 SQL
-$server->query(q{UPDATE version_parts SET operator = joined_clusters(operator, ARRAY[1, 0]), version = 2 WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip');
-	INSERT INTO version_parts (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+$server->query(q{UPDATE version_groups SET operator = joined_clusters(operator, ARRAY[1, 0]), version = 2 WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip');
+	INSERT INTO version_groups (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
 	SELECT model_id, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
-	UPDATE version_parts SET operator = joined_clusters(operator, ARRAY[1, 0]) WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip') AND version = 1;});
+	UPDATE version_groups SET operator = joined_clusters(operator, ARRAY[1, 0]) WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip') AND version = 1;});
 my %seen;
 my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM use_version('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
 for (1 .. 300)

@@ -33,7 +33,7 @@ INSERT INTO visits SELECT 1 + i % 3000, ARRAY[i % 5, i] FROM generate_series(1, 
 SELECT keep_sketch('facts', 'facts', 'x', s), keep_sketch('parts', 'parts', 'x', s), keep_sketch('visits', 'visits', 'x', s),
        keep_sketch('grouped', 'facts', ARRAY['a', 'b'], s, '{"group_by": "shop", "bucket": "at", "where": "id % 3 <> 0"}') FROM made;
 SELECT train('shapes', 'parts', 'x', method => 'density', options => '{"live": true, "micro_clusters": 40, "quiet": true}');
-CREATE FUNCTION counted(live text) RETURNS SETOF live_part LANGUAGE plpgsql AS \$\$
+CREATE FUNCTION counted(live text) RETURNS SETOF live_group LANGUAGE plpgsql AS \$\$
 BEGIN
     RETURN QUERY EXECUTE (SELECT live_scan(l, l.relation, false) FROM kept_sketches l WHERE name = live) USING (SELECT spec FROM kept_sketches WHERE name = live), (SELECT drift_spec FROM kept_sketches WHERE name = live);
 END
@@ -55,7 +55,7 @@ SELECT 'grouped ' || coalesce(k.group_value, g.shop) || ' ' || row_count(k.s) ||
                FROM facts WHERE id % 3 <> 0 AND num_nulls(shop, at, a, b) = 0 GROUP BY 1, 2) g ON g.shop = k.group_value AND g.day = k.bucket
  WHERE NOT same_rows(k.s, g.s)
 UNION ALL
-SELECT 'micro-cluster ' || group_value FROM fastclust_owner.live_parts('shapes', 10) k FULL JOIN counted('shapes') c USING (group_value)
+SELECT 'micro-cluster ' || group_value FROM fastclust_owner.live_groups('shapes', 10) k FULL JOIN counted('shapes') c USING (group_value)
  WHERE NOT same_rows(k.s, c.s) OR k.counts::text IS DISTINCT FROM c.counts::text;
 COMMIT;
 SQL

@@ -174,7 +174,7 @@ BEGIN
     v.version := v.version + 1;
     v.group_value := '$group';
     $changes
-    PERFORM write_parts(ARRAY[v]);
+    PERFORM write_groups(ARRAY[v]);
     PERFORM serve_version(v.model_id, v.version, 100);
 END \$\$};
 }

@@ -37,12 +37,12 @@ wave_spec_of(const fc_weighted_rows *sample, uint64_t seed)
 {
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 	fc_spec    *spec;
 
-	fc_wave_parts(sample, false, seed, unit_work(), center, center + sample->d, sigmas, &parts);
-	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
-	CHECK(fc_spec_build(&parts, spec) == FC_OK, "the spec of the waves is refused");
+	fc_wave_spec(sample, false, seed, unit_work(), center, center + sample->d, sigmas, &fields);
+	spec = unit_alloc(fc_spec_fields_size(&fields), 1);
+	CHECK(fc_spec_build(&fields, spec) == FC_OK, "the spec of the waves is refused");
 	return spec;
 }
 

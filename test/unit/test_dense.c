@@ -233,7 +233,7 @@ test_shape(int shape, size_t n, size_t place)
 	}
 	unit_checked = 0;
 	fc_interrupt_check = unit_check;
-	fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place);
+	fc_partition_rows((fc_coordinate) {x, D}, order, 0, n, place);
 	fc_interrupt_check = NULL;
 	check_parted(x, order, n, place, shape);
 	CHECK(unit_checked <= 100, "shape %d n %zu place %zu: %ld interrupt checks", shape, n, place, unit_checked);

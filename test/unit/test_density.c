@@ -161,7 +161,7 @@ test_tree(size_t m, size_t d)
 	fc_arena	arena = unit_arena();
 	double	   *core = FC_TAKE(&arena, m, double);
 	fc_edge    *edges = FC_TAKE(&arena, m, fc_edge);
-	fc_parts	parts = fc_new_parts(m, &arena);
+	fc_disjoint_sets	sets = fc_new_sets(m, &arena);
 	size_t		wrong = 0;
 
 	p.x = unit_normals(p.rows * p.d, 0.0, 1.0, 3);
@@ -172,15 +172,15 @@ test_tree(size_t m, size_t d)
 	fc_spanning_tree(&p.b, core, &arena, edges);
 	for (size_t i = 0; i + 1 < m; i++)
 	{
-		uint32_t	x = fc_part_of(&parts, edges[i].a);
-		uint32_t	y = fc_part_of(&parts, edges[i].b);
+		uint32_t	x = fc_set_of(&sets, edges[i].a);
+		uint32_t	y = fc_set_of(&sets, edges[i].b);
 
 		CHECK(x != y && (i == 0 || edges[i].reach >= edges[i - 1].reach), "edge %zu is out of order or closes a cycle", i);
 		for (size_t a = 0; a < m; a++)
 			for (size_t b = 0; b < m; b++)
-				if (fc_part_of(&parts, (uint32_t) a) == x && fc_part_of(&parts, (uint32_t) b) == y)
+				if (fc_set_of(&sets, (uint32_t) a) == x && fc_set_of(&sets, (uint32_t) b) == y)
 					wrong += fmax(fmax(core[a], core[b]), unit_square(p.mean + a * d, p.mean + b * d, d)) < (1.0 - 1e-12) * edges[i].reach;
-		fc_join_parts(&parts, x, y);
+		fc_join_sets(&sets, x, y);
 	}
 	CHECK(wrong == 0, "%zu shorter pairs", wrong);
 }

@@ -212,7 +212,7 @@ test_planted_rules(void)
 	tree = learn(&p, 2, &arena);
 	leaves = unit_alloc(tree.count, sizeof(uint32_t));
 	CHECK(fc_rules_leaves(&tree, leaves) == 4, "the planted rules do not have four leaves");
-	CHECK(kept(&tree, &p.rows, fc_rules_parts(5000).test) > 0.995, "the planted rules are not found");
+	CHECK(kept(&tree, &p.rows, fc_split_rows(5000).test) > 0.995, "the planted rules are not found");
 	for (size_t i = 0; i < tree.count; i++)
 		if (tree.nodes[i].below >= 0)
 			CHECK(fabs(tree.nodes[i].threshold.shown - (double[]) {0.6, 0.3, 0.5}[tree.nodes[i].axis]) < 0.003, "threshold %g of axis %u",

@@ -211,16 +211,16 @@ static void
 test_spec(void)
 {
 	double		sigma = 0.5;
-	fc_spec_parts parts = {.dim = 3,.reduced = 3,.frequencies = 10,.scales = 1,.sigmas = &sigma};
-	size_t		size = fc_spec_parts_size(&parts);
+	fc_spec_fields fields = {.dim = 3,.reduced = 3,.frequencies = 10,.scales = 1,.sigmas = &sigma};
+	size_t		size = fc_spec_fields_size(&fields);
 	fc_spec    *plain = unit_alloc(size, 1);
 	fc_spec    *cosine = unit_alloc(size, 1);
 
-	CHECK(fc_spec_build(&parts, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "a plain spec cannot be built");
-	parts.cosine = true;
-	CHECK(fc_spec_build(&parts, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "a spec for cosines cannot be built");
+	CHECK(fc_spec_build(&fields, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "a plain spec cannot be built");
+	fields.cosine = true;
+	CHECK(fc_spec_build(&fields, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "a spec for cosines cannot be built");
 	CHECK(!fc_spec_same(plain, cosine) && plain->flags == (cosine->flags & ~FC_SPEC_COSINE), "specs of different metrics are the same");
-	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "the parts of a spec lose the metric");
+	CHECK(fc_spec_fields_of(cosine).cosine && !fc_spec_fields_of(plain).cosine, "the parts of a spec lose the metric");
 	plain->flags |= FC_SPEC_COSINE;
 	CHECK(fc_spec_check(plain, size) == FC_EFORMAT, "the digest does not cover the metric");
 }

@@ -94,17 +94,17 @@ choose_spec(const sample *s, const fc_spec_options *options)
 	fc_reservoir rows;
 	fc_status	status;
 	double	   *weight;
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 	fc_spec    *spec;
 
 	fc_reservoir_compacted(from, unit_work(), &rows);
 	weight = unit_alloc(rows.used, sizeof(double));
 	for (size_t i = 0; i < rows.used; i++)
 		weight[i] = (double) rows.entries[i].count;
-	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, unit_work(), unit_work(), &parts);
+	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, unit_work(), unit_work(), &fields);
 	CHECK(status == FC_OK, "choice: %d", (int) status);
-	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
-	status = fc_spec_build(&parts, spec);
+	spec = unit_alloc(fc_spec_fields_size(&fields), 1);
+	status = fc_spec_build(&fields, spec);
 	CHECK(status == FC_OK, "build: %d", (int) status);
 	return spec;
 }
@@ -134,7 +134,7 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_decode_options options = fc_decode_defaults();
-	fc_problem_parts parts = {.pilot = pilot};
+	fc_problem_inputs fields = {.pilot = pilot};
 	double	   *centroids = unit_alloc(K * d, sizeof(double));
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
@@ -142,7 +142,7 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	fc_back_projection back;
 	fc_status	status = FC_OK;
 
-	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &parts, unit_work(), &problem);
+	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &fields, unit_work(), &problem);
 	CHECK(status == FC_OK, "problem: %d", (int) status);
 	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, unit_work(), &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
@@ -312,11 +312,11 @@ test_problem(void)
 	const double *sigmas = fc_spec_sigmas(spec);
 	double	   *initial = unit_normals(2 * 12, 0.0, 5.0, 8);
 	fc_sketch  *sketch = new_sketch(spec, 0, 0);
-	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
+	fc_problem_inputs fields = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));
 	fc_problem	problem;
 
-	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &parts, unit_work(), &problem);
+	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &fields, unit_work(), &problem);
 	fc_frequencies(spec, NULL, omega);
 	CHECK(problem.bandwidth == 3.0, "bandwidth %g", problem.bandwidth);
 	for (size_t i = 0; i < 30 * 4; i++)
@@ -336,24 +336,24 @@ test_problem(void)
  * scale change.
  */
 static void
-test_parts(void)
+test_spec_fields(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 5,.frequencies = 7,.law = FC_LAW_GAUSSIAN,.sigma = 2,.scaled = true,.scales = 2});
-	fc_spec_parts parts = fc_spec_parts_of(spec);
-	fc_spec    *again = unit_alloc(fc_spec_parts_size(&parts), 1);
+	fc_spec_fields fields = fc_spec_fields_of(spec);
+	fc_spec    *again = unit_alloc(fc_spec_fields_size(&fields), 1);
 	double		center[5] = {1, 2, 3, 4, 5};
 	double		scale[5] = {2, 2, 2, 2, 2};
 	double		huge[5] = {1e300, 1e300, 1e300, 1e300, 1e300};
 
-	CHECK(fc_spec_build(&parts, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "the parts build another spec");
-	fc_spec_parts_in_units(&parts, center, scale);
+	CHECK(fc_spec_build(&fields, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "the parts build another spec");
+	fc_spec_fields_rescale(&fields, center, scale);
 	for (size_t i = 0; i < 5; i++)
 	{
-		CHECK(parts.center[i] == 1.0 + (double) i + 2.0 * fc_spec_center(spec)[i], "center %zu", i);
-		CHECK(parts.scale[i] == 2.0 * fc_spec_scale(spec)[i], "scale %zu", i);
+		CHECK(fields.center[i] == 1.0 + (double) i + 2.0 * fc_spec_center(spec)[i], "center %zu", i);
+		CHECK(fields.scale[i] == 2.0 * fc_spec_scale(spec)[i], "scale %zu", i);
 	}
-	parts.scale = huge;
-	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not fit sigma is accepted");
+	fields.scale = huge;
+	CHECK(fc_spec_build(&fields, again) == FC_EFORMAT, "a scale that does not fit sigma is accepted");
 }
 
 int
@@ -370,6 +370,6 @@ main(void)
 	test_covariances((spec_wish) {.dim = 7,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 0.25,.scaled = true});
 	test_covariances((spec_wish) {.dim = 30,.reduced = 1,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 3});
 	test_problem();
-	test_parts();
+	test_spec_fields();
 	return unit_finish();
 }

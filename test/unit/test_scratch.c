@@ -194,11 +194,11 @@ waiting(subject *s, fc_scratch scratch)
 {
 	size_t		size = fc_operator_size(s->op);
 	fc_step    *step = unit_alloc(fc_step_size(FC_STEP_LLOYD, s->header, size, s->n), 1);
-	fc_step_parts parts;
+	fc_step_view fields;
 
 	fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, step);
-	parts = fc_step_open(step);
-	memcpy(parts.x, s->x, s->n * s->op->d * sizeof(double));
+	fields = fc_step_open(step);
+	memcpy(fields.x, s->x, s->n * s->op->d * sizeof(double));
 	step->pending = (uint32_t) s->n;
 	fc_step_fold(step, NULL, scratch);
 	CHECK(step->count == (int64_t) s->n && step->pending == 0, "%zu rows folded", s->n);

@@ -141,7 +141,7 @@ combine(fc_step *target, const fc_step *source)
 static void
 check_spoiled(fc_step *step, size_t size)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view fields = fc_step_open(step);
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
 	uint32_t	pending = step->pending;
 
@@ -151,7 +151,7 @@ check_spoiled(fc_step *step, size_t size)
 	step->pending = pending;
 	for (int i = 0; i < 4; i++)
 	{
-		double	   *places[] = {parts.x, parts.w, &parts.sums[3].high, &parts.weights[2].low, &step->total.high, &step->weight.low};
+		double	   *places[] = {fields.x, fields.w, &fields.sums[3].high, &fields.weights[2].low, &step->total.high, &step->weight.low};
 
 		for (int p = 0; p < 6; p++)
 		{
@@ -162,12 +162,12 @@ check_spoiled(fc_step *step, size_t size)
 			*places[p] = good;
 		}
 	}
-	parts.w[0] = -parts.w[0];
+	fields.w[0] = -fields.w[0];
 	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight is accepted");
-	parts.w[0] = -parts.w[0];
-	parts.counts[0] -= step->count + 1;
+	fields.w[0] = -fields.w[0];
+	fields.counts[0] -= step->count + 1;
 	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count is accepted");
-	parts.counts[0] += step->count + 1;
+	fields.counts[0] += step->count + 1;
 	CHECK(fc_step_check(step, size) == FC_OK, "restored bytes are refused");
 }
 
@@ -370,7 +370,7 @@ test_sparse_rows(const double *offset, int kind)
 	fc_columns	columns;
 	fc_scratch	scratch;
 	fc_step    *steps[2];
-	fc_step_parts parts[2];
+	fc_step_view fields[2];
 	double		x[D];
 	double		none[1] = {0};
 
@@ -396,10 +396,10 @@ test_sparse_rows(const double *offset, int kind)
 	for (int s = 0; s < 2; s++)
 	{
 		fc_step_fold(steps[s], &op, scratch);
-		parts[s] = fc_step_open(steps[s]);
+		fields[s] = fc_step_open(steps[s]);
 	}
 	CHECK(memcmp(&steps[0]->total, &steps[1]->total, 2 * sizeof(fc_pair)) == 0 && steps[0]->count == ROWS, "kind %d: other totals", kind);
-	CHECK(memcmp(parts[0].counts, parts[1].counts, (size_t) ((char *) parts[0].x - (char *) parts[0].counts)) == 0, "kind %d: other sums", kind);
+	CHECK(memcmp(fields[0].counts, fields[1].counts, (size_t) ((char *) fields[0].x - (char *) fields[0].counts)) == 0, "kind %d: other sums", kind);
 }
 
 /*

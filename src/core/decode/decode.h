@@ -153,7 +153,7 @@ fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 
 /* ---- a problem from a sketch: problem.c ---- */
 
-typedef struct fc_problem_parts
+typedef struct fc_problem_inputs
 {
 	double		sigma;			/* one sigma of the spec, decoded alone; 0:
 								 * chosen by the decoder */
@@ -162,16 +162,16 @@ typedef struct fc_problem_parts
 	/* centroids to start from in user units, initial_count x dim, or NULL */
 	const double *initial;
 	size_t		initial_count;
-} fc_problem_parts;
+} fc_problem_inputs;
 
 /*
  * Makes the problem of a folded sketch with rows. auto and clompr fit all
- * scales of the spec together, the others only the first, unless parts->sigma
+ * scales of the spec together, the others only the first, unless inputs->sigma
  * names one. The arrays of the problem belong to the arena, the sketch and the
  * pilot.
  */
 void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
-							const fc_problem_parts *parts, fc_arena *arena,
+							const fc_problem_inputs *inputs, fc_arena *arena,
 							fc_problem *problem);
 
 /*

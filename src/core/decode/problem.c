@@ -102,28 +102,28 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 
 /* Sets the centroids to start from, projected onto the basis. */
 static void
-set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena,
+set_initial(const fc_spec *spec, const fc_problem_inputs *inputs, fc_arena *arena,
 			fc_problem *problem)
 {
-	double	   *initial = FC_TAKE(arena, parts->initial_count * spec->reduced,
+	double	   *initial = FC_TAKE(arena, inputs->initial_count * spec->reduced,
 								  double);
 	double	   *centred = FC_TAKE(arena, spec->dim, double);
 
-	for (size_t j = 0; j < parts->initial_count; j++)
-		fc_spec_reduce(spec, parts->initial + j * spec->dim, centred,
+	for (size_t j = 0; j < inputs->initial_count; j++)
+		fc_spec_reduce(spec, inputs->initial + j * spec->dim, centred,
 					   initial + j * spec->reduced);
 	problem->initial = initial;
-	problem->initial_count = parts->initial_count;
+	problem->initial_count = inputs->initial_count;
 }
 
 void
 fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
-				const fc_problem_parts *parts, fc_arena *arena,
+				const fc_problem_inputs *inputs, fc_arena *arena,
 				fc_problem *problem)
 {
 	const fc_spec *spec = sketch->spec;
 	bool		joint = (decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR);
-	uint32_t	one = (parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma)
+	uint32_t	one = (inputs->sigma > 0 ? fc_scale_of_sigma(spec, inputs->sigma)
 					   : spec->scales);
 
 	*problem = (fc_problem)
@@ -136,14 +136,14 @@ fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 	else
 		set_moments(sketch, 0, joint ? spec->scales : 1, arena, problem);
 	set_statistics(sketch, arena, problem);
-	if (parts->pilot != NULL && parts->pilot->pilot_rows > 0)
+	if (inputs->pilot != NULL && inputs->pilot->pilot_rows > 0)
 	{
-		problem->pilot = fc_spec_pilot(parts->pilot);
-		problem->pilot_weight = fc_spec_pilot_weight(parts->pilot);
-		problem->pilot_rows = parts->pilot->pilot_rows;
+		problem->pilot = fc_spec_pilot(inputs->pilot);
+		problem->pilot_weight = fc_spec_pilot_weight(inputs->pilot);
+		problem->pilot_rows = inputs->pilot->pilot_rows;
 	}
-	if (parts->initial_count > 0)
-		set_initial(spec, parts, arena, problem);
+	if (inputs->initial_count > 0)
+		set_initial(spec, inputs, arena, problem);
 }
 
 double

@@ -276,10 +276,10 @@ smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 /* ---- splits ---- */
 
 static bool
-is_real(const density_walk *w, uint32_t part, double reach)
+is_real(const density_walk *w, uint32_t set, double reach)
 {
-	return w->node[part] >= 0 || (w->rows[part] >= w->min_rows &&
-								  reach > w->radius[SURE][w->peak[part]]);
+	return w->node[set] >= 0 || (w->rows[set] >= w->min_rows &&
+								 reach > w->radius[SURE][w->peak[set]]);
 }
 
 /*
@@ -287,21 +287,21 @@ is_real(const density_walk *w, uint32_t part, double reach)
  * number.
  */
 static int32_t
-new_cluster(density_walk *w, uint32_t part)
+new_cluster(density_walk *w, uint32_t set)
 {
 	int32_t		c = (int32_t) w->found->k++;
 
 	w->found->cluster[c] = (fc_density_cluster)
 	{
-		w->peak[part], w->rows[part],
+		w->peak[set], w->rows[set],
 			0.0
 	};
-	fc_label_part(&w->parts, part, c, w->found->label);
+	fc_label_set(&w->sets, set, c, w->found->label);
 	return c;
 }
 
 static void
-split_parts(density_walk *w, uint32_t x, uint32_t y, double reach)
+split_sets(density_walk *w, uint32_t x, uint32_t y, double reach)
 {
 	if (w->node[x] < 0)
 		w->node[x] = new_cluster(w, x);
@@ -324,8 +324,8 @@ find_splits(density_walk *w)
 
 	for (size_t i = 0; i + 1 < w->b->m; i++)
 	{
-		uint32_t	x = fc_part_of(&w->parts, w->edges[i].a);
-		uint32_t	y = fc_part_of(&w->parts, w->edges[i].b);
+		uint32_t	x = fc_set_of(&w->sets, w->edges[i].a);
+		uint32_t	y = fc_set_of(&w->sets, w->edges[i].b);
 
 		if (core[w->peak[x]] > core[w->peak[y]])
 		{
@@ -336,14 +336,14 @@ find_splits(density_walk *w)
 		}
 		if (is_real(w, x, w->edges[i].reach) &&
 			is_real(w, y, w->edges[i].reach))
-			split_parts(w, x, y, w->edges[i].reach);
+			split_sets(w, x, y, w->edges[i].reach);
 		else if (w->node[x] < 0)
 			w->node[x] = w->node[y];
 		w->rows[x] += w->rows[y];
-		fc_join_parts(&w->parts, x, y);
+		fc_join_sets(&w->sets, x, y);
 	}
 	if (w->found->k == 0)
-		(void) new_cluster(w, fc_part_of(&w->parts, 0));
+		(void) new_cluster(w, fc_set_of(&w->sets, 0));
 }
 
 /*
@@ -394,24 +394,24 @@ spread_labels(const density_walk *w, const double *limit, int32_t *label,
 			  fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_parts	parts = fc_new_parts(w->b->m, arena);
+	fc_disjoint_sets sets = fc_new_sets(w->b->m, arena);
 
 	for (size_t a = 0; a < w->b->m; a++)
 		if (label[a] >= 0)
-			parts.first[a] = FC_NONE;
+			sets.first[a] = FC_NONE;
 	for (size_t i = 0; i + 1 < w->b->m; i++)
 	{
 		uint32_t	end[2] = {w->edges[i].a, w->edges[i].b};
-		uint32_t	part[2] = {
-			fc_part_of(&parts, end[0]),
-			fc_part_of(&parts, end[1])
+		uint32_t	set[2] = {
+			fc_set_of(&sets, end[0]),
+			fc_set_of(&sets, end[1])
 		};
 
 		for (int side = 0; side < 2; side++)
 			if (label[end[side]] >= 0 && label[end[1 - side]] < 0 &&
 				w->edges[i].reach <= limit[label[end[side]]])
-				fc_label_part(&parts, part[1 - side], label[end[side]], label);
-		fc_join_parts(&parts, part[0], part[1]);
+				fc_label_set(&sets, set[1 - side], label[end[side]], label);
+		fc_join_sets(&sets, set[0], set[1]);
 	}
 	fc_arena_release(arena, mark);
 }
@@ -502,7 +502,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 		/* A point never stands out from its neighbours one step away. */
 		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
 			(1.0 + ROUNDING);
-	w.parts = fc_new_parts(m, arena);
+	w.sets = fc_new_sets(m, arena);
 	w.rows = FC_TAKE(arena, m, double);
 	w.peak = FC_TAKE(arena, m, uint32_t);
 	w.node = FC_TAKE(arena, m, int32_t);
@@ -527,22 +527,22 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
  * Returns their number; label[a] is -1 if micro-cluster a is not dense.
  */
 static size_t
-number_parts(const fc_bubbles *b, fc_parts *parts, const double *core,
-			 double most, fc_arena *arena, int32_t *label)
+number_sets(const fc_bubbles *b, fc_disjoint_sets *sets, const double *core,
+			double most, fc_arena *arena, int32_t *label)
 {
 	double	   *rows = FC_TAKE(arena, b->m, double);
 	int32_t    *number = FC_TAKE(arena, b->m, int32_t);
 	size_t		k = 0;
 
 	for (size_t a = 0; a < b->m; a++)
-		if (core[a] <= most && fc_part_of(parts, (uint32_t) a) == a)
+		if (core[a] <= most && fc_set_of(sets, (uint32_t) a) == a)
 		{
 			number[a] = (int32_t) k;
 			rows[k++] = 0.0;
 		}
 	for (size_t a = 0; a < b->m; a++)
 	{
-		label[a] = core[a] <= most ? number[fc_part_of(parts, (uint32_t) a)]
+		label[a] = core[a] <= most ? number[fc_set_of(sets, (uint32_t) a)]
 			: -1;
 		if (label[a] >= 0)
 			rows[label[a]] += b->n[a];
@@ -559,7 +559,7 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_point_columns points = fc_point_columns_of(b, arena);
-	fc_parts	parts = fc_new_parts(b->m, arena);
+	fc_disjoint_sets sets = fc_new_sets(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);
 	double	   *extent = FC_TAKE(arena, b->m, double);
@@ -584,15 +584,15 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale,
 
 			if (squared[i] <= most * most && core[i] <= scale * scale)
 			{
-				uint32_t	x = fc_part_of(&parts, (uint32_t) i);
-				uint32_t	y = fc_part_of(&parts, (uint32_t) a);
+				uint32_t	x = fc_set_of(&sets, (uint32_t) i);
+				uint32_t	y = fc_set_of(&sets, (uint32_t) a);
 
 				if (x != y)
-					fc_join_parts(&parts, x, y);
+					fc_join_sets(&sets, x, y);
 			}
 		}
 	}
-	k = number_parts(b, &parts, core, scale * scale, arena, label);
+	k = number_sets(b, &sets, core, scale * scale, arena, label);
 	for (size_t a = 0; a < b->m; a++)
 		radius[a] = sqrt(core[a]);
 	fc_arena_release(arena, mark);

@@ -56,27 +56,27 @@ void		fc_spanning_tree(const fc_bubbles *bubbles, const double *core,
  * Disjoint sets over 0 .. n - 1 (union-find). The root of each set heads a
  * list of the members that have no label.
  */
-typedef struct fc_parts
+typedef struct fc_disjoint_sets
 {
 	uint32_t   *up;
 	uint32_t   *first;			/* first member in the list of a root;
 								 * FC_NONE: the list is empty */
 	uint32_t   *last;
 	uint32_t   *next;
-} fc_parts;
+} fc_disjoint_sets;
 
 #define FC_NONE	UINT32_MAX
 
-fc_parts	fc_new_parts(size_t n, fc_arena *arena);
-uint32_t	fc_part_of(fc_parts *parts, uint32_t v);
+fc_disjoint_sets fc_new_sets(size_t n, fc_arena *arena);
+uint32_t	fc_set_of(fc_disjoint_sets *sets, uint32_t v);
 
 /* Joins set y to set x; both must be roots. */
-void		fc_join_parts(fc_parts *parts, uint32_t x, uint32_t y);
+void		fc_join_sets(fc_disjoint_sets *sets, uint32_t x, uint32_t y);
 
 /*
  * Sets the label of all members listed at a root to c, and empties its list.
  */
-void		fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label);
+void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *label);
 
 /* ---- thresholds, and noise ---- */
 
@@ -104,7 +104,7 @@ typedef struct density_walk
 	double		min_rows;
 	double		K;
 	bool		lattice;
-	fc_parts	parts;
+	fc_disjoint_sets sets;
 	double	   *rows;			/* m: rows of the set, valid at a root */
 	uint32_t   *peak;			/* m: densest micro-cluster of the set, valid
 								 * at a root */

@@ -132,10 +132,10 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 
 /* ---- disjoint sets ---- */
 
-fc_parts
-fc_new_parts(size_t n, fc_arena *arena)
+fc_disjoint_sets
+fc_new_sets(size_t n, fc_arena *arena)
 {
-	fc_parts	parts = {
+	fc_disjoint_sets sets = {
 		FC_TAKE(arena, n, uint32_t),
 		FC_TAKE(arena, n, uint32_t),
 		FC_TAKE(arena, n, uint32_t),
@@ -144,37 +144,37 @@ fc_new_parts(size_t n, fc_arena *arena)
 
 	for (size_t v = 0; v < n; v++)
 	{
-		parts.up[v] = parts.first[v] = parts.last[v] = (uint32_t) v;
-		parts.next[v] = FC_NONE;
+		sets.up[v] = sets.first[v] = sets.last[v] = (uint32_t) v;
+		sets.next[v] = FC_NONE;
 	}
-	return parts;
+	return sets;
 }
 
 uint32_t
-fc_part_of(fc_parts *parts, uint32_t v)
+fc_set_of(fc_disjoint_sets *sets, uint32_t v)
 {
-	while (parts->up[v] != v)
-		v = parts->up[v] = parts->up[parts->up[v]];
+	while (sets->up[v] != v)
+		v = sets->up[v] = sets->up[sets->up[v]];
 	return v;
 }
 
 void
-fc_join_parts(fc_parts *parts, uint32_t x, uint32_t y)
+fc_join_sets(fc_disjoint_sets *sets, uint32_t x, uint32_t y)
 {
-	parts->up[y] = x;
-	if (parts->first[y] == FC_NONE)
+	sets->up[y] = x;
+	if (sets->first[y] == FC_NONE)
 		return;
-	if (parts->first[x] == FC_NONE)
-		parts->first[x] = parts->first[y];
+	if (sets->first[x] == FC_NONE)
+		sets->first[x] = sets->first[y];
 	else
-		parts->next[parts->last[x]] = parts->first[y];
-	parts->last[x] = parts->last[y];
+		sets->next[sets->last[x]] = sets->first[y];
+	sets->last[x] = sets->last[y];
 }
 
 void
-fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label)
+fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *label)
 {
-	for (uint32_t v = parts->first[part]; v != FC_NONE; v = parts->next[v])
+	for (uint32_t v = sets->first[set]; v != FC_NONE; v = sets->next[v])
 		label[v] = c;
-	parts->first[part] = FC_NONE;
+	sets->first[set] = FC_NONE;
 }

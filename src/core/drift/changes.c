@@ -116,9 +116,9 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
 		fc_check();
 		fc_sketch_moments(&days[t], z, z + moments);
 		for (size_t j = 0; j < taken; j++)
-			for (size_t part = 0; part < 2; part++)
-				after[2 * j + part] = before[2 * j + part] +
-					n * z[part * moments + j * stride] /
+			for (size_t half = 0; half < 2; half++)
+				after[2 * j + half] = before[2 * j + half] +
+					n * z[half * moments + j * stride] /
 					sqrt((double) taken);
 		series->rows[t + 1] = series->rows[t] + n;
 		add_columns(series, &days[0], &days[t], t, n);

@@ -416,9 +416,9 @@ measure_column(const column_work *work, size_t n, double origin,
 }
 
 void
-fc_wave_parts(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
-			  fc_arena *arena, double *center, double *scale,
-			  double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
+fc_wave_spec(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
+			 fc_arena *arena, double *center, double *scale,
+			 double sigmas[FC_WAVE_SCALES], fc_spec_fields *fields)
 {
 	column_work work;
 
@@ -432,7 +432,7 @@ fc_wave_parts(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
 					   sample->offset != NULL ? sample->offset[j] : 0.0,
 					   zero_center, sigmas[0], &center[j], &scale[j]);
 	}
-	*parts = (fc_spec_parts)
+	*fields = (fc_spec_fields)
 	{
 		.dim = sample->d,
 			.reduced = sample->d,

@@ -33,14 +33,14 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 									 * frequencies */
 
 /*
- * Sets the parts of a sketch_spec of all dimensions, with omega ~ N(0, I /
+ * Sets the fields of a sketch_spec of all dimensions, with omega ~ N(0, I /
  * d) / t applied to (x - center) / scale, for each kernel width t. center is
  * the median (0 with zero_center); scale is the interquartile range / 1.349,
  * or if that is 0 the median distance from the median to the other values.
- * The parts point to center, scale (d values each) and sigmas.
+ * The fields point to center, scale (d values each) and sigmas.
  */
-void		fc_wave_parts(const fc_weighted_rows *sample, bool zero_center,
-						  uint64_t seed, fc_arena *work, double *center, double *scale,
-						  double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts);
+void		fc_wave_spec(const fc_weighted_rows *sample, bool zero_center,
+						 uint64_t seed, fc_arena *work, double *center, double *scale,
+						 double sigmas[FC_WAVE_SCALES], fc_spec_fields *fields);
 
 #endif							/* FC_DRIFT_SPEC_OF_SAMPLE_H */

@@ -145,22 +145,22 @@ typedef struct fc_rule_tree
  * Splits n rows into three parts: [0, learn) grows the tree, [check, test)
  * prunes it, [test, n) measures it.
  */
-typedef struct fc_rule_parts
+typedef struct fc_row_split
 {
 	size_t		learn;
 	size_t		check;
 	size_t		test;
-} fc_rule_parts;
+} fc_row_split;
 
-static inline fc_rule_parts
-fc_rules_parts(size_t n)
+static inline fc_row_split
+fc_split_rows(size_t n)
 {
 	return n < FC_RULES_PARTED
-		? (fc_rule_parts)
+		? (fc_row_split)
 	{
 		n, 0, n
 	}
-	: (fc_rule_parts)
+	: (fc_row_split)
 	{
 		n / 10 * 6, n / 10 * 6, n / 10 * 8
 	};

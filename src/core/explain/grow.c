@@ -24,18 +24,18 @@ most_nodes(size_t n, size_t k)
 void
 fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 {
-	fc_rule_parts parts = fc_rules_parts(n);
+	fc_row_split split = fc_split_rows(n);
 
-	grower->parts = parts;
+	grower->split = split;
 	grower->most_nodes = most_nodes(n, k);
 	grower->nodes = FC_TAKE(arena, grower->most_nodes, fc_rule_node);
 	grower->grown = FC_TAKE(arena, grower->most_nodes, fc_grown_node);
-	grower->sorted = FC_TAKE(arena, d * parts.learn, uint32_t);
-	grower->order = FC_TAKE(arena, d * parts.learn, uint32_t);
-	grower->checked = FC_TAKE(arena, parts.test - parts.check, uint32_t);
+	grower->sorted = FC_TAKE(arena, d * split.learn, uint32_t);
+	grower->order = FC_TAKE(arena, d * split.learn, uint32_t);
+	grower->checked = FC_TAKE(arena, split.test - split.check, uint32_t);
 	grower->moved = FC_TAKE(arena, n, uint32_t);
 	grower->goes_above = FC_TAKE(arena, n, uint8_t);
-	grower->n_log_n = FC_TAKE(arena, parts.learn + 1, double);
+	grower->n_log_n = FC_TAKE(arena, split.learn + 1, double);
 	grower->below = FC_TAKE(arena, k, uint32_t);
 	grower->above = FC_TAKE(arena, k, uint32_t);
 	grower->gains = FC_TAKE(arena, d, double);
@@ -101,7 +101,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
 {
 	const double *f = grower->n_log_n;
 	const double *x = grower->rows->x + axis * grower->rows->n;
-	const uint32_t *rows = grower->order + axis * grower->parts.learn;
+	const uint32_t *rows = grower->order + axis * grower->split.learn;
 	const int32_t *labels = grower->rows->labels;
 	size_t		n = node->end - node->begin;
 	double		whole = f[n] - sum;
@@ -216,7 +216,7 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
  * first. Returns the place of the first row that goes above.
  */
 static size_t
-part_rows(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
+split_order(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)
 {
 	size_t		kept = begin;
 	size_t		moved = 0;
@@ -244,8 +244,8 @@ mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows,
 
 /* Splits the rows of a node between its children. */
 static void
-part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
-		  fc_grown_node *above)
+split_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
+		   fc_grown_node *above)
 {
 	size_t		middle = node->begin;
 
@@ -255,15 +255,15 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		fc_check();
-		middle = part_rows(grower, grower->order + axis * grower->parts.learn,
-						   node->begin, node->end);
+		middle = split_order(grower, grower->order + axis * grower->split.learn,
+							 node->begin, node->end);
 	}
 	below->end = above->begin = middle;
 	mark_rows(grower, node, grower->checked, node->check_begin,
 			  node->check_end);
-	below->check_end = above->check_begin = part_rows(grower, grower->checked,
-													  node->check_begin,
-													  node->check_end);
+	below->check_end = above->check_begin = split_order(grower, grower->checked,
+														node->check_begin,
+														node->check_end);
 }
 
 bool
@@ -282,7 +282,7 @@ fc_grower_split(fc_grower *grower)
 	if (grower->nodes[best].below >= 0 || !(grower->grown[best].gain > 0.0) ||
 		grower->count + 2 > grower->most_nodes)
 		return false;
-	part_node(grower, &grower->grown[best], &below, &above);
+	split_node(grower, &grower->grown[best], &below, &above);
 	node = &grower->nodes[best];
 	node->axis = grower->grown[best].axis;
 	node->threshold = grower->grown[best].threshold;
@@ -298,7 +298,7 @@ fc_grower_split(fc_grower *grower)
 static void
 sort_axes(fc_grower *grower, fc_arena *arena)
 {
-	size_t		n = grower->parts.learn;
+	size_t		n = grower->split.learn;
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
 	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
@@ -325,14 +325,14 @@ void
 fc_grower_restart(fc_grower *grower)
 {
 	fc_grown_node root = {
-		.end = grower->parts.learn,
-		.check_end = grower->parts.test - grower->parts.check
+		.end = grower->split.learn,
+		.check_end = grower->split.test - grower->split.check
 	};
 
 	memcpy(grower->order, grower->sorted,
-		   grower->rows->d * grower->parts.learn * sizeof(uint32_t));
+		   grower->rows->d * grower->split.learn * sizeof(uint32_t));
 	for (size_t i = 0; i < root.check_end; i++)
-		grower->checked[i] = (uint32_t) (grower->parts.check + i);
+		grower->checked[i] = (uint32_t) (grower->split.check + i);
 	grower->count = 0;
 	(void) add_node(grower, -1, &root);
 }
@@ -341,7 +341,7 @@ void
 fc_grower_start(fc_grower *grower, fc_arena *arena)
 {
 	sort_axes(grower, arena);
-	for (size_t i = 0; i <= grower->parts.learn; i++)
+	for (size_t i = 0; i <= grower->split.learn; i++)
 		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
 	fc_grower_restart(grower);
 	look_at(grower, 0);

@@ -31,7 +31,7 @@ typedef struct fc_grower
 {
 	const fc_labelled *rows;
 	size_t		conditions;
-	fc_rule_parts parts;
+	fc_row_split split;
 	size_t		most_nodes;
 	uint32_t   *sorted;			/* d lists of the rows to learn from, each in
 								 * ascending order of its axis */

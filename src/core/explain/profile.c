@@ -28,7 +28,7 @@ own_unit(fc_axis_kind kind, double raw)
 
 /* Returns q log(q / p), or 0 if q is 0. */
 static double
-divergence_part(double q, double p)
+divergence_term(double q, double p)
 {
 	return q > 0.0 ? q * log(q / p) : 0.0;
 }
@@ -43,8 +43,8 @@ telling(fc_axis_kind kind, const fc_profile_cell *cell)
 		return 0.0;
 	if (kind != FC_AXIS_FLAG || !(p > 0.0 && p < 1.0))
 		return fabs(cell->difference);
-	return sqrt(2.0 * fmax(0.0, divergence_part(q, p) +
-						   divergence_part(1.0 - q, 1.0 - p)));
+	return sqrt(2.0 * fmax(0.0, divergence_term(q, p) +
+						   divergence_term(1.0 - q, 1.0 - p)));
 }
 
 static fc_profile_cell

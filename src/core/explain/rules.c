@@ -31,12 +31,12 @@ weigh_labels(const fc_grower *grower, double *worth)
 	size_t		labels = 0;
 
 	memset(worth, 0, rows->k * sizeof(double));
-	for (size_t i = grower->parts.check; i < grower->parts.test; i++)
+	for (size_t i = grower->split.check; i < grower->split.test; i++)
 		labels += worth[rows->labels[i]]++ == 0.0;
 	for (size_t j = 0; j < rows->k; j++)
 		if (worth[j] > 0.0)
 			worth[j] = (1.0 - FC_RULES_BALANCE) /
-				(double) (grower->parts.test - grower->parts.check) +
+				(double) (grower->split.test - grower->split.check) +
 				FC_RULES_BALANCE / ((double) labels * worth[j]);
 }
 

@@ -43,7 +43,7 @@ mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 
 	if (but < rule->count)
 		others.ranges[but] = others.ranges[--others.count];
-	for (size_t i = 0; i < s->grower->parts.learn; i++)
+	for (size_t i = 0; i < s->grower->split.learn; i++)
 		s->met[i] = fc_rules_meets(&others, s->grower->rows, i);
 }
 
@@ -76,8 +76,8 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 {
 	const fc_labelled *rows = s->grower->rows;
 	const double *x = rows->x + axis * rows->n;
-	const uint32_t *order = s->grower->sorted + axis * s->grower->parts.learn;
-	size_t		n = s->grower->parts.learn;
+	const uint32_t *order = s->grower->sorted + axis * s->grower->split.learn;
+	size_t		n = s->grower->split.learn;
 	double		sum = 0.0;
 	double		best = 0.0;
 	double		low = -INFINITY;	/* value before the first one of the
@@ -320,9 +320,9 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 				   fc_rule_tree *tree)
 {
 	const fc_labelled *rows = grower->rows;
-	size_t		n = grower->parts.learn;
+	size_t		n = grower->split.learn;
 	double		values = (double) rows->k * (double) rows->d * (double) n;
-	short_search s = {.grower = grower,.rows = grower->parts.test};
+	short_search s = {.grower = grower,.rows = grower->split.test};
 	double	   *best = FC_TAKE(arena, rows->k, double);
 	size_t	   *counts = FC_TAKE_ZEROED(arena, rows->k, size_t);
 

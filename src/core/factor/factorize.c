@@ -733,9 +733,9 @@ search(const fc_factorize_work *w, const judged_rows *sample,
 		best_within(w, sample, w->budget, best);
 		return;
 	}
-	for (size_t part = 16; part > 1; part /= 2)
+	for (size_t divisor = 16; divisor > 1; divisor /= 2)
 	{
-		best_within(w, sample, larger(cells / part, 1), best);
+		best_within(w, sample, larger(cells / divisor, 1), best);
 		if (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS &&
 			best->cost < (double) cells)
 			return;

@@ -52,7 +52,7 @@ transpose(const fc_target *target, double *t)
 static void
 peel(peeling *p, size_t i, fc_palm_result *result)
 {
-	fc_target	part = p->whole;
+	fc_target	rest_target = p->whole;
 	fc_palm_options options = *p->options;
 	fc_constraint constraint[2];
 	fc_factors	two;
@@ -66,18 +66,18 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 			for (size_t e = rest->row_start[r]; e < rest->row_start[r + 1]; e++)
 				p->residual[r * rest->columns +
 							rest->column[e]] = rest->value[e];
-		part = (fc_target)
+		rest_target = (fc_target)
 		{
 			p->residual, NULL, rest->rows, rest->columns
 		};
 	}
 	constraint[0] = p->wanted->constraint[i];
 	constraint[1] = residual_constraint(&p->whole, p->wanted, i);
-	fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
+	fc_factors_take(p->arena, rest_target.k, rest_target.d, 2, constraint, &two);
 	options.warm = false;
 	options.pursuit = false;
 	options.progress = NULL;
-	fc_palm(&part, &options, p->arena, &two, result);
+	fc_palm(&rest_target, &options, p->arena, &two, result);
 	for (size_t side = 0; side < 2; side++)
 	{
 		p->all.factor[i + side] = two.factor[side];

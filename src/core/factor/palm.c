@@ -163,7 +163,7 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 	{
 		const double *v = columns + j * FC_TILE_COLUMNS;
 		const double *u = w->target->u + j * w->d + first;
-		double		part[3] = {0};
+		double		partial[3] = {0};
 		double		weight = (w->target->weight != NULL ? w->target->weight[j]
 							  : 1.0);
 
@@ -171,12 +171,12 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 		{
 			double		rest = u[i] - w->factors->lambda * v[i];
 
-			part[0] += rest * rest;
-			part[1] += rest * v[i];
-			part[2] += v[i] * v[i];
+			partial[0] += rest * rest;
+			partial[1] += rest * v[i];
+			partial[2] += v[i] * v[i];
 		}
 		for (int i = 0; i < 3; i++)
-			sums[i] += weight * part[i];
+			sums[i] += weight * partial[i];
 	}
 }
 

@@ -234,11 +234,11 @@ is_stable(const fc_choice *choice, size_t i)
  * A cluster of the coarser number, as seen by the minimum spanning tree of the
  * finer centroids.
  */
-typedef struct tree_part
+typedef struct cluster_edges
 {
 	double		within;			/* longest edge within the cluster */
 	double		between;		/* shortest edge to another cluster */
-} tree_part;
+} cluster_edges;
 
 /*
  * Builds the minimum spanning tree of the finer centroids (Prim), and measures
@@ -246,7 +246,7 @@ typedef struct tree_part
  */
 static void
 measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
-			 fc_arena *arena, tree_part *part)
+			 fc_arena *arena, cluster_edges *edges)
 {
 	double	   *near = FC_TAKE(arena, k, double);
 	size_t	   *from = FC_TAKE(arena, k, size_t);
@@ -276,14 +276,14 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 		}
 		added = next;
 		if (group[added] == group[from[added]])
-			part[group[added]].within = fmax(part[group[added]].within,
-											 near[added]);
+			edges[group[added]].within = fmax(edges[group[added]].within,
+											  near[added]);
 		else
 		{
-			part[group[added]].between = fmin(part[group[added]].between,
-											  near[added]);
-			part[group[from[added]]]
-				.between = fmin(part[group[from[added]]].between, near[added]);
+			edges[group[added]].between = fmin(edges[group[added]].between,
+											   near[added]);
+			edges[group[from[added]]]
+				.between = fmin(edges[group[from[added]]].between, near[added]);
 		}
 	}
 }
@@ -300,12 +300,12 @@ is_level(k_search *s, size_t coarse, size_t fine)
 	fc_mark		mark = fc_arena_mark(s->arena);
 	size_t		d = s->halves.d;
 	size_t	   *group = FC_TAKE(s->arena, in->k, size_t);
-	tree_part  *part = FC_TAKE(s->arena, of->k, tree_part);
+	cluster_edges *edges = FC_TAKE(s->arena, of->k, cluster_edges);
 	size_t		parted = 0;
 	size_t		apart = 0;
 
 	for (size_t g = 0; g < of->k; g++)
-		part[g] = (tree_part)
+		edges[g] = (cluster_edges)
 	{
 		0.0, INFINITY
 	};
@@ -318,12 +318,12 @@ is_level(k_search *s, size_t coarse, size_t fine)
 								  d))
 				group[j] = g;
 	}
-	measure_tree(in->of[0], in->k, d, group, s->arena, part);
+	measure_tree(in->of[0], in->k, d, group, s->arena, edges);
 	for (size_t g = 0; g < of->k; g++)
-		if (part[g].within > 0.0)
+		if (edges[g].within > 0.0)
 		{
 			parted++;
-			apart += part[g].between >= FC_LEVEL_GAP * part[g].within;
+			apart += edges[g].between >= FC_LEVEL_GAP * edges[g].within;
 		}
 	fc_arena_release(s->arena, mark);
 	return 2 * parted > of->k &&

@@ -164,7 +164,7 @@ typedef struct comparison
 								 * centroids */
 	double	   *counts;			/* k x k: rows by their two labels */
 	int32_t    *number;			/* k: matched cluster of the second half */
-	evidence_half part[2];
+	evidence_half half[2];
 } comparison;
 
 /*
@@ -258,16 +258,16 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found,
 	h.number = FC_TAKE(arena, h.k, int32_t);
 	for (size_t side = 0; side < 2; side++)
 	{
-		evidence_half *part = &h.part[side];
+		evidence_half *half = &h.half[side];
 
-		part->centroids = found->of[side];
-		part->labels = FC_TAKE(arena, n, int32_t);
-		part->rows = (fc_rows)
+		half->centroids = found->of[side];
+		half->labels = FC_TAKE(arena, n, int32_t);
+		half->rows = (fc_rows)
 		{
 			.x = all->x + side * (n / 2) * all->d,
 				.d = all->d
 		};
-		part->rows.n = side == 0 ? n / 2 : n - n / 2;
+		half->rows.n = side == 0 ? n / 2 : n - n / 2;
 	}
 	return h;
 }
@@ -317,11 +317,11 @@ static void
 fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
 		 const fc_kmeans_options *options, fc_arena *arena)
 {
-	evidence_half *part = &h->part[side];
+	evidence_half *half = &h->half[side];
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t		d = part->rows.d;
+	size_t		d = half->rows.d;
 	double	   *initial = NULL;
-	fc_kmeans_result result = {.centroids = part->centroids};
+	fc_kmeans_result result = {.centroids = half->centroids};
 	fc_kmeans_options go_on = *options;
 
 	result.weights = FC_TAKE(arena, h->k, double);
@@ -330,12 +330,12 @@ fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
 		initial = FC_TAKE(arena, h->k * d, double);
 		go_on.n_init = 0;
 		memcpy(initial, fewer->of[side], fewer->k * d * sizeof(double));
-		add_seeds(&part->rows, fewer->k, h->k, options->seed, arena, initial);
+		add_seeds(&half->rows, fewer->k, h->k, options->seed, arena, initial);
 	}
-	fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &result);
+	fc_kmeans(&half->rows, h->k, initial, &go_on, arena, &result);
 	fc_arena_release(arena, mark);
-	part->cost = 0.0;
-	part->valleys = fc_valleys_start(part->centroids, h->k, d, arena);
+	half->cost = 0.0;
+	half->valleys = fc_valleys_start(half->centroids, h->k, d, arena);
 }
 
 /*
@@ -359,22 +359,22 @@ nearest(comparison *h, const float *x)
  * Computes labels, valleys and cost of all rows by the centroids of one half.
  */
 static void
-judge_rows(comparison *h, evidence_half *part, size_t side)
+judge_rows(comparison *h, evidence_half *half, size_t side)
 {
 	const fc_halves *all = h->all;
 
-	fc_narrow(part->centroids, h->k * all->d, h->rounded);
+	fc_narrow(half->centroids, h->k * all->d, h->rounded);
 	for (size_t i = 0; i < all->n; i++)
 	{
 		size_t		label = nearest(h, all->x + i * all->d);
 
 		fc_check();
-		part->labels[i] = (int32_t) label;
+		half->labels[i] = (int32_t) label;
 		if ((i < all->n / 2) != (side == 0))
-			part->cost += h->squares[label];
+			half->cost += h->squares[label];
 		if (all->y != all->x)
 			label = nearest(h, all->y + i * all->d);
-		fc_valleys_add(&part->valleys, h->squares, label);
+		fc_valleys_add(&half->valleys, h->squares, label);
 	}
 }
 
@@ -388,16 +388,16 @@ measure_agreement(comparison *h, fc_arena *arena, double *agreement,
 {
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
 	for (size_t i = 0; i < h->all->n; i++)
-		h->counts[(size_t) h->part[0].labels[i] * h->k +
-				  (size_t) h->part[1].labels[i]]++;
+		h->counts[(size_t) h->half[0].labels[i] * h->k +
+				  (size_t) h->half[1].labels[i]]++;
 	fc_pair_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
 	*returning = 0;
 	for (size_t j = 0; j < h->k; j++)
 	{
 		double		common = h->counts[j * h->k + (size_t) h->number[j]];
-		double		either = ((double) (h->part[0].valleys.rows[j] +
-										h->part[1].valleys.rows[h->number[j]]) -
+		double		either = ((double) (h->half[0].valleys.rows[j] +
+										h->half[1].valleys.rows[h->number[j]]) -
 							  common);
 
 		*agreement += common / (double) h->all->n;
@@ -419,9 +419,9 @@ fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer,
 		size_t		separated;
 
 		fit_half(&h, side, fewer, options, arena);
-		judge_rows(&h, &h.part[side], side);
-		fc_valleys_count(&h.part[side].valleys, arena, &separated);
-		evidence->cost += h.part[side].cost / (double) halves->n;
+		judge_rows(&h, &h.half[side], side);
+		fc_valleys_count(&h.half[side].valleys, arena, &separated);
+		evidence->cost += h.half[side].cost / (double) halves->n;
 		evidence->separated += 0.5 * (double) separated;
 	}
 	measure_agreement(&h, arena, &evidence->agreement, &returning);

@@ -152,7 +152,7 @@ typedef struct cluster_rows
 	size_t		k;
 	const double *centroids;	/* k x d */
 	int32_t    *label;			/* n */
-	float	   *part;			/* n x d: rows of one cluster about their mean */
+	float	   *centred;		/* n x d: rows of one cluster about their mean */
 	double	   *values;			/* n: values along a line */
 } cluster_rows;
 
@@ -208,21 +208,21 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
 		if ((size_t) c->label[r] == a)
-			memcpy(c->part + count++ * c->d, c->y + r * c->d,
+			memcpy(c->centred + count++ * c->d, c->y + r * c->d,
 				   c->d * sizeof(float));
 	if (count >= MIN_ROWS)
 	{
-		fc_center_rows(c->part, count, c->d);
+		fc_center_rows(c->centred, count, c->d);
 		for (size_t i = 0; i < c->d; i++)
 			*gap = fmax(*gap,
-						gap_along(c, c->part + i, count, c->d, &deviation[i]));
+						gap_along(c, c->centred + i, count, c->d, &deviation[i]));
 		for (size_t i = 0; i < count * c->d; i++)
-			c->part[i] /= deviation[i % c->d] > 0.0
+			c->centred[i] /= deviation[i % c->d] > 0.0
 				? (float) deviation[i % c->d]
 				: 1.0f;
-		fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
+		fc_principal_axes(c->centred, count, c->d, axes, 0, arena, basis);
 		for (size_t r = 0; r < count; r++)
-			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
+			fc_dense_apply(basis, axes, c->d, c->centred + r * c->d, y + r * axes);
 		for (size_t i = 0; i < axes; i++)
 		{
 			double		square = 0.0;	/* squared length of a unit step along
@@ -285,7 +285,7 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	uint8_t    *hides = FC_TAKE_ZEROED(arena, k, uint8_t);
 
 	c.label = FC_TAKE(arena, n, int32_t);
-	c.part = FC_TAKE(arena, n * d, float);
+	c.centred = FC_TAKE(arena, n * d, float);
 	c.values = FC_TAKE(arena, n, double);
 	label_rows(&c, rows, arena);
 	fc_nearest_others(centroids, k, d, nearest, distance);

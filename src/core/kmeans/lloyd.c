@@ -277,7 +277,7 @@ seed_one(fc_kmeans_work *w, size_t j)
  * row order.
  */
 static fc_kmeans_rows
-draw_part(fc_kmeans_work *w, size_t most)
+draw_subset(fc_kmeans_work *w, size_t most)
 {
 	size_t		d = w->rows.d;
 	float	   *x = FC_TAKE(w->arena, most * d, float);
@@ -300,13 +300,13 @@ void
 fc_kmeans_seed(fc_kmeans_work *w)
 {
 	const fc_kmeans_rows *rows = &w->rows;
-	size_t		part = larger(rows->n / SEED_SHARE,
-							  (w->wide ? WIDE_SEED_ROWS : SEED_ROWS) * w->k);
+	size_t		drawn = larger(rows->n / SEED_SHARE,
+							   (w->wide ? WIDE_SEED_ROWS : SEED_ROWS) * w->k);
 	fc_kmeans_work some = *w;
 
-	if ((rows->order != NULL || w->wide) && part < rows->n)
+	if ((rows->order != NULL || w->wide) && drawn < rows->n)
 	{
-		some.rows = draw_part(&some, part);
+		some.rows = draw_subset(&some, drawn);
 		some.seeding.draws = SEED_DRAWS;
 		fc_kmeans_measure_rows(&some);
 	}

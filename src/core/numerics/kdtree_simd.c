@@ -86,7 +86,7 @@ build(const fc_kdtree *t, const float *points, fc_node a)
 	if (fc_node_is_leaf(a))
 		return;
 	along.x = points + longest;
-	fc_part_rows(along, t->order, first, last, fc_node_middle(a) * t->leaf);
+	fc_partition_rows(along, t->order, first, last, fc_node_middle(a) * t->leaf);
 	build(t, points, fc_node_left(a));
 	build(t, points, fc_node_right(a));
 	left = fc_kdtree_box(t, fc_node_left(a));

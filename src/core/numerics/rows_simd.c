@@ -12,23 +12,23 @@
 #include "base/lanes.h"
 
 #define LANES		16			/* lanes of a dot product */
-#define PARTS		(LANES / VECTOR_LANES)
+#define SUM_VECTORS		(LANES / VECTOR_LANES)
 #define GROUP_ROWS	4			/* rows of the matrix multiplied together */
 
 typedef struct sum_lanes
 {
-	vfloat		part[PARTS];
+	vfloat vector[SUM_VECTORS];
 } sum_lanes;
 
 /* Returns the sum of 16 lanes, by halves. */
 INLINE float
 fold(sum_lanes sum)
 {
-	vfloat		eight[PARTS / 2];
+	vfloat		eight[SUM_VECTORS / 2];
 	vfloat4		four;
 
-	for (int i = 0; i < PARTS / 2; i++)
-		eight[i] = sum.part[i] + sum.part[i + PARTS / 2];
+	for (int i = 0; i < SUM_VECTORS / 2; i++)
+		eight[i] = sum.vector[i] + sum.vector[i + SUM_VECTORS / 2];
 	four = *(const vfloat4 *) eight + *((const vfloat4 *) eight + 1);
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
@@ -61,7 +61,7 @@ INLINE sum_lanes
 multiply_add(sum_lanes sum, const float *a, const float *x)
 {
 	for (int i = 0; i < LANES; i += VECTOR_LANES)
-		sum.part[i / VECTOR_LANES] += *(const vfloat *) (a + i) *
+		sum.vector[i / VECTOR_LANES] += *(const vfloat *) (a + i) *
 			*(const vfloat *) (x + i);
 	return sum;
 }

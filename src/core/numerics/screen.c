@@ -21,7 +21,7 @@
 #include "numerics/rows.h"
 
 #define BLOCK			1024	/* centroids of one product */
-#define PART			256		/* centroids of one pass over the bounds */
+#define PASS			256		/* centroids of one pass over the bounds */
 #define FLOAT_UNIT		0x1p-24
 #define LEAST_LEAD		32
 #define MOST_LEAD		128
@@ -56,18 +56,18 @@ lead_of(size_t d)
 	return lead < LEAST_LEAD ? LEAST_LEAD : lead > MOST_LEAD ? MOST_LEAD : lead;
 }
 
-typedef struct screen_parts
+typedef struct pruning_arrays
 {
 	double	   *center;
 	float	   *axes;
-} screen_parts;
+} pruning_arrays;
 
 static void
-take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts,
-		   fc_screen *screen)
+take_pruning_arrays(fc_arena *arena, size_t k, size_t d, pruning_arrays *arrays,
+					fc_screen *screen)
 {
-	parts->center = FC_TAKE(arena, d, double);
-	parts->axes = FC_TAKE(arena, lead_of(d) * d, float);
+	arrays->center = FC_TAKE(arena, d, double);
+	arrays->axes = FC_TAKE(arena, lead_of(d) * d, float);
 	fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]);
 	if (fc_codes_are_fast())
 		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
@@ -98,11 +98,11 @@ size_t
 fc_screen_worksize(size_t k, size_t d)
 {
 	fc_arena	measure = fc_arena_measure();
-	screen_parts parts;
+	pruning_arrays arrays;
 	fc_screen	screen = {0};
 	build_work	w;
 
-	take_parts(&measure, k, d, &parts, &screen);
+	take_pruning_arrays(&measure, k, d, &arrays, &screen);
 	take_work(&measure, k, d, &w);
 	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS),
 													 d, lead_of(d)));
@@ -286,7 +286,7 @@ bool
 fc_screen_build(const float *values, const double *offset, size_t k, size_t d,
 				bool axes, fc_arena *arena, fc_screen *screen)
 {
-	screen_parts parts;
+	pruning_arrays arrays;
 	build_work	w;
 	fc_mark		used;
 	bool		built;
@@ -296,18 +296,18 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d,
 	{
 		.k = k,.d = d,.lead = lead_of(d)
 	};
-	take_parts(arena, k, d, &parts, screen);
+	take_pruning_arrays(arena, k, d, &arrays, screen);
 	used = fc_arena_mark(arena);
 	take_work(arena, k, d, &w);
-	screen->center = parts.center;
-	screen->axes = parts.axes;
-	find_center(values, offset, k, d, parts.center);
+	screen->center = arrays.center;
+	screen->axes = arrays.axes;
+	find_center(values, offset, k, d, arrays.center);
 	if (!axes)
 		leave_axes(screen);
 	built = find_most(values, offset, &w, screen);
 	if (built && axes)
 	{
-		find_axes(values, offset, arena, &w, parts.axes, screen);
+		find_axes(values, offset, arena, &w, arrays.axes, screen);
 		built = judge_axes(&w, screen);
 	}
 	if (built)
@@ -457,7 +457,7 @@ take_rows(fc_arena *arena, const fc_screen *screen, size_t n, screen_work *w)
 	w->bytes = FC_TAKE(arena, n * width, uint8_t);
 	w->floats = FC_TAKE(arena, fc_codes_are_fast() ? 0 : n * width, float);
 	w->dots = FC_TAKE(arena, n * block_of(screen), int32_t);
-	w->lower = FC_TAKE(arena, PART, float);
+	w->lower = FC_TAKE(arena, PASS, float);
 	w->place = FC_TAKE(arena, n * w->most, uint32_t);
 	w->bound = FC_TAKE(arena, n * w->most, float);
 }
@@ -703,8 +703,8 @@ screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 		fc_check();
 		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);
 		for (size_t r = 0; r < n; r++)
-			for (size_t part = 0; part < count; part += PART)
-				screen_row(codes, first + part, smaller(PART, count - part), r,
+			for (size_t part = 0; part < count; part += PASS)
+				screen_row(codes, first + part, smaller(PASS, count - part), r,
 						   w->dots + r * count + part, w);
 	}
 }

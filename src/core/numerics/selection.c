@@ -28,8 +28,8 @@ median_of_three(float a, float b, float c)
 }
 
 void
-fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
-			 size_t place)
+fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
+				  size_t place)
 {
 	while (last - first > 1)
 	{

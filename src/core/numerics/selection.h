@@ -22,8 +22,8 @@ typedef struct fc_coordinate
  * Permutes entries first .. last - 1 of order, numbers of rows, so that no
  * entry before `place` has a greater value than any entry from `place` on.
  */
-void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
-						 size_t place);
+void		fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
+							  size_t place);
 
 /*
  * Lists in inliers (rows), in order, the rows of positive weight among the

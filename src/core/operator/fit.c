@@ -220,7 +220,7 @@ typedef struct quality_sums
 static void
 take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 {
-	double	  **parts[] = {
+	double	  **arrays[] = {
 		&sums->weights,
 		&sums->distances,
 		&sums->squares,
@@ -229,8 +229,8 @@ take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 		&sums->worst
 	};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		*parts[i] = FC_TAKE(arena, k, double);
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		*arrays[i] = FC_TAKE(arena, k, double);
 	sums->mean = FC_TAKE(arena, d, double);
 	sums->row = FC_TAKE(arena, d, double);
 	sums->centroids = FC_TAKE(arena, k * d, double);

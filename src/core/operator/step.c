@@ -96,21 +96,21 @@ fc_step_size(int kind, const fc_operator_header *header, size_t operator_size,
 		capacity * (d + 1) * sizeof(double);
 }
 
-fc_step_parts
+fc_step_view
 fc_step_open(const fc_step *step)
 {
-	fc_step_parts parts;
+	fc_step_view view;
 	size_t		k;
 
-	parts.header = (const fc_operator_header *) (step + 1);
-	k = parts.header->k;
-	parts.width = width_of(step->kind, parts.header->d);
-	parts.counts = (int64_t *) ((char *) (step + 1) + step->operator_size);
-	parts.weights = (fc_pair *) (parts.counts + k);
-	parts.sums = parts.weights + k;
-	parts.x = (double *) (parts.sums + k * parts.width);
-	parts.w = parts.x + (size_t) step->capacity * parts.header->d;
-	return parts;
+	view.header = (const fc_operator_header *) (step + 1);
+	k = view.header->k;
+	view.width = width_of(step->kind, view.header->d);
+	view.counts = (int64_t *) ((char *) (step + 1) + step->operator_size);
+	view.weights = (fc_pair *) (view.counts + k);
+	view.sums = view.weights + k;
+	view.x = (double *) (view.sums + k * view.width);
+	view.w = view.x + (size_t) step->capacity * view.header->d;
+	return view;
 }
 
 void
@@ -157,7 +157,7 @@ add_pair(fc_pair *p, fc_pair q)
  * Adds one row to a known cluster; elements lists its non-zeros, or is NULL.
  */
 static void
-account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
+account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 		size_t cluster, const double *x, const fc_sparse_row *elements,
 		double weight, fc_scratch scratch)
 {
@@ -166,18 +166,18 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op,
 	step->count++;
 	add(&step->weight, weight);
 	add(&step->total, weight * squared);
-	parts->counts[cluster]++;
-	add(&parts->weights[cluster], weight);
+	view->counts[cluster]++;
+	add(&view->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
-		add(&parts->sums[cluster], weight * sqrt(squared));
+		add(&view->sums[cluster], weight * sqrt(squared));
 	/* adding 0 would not change a pair */
 	for (size_t e = 0;
 		 step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count;
 		 e++)
-		add(&parts->sums[cluster * op->d + elements->indices[e]],
+		add(&view->sums[cluster * op->d + elements->indices[e]],
 			weight * x[elements->indices[e]]);
 	if (step->kind == FC_STEP_LLOYD && elements == NULL)
-		add_row(parts->sums + cluster * op->d, x, weight, op->d);
+		add_row(view->sums + cluster * op->d, x, weight, op->d);
 }
 
 /*
@@ -204,7 +204,7 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 
 /* Divides the scratch and labels the pending rows. */
 static step_work
-label_waiting(const fc_step *step, const fc_step_parts *parts,
+label_waiting(const fc_step *step, const fc_step_view *view,
 			  const fc_operator *op, fc_scratch scratch)
 {
 	size_t		floats = label_floats(step->capacity);
@@ -215,16 +215,16 @@ label_waiting(const fc_step *step, const fc_step_parts *parts,
 	{
 		scratch.floats + floats, scratch.count - floats
 	};
-	fc_operator_assign_batch(op, parts->x, step->pending, w.scratch, w.labels);
+	fc_operator_assign_batch(op, view->x, step->pending, w.scratch, w.labels);
 	return w;
 }
 
 static const fc_operator *
-view_of(const fc_step_parts *parts, const fc_operator *op, fc_operator *own)
+view_of(const fc_step_view *view, const fc_operator *op, fc_operator *own)
 {
 	if (op != NULL)
 		return op;
-	fc_operator_view(parts->header, own);
+	fc_operator_view(view->header, own);
 	return own;
 }
 
@@ -237,10 +237,10 @@ is_bounded(fc_pair p)
 static bool
 counts_valid(const fc_step *step)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view view = fc_step_open(step);
 
-	for (size_t j = 0; j < parts.header->k; j++)
-		if (parts.counts[j] < 0 || parts.counts[j] > step->count)
+	for (size_t j = 0; j < view.header->k; j++)
+		if (view.counts[j] < 0 || view.counts[j] > step->count)
 			return false;
 	return step->count >= 0;
 }
@@ -252,21 +252,21 @@ counts_valid(const fc_step *step)
 static fc_status
 check_sums(const fc_step *step)
 {
-	fc_step_parts parts = fc_step_open(step);
-	size_t		k = parts.header->k;
+	fc_step_view view = fc_step_open(step);
+	size_t		k = view.header->k;
 
 	if (!counts_valid(step))
 		return FC_EFORMAT;
 	for (size_t r = 0; r < step->pending; r++)
-		if (!(parts.w[r] >= 0.0 && parts.w[r] <= FC_STEP_MAX_WEIGHT))
+		if (!(view.w[r] >= 0.0 && view.w[r] <= FC_STEP_MAX_WEIGHT))
 			return FC_EFORMAT;
 	if (!is_bounded(step->total) || !is_bounded(step->weight) ||
-		!fc_all_moderate(parts.x, step->pending * parts.header->d))
+		!fc_all_moderate(view.x, step->pending * view.header->d))
 		return FC_EFORMAT;
 	/* weights and sums are adjacent */
-	for (size_t i = 0; i < k * (1 + parts.width); i++)
+	for (size_t i = 0; i < k * (1 + view.width); i++)
 	{
-		if (!is_bounded(parts.weights[i]))
+		if (!is_bounded(view.weights[i]))
 			return FC_EFORMAT;
 	}
 	return FC_OK;
@@ -292,17 +292,17 @@ is_sound(const fc_step *step)
 void
 fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view view = fc_step_open(step);
 	fc_operator own;
 	step_work	waiting;
 
 	if (step->pending == 0)
 		return;
-	op = view_of(&parts, op, &own);
-	waiting = label_waiting(step, &parts, op, scratch);
+	op = view_of(&view, op, &own);
+	waiting = label_waiting(step, &view, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &parts, op, (size_t) waiting.labels[r],
-				parts.x + r * op->d, NULL, parts.w[r], waiting.scratch);
+		account(step, &view, op, (size_t) waiting.labels[r],
+				view.x + r * op->d, NULL, view.w[r], waiting.scratch);
 	step->pending = 0;
 	FC_ASSERT(is_sound(step));
 }
@@ -311,13 +311,13 @@ void
 fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 			double weight, fc_scratch scratch)
 {
-	fc_step_parts parts = fc_step_open(step);
-	size_t		d = parts.header->d;
+	fc_step_view view = fc_step_open(step);
+	size_t		d = view.header->d;
 	fc_operator own;
 
 	if (kinds[step->kind].score != NULL || step->capacity <= 1)
 	{
-		op = view_of(&parts, op, &own);
+		op = view_of(&view, op, &own);
 		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 		if (kinds[step->kind].score != NULL)
 		{
@@ -326,12 +326,12 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 			add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
 		}
 		else
-			account(step, &parts, op, fc_operator_assign(op, x, scratch), x,
+			account(step, &view, op, fc_operator_assign(op, x, scratch), x,
 					NULL, weight, scratch);
 		return;
 	}
-	memcpy(parts.x + step->pending * d, x, d * sizeof(double));
-	parts.w[step->pending++] = weight;
+	memcpy(view.x + step->pending * d, x, d * sizeof(double));
+	view.w[step->pending++] = weight;
 	if (step->pending == step->capacity)
 		fc_step_fold(step, op, scratch);
 }
@@ -342,19 +342,19 @@ fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 					 const double *x, const fc_sparse_row *elements,
 					 double weight, fc_scratch scratch)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view view = fc_step_open(step);
 
 	FC_ASSERT(!fc_step_sums_scores(step->kind) &&
 			  scratch.count >= fc_step_scratch(op, step->capacity));
 	fc_step_fold(step, op, scratch);
-	account(step, &parts, op, cluster, x, elements, weight, scratch);
+	account(step, &view, op, cluster, x, elements, weight, scratch);
 }
 
 fc_status
 fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 {
-	fc_step_parts to = fc_step_open(target);
-	fc_step_parts from = fc_step_open(source);
+	fc_step_view to = fc_step_open(target);
+	fc_step_view from = fc_step_open(source);
 	size_t		k = to.header->k;
 	fc_operator op;
 
@@ -478,7 +478,7 @@ void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 				 size_t n, fc_scratch scratch)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view view = fc_step_open(step);
 	rows_work	w = open_rows_work(op, n, scratch);
 	double		total = 0.0;
 
@@ -491,9 +491,9 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 
 		end = (size_t) w.end[j];
 		total += sum_rows(op, j, x, w.order + at, end - at, &w);
-		add_row(parts.sums + j * op->d, w.sum, 1.0, op->d);
-		add(&parts.weights[j], (double) (end - at));
-		parts.counts[j] += (int64_t) (end - at);
+		add_row(view.sums + j * op->d, w.sum, 1.0, op->d);
+		add(&view.weights[j], (double) (end - at));
+		view.counts[j] += (int64_t) (end - at);
 	}
 	step->count += (int64_t) n;
 	add(&step->weight, (double) n);
@@ -505,17 +505,17 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 
 /* Returns the sum at place i of cluster j, including its pending rows. */
 static double
-finish_sum(const fc_step *step, const fc_step_parts *parts,
+finish_sum(const fc_step *step, const fc_step_view *view,
 		   const fc_operator *op, size_t j, size_t i, const step_work *waiting)
 {
-	fc_pair		sum = parts->sums[j * parts->width + i];
+	fc_pair		sum = view->sums[j * view->width + i];
 
 	for (size_t r = 0; r < step->pending; r++)
 		if ((size_t) waiting->labels[r] == j)
 		{
-			const double *x = parts->x + r * op->d;
+			const double *x = view->x + r * op->d;
 
-			add(&sum, parts->w[r] *
+			add(&sum, view->w[r] *
 				(step->kind == FC_STEP_LLOYD
 				 ? x[i]
 				 : sqrt(fc_operator_distance(op, j, x,
@@ -527,39 +527,39 @@ finish_sum(const fc_step *step, const fc_step_parts *parts,
 void
 fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
-	fc_step_parts parts = fc_step_open(step);
+	fc_step_view view = fc_step_open(step);
 	fc_pair		total = step->total;
 	fc_operator op;
 	step_work	waiting;
 
-	fc_operator_view(parts.header, &op);
-	waiting = label_waiting(step, &parts, &op, scratch);
+	fc_operator_view(view.header, &op);
+	waiting = label_waiting(step, &view, &op, scratch);
 	result->count = step->count + (int64_t) step->pending;
 	for (size_t r = 0; r < step->pending; r++)
 		add(&total,
-			parts.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r],
-											  parts.x + r * op.d,
-											  waiting.scratch));
+			view.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r],
+											 view.x + r * op.d,
+											 waiting.scratch));
 	result->total = fc_pair_value(total);
 	for (size_t j = 0; j < op.k; j++)
 	{
-		fc_pair		weight = parts.weights[j];
+		fc_pair		weight = view.weights[j];
 
 		fc_check();
-		result->counts[j] = parts.counts[j];
+		result->counts[j] = view.counts[j];
 		for (size_t r = 0; r < step->pending; r++)
 			if ((size_t) waiting.labels[r] == j)
 			{
 				result->counts[j]++;
-				add(&weight, parts.w[r]);
+				add(&weight, view.w[r]);
 			}
 		result->weights[j] = fc_pair_value(weight);
-		for (size_t i = 0; i < parts.width; i++)
+		for (size_t i = 0; i < view.width; i++)
 			result
-				->sums[j * parts.width +
-					   i] = result->counts[j] == parts.counts[j]
-				? fc_pair_value(parts.sums[j * parts.width + i])
-				: finish_sum(step, &parts, &op, j, i, &waiting);
+				->sums[j * view.width +
+					   i] = result->counts[j] == view.counts[j]
+				? fc_pair_value(view.sums[j * view.width + i])
+				: finish_sum(step, &view, &op, j, i, &waiting);
 	}
 }
 

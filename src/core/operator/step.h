@@ -80,7 +80,7 @@ typedef struct fc_step
 	fc_pair		weight;			/* sum of weights; must follow total */
 } fc_step;
 
-typedef struct fc_step_parts
+typedef struct fc_step_view
 {
 	const fc_operator_header *header;
 	size_t		width;
@@ -89,9 +89,9 @@ typedef struct fc_step_parts
 	fc_pair    *sums;
 	double	   *x;
 	double	   *w;
-} fc_step_parts;
+} fc_step_view;
 
-fc_step_parts fc_step_open(const fc_step *step);
+fc_step_view fc_step_open(const fc_step *step);
 
 /*
  * Returns how many rows wait for one batched assignment, 1 to 256: a larger

@@ -342,15 +342,15 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
 /* Adds op(block) o to w; the block has `rows` x `columns` values. */
 static void
 add_product(const float *block, bool transpose, size_t rows, size_t columns,
-			const float *o, size_t c, float *part, double *w)
+			const float *o, size_t c, float *product, double *w)
 {
 	size_t		out = transpose ? columns : rows;
 	size_t		in = transpose ? rows : columns;
 
 	cblas_sgemm(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans,
 				CblasNoTrans, (int) out, (int) c, (int) in, 1.0f, block,
-				(int) columns, o, (int) c, 0.0f, part, (int) c);
-	fc_axpy(1.0, part, out * c, w);
+				(int) columns, o, (int) c, 0.0f, product, (int) c);
+	fc_axpy(1.0, product, out * c, w);
 }
 
 /* Converts a block of rows of o, from row `start` on, to floats. */
@@ -368,7 +368,7 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 	fc_mark		used = fc_arena_mark(arena);
 	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
 	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
-	float	   *part = FC_TAKE(arena, BLOCK * c, float);
+	float	   *product = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
 
@@ -386,9 +386,9 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 			*square += (a == b ? 1.0 : 2.0) *
 				fc_kernel_block(rows, a, na, b, nb, room, block);
 			read_block(o, rows->n, b, c, o_b);
-			add_product(block, false, na, nb, o_b, c, part, w + a * c);
+			add_product(block, false, na, nb, o_b, c, product, w + a * c);
 			if (a != b)
-				add_product(block, true, na, nb, o_a, c, part, w + b * c);
+				add_product(block, true, na, nb, o_a, c, product, w + b * c);
 		}
 	}
 	fc_arena_release(arena, used);

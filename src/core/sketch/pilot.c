@@ -512,14 +512,14 @@ fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options)
 		(double) (options->clusters + d);
 }
 
-static fc_spec_parts
-parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options,
-			   const fc_pilot_result *found)
+static fc_spec_fields
+fields_of_sample(size_t rows, size_t d, const fc_spec_options *options,
+				 const fc_pilot_result *found)
 {
 	size_t		n = found->n;
 	size_t		frequencies = fc_spec_frequencies(d, options, &n);
 
-	return (fc_spec_parts)
+	return (fc_spec_fields)
 	{
 		.dim = d,
 			.reduced = n,
@@ -546,7 +546,7 @@ parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options,
 fc_status
 fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d,
 			   const fc_spec_options *options, fc_arena *work, fc_arena *found,
-			   fc_spec_parts *parts)
+			   fc_spec_fields *fields)
 {
 	double	   *sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
 	fc_pilot_result result;
@@ -557,12 +557,12 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d,
 		return status;
 	if (options->zero_center)
 		move_to_origin(rows, d, work, &result);
-	*parts = parts_of_pilot(rows, d, options, &result);
+	*fields = fields_of_sample(rows, d, options, &result);
 	sigmas[0] = options->sigma > 0 ? options->sigma : result.sigma;
 	for (size_t i = options->scale_count; i-- > 0;)
 		sigmas[i] = sigmas[0] * options->scales[i];
-	parts->sigmas = sigmas;
-	parts->pilot_weight = weight;
+	fields->sigmas = sigmas;
+	fields->pilot_weight = weight;
 	divide_by_sigma(result.sample_centroids,
 					result.sample_centroid_count * result.n, result.exponent,
 					sigmas[0]);

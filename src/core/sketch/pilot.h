@@ -97,6 +97,6 @@ double
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows,
 						   size_t d, const fc_spec_options *options,
-						   fc_arena *work, fc_arena *found, fc_spec_parts *parts);
+						   fc_arena *work, fc_arena *found, fc_spec_fields *fields);
 
 #endif							/* FC_SKETCH_PILOT_H */

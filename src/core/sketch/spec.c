@@ -1,6 +1,6 @@
 /*
  * spec.c - the bytes of a sketch_spec: sizes, digest, validation, and a spec
- * from its parts; see spec.h
+ * from its fields; see spec.h
  */
 #include "sketch/spec.h"
 
@@ -235,39 +235,39 @@ fc_spec_check(const void *bytes, size_t size)
 		: FC_EFORMAT;
 }
 
-/* ---- a spec from its parts ---- */
+/* ---- a spec from its fields ---- */
 
 /* Returns the fixed fields; sizes depend on nothing else. */
 static fc_spec
-fixed_fields(const fc_spec_parts *parts)
+fixed_fields(const fc_spec_fields *fields)
 {
-	int			flags = ((parts->structured ? FC_SPEC_STRUCTURED : 0) |
-						 (parts->scale ? FC_SPEC_SCALED : 0) |
-						 (parts->basis ? FC_SPEC_PROJECTED : 0) |
-						 (parts->cosine ? FC_SPEC_COSINE : 0));
+	int			flags = ((fields->structured ? FC_SPEC_STRUCTURED : 0) |
+						 (fields->scale ? FC_SPEC_SCALED : 0) |
+						 (fields->basis ? FC_SPEC_PROJECTED : 0) |
+						 (fields->cosine ? FC_SPEC_COSINE : 0));
 
 	return (fc_spec)
 	{
 		.version = FC_SPEC_VERSION,
-			.law = (uint8_t) parts->law,
+			.law = (uint8_t) fields->law,
 			.flags = (uint8_t) flags,
-			.dim = (uint32_t) parts->dim,
-			.reduced = (uint32_t) parts->reduced,
-			.frequencies = (uint32_t) parts->frequencies,
-			.scales = (uint32_t) parts->scales,
-			.clusters = (uint32_t) parts->clusters,
-			.pilot_rows = (uint32_t) parts->pilot_rows,
+			.dim = (uint32_t) fields->dim,
+			.reduced = (uint32_t) fields->reduced,
+			.frequencies = (uint32_t) fields->frequencies,
+			.scales = (uint32_t) fields->scales,
+			.clusters = (uint32_t) fields->clusters,
+			.pilot_rows = (uint32_t) fields->pilot_rows,
 			.sample_centroids = (uint32_t)
-			parts->sample_centroid_count,
-			.seed = parts->seed,
-			.sigma = parts->sigmas ? parts->sigmas[0] : 0
+			fields->sample_centroid_count,
+			.seed = fields->seed,
+			.sigma = fields->sigmas ? fields->sigmas[0] : 0
 	};
 }
 
 size_t
-fc_spec_parts_size(const fc_spec_parts *parts)
+fc_spec_fields_size(const fc_spec_fields *fields)
 {
-	fc_spec		fixed = fixed_fields(parts);
+	fc_spec		fixed = fixed_fields(fields);
 
 	return fc_spec_size(&fixed);
 }
@@ -284,34 +284,34 @@ fill(const void *array, const void *from, size_t bytes)
 }
 
 fc_status
-fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
+fc_spec_build(const fc_spec_fields *fields, fc_spec *spec)
 {
-	size_t		size = fc_spec_parts_size(parts);
-	size_t		n = parts->reduced;
+	size_t		size = fc_spec_fields_size(fields);
+	size_t		n = fields->reduced;
 
 	memset(spec, 0, size);
-	*spec = fixed_fields(parts);
-	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
+	*spec = fixed_fields(fields);
+	for (size_t i = 0; fields->center != NULL && i < fields->dim; i++)
 		/* -0 becomes 0 */
-		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] +
+		((double *) (uintptr_t) fc_spec_center(spec))[i] = fields->center[i] +
 			0.0;
-	fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
-	fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
-	fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
-	fill(fc_spec_sample_centroids(spec), parts->sample_centroids,
-		 parts->sample_centroid_count * n * sizeof(float));
-	fill(fc_spec_pilot_weight(spec), parts->pilot_weight,
-		 parts->pilot_rows * sizeof(double));
-	fill(fc_spec_pilot(spec), parts->pilot,
-		 parts->pilot_rows * n * sizeof(float));
+	fill(fc_spec_scale(spec), fields->scale, fields->dim * sizeof(double));
+	fill(fc_spec_sigmas(spec), fields->sigmas, fields->scales * sizeof(double));
+	fill(fc_spec_basis(spec), fields->basis, fields->dim * n * sizeof(float));
+	fill(fc_spec_sample_centroids(spec), fields->sample_centroids,
+		 fields->sample_centroid_count * n * sizeof(float));
+	fill(fc_spec_pilot_weight(spec), fields->pilot_weight,
+		 fields->pilot_rows * sizeof(double));
+	fill(fc_spec_pilot(spec), fields->pilot,
+		 fields->pilot_rows * n * sizeof(float));
 	fc_spec_seal(spec);
 	return fc_spec_check(spec, size);
 }
 
-fc_spec_parts
-fc_spec_parts_of(const fc_spec *spec)
+fc_spec_fields
+fc_spec_fields_of(const fc_spec *spec)
 {
-	return (fc_spec_parts)
+	return (fc_spec_fields)
 	{
 		.dim = spec->dim,
 			.reduced = spec->reduced,
@@ -336,15 +336,15 @@ fc_spec_parts_of(const fc_spec *spec)
 }
 
 void
-fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale)
+fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale)
 {
-	for (size_t i = 0; i < parts->dim; i++)
+	for (size_t i = 0; i < fields->dim; i++)
 	{
-		center[i] += scale[i] * parts->center[i];
-		scale[i] *= parts->scale != NULL ? parts->scale[i] : 1.0;
+		center[i] += scale[i] * fields->center[i];
+		scale[i] *= fields->scale != NULL ? fields->scale[i] : 1.0;
 	}
-	parts->center = center;
-	parts->scale = scale;
+	fields->center = center;
+	fields->scale = scale;
 }
 
 void

@@ -198,7 +198,7 @@ fc_padded_dim(size_t n)
 	return padded;
 }
 
-/* ---- a spec from its parts ---- */
+/* ---- a spec from its fields ---- */
 
 /*
  * Number of reduced dimensions from which fast-Hadamard frequencies cost less
@@ -206,7 +206,7 @@ fc_padded_dim(size_t n)
  */
 #define FC_STRUCTURED_CROSSOVER 50
 
-typedef struct fc_spec_parts
+typedef struct fc_spec_fields
 {
 	size_t		dim;
 	size_t		reduced;
@@ -228,27 +228,27 @@ typedef struct fc_spec_parts
 									 * x reduced */
 	const double *pilot_weight; /* pilot_rows values */
 	const float *pilot;			/* rows in sigmas, pilot_rows x reduced */
-} fc_spec_parts;
+} fc_spec_fields;
 
-size_t		fc_spec_parts_size(const fc_spec_parts *parts);
+size_t		fc_spec_fields_size(const fc_spec_fields *fields);
 
 /*
- * Builds the spec in fc_spec_parts_size bytes. Returns FC_EFORMAT if center,
+ * Builds the spec in fc_spec_fields_size bytes. Returns FC_EFORMAT if center,
  * scale and sigma are inconsistent: sigma times scale must be between 1e-290
  * and 1e290, and the magnitude of center within 2^38 times this product.
  */
-fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);
+fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 
-/* Returns the parts of a spec, as pointers into it. */
-fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
+/* Returns the fields of a spec, as pointers into it. */
+fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*
- * Changes the parts to measure raw rows as they measured (x - center) / scale.
- * The arrays center and scale (dim each) become the parts' own, with values
+ * Changes the fields to measure raw rows as they measured (x - center) / scale.
+ * The arrays center and scale (dim each) become the fields' own, with values
  * center + scale c and scale s.
  */
 void
-			fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
+			fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
 
 /*
  * Computes y (reduced values) of a row x; centred (dim values) is work space.

@@ -352,7 +352,7 @@ static struct
  * "".
  */
 static const char *
-part_done(TimestampTz now)
+share_done(TimestampTz now)
 {
 	/* rows of parallel workers are missing in rows_here */
 	uint64		rows = (mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here);
@@ -384,7 +384,7 @@ report_progress(void)
 	step.reported = now;
 	ereport(NOTICE, errmsg("%s, %.0f s so far%s", step.name,
 						   (double) (now - step.begun) / USECS_PER_SEC,
-						   part_done(now)));
+						   share_done(now)));
 }
 
 void

@@ -192,7 +192,7 @@ check_pilot(const decode_call *call, const fc_spec *pilot)
 static void
 run(decode_call *call, const fc_spec *pilot)
 {
-	fc_problem_parts parts = {
+	fc_problem_inputs inputs = {
 		call->sigma,
 		pilot,
 		call->init.values,
@@ -209,7 +209,7 @@ run(decode_call *call, const fc_spec *pilot)
 		 k * (n + 2) * sizeof(double) +
 		 (call->covariances ? k * n * n * sizeof(double) : 0));
 	arena = hold_arena(&call->memory);
-	fc_problem_make(&call->sketch, call->decoder, &parts, &arena,
+	fc_problem_make(&call->sketch, call->decoder, &inputs, &arena,
 					&call->problem);
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes",
 						   k, call->problem.m, n),

@@ -78,7 +78,7 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
 Datum
 fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 {
-	const fc_drift_counts *part;
+	const fc_drift_counts *counts;
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -86,8 +86,8 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		/* the executor copies it */
 		PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(1)));
-	part = drift_counts_closed(DRIFT_COUNTS_ARG(1));
-	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), part, 1));
+	counts = drift_counts_closed(DRIFT_COUNTS_ARG(1));
+	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), counts, 1));
 }
 
 /* Returns NULL if no row was counted because none had a direction. */
@@ -112,16 +112,16 @@ fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 
 	for (int n = 0; n < 3; n++)
 	{
-		fc_drift_counts *part = (PG_ARGISNULL(n) ? NULL
-								 : drift_counts_closed(DRIFT_COUNTS_ARG(n)));
+		fc_drift_counts *counts = (PG_ARGISNULL(n) ? NULL
+								   : drift_counts_closed(DRIFT_COUNTS_ARG(n)));
 
-		if (part == NULL || part->rows == 0)
+		if (counts == NULL || counts->rows == 0)
 			continue;
 		if (sum != NULL)
-			sum = drift_counts_combined(sum, part, n < 2 ? 1 : -1);
+			sum = drift_counts_combined(sum, counts, n < 2 ? 1 : -1);
 		else if (n < 2)
 			sum = (fc_drift_counts *)
-				PG_DETOAST_DATUM_COPY(PointerGetDatum(part));
+				PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
 		else
 			reject_negative_counts();
 	}

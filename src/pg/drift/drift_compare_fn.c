@@ -71,12 +71,12 @@ wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed)
 	fc_arena	arena = make_arena("a wave_spec");
 	double	   *center = palloc(2 * sample->d * sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 	fc_spec    *spec;
 
-	fc_wave_parts(sample, sparse, (uint64) seed, &arena, center,
-				  center + sample->d, sigmas, &parts);
-	spec = build_spec(&parts);
+	fc_wave_spec(sample, sparse, (uint64) seed, &arena, center,
+				 center + sample->d, sigmas, &fields);
+	spec = build_spec(&fields);
 	release_arena(&arena);
 	pfree(center);
 	return spec;

@@ -113,7 +113,7 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 static double
 share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 {
-	Size		first = fc_rules_parts(rows->n).test % rows->n;
+	Size		first = fc_split_rows(rows->n).test % rows->n;
 	Size		kept = 0;
 
 	for (Size i = first; i < rows->n; i++)
@@ -306,7 +306,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		"means",
 		"deviations"
 	};
-	double	   *part[4];
+	double	   *argument[4];
 	double	   *centroids;
 	double	   *distances;
 	int32	   *nearest;
@@ -318,7 +318,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	open_operator(OPERATOR_ARG(0), &op);
 	for (int i = 0; i < 4; i++)
-		part[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
+		argument[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
 	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
 	most = Min((Size) PG_GETARG_INT32(6), op.d);
@@ -333,7 +333,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		fc_nearest_others(centroids, op.k, op.d, nearest, distances);
 		pfree(centroids);
 	}
-	centroids = centroids_in_units(&op, part[0], part[1]);
+	centroids = centroids_in_units(&op, argument[0], argument[1]);
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -341,7 +341,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 						   nearest[j] < 0
 						   ? NULL
 						   : centroids + (Size) nearest[j] * op.d,
-						   part[2], part[3], op.d, &arena, cells);
+						   argument[2], argument[3], op.d, &arena, cells);
 		for (Size i = 0; i < op.d; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];

@@ -112,7 +112,7 @@ collected_rows(const collection *rows)
  */
 static double *
 make_start(qkmeans_call *call, const collection *sample, double *offset,
-		   collection *part)
+		   collection *measured)
 {
 	Size		k = (Size) call->k;
 	Size		d = (Size) sample->d;
@@ -125,18 +125,18 @@ make_start(qkmeans_call *call, const collection *sample, double *offset,
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("centroids of init have %d dimensions, but rows have %d",
 					   call->dimensions, sample->d));
-	*part = (collection)
+	*measured = (collection)
 	{
 		.d = sample->d,.k = call->k,.account = &call->memory
 	};
-	part->n = fc_start_measured(sample->n, k);
+	measured->n = fc_start_measured(sample->n, k);
 	hold(&call->memory,
-		 k * d * sizeof(double) + collection_bytes(part, part->n));
-	resize_collection(part, part->n);
+		 k * d * sizeof(double) + collection_bytes(measured, measured->n));
+	resize_collection(measured, measured->n);
 	start = alloc_large(k * d * sizeof(double));
 	arena = hold_arena(&call->memory);
 	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena,
-								   &ordering, start, part->x),
+								   &ordering, start, measured->x),
 				  &ordering);
 	release_arena(&arena);
 	return start;
@@ -256,7 +256,7 @@ report_dense(const qkmeans_call *call, Size values)
  */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
-				Size d, const fc_row_source *part, const fc_measure *dense)
+				Size d, const fc_row_source *measured, const fc_measure *dense)
 {
 	Size		k = (Size) call->k;
 	fc_trials	trials = {
@@ -270,7 +270,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
 	arena = hold_arena(&call->memory);
-	fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena,
+	fc_qkmeans_choose(start, offset, k, d, measured, &trials, &arena,
 					  &call->options);
 	if (call->trials > 0 && call->options.factors == 1 &&
 		call->options.sparsity == (int) Max(k, d))
@@ -304,7 +304,7 @@ report_factors(const fc_operator *op, const fc_factorization *from,
  */
 static void
 report_quality(qkmeans_call *call, const fc_operator *op,
-			   const fc_factorization *from, const fc_row_source *part,
+			   const fc_factorization *from, const fc_row_source *measured,
 			   const fc_measure *dense)
 {
 	const fc_qkmeans_step *last = &call->entry.step;
@@ -312,7 +312,7 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 	fc_arena	arena = hold_arena(&call->memory);
 	double		ratio_of_means;
 
-	fc_measure_operator(op, part, &arena, &measure);
+	fc_measure_operator(op, measured, &arena, &measure);
 	release_arena(&arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss,
 									  dense->scatter);
@@ -346,7 +346,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	fc_factorization from;
 	fc_operator_header *header;
 	fc_arena	arena;
-	collection	part;
+	collection	measured;
 	fc_row_source rows;
 	fc_measure	dense;
 	fc_arena	warm_factors;
@@ -377,19 +377,19 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	if (call->verbose)
 		ereport(NOTICE,
 				errmsg("a sample of %zu rows of %zu dimensions", sample->n, d));
-	start = make_start(call, sample, offset, &part);
+	start = make_start(call, sample, offset, &measured);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
 	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k,
 											  d));
-	rows = collected_rows(&part);
+	rows = collected_rows(&measured);
 	arena = hold_arena(&call->memory);
 	fc_measure_start(start, offset, (Size) call->k, d, &rows, &arena, &dense);
 	release_arena(&arena);
 	if (call->verbose)
 		ereport(NOTICE,
 				errmsg("the start: objective %g on %zu rows of the sample, %.3f s",
-					   dense.objective, part.n, seconds_since(call->last)));
+					   dense.objective, measured.n, seconds_since(call->last)));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
@@ -403,7 +403,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	release_arena(&warm_factors);
 	release_arena(&arena);
 	pfree(start);
-	pfree(part.x);
+	pfree(measured.x);
 	return header;
 }
 

@@ -22,9 +22,9 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-#define BUDGET_SHARE	4		/* part of fastclust.memory_budget that the
+#define BUDGET_SHARE	4		/* share of fastclust.memory_budget that the
 								 * changes may take: 1 / 4 */
-#define PART_BYTES		512		/* approximate bytes of a part without its
+#define CHANGE_BYTES		512 /* approximate bytes of a change without its
 								 * rows */
 #define FIRST_ROWS		2		/* number of rows for which a new side has
 								 * room */
@@ -41,32 +41,32 @@ typedef struct row_side
 								 * a sketch or a drift_spec */
 } row_side;
 
-/* The group and bucket of a part. */
-typedef struct part_key
+/* The group and bucket of a change. */
+typedef struct change_key
 {
 	const text *group;			/* NULL if rows have no group */
 	TimestampTz bucket;
-} part_key;
+} change_key;
 
-typedef struct changed_part
+typedef struct group_change
 {
-	part_key	key;
+	change_key	key;
 	row_side	sides[2];		/* added, removed */
-} changed_part;
+} group_change;
 
 struct live_changes
 {
 	const live_sketch *live;
-	MemoryContext context;		/* owns the parts with their rows and
+	MemoryContext context;		/* owns the changes with their rows and
 								 * sketches; reset after writing */
 
 	/* owns the detoasted values of the current row; reset after each row */
 	MemoryContext row_context;
-	HTAB	   *parts;			/* parts by group and bucket; NULL before the
-								 * first row */
-	changed_part *only;			/* single part if there are neither groups nor
-								 * buckets */
-	Size		bytes;			/* approximate memory of the parts */
+	HTAB	   *table;			/* changes by group and bucket; NULL before
+								 * the first row */
+	group_change *only;			/* single change if there are neither groups
+								 * nor buckets */
+	Size		bytes;			/* approximate memory of the changes */
 	Size		sketch_bytes;	/* size of a sketch with its counts, beyond
 								 * which rows become a sketch */
 	const fc_prepared *prepared;	/* valid while prepared_generation equals
@@ -82,12 +82,12 @@ struct live_changes
 	double	   *unit;
 };
 
-/* ---- parts ---- */
+/* ---- changes ---- */
 
 static uint32
-hash_part(const void *key, Size size)
+hash_change_key(const void *key, Size size)
 {
-	const part_key *k = key;
+	const change_key *k = key;
 	uint32		hash = hash_bytes((const unsigned char *) &k->bucket,
 								  sizeof(k->bucket));
 
@@ -99,10 +99,10 @@ hash_part(const void *key, Size size)
 }
 
 static int
-compare_parts(const void *a, const void *b, Size size)
+compare_change_keys(const void *a, const void *b, Size size)
 {
-	const part_key *x = a;
-	const part_key *y = b;
+	const change_key *x = a;
+	const change_key *y = b;
 
 	if (x->bucket != y->bucket || (x->group == NULL) != (y->group == NULL))
 		return 1;
@@ -113,13 +113,13 @@ compare_parts(const void *a, const void *b, Size size)
 }
 
 static HTAB *
-make_parts(MemoryContext context)
+make_changes(MemoryContext context)
 {
 	HASHCTL		control = {
-		.keysize = sizeof(part_key),
-		.entrysize = sizeof(changed_part),
-		.hash = hash_part,
-		.match = compare_parts,
+		.keysize = sizeof(change_key),
+		.entrysize = sizeof(group_change),
+		.hash = hash_change_key,
+		.match = compare_change_keys,
 		.hcxt = context
 	};
 
@@ -127,11 +127,11 @@ make_parts(MemoryContext context)
 					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
-static changed_part *
-part_of(live_changes *changes, const text *group, TimestampTz bucket)
+static group_change *
+change_of(live_changes *changes, const text *group, TimestampTz bucket)
 {
-	part_key	key = {.group = group,.bucket = bucket};
-	changed_part *found;
+	change_key	key = {.group = group,.bucket = bucket};
+	group_change *found;
 	bool		present;
 
 	if (!changes->live->grouped && !changes->live->bucketed)
@@ -139,14 +139,14 @@ part_of(live_changes *changes, const text *group, TimestampTz bucket)
 		if (changes->only == NULL)
 		{
 			changes->only = MemoryContextAllocZero(changes->context,
-												   sizeof(changed_part));
+												   sizeof(group_change));
 			changes->only->key = key;
 		}
 		return changes->only;
 	}
-	if (changes->parts == NULL)
-		changes->parts = make_parts(changes->context);
-	found = hash_search(changes->parts, &key, HASH_ENTER, &present);
+	if (changes->table == NULL)
+		changes->table = make_changes(changes->context);
+	found = hash_search(changes->table, &key, HASH_ENTER, &present);
 	if (!present)
 	{
 		if (group != NULL)
@@ -154,7 +154,7 @@ part_of(live_changes *changes, const text *group, TimestampTz bucket)
 														 VARSIZE_ANY(group)),
 									  group, VARSIZE_ANY(group));
 		memset(found->sides, 0, sizeof(found->sides));
-		changes->bytes += PART_BYTES + (group == NULL ? 0 : VARSIZE_ANY(group));
+		changes->bytes += CHANGE_BYTES + (group == NULL ? 0 : VARSIZE_ANY(group));
 	}
 	return found;
 }
@@ -285,12 +285,12 @@ read_row(live_changes *changes, Datum value, vector *v)
 	return v->doubles != NULL;
 }
 
-/* Counts a vector in its part, as a row or in the sketch. */
+/* Counts a vector in its change, as a row or in the sketch. */
 static void
 count_vector(live_changes *changes, int sign, const vector *v,
 			 const text *group, TimestampTz bucket)
 {
-	row_side   *side = (&part_of(changes, group, bucket)
+	row_side   *side = (&change_of(changes, group, bucket)
 						->sides[sign > 0 ? 0 : 1]);
 
 	if (row_is_kept(changes, side, v))
@@ -372,7 +372,7 @@ live_changes_are_large(const live_changes *changes)
 {
 	return changes->bytes >
 		(Size) fastclust_memory_budget * 1024 / BUDGET_SHARE &&
-		changes->parts != NULL;
+		changes->table != NULL;
 }
 
 static live_side
@@ -393,15 +393,15 @@ closed_side(const row_side *side)
 }
 
 static void
-write_part(live_writer *writer, const live_changes *changes,
-		   const changed_part *part)
+write_change(live_writer *writer, const live_changes *changes,
+			 const group_change *change)
 {
 	live_delta	delta = {
 		.id = changes->live->id,
 		.leaf = changes->live->leaf,
-		.group = part->key.group,
-		.bucket = part->key.bucket,
-		.sides = {closed_side(&part->sides[0]), closed_side(&part->sides[1])}
+		.group = change->key.group,
+		.bucket = change->key.bucket,
+		.sides = {closed_side(&change->sides[0]), closed_side(&change->sides[1])}
 	};
 
 	live_write_delta(writer, &delta);
@@ -413,24 +413,24 @@ live_write_changes(live_changes *changes)
 	MemoryContext old;
 	live_writer *writer;
 	HASH_SEQ_STATUS scan;
-	changed_part *part;
+	group_change *change;
 
-	if (changes->only == NULL && changes->parts == NULL)
+	if (changes->only == NULL && changes->table == NULL)
 		return;
 	old = MemoryContextSwitchTo(changes->context);
 	writer = live_begin_deltas(changes->live);
 	if (changes->only != NULL)
-		write_part(writer, changes, changes->only);
-	if (changes->parts != NULL)
+		write_change(writer, changes, changes->only);
+	if (changes->table != NULL)
 	{
-		hash_seq_init(&scan, changes->parts);
-		while ((part = hash_seq_search(&scan)) != NULL)
-			write_part(writer, changes, part);
+		hash_seq_init(&scan, changes->table);
+		while ((change = hash_seq_search(&scan)) != NULL)
+			write_change(writer, changes, change);
 	}
 	live_end_deltas(writer);
 	MemoryContextSwitchTo(old);
 	changes->only = NULL;
-	changes->parts = NULL;
+	changes->table = NULL;
 	changes->bytes = 0;
 	MemoryContextReset(changes->context);
 }

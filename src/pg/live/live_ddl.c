@@ -129,8 +129,8 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
  * if the part names none or means all of them, the loss if nothing is lost.
  */
 static void
-put_part(FunctionCallInfo fcinfo, bool adds, const char *column,
-		 const char *trigger, const char *loss, bool enables)
+put_change(FunctionCallInfo fcinfo, bool adds, const char *column,
+		   const char *trigger, const char *loss, bool enables)
 {
 	const char *texts[] = {column, trigger, loss};
 	Datum		values[5] = {BoolGetDatum(adds)};
@@ -168,15 +168,15 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 												->parsetree);
 		const char *loss = loss_by(command);
 
-		put_part(fcinfo,
-				 command->subtype == AT_AttachPartition ||
-				 command->subtype == AT_AddInherit,
-				 loss != NULL && strstr(loss, "was given") != NULL
-				 ? command->name
-				 : NULL,
-				 names_trigger(command) ? command->name : NULL, loss,
-				 command->subtype == AT_EnableAlwaysTrig &&
-				 strncmp(command->name, "fastclust_live_", 15) == 0);
+		put_change(fcinfo,
+				   command->subtype == AT_AttachPartition ||
+				   command->subtype == AT_AddInherit,
+				   loss != NULL && strstr(loss, "was given") != NULL
+				   ? command->name
+				   : NULL,
+				   names_trigger(command) ? command->name : NULL, loss,
+				   command->subtype == AT_EnableAlwaysTrig &&
+				   strncmp(command->name, "fastclust_live_", 15) == 0);
 	}
 }
 
@@ -195,17 +195,17 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 
 		if (rename->renameType != OBJECT_TRIGGER)
 			return;
-		put_part(fcinfo, false, NULL, rename->subname, "had triggers renamed",
-				 false);
-		put_part(fcinfo, false, NULL, rename->newname, "had triggers renamed",
-				 false);
+		put_change(fcinfo, false, NULL, rename->subname, "had triggers renamed",
+				   false);
+		put_change(fcinfo, false, NULL, rename->newname, "had triggers renamed",
+				   false);
 	}
 #if PG_VERSION_NUM >= 140000
 	if (IsA(statement, CreateTrigStmt) &&
 		((const CreateTrigStmt *) statement)->replace)
-		put_part(fcinfo, false, NULL,
-				 ((const CreateTrigStmt *) statement)->trigname,
-				 "had triggers replaced", false);
+		put_change(fcinfo, false, NULL,
+				   ((const CreateTrigStmt *) statement)->trigname,
+				   "had triggers replaced", false);
 #endif
 }
 
@@ -214,9 +214,9 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
  * trigger (each NULL for all), the loss (NULL for no loss), and does it enable
  * a trigger of this extension?
  */
-PG_FUNCTION_INFO_V1(fastclust_ddl_parts);
+PG_FUNCTION_INFO_V1(fastclust_ddl_changes);
 Datum
-fastclust_ddl_parts(PG_FUNCTION_ARGS)
+fastclust_ddl_changes(PG_FUNCTION_ARGS)
 {
 	const CollectedCommand *command = ((const CollectedCommand *)
 									   PG_GETARG_POINTER(0));
@@ -226,20 +226,20 @@ fastclust_ddl_parts(PG_FUNCTION_ARGS)
 	if (command->type == SCT_AlterTable)
 		put_alter_table(fcinfo, command->d.alterTable.subcmds);
 	else if (command->type == SCT_Simple && IsA(statement, CreateStmt))
-		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL,
-				 NULL, NULL, NULL, false);
+		put_change(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL,
+				   NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple &&
 			 IsA(statement, CreateForeignTableStmt))
-		put_part(fcinfo,
-				 ((const CreateForeignTableStmt *) statement)
-				 ->base.inhRelations != NIL,
-				 NULL, NULL, NULL, false);
+		put_change(fcinfo,
+				   ((const CreateForeignTableStmt *) statement)
+				   ->base.inhRelations != NIL,
+				   NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, AlterEnumStmt))
-		put_part(fcinfo, false, NULL, NULL,
-				 ((const AlterEnumStmt *) statement)->oldVal != NULL
-				 ? "has other labels"
-				 : NULL,
-				 false);
+		put_change(fcinfo, false, NULL, NULL,
+				   ((const AlterEnumStmt *) statement)->oldVal != NULL
+				   ? "has other labels"
+				   : NULL,
+				   false);
 	else if (command->type == SCT_Simple)
 		put_trigger(fcinfo, statement);
 	return (Datum) 0;

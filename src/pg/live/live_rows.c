@@ -136,9 +136,9 @@ fastclust_live_count(PG_FUNCTION_ARGS)
  * (sketch, counts, spec, drift_spec): do sketch and counts belong to these
  * specs? Counts and drift_spec may both be NULL.
  */
-PG_FUNCTION_INFO_V1(fastclust_is_live_part);
+PG_FUNCTION_INFO_V1(fastclust_is_live_group);
 Datum
-fastclust_is_live_part(PG_FUNCTION_ARGS)
+fastclust_is_live_group(PG_FUNCTION_ARGS)
 {
 	bool		sketched = (!PG_ARGISNULL(0) && !PG_ARGISNULL(2) &&
 							fc_spec_same(fc_sketch_spec(SKETCH_ARG(0)), SPEC_ARG(2)));

@@ -34,7 +34,7 @@
  * Columns of a version. Micro-clusters, if there are any, label the rows in
  * place of the operator.
  */
-#define PART_COLUMNS \
+#define GROUP_COLUMNS \
 	"COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map," \
 	" v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
@@ -42,7 +42,7 @@
 
 /* Query with the parameters model, group and version. */
 #define QUERY_OF(models) \
-	"SELECT m.group_by::pg_catalog.text, m.version, " PART_COLUMNS \
+	"SELECT m.group_by::pg_catalog.text, m.version, " GROUP_COLUMNS \
 	" FROM " models " m LEFT JOIN LATERAL" \
 	" (SELECT * FROM fastclust_internal.readable_versions v WHERE v.model_id OPERATOR(pg_catalog.=) m.id" \
 	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true" \
@@ -75,7 +75,7 @@ enum
 
 /* Query for a worker of Citus, where the tables are empty. */
 static const char
-			shared_query[] = "SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS
+			shared_query[] = "SELECT v.group_by::pg_catalog.text, 1, " GROUP_COLUMNS
 " FROM fastclust_internal.shared_model($1, $2) v";
 
 static const char names_query[] = "SELECT"

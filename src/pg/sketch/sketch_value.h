@@ -56,10 +56,10 @@ extern void report_row(fc_status status, const double *doubles,
 					   const float *floats, size_t d) __attribute__((noreturn));
 
 /*
- * Builds a spec from checked parts. Raises an error if center, scale and sigma
+ * Builds a spec from checked fields. Raises an error if center, scale and sigma
  * do not fit together.
  */
-extern fc_spec *build_spec(const fc_spec_parts *parts);
+extern fc_spec *build_spec(const fc_spec_fields *fields);
 
 /* functions of the sketch_spec_agg state */
 extern const state_kind spec_state_kind;

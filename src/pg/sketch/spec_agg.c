@@ -68,15 +68,15 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 }
 
 fc_spec *
-build_spec(const fc_spec_parts *parts)
+build_spec(const fc_spec_fields *fields)
 {
-	Size		size = fc_spec_parts_size(parts);
+	Size		size = fc_spec_fields_size(fields);
 	fc_spec    *spec;
 	fc_status	status;
 
 	check_budget(size, "a sketch_spec");
 	spec = alloc_large(size);
-	status = fc_spec_build(parts, spec);
+	status = fc_spec_build(fields, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -96,7 +96,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 		"law",
 		"seed"
 	};
-	fc_spec_parts parts = {0};
+	fc_spec_fields fields = {0};
 	double		sigma;
 	float_list	sigmas = {0};
 	bool		structured;
@@ -112,22 +112,22 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 7, "options");
 	check_count("dim", PG_GETARG_INT32(0), 1, FC_MAX_DIM);
 	check_count("frequencies", PG_GETARG_INT32(1), 1, FC_MAX_MOMENTS);
-	parts.dim = parts.reduced = (Size) PG_GETARG_INT32(0);
-	parts.frequencies = (Size) PG_GETARG_INT32(1);
+	fields.dim = fields.reduced = (Size) PG_GETARG_INT32(0);
+	fields.frequencies = (Size) PG_GETARG_INT32(1);
 	sigma = PG_GETARG_FLOAT8(2);
 	check_positive("sigma", sigma);
-	parts.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
-	parts.seed = (uint64) PG_GETARG_INT64(4);
-	parts.center = numbers_argument(fcinfo, 5, parts.dim, "center");
-	parts.scale = scales_argument(fcinfo, 6, parts.dim);
-	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
+	fields.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	fields.seed = (uint64) PG_GETARG_INT64(4);
+	fields.center = numbers_argument(fcinfo, 5, fields.dim, "center");
+	fields.scale = scales_argument(fcinfo, 6, fields.dim);
+	structured = fields.dim >= FC_STRUCTURED_CROSSOVER;
 	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
-	parts.structured = structured;
-	parts.cosine = sketches_cosine(metric);
-	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
-	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
-	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
-	PG_RETURN_POINTER(build_spec(&parts));
+	fields.structured = structured;
+	fields.cosine = sketches_cosine(metric);
+	fields.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
+	fields.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
+	check_sigmas(fields.sigmas, fields.scales, fields.frequencies);
+	PG_RETURN_POINTER(build_spec(&fields));
 }
 
 #define PILOT_ROWS		1000
@@ -470,7 +470,7 @@ spec_of_state(const spec_state *state)
 {
 	fc_reservoir sample;
 	fc_spec_options options;
-	fc_spec_parts parts;
+	fc_spec_fields fields;
 	memory_account memory = {"sketch_spec_agg"};
 	fc_arena	found;
 	fc_arena	work;
@@ -488,10 +488,10 @@ spec_of_state(const spec_state *state)
 	found = hold_arena(&memory);
 	work = hold_arena(&memory);
 	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d,
-								&options, &work, &found, &parts));
+								&options, &work, &found, &fields));
 	release_arena(&work);
-	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
-	return build_spec(&parts);
+	check_sigmas(fields.sigmas, fields.scales, fields.frequencies);
+	return build_spec(&fields);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_final);

@@ -73,8 +73,8 @@ listed_columns(const char *name, const char *const *names, int count)
 	{
 		const char *end = strchr(begin, ',');
 		Size		length = end != NULL ? (Size) (end - begin) : strlen(begin);
-		text	   *part = cstring_to_text_with_len(begin, (int) length);
-		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(part)));
+		text	   *piece = cstring_to_text_with_len(begin, (int) length);
+		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(piece)));
 
 		if (!is_among(one, names, count))
 			return NULL;

@@ -364,7 +364,7 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"replace\" needs the argument sketch"),
 				errhint("Use retrain(model, options, sketch => s)."));
-	version = largest_part(&held, PG_ARGISNULL(2));
+	version = largest_group(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
 		made = retrain_from_sketch(&held, &version,
 								   (struct varlena *)
@@ -509,7 +509,7 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 	options = options_of_caller(fcinfo, 3, &level);
 	check_limits(fcinfo);
 	held = hold_model(fcinfo, !options->nowait, false);
-	version = largest_part(&held, false);
+	version = largest_group(&held, false);
 	live = live_for_retraining(&held, &version, options);
 	if (live == 0)
 		t = begin_retraining(&held, &version, options);

@@ -2,10 +2,10 @@
  * decoded.c - versions made from a sketch alone: from a live sketch, or from
  * the training sketch and a sketch of new rows.
  *
- * No row is read, and the table need not exist any more. Each part starts from
- * the same part of the serving version and keeps its units, its spec, its
+ * No row is read, and the table need not exist any more. Each group starts from
+ * the same group of the serving version and keeps its units, its spec, its
  * distance quantiles and the null law of drift; decode gives the centroids,
- * weights and spreads. store.c writes the parts, like the parts of a training.
+ * weights and spreads. store.c writes the groups, like the groups of a training.
  */
 #include "postgres.h"
 
@@ -93,7 +93,7 @@ decode_sketch(const training *t, const struct varlena *sketch,
 	return found;
 }
 
-/* ---- a part ---- */
+/* ---- a group ---- */
 
 /*
  * Returns the root mean square of the scales, which is the unit of spreads:
@@ -118,9 +118,9 @@ mean_scale(units units, Size d)
  * version, but not its centroids, the rows of its sample, or bounds.
  */
 static decoded_clusters
-decode_part(const training *t, Size k, const char *group,
-			const struct varlena *sketch, const stored_version *old,
-			units units_of_rows, bool fresh)
+decode_group(const training *t, Size k, const char *group,
+			 const struct varlena *sketch, const stored_version *old,
+			 units units_of_rows, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
@@ -205,9 +205,9 @@ scale_quantiles(record_builder *row, Size k, const stored_version *old,
 }
 
 static Datum
-decoded_part(const training *t, Size k, const char *group,
-			 const struct varlena *sketch, const struct varlena *counts,
-			 const struct varlena *drift_spec, const stored_version *old)
+decoded_group(const training *t, Size k, const char *group,
+			  const struct varlena *sketch, const struct varlena *counts,
+			  const struct varlena *drift_spec, const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;
@@ -215,8 +215,8 @@ decoded_part(const training *t, Size k, const char *group,
 												 fc_sketch_spec((const fc_sketch *)
 																sketch)
 												 ->dim);
-	decoded_clusters found = decode_part(t, k, group, sketch, old,
-										 units_of_rows, fresh);
+	decoded_clusters found = decode_group(t, k, group, sketch, old,
+										  units_of_rows, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
 	static const char *const unknown[] = {
 		"map",
@@ -365,7 +365,7 @@ retrain_live_density(const held_model *held, const stored_version *before,
 	Datum		value;
 	bool		null;
 	training   *t;
-	train_part	part = {.group = "",.nulls = -1};
+	group_fit	fit = {.group = "",.nulls = -1};
 	double	   *spreads;
 
 	run_query("SELECT c.s, c.counts FROM model_groups(($1).name, NULL, true) c ORDER BY"
@@ -383,11 +383,11 @@ retrain_live_density(const held_model *held, const stored_version *before,
 			: sketch_combined(sketch, sketches[j], 1);
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 2, &null);
 		if (!null)
-			part.counts = part.counts == NULL
+			fit.counts = fit.counts == NULL
 				? PG_DETOAST_DATUM_COPY(value)
 				: (struct varlena *)
 				drift_counts_combined((fc_drift_counts *)
-									  part.counts,
+									  fit.counts,
 									  aligned_value(value),
 									  1);
 	}
@@ -395,7 +395,7 @@ retrain_live_density(const held_model *held, const stored_version *before,
 					  sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
-	part.sketch = (struct varlena *) sketch;
+	fit.sketch = (struct varlena *) sketch;
 	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec",
 							   &null);
 	t->dim = fc_sketch_spec(sketch)->dim;
@@ -404,19 +404,19 @@ retrain_live_density(const held_model *held, const stored_version *before,
 	t->drift_spec = null ? NULL : (fc_drift_spec *) aligned_value(value);
 	t->recall = NAN;
 	t->estimate = (double) sketch->count;
-	part.n = sketch->count;
+	fit.n = sketch->count;
 	t->k = (Size) count;
-	part.squares = palloc0(t->k * sizeof(double));
-	part.op = micro_in_units(t, sketches, part.squares);
+	fit.squares = palloc0(t->k * sizeof(double));
+	fit.op = micro_in_units(t, sketches, fit.squares);
 	spreads = palloc(t->k * sizeof(double));
 	for (Size j = 0; j < t->k; j++)
-		spreads[j] = sqrt(part.squares[j] / (double) t->dim);
-	part.rows = rows_drawn_from(part.op, spreads, MOST_DRAWN, t->options->seed);
+		spreads[j] = sqrt(fit.squares[j] / (double) t->dim);
+	fit.rows = rows_drawn_from(fit.op, spreads, MOST_DRAWN, t->options->seed);
 	if (!options->fresh)
 		read_serving(t);
-	find_regions(t, NULL, &part, 1);
-	(void) store_parts(t, rows_in_units(part.rows, t->units, own_units), &part,
-					   1);
+	find_regions(t, NULL, &fit, 1);
+	(void) store_groups(t, rows_in_units(fit.rows, t->units, own_units), &fit,
+						1);
 	start_serving(t);
 	SPI_freetuptable(table);
 	return t->version;
@@ -491,15 +491,15 @@ retrain_live_decoded(const held_model *held, const stored_version *template,
 		}
 		else
 			old.op = NULL;
-		records[i] = decoded_part(t, (Size) Min(k, sketch->count),
-								  TextDatumGetCString(value[0]),
-								  (struct varlena *) sketch,
-								  null[2] ? NULL : aligned_value(value[2]),
-								  i > 0 || null[4] ? NULL
-								  : aligned_value(value[4]),
-								  &old);
+		records[i] = decoded_group(t, (Size) Min(k, sketch->count),
+								   TextDatumGetCString(value[0]),
+								   (struct varlena *) sketch,
+								   null[2] ? NULL : aligned_value(value[2]),
+								   i > 0 || null[4] ? NULL
+								   : aligned_value(value[4]),
+								   &old);
 	}
-	write_parts(records, (int) count);
+	write_groups(records, (int) count);
 	start_serving(t);
 	SPI_freetuptable(table);
 	return t->version;
@@ -548,8 +548,8 @@ retrain_from_sketch(const held_model *held, const stored_version *version,
 			sketch_pack(sketch_combined(sketch_copy((fc_sketch *)
 													version->sketch),
 										(fc_sketch *) rows, 1));
-	record = decoded_part(t, t->k, "", rows, NULL, NULL, version);
-	write_parts(&record, 1);
+	record = decoded_group(t, t->k, "", rows, NULL, NULL, version);
+	write_groups(&record, 1);
 	start_serving(t);
 	return t->version;
 }

@@ -29,7 +29,7 @@ extern decoded_clusters
 extern Jsonb *next_options(const stored_version *before, const train_options *options);
 
 /*
- * Make the next version and return its number: retrain_live a part for each
+ * Make the next version and return its number: retrain_live a group for each
  * group of a live sketch, retrain_from_sketch one from a sketch of new rows.
  */
 extern int32

@@ -180,35 +180,35 @@ take_bubbles(fc_arena *arena, Size m, Size d)
  * given; the counts are scaled to all rows.
  */
 static bubble_set
-bubbles_of_part(const train_part *part, const fc_weighted_rows *complete,
-				fc_arena *arena)
+micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
+					  fc_arena *arena)
 {
 	fit_profile profile = {0};
 	double		scale = 1;
-	bubble_set	set = take_bubbles(arena, part->op->k, part->op->d);
+	bubble_set	set = take_bubbles(arena, fit->op->k, fit->op->d);
 	fc_operator op;
 	double	   *x;
 	Size		m = 0;
 
-	if (part->squares == NULL)
-		profile = profile_of_fit(part->op,
-								 complete != NULL ? complete : part->rows, NULL,
+	if (fit->squares == NULL)
+		profile = profile_of_fit(fit->op,
+								 complete != NULL ? complete : fit->rows, NULL,
 								 0);
 	if (complete != NULL)
-		scale = (double) part->n / (double) complete->n;
-	open_operator(part->op, &op);
+		scale = (double) fit->n / (double) complete->n;
+	open_operator(fit->op, &op);
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
 		/* count in the sample if no scan has counted the rows */
-		double		n = (complete != NULL || isnan(part->objective)
+		double		n = (complete != NULL || isnan(fit->objective)
 						 ? scale * profile.weights[j]
 						 : op.weights[j]);
 
 		if (!(n > 0))
 			continue;
 		set.n[m] = n;
-		set.square[m] = part->squares != NULL ? part->squares[j]
+		set.square[m] = fit->squares != NULL ? fit->squares[j]
 			: profile.weights[j] > 0
 			? profile.spreads[j] * profile.spreads[j] *
 			(double) op.d
@@ -339,7 +339,7 @@ compare_halved(const training *t, const bubble_set *set,
 
 /* ---- regions ---- */
 
-/* Regions of a part; the arrays have a value for each micro-cluster kept */
+/* Regions of a group; the arrays have a value for each micro-cluster kept */
 typedef struct found_regions
 {
 	Size		clusters;
@@ -392,12 +392,12 @@ micro_operator(const training *t, const bubble_set *set,
 }
 
 /*
- * Sets the operators of the part: the means of the clusters, without noise,
+ * Sets the operators of the group: the means of the clusters, without noise,
  * and the micro-clusters that label rows. Sets its spreads, which are
  * deviations per dimension.
  */
 static void
-describe_clusters(const training *t, train_part *part, const bubble_set *set,
+describe_clusters(const training *t, group_fit *fit, const bubble_set *set,
 				  const found_regions *found)
 {
 	Size		k = found->clusters;
@@ -430,10 +430,10 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set,
 		}
 	for (Size j = 0; j < k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
-	part->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k,
-								 d);
-	part->spreads = spreads;
-	part->micro = micro_operator(t, set, found);
+	fit->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k,
+								d);
+	fit->spreads = spreads;
+	fit->micro = micro_operator(t, set, found);
 }
 
 /*
@@ -461,10 +461,10 @@ warn_equal_distances(const training *t, const bubble_set *set,
 
 /*
  * Returns the leaves of the condensed tree as regions, and stores the splits
- * of the tree in the part.
+ * of the tree in the group.
  */
 static found_regions
-find_leaves(const training *t, train_part *part, const bubble_set *set,
+find_leaves(const training *t, group_fit *fit, const bubble_set *set,
 			fc_arena *arena)
 {
 	fc_density_options options = {
@@ -496,7 +496,7 @@ find_leaves(const training *t, train_part *part, const bubble_set *set,
 		found.peak[a] = tree.radius[home->peak];
 	}
 	if (tree.k > 1)
-		part->splits = palloc((tree.k - 1) * 4 * sizeof(double));
+		fit->splits = palloc((tree.k - 1) * 4 * sizeof(double));
 	for (Size i = 0; i + 1 < tree.k; i++)
 	{
 		double		split[4] = {
@@ -506,7 +506,7 @@ find_leaves(const training *t, train_part *part, const bubble_set *set,
 			tree.split[i].rows
 		};
 
-		memcpy(part->splits + 4 * i, split, sizeof(split));
+		memcpy(fit->splits + 4 * i, split, sizeof(split));
 	}
 	return found;
 }
@@ -517,7 +517,7 @@ find_leaves(const training *t, train_part *part, const bubble_set *set,
  * nearest dense one, or is noise.
  */
 static found_regions
-find_at_scale(const training *t, const train_part *part, bubble_set *set,
+find_at_scale(const training *t, const group_fit *fit, bubble_set *set,
 			  fc_arena *arena)
 {
 	double		scale = t->options->scale;
@@ -540,9 +540,9 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set,
 		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
 				errmsg("no place has %.0f rows within the distance %g%s", min_rows,
 					   scale,
-					   part->group[0] == '\0'
+					   fit->group[0] == '\0'
 					   ? ""
-					   : psprintf(", of group \"%s\"", part->group)),
+					   : psprintf(", of group \"%s\"", fit->group)),
 				errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows."));
 	peak = FC_TAKE(arena, found.clusters, double);
 	for (Size c = 0; c < found.clusters; c++)
@@ -590,29 +590,29 @@ warn_outgrown(const training *t, const bubble_set *set)
 }
 
 static double
-find_part(training *t, train_part *part, const fc_weighted_rows *complete)
+find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete)
 {
 	fc_arena	arena = make_arena("density");
-	bubble_set	set = bubbles_of_part(part, complete, &arena);
+	bubble_set	set = micro_clusters_of_fit(fit, complete, &arena);
 	found_regions found;
 	double		clustered = 0;
 
-	if (part->squares != NULL)
+	if (fit->squares != NULL)
 		warn_outgrown(t, &set);
 	else if (t->source.group_by == NULL)
-		t->micro = part->op;
-	found = !isnan(t->options->scale) ? find_at_scale(t, part, &set, &arena) :
-		find_leaves(t, part, &set, &arena);
-	describe_clusters(t, part, &set, &found);
+		t->micro = fit->op;
+	found = !isnan(t->options->scale) ? find_at_scale(t, fit, &set, &arena) :
+		find_leaves(t, fit, &set, &arena);
+	describe_clusters(t, fit, &set, &found);
 	for (Size a = 0; a < set.b.m; a++)
 		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;
-	part->objective = NAN;
+	fit->objective = NAN;
 	release_arena(&arena);
 	return clustered;
 }
 
 void
-find_regions(training *t, const fc_weighted_rows *sample, train_part *parts,
+find_regions(training *t, const fc_weighted_rows *sample, group_fit *fits,
 			 int count)
 {
 	const fc_weighted_rows *complete = (sample != NULL &&
@@ -629,9 +629,9 @@ find_regions(training *t, const fc_weighted_rows *sample, train_part *parts,
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		clustered += find_part(t, &parts[i], complete);
-		n += (double) parts[i].n;
-		clusters += parts[i].op->k;
+		clustered += find_group_regions(t, &fits[i], complete);
+		n += (double) fits[i].n;
+		clusters += fits[i].op->k;
 	}
 	note = psprintf("%zu cluster%s, %.1f %% noise", clusters,
 					clusters == 1 ? "" : "s", 100 * Max(0, 1 - clustered / n));
@@ -644,9 +644,9 @@ find_regions(training *t, const fc_weighted_rows *sample, train_part *parts,
 /* ---- numbers ---- */
 
 void
-number_regions(train_part *part, int32 *numbers)
+number_regions(group_fit *fit, int32 *numbers)
 {
-	Size		k = part->op->k;
+	Size		k = fit->op->k;
 	double	   *spreads = palloc(k * sizeof(double));
 	fc_operator op;
 	fc_arena	arena;
@@ -657,7 +657,7 @@ number_regions(train_part *part, int32 *numbers)
 	arena = make_arena("the numbers of clusters");
 	fc_complete_numbers(numbers, k, &arena);
 	release_arena(&arena);
-	open_operator(part->micro, &op);
+	open_operator(fit->micro, &op);
 	cluster = palloc(2 * op.k * sizeof(int32));
 	for (Size a = 0; a < op.k; a++)
 	{
@@ -666,39 +666,39 @@ number_regions(train_part *part, int32 *numbers)
 		cluster[op.k + a] = numbers[op.regions.home[a]];
 	}
 	for (Size j = 0; j < k; j++)
-		spreads[numbers[j]] = part->spreads[j];
-	for (Size i = 0; part->splits != NULL && i + 1 < k; i++)
+		spreads[numbers[j]] = fit->spreads[j];
+	for (Size i = 0; fit->splits != NULL && i + 1 < k; i++)
 		for (int side = 0; side < 2; side++)
-			if (part->splits[4 * i + (Size) side] < (double) k)
-				part->splits[4 * i + (Size) side] = numbers
-					[(Size) part->splits[4 * i + (Size) side]];
+			if (fit->splits[4 * i + (Size) side] < (double) k)
+				fit->splits[4 * i + (Size) side] = numbers
+					[(Size) fit->splits[4 * i + (Size) side]];
 	op.regions.cluster = cluster;
 	op.regions.home = cluster + op.k;
-	part->micro = store_operator(&op);
-	part->op = renumbered(part->op, numbers);
-	part->spreads = spreads;
+	fit->micro = store_operator(&op);
+	fit->op = renumbered(fit->op, numbers);
+	fit->spreads = spreads;
 }
 
 /*
- * Returns the profile of a part with regions: quantiles are of outlier scores
+ * Returns the profile of a group with regions: quantiles are of outlier scores
  * instead of distances, and mean and error are NAN.
  */
 fit_profile
-profile_of_regions(const train_part *part, const double *places, Size count)
+profile_of_regions(const group_fit *fit, const double *places, Size count)
 {
-	const fc_operator_header *plain = plain_operator(part->micro);
-	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
+	const fc_operator_header *plain = plain_operator(fit->micro);
+	two_labellings labels = label_twice(plain, fit->rows, plain, fit->rows);
 	double	   *squares = alloc_large(labels.a.n * sizeof(double));
 	fit_profile profile = {
 		.mean = NAN,
 		.error = NAN,
 		.quantiles = palloc(count * sizeof(double)),
-		.spreads = part->spreads
+		.spreads = fit->spreads
 	};
 	fc_arena	arena = make_arena("the profile of a fit");
 	fc_operator op;
 
-	open_operator(part->micro, &op);
+	open_operator(fit->micro, &op);
 	for (Size i = 0; i < labels.a.n; i++)
 	{
 		double		score = fc_operator_outlier(&op, (Size) labels.a.labels[i],

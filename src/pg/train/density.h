@@ -19,18 +19,18 @@ extern Size micro_clusters(const training *t);
 extern void check_live_size(const training *t);
 
 /*
- * Joins the micro-clusters in each part's operator to clusters. Afterwards
+ * Joins the micro-clusters in each group's operator to clusters. Afterwards
  * the operator has the means of the clusters.
  */
 extern void find_regions(training *t, const fc_weighted_rows *sample,
-						 train_part *parts, int count);
+						 group_fit *fits, int count);
 
 /*
  * Gives the clusters these numbers, completed to a permutation; NULL leaves
  * them unchanged.
  */
-extern void number_regions(train_part *part, int32 *numbers);
+extern void number_regions(group_fit *fit, int32 *numbers);
 extern fit_profile
-			profile_of_regions(const train_part *part, const double *places, Size count);
+			profile_of_regions(const group_fit *fit, const double *places, Size count);
 
 #endif							/* FASTCLUST_TRAIN_DENSITY_H */

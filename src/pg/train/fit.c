@@ -122,13 +122,13 @@ as_good(const training *t, const fc_operator_header *a,
  * if there is none.
  */
 static int
-best_candidate(const train_part *part)
+best_candidate(const group_fit *fit)
 {
 	int			best = -1;
 
-	for (int i = 0; i < part->found.count; i++)
+	for (int i = 0; i < fit->found.count; i++)
 		if (best < 0 ||
-			part->sse[i] - part->gain[i] < part->sse[best] - part->gain[best])
+			fit->sse[i] - fit->gain[i] < fit->sse[best] - fit->gain[best])
 			best = i;
 	return best;
 }
@@ -138,17 +138,17 @@ best_candidate(const train_part *part)
  * If the scan measured them, they get its weights and mean squared distance.
  */
 static void
-take_old(train_part *part, const fc_operator_header *old)
+take_old(group_fit *fit, const fc_operator_header *old)
 {
-	part->op = (fc_operator_header *) old;
-	part->objective = NAN;
-	part->settled = true;
-	for (int i = 0; i < part->found.count; i++)
-		if (memcmp(part->found.op[i]->digest, old->digest,
+	fit->op = (fc_operator_header *) old;
+	fit->objective = NAN;
+	fit->settled = true;
+	for (int i = 0; i < fit->found.count; i++)
+		if (memcmp(fit->found.op[i]->digest, old->digest,
 				   sizeof(old->digest)) == 0)
 		{
-			part->op = with_weights_of(old, part->next[i]);
-			part->objective = part->sse[i] / (double) part->n;
+			fit->op = with_weights_of(old, fit->next[i]);
+			fit->objective = fit->sse[i] / (double) fit->n;
 			return;
 		}
 }
@@ -163,14 +163,14 @@ take_old(train_part *part, const fc_operator_header *old)
  * weighted sample contains.
  */
 static bool
-sample_tells(const training *t, const train_part *part, Size k)
+sample_tells(const training *t, const group_fit *fit, Size k)
 {
-	const candidates *found = &part->found;
+	const candidates *found = &fit->found;
 	double		all;
 
 	if (found->count == 0 || t->start != NULL)
 		return false;
-	all = part->sse[0] / (double) part->n;
+	all = fit->sse[0] / (double) fit->n;
 	return all <= found->objective * (1 + MOST_OVERFIT * (double) k /
 									  (double) found->sample->n) +
 		3 * Min(found->error, MOST_ERROR * found->objective);
@@ -181,11 +181,11 @@ sample_tells(const training *t, const train_part *part, Size k)
  * scan would gain less than the tolerance.
  */
 static void
-take_candidate(const training *t, train_part *part, int i)
+take_candidate(const training *t, group_fit *fit, int i)
 {
-	part->op = part->next[i];
-	part->objective = Max(0, part->sse[i] - part->gain[i]) / (double) part->n;
-	part->settled = part->gain[i] <= tolerance_of(t->options) * part->sse[i];
+	fit->op = fit->next[i];
+	fit->objective = Max(0, fit->sse[i] - fit->gain[i]) / (double) fit->n;
+	fit->settled = fit->gain[i] <= tolerance_of(t->options) * fit->sse[i];
 }
 
 /*
@@ -195,26 +195,26 @@ take_candidate(const training *t, train_part *part, int i)
  * scan moves the centroids that were found without them.
  */
 static void
-fit_sample(const training *t, train_part *part, const fc_weighted_rows *rows,
+fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		   Size k)
 {
-	int			best = best_candidate(part);
+	int			best = best_candidate(fit);
 	fc_operator_header *continued;
 
-	part->op = searched_clusters(t, rows, k,
-								 t->start == NULL ? SEARCHED_NUMBERS
-								 : SHARED_NUMBERS);
-	part->settled = t->options->trim > 0;
-	if (t->start != NULL && t->start->d == part->op->d &&
-		t->start->k == part->op->k)
+	fit->op = searched_clusters(t, rows, k,
+								t->start == NULL ? SEARCHED_NUMBERS
+								: SHARED_NUMBERS);
+	fit->settled = t->options->trim > 0;
+	if (t->start != NULL && t->start->d == fit->op->d &&
+		t->start->k == fit->op->k)
 	{
 		continued = fit_rows_of(t, rows, k, t->start, false);
-		if (as_good(t, continued, part->op, rows, 0, false))
-			part->op = continued;
+		if (as_good(t, continued, fit->op, rows, 0, false))
+			fit->op = continued;
 	}
-	if (best >= 0 && as_good(t, part->next[best], part->op, rows,
+	if (best >= 0 && as_good(t, fit->next[best], fit->op, rows,
 							 tolerance_of(t->options), true))
-		take_candidate(t, part, best);
+		take_candidate(t, fit, best);
 }
 
 /*
@@ -223,38 +223,38 @@ fit_sample(const training *t, train_part *part, const fc_weighted_rows *rows,
  * result is preferred to the new ones if it is as good.
  */
 static void
-keep_old(const training *t, train_part *part, const fc_weighted_rows *rows,
+keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		 const fc_operator_header *old)
 {
 	fc_operator_header *continued;
 
-	if (as_good(t, old, part->op, rows, LEAST_GAIN, true))
+	if (as_good(t, old, fit->op, rows, LEAST_GAIN, true))
 	{
-		take_old(part, old);
+		take_old(fit, old);
 		return;
 	}
 	continued = fit_rows_of(t, rows, old->k, old, false);
-	if (!as_good(t, continued, part->op, rows, LEAST_GAIN, true))
+	if (!as_good(t, continued, fit->op, rows, LEAST_GAIN, true))
 		return;
-	part->op = continued;
-	part->objective = NAN;
-	part->settled = t->options->trim > 0;
+	fit->op = continued;
+	fit->objective = NAN;
+	fit->settled = t->options->trim > 0;
 }
 
 static void
-fit_kmeans(const training *t, train_part *part, const fc_weighted_rows *rows,
+fit_kmeans(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		   const fc_operator_header *old, Size k)
 {
-	if (!sample_tells(t, part, k))
-		fit_sample(t, part, rows, k);
+	if (!sample_tells(t, fit, k))
+		fit_sample(t, fit, rows, k);
 	else
 	{
-		take_candidate(t, part, best_candidate(part));
-		if (!part->settled)
-			part->op = fit_rows_of(t, rows, k, part->op, false);
+		take_candidate(t, fit, best_candidate(fit));
+		if (!fit->settled)
+			fit->op = fit_rows_of(t, rows, k, fit->op, false);
 	}
 	if (old != NULL)
-		keep_old(t, part, rows, old);
+		keep_old(t, fit, rows, old);
 }
 
 /*
@@ -272,20 +272,20 @@ static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 			  Size more)
 {
-	fc_fit		fit = label_twice(op, rows, op, rows).a;
-	Size		count = Min(fit.n, Max(50 * more, fit.n / 4));
-	double	   *sorted = alloc_large(fit.n * sizeof(double));
-	bool	   *chosen = alloc_large(fit.n * sizeof(bool));
+	fc_fit		labelled = label_twice(op, rows, op, rows).a;
+	Size		count = Min(labelled.n, Max(50 * more, labelled.n / 4));
+	double	   *sorted = alloc_large(labelled.n * sizeof(double));
+	bool	   *chosen = alloc_large(labelled.n * sizeof(bool));
 	double		least;
 
-	memcpy(sorted, fit.squares, fit.n * sizeof(double));
-	qsort(sorted, fit.n, sizeof(double), ascending);
-	least = sorted[fit.n - count];
-	for (Size i = 0; i < fit.n; i++)
-		count -= chosen[i] = fit.squares[i] > least;
+	memcpy(sorted, labelled.squares, labelled.n * sizeof(double));
+	qsort(sorted, labelled.n, sizeof(double), ascending);
+	least = sorted[labelled.n - count];
+	for (Size i = 0; i < labelled.n; i++)
+		count -= chosen[i] = labelled.squares[i] > least;
 	/* among equally far rows at the limit, the first ones are chosen */
-	for (Size i = 0; i < fit.n && count > 0; i++)
-		if (fit.squares[i] == least)
+	for (Size i = 0; i < labelled.n && count > 0; i++)
+		if (labelled.squares[i] == least)
 			count -= chosen[i] = true;
 	return rows_of_operator(chosen_rows(rows, chosen));
 }
@@ -293,30 +293,30 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 static fc_codebook *
 appended(const fc_operator_header *op, const fc_operator_header *more)
 {
-	fc_operator parts[2];
+	fc_operator fits[2];
 	double	   *x;
 	double	   *weights;
 
-	open_operator(op, &parts[0]);
-	open_operator(more, &parts[1]);
-	x = alloc_large((parts[0].k + parts[1].k) * parts[0].d * sizeof(double));
-	weights = palloc((parts[0].k + parts[1].k) * sizeof(double));
-	for (Size i = 0, first = 0; i < 2; first += parts[i++].k)
+	open_operator(op, &fits[0]);
+	open_operator(more, &fits[1]);
+	x = alloc_large((fits[0].k + fits[1].k) * fits[0].d * sizeof(double));
+	weights = palloc((fits[0].k + fits[1].k) * sizeof(double));
+	for (Size i = 0, first = 0; i < 2; first += fits[i++].k)
 	{
-		memcpy(x + first * parts[0].d,
-			   centroids_in_units(&parts[i], NULL, NULL),
-			   parts[i].k * parts[i].d * sizeof(double));
-		memcpy(weights + first, parts[i].weights, parts[i].k * sizeof(double));
+		memcpy(x + first * fits[0].d,
+			   centroids_in_units(&fits[i], NULL, NULL),
+			   fits[i].k * fits[i].d * sizeof(double));
+		memcpy(weights + first, fits[i].weights, fits[i].k * sizeof(double));
 	}
-	return make_codebook_for(parts[0].metric, x, weights,
-							 parts[0].k + parts[1].k, parts[0].d);
+	return make_codebook_for(fits[0].metric, x, weights,
+							 fits[0].k + fits[1].k, fits[0].d);
 }
 
 static fc_operator_header *
-clusters_to_keep(const training *t, const train_part *part,
+clusters_to_keep(const training *t, const group_fit *fit,
 				 const fc_weighted_rows *rows, const char *how)
 {
-	serving_part old = serving_of(t, part->group);
+	serving_group old = serving_of(t, fit->group);
 	fc_operator_header *op = (old.op != NULL
 							  ? plain_operator(operator_in_units(old.op,
 																 old.units,
@@ -327,27 +327,27 @@ clusters_to_keep(const training *t, const train_part *part,
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("model \"%s\" has no clusters that can be %s%s",
 					   t->model, how,
-					   part->group[0] == '\0'
+					   fit->group[0] == '\0'
 					   ? ""
-					   : psprintf(" for group \"%s\"", part->group)),
+					   : psprintf(" for group \"%s\"", fit->group)),
 				errhint("Retrain without the option %s.", how));
 	return op;
 }
 
 static void
-fit_frozen(const training *t, train_part *part, const fc_weighted_rows *rows,
+fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		   Size k)
 {
 	Size		more;
 
-	part->op = clusters_to_keep(t, part, rows, "frozen");
-	part->settled = part->op->k >= k;
-	if (part->settled)
+	fit->op = clusters_to_keep(t, fit, rows, "frozen");
+	fit->settled = fit->op->k >= k;
+	if (fit->settled)
 		return;
-	more = k - part->op->k;
-	part->op = appended(part->op,
-						fit_rows_of(t, farthest_rows(part->op, rows, more),
-									more, NULL, true));
+	more = k - fit->op->k;
+	fit->op = appended(fit->op,
+					   fit_rows_of(t, farthest_rows(fit->op, rows, more),
+								   more, NULL, true));
 }
 
 /*
@@ -382,19 +382,19 @@ static fc_operator_header *
 with_worst_split(const training *t, const fc_weighted_rows *rows,
 				 const fc_operator_header *old)
 {
-	fc_fit		fit = label_twice(old, rows, old, rows).a;
+	fc_fit		labelled = label_twice(old, rows, old, rows).a;
 	double	   *squares = palloc0(old->k * sizeof(double));
-	bool	   *chosen = alloc_large(Max(fit.n, old->k) * sizeof(bool));
+	bool	   *chosen = alloc_large(Max(labelled.n, old->k) * sizeof(bool));
 	Size		worst = 0;
 	fc_codebook *others;
 	fc_codebook *parted;
 
-	for (Size i = 0; i < fit.n; i++)
-		squares[fit.labels[i]] += fit.weights[i] * fit.squares[i];
+	for (Size i = 0; i < labelled.n; i++)
+		squares[labelled.labels[i]] += labelled.weights[i] * labelled.squares[i];
 	for (Size j = 1; j < old->k; j++)
 		worst = squares[j] > squares[worst] ? j : worst;
-	for (Size i = 0; i < fit.n; i++)
-		chosen[i] = (Size) fit.labels[i] == worst;
+	for (Size i = 0; i < labelled.n; i++)
+		chosen[i] = (Size) labelled.labels[i] == worst;
 	parted = chosen_rows(rows, chosen);
 	if (parted == NULL || distinct_rows(rows_of_operator(parted), 2) < 2)
 		return NULL;
@@ -408,11 +408,11 @@ with_worst_split(const training *t, const fc_weighted_rows *rows,
 }
 
 static void
-fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
+fit_pinned(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		   const fc_operator_header *old, Size k)
 {
 	const float_list *list = &t->options->pinned;
-	serving_part serving = serving_of(t, part->group);
+	serving_group serving = serving_of(t, fit->group);
 	bool	   *pinned = palloc0(old->k * sizeof(bool));
 	Size		free;
 	double		last = 0;
@@ -430,7 +430,7 @@ fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
 		last = Max(last, list->values[i]);
 	}
 	pins = chosen_rows(rows_of_operator(old), pinned);
-	part->settled = true;
+	fit->settled = true;
 	if (pins == NULL || pins->k >= k || (k < old->k && last >= (double) k))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f",
@@ -440,17 +440,17 @@ fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
 		pinned[j] = !pinned[j];
 	free = k - pins->k;
 	kept = chosen_rows(rows_of_operator(old), pinned);
-	part->op = appended(pins,
-						kept != NULL
-						? kept
-						: fit_rows_of(t, farthest_rows(pins, rows, free),
-									  free, NULL, true));
+	fit->op = appended(pins,
+					   kept != NULL
+					   ? kept
+					   : fit_rows_of(t, farthest_rows(pins, rows, free),
+									 free, NULL, true));
 	for (int round = 0; round < PINNED_ROUNDS; round++)
 	{
-		others = rows_of_others(part->op, rows, pins->k);
+		others = rows_of_others(fit->op, rows, pins->k);
 		if (others == NULL || distinct_rows(others, free) < free)
 			break;
-		part->op = appended(pins, fit_rows_of(t, others, free, NULL, true));
+		fit->op = appended(pins, fit_rows_of(t, others, free, NULL, true));
 	}
 }
 
@@ -462,7 +462,7 @@ fit_pinned(const training *t, train_part *part, const fc_weighted_rows *rows,
  * sample, are the start of the decoder and stay if they fit the sample better.
  */
 static void
-fit_compressive(const training *t, train_part *part,
+fit_compressive(const training *t, group_fit *fit,
 				const fc_weighted_rows *rows, const fc_operator_header *old,
 				Size k)
 {
@@ -470,27 +470,27 @@ fit_compressive(const training *t, train_part *part,
 
 	if (initial == NULL && t->source.group_by != NULL)
 		initial = fit_rows_of(t, rows, k, NULL, true);
-	part->op = decode_sketch(t, part->sketch, t->spec, k,
-							 initial == NULL
-							 ? NULL
-							 : operator_in_units(initial, t->units, own_units),
-							 t->options->quiet, false)
+	fit->op = decode_sketch(t, fit->sketch, t->spec, k,
+							initial == NULL
+							? NULL
+							: operator_in_units(initial, t->units, own_units),
+							t->options->quiet, false)
 		.op;
-	part->op = operator_in_units(part->op, own_units, t->units);
+	fit->op = operator_in_units(fit->op, own_units, t->units);
 	if (t->source.group_by != NULL)
 	{
-		fc_comparison c = compare_fits(initial, part->op, rows, FARTHEST_SHARE);
+		fc_comparison c = compare_fits(initial, fit->op, rows, FARTHEST_SHARE);
 
 		if (c.mean_a < c.mean_b)
-			part->op = (fc_operator_header *) initial;
+			fit->op = (fc_operator_header *) initial;
 	}
 	if (old != NULL)
 	{
-		fc_comparison c = compare_fits(old, part->op, rows, FARTHEST_SHARE);
+		fc_comparison c = compare_fits(old, fit->op, rows, FARTHEST_SHARE);
 
-		part->settled = c.mean_a <= c.mean_b * (1 + LEAST_GAIN);
-		if (part->settled)
-			part->op = (fc_operator_header *) old;
+		fit->settled = c.mean_a <= c.mean_b * (1 + LEAST_GAIN);
+		if (fit->settled)
+			fit->op = (fc_operator_header *) old;
 	}
 }
 
@@ -517,13 +517,13 @@ factorized(const training *t, const fc_operator_header *op,
  * product with the smallest sum of squares.
  */
 static void
-alternate_factorized(const training *t, train_part *part,
+alternate_factorized(const training *t, group_fit *fit,
 					 const fc_weighted_rows *rows)
 {
 	double		tolerance = tolerance_of(t->options);
 	int			most = (int) given_or(t->options->iterations, 3);
 	double		best = INFINITY;
-	fc_operator_header *candidate = factorized(t, part->op, rows);
+	fc_operator_header *candidate = factorized(t, fit->op, rows);
 
 	for (int i = 0; i <= most; i++)
 	{
@@ -536,7 +536,7 @@ alternate_factorized(const training *t, train_part *part,
 						  (long long) stored_values(candidate)));
 		if (objective >= best)
 			break;
-		part->op = candidate;
+		fit->op = candidate;
 		if (best - objective < tolerance * objective)
 			break;
 		best = objective;
@@ -553,13 +553,13 @@ alternate_factorized(const training *t, train_part *part,
  * distinct rows, each of them becomes a micro-cluster.
  */
 static void
-fit_micro(const training *t, train_part *part, const fc_weighted_rows *rows,
+fit_micro(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		  const fc_operator_header *old, Size k)
 {
-	part->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) :
+	fit->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) :
 		fit_rows_of(t, rows, k, every_nth_row(rows, 1, k), false);
 	if (old != NULL)
-		keep_old(t, part, rows, old);
+		keep_old(t, fit, rows, old);
 }
 
 /* ---- any method ---- */
@@ -589,7 +589,7 @@ possible_clusters(const training *t, const fc_weighted_rows *rows)
 fc_operator_header *
 old_clusters(const training *t, const char *group, Size k)
 {
-	serving_part old = serving_of(t, group);
+	serving_group old = serving_of(t, group);
 
 	if (old.op == NULL || t->options->fresh || old.map != NULL ||
 		t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
@@ -598,17 +598,17 @@ old_clusters(const training *t, const char *group, Size k)
 }
 
 void
-announce_groups(const training *t, const train_part *parts, int count)
+announce_groups(const training *t, const group_fit *fits, int count)
 {
 	double		operations = 0;
 
 	for (int i = 0; i < count && t->method == METHOD_KMEANS; i++)
 	{
-		fc_kmeans_options options = search_options(t, parts[i].rows, t->k);
+		fc_kmeans_options options = search_options(t, fits[i].rows, t->k);
 
-		if (!sample_tells(t, &parts[i], t->k))
-			operations += fc_kmeans_operations(parts[i].rows->n,
-											   parts[i].rows->d, t->k,
+		if (!sample_tells(t, &fits[i], t->k))
+			operations += fc_kmeans_operations(fits[i].rows->n,
+											   fits[i].rows->d, t->k,
 											   &options);
 	}
 	if (count > 1)
@@ -617,42 +617,42 @@ announce_groups(const training *t, const train_part *parts, int count)
 }
 
 void
-fit_part(const training *t, train_part *part)
+fit_group(const training *t, group_fit *fit)
 {
-	const fc_weighted_rows *rows = rows_with_map(t->map, part->rows);
+	const fc_weighted_rows *rows = rows_with_map(t->map, fit->rows);
 	Size		k;
 	fc_operator_header *old;
 
 	if (t->imported != NULL)
 	{
-		part->op = operator_in_units(t->imported, own_units, t->units);
-		part->op = with_weights(part->op,
-								profile_of_fit(part->op, rows, NULL, 0)
-								.weights);
-		part->settled = true;
+		fit->op = operator_in_units(t->imported, own_units, t->units);
+		fit->op = with_weights(fit->op,
+							   profile_of_fit(fit->op, rows, NULL, 0)
+							   .weights);
+		fit->settled = true;
 		return;
 	}
 	k = possible_clusters(t, rows);
 	if (k < t->k)
-		part->found.count = 0;
-	old = old_clusters(t, part->group, k);
+		fit->found.count = 0;
+	old = old_clusters(t, fit->group, k);
 	if (old == NULL && k > 1 &&
-		(old = old_clusters(t, part->group, k - 1)) != NULL)
+		(old = old_clusters(t, fit->group, k - 1)) != NULL)
 		old = with_worst_split(t, rows, old);
 	if (t->frozen)
-		fit_frozen(t, part, rows, k);
+		fit_frozen(t, fit, rows, k);
 	else if (t->options->pinned.count > 0)
-		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"), k);
+		fit_pinned(t, fit, rows, clusters_to_keep(t, fit, rows, "pinned"), k);
 	else if (t->method == METHOD_COMPRESSIVE)
-		fit_compressive(t, part, rows, old, k);
+		fit_compressive(t, fit, rows, old, k);
 	else if (t->method == METHOD_DENSITY)
-		fit_micro(t, part, rows, old, k);
+		fit_micro(t, fit, rows, old, k);
 	else if (t->method == METHOD_QKMEANS && t->options->factors.method == NULL)
-		learn_product(t, part, rows, k);
+		learn_product(t, fit, rows, k);
 	else
 	{
-		fit_kmeans(t, part, rows, old, k);
+		fit_kmeans(t, fit, rows, old, k);
 		if (t->method == METHOD_QKMEANS)
-			alternate_factorized(t, part, rows);
+			alternate_factorized(t, fit, rows);
 	}
 }

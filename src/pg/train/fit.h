@@ -22,13 +22,13 @@ extern fc_codebook *searched_clusters(const training *t,
  */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
-extern void fit_part(const training *t, train_part *part);
+extern void fit_group(const training *t, group_fit *fit);
 
 /*
  * Announces the k-means of all groups before the first one begins; exceeding
  * the time budget is an error.
  */
 extern void
-			announce_groups(const training *t, const train_part *parts, int count);
+			announce_groups(const training *t, const group_fit *fits, int count);
 
 #endif							/* FASTCLUST_TRAIN_FIT_H */

@@ -207,18 +207,18 @@ keep_live(const training *t)
 /* ---- versions ---- */
 
 /*
- * The part with the most clusters represents a version with groups, because
- * all parts share features and options.
+ * The group with the most clusters represents a version with groups, because
+ * all groups share features and options.
  */
 stored_version
-largest_part(const held_model *held, bool groups)
+largest_group(const held_model *held, bool groups)
 {
 	query_argument arguments[] = {
 		{"stored_models", held->record},
 		{"bool", BoolGetDatum(groups)}
 	};
 
-	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments,
+	return open_version(query_datum("SELECT largest_group($1, $2)", 2, arguments,
 									0, NULL));
 }
 
@@ -283,7 +283,7 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	if (t->options->live.half_life == NULL)
 		return t->version;
 	held = hold_model(fcinfo, true, false);
-	trained = largest_part(&held, true);
+	trained = largest_group(&held, true);
 	arguments[0].value = Int64GetDatum(held.id);
 	live = query_datum("SELECT model_live($1)", 1, arguments, 0, NULL);
 	return retrain_live(&held, &trained, live, options_of_text("{}"));

@@ -24,10 +24,10 @@ typedef struct held_model
 extern held_model hold_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
 /*
- * Returns the part of the current version with the most clusters. A model
+ * Returns the group of the current version with the most clusters. A model
  * with groups is an error unless `groups` is true.
  */
-extern stored_version largest_part(const held_model *held, bool groups);
+extern stored_version largest_group(const held_model *held, bool groups);
 
 extern void warn_foreign_code(Oid relation, const feature_list *features,
 							  const train_options *options);

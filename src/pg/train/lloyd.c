@@ -187,11 +187,11 @@ groups_text(const training *t, Size groups)
 }
 
 /*
- * Computes the sums of the active parts. A part that has no rows any more gets
+ * Computes the sums of the active groups. A group that has no rows any more gets
  * the operator NULL.
  */
 static void
-scan_groups(const training *t, train_part *parts, const int *active, int count,
+scan_groups(const training *t, group_fit *fits, const int *active, int count,
 			lloyd_sums *sums)
 {
 	Datum	   *groups = palloc(count * sizeof(Datum));
@@ -202,8 +202,8 @@ scan_groups(const training *t, train_part *parts, const int *active, int count,
 
 	for (int i = 0; i < count; i++)
 	{
-		groups[i] = CStringGetTextDatum(parts[active[i]].group);
-		operators[i] = PointerGetDatum(parts[active[i]].op);
+		groups[i] = CStringGetTextDatum(fits[active[i]].group);
+		operators[i] = PointerGetDatum(fits[active[i]].op);
 		sums[i].next = NULL;
 	}
 	set_units(t, arguments);
@@ -241,16 +241,16 @@ scan_groups(const training *t, train_part *parts, const int *active, int count,
  * at their old centroids.
  */
 static fc_operator_header *
-frozen_centroids(const training *t, const train_part *part,
+frozen_centroids(const training *t, const group_fit *fit,
 				 const fc_operator_header *next)
 {
-	serving_part old = serving_of(t, part->group);
+	serving_group old = serving_of(t, fit->group);
 	fc_operator before;
 	fc_operator after;
 	double	   *kept;
 	double	   *moved;
 
-	open_operator(part->op, &before);
+	open_operator(fit->op, &before);
 	open_operator(next, &after);
 	kept = centroids_in_units(&before, NULL, NULL);
 	moved = centroids_in_units(&after, NULL, NULL);
@@ -260,24 +260,24 @@ frozen_centroids(const training *t, const train_part *part,
 }
 
 /*
- * Moves the operator of a part by the sums of a scan. Returns true if the step
+ * Moves the operator of a group by the sums of a scan. Returns true if the step
  * gained more than the tolerance, so that another scan is worthwhile.
  */
 static bool
-move_part(const training *t, train_part *part, lloyd_sums *sums,
-		  double tolerance)
+move_group(const training *t, group_fit *fit, lloyd_sums *sums,
+		   double tolerance)
 {
 	double		gain = 0;
 
 	if (t->frozen)
-		sums->next = frozen_centroids(t, part, sums->next);
-	if (!part->settled)
-		gain = gain_of_step(part->op, sums->next);
+		sums->next = frozen_centroids(t, fit, sums->next);
+	if (!fit->settled)
+		gain = gain_of_step(fit->op, sums->next);
 	if (t->source.cosine)		/* lower bound on the mean length of the
 								 * clusters' means */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
-	part->objective = Max(0, sums->sse - gain) / (double) sums->n;
-	part->op = part->settled ? with_weights_of(part->op, sums->next)
+	fit->objective = Max(0, sums->sse - gain) / (double) sums->n;
+	fit->op = fit->settled ? with_weights_of(fit->op, sums->next)
 		: sums->next;
 	return gain > tolerance * sums->sse;
 }
@@ -288,7 +288,7 @@ move_part(const training *t, train_part *part, lloyd_sums *sums,
  * before.
  */
 void
-lloyd_scans(training *t, train_part *parts, int count, int steps)
+lloyd_scans(training *t, group_fit *fits, int count, int steps)
 {
 	double		tolerance = tolerance_of(t->options);
 	int		   *active = palloc(count * sizeof(int));
@@ -296,7 +296,7 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 	int			left = 0;
 
 	for (int i = 0; i < count; i++)
-		if (!parts[i].settled || isnan(parts[i].objective))
+		if (!fits[i].settled || isnan(fits[i].objective))
 			active[left++] = i;
 	for (int step = 1; step <= steps && left > 0; step++)
 	{
@@ -307,9 +307,9 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 		double		n = 0;
 
 		if (t->source.group_by == NULL)
-			sums[0] = lloyd_scan(t, parts[0].op);
+			sums[0] = lloyd_scan(t, fits[0].op);
 		else
-			scan_groups(t, parts, active, left, sums);
+			scan_groups(t, fits, active, left, sums);
 		left = 0;
 		for (int i = 0; i < moved; i++)
 		{
@@ -317,7 +317,7 @@ lloyd_scans(training *t, train_part *parts, int count, int steps)
 				continue;
 			sse += sums[i].sse;
 			n += (double) sums[i].n;
-			if (move_part(t, &parts[active[i]], &sums[i], tolerance))
+			if (move_group(t, &fits[active[i]], &sums[i], tolerance))
 				active[left++] = active[i];
 		}
 		log_step(t, name, begun, sse / n,
@@ -355,17 +355,17 @@ largest_share(const fc_operator_header *header)
  * all rounds.
  */
 void
-balance_clusters(training *t, train_part *part)
+balance_clusters(training *t, group_fit *fit)
 {
 	double		asked = given_or(t->options->balance, 1);
 	double		target = asked;
 	double		least = INFINITY;
 	double		mean = 0;
-	fc_operator_header *candidate = part->op;
+	fc_operator_header *candidate = fit->op;
 	fc_operator_header *tried;
 
-	for (Size i = 0; i < part->rows->n; i++)
-		mean += part->rows->weights[i] / (double) part->op->k;
+	for (Size i = 0; i < fit->rows->n; i++)
+		mean += fit->rows->weights[i] / (double) fit->op->k;
 	for (int round = 1; round <= BALANCE_SCANS; round++)
 	{
 		char	   *name = psprintf("balance scan %d", round);
@@ -378,8 +378,8 @@ balance_clusters(training *t, train_part *part)
 		if (times < least)
 		{
 			least = times;
-			part->op = with_weights_of(candidate, sums.next);
-			part->objective = sums.sse / (double) sums.n;
+			fit->op = with_weights_of(candidate, sums.next);
+			fit->objective = sums.sse / (double) sums.n;
 		}
 		if (times <= asked)
 			break;
@@ -387,7 +387,7 @@ balance_clusters(training *t, train_part *part)
 			? asked
 			: Max(1, 0.98 * target * Min(1, sqrt(asked / times)));
 		tried = candidate;
-		candidate = even_clusters(part->rows, tried, target * mean);
+		candidate = even_clusters(fit->rows, tried, target * mean);
 		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) ==
 			0)
 			break;

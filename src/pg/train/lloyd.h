@@ -4,8 +4,8 @@
 
 #include "pg/train/training.h"
 
-extern void lloyd_scans(training *t, train_part *parts, int count, int steps);
-extern void balance_clusters(training *t, train_part *part);
+extern void lloyd_scans(training *t, group_fit *fits, int count, int steps);
+extern void balance_clusters(training *t, group_fit *fit);
 
 /*
  * Result of a Lloyd scan: the moved operator, its sum of squares, the rows.

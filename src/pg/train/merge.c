@@ -360,7 +360,7 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 {
 	held_model	held = hold_model(fcinfo, true, false);
 	train_options *options = options_of_text("{}");
-	stored_version version = largest_part(&held, false);
+	stored_version version = largest_group(&held, false);
 	cluster_list list;
 	training   *t;
 	int64		kept;

@@ -104,7 +104,7 @@ product_of_rows(const training *t, qkmeans_call *call,
  * normalised; else learns from the sample.
  */
 void
-learn_product(const training *t, train_part *part,
+learn_product(const training *t, group_fit *fit,
 			  const fc_weighted_rows *rows, Size k)
 {
 	bool		scanned = (t->source.is_vector && !t->source.cosine &&
@@ -115,13 +115,13 @@ learn_product(const training *t, train_part *part,
 	read_qkmeans_options(product_settings(t->options), (int32) k, &call);
 	if (scanned)
 		rows = first_rows(rows, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
-	part->op = with_metric(product_of_rows(t, &call, rows, scanned,
-										   scanned ? (Size) part->n : rows->n),
-						   t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	fit->op = with_metric(product_of_rows(t, &call, rows, scanned,
+										  scanned ? (Size) fit->n : rows->n),
+						  t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
 	if (!scanned)
 		log_step(t, "QK-means", begun, NAN,
 				 psprintf("on the sample, %zu non-zeros",
-						  stored_values(part->op)));
+						  stored_values(fit->op)));
 }
 
 /*

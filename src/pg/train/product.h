@@ -8,9 +8,9 @@
 extern Size stored_values(const fc_operator_header *header);
 
 /*
- * Learns the centroids of a part by QK-means, as a product of sparse factors.
+ * Learns the centroids of a group by QK-means, as a product of sparse factors.
  */
-extern void learn_product(const training *t, train_part *part,
+extern void learn_product(const training *t, group_fit *fit,
 						  const fc_weighted_rows *rows, Size k);
 
 #endif							/* FASTCLUST_TRAIN_PRODUCT_H */

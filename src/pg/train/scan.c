@@ -219,32 +219,32 @@ hash_on_shards(const training *t, bool hashing)
 
 /* Sets the results for the candidates that the scan has measured. */
 static void
-take_steps(const training *t, train_part *part, const scan_result *result)
+take_steps(const training *t, group_fit *fit, const scan_result *result)
 {
 	if (result->steps > 0)
-		part->found = *(const candidates *) bsearch(&part->group, t->found,
-													(Size) t->found_count,
-													sizeof(candidates),
-													by_group);
+		fit->found = *(const candidates *) bsearch(&fit->group, t->found,
+												   (Size) t->found_count,
+												   sizeof(candidates),
+												   by_group);
 	for (int i = 0; i < result->steps; i++)
 	{
 		double		sse = result->step[i].sse;
 
-		part->next[i] = result->step[i].next;
-		part->sse[i] = sse;
-		part->gain[i] = gain_of_step(part->found.op[i], part->next[i]) *
+		fit->next[i] = result->step[i].next;
+		fit->sse[i] = sse;
+		fit->gain[i] = gain_of_step(fit->found.op[i], fit->next[i]) *
 			(t->source.cosine
-			 ? Max(0, 1 - sse / (2 * (double) part->n))
+			 ? Max(0, 1 - sse / (2 * (double) fit->n))
 			 : 1);
 	}
 }
 
 /*
- * Reads the part of a group from its packed state. Returns false if the group
+ * Reads the sums of a group from its packed state. Returns false if the group
  * has no rows.
  */
 static bool
-read_part(const training *t, uint64 row, train_part *part)
+read_group(const training *t, uint64 row, group_fit *fit)
 {
 	memory_account memory = {"a sample"};
 	scan_result result;
@@ -255,23 +255,23 @@ read_part(const training *t, uint64 row, train_part *part)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				errmsg("the cast of column \"%s\" makes NULL of a value",
 					   t->source.group_by));
-	part->group = TextDatumGetCString(group);
+	fit->group = TextDatumGetCString(group);
 	read_scan(query_value(row, 2, &null), &result);
 	if (result.n == 0)
 		return false;
-	part->n = result.n;
-	part->nulls = result.nulls;
-	part->rows = fc_coreset_rows(result.sample) > 0
+	fit->n = result.n;
+	fit->nulls = result.nulls;
+	fit->rows = fc_coreset_rows(result.sample) > 0
 		? rows_of_operator(centroids_of_coreset(result.sample, &memory))
 		: NULL;
-	part->sketch = result.sketch == NULL
+	fit->sketch = result.sketch == NULL
 		? NULL
 		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.sketch));
-	part->counts = result.counts == NULL
+	fit->counts = result.counts == NULL
 		? NULL
 		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.counts));
-	part->objective = NAN;
-	take_steps(t, part, &result);
+	fit->objective = NAN;
+	take_steps(t, fit, &result);
 	return true;
 }
 
@@ -356,17 +356,17 @@ announce_scan(const training *t, const scan_request *request, int flags)
 }
 
 /*
- * Runs the scan and returns its parts. Returns NULL if the limit of ranks was
- * too low, because a part has far fewer rows than estimated.
+ * Runs the scan and returns its groups. Returns NULL if the limit of ranks was
+ * too low, because a group has far fewer rows than estimated.
  */
-static train_part *
+static group_fit *
 run_scan(const training *t, const fc_weighted_rows *sample,
 		 scan_request *request, bool limited, int *count)
 {
 	train_source source = t->source;
 	query_argument arguments[3];
 	int			flags = sampling_flags(t, request->size, bytes_of_rows(sample), t->dim);
-	train_part *parts;
+	group_fit  *fits;
 	uint64		rows;
 
 	announce_scan(t, request, flags);
@@ -383,8 +383,8 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 	run_query(scan_text(&source, INFINITY, 0, t->options->seed),
 			  source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
-	parts = palloc_extended(Max(1, rows) * sizeof(train_part),
-							MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	fits = palloc_extended(Max(1, rows) * sizeof(group_fit),
+						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
 	for (uint64 row = 0; row < rows; row++)
 	{
@@ -392,21 +392,21 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 
 		CHECK_FOR_INTERRUPTS();
 		(void) query_value(row, 2, &null);
-		if (!null && read_part(t, row, &parts[*count]))
+		if (!null && read_group(t, row, &fits[*count]))
 			(*count)++;
 		heap_freetuple(SPI_tuptable->vals[row]);	/* states of many groups
 													 * take much memory */
 	}
 	end_query();
 	for (int i = 0; limited && i < *count; i++)
-		if (parts[i].rows == NULL ||
-			parts[i].rows->n < Min((double) parts[i].n, request->size) / 2)
+		if (fits[i].rows == NULL ||
+			fits[i].rows->n < Min((double) fits[i].n, request->size) / 2)
 			return NULL;
-	return parts;
+	return fits;
 }
 
-train_part *
-scan_parts(training *t, const fc_weighted_rows *sample, int *count)
+group_fit *
+scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 {
 	scan_request request = {
 		.units = t->units,
@@ -415,21 +415,21 @@ scan_parts(training *t, const fc_weighted_rows *sample, int *count)
 		.drift_spec = t->drift_spec
 	};
 	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);
-	train_part *parts;
+	group_fit  *fits;
 
 	request.share = sketched_share(t, t->groups);
 	if (t->source.group_by == NULL && t->found_count > 0)
 		set_operators(&request, t->found);
 	request_sample(t, sample, t->groups, &request);
 	hash_on_shards(t, true);
-	parts = run_scan(t, sample, &request, true, count);
-	if (parts == NULL)
-		parts = run_scan(t, sample, &request, false, count);
+	fits = run_scan(t, sample, &request, true, count);
+	if (fits == NULL)
+		fits = run_scan(t, sample, &request, false, count);
 	hash_on_shards(t, false);
 	AtEOXact_GUC(false, nest);
 	if (*count == 0)
 		reject_no_rows(t);
-	return parts;
+	return fits;
 }
 
 /*

@@ -28,7 +28,7 @@ extern int	sketched_share(const training *t, double groups);
  * returns the nest level for AtEOXact_GUC.
  */
 extern int	enter_grouping(const training *t, bool sparse);
-extern train_part *scan_parts(training *t, const fc_weighted_rows *sample, int *parts);
+extern group_fit *scan_fits(training *t, const fc_weighted_rows *sample, int *fits);
 
 /*
  * Uniform sample of a group in random order and in the rows' own units.

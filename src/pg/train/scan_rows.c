@@ -120,7 +120,7 @@ rows_in(const scan_state *state, Size bytes)
 static Size
 state_bytes(const scan_state *state)
 {
-	const void *parts[] = {
+	const void *sections[] = {
 		state->sketch,
 		state->counts,
 		state->sample,
@@ -129,8 +129,8 @@ state_bytes(const scan_state *state)
 	};
 	Size		bytes = 0;
 
-	for (Size i = 0; i < lengthof(parts); i++)
-		bytes += parts[i] != NULL ? VARSIZE(parts[i]) : 0;
+	for (Size i = 0; i < lengthof(sections); i++)
+		bytes += sections[i] != NULL ? VARSIZE(sections[i]) : 0;
 	return bytes;
 }
 

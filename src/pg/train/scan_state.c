@@ -2,7 +2,7 @@
  * scan_state.c - merges and packs states of scan_agg; the type
  * aggregate_state, which holds packed states of this and of other kinds
  *
- * A packed state is a packed_scan, followed by the parts that exist. Each part
+ * A packed state is a packed_scan, followed by the sections that exist. Each section
  * is a value of its own type, at an offset that is a multiple of 8.
  */
 #include "postgres.h"
@@ -24,11 +24,11 @@
 
 enum
 {
-	PART_SKETCH,
-	PART_COUNTS,
-	PART_SAMPLE,
-	PART_STEP,
-	PARTS = PART_STEP + SCAN_STEPS
+	SECTION_SKETCH,
+	SECTION_COUNTS,
+	SECTION_SAMPLE,
+	SECTION_STEP,
+	SECTIONS = SECTION_STEP + SCAN_STEPS
 };
 
 typedef struct packed_scan
@@ -39,33 +39,33 @@ typedef struct packed_scan
 	uint8		padding;		/* always 0 */
 	int64		n;
 	int64		nulls;
-	uint64		size[PARTS];	/* bytes of each part, a multiple of 8; 0: no
-								 * such part */
+	uint64		size[SECTIONS]; /* bytes of each section, a multiple of 8; 0:
+								 * no such section */
 } packed_scan;
 
 /* ---- packing ---- */
 
 /*
- * Returns the parts as they are packed, with their sizes. The sample is packed
+ * Returns the sections as they are packed, with their sizes. The sample is packed
  * later, into its final place, so that its rows are copied once.
  */
 static void
-close_parts(const scan_state *state, void *parts[PARTS], uint64 size[PARTS])
+pack_sections(const scan_state *state, void *sections[SECTIONS], uint64 size[SECTIONS])
 {
 	fc_sketch  *sketch = (state->sketch != NULL ? sketch_pack(state->sketch)
 						  : NULL);
 
-	parts[PART_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
-	parts[PART_COUNTS] = state->counts != NULL && state->counts->rows > 0
+	sections[SECTION_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
+	sections[SECTION_COUNTS] = state->counts != NULL && state->counts->rows > 0
 		? drift_counts_closed(state->counts)
 		: NULL;
-	parts[PART_SAMPLE] = state->sample;
-	memcpy(parts + PART_STEP, state->step, sizeof(state->step));
-	for (int part = 0; part < PARTS; part++)
-		size[part] = parts[part] != NULL ? VARSIZE(parts[part]) : 0;
+	sections[SECTION_SAMPLE] = state->sample;
+	memcpy(sections + SECTION_STEP, state->step, sizeof(state->step));
+	for (int section = 0; section < SECTIONS; section++)
+		size[section] = sections[section] != NULL ? VARSIZE(sections[section]) : 0;
 	if (state->sample != NULL)
-		size[PART_SAMPLE] = fc_coreset_bytes(state->sample->dim,
-											 packed_coreset(state->sample));
+		size[SECTION_SAMPLE] = fc_coreset_bytes(state->sample->dim,
+												packed_coreset(state->sample));
 }
 
 static struct varlena *
@@ -73,16 +73,16 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 {
 	packed_scan head = {.version = FC_STEP_VERSION,.kind = FC_STEP_SCAN};
 	Size		bytes = sizeof(head);
-	void	   *parts[PARTS];
+	void	   *sections[SECTIONS];
 	char	   *packed;
 	char	   *at;
 
 	fold_scan(fcinfo, state);
 	head.n = state->n;
 	head.nulls = state->nulls;
-	close_parts(state, parts, head.size);
-	for (int part = 0; part < PARTS; part++)
-		bytes += head.size[part];
+	pack_sections(state, sections, head.size);
+	for (int section = 0; section < SECTIONS; section++)
+		bytes += head.size[section];
 	check_budget(2 * bytes, aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -92,38 +92,38 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	memcpy(packed, &head, sizeof(head));
 	SET_VARSIZE(packed, bytes);
 	at = packed + sizeof(head);
-	for (int part = 0; part < PARTS; at += head.size[part++])
+	for (int section = 0; section < SECTIONS; at += head.size[section++])
 	{
-		if (part == PART_SAMPLE && state->sample != NULL)
+		if (section == SECTION_SAMPLE && state->sample != NULL)
 			fc_coreset_move(state->sample, packed_coreset(state->sample),
 							(fc_coreset *) at);
-		else if (parts[part] != NULL)
-			memcpy(at, parts[part], head.size[part]);
-		if (parts[part] != NULL)
-			SET_VARSIZE(at, head.size[part]);
+		else if (sections[section] != NULL)
+			memcpy(at, sections[section], head.size[section]);
+		if (sections[section] != NULL)
+			SET_VARSIZE(at, head.size[section]);
 	}
 	return (struct varlena *) packed;
 }
 
-/* Makes a state whose parts point into the packed one. */
+/* Makes a state whose sections point into the packed one. */
 static void
 open_scan(const packed_scan *packed, scan_state *state)
 {
 	char	   *at = (char *) (packed + 1);
-	void	   *parts[PARTS];
+	void	   *sections[SECTIONS];
 
-	for (int part = 0; part < PARTS; at += packed->size[part++])
-		parts[part] = packed->size[part] > 0 ? at : NULL;
+	for (int section = 0; section < SECTIONS; at += packed->size[section++])
+		sections[section] = packed->size[section] > 0 ? at : NULL;
 	*state = (scan_state)
 	{
 		.kind = &scan_state_kind,
 			.n = packed->n,
 			.nulls = packed->nulls,
-			.sketch = parts[PART_SKETCH],
-			.counts = parts[PART_COUNTS],
-			.sample = parts[PART_SAMPLE]
+			.sketch = sections[SECTION_SKETCH],
+			.counts = sections[SECTION_COUNTS],
+			.sample = sections[SECTION_SAMPLE]
 	};
-	memcpy(state->step, parts + PART_STEP, sizeof(state->step));
+	memcpy(state->step, sections + SECTION_STEP, sizeof(state->step));
 }
 
 void
@@ -260,17 +260,17 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right)
 	return left;
 }
 
-/* Packs a state that is not needed afterwards, and frees its parts. */
+/* Packs a state that is not needed afterwards, and frees its sections. */
 static struct varlena *
 packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
-	void	   *parts[] = {state->sample, state->sketch, state->counts, state->rows};
+	void	   *sections[] = {state->sample, state->sketch, state->counts, state->rows};
 
-	/* a merged state may share all parts except its sample */
-	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)
-		if (parts[i] != NULL)
-			pfree(parts[i]);
+	/* a merged state may share all sections except its sample */
+	for (Size i = 0; i < (state->site != NULL ? lengthof(sections) : 1); i++)
+		if (sections[i] != NULL)
+			pfree(sections[i]);
 	*state = (scan_state)
 	{
 		.kind = state->kind,
@@ -396,17 +396,17 @@ combine_packed(FunctionCallInfo fcinfo)
 /* ---- the type aggregate_state ---- */
 
 static fc_status
-check_part(int part, const void *bytes, Size size)
+check_section(int section, const void *bytes, Size size)
 {
 	if (size < sizeof(uint64) || VARSIZE(bytes) != size)
 		return FC_EFORMAT;
-	switch (part)
+	switch (section)
 	{
-		case PART_SKETCH:
+		case SECTION_SKETCH:
 			return fc_sketch_check(bytes, size);
-		case PART_COUNTS:
+		case SECTION_COUNTS:
 			return fc_drift_counts_check(bytes, size);
-		case PART_SAMPLE:
+		case SECTION_SAMPLE:
 			return fc_coreset_check(bytes, size);
 		default:
 			return fc_step_check(bytes, size) == FC_OK &&
@@ -426,14 +426,14 @@ check_scan(const packed_scan *packed, Size size)
 		packed->padding != 0 || packed->n < 0 || packed->n > FC_MAX_ROWS ||
 		packed->nulls < 0 || packed->nulls > FC_MAX_ROWS)
 		return FC_EFORMAT;
-	for (int part = 0; part < PARTS; part++)
+	for (int section = 0; section < SECTIONS; section++)
 	{
-		Size		bytes = packed->size[part];
+		Size		bytes = packed->size[section];
 
 		if (bytes == 0)
 			continue;
 		if (bytes > left || bytes % 8 != 0 ||
-			check_part(part, at, bytes) != FC_OK)
+			check_section(section, at, bytes) != FC_OK)
 			return FC_EFORMAT;
 		at += bytes;
 		left -= bytes;

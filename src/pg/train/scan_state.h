@@ -89,7 +89,7 @@ typedef struct scan_rows
 } scan_rows;
 
 /*
- * Transition state of scan_agg. A sum is NULL if the plan has no such part,
+ * Transition state of scan_agg. A sum is NULL if the plan has no such section,
  * or no row has entered it.
  */
 typedef struct scan_state

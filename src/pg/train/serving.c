@@ -1,5 +1,5 @@
 /*
- * serving.c - reads the parts of the serving version and the names of its
+ * serving.c - reads the groups of the serving version and the names of its
  * clusters, and makes the next version serve
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 
 #define VERSIONS_KEPT	5
 
-/* ---- parts ---- */
+/* ---- groups ---- */
 
 int
 by_group(const void *a, const void *b)
@@ -31,15 +31,15 @@ float_values(Datum array)
 	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
 }
 
-/* Returns the dimension of the rows that a part labels. */
+/* Returns the dimension of the rows that a group labels. */
 static Size
-row_length(const serving_part *part)
+row_length(const serving_group *found)
 {
 	fc_kernel_map map;
 
-	if (part->map == NULL)
-		return part->op->d;
-	fc_kernel_map_view((const fc_kernel_map_header *) part->map, &map);
+	if (found->map == NULL)
+		return found->op->d;
+	fc_kernel_map_view((const fc_kernel_map_header *) found->map, &map);
 	return map.op.d;
 }
 
@@ -59,41 +59,41 @@ read_serving(training *t)
 			  " $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
 	t->serving_count = (int) SPI_processed;
-	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
+	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_group));
 	for (int i = 0; i < t->serving_count; i++)
 	{
-		serving_part *part = &t->serving[i];
+		serving_group *found = &t->serving[i];
 		Datum		value[7];
 		bool		null[7];
 
 		for (int j = 0; j < lengthof(value); j++)
 			value[j] = query_value((uint64) i, j + 1, &null[j]);
-		part->group = TextDatumGetCString(value[0]);
-		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
-		part->units.center = null[2] ? NULL : float_values(value[2]);
-		part->units.scale = null[3] ? NULL : float_values(value[3]);
-		part->map = null[4]
+		found->group = TextDatumGetCString(value[0]);
+		found->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
+		found->units.center = null[2] ? NULL : float_values(value[2]);
+		found->units.scale = null[3] ? NULL : float_values(value[3]);
+		found->map = null[4]
 			? NULL
 			: (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
-		part->cosine = !null[5] && DatumGetBool(value[5]);
-		if (row_length(part) != t->dim ||
+		found->cosine = !null[5] && DatumGetBool(value[5]);
+		if (row_length(found) != t->dim ||
 			!same_dimensions(null[6] ? NULL : aligned_value(value[6]),
 							 (fc_encoder_header *) t->source.encoder))
-			part->op = NULL;
+			found->op = NULL;
 	}
 }
 
-serving_part
+serving_group
 serving_of(const training *t, const char *group)
 {
-	serving_part *part = (t->serving_count == 0
-						  ? NULL
-						  : bsearch(&group, t->serving,
-									(Size) t->serving_count,
-									sizeof(serving_part), by_group));
-	serving_part none = {0};
+	serving_group *found = (t->serving_count == 0
+							? NULL
+							: bsearch(&group, t->serving,
+									  (Size) t->serving_count,
+									  sizeof(serving_group), by_group));
+	serving_group none = {0};
 
-	return part != NULL ? *part : none;
+	return found != NULL ? *found : none;
 }
 
 /* ---- names ---- */

@@ -11,13 +11,13 @@
  */
 extern int	by_group(const void *a, const void *b);
 
-/* Reads the parts of the serving version into the training. */
+/* Reads the groups of the serving version into the training. */
 extern void read_serving(training *t);
 
 /*
- * Returns the serving part of a group; its operator is NULL if there is none.
+ * Returns the serving version of a group; its operator is NULL if there is none.
  */
-extern serving_part serving_of(const training *t, const char *group);
+extern serving_group serving_of(const training *t, const char *group);
 
 /* Reads the named clusters of the model into the training. */
 extern void read_named_clusters(training *t);

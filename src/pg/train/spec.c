@@ -61,15 +61,15 @@ copied(const double *values, Size d)
 static fc_spec *
 in_own_units(const training *t, const fc_spec *spec, bool shared)
 {
-	fc_spec_parts parts = fc_spec_parts_of(spec);
+	fc_spec_fields fields = fc_spec_fields_of(spec);
 
 	if (t->units.center != NULL)
 		/* overwrites the copies */
-		fc_spec_parts_in_units(&parts, copied(t->units.center, t->dim),
+		fc_spec_fields_rescale(&fields, copied(t->units.center, t->dim),
 							   copied(t->units.scale, t->dim));
 	if (shared)
-		parts.pilot_rows = parts.sample_centroid_count = 0;
-	return build_spec(&parts);
+		fields.pilot_rows = fields.sample_centroid_count = 0;
+	return build_spec(&fields);
 }
 
 /* Returns the options of sketch_spec_agg. */

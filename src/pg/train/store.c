@@ -1,5 +1,5 @@
 /*
- * store.c - numbers and measures the parts of a version, and writes them to
+ * store.c - numbers and measures the groups of a version, and writes them to
  * its tables
  */
 #include "postgres.h"
@@ -26,10 +26,10 @@
 #include "pg/train/serving.h"
 #include "pg/train/store.h"
 
-#define PARTS_AT_ONCE	100		/* parts per write; the planner copies their
-								 * array */
+#define GROUPS_PER_STATEMENT	100 /* groups per write; the planner copies
+									 * their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* approximate bytes of these
-											 * parts and of the operators
+											 * groups and of the operators
 											 * measured for them, above which
 											 * they are written */
 #define ROWS_OF_LAW		512		/* rows from which the law of sketches is
@@ -40,14 +40,14 @@
 
 /* ---- results ---- */
 
-typedef struct part_result
+typedef struct group_result
 {
 	fit_profile profile;
 	double		churn;			/* share of rows whose label changed; NAN: no
 								 * version before */
 	Datum		paths;
 	bool		no_paths;
-} part_result;
+} group_result;
 
 #define SAME_CLUSTER	0.1		/* minimum share of its rows that a cluster
 								 * keeps to keep its name */
@@ -172,18 +172,18 @@ held_numbers(const training *t, const fc_operator_header *op)
  * if no number changes.
  */
 static int32 *
-numbers_beside_names(const training *t, const train_part *part,
+numbers_beside_names(const training *t, const group_fit *fit,
 					 const two_labellings *labels)
 {
-	Bitmapset  *named = named_numbers(t, part->group);
+	Bitmapset  *named = named_numbers(t, fit->group);
 	Bitmapset  *moved = bms_int_members(moved_numbers(labels), named);
 	fc_operator op;
 	int32	   *numbers;
 
-	moved = bms_del_members(moved, held_numbers(t, part->op));
+	moved = bms_del_members(moved, held_numbers(t, fit->op));
 	if (bms_is_empty(moved))
 		return NULL;
-	open_operator(part->op, &op);
+	open_operator(fit->op, &op);
 	numbers = palloc(op.k * sizeof(int32));
 	for (Size j = 0; j < op.k; j++)
 	{
@@ -202,46 +202,46 @@ numbers_beside_names(const training *t, const train_part *part,
  * whose label changed.
  */
 static void
-continue_numbers(const training *t, train_part *part,
-				 const fc_weighted_rows *rows, const serving_part *old,
+continue_numbers(const training *t, group_fit *fit,
+				 const fc_weighted_rows *rows, const serving_group *old,
 				 double *churn)
 {
 	const fc_weighted_rows *old_rows = rows_with_map(old->map,
-													 rows_in_units(part->rows,
+													 rows_in_units(fit->rows,
 																   t->units,
 																   old->units));
 	bool		compared = (t->map == NULL && old->map == NULL &&
 							(old->op->flags & FC_OPERATOR_REGIONS) == 0);
 	two_labellings labels;
 
-	if (part->micro == NULL && t->numbers != NULL)
-		part->op = renumbered(part->op, t->numbers);
-	else if (part->micro == NULL)
-		part->op = with_numbers_of(old->op, old_rows, part->op, rows,
-								   compared ? operator_in_units(part->op, t->units,
-																old->units)
-								   : NULL,
-								   named_numbers(t, part->group));
+	if (fit->micro == NULL && t->numbers != NULL)
+		fit->op = renumbered(fit->op, t->numbers);
+	else if (fit->micro == NULL)
+		fit->op = with_numbers_of(old->op, old_rows, fit->op, rows,
+								  compared ? operator_in_units(fit->op, t->units,
+															   old->units)
+								  : NULL,
+								  named_numbers(t, fit->group));
 	else
 	{
-		labels = label_twice(part->micro, rows, old->op, old_rows);
-		number_regions(part, rows_by_labels(counted_labels(&labels), labels.b.k,
-											labels.a.k));
+		labels = label_twice(fit->micro, rows, old->op, old_rows);
+		number_regions(fit, rows_by_labels(counted_labels(&labels), labels.b.k,
+										   labels.a.k));
 	}
-	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows,
+	labels = label_twice(fit->micro != NULL ? fit->micro : fit->op, rows,
 						 old->op, old_rows);
-	if (part->micro != NULL)
-		warn_moved_names(t, part->group, &labels);
+	if (fit->micro != NULL)
+		warn_moved_names(t, fit->group, &labels);
 	else if (t->numbers == NULL)	/* merge_clusters reports them itself */
 	{
-		int32	   *numbers = numbers_beside_names(t, part, &labels);
+		int32	   *numbers = numbers_beside_names(t, fit, &labels);
 
 		if (numbers != NULL)
 		{
-			part->op = renumbered(part->op, numbers);
-			labels = label_twice(part->op, rows, old->op, old_rows);
+			fit->op = renumbered(fit->op, numbers);
+			labels = label_twice(fit->op, rows, old->op, old_rows);
 		}
-		warn_lost_names(t, part->group, old->op, part->op);
+		warn_lost_names(t, fit->group, old->op, fit->op);
 	}
 	*churn = changed_labels(&labels);
 }
@@ -330,43 +330,43 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 }
 
 /*
- * Numbers and measures a part. A part without an old one takes its numbers
+ * Numbers and measures a group. A group without an old one takes its numbers
  * from other_group, if that is not NULL.
  */
-static part_result
-measure_part(const training *t, train_part *part,
-			 const fc_operator_header *other_group)
+static group_result
+measure_group(const training *t, group_fit *fit,
+			  const fc_operator_header *other_group)
 {
-	const fc_weighted_rows *rows = rows_with_map(t->map, part->rows);
-	serving_part old = serving_of(t, part->group);
-	part_result result = {.churn = NAN};
+	const fc_weighted_rows *rows = rows_with_map(t->map, fit->rows);
+	serving_group old = serving_of(t, fit->group);
+	group_result result = {.churn = NAN};
 	double		places[DISTANCE_QUANTILES];
 
 	if (old.op != NULL)
-		continue_numbers(t, part, rows, &old, &result.churn);
-	else if (other_group != NULL && part->micro != NULL)
-		number_regions(part, rows_by_distance(other_group, part->op));
+		continue_numbers(t, fit, rows, &old, &result.churn);
+	else if (other_group != NULL && fit->micro != NULL)
+		number_regions(fit, rows_by_distance(other_group, fit->op));
 	else if (other_group != NULL)
-		part->op = renumbered(part->op,
-							  numbers_by_distance(other_group, part->op,
-												  named_numbers(t,
-																part->group)));
+		fit->op = renumbered(fit->op,
+							 numbers_by_distance(other_group, fit->op,
+												 named_numbers(t,
+															   fit->group)));
 	quantile_places(places);
-	result.profile = part->micro != NULL
-		? profile_of_regions(part, places, DISTANCE_QUANTILES)
-		: profile_of_fit(part->op, rows, places,
+	result.profile = fit->micro != NULL
+		? profile_of_regions(fit, places, DISTANCE_QUANTILES)
+		: profile_of_fit(fit->op, rows, places,
 						 DISTANCE_QUANTILES);
 	/* weights from the sample, because no scan has counted the rows */
-	if (isnan(part->objective) && part->micro == NULL)
-		part->op = with_weights(part->op, result.profile.weights);
+	if (isnan(fit->objective) && fit->micro == NULL)
+		fit->op = with_weights(fit->op, result.profile.weights);
 	if (t->paths != 0)
 		result.paths = t->paths;
 	else
-		result.paths = level_paths(t, part->op, &result.no_paths);
+		result.paths = level_paths(t, fit->op, &result.no_paths);
 	return result;
 }
 
-/* ---- the row of a part ---- */
+/* ---- the row of a group ---- */
 
 /*
  * Sets the law of the sketch. It is estimated from the uniform sample in the
@@ -374,13 +374,13 @@ measure_part(const training *t, train_part *part,
  */
 static void
 set_law(record_builder *row, const training *t,
-		const fc_weighted_rows *sample, const train_part *part)
+		const fc_weighted_rows *sample, const group_fit *fit)
 {
 	double		moments[2];
 	bool		known = (t->source.group_by == NULL
 						 ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW,
 												moments)
-						 : null_moments_of_rows(rows_in_units(part->rows, t->units,
+						 : null_moments_of_rows(rows_in_units(fit->rows, t->units,
 															  own_units),
 												t->spec, ROWS_OF_GROUP, moments));
 
@@ -390,13 +390,13 @@ set_law(record_builder *row, const training *t,
 
 static Datum
 version_row(const training *t, const fc_weighted_rows *sample,
-			const train_part *part, const part_result *result, bool first)
+			const group_fit *fit, const group_result *result, bool first)
 {
 	record_builder row = begin_record("stored_versions", (Datum) 0);
 
 	set_column(&row, "model_id", Int64GetDatum(t->model_id));
 	set_column(&row, "version", Int32GetDatum(t->version));
-	set_text(&row, "group_value", part->group);
+	set_text(&row, "group_value", fit->group);
 	set_text(&row, "method", train_method_name(t->method));
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
@@ -406,29 +406,29 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_column(&row, "vector", BoolGetDatum(t->source.is_vector));
 	set_value(&row, "encoder", t->source.encoder);
 	set_column(&row, "k",
-			   Int32GetDatum((int32) (part->micro != NULL ? part->op->k
+			   Int32GetDatum((int32) (fit->micro != NULL ? fit->op->k
 									  : t->k)));
 	set_column(&row, "options", JsonbPGetDatum(t->stored));
-	set_value(&row, "operator", part->op);
-	set_value(&row, "micro_clusters", part->micro);
-	set_numbers(&row, "splits", part->splits, 4 * (part->op->k - 1));
+	set_value(&row, "operator", fit->op);
+	set_value(&row, "micro_clusters", fit->micro);
+	set_numbers(&row, "splits", fit->splits, 4 * (fit->op->k - 1));
 	set_numbers(&row, "center", t->units.center, t->dim);
 	set_numbers(&row, "scale", t->units.scale, t->dim);
 	set_value(&row, "map", t->map);
 	set_value(&row, "spec", t->spec);
-	set_value(&row, "training_sketch", part->sketch);
+	set_value(&row, "training_sketch", fit->sketch);
 	set_value(&row, "drift_spec", first ? t->drift_spec : NULL);
-	set_value(&row, "drift_counts", part->counts);
-	set_law(&row, t, sample, part);
-	set_numbers(&row, "spreads", result->profile.spreads, part->op->k);
+	set_value(&row, "drift_counts", fit->counts);
+	set_law(&row, t, sample, fit);
+	set_numbers(&row, "spreads", result->profile.spreads, fit->op->k);
 	set_numbers(&row, "distance_quantiles", result->profile.quantiles,
 				DISTANCE_QUANTILES);
-	set_column(&row, "n", Int64GetDatum(part->n));
-	if (!t->source.cosine && t->source.encoder != NULL && part->nulls >= 0)
-		set_column(&row, "imputed", Int64GetDatum(part->nulls));
-	set_number(&row, "objective", part->objective);
+	set_column(&row, "n", Int64GetDatum(fit->n));
+	if (!t->source.cosine && t->source.encoder != NULL && fit->nulls >= 0)
+		set_column(&row, "imputed", Int64GetDatum(fit->nulls));
+	set_number(&row, "objective", fit->objective);
 	set_number(&row, "objective_error",
-			   part->measured ? 0 : result->profile.error);
+			   fit->measured ? 0 : result->profile.error);
 	set_number(&row, "label_churn", result->churn);
 	if (!result->no_paths)
 		set_column(&row, "paths", result->paths);
@@ -438,18 +438,18 @@ version_row(const training *t, const fc_weighted_rows *sample,
 }
 
 void
-write_parts(Datum *records, int count)
+write_groups(Datum *records, int count)
 {
 	ArrayType  *array = construct_array(records, count,
 										type_of_name("stored_versions"), -1,
 										false, TYPALIGN_DOUBLE);
 	query_argument argument = {"_stored_versions", PointerGetDatum(array)};
 
-	run_query("SELECT write_parts($1)", 1, &argument, 0);
+	run_query("SELECT write_groups($1)", 1, &argument, 0);
 	pfree(array);
 }
 
-/* ---- all parts ---- */
+/* ---- all groups ---- */
 
 /*
  * Measures the largest group and returns its operator, from which the other
@@ -457,31 +457,31 @@ write_parts(Datum *records, int count)
  * Returns NULL if groups are not aligned.
  */
 static const fc_operator_header *
-aligned_operator(const training *t, train_part *parts, int count)
+aligned_operator(const training *t, group_fit *fits, int count)
 {
-	train_part *largest = &parts[0];
+	group_fit  *largest = &fits[0];
 
 	if (count < 2 || !t->options->align)
 		return NULL;
 	for (int i = 1; i < count; i++)
-		if (parts[i].n > largest->n ||
-			(parts[i].n == largest->n &&
-			 strcmp(parts[i].group, largest->group) < 0))
-			largest = &parts[i];
-	(void) measure_part(t, largest, NULL);
+		if (fits[i].n > largest->n ||
+			(fits[i].n == largest->n &&
+			 strcmp(fits[i].group, largest->group) < 0))
+			largest = &fits[i];
+	(void) measure_group(t, largest, NULL);
 	return largest->op;
 }
 
 /*
- * Measures and writes all parts. Returns the mean squared distance of all
+ * Measures and writes all groups. Returns the mean squared distance of all
  * rows.
  */
 double
-store_parts(training *t, const fc_weighted_rows *sample, train_part *parts,
-			int count)
+store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,
+			 int count)
 {
-	const fc_operator_header *aligned = aligned_operator(t, parts, count);
-	Datum		records[PARTS_AT_ONCE];
+	const fc_operator_header *aligned = aligned_operator(t, fits, count);
+	Datum		records[GROUPS_PER_STATEMENT];
 	int			pending = 0;
 	double		total = 0;
 	double		n = 0;
@@ -492,19 +492,19 @@ store_parts(training *t, const fc_weighted_rows *sample, train_part *parts,
 
 	for (int i = 0; i < count; i++)
 	{
-		part_result result = measure_part(t, &parts[i], aligned);
+		group_result result = measure_group(t, &fits[i], aligned);
 
 		CHECK_FOR_INTERRUPTS();
-		parts[i].measured = !isnan(parts[i].objective);
-		if (!parts[i].measured)
-			parts[i].objective = result.profile.mean;
-		total += parts[i].objective * (double) parts[i].n;
-		n += (double) parts[i].n;
-		records[pending++] = version_row(t, sample, &parts[i], &result, i == 0);
-		if (pending == PARTS_AT_ONCE || i + 1 == count ||
+		fits[i].measured = !isnan(fits[i].objective);
+		if (!fits[i].measured)
+			fits[i].objective = result.profile.mean;
+		total += fits[i].objective * (double) fits[i].n;
+		n += (double) fits[i].n;
+		records[pending++] = version_row(t, sample, &fits[i], &result, i == 0);
+		if (pending == GROUPS_PER_STATEMENT || i + 1 == count ||
 			MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
 		{
-			write_parts(records, pending);
+			write_groups(records, pending);
 			pending = 0;
 			MemoryContextReset(work);
 		}

@@ -276,13 +276,13 @@ candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 			  fc_operator_header *first)
 {
 	candidates	found = {.group = group,.sample = rows};
-	fit_profile fit;
+	fit_profile profile;
 
 	if (!sums_are_shared(first))
 		return found;
-	fit = profile_of_fit(first, rows, NULL, 0);
-	found.objective = fit.mean;
-	found.error = fit.error;
+	profile = profile_of_fit(first, rows, NULL, 0);
+	found.objective = profile.mean;
+	found.error = profile.error;
 	found.op[found.count++] = first;
 	found.op[found.count] = old_clusters(t, group, t->k);
 	found.count += found.op[found.count] != NULL;
@@ -385,7 +385,7 @@ fit_name(const training *t)
 }
 
 static void
-log_fits(const training *t, TimestampTz begun, const train_part *parts,
+log_fits(const training *t, TimestampTz begun, const group_fit *fits,
 		 int count)
 {
 	int64		n = 0;
@@ -394,9 +394,9 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts,
 
 	for (int i = 0; i < count; i++)
 	{
-		n += parts[i].n;
-		nulls += parts[i].nulls;
-		sampled += parts[i].rows->n;
+		n += fits[i].n;
+		nulls += fits[i].nulls;
+		sampled += fits[i].rows->n;
 	}
 	log_step(t, fit_name(t), begun, NAN,
 			 psprintf("%lld rows%s%s", (long long) n,
@@ -410,26 +410,26 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts,
 }
 
 static void
-fit_parts(training *t, train_part *parts, int count)
+fit_groups(training *t, group_fit *fits, int count)
 {
 	TimestampTz begun = begin_step(t, fit_name(t));
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "fastclust part",
 											   ALLOCSET_DEFAULT_SIZES);
 
-	announce_groups(t, parts, count);
+	announce_groups(t, fits, count);
 	for (int i = 0; i < count; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(work);
 
-		fit_part(t, &parts[i]);
+		fit_group(t, &fits[i]);
 		MemoryContextSwitchTo(old);
-		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)),
-							 parts[i].op, VARSIZE(parts[i].op));
+		fits[i].op = memcpy(alloc_large_in(old, VARSIZE(fits[i].op)),
+							fits[i].op, VARSIZE(fits[i].op));
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);
-	log_fits(t, begun, parts, count);
+	log_fits(t, begun, fits, count);
 }
 
 /*
@@ -437,12 +437,12 @@ fit_parts(training *t, train_part *parts, int count)
  * rows are all rows.
  */
 static int
-planned_scans(const training *t, const train_part *parts, int count)
+planned_scans(const training *t, const group_fit *fits, int count)
 {
 	bool		whole = true;
 
 	for (int i = 0; i < count; i++)
-		whole = whole && parts[i].rows->n == parts[i].n;
+		whole = whole && fits[i].rows->n == fits[i].n;
 	if (t->method == METHOD_QKMEANS)
 		return 0;
 	if (t->method == METHOD_DENSITY)
@@ -457,7 +457,7 @@ planned_scans(const training *t, const train_part *parts, int count)
 
 static void
 measure_recall(training *t, const fc_weighted_rows *sample,
-			   const train_part *part)
+			   const group_fit *fit)
 {
 	const fc_weighted_rows *rows = rows_in_units(first_rows(sample, SEARCHED_ROWS),
 												 own_units, t->units);
@@ -466,9 +466,9 @@ measure_recall(training *t, const fc_weighted_rows *sample,
 
 	if (rows->n > 1)
 	{
-		int64		probes = (int64) Min(t->options->probes, part->op->k);
+		int64		probes = (int64) Min(t->options->probes, fit->op->k);
 
-		t->recall = recall_of_search(part->op, rows, (double) part->n, probes)
+		t->recall = recall_of_search(fit->op, rows, (double) fit->n, probes)
 			.recall;
 	}
 }
@@ -479,7 +479,7 @@ void
 train_rows(training *t)
 {
 	const fc_weighted_rows *sample;
-	train_part *parts;
+	group_fit  *fits;
 	int			count;
 	TimestampTz begun;
 
@@ -504,16 +504,16 @@ train_rows(training *t)
 	else
 		find_group_candidates(t);
 	begun = begin_step(t, "sketch");
-	parts = scan_parts(t, sample, &count);
+	fits = scan_fits(t, sample, &count);
 	log_step(t, "sketch", begun, NAN, NULL);
-	fit_parts(t, parts, count);
-	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
+	fit_groups(t, fits, count);
+	lloyd_scans(t, fits, count, planned_scans(t, fits, count));
 	if (t->method == METHOD_DENSITY)
-		find_regions(t, sample, parts, count);
+		find_regions(t, sample, fits, count);
 	if (!isnan(t->options->balance))
-		balance_clusters(t, &parts[0]);
+		balance_clusters(t, &fits[0]);
 	begun = GetCurrentTimestamp();
 	if (!isnan(t->options->probes) && t->source.group_by == NULL)
-		measure_recall(t, sample, &parts[0]);
-	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
+		measure_recall(t, sample, &fits[0]);
+	log_step(t, "profile", begun, store_groups(t, sample, fits, count), NULL);
 }

@@ -9,15 +9,15 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* Part of the serving version for a group; op NULL: none. */
-typedef struct serving_part
+/* A group of the serving version; op is NULL if it does not exist. */
+typedef struct serving_group
 {
 	char	   *group;
 	fc_operator_header *op;
 	units units;
 	struct varlena *map;
 	bool		cosine;
-} serving_part;
+} serving_group;
 
 /*
  * Operators in units that the scan measures and moves, for all rows or for a
@@ -87,7 +87,7 @@ typedef struct training
 	bool		decodable;		/* true: the sketch can be decoded, and takes
 								 * all rows */
 	fc_drift_spec *drift_spec;
-	serving_part *serving;		/* parts of the version before, sorted by
+	serving_group *serving;		/* groups of the version before, sorted by
 								 * group */
 	int			serving_count;
 	named_cluster *named;		/* named clusters of all groups, sorted by
@@ -101,8 +101,8 @@ typedef struct training
 								 * without groups; else NULL */
 } training;
 
-/* Part of a version: the rows of a group, or all rows. */
-typedef struct train_part
+/* Group of a version: the rows of a group, or all rows. */
+typedef struct group_fit
 {
 	char	   *group;			/* "" without groups */
 	int64		n;				/* number of rows */
@@ -134,6 +134,6 @@ typedef struct train_part
 	double	   *squares;		/* mean squared distance of the rows of each
 								 * micro-cluster from their mean; NULL:
 								 * estimated from the sample */
-} train_part;
+} group_fit;
 
 #endif							/* FASTCLUST_TRAIN_TRAINING_H */

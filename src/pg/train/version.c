@@ -28,7 +28,7 @@
 #define ROWS_OF_SHARE	65536	/* minimum number of rows in a sketch of a
 								 * share, below which all rows are sketched */
 
-/* ---- a part of a version ---- */
+/* ---- a group of a version ---- */
 
 /* Returns a field of the record, or 0 if it is NULL. */
 static Datum
@@ -127,8 +127,8 @@ open_version_source(train_source *source, const stored_version *version,
  * the group of the version.
  */
 static void
-open_part_source(train_source *source, const stored_version *version,
-				 Oid relation, char *group_by)
+open_group_source(train_source *source, const stored_version *version,
+				  Oid relation, char *group_by)
 {
 	open_version_source(source, version, relation, group_by);
 	if (group_by != NULL)
@@ -160,7 +160,7 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 
 /*
  * Takes (version, relation, group_by, wanted). Returns a uniform sample of
- * about `wanted` rows of the part, in their own units.
+ * about `wanted` rows of the group, in their own units.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -171,8 +171,8 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	Datum		rows;
 
 	SPI_connect();
-	open_part_source(&t.source, &version, PG_GETARG_OID(1),
-					 name_argument(fcinfo, 2));
+	open_group_source(&t.source, &version, PG_GETARG_OID(1),
+					  name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
 	rows = PointerGetDatum(centroids_of_rows(uniform_sample(&t, PG_GETARG_FLOAT8(3))));
 	rows = SPI_datumTransfer(rows, false, -1);
@@ -199,7 +199,7 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 
 /*
  * Takes (version, relation, group_by, wanted). Returns (x, rows): the
- * expression of a row t of the part as the operator takes it, with parameters
+ * expression of a row t of the group as the operator takes it, with parameters
  * $1 center, $2 scale and $3 map, and the FROM and WHERE clauses.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
@@ -213,8 +213,8 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	Datum		values[2];
 
 	SPI_connect();
-	open_part_source(&source, &version, PG_GETARG_OID(1),
-					 name_argument(fcinfo, 2));
+	open_group_source(&source, &version, PG_GETARG_OID(1),
+					  name_argument(fcinfo, 2));
 	initStringInfo(&rows);
 	append_rows_from(&rows, &source, wanted,
 					 isinf(wanted)

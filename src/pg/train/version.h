@@ -6,7 +6,7 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* Part of a stored version; fields that the record does not have are NULL. */
+/* Group of a stored version; fields that the record does not have are NULL. */
 typedef struct stored_version
 {
 	Datum		record;			/* value of type stored_versions */

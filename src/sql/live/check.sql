@@ -33,7 +33,7 @@ DECLARE
                              CASE WHEN live.counting THEN 'the rows are not counted yet' END);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
-    PERFORM check_live_part(live, group_value, bucket);
+    PERFORM check_live_group(live, group_value, bucket);
     IF problem IS NOT NULL THEN
         difference := problem;
         RETURN NEXT;

@@ -80,7 +80,7 @@ BEGIN
                     ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
           FROM pg_event_trigger_ddl_commands() c,
                LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss
-                          FROM ddl_parts(c.command) d) p,
+                          FROM ddl_changes(c.command) d) p,
                live_leaves v
          WHERE p.loss IS NOT NULL
            AND CASE c.classid
@@ -105,7 +105,7 @@ BEGIN
         SELECT l AS live, t.id::regclass AS leaf, t.is_leaf
           FROM own_live_sketches l, live_tables(l.relation) t
          WHERE l.id = ANY (live_ids)
-           AND EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p
+           AND EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_changes(c.command) p
                         WHERE p.adds)
            AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = l.id AND v.leaf = t.id)
            AND (t.is_leaf

@@ -148,11 +148,11 @@ $$;
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    part record;
+    member record;
     keeper text;    -- extension that stores rows of the table elsewhere, or NULL
     reason text;
 BEGIN
-    FOR part IN
+    FOR member IN
         SELECT c.oid::regclass AS id, c.*
           FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id
     LOOP
@@ -160,7 +160,7 @@ BEGIN
         keeper := NULL;
         IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
             EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1'
-                INTO keeper USING part.id;
+                INTO keeper USING member.id;
         END IF;
         -- TimescaleDB: hypertables and their chunks. Its catalog is read only if the extension made
         -- it.
@@ -181,11 +181,11 @@ BEGIN
                         UNION ALL
                         SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t
                        ON t.schema_name = n.nspname AND t.table_name = c.relname
-                 WHERE c.oid = $1 $query$ INTO keeper USING part.id;
+                 WHERE c.oid = $1 $query$ INTO keeper USING member.id;
         END IF;
         reason :=
-            CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
-                 WHEN part.relnamespace = 'pg_catalog'::regnamespace
+            CASE WHEN member.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                 WHEN member.relnamespace = 'pg_catalog'::regnamespace
                      THEN 'It is a catalog of the server.'
                  WHEN EXISTS (SELECT
                                 FROM pg_depend d
@@ -194,27 +194,27 @@ BEGIN
                                WHERE d.deptype = 'e'
                                  AND d.refclassid = 'pg_extension'::regclass
                                  AND d.classid = 'pg_class'::regclass
-                                 AND d.objid = part.id) THEN 'It is a table of fastclust itself.'
+                                 AND d.objid = member.id) THEN 'It is a table of fastclust itself.'
                  WHEN keeper = 'citus'
                      THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
                  WHEN keeper = 'timescaledb'
                      THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
-                 WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
-                 WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
-                 WHEN row_security_active(part.id)
+                 WHEN member.relpersistence = 't' THEN 'It is a temporary table.'
+                 WHEN member.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
+                 WHEN row_security_active(member.id)
                      THEN 'Row-level security hides rows of it from its owner.'
                  WHEN EXISTS (SELECT FROM pg_attribute a
-                               WHERE a.attrelid = part.id
+                               WHERE a.attrelid = member.id
                                  AND a.attname = ANY (live.columns)
                                  AND a.attgenerated = 'v')
                      THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
             RAISE feature_not_supported USING
-                MESSAGE = format('%s cannot be followed by a live sketch', part.id),
+                MESSAGE = format('%s cannot be followed by a live sketch', member.id),
                 DETAIL = reason,
                 HINT = CASE WHEN keeper = 'timescaledb'
                                 THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
-                            WHEN part.relkind NOT IN ('r', 'p') OR keeper = 'citus'
+                            WHEN member.relkind NOT IN ('r', 'p') OR keeper = 'citus'
                                 THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
@@ -258,11 +258,11 @@ CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass)
 DECLARE
     counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($3, $4), array_agg(ROW(q.*)::live_part) FROM (%s) q',
+    EXECUTE format('SELECT open_deltas($3, $4), array_agg(ROW(q.*)::live_group) FROM (%s) q',
                    live_scan(live, leaf, true))
         INTO counted USING live.spec, live.drift_spec, live.id, leaf;
     PERFORM write_leaf(live.id, leaf, counted);
-    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
+    RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.groups) p);
 END
 $$;
 

@@ -166,33 +166,33 @@ GRANT SELECT ON own_live_sketches, own_live_leaves TO PUBLIC;
 
 -- ---- the sums ----
 
-CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, part sketch)
+CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, subtotal sketch)
     RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_sum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, part sketch) (
+CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, subtotal sketch) (
     SFUNC = live_sum, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 -- If the spec is NULL, the state stays NULL and nothing is counted.
 CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows bytea,
-        part drift_counts)
+        subtotal drift_counts)
     RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_live_count' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, part drift_counts) (
+CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, subtotal drift_counts) (
     SFUNC = live_count, STYPE = drift_counts, SSPACE = 16384, FINALFUNC = drift_counts_final,
     FINALFUNC_MODIFY = READ_ONLY);
 -- Returns true if the sketch and the counts were made with these specs. Counts and drift_spec may
 -- both be NULL.
-CREATE FUNCTION fastclust_internal.is_live_part(s sketch, counts drift_counts, spec sketch_spec,
+CREATE FUNCTION fastclust_internal.is_live_group(s sketch, counts drift_counts, spec sketch_spec,
         drift_spec drift_spec)
     RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_is_live_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_is_live_group' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval)
     RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'fastclust_bucket_of_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE TYPE fastclust_internal.live_part AS (
+CREATE TYPE fastclust_internal.live_group AS (
     group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
 -- Returns true if both sketches have the same rows. Adding and subtracting the other sketch gives

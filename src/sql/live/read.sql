@@ -99,7 +99,7 @@ $$;
 
 -- Returns the current sketches of the groups and buckets that have rows; raises an error if they do
 -- not match the table.
-CREATE FUNCTION fastclust_owner.live_parts(name text, caller oid) RETURNS SETOF live_part
+CREATE FUNCTION fastclust_owner.live_groups(name text, caller oid) RETURNS SETOF live_group
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
@@ -137,14 +137,14 @@ $$;
 
 CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (
+CREATE AGGREGATE fastclust_internal.weighted_merge_agg(group_key sketch, weight double precision) (
     SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
 -- Returns the weighted sums of buckets. Buckets that begin more than a day in the future are left
 -- out; the day allows for clocks that differ. Counts have no weights: they include the rows of two
 -- half-lives, about the number that the weighted rows are worth.
-CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text,
+CREATE FUNCTION fastclust_owner.decayed_groups(name text, half_life interval, one_group text,
         one_bucket timestamptz, by_group boolean, caller oid, OUT group_value text, OUT s sketch,
         OUT counts drift_counts)
     RETURNS SETOF record
@@ -165,16 +165,16 @@ BEGIN
     END IF;
     -- beyond 40 half-lives a bucket would have less than the minimum weight
     RETURN QUERY
-        SELECT q.part,
+        SELECT q.group_key,
                weighted_merge_agg(
                    q.s,
                    CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),
                merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
-          FROM (SELECT g.part, p.bucket, p.s, p.counts,
-                       max(p.bucket) OVER (PARTITION BY g.part) AS newest
-                  FROM live_parts(decayed_parts.name, caller) p,
+          FROM (SELECT g.group_key, p.bucket, p.s, p.counts,
+                       max(p.bucket) OVER (PARTITION BY g.group_key) AS newest
+                  FROM live_groups(decayed_groups.name, caller) p,
                        LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL
-                                                THEN p.group_value END) g(part)
+                                                THEN p.group_value END) g(group_key)
                  WHERE (one_group IS NULL OR p.group_value = one_group)
                    AND (one_bucket IS NULL OR p.bucket = one_bucket)
                    AND isfinite(p.bucket)
@@ -182,7 +182,7 @@ BEGIN
                LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
                LATERAL (SELECT extract(epoch FROM a.age)::float8
                                    / extract(epoch FROM half_life)::float8 AS half_lives) h
-         GROUP BY q.part;
+         GROUP BY q.group_key;
 END
 $$;
 
@@ -202,29 +202,29 @@ DECLARE
 BEGIN
     IF live.half_life IS NOT NULL AND since IS NULL THEN
         RETURN QUERY
-            SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true, caller) d
+            SELECT d.* FROM decayed_groups(name, live.half_life, NULL, NULL, true, caller) d
              ORDER BY d.group_value COLLATE "C";
     ELSE
         RETURN QUERY
-            SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
+            SELECT g.group_key, merge_agg(p.s), merge_drift_counts_agg(p.counts)
               FROM (SELECT c.*,
                            max(c.bucket) FILTER (
                                WHERE isfinite(c.bucket)
                                AND c.bucket <= now() + interval '1 day') OVER () AS newest
-                      FROM live_parts($1, caller) c) p,
+                      FROM live_groups($1, caller) c) p,
                    LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL
-                                            THEN p.group_value END) g(part)
+                                            THEN p.group_value END) g(group_key)
              WHERE since IS NULL
                 OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
              GROUP BY 1
-             ORDER BY g.part COLLATE "C";
+             ORDER BY g.group_key COLLATE "C";
     END IF;
 END
 $$;
 
 -- Raises an error for a group or a bucket that cannot have rows, because it would look like one
 -- without rows.
-CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text,
+CREATE FUNCTION fastclust_internal.check_live_group(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -256,10 +256,10 @@ CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text,
     RETURNS sketch
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM check_live_part(readable_live(name, caller), group_value, bucket);
+    PERFORM check_live_group(readable_live(name, caller), group_value, bucket);
     RETURN CASE WHEN half_life IS NOT NULL
-                    THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false, caller) d)
-                ELSE (SELECT merge_agg(p.s) FROM live_parts($1, caller) p
+                    THEN (SELECT d.s FROM decayed_groups($1, $4, $2, $3, false, caller) d)
+                ELSE (SELECT merge_agg(p.s) FROM live_groups($1, caller) p
                        WHERE ($2 IS NULL OR p.group_value = $2)
                          AND ($3 IS NULL OR p.bucket = $3)) END;
 END
@@ -285,11 +285,11 @@ DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
     RETURN QUERY
-        SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
-          FROM live_parts($1, caller) p,
-               LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
-         GROUP BY g.part, p.bucket
-         ORDER BY g.part COLLATE "C", p.bucket;
+        SELECT g.group_key, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
+          FROM live_groups($1, caller) p,
+               LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(group_key)
+         GROUP BY g.group_key, p.bucket
+         ORDER BY g.group_key COLLATE "C", p.bucket;
 END
 $$;
 COMMENT ON FUNCTION fastclust.current_sketches IS
@@ -317,7 +317,7 @@ DECLARE
     problem text;
 BEGIN
     IF live.id IS NULL
-       OR NOT is_live_part(version.training_sketch, NULL, live.spec, NULL)
+       OR NOT is_live_group(version.training_sketch, NULL, live.spec, NULL)
        OR live.micro_options IS DISTINCT FROM (
               CASE WHEN version.method = 'density' THEN jsonb_build_array(
                                                             version.options -> 'micro_clusters',
@@ -378,19 +378,19 @@ BEGIN
                              version.relation, held.model),
             HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
-    WITH RECURSIVE part(o) AS (SELECT version.options
+    WITH RECURSIVE group_key(o) AS (SELECT version.options
                                UNION ALL
                                SELECT e
-                                 FROM part,
+                                 FROM group_key,
                                       unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e
                                 WHERE jsonb_typeof(e) = 'object')
     SELECT array_agg(c.name) INTO option_columns
-      FROM (SELECT (o ->> 'column')::name FROM part
+      FROM (SELECT (o ->> 'column')::name FROM group_key
             UNION ALL
-            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
+            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM group_key
             UNION ALL
             SELECT a.attname
-              FROM part, pg_partitioned_table p
+              FROM group_key, pg_partitioned_table p
               JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
              WHERE o ? 'partition'
                AND p.partrelid = relation

@@ -11,10 +11,10 @@
 -- Both hold a lock on the tree until they commit, so that the later one sees all. It uses the
 -- latest snapshot, regardless of its isolation level.
 
-CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean,
+CREATE FUNCTION fastclust_internal.ddl_changes(command pg_ddl_command, OUT adds boolean,
         OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
+    AS 'MODULE_PATHNAME', 'fastclust_ddl_changes' LANGUAGE C STRICT;
 
 -- Counts all rows of a leaf as if they were inserted now. Expressions are evaluated with the rights
 -- of the table's owner, who chose them, instead of the role that restores. The owner needs no USAGE
@@ -82,7 +82,7 @@ BEGIN
                                WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
         -- a separate query, so that the module is loaded only for tables that have such triggers
         CONTINUE WHEN NOT EXISTS (SELECT
-                                    FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p
+                                    FROM pg_event_trigger_ddl_commands() c, ddl_changes(c.command) p
                                    WHERE p.enables AND c.objid = follower.leaf);
         PERFORM lock_tree(q.id, false)
           FROM (WITH RECURSIVE above(id) AS (

@@ -142,7 +142,7 @@ END
 $$;
 
 -- Result of a scan of a leaf: the deltas seen by the same query, and the sketches.
-CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
+CREATE TYPE fastclust_internal.live_count AS (deltas tid[], groups live_group[]);
 
 -- Records a leaf as counted from now on, with the present numbers and types of its columns.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
@@ -169,7 +169,7 @@ CREATE FUNCTION fastclust_owner.write_leaf(live_id bigint, leaf regclass, counte
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
-    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
+    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.groups) p);
 BEGIN
     SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
     IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
@@ -178,8 +178,8 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
     END IF;
-    IF EXISTS (SELECT FROM unnest(counted.parts) p
-                WHERE NOT is_live_part(p.s, p.counts, live.spec, live.drift_spec)) THEN
+    IF EXISTS (SELECT FROM unnest(counted.groups) p
+                WHERE NOT is_live_group(p.s, p.counts, live.spec, live.drift_spec)) THEN
         RAISE data_exception USING
             MESSAGE = format('sketch and counts were not made with the specs of live sketch "%s"',
                              live.name);
@@ -193,7 +193,7 @@ BEGIN
     PERFORM name_leaf(live, leaf);
     INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts)
     SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts
-      FROM unnest(counted.parts) p;
+      FROM unnest(counted.groups) p;
 END
 $$;
 

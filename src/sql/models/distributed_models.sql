@@ -65,25 +65,25 @@ $$;
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    part record;
+    served record;
 BEGIN
-    FOR part IN
+    FOR served IN
         SELECT m.model,
                COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id),
                         m.owner) AS owner,
                present_readers(m, '') AS readers, m.group_by, v.group_value, v.operator,
                v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads,
                v.encoder, v.paths, v.vector, v.features, v.options
-          FROM stored_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
+          FROM stored_models m JOIN version_groups v ON v.model_id = m.id AND v.version = m.version
          WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL
     LOOP
         INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator,
                                    micro_clusters, center, scale, distance_quantiles, map, spreads,
                                    encoder, paths, vector, features, options)
-        VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value,
-                part.operator, part.micro_clusters, part.center, part.scale,
-                part.distance_quantiles, part.map, part.spreads, part.encoder, part.paths,
-                part.vector, part.features, part.options);
+        VALUES (served.model, served.owner, served.readers, served.group_by, served.group_value,
+                served.operator, served.micro_clusters, served.center, served.scale,
+                served.distance_quantiles, served.map, served.spreads, served.encoder, served.paths,
+                served.vector, served.features, served.options);
     END LOOP;
 END
 $$;

@@ -42,7 +42,7 @@ CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map,
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- One row per version of a model, or per version and group: its centroids and the sketch of its
 -- training rows.
-CREATE TABLE fastclust_internal.version_parts (
+CREATE TABLE fastclust_internal.version_groups (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL CHECK (version > 0),
     group_value text NOT NULL DEFAULT '',
@@ -108,12 +108,12 @@ CREATE TABLE fastclust_internal.version_parts (
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments,
                         spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
                         splits, paths)));
-CREATE UNIQUE INDEX ON version_parts (model_id, version) WHERE drift_spec IS NOT NULL;
+CREATE UNIQUE INDEX ON version_groups (model_id, version) WHERE drift_spec IS NOT NULL;
 -- Adds the model's name, which is stored in a single row so that renaming a model with 100,000
 -- versions writes only that row. A subquery instead of the join would keep parallel workers from
 -- every query of the view.
 CREATE VIEW fastclust_internal.stored_versions AS
-    SELECT v.*, m.model FROM version_parts v LEFT JOIN stored_models m ON m.id = v.model_id;
+    SELECT v.*, m.model FROM version_groups v LEFT JOIN stored_models m ON m.id = v.model_id;
 
 -- One row per step of a training.
 CREATE TABLE fastclust_internal.training_steps (
@@ -129,7 +129,7 @@ CREATE INDEX ON training_steps (model_id, version);
 
 SELECT pg_catalog.pg_extension_config_dump('stored_models', '');
 SELECT pg_catalog.pg_extension_config_dump('stored_models_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('version_parts', '');
+SELECT pg_catalog.pg_extension_config_dump('version_groups', '');
 
 -- ---- rights: a view runs with its owner's rights, but current_user is its reader ----
 

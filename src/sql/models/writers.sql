@@ -169,7 +169,7 @@ BEGIN
             MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
     held := held_model(name, true, false, caller);
-    last := (SELECT COALESCE(max(v.version), 0) FROM version_parts v WHERE v.model_id = held.id);
+    last := (SELECT COALESCE(max(v.version), 0) FROM version_groups v WHERE v.model_id = held.id);
     IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('version is %s, out of range', version),
@@ -200,25 +200,25 @@ $$;
 
 -- Writes the parts of a new version, which does not serve yet: one part, or one per group. The
 -- caller is recorded as the role that trained it.
-CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
+CREATE FUNCTION fastclust_internal.write_groups(groups stored_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.write_parts(parts stored_versions[], caller oid) RETURNS void
+CREATE FUNCTION fastclust_owner.write_groups(groups stored_versions[], caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    made integer := (parts[1]).version;
-    held stored_models := held_model((parts[1]).model_id, made, true, caller);
+    made integer := (groups[1]).version;
+    held stored_models := held_model((groups[1]).model_id, made, true, caller);
 BEGIN
     IF made = held.version THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('version %s is already the current version of model "%s"', made,
                              held.model);
-    ELSIF EXISTS (SELECT FROM unnest(parts) v
+    ELSIF EXISTS (SELECT FROM unnest(groups) v
                    WHERE v.model_id IS DISTINCT FROM held.id
                       OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
-    INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features,
+    INSERT INTO version_groups (model_id, version, group_value, method, note, relation, features,
                                vector, encoder, k, options, operator, micro_clusters, splits,
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
                                null_moments, spreads, distance_quantiles, n, imputed, objective,
@@ -228,7 +228,7 @@ BEGIN
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
            v.label_churn, v.paths, v.recall, v.started_at, pg_get_userbyid(caller)
-      FROM unnest(parts) v;
+      FROM unnest(groups) v;
 END
 $$;
 
@@ -248,20 +248,20 @@ BEGIN
     UPDATE stored_models m
        SET version = v.version, group_by = v.options ->> 'group_by'
       FROM (SELECT o.version, o.options
-              FROM version_parts o
+              FROM version_groups o
              WHERE o.model_id = held.id AND o.version = $2
              LIMIT 1) v
      WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
     -- A call deletes up to 10,000 versions; later calls delete the rest.
-    DELETE FROM version_parts v
+    DELETE FROM version_groups v
      WHERE keep IS NOT NULL
        AND v.model_id = held.id
-       AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o
+       AND v.version < 10000 + (SELECT min(o.version) FROM version_groups o
                                  WHERE o.model_id = held.id)
        AND v.version < (SELECT min(o.version)
                           FROM (SELECT DISTINCT w.version
                                   FROM stored_models m
-                                  JOIN version_parts w
+                                  JOIN version_groups w
                                        ON w.model_id = m.id AND w.version <= m.version
                                  WHERE m.id = held.id
                                  ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);

@@ -55,12 +55,12 @@ CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_v
                FROM readable_versions v
               WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = $2
               ORDER BY v.version DESC LIMIT 12),
-         part AS (
+         cluster_shares AS (
              SELECT k.version, c.cluster,
                     c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share
                FROM kept k, centroids(k.operator) c)
     SELECT p.cluster, array_agg(p.share ORDER BY p.version)
-      FROM part p
+      FROM cluster_shares p
      GROUP BY 1
     HAVING (SELECT count(*) FROM kept) > 1
 $$;
@@ -78,8 +78,8 @@ DECLARE
                           :CASE WHEN history THEN 7 ELSE 6 END];
     tables text[];
 BEGIN
-    FOR part IN 1 .. 2 LOOP
-        tables[part] :=
+    FOR cluster_shares IN 1 .. 2 LOOP
+        tables[cluster_shares] :=
             (SELECT html_table(
                         classes,
                         (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[
@@ -121,7 +121,7 @@ BEGIN
                                                 FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
                                       HAVING count(*) > 1)])[:cardinality(classes)]),
                             E'\n' ORDER BY c.share DESC, c.cluster))
-               FROM unnest(CASE part WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
+               FROM unnest(CASE cluster_shares WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
                LEFT JOIN shares_by_version(held, version.group_value) s ON s.cluster = c.cluster);
     END LOOP;
     RETURN html_section(

@@ -4,7 +4,7 @@
 -- Shows maps of the twelve largest groups, and a table of the forty largest.
 CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    WITH part AS MATERIALIZED (
+    WITH shown AS MATERIALIZED (
              SELECT ROW(v.*)::stored_versions AS v, v.n, v.group_value, count(*) OVER () AS groups,
                     max(v.n) OVER () AS most,
                     row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
@@ -34,6 +34,6 @@ CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS tex
                                      html_value((p.v).objective, 'number'),
                                      html_value((p.v).label_churn, 'category')]),
                            E'\n' ORDER BY p.i))))
-      FROM part p, (SELECT '{who,wide-bar,n,n,n,n}'::text[] AS classes) c
+      FROM shown p, (SELECT '{who,wide-bar,n,n,n,n}'::text[] AS classes) c
      GROUP BY c.classes
 $$;

@@ -145,11 +145,11 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
 $$;
 
 -- Returns a bar as long as a part of the whole, from 0 to 1.
-CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
+CREATE FUNCTION fastclust_internal.html_bar(share double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format(
                '<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
-               round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
+               round((100 * least(1, greatest(0, COALESCE(NULLIF(share, 'NaN'), 0))))::numeric, 2))
 $$;
 
 -- Returns a coordinate of a picture, with one decimal.

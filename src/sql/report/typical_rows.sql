@@ -82,17 +82,17 @@ CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL,
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
-    part stored_versions := explained_version(measured, group_text($3));
+    group_version stored_versions := explained_version(measured, group_text($3));
     sample fastop := rows_sampled(
-                         part, scanned_relation(measured, part, $2, measured.group_by),
+                         group_version, scanned_relation(measured, group_version, $2, measured.group_by),
                          measured.group_by,
                          least(50000,
                                greatest(5000,
-                                        2e10 / clusters(part.operator) / dim(part.operator))));
+                                        2e10 / clusters(group_version.operator) / dim(group_version.operator))));
     current stored_versions;
     changed float8;
 BEGIN
-    IF part.micro_clusters IS NOT NULL THEN
+    IF group_version.micro_clusters IS NOT NULL THEN
         RAISE feature_not_supported USING
             MESSAGE = format(
                           'score measures how round and far apart clusters are, and those of model "%s" may have any shape',
@@ -104,26 +104,26 @@ BEGIN
       FROM readable_versions v
      WHERE v.model_id = held.id
        AND v.version = held.version
-       AND v.version <> part.version
+       AND v.version <> group_version.version
        AND v.micro_clusters IS NULL
-       AND v.group_value = part.group_value
+       AND v.group_value = group_version.group_value
        AND held.group_by IS NOT DISTINCT FROM measured.group_by
        AND (SELECT array_agg(f::text ORDER BY f.dimension)
               FROM labelled_features(ROW(v.*)::stored_versions) f) = (
-               SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
+               SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(group_version) f);
     changed := changed_labels(
-                   current.operator, rows_of_version(current, sample), part.operator,
-                   rows_of_version(part, sample),
-                   CASE WHEN part.map IS NULL AND current.map IS NULL
+                   current.operator, rows_of_version(current, sample), group_version.operator,
+                   rows_of_version(group_version, sample),
+                   CASE WHEN group_version.map IS NULL AND current.map IS NULL
                             THEN operator_in_units(
-                                     part.operator, part.center, part.scale, current.center,
+                                     group_version.operator, group_version.center, group_version.scale, current.center,
                                      current.scale) END);
     RETURN QUERY
         SELECT v.version, q.cluster, names.name,
                COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette,
                q.davies_bouldin, q.spread, q.variance_explained,
-               CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END
-          FROM unnest(ARRAY[part, current]) v
+               CASE WHEN q.cluster IS NULL AND v.version = group_version.version THEN changed END
+          FROM unnest(ARRAY[group_version, current]) v
           CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(v, sample)) q
           LEFT JOIN LATERAL version_names(v) names USING (cluster)
          WHERE v.version IS NOT NULL

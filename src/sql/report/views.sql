@@ -5,7 +5,7 @@ CREATE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model,
            COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner,
            m.readers, m.version,
-           (SELECT count(DISTINCT o.version) FROM version_parts o
+           (SELECT count(DISTINCT o.version) FROM version_groups o
              WHERE o.model_id = m.id) AS versions,
            v.method, v.relation, v.features, m.group_by,
            CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups, v.k, v.dim, v.n,
@@ -23,7 +23,7 @@ CREATE VIEW fastclust.models WITH (security_barrier) AS
                                 OR abs(v.objective) BETWEEN 1e-280 AND 1e280)
                                 / NULLIF(sum(v.n), 0) AS objective,
                             max(v.trained_at) AS trained_at, min(v.note) AS note
-                       FROM version_parts v
+                       FROM version_groups v
                       WHERE v.model_id = m.id AND v.version = m.version) v;
 COMMENT ON VIEW models IS
     'one row per model that the reader may use: its current version, which predict uses, and how '
@@ -59,7 +59,7 @@ CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
            v.label_churn AS churn, v.operator, v.encoder, v.imputed, v.recall, v.training_sketch,
            v.trained_at, v.trained_by,
            extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
-      FROM readable_models m JOIN version_parts v ON v.model_id = m.id;
+      FROM readable_models m JOIN version_groups v ON v.model_id = m.id;
 COMMENT ON VIEW model_versions IS
     'one row per stored version, and per group of a model with groups';
 COMMENT ON COLUMN model_versions.model IS 'name of the model';
@@ -148,7 +148,7 @@ CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
            CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.size,
            c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
-      FROM readable_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
+      FROM readable_models m JOIN version_groups v ON v.model_id = m.id AND v.version = m.version
       CROSS JOIN LATERAL version_cluster_rows(
                      m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
                      v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
@@ -322,8 +322,8 @@ CREATE FUNCTION fastclust_internal.read_describe(model text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := largest_part(held);
-    parts text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
+    version stored_versions := largest_group(held);
+    members text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
     told jsonb := (SELECT jsonb_build_object(
                               'version', m.version, 'versions', m.versions, 'method', m.method,
                               'relation', m.relation, 'rows', m.n, 'sketched_rows',
@@ -357,7 +357,7 @@ DECLARE
                                            FROM unnest(stddevs(version.training_sketch),
                                                        version.scale) u(s, scale)) v
                     WHERE m.model = $1);
-    largest jsonb[] := CASE parts
+    largest jsonb[] := CASE members
                             WHEN 'clusters' THEN ARRAY(
                                                      SELECT jsonb_build_object(
                                                                 'cluster', c.cluster, 'name',
@@ -377,7 +377,7 @@ DECLARE
 BEGIN
     told := jsonb_strip_nulls(told);
     RETURN told
-           || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
+           || jsonb_build_object(members, first_elements(largest, 4070 - octet_length(told::text)));
 END
 $$;
 CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb

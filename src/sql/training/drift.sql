@@ -3,7 +3,7 @@
 
 -- Returns the current version of a model; with groups, its part that has the most clusters, or an
 -- error if `groups` is false.
-CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true)
+CREATE FUNCTION fastclust_internal.largest_group(held stored_models, groups boolean DEFAULT true)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -216,8 +216,8 @@ DECLARE
     held stored_models := CASE WHEN $5 = -1 THEN readable_model($1)
                                ELSE at_version(readable_model($1), $5) END;
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
-    part stored_versions := largest_part(held, by_group);
-    recent jsonb := COALESCE($6, part.options -> 'since');
+    group_version stored_versions := largest_group(held, by_group);
+    recent jsonb := COALESCE($6, group_version.options -> 'since');
 BEGIN
     IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL OR $6 IS NOT NULL) THEN
         RAISE invalid_parameter_value USING
@@ -229,13 +229,13 @@ BEGIN
         RAISE feature_not_supported USING
             MESSAGE = 'each group is compared with its training rows, not with a baseline',
             HINT = 'Leave the key baseline out of since.';
-    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(part.training_sketch)) THEN
+    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(group_version.training_sketch)) THEN
         RAISE feature_not_supported USING
             MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
             DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.',
             HINT = 'Use drift(model, relation), which counts the rows.';
     ELSIF $3 IS NOT NULL THEN
-        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(part, $3, NULL) d;
+        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;
     ELSIF by_group THEN
         RETURN QUERY
             SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual,
@@ -244,19 +244,19 @@ BEGIN
                         WHEN d.n = 0 THEN 'gone'
                         ELSE d.verdict END,
                    d.columns
-              FROM (SELECT c.* FROM compared_rows(held, part, $2, held.group_by, recent) c
+              FROM (SELECT c.* FROM compared_rows(held, group_version, $2, held.group_by, recent) c
                      WHERE c.value IS NOT NULL) r
-              FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value
+              FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
                            FROM readable_versions m
                           WHERE m.model_id = held.id AND m.version = held.version) v
                         ON v.group_value = r.value,
                    LATERAL version_drift(
-                       v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
+                       v.group_version, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
                        counted => r.n) d;
     ELSE
         RETURN QUERY
             SELECT r.value, d.*
-              FROM compared_rows(held, part, $2, $4, recent) r,
+              FROM compared_rows(held, group_version, $2, $4, recent) r,
                    version_drift(r.compared, r.s, r.counts, counted => r.n, scanned => r.scanned) d;
     END IF;
 END
@@ -277,7 +277,7 @@ COMMENT ON FUNCTION fastclust.drift IS
 CREATE FUNCTION fastclust_internal.read_model_spec(model text) RETURNS sketch_spec
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN spec((largest_part(readable_model(model))).training_sketch);
+    RETURN spec((largest_group(readable_model(model))).training_sketch);
 END
 $$;
 CREATE FUNCTION fastclust.model_spec(model text) RETURNS sketch_spec
@@ -327,7 +327,7 @@ BEGIN
               INTO found.model_id, found.version, found.relation, found.n, found.mmd2,
                    found.null_sd, found.p_value, found.fit_residual, found.effect, found.verdict,
                    found.columns, found.threshold, found.min_effect
-              FROM largest_part(held) v,
+              FROM largest_group(held) v,
                    drift(held.model, by => CASE WHEN held.group_by IS NOT NULL THEN 'group' END) d
              ORDER BY array_position('{drifted,new group,gone,slight,none}', d.verdict),
                       d.effect DESC NULLS LAST LIMIT 1;

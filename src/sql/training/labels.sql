@@ -124,7 +124,7 @@ BEGIN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
                 CONTINUE;
             END IF;
-            version := largest_part(held);
+            version := largest_group(held);
             version.relation := follower.relation;
             relation := scanned_relation(held, version, NULL, held.group_by);
             problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
@@ -216,7 +216,7 @@ BEGIN
         -- The lock prevents a new version between these labels and their first update.
         held := held_model(model, true);
     END IF;
-    version := largest_part(held);
+    version := largest_group(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
     -- Create the target, or empty it, or append to it.

@@ -50,7 +50,7 @@ BEGIN
                          FROM readable_models m JOIN readable_versions v ON v.version = m.version
                         WHERE m.id = live.model_id
                           AND v.model_id = live.model_id
-                          AND is_live_part(v.training_sketch, NULL, live.spec, NULL)
+                          AND is_live_group(v.training_sketch, NULL, live.spec, NULL)
                         LIMIT 1),
                       live.spec);
     -- The first pass tries 1 to the maximum in steps of a fifth, like fc_choose_k. The second pass

@@ -24,11 +24,11 @@ CREATE FUNCTION fastclust_owner.training_progress_rows(caller oid, OUT model tex
 BEGIN
     RETURN QUERY
         SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done,
-               round(t.rows_about)::bigint, round(100 * part.done)::float8,
+               round(t.rows_about)::bigint, round(100 * step_share.done)::float8,
                date_trunc('milliseconds', clock_timestamp() - t.begun),
                date_trunc('milliseconds',
-                          CASE WHEN part.done > 0.005
-                                   THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
+                          CASE WHEN step_share.done > 0.005
+                                   THEN (clock_timestamp() - t.step_begun) * (1 / step_share.done - 1)
                                WHEN t.step_ends > clock_timestamp()
                                    THEN t.step_ends - clock_timestamp() END),
                t.pid
@@ -38,7 +38,7 @@ BEGIN
                        AND is_member(t.role, m.owner_id)
                        AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0
-                                        THEN least(1, t.rows_done / t.rows_about) END AS done) part
+                                        THEN least(1, t.rows_done / t.rows_about) END AS done) step_share
          WHERE m.id IS NOT NULL OR is_member(caller, t.role)
          ORDER BY t.begun;
 END

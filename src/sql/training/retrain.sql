@@ -64,7 +64,7 @@ BEGIN
     IF pinned THEN
         others := others || to_jsonb(cluster);
     END IF;
-    UPDATE version_parts v
+    UPDATE version_groups v
        SET options = CASE others
                           WHEN '[]' THEN v.options - 'pinned'
                           ELSE v.options || jsonb_build_object('pinned', others) END

@@ -74,7 +74,7 @@ memory_of_aggregate(MemoryContext context, Oid function, Size size)
 }
 
 void *
-site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
+call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 

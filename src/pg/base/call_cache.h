@@ -16,7 +16,7 @@
  * empty, and sets it. Citus calls transition functions with a new FmgrInfo for
  * every row: these calls share memory in the aggregate's context.
  */
-extern void *site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
+extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
 
 /*
  * Returns the state that a transition or combine function of the typed state

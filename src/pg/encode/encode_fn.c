@@ -15,7 +15,7 @@
 
 #include "pg/encode/encode.h"
 
-typedef struct encoder_site
+typedef struct encoder_call_state
 {
 	MemoryContext context;		/* owns everything that belongs to the encoder */
 	uint64		digest[2];
@@ -28,72 +28,72 @@ typedef struct encoder_site
 	record_reader record;
 	listed_reader listed;		/* readers is NULL before the first listed row */
 	double	   *x;				/* coordinates of the current row, dim values */
-} encoder_site;
+} encoder_call_state;
 
 /* ---- the encoder of a call site ---- */
 
 static void
-keep_encoder(encoder_site *site, const fc_encoder_header *header)
+keep_encoder(encoder_call_state *call, const fc_encoder_header *header)
 {
 	fc_encoder_header *copy;
 
-	if (site->encoder != NULL &&
-		memcmp(header->digest, site->digest, sizeof(site->digest)) == 0)
+	if (call->encoder != NULL &&
+		memcmp(header->digest, call->digest, sizeof(call->digest)) == 0)
 		return;
-	site->encoder = NULL;
-	site->by_pointer = false;
-	MemoryContextReset(site->context);
-	copy = memcpy(MemoryContextAlloc(site->context, VARSIZE(header)), header,
+	call->encoder = NULL;
+	call->by_pointer = false;
+	MemoryContextReset(call->context);
+	copy = memcpy(MemoryContextAlloc(call->context, VARSIZE(header)), header,
 				  VARSIZE(header));
-	site->record = (record_reader)
+	call->record = (record_reader)
 	{
-		.context = AllocSetContextCreate(site->context, "fastclust columns",
+		.context = AllocSetContextCreate(call->context, "fastclust columns",
 										 ALLOCSET_SMALL_SIZES)
 	};
-	site->listed.readers = NULL;
-	site->x = MemoryContextAlloc(site->context, header->dim * sizeof(double));
-	memcpy(site->digest, header->digest, sizeof(site->digest));
-	site->encoder = prepare_encoder(copy, site->context);
+	call->listed.readers = NULL;
+	call->x = MemoryContextAlloc(call->context, header->dim * sizeof(double));
+	memcpy(call->digest, header->digest, sizeof(call->digest));
+	call->encoder = prepare_encoder(copy, call->context);
 }
 
 /* Returns the state of a call site for the encoder in argument 0. */
-static encoder_site *
-site_of(FunctionCallInfo fcinfo)
+static encoder_call_state *
+call_state_of(FunctionCallInfo fcinfo)
 {
-	encoder_site *site = fcinfo->flinfo->fn_extra;
+	encoder_call_state *call = fcinfo->flinfo->fn_extra;
 	struct varlena *stored = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
 
-	if (site == NULL)
+	if (call == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-									  sizeof(encoder_site));
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+		call = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(encoder_call_state));
+		call->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
 											  "fastclust encoder",
 											  ALLOCSET_SMALL_SIZES);
-		fcinfo->flinfo->fn_extra = site;
+		fcinfo->flinfo->fn_extra = call;
 	}
-	if (unlikely(site->user != GetUserId()))
+	if (unlikely(call->user != GetUserId()))
 	{
-		site->encoder = NULL;
-		site->by_pointer = false;
-		site->user = GetUserId();
+		call->encoder = NULL;
+		call->by_pointer = false;
+		call->user = GetUserId();
 	}
 	if (VARATT_IS_4B_U(stored))
 	{
-		keep_encoder(site, (const fc_encoder_header *) stored);
-		return site;
+		keep_encoder(call, (const fc_encoder_header *) stored);
+		return call;
 	}
-	if (VARATT_IS_EXTERNAL_ONDISK(stored) && site->by_pointer &&
-		memcmp(stored, site->pointer, TOAST_POINTER_SIZE) == 0)
-		return site;
-	site->by_pointer = false;
-	keep_encoder(site, (const fc_encoder_header *) detoast_attr(stored));
+	if (VARATT_IS_EXTERNAL_ONDISK(stored) && call->by_pointer &&
+		memcmp(stored, call->pointer, TOAST_POINTER_SIZE) == 0)
+		return call;
+	call->by_pointer = false;
+	keep_encoder(call, (const fc_encoder_header *) detoast_attr(stored));
 	if (VARATT_IS_EXTERNAL_ONDISK(stored))
 	{
-		memcpy(site->pointer, stored, TOAST_POINTER_SIZE);
-		site->by_pointer = true;
+		memcpy(call->pointer, stored, TOAST_POINTER_SIZE);
+		call->by_pointer = true;
 	}
-	return site;
+	return call;
 }
 
 /* ---- real[] ---- */
@@ -141,13 +141,13 @@ PG_FUNCTION_INFO_V1(fastclust_encode_row);
 Datum
 fastclust_encode_row(PG_FUNCTION_ARGS)
 {
-	encoder_site *site = site_of(fcinfo);
+	encoder_call_state *call = call_state_of(fcinfo);
 
-	if (!encode_record(site->encoder, &site->record,
+	if (!encode_record(call->encoder, &call->record,
 					   PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2),
-					   site->x))
+					   call->x))
 		PG_RETURN_NULL();
-	return single_precision(site->encoder, site->x);
+	return single_precision(call->encoder, call->x);
 }
 
 /* ---- double precision[], for the scans of train ---- */
@@ -160,11 +160,11 @@ PG_FUNCTION_INFO_V1(fastclust_encode_record);
 Datum
 fastclust_encode_record(PG_FUNCTION_ARGS)
 {
-	encoder_site *site = site_of(fcinfo);
+	encoder_call_state *call = call_state_of(fcinfo);
 	double	   *x;
-	Datum		array = empty_float8_array((int) site->encoder->view.dim, &x);
+	Datum		array = empty_float8_array((int) call->encoder->view.dim, &x);
 
-	if (!encode_record(site->encoder, &site->record,
+	if (!encode_record(call->encoder, &call->record,
 					   PG_GETARG_HEAPTUPLEHEADER(2), PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
@@ -178,18 +178,18 @@ PG_FUNCTION_INFO_V1(fastclust_encode_listed);
 Datum
 fastclust_encode_listed(PG_FUNCTION_ARGS)
 {
-	encoder_site *site;
+	encoder_call_state *call;
 	double	   *x;
 	Datum		array;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	site = site_of(fcinfo);
-	array = empty_float8_array((int) site->encoder->view.dim, &x);
-	if (site->listed.readers == NULL)
-		make_listed_reader(fcinfo, 2, site->encoder, site->context,
-						   &site->listed);
-	if (!encode_listed(fcinfo, site->encoder, &site->listed, PG_GETARG_BOOL(1),
+	call = call_state_of(fcinfo);
+	array = empty_float8_array((int) call->encoder->view.dim, &x);
+	if (call->listed.readers == NULL)
+		make_listed_reader(fcinfo, 2, call->encoder, call->context,
+						   &call->listed);
+	if (!encode_listed(fcinfo, call->encoder, &call->listed, PG_GETARG_BOOL(1),
 					   x))
 		PG_RETURN_NULL();
 	return array;

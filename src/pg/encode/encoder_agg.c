@@ -45,7 +45,7 @@ typedef struct encoder_state
  * State of a call site while columns and options stay the same. An
  * encoder_state points to nothing in it.
  */
-typedef struct learning_site
+typedef struct learning_call_state
 {
 	MemoryContext context;		/* owns the fields below */
 	uint64		generation;		/* number of changes of the arguments or of
@@ -63,112 +63,112 @@ typedef struct learning_site
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 	fc_feature_kind *kinds;		/* kinds of the values at paths in the current
 								 * row */
-} learning_site;
+} learning_call_state;
 
 static void
-read_names(learning_site *site, ArrayType *columns)
+read_names(learning_call_state *call, ArrayType *columns)
 {
 	Datum	   *names;
 	bool	   *nulls;
 
 	deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls,
-					  &site->count);
-	site->names = palloc((Size) Max(site->count, 1) * sizeof(char *));
-	for (int i = 0; i < site->count; i++)
+					  &call->count);
+	call->names = palloc((Size) Max(call->count, 1) * sizeof(char *));
+	for (int i = 0; i < call->count; i++)
 	{
 		if (nulls[i])
-			site->count = 0;
+			call->count = 0;
 		else
-			site->names[i] = TextDatumGetCString(names[i]);
-		for (int j = 0; j < i && i < site->count; j++)
-			if (strcmp(site->names[i], site->names[j]) == 0)
+			call->names[i] = TextDatumGetCString(names[i]);
+		for (int j = 0; j < i && i < call->count; j++)
+			if (strcmp(call->names[i], call->names[j]) == 0)
 				ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN),
-						errmsg("column \"%s\" is named twice", site->names[i]));
+						errmsg("column \"%s\" is named twice", call->names[i]));
 	}
-	if (site->count == 0)
+	if (call->count == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("columns must name at least one column, and no NULL"));
 }
 
 static void
-label_features(learning_site *site)
+label_features(learning_call_state *call)
 {
 	int			column = -1;
 
-	site->first = palloc(((Size) site->count + 1) * sizeof(Size));
-	site->paths = palloc(site->asked.features * sizeof(json_path));
-	site->cells = palloc0(site->asked.features * sizeof(fc_feature_cell));
-	site->kinds = palloc0(site->asked.features * sizeof(fc_feature_kind));
-	for (Size i = 0; i < site->asked.features; i++)
+	call->first = palloc(((Size) call->count + 1) * sizeof(Size));
+	call->paths = palloc(call->asked.features * sizeof(json_path));
+	call->cells = palloc0(call->asked.features * sizeof(fc_feature_cell));
+	call->kinds = palloc0(call->asked.features * sizeof(fc_feature_kind));
+	for (Size i = 0; i < call->asked.features; i++)
 	{
-		const feature_options *feature = &site->asked.feature[i];
+		const feature_options *feature = &call->asked.feature[i];
 
 		if (i == 0 || feature->name != feature[-1].name)
-			site->first[++column] = i;
-		site->paths[i] = path_of_feature(feature->name, feature->path);
+			call->first[++column] = i;
+		call->paths[i] = path_of_feature(feature->name, feature->path);
 	}
-	site->first[site->count] = site->asked.features;
+	call->first[call->count] = call->asked.features;
 }
 
 static bool
-has_arguments(FunctionCallInfo fcinfo, const learning_site *site)
+has_arguments(FunctionCallInfo fcinfo, const learning_call_state *call)
 {
 	const ArrayType *columns = PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS);
 	const Jsonb *options = (PG_NARGS() > ARGUMENT_OPTIONS
 							? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS)
 							: NULL);
 
-	return site->columns != NULL &&
-		VARSIZE(columns) == VARSIZE(site->columns) &&
-		memcmp(columns, site->columns, VARSIZE(columns)) == 0 &&
+	return call->columns != NULL &&
+		VARSIZE(columns) == VARSIZE(call->columns) &&
+		memcmp(columns, call->columns, VARSIZE(columns)) == 0 &&
 		(options == NULL ||
-		 (VARSIZE(options) == VARSIZE(site->options) &&
-		  memcmp(options, site->options, VARSIZE(options)) == 0));
+		 (VARSIZE(options) == VARSIZE(call->options) &&
+		  memcmp(options, call->options, VARSIZE(options)) == 0));
 }
 
 static void
-read_arguments(FunctionCallInfo fcinfo, learning_site *site)
+read_arguments(FunctionCallInfo fcinfo, learning_call_state *call)
 {
 	MemoryContext old;
 	ArrayType  *columns;
 
-	site->columns = NULL;		/* stays NULL if reading raises an error */
-	MemoryContextReset(site->context);
-	old = MemoryContextSwitchTo(site->context);
+	call->columns = NULL;		/* stays NULL if reading raises an error */
+	MemoryContextReset(call->context);
+	old = MemoryContextSwitchTo(call->context);
 	columns = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_COLUMNS);
-	site->options = PG_NARGS() > ARGUMENT_OPTIONS
+	call->options = PG_NARGS() > ARGUMENT_OPTIONS
 		? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS)
 		: NULL;
-	read_names(site, columns);
-	site->asked = read_encoder_options(site->names, site->count, site->options);
-	label_features(site);
-	site->record = (record_reader)
+	read_names(call, columns);
+	call->asked = read_encoder_options(call->names, call->count, call->options);
+	label_features(call);
+	call->record = (record_reader)
 	{
-		.context = AllocSetContextCreate(site->context, "fastclust columns",
+		.context = AllocSetContextCreate(call->context, "fastclust columns",
 										 ALLOCSET_SMALL_SIZES)
 	};
 	MemoryContextSwitchTo(old);
-	site->generation++;
-	site->columns = columns;
+	call->generation++;
+	call->columns = columns;
 }
 
-static learning_site *
-learning_site_of(FunctionCallInfo fcinfo)
+static learning_call_state *
+learning_call_state_of(FunctionCallInfo fcinfo)
 {
-	learning_site *site = fcinfo->flinfo->fn_extra;
+	learning_call_state *call = fcinfo->flinfo->fn_extra;
 
-	if (site == NULL)
+	if (call == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-									  sizeof(learning_site));
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+		call = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(learning_call_state));
+		call->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
 											  "fastclust encoder_agg",
 											  ALLOCSET_SMALL_SIZES);
-		fcinfo->flinfo->fn_extra = site;
+		fcinfo->flinfo->fn_extra = call;
 	}
-	if (!has_arguments(fcinfo, site))
-		read_arguments(fcinfo, site);
-	return site;
+	if (!has_arguments(fcinfo, call))
+		read_arguments(fcinfo, call);
+	return call;
 }
 
 /* ---- kinds of columns ---- */
@@ -194,9 +194,9 @@ has_log(fc_feature_kind kind)
 
 /* Raises an error if the type of a column does not fit its options. */
 static void
-check_column(const learning_site *site, int column, fc_feature_kind kind)
+check_column(const learning_call_state *call, int column, fc_feature_kind kind)
 {
-	const feature_options *feature = &site->asked.feature[site->first[column]];
+	const feature_options *feature = &call->asked.feature[call->first[column]];
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -222,20 +222,20 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
  * rows before.
  */
 static void
-find_record(learning_site *site, HeapTupleHeader row)
+find_record(learning_call_state *call, HeapTupleHeader row)
 {
-	record_reader *record = &site->record;
+	record_reader *record = &call->record;
 	uint64		shape;
 
 	if (has_row_type(record, row))
 		return;
-	find_columns(record, row, site->names, (Size) site->count, false);
+	find_columns(record, row, call->names, (Size) call->count, false);
 	shape = record->shape;
 	record->shape = 0;			/* stays 0 if a column raises an error */
-	for (int i = 0; i < site->count; i++)
-		check_column(site, i, record->readers[i].kind);
+	for (int i = 0; i < call->count; i++)
+		check_column(call, i, record->readers[i].kind);
 	record->shape = shape;
-	site->generation++;
+	call->generation++;
 }
 
 /* ---- the state ---- */
@@ -293,13 +293,13 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
  * this kind.
  */
 static fc_learner
-asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
+asked_learner(const learning_call_state *call, Size i, fc_feature_kind kind)
 {
-	const feature_options *asked = &site->asked.feature[i];
+	const feature_options *asked = &call->asked.feature[i];
 
 	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling,
 							asked->nulls, asked->weight,
-							(uint32_t) site->asked.most_categories);
+							(uint32_t) call->asked.most_categories);
 }
 
 static const char *
@@ -311,32 +311,32 @@ keep_name(encoder_state *state, const char *name, Size length)
 }
 
 static encoder_state *
-start_state(const learning_site *site, MemoryContext context)
+start_state(const learning_call_state *call, MemoryContext context)
 {
 	encoder_state *state = MemoryContextAllocZero(context,
 												  sizeof(encoder_state));
 
 	state->context = context;
 	state->memory.what = "encoder_agg";
-	state->features = site->asked.features;
+	state->features = call->asked.features;
 	state->learners = take_cleared(state, state->features * sizeof(fc_learner));
 	state->names = take_cleared(state,
 								state->features * sizeof(fc_feature_name));
-	state->generation = site->generation;
-	for (int c = 0; c < site->count; c++)
-		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+	state->generation = call->generation;
+	for (int c = 0; c < call->count; c++)
+		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
 		{
 			fc_learner *learner = &state->learners[i];
 			fc_feature_name *name = &state->names[i];
 
-			*learner = asked_learner(site, i, site->record.readers[c].kind);
+			*learner = asked_learner(call, i, call->record.readers[c].kind);
 			if (learner->kind != FC_FEATURE_VECTOR &&
 				learner->kind != FC_FEATURE_CATEGORY)
 				take_sums(state, learner, 1);
-			name->name_length = strlen(site->names[c]);
-			name->name = keep_name(state, site->names[c], name->name_length);
-			name->path_length = site->paths[i].length;
-			name->path = keep_name(state, site->paths[i].text,
+			name->name_length = strlen(call->names[c]);
+			name->name = keep_name(state, call->names[c], name->name_length);
+			name->path_length = call->paths[i].length;
+			name->path = keep_name(state, call->paths[i].text,
 								   name->path_length);
 		}
 	return state;
@@ -369,37 +369,37 @@ reject_other_features(void)
  * state.
  */
 static void
-check_same_rows(encoder_state *state, const learning_site *site)
+check_same_rows(encoder_state *state, const learning_call_state *call)
 {
-	if (state->features != site->asked.features)
+	if (state->features != call->asked.features)
 		reject_other_features();
-	for (int c = 0; c < site->count; c++)
-		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+	for (int c = 0; c < call->count; c++)
+		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
 		{
-			fc_learner	asked = asked_learner(site, i,
-											  site->record.readers[c].kind);
+			fc_learner	asked = asked_learner(call, i,
+											  call->record.readers[c].kind);
 			fc_feature_name name = {
-				site->names[c],
-				strlen(site->names[c]),
-				site->paths[i].text,
-				site->paths[i].length
+				call->names[c],
+				strlen(call->names[c]),
+				call->paths[i].text,
+				call->paths[i].length
 			};
 
 			if (!same_learner(&state->learners[i], &state->names[i], &asked,
 							  &name))
 				reject_other_features();
 		}
-	state->generation = site->generation;
+	state->generation = call->generation;
 }
 
 /* ---- a row ---- */
 
 static void
-read_cells(learning_site *site)
+read_cells(learning_call_state *call)
 {
-	record_reader *record = &site->record;
+	record_reader *record = &call->record;
 
-	for (int c = 0; c < site->count; c++)
+	for (int c = 0; c < call->count; c++)
 	{
 		Datum		value = record->values[record->attribute[c]];
 		bool		null = record->nulls[record->attribute[c]];
@@ -407,34 +407,34 @@ read_cells(learning_site *site)
 							 ? DatumGetJsonbP(value)
 							 : NULL);
 
-		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
+		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
 		{
-			site->cells[i].kind = FC_CELL_NULL;
+			call->cells[i].kind = FC_CELL_NULL;
 			if (jsonb != NULL)
-				site->kinds[i] = read_json(jsonb, &site->paths[i], false,
-										   &site->cells[i]);
+				call->kinds[i] = read_json(jsonb, &call->paths[i], false,
+										   &call->cells[i]);
 			else if (!null)
-				read_value(&record->readers[c], value, &site->cells[i]);
+				read_value(&record->readers[c], value, &call->cells[i]);
 		}
 	}
 }
 
 /* Returns false if the row is skipped, and counts the NULLs that cause it. */
 static bool
-pass_nulls(encoder_state *state, const learning_site *site)
+pass_nulls(encoder_state *state, const learning_call_state *call)
 {
 	bool		pass = true;
 
 	for (Size i = 0; i < state->features; i++)
 	{
-		if (site->cells[i].kind != FC_CELL_NULL)
+		if (call->cells[i].kind != FC_CELL_NULL)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("%s is NULL", site->paths[i].label),
+					errmsg("%s is NULL", call->paths[i].label),
 					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to give them values: %s.",
 							options_for_both(column_option("nulls",
-														   site->asked.feature[i].name,
+														   call->asked.feature[i].name,
 														   "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
@@ -514,35 +514,35 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
 
 /* Learns a value at a path, by its kind and also as text. */
 static void
-learn_any(encoder_state *state, fc_learner *learner, const learning_site *site,
+learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *call,
 		  Size i, const Jsonb *jsonb)
 {
 	fc_feature_cell text;
 
-	(void) read_json(jsonb, &site->paths[i], true, &text);
-	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
-		check_size(site->paths[i].label, site->asked.feature[i].name,
-				   site->cells[i].number);
+	(void) read_json(jsonb, &call->paths[i], true, &text);
+	if (call->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
+		check_size(call->paths[i].label, call->asked.feature[i].name,
+				   call->cells[i].number);
 	make_room(state, &learner->categories, text.length);
 	if (learner->scaling == FC_SCALING_ROBUST)
 		make_room(state, &learner->values, 0);
-	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text,
+	fc_learn_any(learner, call->kinds[i], call->cells[i].number, text.text,
 				 text.length);
 	settle(state, &learner->values);
 	settle(state, &learner->categories);
 }
 
 static void
-learn_feature(encoder_state *state, const learning_site *site, Size i,
+learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 			  Datum value)
 {
 	fc_learner *learner = &state->learners[i];
-	const fc_feature_cell *cell = &site->cells[i];
+	const fc_feature_cell *cell = &call->cells[i];
 
 	if (cell->kind == FC_CELL_NULL)
 		learner->nulls_seen++;
 	else if (learner->kind == FC_FEATURE_ANY)
-		learn_any(state, learner, site, i, DatumGetJsonbP(value));
+		learn_any(state, learner, call, i, DatumGetJsonbP(value));
 	else if (cell->kind == FC_CELL_TEXT)
 	{
 		make_room(state, &learner->categories, cell->length);
@@ -550,27 +550,27 @@ learn_feature(encoder_state *state, const learning_site *site, Size i,
 		settle(state, &learner->categories);
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
-		learn_number(state, learner, site->paths[i].label,
-					 site->asked.feature[i].name, cell->number);
+		learn_number(state, learner, call->paths[i].label,
+					 call->asked.feature[i].name, cell->number);
 	else
-		learn_vector(state, learner, site->paths[i].label, cell);
+		learn_vector(state, learner, call->paths[i].label, cell);
 }
 
 static void
-learn_row(encoder_state *state, learning_site *site)
+learn_row(encoder_state *state, learning_call_state *call)
 {
-	const record_reader *record = &site->record;
+	const record_reader *record = &call->record;
 
-	read_cells(site);
+	read_cells(call);
 	state->rows++;
-	if (!pass_nulls(state, site))
+	if (!pass_nulls(state, call))
 	{
 		state->skipped++;
 		return;
 	}
-	for (int c = 0; c < site->count; c++)
-		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
-			learn_feature(state, site, i, record->values[record->attribute[c]]);
+	for (int c = 0; c < call->count; c++)
+		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
+			learn_feature(state, call, i, record->values[record->attribute[c]]);
 }
 
 /*
@@ -583,23 +583,23 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	encoder_state *state = internal_state(fcinfo);
-	learning_site *site;
+	learning_call_state *call;
 	HeapTupleHeader row;
 
 	require_argument(fcinfo, ARGUMENT_COLUMNS, "columns");
 	if (PG_NARGS() > ARGUMENT_OPTIONS)
 		require_argument(fcinfo, ARGUMENT_OPTIONS, "options");
-	site = learning_site_of(fcinfo);
+	call = learning_call_state_of(fcinfo);
 	if (PG_ARGISNULL(ARGUMENT_ROW))
 		return unchanged_state(fcinfo);
 	row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
-	find_record(site, row);
+	find_record(call, row);
 	if (state == NULL)
-		state = start_state(site, context);
-	else if (state->generation != site->generation)
-		check_same_rows(state, site);
-	read_record(&site->record, row);
-	learn_row(state, site);
+		state = start_state(call, context);
+	else if (state->generation != call->generation)
+		check_same_rows(state, call);
+	read_record(&call->record, row);
+	learn_row(state, call);
 	report_progress_of_rows();
 	PG_RETURN_POINTER(state);
 }

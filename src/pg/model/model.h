@@ -93,7 +93,7 @@ typedef struct model_validity
 } model_validity;
 
 /* State that a call site keeps from row to row. */
-typedef struct model_site
+typedef struct model_call_state
 {
 	MemoryContext context;		/* owns the models */
 	served_model *last;
@@ -104,7 +104,7 @@ typedef struct model_site
 	int32		version;		/* version requested for the current row */
 	model_validity valid;
 	vector_reader reader;
-	sparse_site sparse;
+	sparse_scratch sparse;
 	struct column_reader *columns;	/* reader of a row given as a list of
 									 * columns; NULL before the first */
 	struct record_reader *record;	/* reader of a row given as a record; NULL
@@ -119,7 +119,7 @@ typedef struct model_site
 								 * come first, then the map's scratch */
 	double	   *row;
 	Size		row_doubles;
-} model_site;
+} model_call_state;
 
 /* Returns the validity of a model that is read now. */
 extern model_validity model_validity_now(void);
@@ -130,26 +130,26 @@ extern model_validity model_validity_now(void);
  */
 extern bool model_validity_holds(const model_validity *valid);
 
-extern model_site *model_site_of(FunctionCallInfo fcinfo);
+extern model_call_state *model_call_state_of(FunctionCallInfo fcinfo);
 
 /*
  * Returns the model in argument 0 in the version of the site, for a group, or
  * for no group if that is NULL.
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
-										   model_site *site, const text *group);
+										   model_call_state *call, const text *group);
 
 /*
  * Returns the columns of the model that served_model_of returned last; NULL
  * unless its rows are in the coordinates of its operator.
  */
-extern const fc_columns *columns_of_model(model_site *site);
+extern const fc_columns *columns_of_model(model_call_state *call);
 
 /*
  * Returns the displayed name of a cluster of the model that served_model_of
  * returned last.
  */
-extern text *shown_name_of(model_site *site, int32 cluster);
+extern text *shown_name_of(model_call_state *call, int32 cluster);
 
 /* ---- a row of arguments in the coordinates of a model's operator ---- */
 
@@ -192,7 +192,7 @@ extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,
  * the model's operator; the result is in the site's buffer. Returns NULL if it
  * has no direction.
  */
-extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site,
+extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *call,
 									 const served_model *model, Datum x);
 
 /*

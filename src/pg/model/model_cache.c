@@ -374,19 +374,19 @@ read_model(served_model *model)
 
 /* ---- the cache of a call site ---- */
 
-model_site *
-model_site_of(FunctionCallInfo fcinfo)
+model_call_state *
+model_call_state_of(FunctionCallInfo fcinfo)
 {
-	model_site *site = fcinfo->flinfo->fn_extra;
+	model_call_state *call = fcinfo->flinfo->fn_extra;
 
-	if (site == NULL)
+	if (call == NULL)
 	{
-		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-									  sizeof(model_site));
-		site->reader.context = fcinfo->flinfo->fn_mcxt;
-		fcinfo->flinfo->fn_extra = site;
+		call = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(model_call_state));
+		call->reader.context = fcinfo->flinfo->fn_mcxt;
+		fcinfo->flinfo->fn_extra = call;
 	}
-	return site;
+	return call;
 }
 
 static bool
@@ -421,19 +421,19 @@ hash_text(uint64 seed, const text *value)
 #include "lib/simplehash.h"
 
 static void
-forget_models(FunctionCallInfo fcinfo, model_site *site)
+forget_models(FunctionCallInfo fcinfo, model_call_state *call)
 {
-	site->last = NULL;
-	site->ready = NULL;
-	site->record_model = NULL;
-	site->bytes = 0;
-	if (site->context != NULL)
-		MemoryContextReset(site->context);
+	call->last = NULL;
+	call->ready = NULL;
+	call->record_model = NULL;
+	call->bytes = 0;
+	if (call->context != NULL)
+		MemoryContextReset(call->context);
 	else
-		site->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+		call->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
 											  "fastclust models",
 											  ALLOCSET_DEFAULT_SIZES);
-	site->models = models_create(site->context, 16, NULL);
+	call->models = models_create(call->context, 16, NULL);
 }
 
 static void
@@ -496,7 +496,7 @@ copy_text(MemoryContext context, const text *source)
 }
 
 static served_model *
-add_model(FunctionCallInfo fcinfo, model_site *site, const text *name,
+add_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
 		  const text *group)
 {
 	MemoryContext context;
@@ -504,24 +504,24 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name,
 	model_key	key;
 	bool		found;
 
-	if (site->bytes / 1024 > (Size) fastclust_memory_budget)
-		forget_models(fcinfo, site);
+	if (call->bytes / 1024 > (Size) fastclust_memory_budget)
+		forget_models(fcinfo, call);
 	context = AllocSetContextCreate(CurrentMemoryContext, "fastclust model",
 									ALLOCSET_SMALL_SIZES);
 	model = MemoryContextAllocZero(context, sizeof(served_model));
 	model->context = context;
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
-	model->version = site->version;
+	model->version = call->version;
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) +
 		VARSIZE_ANY(group);
 	read_model(model);
-	MemoryContextSetParent(context, site->context);
+	MemoryContextSetParent(context, call->context);
 	key.name = model->name;
 	key.group = model->group;
 	key.version = model->version;
-	models_insert(site->models, key, &found)->model = model;
-	site->bytes += model->bytes;
+	models_insert(call->models, key, &found)->model = model;
+	call->bytes += model->bytes;
 	return model;
 }
 
@@ -530,7 +530,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name,
  * worthwhile; these need larger buffers.
  */
 static const served_model *
-asked_again(model_site *site, served_model *model)
+asked_again(model_call_state *call, served_model *model)
 {
 	Size		bytes;
 
@@ -540,16 +540,16 @@ asked_again(model_site *site, served_model *model)
 		0)
 	{
 		model->bytes += bytes;
-		site->bytes += bytes;
-		site->ready = NULL;
+		call->bytes += bytes;
+		call->ready = NULL;
 	}
 	return model;
 }
 
 const fc_columns *
-columns_of_model(model_site *site)
+columns_of_model(model_call_state *call)
 {
-	served_model *model = site->last;
+	served_model *model = call->last;
 	Size		held = model->bytes;
 
 	if (model->center != NULL || model->map_header != NULL ||
@@ -557,15 +557,15 @@ columns_of_model(model_site *site)
 		return NULL;
 	(void) columns_of(&model->columns, &model->view, model->asked,
 					  model->context, &held);
-	site->bytes += held - model->bytes;
+	call->bytes += held - model->bytes;
 	model->bytes = held;
 	return model->columns;
 }
 
 text *
-shown_name_of(model_site *site, int32 cluster)
+shown_name_of(model_call_state *call, int32 cluster)
 {
-	served_model *model = site->last;
+	served_model *model = call->last;
 	Datum		values[3] = {
 		PointerGetDatum(model->name),
 		PointerGetDatum(model->group),
@@ -600,7 +600,7 @@ shown_name_of(model_site *site, int32 cluster)
 }
 
 const served_model *
-served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
+served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *group)
 {
 	static union
 	{
@@ -614,20 +614,20 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 	SET_VARSIZE(&empty, VARHDRSZ);
 	if (group == NULL)
 		group = (const text *) &empty;
-	if (site->context == NULL || !model_validity_holds(&site->valid))
+	if (call->context == NULL || !model_validity_holds(&call->valid))
 	{
-		forget_models(fcinfo, site);
-		site->valid = model_validity_now();
+		forget_models(fcinfo, call);
+		call->valid = model_validity_now();
 	}
-	else if (site->last != NULL && same_text(site->last->name, name) &&
-			 same_text(site->last->group, group) &&
-			 site->last->version == site->version)
-		return asked_again(site, site->last);
+	else if (call->last != NULL && same_text(call->last->name, name) &&
+			 same_text(call->last->group, group) &&
+			 call->last->version == call->version)
+		return asked_again(call, call->last);
 	key.name = name;
 	key.group = group;
-	key.version = site->version;
-	slot = models_lookup(site->models, key);
-	site->last = slot != NULL ? slot->model
-		: add_model(fcinfo, site, name, group);
-	return asked_again(site, site->last);
+	key.version = call->version;
+	slot = models_lookup(call->models, key);
+	call->last = slot != NULL ? slot->model
+		: add_model(fcinfo, call, name, group);
+	return asked_again(call, call->last);
 }

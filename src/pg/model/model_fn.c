@@ -80,7 +80,7 @@ name_answer(FunctionCallInfo fcinfo, const model_row *row)
 
 	if (fcinfo->isnull)
 		return cluster;
-	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo),
+	PG_RETURN_TEXT_P(shown_name_of(model_call_state_of(fcinfo),
 								   DatumGetInt32(cluster)));
 }
 

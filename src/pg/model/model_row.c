@@ -30,7 +30,7 @@
  * doubles.
  */
 static void
-reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
+reserve(FunctionCallInfo fcinfo, model_call_state *call, const served_model *model)
 {
 	Size		doubles = 2 * model->d;
 	Size		floats = fc_operator_scratch(&model->view);
@@ -41,23 +41,23 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 		floats = Max(floats,
 					 model->map.rank + fc_kernel_map_scratch(&model->map));
 	}
-	site->row = grown(fcinfo->flinfo->fn_mcxt, site->row, &site->row_doubles,
+	call->row = grown(fcinfo->flinfo->fn_mcxt, call->row, &call->row_doubles,
 					  doubles, sizeof(double));
-	site->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, site->scratch.floats,
-								 &site->scratch.count, floats, sizeof(float));
-	site->ready = model;
+	call->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, call->scratch.floats,
+								 &call->scratch.count, floats, sizeof(float));
+	call->ready = model;
 }
 
 /* ---- coordinates ---- */
 
 /* Returns the features phi(x) as doubles. Raises an error if they overflow. */
 static const double *
-features_of(const model_site *site, const served_model *model, const double *x)
+features_of(const model_call_state *call, const served_model *model, const double *x)
 {
 	const fc_kernel_map *map = &model->map;
-	double	   *features = site->row + 2 * model->d;
-	float	   *y = site->scratch.floats;
-	fc_scratch	behind = {y + map->rank, site->scratch.count - map->rank};
+	double	   *features = call->row + 2 * model->d;
+	float	   *y = call->scratch.floats;
+	fc_scratch	behind = {y + map->rank, call->scratch.count - map->rank};
 
 	fc_kernel_map_features(map, x, behind, y);
 	if (!fc_all_finite_float(y, map->rank))
@@ -75,9 +75,9 @@ features_of(const model_site *site, const served_model *model, const double *x)
  * has no direction.
  */
 static const double *
-transformed(const model_site *site, const served_model *model, const vector *v)
+transformed(const model_call_state *call, const served_model *model, const vector *v)
 {
-	double	   *buffer = site->row;
+	double	   *buffer = call->row;
 	const double *x = vector_doubles(v, buffer);
 	vector		moved = {buffer, NULL, v->d};
 
@@ -92,7 +92,7 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 		x = buffer;
 	}
 	if (model->map_header != NULL)
-		return features_of(site, model, x);
+		return features_of(call, model, x);
 	if (model->view.metric != FC_COSINE)
 		return x;
 	return fc_unit_row(x, (size_t) v->d, buffer) ? buffer : NULL;
@@ -101,14 +101,14 @@ transformed(const model_site *site, const served_model *model, const vector *v)
 /* ---- values in a list ---- */
 
 static vector
-list_argument(FunctionCallInfo fcinfo, model_site *site,
+list_argument(FunctionCallInfo fcinfo, model_call_state *call,
 			  const served_model *model, int argument)
 {
-	double	   *joined = site->row + model->d;
+	double	   *joined = call->row + model->d;
 	vector		v = {joined, NULL, 0};
 
 	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(argument + 2)) > 0)
-		v = read_vector(&site->reader, PG_GETARG_DATUM(argument + 2), "x");
+		v = read_vector(&call->reader, PG_GETARG_DATUM(argument + 2), "x");
 	if ((Size) v.d + 2 == model->values)
 	{
 		joined[0] = PG_GETARG_FLOAT8(argument);
@@ -125,15 +125,15 @@ list_argument(FunctionCallInfo fcinfo, model_site *site,
  * because the dimensions of a value are at its place in the list or behind it.
  */
 static vector
-encoded_values(const model_site *site, const served_model *model, vector v)
+encoded_values(const model_call_state *call, const served_model *model, vector v)
 {
 	const fc_encoder *encoder;
-	double	   *raw = site->row + model->d;
+	double	   *raw = call->row + model->d;
 
 	if (!model->encodes_numbers)
 		return v;
 	encoder = &model->encoder->view;
-	memmove(raw, vector_doubles(&v, site->row), model->values * sizeof(double));
+	memmove(raw, vector_doubles(&v, call->row), model->values * sizeof(double));
 	for (Size i = encoder->features; i-- > 0;)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
@@ -233,14 +233,14 @@ new_record(FunctionCallInfo fcinfo)
  * time.
  */
 static record_reader *
-record_of(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
+record_of(FunctionCallInfo fcinfo, model_call_state *call, const served_model *model)
 {
-	if (site->record == NULL)
-		site->record = new_record(fcinfo);
-	if (site->record_model != model)
-		site->record->shape = 0;
-	site->record_model = model;
-	return site->record;
+	if (call->record == NULL)
+		call->record = new_record(fcinfo);
+	if (call->record_model != model)
+		call->record->shape = 0;
+	call->record_model = model;
+	return call->record;
 }
 
 /* Reads the column of vectors of a record; returns false if it is NULL. */
@@ -271,12 +271,12 @@ vector_of_record(record_reader *record, const served_model *model,
 }
 
 static bool
-record_argument(FunctionCallInfo fcinfo, model_site *site,
+record_argument(FunctionCallInfo fcinfo, model_call_state *call,
 				const served_model *model, int argument, vector *v)
 {
 	HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(argument);
-	record_reader *record = record_of(fcinfo, site, model);
-	double	   *raw = site->row + model->d;
+	record_reader *record = record_of(fcinfo, call, model);
+	double	   *raw = call->row + model->d;
 
 	*v = (vector)
 	{
@@ -304,11 +304,11 @@ check_length(const vector *v, const served_model *model, row_form form)
 
 /* Is there a NULL among listed values? */
 static bool
-has_null(FunctionCallInfo fcinfo, const model_site *site, int argument,
+has_null(FunctionCallInfo fcinfo, const model_call_state *call, int argument,
 		 row_form form)
 {
 	int			listed = (form == ROW_LIST ? 2
-						  : form == ROW_COLUMNS ? site->columns->d
+						  : form == ROW_COLUMNS ? call->columns->d
 						  : 0);
 
 	for (int i = 0; i < listed; i++)
@@ -324,16 +324,16 @@ has_null(FunctionCallInfo fcinfo, const model_site *site, int argument,
  * skipped.
  */
 static bool
-values_with_nulls(FunctionCallInfo fcinfo, model_site *site,
+values_with_nulls(FunctionCallInfo fcinfo, model_call_state *call,
 				  const served_model *model, int argument, row_form form,
 				  vector *v)
 {
-	int			first = form == ROW_LIST ? 2 : site->columns->d;
+	int			first = form == ROW_LIST ? 2 : call->columns->d;
 	int			more = 0;
 	Datum	   *elements;
 	bool	   *element_nulls;
 	bool	   *nulls;
-	double	   *values = site->row;
+	double	   *values = call->row;
 
 	if (model->encoder == NULL)
 		return false;
@@ -343,11 +343,11 @@ values_with_nulls(FunctionCallInfo fcinfo, model_site *site,
 						  &elements, &element_nulls, &more);
 	*v = (vector)
 	{
-		site->row + model->d, NULL, first + more
+		call->row + model->d, NULL, first + more
 	};
 	check_length(v, model, form);
 	if (form == ROW_COLUMNS)
-		(void) read_columns(fcinfo, site->columns, values);
+		(void) read_columns(fcinfo, call->columns, values);
 	nulls = palloc((Size) v->d * sizeof(bool));
 	for (int i = 0; i < v->d; i++)
 	{
@@ -361,54 +361,54 @@ values_with_nulls(FunctionCallInfo fcinfo, model_site *site,
 								 : elements[i - first]);
 	}
 	v->d = (int) model->d;
-	return encode_numbers(model->encoder, values, nulls, site->row + model->d);
+	return encode_numbers(model->encoder, values, nulls, call->row + model->d);
 }
 
 static bool
-vector_argument(FunctionCallInfo fcinfo, model_site *site,
+vector_argument(FunctionCallInfo fcinfo, model_call_state *call,
 				const served_model *model, int argument, row_form form,
 				vector *v)
 {
 	if (form == ROW_RECORD && model->encoder != NULL)
-		return record_argument(fcinfo, site, model, argument, v);
+		return record_argument(fcinfo, call, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
-	if (has_null(fcinfo, site, argument, form))
-		return values_with_nulls(fcinfo, site, model, argument, form, v);
+	if (has_null(fcinfo, call, argument, form))
+		return values_with_nulls(fcinfo, call, model, argument, form, v);
 	if (form == ROW_RECORD)
 	{
-		if (!vector_of_record(record_of(fcinfo, site, model), model,
+		if (!vector_of_record(record_of(fcinfo, call, model), model,
 							  PG_GETARG_HEAPTUPLEHEADER(argument), v))
 			return false;
 	}
 	else if (form == ROW_LIST)
-		*v = list_argument(fcinfo, site, model, argument);
+		*v = list_argument(fcinfo, call, model, argument);
 	else if (form == ROW_COLUMNS)
 	{
 		*v = (vector)
 		{
-			site->row + model->d, NULL, site->columns->d
+			call->row + model->d, NULL, call->columns->d
 		};
 		if ((Size) v->d == model->values)
-			(void) read_columns(fcinfo, site->columns, site->row + model->d);
+			(void) read_columns(fcinfo, call->columns, call->row + model->d);
 	}
 	else
-		*v = read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
+		*v = read_vector(&call->reader, PG_GETARG_DATUM(argument), "x");
 	check_length(v, model, form);
-	*v = encoded_values(site, model, *v);
+	*v = encoded_values(call, model, *v);
 	return true;
 }
 
 /* Looks up the types of the columns that a call lists. */
 static pg_noinline void
-find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument,
+find_column_types(FunctionCallInfo fcinfo, model_call_state *call, int argument,
 				  int count)
 {
 	column_reader *reader = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
 											   sizeof(column_reader));
 
 	make_column_reader(fcinfo, argument, count, reader);
-	site->columns = reader;
+	call->columns = reader;
 }
 
 /*
@@ -416,18 +416,18 @@ find_column_types(FunctionCallInfo fcinfo, model_site *site, int argument,
  * it is NULL.
  */
 static const text *
-group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column,
+group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *column,
 				HeapTupleHeader row)
 {
 	record_reader *record;
 
-	if (site->group == NULL)
-		site->group = new_record(fcinfo);
-	record = site->group;
-	if (!has_row_type(record, row) || strcmp(site->group_column, column) != 0)
+	if (call->group == NULL)
+		call->group = new_record(fcinfo);
+	record = call->group;
+	if (!has_row_type(record, row) || strcmp(call->group_column, column) != 0)
 	{
 		find_columns(record, row, &column, 1, true);
-		site->group_column = MemoryContextStrdup(record->context, column);
+		call->group_column = MemoryContextStrdup(record->context, column);
 	}
 	read_record(record, row);
 	return record->nulls[record->attribute[0]]
@@ -438,21 +438,21 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column,
 
 /* Returns the group in an argument as text. */
 static const text *
-group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
+group_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
 	MemoryContext context = fcinfo->flinfo->fn_mcxt;
 
 	if (type == TEXTOID || !OidIsValid(type))
 		return PG_GETARG_TEXT_PP(argument);
-	if (site->group_reader == NULL)
+	if (call->group_reader == NULL)
 	{
-		site->group_reader = MemoryContextAllocZero(context,
+		call->group_reader = MemoryContextAllocZero(context,
 													sizeof(value_reader));
 		make_value_reader(type, "group_value", true, context,
-						  site->group_reader);
+						  call->group_reader);
 	}
-	return value_as_text(site->group_reader, PG_GETARG_DATUM(argument));
+	return value_as_text(call->group_reader, PG_GETARG_DATUM(argument));
 }
 
 /*
@@ -460,13 +460,13 @@ group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
  * column of the row; NULL if the group is NULL.
  */
 static const served_model *
-model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
+model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int argument,
 			 row_form form)
 {
 	const text *value = (group >= 0 && !PG_ARGISNULL(group)
-						 ? group_argument(fcinfo, site, group)
+						 ? group_argument(fcinfo, call, group)
 						 : NULL);
-	const served_model *model = served_model_of(fcinfo, site, value);
+	const served_model *model = served_model_of(fcinfo, call, value);
 
 	if (value != NULL && model->group_by == NULL)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -476,9 +476,9 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 		return model;
 	if (form == ROW_RECORD)
 	{
-		value = group_of_record(fcinfo, site, model->group_by,
+		value = group_of_record(fcinfo, call, model->group_by,
 								PG_GETARG_HEAPTUPLEHEADER(argument));
-		return value != NULL ? served_model_of(fcinfo, site, value) : NULL;
+		return value != NULL ? served_model_of(fcinfo, call, value) : NULL;
 	}
 	if (group < 0 || !is_given(fcinfo, group))
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -494,33 +494,33 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
  * sets the row's coordinates then.
  */
 static sparse_outcome
-sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument,
+sparse_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument,
 				model_row *row)
 {
 	sparse_outcome outcome;
 
-	if (site->reader.form != VECTOR_SPARSE)
+	if (call->reader.form != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
-	outcome = label_sparse_row(&site->sparse, &site->reader,
+	outcome = label_sparse_row(&call->sparse, &call->reader,
 							   PG_GETARG_DATUM(argument), &row->model->view,
-							   columns_of_model(site), &row->nearest);
+							   columns_of_model(call), &row->nearest);
 	row->labelled = outcome == SPARSE_KNOWN;
 	if (row->labelled)
-		row->x = dense_sparse_row(&site->sparse, site->reader.context,
+		row->x = dense_sparse_row(&call->sparse, call->reader.context,
 								  row->model->d);
 	return outcome;
 }
 
 const double *
-vector_in_model(FunctionCallInfo fcinfo, model_site *site,
+vector_in_model(FunctionCallInfo fcinfo, model_call_state *call,
 				const served_model *model, Datum x)
 {
-	vector		v = read_vector(&site->reader, x, "x");
+	vector		v = read_vector(&call->reader, x, "x");
 
-	if (site->ready != model)
-		reserve(fcinfo, site, model);
+	if (call->ready != model)
+		reserve(fcinfo, call, model);
 	check_length(&v, model, ROW_VECTOR);
-	return transformed(site, model, &v);
+	return transformed(call, model, &v);
 }
 
 static int32
@@ -533,40 +533,40 @@ bool
 read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument,
 			   row_form form, model_row *row)
 {
-	model_site *site;
+	model_call_state *call;
 	int			columns = form == ROW_COLUMNS ? PG_NARGS() - argument : 1;
 	sparse_outcome outcome;
 	vector		v;
 
 	if (form == ROW_LIST && PG_ARGISNULL(argument + 2))
 		return false;
-	site = model_site_of(fcinfo);
+	call = model_call_state_of(fcinfo);
 	if (form == ROW_GIVEN)
 	{
-		if (!site->reader.formed)
-			site->reader.form = form_of_argument(fcinfo, argument, true);
-		site->reader.formed = true;
-		form = site->reader.form == VECTOR_ROW ? ROW_RECORD
-			: site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS
+		if (!call->reader.formed)
+			call->reader.form = form_of_argument(fcinfo, argument, true);
+		call->reader.formed = true;
+		form = call->reader.form == VECTOR_ROW ? ROW_RECORD
+			: call->reader.form == VECTOR_NUMBER ? ROW_COLUMNS
 			: ROW_VECTOR;
 	}
-	site->version = version >= 0 ? version_argument(fcinfo, version)
+	call->version = version >= 0 ? version_argument(fcinfo, version)
 		: CURRENT_VERSION;
-	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
-		find_column_types(fcinfo, site, argument, columns);
-	row->model = model_of_row(fcinfo, site, group, argument, form);
+	if (form == ROW_COLUMNS && unlikely(call->columns == NULL))
+		find_column_types(fcinfo, call, argument, columns);
+	row->model = model_of_row(fcinfo, call, group, argument, form);
 	if (row->model == NULL || row->model->header == NULL)
 		return false;
-	if (site->ready != row->model)
-		reserve(fcinfo, site, row->model);
-	row->scratch = site->scratch;
+	if (call->ready != row->model)
+		reserve(fcinfo, call, row->model);
+	row->scratch = call->scratch;
 	row->labelled = false;
-	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, site, argument, row)
+	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, call, argument, row)
 		: SPARSE_UNKNOWN;
 	if (outcome != SPARSE_UNKNOWN)
 		return outcome == SPARSE_KNOWN;
-	if (!vector_argument(fcinfo, site, row->model, argument, form, &v))
+	if (!vector_argument(fcinfo, call, row->model, argument, form, &v))
 		return false;
-	row->x = transformed(site, row->model, &v);
+	row->x = transformed(call, row->model, &v);
 	return row->x != NULL;
 }

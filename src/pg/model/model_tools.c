@@ -87,7 +87,7 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 /* ---- standardised units ---- */
 
 /* Kept for the rows of a query: constant units and the types of columns. */
-typedef struct units_site
+typedef struct scaling_call_state
 {
 	vector_reader vectors;
 	bool		fixed;			/* true if center and scale are constants of
@@ -96,7 +96,7 @@ typedef struct units_site
 	const double *center;		/* d values, or NULL if rows keep their own
 								 * units */
 	const double *scale;
-} units_site;
+} scaling_call_state;
 
 /*
  * Is an argument a constant? A parameter may change when PL/pgSQL evaluates an
@@ -112,33 +112,33 @@ is_constant(FunctionCallInfo fcinfo, int argument)
 }
 
 /* Returns the state of a call whose arguments 0 and 1 are the units. */
-static units_site *
-units_site_of(FunctionCallInfo fcinfo)
+static scaling_call_state *
+scaling_call_state_of(FunctionCallInfo fcinfo)
 {
-	units_site *site = fcinfo->flinfo->fn_extra;
+	scaling_call_state *call = fcinfo->flinfo->fn_extra;
 
-	if (site != NULL)
-		return site;
-	site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(units_site));
-	site->vectors.context = fcinfo->flinfo->fn_mcxt;
-	site->fixed = is_constant(fcinfo, 0) && is_constant(fcinfo, 1);
-	fcinfo->flinfo->fn_extra = site;
-	return site;
+	if (call != NULL)
+		return call;
+	call = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(scaling_call_state));
+	call->vectors.context = fcinfo->flinfo->fn_mcxt;
+	call->fixed = is_constant(fcinfo, 0) && is_constant(fcinfo, 1);
+	fcinfo->flinfo->fn_extra = call;
+	return call;
 }
 
 /* Reads the units of a row of d numbers into the site. */
 static void
-find_units(FunctionCallInfo fcinfo, int d, units_site *site)
+find_units(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 {
 	MemoryContext old;
 
-	if (site->fixed && site->d == d)
+	if (call->fixed && call->d == d)
 		return;
-	old = MemoryContextSwitchTo(site->fixed ? fcinfo->flinfo->fn_mcxt
+	old = MemoryContextSwitchTo(call->fixed ? fcinfo->flinfo->fn_mcxt
 								: CurrentMemoryContext);
-	site->d = d;
-	site->center = numbers_argument(fcinfo, 0, (Size) d, "center");
-	site->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
+	call->d = d;
+	call->center = numbers_argument(fcinfo, 0, (Size) d, "center");
+	call->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
 	MemoryContextSwitchTo(old);
 }
 
@@ -147,25 +147,25 @@ PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
 Datum
 fastclust_vector_in_units(PG_FUNCTION_ARGS)
 {
-	units_site *site = units_site_of(fcinfo);
+	scaling_call_state *call = scaling_call_state_of(fcinfo);
 	vector		v;
 	double	   *x;
 	Datum		row;
 
 	if (PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	v = read_vector_argument(fcinfo, &site->vectors, 2, "x");
-	if (site->fixed && site->d > 0)
-		check_vector_dim(&v, (size_t) site->d, "the first row");
-	find_units(fcinfo, v.d, site);
+	v = read_vector_argument(fcinfo, &call->vectors, 2, "x");
+	if (call->fixed && call->d > 0)
+		check_vector_dim(&v, (size_t) call->d, "the first row");
+	find_units(fcinfo, v.d, call);
 	row = empty_float8_array(v.d, &x);
 	if (v.floats != NULL)
 		fc_widen(v.floats, (Size) v.d, x);
 	else
 		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
-	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL;
+	for (int i = 0; i < call->d && call->center != NULL && call->scale != NULL;
 		 i++)
-		x[i] = (x[i] - site->center[i]) / site->scale[i];
+		x[i] = (x[i] - call->center[i]) / call->scale[i];
 	return row;
 }
 

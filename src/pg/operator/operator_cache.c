@@ -39,23 +39,23 @@ columns_of(fc_columns **columns, const fc_operator *op, Size asked,
 }
 
 static void
-reserve(sparse_site *site, MemoryContext context, Size elements, Size k)
+reserve(sparse_scratch *scratch, MemoryContext context, Size elements, Size k)
 {
-	Size		room = site->room;
+	Size		room = scratch->room;
 
-	if (room < elements || site->values == NULL)
+	if (room < elements || scratch->values == NULL)
 	{
 		elements += elements / 2 + 1;
-		site->indices = grown(context, site->indices, &room, elements,
-							  sizeof(uint32));
-		site->values = grown(context, site->values, &site->room, elements,
-							 sizeof(double));
+		scratch->indices = grown(context, scratch->indices, &room, elements,
+								 sizeof(uint32));
+		scratch->values = grown(context, scratch->values, &scratch->room, elements,
+								sizeof(double));
 	}
-	site->scores = grown(context, site->scores, &site->k, k, sizeof(double));
+	scratch->scores = grown(context, scratch->scores, &scratch->k, k, sizeof(double));
 }
 
 sparse_outcome
-take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 				fc_metric metric, Size d, Size k)
 {
 	pgvector_value value = read_pgvector_in_place(reader, datum, "x");
@@ -64,57 +64,57 @@ take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
 	if ((Size) value.d != d || count > d / 4 ||
 		!fc_all_moderate_float((const float *) value.elements, count))
 		return SPARSE_UNKNOWN;
-	reserve(site, reader->context, count, k);
-	memcpy(site->indices, value.indices, count * sizeof(uint32));
-	fc_widen((const float *) value.elements, count, site->values);
-	site->row = (fc_sparse_row)
+	reserve(scratch, reader->context, count, k);
+	memcpy(scratch->indices, value.indices, count * sizeof(uint32));
+	fc_widen((const float *) value.elements, count, scratch->values);
+	scratch->row = (fc_sparse_row)
 	{
-		site->indices, site->values, count
+		scratch->indices, scratch->values, count
 	};
 	return metric == FC_COSINE &&
-		!fc_unit_sparse_row(site->indices, count, site->values)
+		!fc_unit_sparse_row(scratch->indices, count, scratch->values)
 		? SPARSE_NONE
 		: SPARSE_KNOWN;
 }
 
 sparse_outcome
-label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 				 const fc_operator *op, const fc_columns *columns,
 				 size_t *label)
 {
 	sparse_outcome outcome = (columns == NULL
 							  ? SPARSE_UNKNOWN
-							  : take_sparse_row(site, reader, datum,
+							  : take_sparse_row(scratch, reader, datum,
 												op->metric, op->d, op->k));
 
 	if (outcome == SPARSE_KNOWN &&
-		!fc_columns_assign(columns, &site->row, site->scores, label))
+		!fc_columns_assign(columns, &scratch->row, scratch->scores, label))
 		return SPARSE_UNKNOWN;
 	return outcome;
 }
 
 const double *
-dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
+dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d)
 {
 	/* a new dimension: allocate d zeros */
-	if (site->d != d)
+	if (scratch->d != d)
 	{
 		Size		room[2] = {0, 0};
 
-		site->d = site->written = 0;
-		site->dense = grown(context, site->dense, &room[0], d, sizeof(double));
-		site->places = grown(context, site->places, &room[1], d / 4 + 1,
-							 sizeof(uint32));
-		memset(site->dense, 0, d * sizeof(double));
-		site->d = d;
+		scratch->d = scratch->written = 0;
+		scratch->dense = grown(context, scratch->dense, &room[0], d, sizeof(double));
+		scratch->places = grown(context, scratch->places, &room[1], d / 4 + 1,
+								sizeof(uint32));
+		memset(scratch->dense, 0, d * sizeof(double));
+		scratch->d = d;
 	}
-	for (Size p = 0; p < site->written; p++)
-		site->dense[site->places[p]] = 0.0;
-	for (Size p = 0; p < site->row.count; p++)
-		site->dense[site->indices[p]] = site->values[p];
-	memcpy(site->places, site->indices, site->row.count * sizeof(uint32));
-	site->written = site->row.count;
-	return site->dense;
+	for (Size p = 0; p < scratch->written; p++)
+		scratch->dense[scratch->places[p]] = 0.0;
+	for (Size p = 0; p < scratch->row.count; p++)
+		scratch->dense[scratch->indices[p]] = scratch->values[p];
+	memcpy(scratch->places, scratch->indices, scratch->row.count * sizeof(uint32));
+	scratch->written = scratch->row.count;
+	return scratch->dense;
 }
 
 /* ---- the cache of a call site ---- */
@@ -175,7 +175,7 @@ typedef struct operator_cache
 	Size		size;			/* bytes of the values and their prepared
 								 * forms */
 	vector_reader reader;
-	sparse_site sparse;
+	sparse_scratch sparse;
 	fc_scratch	scratch;
 	double	   *doubles;
 	Size		doubles_count;
@@ -194,7 +194,7 @@ forget_values(operator_cache *cache)
 }
 
 static operator_cache *
-site_cache(FunctionCallInfo fcinfo)
+cache_of_call(FunctionCallInfo fcinfo)
 {
 	operator_cache *cache = fcinfo->flinfo->fn_extra;
 
@@ -202,7 +202,7 @@ site_cache(FunctionCallInfo fcinfo)
 
 	if (cache != NULL)
 		return cache;
-	cache = site_memory(fcinfo, sizeof(operator_cache), &home);
+	cache = call_memory(fcinfo, sizeof(operator_cache), &home);
 	if (cache->home == NULL)
 	{
 		cache->home = cache->reader.context = home;
@@ -330,7 +330,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 			void (*make_view) (const void *bytes, void *view),
 			const void **bytes)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 	struct varlena *stored = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argument));
 	const void *flat = stored;
 	cached_value *value;
@@ -418,7 +418,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument,
 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator,
 					   &bytes);
-	cache = site_cache(fcinfo);
+	cache = cache_of_call(fcinfo);
 	op = cache->last->view;
 	if (cache->last->asked++ == 0)
 		cache->size += slice_operator(op, cache->context);
@@ -439,7 +439,7 @@ cached_columns(operator_cache *cache)
 sparse_outcome
 cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 
 	if (argument_form(fcinfo, &cache->reader, argument) != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
@@ -450,14 +450,14 @@ cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label)
 
 sparse_outcome
 cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
-					 const sparse_site **site)
+					 const sparse_scratch **scratch)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 	const fc_operator *op = cache->last->view;
 	const fc_columns *columns = NULL;
 	sparse_outcome outcome = SPARSE_UNKNOWN;
 
-	*site = &cache->sparse;
+	*scratch = &cache->sparse;
 	if (argument_form(fcinfo, &cache->reader, argument) == VECTOR_SPARSE &&
 		(columns = cached_columns(cache)) != NULL)
 		outcome = take_sparse_row(&cache->sparse, &cache->reader,
@@ -472,7 +472,7 @@ cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
 const double *
 cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 
 	if (elements != NULL)
 		*elements = &cache->sparse.row;
@@ -483,8 +483,8 @@ cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
 Size
 cached_bytes(FunctionCallInfo fcinfo)
 {
-	const operator_cache *cache = site_cache(fcinfo);
-	const sparse_site *sparse = &cache->sparse;
+	const operator_cache *cache = cache_of_call(fcinfo);
+	const sparse_scratch *sparse = &cache->sparse;
 
 	return cache->size +
 		(cache->doubles_count + sparse->d + sparse->room + sparse->k) *
@@ -498,7 +498,7 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument,
 						 const fc_operator_header **header)
 {
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 
 	if (op->rows == NULL && op->factors > 1)
 		cache->size += expand_operator(cache->last->view,
@@ -511,13 +511,13 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument,
 vector_reader *
 cached_reader(FunctionCallInfo fcinfo)
 {
-	return &site_cache(fcinfo)->reader;
+	return &cache_of_call(fcinfo)->reader;
 }
 
 fc_scratch
 cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 
 	cache->scratch.floats = grown(cache->home, cache->scratch.floats,
 								  &cache->scratch.count, floats, sizeof(float));
@@ -527,7 +527,7 @@ cached_scratch(FunctionCallInfo fcinfo, Size floats)
 double *
 cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	operator_cache *cache = cache_of_call(fcinfo);
 
 	cache->doubles = grown(cache->home, cache->doubles, &cache->doubles_count,
 						   count, sizeof(double));

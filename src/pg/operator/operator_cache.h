@@ -15,7 +15,7 @@
  */
 
 /* State for sparse rows that a call site keeps between calls. */
-typedef struct sparse_site
+typedef struct sparse_scratch
 {
 	double	   *dense;			/* d values: the dense form of a row, zero
 								 * except at `places` */
@@ -32,7 +32,7 @@ typedef struct sparse_site
 	Size		written;		/* number of elements that are set in `dense`,
 								 * at the indices in `places` */
 	uint32	   *places;
-} sparse_site;
+} sparse_scratch;
 
 typedef enum sparse_outcome
 {
@@ -58,12 +58,12 @@ extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op,
 									MemoryContext context, Size *held);
 
 /*
- * Reads a sparsevec into site->row, scaled to length 1 with cosine, and makes
+ * Reads a sparsevec into scratch->row, scaled to length 1 with cosine, and makes
  * room for k scores. Returns SPARSE_UNKNOWN for rows with too many elements or
  * too large ones.
  */
 extern sparse_outcome
-			take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+			take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 							fc_metric metric, Size d, Size k);
 
 /*
@@ -71,12 +71,12 @@ extern sparse_outcome
  * if columns is NULL. The site's memory is in the reader's context.
  */
 extern sparse_outcome
-			label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum,
+			label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 							 const fc_operator *op, const fc_columns *columns,
 							 size_t *label);
 
 /* Returns the sparse row read last as d doubles, valid until the next call. */
-extern const double *dense_sparse_row(sparse_site *site, MemoryContext context, Size d);
+extern const double *dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d);
 
 /* ---- the state of a call site ---- */
 
@@ -116,7 +116,7 @@ extern sparse_outcome
  */
 extern sparse_outcome
 			cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
-								 const sparse_site **site);
+								 const sparse_scratch **scratch);
 
 /*
  * Returns the sparse row read last as a dense one; *elements receives its

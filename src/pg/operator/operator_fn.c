@@ -290,7 +290,7 @@ static bool
 nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op,
 					size_t count, int32 *clusters, double *distances)
 {
-	const sparse_site *sparse;
+	const sparse_scratch *sparse;
 	sparse_outcome outcome = cached_sparse_scores(fcinfo, 1, &sparse);
 	row_call	call;
 

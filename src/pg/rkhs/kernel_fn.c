@@ -208,44 +208,44 @@ _Static_assert(offsetof(fc_kernel_map_header, digest) ==
 			   "cached_view finds the digest of both in one place");
 
 /* Prepared map in the call state, kept until another map comes */
-typedef struct site_map
+typedef struct map_call_state
 {
 	fc_kernel_map map;
 	uint64		digest[2];		/* digest of the map prepared last; 0: none */
 	fc_arena	arena;			/* memory of the prepared map */
 	const struct fc_operator_sell *sell;
 	const float *single;
-} site_map;
+} map_call_state;
 
 static void
 view_map(const void *bytes, void *view)
 {
-	fc_kernel_map_view(bytes, &((site_map *) view)->map);
+	fc_kernel_map_view(bytes, &((map_call_state *) view)->map);
 }
 
 static const fc_kernel_map *
 cached_map(FunctionCallInfo fcinfo)
 {
 	const void *bytes;
-	site_map   *site = ((site_map *) cached_view(fcinfo, 0, sizeof(site_map),
-												 view_map, &bytes));
+	map_call_state *call = ((map_call_state *) cached_view(fcinfo, 0, sizeof(map_call_state),
+														   view_map, &bytes));
 	const fc_kernel_map_header *header = bytes;
 
-	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
+	if (memcmp(call->digest, header->digest, sizeof(call->digest)) != 0)
 	{
-		memset(site->digest, 0, sizeof(site->digest));
-		if (site->arena.host == NULL)
-			site->arena = make_arena_in(fcinfo->flinfo->fn_mcxt,
+		memset(call->digest, 0, sizeof(call->digest));
+		if (call->arena.host == NULL)
+			call->arena = make_arena_in(fcinfo->flinfo->fn_mcxt,
 										"what kernel_features keeps between rows");
-		release_arena(&site->arena);
-		fc_kernel_map_prepare(&site->map, &site->arena);
-		site->sell = site->map.op.sell;
-		site->single = site->map.single;
-		memcpy(site->digest, header->digest, sizeof(site->digest));
+		release_arena(&call->arena);
+		fc_kernel_map_prepare(&call->map, &call->arena);
+		call->sell = call->map.op.sell;
+		call->single = call->map.single;
+		memcpy(call->digest, header->digest, sizeof(call->digest));
 	}
-	site->map.op.sell = site->sell;
-	site->map.single = site->single;
-	return &site->map;
+	call->map.op.sell = call->sell;
+	call->map.single = call->single;
+	return &call->map;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_kernel_features);
@@ -274,9 +274,9 @@ Datum
 fastclust_map_describe(PG_FUNCTION_ARGS)
 {
 	const void *bytes;
-	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map,
-									   &bytes);
-	const fc_kernel_map *map = &site->map;
+	const map_call_state *call = cached_view(fcinfo, 0, sizeof(map_call_state), view_map,
+											 &bytes);
+	const fc_kernel_map *map = &call->map;
 	StringInfoData json;
 
 	initStringInfo(&json);

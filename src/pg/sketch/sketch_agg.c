@@ -73,7 +73,7 @@ state_argument(FunctionCallInfo fcinfo)
  * of a TOASTed spec with its pointer, which saves fetching the spec for every
  * row.
  */
-typedef struct sketch_site
+typedef struct sketch_call_state
 {
 	vector_reader reader;
 	char		toast_pointer[TOAST_POINTER_SIZE];
@@ -91,77 +91,77 @@ typedef struct sketch_site
 	double	   *unit;
 	Size		unit_doubles;
 	row_places	places;			/* addresses of plain rows, for prefetching */
-} sketch_site;
+} sketch_call_state;
 
-static sketch_site *
-new_site(FunctionCallInfo fcinfo)
+static sketch_call_state *
+new_call_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext home;
-	sketch_site *site = site_memory(fcinfo, sizeof(sketch_site), &home);
+	sketch_call_state *call = call_memory(fcinfo, sizeof(sketch_call_state), &home);
 
-	site->reader.context = home;
-	site->reader.anywhere = true;
-	(void) argument_form(fcinfo, &site->reader, 1);
-	return site;
+	call->reader.context = home;
+	call->reader.anywhere = true;
+	(void) argument_form(fcinfo, &call->reader, 1);
+	return call;
 }
 
 /* Returns a buffer of d doubles followed by d floats. */
 static double *
-unit_room(sketch_site *site, Size d)
+unit_room(sketch_call_state *call, Size d)
 {
-	return site->unit = grown(site->reader.context, site->unit,
-							  &site->unit_doubles, d,
+	return call->unit = grown(call->reader.context, call->unit,
+							  &call->unit_doubles, d,
 							  sizeof(double) + sizeof(float));
 }
 
-static inline sketch_site *
-site_of(FunctionCallInfo fcinfo)
+static inline sketch_call_state *
+call_state_of(FunctionCallInfo fcinfo)
 {
-	sketch_site *site = fcinfo->flinfo->fn_extra;
+	sketch_call_state *call = fcinfo->flinfo->fn_extra;
 
-	return likely(site != NULL) ? site : new_site(fcinfo);
+	return likely(call != NULL) ? call : new_call_state(fcinfo);
 }
 
 /* Returns the digest of a packed or TOASTed spec. */
 static const uint64 *
-digest_at_site(sketch_site *site, Datum spec_datum)
+digest_of_call(sketch_call_state *call, Datum spec_datum)
 {
 	const struct varlena *value = (const struct varlena *) DatumGetPointer(spec_datum);
 	bool		toasted = VARATT_IS_EXTERNAL_ONDISK(value);
 
-	if (toasted && site->has_pointer &&
-		memcmp(site->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
-		return site->digest;
-	spec_digest_of_datum(spec_datum, site->digest);
-	site->has_pointer = toasted;
+	if (toasted && call->has_pointer &&
+		memcmp(call->toast_pointer, value, TOAST_POINTER_SIZE) == 0)
+		return call->digest;
+	spec_digest_of_datum(spec_datum, call->digest);
+	call->has_pointer = toasted;
 	if (toasted)
-		memcpy(site->toast_pointer, value, TOAST_POINTER_SIZE);
-	return site->digest;
+		memcpy(call->toast_pointer, value, TOAST_POINTER_SIZE);
+	return call->digest;
 }
 
 static inline const fc_prepared *
-prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
+prepared_of_state(sketch_call_state *call, const fc_sketch *state, Datum spec_datum)
 {
 	const fc_spec *own = fc_sketch_spec(state);
 	const fc_spec *spec = (const fc_spec *) DatumGetPointer(spec_datum);
 	const uint64 *digest = (likely(VARATT_IS_4B_U(spec))
 							? spec->digest
-							: digest_at_site(site, spec_datum));
+							: digest_of_call(call, spec_datum));
 
 	if (unlikely(((digest[0] ^ own->digest[0]) |
 				  (digest[1] ^ own->digest[1])) != 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("spec must be the same for all rows of a sketch"),
 				errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec))."));
-	if (unlikely(site->prepared == NULL ||
-				 site->generation != prepared_generation ||
-				 !prepared_serves(site->prepared, own)))
+	if (unlikely(call->prepared == NULL ||
+				 call->generation != prepared_generation ||
+				 !prepared_serves(call->prepared, own)))
 	{
-		site->prepared = prepared_of_spec(own);
-		site->generation = prepared_generation;
-		site->view.head = NULL;
+		call->prepared = prepared_of_spec(own);
+		call->generation = prepared_generation;
+		call->view.head = NULL;
 	}
-	return site->prepared;
+	return call->prepared;
 }
 
 /*
@@ -169,17 +169,17 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
  * last view, since memory is freed and allocated again.
  */
 static inline const fc_sketch_view *
-view_of_state(sketch_site *site, fc_sketch *state)
+view_of_state(sketch_call_state *call, fc_sketch *state)
 {
 	bool		weighted = (state->flags & FC_SKETCH_WEIGHTED) != 0;
 
-	if (site->view.head != state || site->capacity != state->capacity ||
-		weighted != (site->view.wide_z != NULL))
+	if (call->view.head != state || call->capacity != state->capacity ||
+		weighted != (call->view.wide_z != NULL))
 	{
-		site->view = fc_sketch_view_of(state);
-		site->capacity = state->capacity;
+		call->view = fc_sketch_view_of(state);
+		call->capacity = state->capacity;
 	}
-	return &site->view;
+	return &call->view;
 }
 
 /* ---- rows ---- */
@@ -205,9 +205,9 @@ grid_weight(FunctionCallInfo fcinfo)
 
 /* Reads a row of any form into a copy in the call state. */
 static fc_row
-read_row(sketch_site *site, Datum x, size_t d)
+read_row(sketch_call_state *call, Datum x, size_t d)
 {
-	vector		v = read_vector(&site->reader, x, "x");
+	vector		v = read_vector(&call->reader, x, "x");
 
 	check_vector_dim(&v, d, "the sketch_spec");
 	return (fc_row)
@@ -221,69 +221,69 @@ read_row(sketch_site *site, Datum x, size_t d)
  * buffer.
  */
 static fc_row
-pgvector_row(sketch_site *site, Datum x, size_t d)
+pgvector_row(sketch_call_state *call, Datum x, size_t d)
 {
-	pgvector_value value = read_pgvector_in_place(&site->reader, x, "x");
+	pgvector_value value = read_pgvector_in_place(&call->reader, x, "x");
 	vector		v = {.d = value.d};
 	fc_row		row = {0};
 
 	check_vector_dim(&v, d, "the sketch_spec");
-	if (site->reader.form == VECTOR_SPARSE)
+	if (call->reader.form == VECTOR_SPARSE)
 	{
-		double	   *values = unit_room(site, (size_t) value.nonzeros);
+		double	   *values = unit_room(call, (size_t) value.nonzeros);
 
 		fc_widen((const float *) value.elements, (size_t) value.nonzeros,
 				 values);
-		site->sparse = (fc_sparse_row)
+		call->sparse = (fc_sparse_row)
 		{
 			(const uint32 *) value.indices, values,
 				(size_t) value.nonzeros
 		};
-		row.sparse = &site->sparse;
+		row.sparse = &call->sparse;
 		return row;
 	}
-	if (site->reader.form == VECTOR_HALVES)
+	if (call->reader.form == VECTOR_HALVES)
 		row.halves = value.elements;
 	else
 		row.floats = (const float *) value.elements;
-	prefetch_rows(&site->places, value.elements);
+	prefetch_rows(&call->places, value.elements);
 	return row;
 }
 
 static inline fc_row
-row_of_datum(sketch_site *site, Datum x, size_t d)
+row_of_datum(sketch_call_state *call, Datum x, size_t d)
 {
 	fc_row		row = {0};
 	Oid			type;
 	int			count;
 	const char *elements;
 
-	if (site->reader.form != VECTOR_ARRAY)
-		return site->reader.form < VECTOR_LITERAL ? pgvector_row(site, x, d)
-			: read_row(site, x, d);
+	if (call->reader.form != VECTOR_ARRAY)
+		return call->reader.form < VECTOR_LITERAL ? pgvector_row(call, x, d)
+			: read_row(call, x, d);
 	elements = plain_elements(x, &type, &count);
 	if (unlikely(elements == NULL || count != d ||
 				 (type != FLOAT4OID && type != FLOAT8OID)))
-		return read_row(site, x, d);
+		return read_row(call, x, d);
 	if (type == FLOAT4OID)
 		row.floats = (const float *) elements;
 	else
 		row.doubles = (const double *) elements;
-	prefetch_rows(&site->places, elements);
+	prefetch_rows(&call->places, elements);
 	return row;
 }
 
 /* Scales the row to length 1; returns false if it has no direction. */
 static bool
-to_unit_row(sketch_site *site, fc_row *row, size_t d)
+to_unit_row(sketch_call_state *call, fc_row *row, size_t d)
 {
 	double	   *unit;
 	bool		directed;
 
 	if (row->sparse != NULL)
 		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count,
-								  site->unit);
-	unit = unit_room(site, d);
+								  call->unit);
+	unit = unit_room(call, d);
 	if (row->doubles == NULL)
 	{
 		float	   *floats = (float *) (unit + d);
@@ -311,26 +311,26 @@ to_unit_row(sketch_site *site, fc_row *row, size_t d)
 static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 {
-	sketch_site *site = site_of(fcinfo);
-	const fc_prepared *prepared = prepared_of_state(site, state,
+	sketch_call_state *call = call_state_of(fcinfo);
+	const fc_prepared *prepared = prepared_of_state(call, state,
 													PG_GETARG_DATUM(2));
-	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), prepared->d);
+	fc_row		row = row_of_datum(call, PG_GETARG_DATUM(1), prepared->d);
 	const fc_sketch_view *view;
 	fc_status	status;
 
 	row.weight = grid_weight(fcinfo);
 	if (fc_spec_metric(prepared->spec) == FC_COSINE &&
-		!to_unit_row(site, &row, prepared->d))
+		!to_unit_row(call, &row, prepared->d))
 		return NULL;
-	view = view_of_state(site, row.weight == FC_ONE_WEIGHT
+	view = view_of_state(call, row.weight == FC_ONE_WEIGHT
 						 ? state
 						 : sketch_weighted(state));
 	status = add ? fc_sketch_add(prepared, &row, view)
 		: fc_sketch_subtract_row(prepared, &row, view);
 	if (unlikely(status != FC_OK))
 	{
-		site->reader.anywhere = false;
-		row = read_row(site, PG_GETARG_DATUM(1), prepared->d);
+		call->reader.anywhere = false;
+		row = read_row(call, PG_GETARG_DATUM(1), prepared->d);
 		report_row(status, row.doubles, row.floats, prepared->d);
 	}
 	return view->head;

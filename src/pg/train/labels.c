@@ -55,7 +55,7 @@
 typedef struct row_labels
 {
 	FunctionCallInfo fcinfo;
-	model_site *site;
+	model_call_state *call;
 	const served_model *model;
 	fc_scratch	scratch;
 	int			count;
@@ -292,7 +292,7 @@ note_vector(row_labels *labels, TupleTableSlot *row)
 	size_t		d = labels->model->view.d;
 	const double *x = (row->tts_isnull[last]
 					   ? NULL
-					   : vector_in_model(labels->fcinfo, labels->site,
+					   : vector_in_model(labels->fcinfo, labels->call,
 										 labels->model,
 										 row->tts_values[last]));
 
@@ -345,18 +345,18 @@ row_of_plan(SPIPlanPtr plan)
 static row_labels *
 make_labels(FunctionCallInfo fcinfo)
 {
-	model_site *site = model_site_of(fcinfo);
+	model_call_state *call = model_call_state_of(fcinfo);
 	const served_model *model;
 	row_labels *labels;
 
-	site->version = CURRENT_VERSION;
-	model = served_model_of(fcinfo, site, NULL);
+	call->version = CURRENT_VERSION;
+	model = served_model_of(fcinfo, call, NULL);
 	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK ||
 		model->view.regions.clusters > 0)
 		return NULL;
 	labels = palloc0(sizeof(row_labels));
 	labels->fcinfo = fcinfo;
-	labels->site = site;
+	labels->call = call;
 	labels->model = model;
 	return labels;
 }
@@ -369,9 +369,9 @@ begin_labels(row_writer *writer, TupleDesc row)
 	const fc_operator *op = &labels->model->view;
 
 	writer->most = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
-	labels->site->reader
+	labels->call->reader
 		.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
-	labels->site->reader.formed = true;
+	labels->call->reader.formed = true;
 	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer
 															 ->most));
 	labels->x = palloc(writer->most * op->d * sizeof(double));

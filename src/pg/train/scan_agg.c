@@ -32,21 +32,21 @@
 
 /* Returns a state without rows. */
 static scan_state *
-new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan,
+new_state(FunctionCallInfo fcinfo, scan_call_state *call, scan_plan *plan,
 		  const plan_fields *fields)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
 	scan_state *state = palloc0(sizeof(scan_state));
 
 	state->kind = &scan_state_kind;
-	state->site = site;
+	state->call = call;
 	state->plan = plan;
 	state->capacity = Max(LEAST_ROWS,
 						  Min(BATCH_ROWS,
 							  BATCH_BYTES / (plan->d * sizeof(double))));
 	if (!fields->null[PLAN_OPERATORS])
 	{
-		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
+		start_steps(fcinfo, call, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
 	add_room(state,
@@ -62,12 +62,12 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan,
  * false if the row is to be skipped.
  */
 static bool
-encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan,
+encode_cells(FunctionCallInfo fcinfo, const scan_call_state *call, scan_plan *plan,
 			 double *x, bool *nulls)
 {
 	prepared_encoder *encoder = plan->encoder;
 
-	if (site->record)
+	if (call->record)
 	{
 		if (!encode_record(encoder, &plan->record,
 						   PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x))
@@ -91,10 +91,10 @@ encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan,
  * Returns false for a zero vector, which has no direction.
  */
 static bool
-read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan,
+read_any_vector(FunctionCallInfo fcinfo, scan_call_state *call, const scan_plan *plan,
 				double *x)
 {
-	vector		v = read_vector_argument(fcinfo, &site->reader, ARGUMENT_CELLS, "x");
+	vector		v = read_vector_argument(fcinfo, &call->reader, ARGUMENT_CELLS, "x");
 	const double *row;
 
 	check_vector_dim(&v, plan->d, plan->of_what);
@@ -107,13 +107,13 @@ read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan,
 }
 
 static inline bool
-read_plain_vector(FunctionCallInfo fcinfo, scan_site *site,
+read_plain_vector(FunctionCallInfo fcinfo, scan_call_state *call,
 				  const scan_plan *plan, double *x)
 {
 	Oid			type;
 	int			count;
 	const char
-			   *elements = (site->reader.form == VECTOR_ARRAY
+			   *elements = (call->reader.form == VECTOR_ARRAY
 							? plain_elements(PG_GETARG_DATUM(ARGUMENT_CELLS),
 											 &type, &count)
 							: NULL);
@@ -121,8 +121,8 @@ read_plain_vector(FunctionCallInfo fcinfo, scan_site *site,
 	if (unlikely(elements == NULL || count != plan->d ||
 				 plan->metric != FC_EUCLIDEAN ||
 				 (type != FLOAT4OID && type != FLOAT8OID)))
-		return read_any_vector(fcinfo, site, plan, x);
-	prefetch_rows(&site->places, elements);
+		return read_any_vector(fcinfo, call, plan, x);
+	prefetch_rows(&call->places, elements);
 	if (type == FLOAT4OID)
 		fc_widen((const float *) elements, plan->d, x);
 	else
@@ -130,20 +130,20 @@ read_plain_vector(FunctionCallInfo fcinfo, scan_site *site,
 	return true;
 }
 
-static scan_site *
-new_site(FunctionCallInfo fcinfo)
+static scan_call_state *
+new_call_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext home;
-	scan_site  *site = site_memory(fcinfo, sizeof(scan_site), &home);
+	scan_call_state *call = call_memory(fcinfo, sizeof(scan_call_state), &home);
 
-	if (site->home == NULL)
+	if (call->home == NULL)
 	{
-		site->home = site->reader.context = home;
-		site->record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
+		call->home = call->reader.context = home;
+		call->record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
 			type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo,
 												ARGUMENT_CELLS));
 	}
-	return site;
+	return call;
 }
 
 /*
@@ -151,7 +151,7 @@ new_site(FunctionCallInfo fcinfo)
  * vector.
  */
 static scan_state *
-first_state(FunctionCallInfo fcinfo, scan_site *site)
+first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 {
 	plan_fields fields;
 
@@ -159,15 +159,15 @@ first_state(FunctionCallInfo fcinfo, scan_site *site)
 	fields = read_plan_fields(PG_GETARG_DATUM(ARGUMENT_PLAN));
 	if (fields.null[PLAN_ENCODER] && PG_ARGISNULL(ARGUMENT_CELLS))
 		return NULL;
-	site->plan = plan_of_fields(site->plan, &fields, site->home);
-	if (!site->plan->complete)
-		complete_plan(site->plan,
-					  site->plan->encoder != NULL
-					  ? site->plan->d
-					  : (Size) read_vector_argument(fcinfo, &site->reader,
+	call->plan = plan_of_fields(call->plan, &fields, call->home);
+	if (!call->plan->complete)
+		complete_plan(call->plan,
+					  call->plan->encoder != NULL
+					  ? call->plan->d
+					  : (Size) read_vector_argument(fcinfo, &call->reader,
 													ARGUMENT_CELLS, "x")
 					  .d);
-	return new_state(fcinfo, site, site->plan, &fields);
+	return new_state(fcinfo, call, call->plan, &fields);
 }
 
 /*
@@ -175,7 +175,7 @@ first_state(FunctionCallInfo fcinfo, scan_site *site)
  * or, being sparse, is already in the sums.
  */
 static bool
-read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
+read_cells(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 		   double *x)
 {
 	sparse_outcome outcome = SPARSE_UNKNOWN;
@@ -183,19 +183,19 @@ read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
 
 	if (state->plan->encoder != NULL)
 	{
-		bool		taken = encode_cells(fcinfo, site, state->plan, x, &nulls);
+		bool		taken = encode_cells(fcinfo, call, state->plan, x, &nulls);
 
 		state->nulls += taken && nulls;
 		return taken;
 	}
 	if (unlikely(PG_ARGISNULL(ARGUMENT_CELLS)))
 		return false;
-	if (unlikely(site->reader.form == VECTOR_SPARSE))
-		outcome = add_sparse_row(fcinfo, site, state);
+	if (unlikely(call->reader.form == VECTOR_SPARSE))
+		outcome = add_sparse_row(fcinfo, call, state);
 	if (outcome == SPARSE_KNOWN)
 		return false;
 	if (outcome == SPARSE_UNKNOWN &&
-		read_plain_vector(fcinfo, site, state->plan, x))
+		read_plain_vector(fcinfo, call, state->plan, x))
 		return true;
 	state->nulls++;
 	return false;
@@ -206,18 +206,18 @@ PG_FUNCTION_INFO_V1(fastclust_scan_accum);
 Datum
 fastclust_scan_accum(PG_FUNCTION_ARGS)
 {
-	scan_site  *site = (likely(fcinfo->flinfo->fn_extra != NULL)
-						? fcinfo->flinfo->fn_extra
-						: new_site(fcinfo));
+	scan_call_state *call = (likely(fcinfo->flinfo->fn_extra != NULL)
+							 ? fcinfo->flinfo->fn_extra
+							 : new_call_state(fcinfo));
 	scan_state *state = (likely(!PG_ARGISNULL(0))
 						 ? (scan_state *) PG_GETARG_POINTER(0)
-						 : first_state(fcinfo, site));
+						 : first_state(fcinfo, call));
 	scan_rows  *rows;
 
 	if (unlikely(state == NULL))
 		PG_RETURN_NULL();
 	rows = state->rows;
-	if (!read_cells(fcinfo, site, state,
+	if (!read_cells(fcinfo, call, state,
 					rows->raw + rows->count * state->plan->d))
 		PG_RETURN_POINTER(state);
 	rows->keys[rows->count++] = key_of(fcinfo);

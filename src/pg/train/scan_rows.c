@@ -34,15 +34,15 @@
 /* ---- states ---- */
 
 void
-reserve_scratch(scan_site *site, Size floats)
+reserve_scratch(scan_call_state *call, Size floats)
 {
-	site->scratch.floats = grown(site->home, site->scratch.floats,
-								 &site->scratch.count, floats, sizeof(float));
+	call->scratch.floats = grown(call->home, call->scratch.floats,
+								 &call->scratch.count, floats, sizeof(float));
 }
 
 /* Makes the sums of an operator, and the view of it that labels rows. */
 static void
-start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i,
+start_step(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state, int i,
 		   const fc_operator_header *header)
 {
 	scan_plan  *plan = state->plan;
@@ -64,13 +64,13 @@ start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i,
 									op, header);
 	open_operator(fc_step_open(state->step[i]).header, op);
 	(void) slice_operator(op, CurrentMemoryContext);
-	reserve_scratch(site, Max(fc_step_rows_scratch(op, state->capacity),
+	reserve_scratch(call, Max(fc_step_rows_scratch(op, state->capacity),
 							  fc_step_scratch(op, 1)));
-	(void) expand_operator(op, site->scratch, CurrentMemoryContext);
+	(void) expand_operator(op, call->scratch, CurrentMemoryContext);
 }
 
 void
-start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
+start_steps(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 			Datum operators)
 {
 	ArrayType  *array = DatumGetArrayTypeP(operators);
@@ -88,7 +88,7 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state,
 				errmsg("a scan takes %d operators, not %d", SCAN_STEPS, count));
 	state->op = palloc0(SCAN_STEPS * sizeof(fc_operator));
 	for (int i = 0; i < count; i++)
-		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
+		start_step(fcinfo, call, state, i, aligned_value(elements[i]));
 }
 
 /* Allocates the block in the state's memory context. */
@@ -141,7 +141,7 @@ state_bytes(const scan_state *state)
 void
 start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
-	scan_site  *site = state->site;
+	scan_call_state *call = state->call;
 	const scan_plan *plan = state->plan;
 	Size		waiting = (state->held +
 						   (state->rows != NULL ? state->rows->count : 0));
@@ -156,20 +156,20 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
 									plan->metric, waiting);
 	if (plan->map != NULL)
-		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
+		reserve_scratch(call, fc_kernel_map_scratch(plan->map));
 
 	/*
 	 * work space of a batch: scaled rows, ranks, features as doubles and as
 	 * floats
 	 */
-	site->doubles = grown(site->home, site->doubles, &site->doubles_count,
+	call->doubles = grown(call->home, call->doubles, &call->doubles_count,
 						  state->capacity * (plan->d + 1 + rank) + rank,
 						  sizeof(double));
 	check_budget(2 * state_bytes(state) +
 				 Max(waiting, state->capacity) * (plan->d + 1) *
 				 sizeof(double) +
-				 site->scratch.count * sizeof(float) +
-				 site->doubles_count * sizeof(double),
+				 call->scratch.count * sizeof(float) +
+				 call->doubles_count * sizeof(double),
 				 aggregate_name(fcinfo));
 }
 
@@ -196,7 +196,7 @@ static const double *
 batch_in_units(const scan_state *state, const scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
-	double	   *x = state->site->doubles;
+	double	   *x = state->call->doubles;
 
 	if (plan->center == NULL)
 		return rows->raw;
@@ -265,7 +265,7 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 			  const double *x, Size n)
 {
 	Size		d = state->plan->d;
-	double	   *ranks = state->site->doubles + state->capacity * d;
+	double	   *ranks = state->call->doubles + state->capacity * d;
 
 	fc_coreset_ranks(state->sample, hashes, x, n, ranks);
 	for (Size r = 0; r < n; r++)
@@ -283,7 +283,7 @@ static const double *
 features_of(const scan_state *state, const double *x, Size n)
 {
 	const fc_kernel_map *map = state->plan->map;
-	double	   *features = (state->site->doubles +
+	double	   *features = (state->call->doubles +
 							state->capacity * (state->plan->d + 1));
 	float	   *y = (float *) (features + state->capacity * map->rank);
 
@@ -291,7 +291,7 @@ features_of(const scan_state *state, const double *x, Size n)
 	{
 		fc_check();
 		fc_kernel_map_features(map, x + r * state->plan->d,
-							   state->site->scratch, y);
+							   state->call->scratch, y);
 		if (!fc_all_finite_float(y, map->rank))
 			check_kernel_status(FC_EFAR, &map->kernel);
 		fc_widen(y, map->rank, features + r * map->rank);
@@ -324,11 +324,11 @@ check_rows(const scan_state *state, const scan_rows *rows, const double *x)
 static void
 count_rows(scan_state *state, Size rows)
 {
-	scan_site  *site = state->site;
+	scan_call_state *call = state->call;
 
 	state->n += (int64) rows;
-	for (site->rows += rows; site->rows >= PROGRESS_ROWS;
-		 site->rows -= PROGRESS_ROWS)
+	for (call->rows += rows; call->rows >= PROGRESS_ROWS;
+		 call->rows -= PROGRESS_ROWS)
 		report_rows();
 }
 
@@ -345,9 +345,9 @@ add_to_step(scan_state *state, int i, const double *x, Size n)
 	{
 		state->screened[i] = true;
 		(void) screen_operator(op, CurrentMemoryContext);
-		reserve_scratch(state->site, fc_step_rows_scratch(op, state->capacity));
+		reserve_scratch(state->call, fc_step_rows_scratch(op, state->capacity));
 	}
-	fc_step_add_rows(state->step[i], op, x, n, state->site->scratch);
+	fc_step_add_rows(state->step[i], op, x, n, state->call->scratch);
 }
 
 static void
@@ -430,7 +430,7 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 static void
 add_sparse_step(scan_state *state, int i, const double *x)
 {
-	scan_site  *site = state->site;
+	scan_call_state *call = state->call;
 	const fc_operator *op = &state->op[i];
 	Size		held = 0;
 	const fc_columns *columns = columns_of(&state->columns[i], op,
@@ -438,12 +438,12 @@ add_sparse_step(scan_state *state, int i, const double *x)
 										   CurrentMemoryContext, &held);
 	size_t		cluster;
 
-	if (columns != NULL && fc_columns_assign(columns, &site->sparse.row,
-											 site->sparse.scores, &cluster))
-		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row,
-							 1.0, site->scratch);
+	if (columns != NULL && fc_columns_assign(columns, &call->sparse.row,
+											 call->sparse.scores, &cluster))
+		fc_step_add_labelled(state->step[i], op, cluster, x, &call->sparse.row,
+							 1.0, call->scratch);
 	else
-		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);
+		fc_step_add_rows(state->step[i], op, x, 1, call->scratch);
 }
 
 /*
@@ -451,7 +451,7 @@ add_sparse_step(scan_state *state, int i, const double *x)
  * SPARSE_UNKNOWN.
  */
 sparse_outcome
-add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
+add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state)
 {
 	const scan_plan *plan = state->plan;
 	uint64		hash = key_of(fcinfo);
@@ -461,7 +461,7 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
 
 	if (plan->center != NULL || plan->map != NULL)
 		return SPARSE_UNKNOWN;
-	outcome = take_sparse_row(&site->sparse, &site->reader,
+	outcome = take_sparse_row(&call->sparse, &call->reader,
 							  PG_GETARG_DATUM(ARGUMENT_CELLS), plan->metric,
 							  plan->d,
 							  state->op != NULL
@@ -469,12 +469,12 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
 							  : 0);
 	if (outcome != SPARSE_KNOWN)
 		return outcome;
-	x = dense_sparse_row(&site->sparse, site->home, plan->d);
+	x = dense_sparse_row(&call->sparse, call->home, plan->d);
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 	if (!state->started)
 		start_sums(fcinfo, state);
 	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
-	add_share(state, &hash, x, 1, &site->sparse.row);
+	add_share(state, &hash, x, 1, &call->sparse.row);
 	if (state->sample != NULL)
 		add_to_sample(fcinfo, state, &hash, x, 1);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)

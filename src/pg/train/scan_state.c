@@ -268,7 +268,7 @@ packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 	void	   *sections[] = {state->sample, state->sketch, state->counts, state->rows};
 
 	/* a merged state may share all sections except its sample */
-	for (Size i = 0; i < (state->site != NULL ? lengthof(sections) : 1); i++)
+	for (Size i = 0; i < (state->call != NULL ? lengthof(sections) : 1); i++)
 		if (sections[i] != NULL)
 			pfree(sections[i]);
 	*state = (scan_state)

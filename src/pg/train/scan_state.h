@@ -111,7 +111,7 @@ typedef struct scan_state
 										 * centroids have been tried */
 	fc_columns *columns[SCAN_STEPS];	/* columns of the operator, for sparse
 										 * rows; NULL: not made */
-	struct scan_site *site;
+	struct scan_call_state *call;
 	scan_plan  *plan;
 	scan_rows  *rows;			/* latest block of rows that wait */
 	Size		held;			/* number of waiting rows in earlier blocks */
@@ -131,12 +131,12 @@ enum
 };
 
 /* Call state: readers, the last plan, and the work space of a batch. */
-typedef struct scan_site
+typedef struct scan_call_state
 {
 	MemoryContext home;
 	vector_reader reader;
 	row_places	places;			/* places of plain rows, for prefetching */
-	sparse_site sparse;
+	sparse_scratch sparse;
 	bool		record;			/* true if the cells are one composite
 								 * argument */
 	scan_plan  *plan;			/* plan of the latest state */
@@ -145,7 +145,7 @@ typedef struct scan_site
 	Size		doubles_count;
 	double	   *doubles;		/* rows in units, ranks and features of a
 								 * batch */
-} scan_site;
+} scan_call_state;
 
 #define FIRST_BYTES	512			/* bytes of a state's first block, small
 								 * because many groups may have few rows each;
@@ -162,13 +162,13 @@ key_of(FunctionCallInfo fcinfo)
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
 
 /* Makes room for `floats` floats of work space in the call state. */
-extern void reserve_scratch(scan_site *site, Size floats);
+extern void reserve_scratch(scan_call_state *call, Size floats);
 
 /*
  * start_steps makes Lloyd's sums of the plan's operators; start_sums makes
  * sketch, counts and sample.
  */
-extern void start_steps(FunctionCallInfo fcinfo, scan_site *site,
+extern void start_steps(FunctionCallInfo fcinfo, scan_call_state *call,
 						scan_state *state, Datum operators);
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
@@ -193,6 +193,6 @@ extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
  * row must be read as a dense one.
  */
 extern sparse_outcome
-			add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state);
+			add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state);
 
 #endif							/* FASTCLUST_SCAN_STATE_H */

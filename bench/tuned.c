@@ -21,7 +21,7 @@
 #include "drift/test.h"
 #include "factor/qkmeans.h"
 #include "kmeans/choose.h"
-#include "numerics/screen.h"
+#include "numerics/pruning.h"
 #include "operator/contingency.h"
 #include "sketch/pilot.h"
 
@@ -879,7 +879,7 @@ time_product(uint64_t seed)
 	options.palm.sweeps = 10;
 	fc_factorize(&c.op, &options, &arena, &op, &from);
 	fc_operator_slice(&op, &arena);
-	seconds = time_labels(&op, x, ROWS, FC_SCREEN_ROWS, labels);
+	seconds = time_labels(&op, x, ROWS, FC_PRUNING_ROWS, labels);
 	fc_arena_release(&arena, (fc_mark) {0});
 	free(x), free(labels), free(c.values), free(c.half_norms), free(c.weights);
 	return seconds;
@@ -914,18 +914,18 @@ run_labels(uint64_t seed)
 		double		start = cpu_seconds();
 		double		seconds;
 
-		if (fc_operator_screen_worksize(&c.op) > 0)
-			fc_operator_screen(&c.op, &arena);
-		seconds = cpu_seconds() - start + time_labels(&c.op, x, set->n, FC_SCREEN_ROWS, labels);
+		if (fc_operator_prune_worksize(&c.op) > 0)
+			fc_operator_prune(&c.op, &arena);
+		seconds = cpu_seconds() - start + time_labels(&c.op, x, set->n, FC_PRUNING_ROWS, labels);
 		logs += log(seconds);
-		if (c.op.screen != NULL)
+		if (c.op.pruning != NULL)
 		{
-			int			way = FC_SCREEN_WHOLE;
+			int			path = FC_PRUNING_WHOLE;
 
-			if (!(c.op.screen->record[way].measured > 0.0))
-				way = FC_SCREEN_LEADING;
-			given_up += c.op.screen->record[way].given_up;
-			measured += c.op.screen->record[way].measured;
+			if (!(c.op.pruning->record[path].measured > 0.0))
+				path = FC_PRUNING_LEADING;
+			given_up += c.op.pruning->record[path].given_up;
+			measured += c.op.pruning->record[path].measured;
 		}
 		for (size_t r = 0; r < set->n; r++)
 			sum = fmod(3.0 * sum + labels[r], 999983.0);

@@ -34,7 +34,7 @@ GROUPS = {
               'drift.py, change_points.py'),
     'density': ('density', [('index', 'index', 'share'), ('split', 'split', 'share')], 'density.py'),
     'labels': ('labels', [('given_up', 'left over', 'share'), ('measured', 'distances', 'ratio'), ('labels', 'labels', 'same')],
-               'screen.c, rows.py, assignment.py'),
+               'pruning.c, rows.py, assignment.py'),
     'factors': ('factors', [('values', 'values', 'ratio'), ('sse', 'SSE', 'ratio'), ('values_auto', 'values kept', 'ratio'),
                             ('agreement', 'agreement', 'share')], 'factors.py, palm.c'),
 }

@@ -77,7 +77,7 @@ test_operator(double unit)
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
 	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &most);
-	fc_operator_screen(&op, unit_work());
+	fc_operator_prune(&op, unit_work());
 	CHECK(op.boxes != NULL, "the operator has no k-d tree");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
 	fc_operator_assign_batch(&op, x, N, scratch, labels);

@@ -4,7 +4,7 @@
  *     kdtree    many clusters in few dimensions: sets of centroids go down a
  *               k-d tree of rows
  *     bounds    many clusters in many dimensions: bounds leave few distances
- *               to measure (numerics/screen.h)
+ *               to measure (numerics/pruning.h)
  *     packs     few dimensions: all scores of FC_PACK rows together
  *     tiles     all scores by BLAS, in tiles of fixed shape
  *
@@ -31,8 +31,8 @@
 
 #include "numerics/dense.h"
 #include "numerics/kdtree.h"
+#include "numerics/pruning.h"
 #include "numerics/rows.h"
-#include "numerics/screen.h"
 
 /*
  * minimum number of clusters per dimension for a tree to save more than its
@@ -356,9 +356,9 @@ static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 static void
 keep_bounds(fc_kmeans_work *w)
 {
-	fc_screen  *bounds = FC_TAKE(w->arena, 1, fc_screen);
+	fc_pruning *bounds = FC_TAKE(w->arena, 1, fc_pruning);
 
-	*bounds = (fc_screen)
+	*bounds = (fc_pruning)
 	{
 		0
 	};
@@ -385,20 +385,20 @@ distance_of(const void *context, size_t row, size_t j)
  * without a label.
  */
 static bool
-label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch,
+label_bounded(fc_kmeans_work *w, fc_pruning *bounds, fc_scratch scratch,
 			  size_t start, size_t count)
 {
 	bounded_rows context = {w, start};
-	fc_screened rows = {
+	fc_pruned_rows rows = {
 		.x_float = w->rows.x + start * w->rows.d,
 		.distance = distance_of,
 		.context = &context
 	};
-	int			way = fc_screen_choose(bounds);
+	int			path = fc_pruning_choose(bounds);
 
-	if (way == FC_SCREEN_NONE)
+	if (path == FC_PRUNING_NONE)
 		return false;
-	fc_screen_assign(bounds, way, &rows, count, scratch, w->label + start);
+	fc_pruning_assign(bounds, path, &rows, count, scratch, w->label + start);
 	for (size_t i = start; i < start + count; i++)
 	{
 		double		square;
@@ -418,21 +418,21 @@ static void
 label_by_bounds(fc_kmeans_work *w)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
-	fc_screen  *bounds = w->searched;
-	fc_screen	before = *bounds;
+	fc_pruning *bounds = w->searched;
+	fc_pruning	before = *bounds;
 	fc_scratch	scratch = {0};
-	bool		built = fc_screen_build(w->rounded, NULL, w->k, w->rows.d,
-										before.k == 0 || before.lead > 0, w->arena,
-										bounds);
+	bool		built = fc_pruning_build(w->rounded, NULL, w->k, w->rows.d,
+										 before.k == 0 || before.lead > 0, w->arena,
+										 bounds);
 
 	memcpy(bounds->record, before.record, sizeof(before.record));
 	if (built)
 		scratch = fc_take_scratch(w->arena,
-								  fc_screen_scratch(bounds, FC_SCREEN_ROWS));
-	for (size_t start = 0; start < w->rows.n; start += FC_SCREEN_ROWS)
+								  fc_pruning_scratch(bounds, FC_PRUNING_ROWS));
+	for (size_t start = 0; start < w->rows.n; start += FC_PRUNING_ROWS)
 	{
-		size_t		count = (w->rows.n - start < FC_SCREEN_ROWS ? w->rows.n - start
-							 : FC_SCREEN_ROWS);
+		size_t		count = (w->rows.n - start < FC_PRUNING_ROWS ? w->rows.n - start
+							 : FC_PRUNING_ROWS);
 
 		if (!built || !label_bounded(w, bounds, scratch, start, count))
 			label_tile(w, start, count);
@@ -448,7 +448,7 @@ const fc_kmeans_search *
 fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)
 {
 	if (rows->d > FC_PACK_DIMENSIONS)
-		return fc_screen_suits(k, rows->d) ? &bounded : &tiles;
+		return fc_pruning_suits(k, rows->d) ? &bounded : &tiles;
 	return k >= TREE_CLUSTERS * rows->d &&
 		rows->n >= TREE_BLOCKS * FC_TILE_ROWS &&
 		rows->n <= UINT32_MAX

@@ -6,7 +6,7 @@
  *             = argmin_j ||x - (o + v_j)||
  *
  * One row of a codebook takes bounds when there are many centroids
- * (numerics/screen.c), or a k-d tree when there are very many
+ * (numerics/pruning.c), or a k-d tree when there are very many
  * (numerics/kdtree_simd.c), and packs where neither decides
  * (numerics/rows_simd.c). Many rows are one matrix product, unless bounds
  * separate most centroids. Products of several factors, and small codebooks,
@@ -39,8 +39,8 @@
 
 #include "numerics/dense.h"
 #include "numerics/kdtree.h"
+#include "numerics/pruning.h"
 #include "numerics/rows.h"
-#include "numerics/screen.h"
 #include "operator/internal.h"
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product that cost
@@ -504,17 +504,17 @@ label_in_boxes(const fc_operator *op, const double *x)
 }
 
 /*
- * Labels rows (n x d, at most FC_SCREEN_ROWS) by op->screen or op->boxes; sets
+ * Labels rows (n x d, at most FC_PRUNING_ROWS) by op->pruning or op->boxes; sets
  * -1 where another method must decide.
  */
 static void
-assign_screened(const fc_operator *op, const double *x, size_t n,
-				fc_scratch scratch, int32_t *labels)
+assign_pruned(const fc_operator *op, const double *x, size_t n,
+			  fc_scratch scratch, int32_t *labels)
 {
-	int			way = (op->screen != NULL ? fc_screen_choose(op->screen)
-					   : FC_SCREEN_NONE);
+	int			path = (op->pruning !=NULL ? fc_pruning_choose(op->pruning)
+						: FC_PRUNING_NONE);
 	measured_rows measured = {op, x};
-	fc_screened rows = {.x = x,.distance = distance_of,.context = &measured};
+	fc_pruned_rows rows = {.x = x,.distance = distance_of,.context = &measured};
 
 	for (size_t r = 0; r < n; r++)
 	{
@@ -522,8 +522,8 @@ assign_screened(const fc_operator *op, const double *x, size_t n,
 		if (op->boxes != NULL)
 			fc_check();
 	}
-	if (way != FC_SCREEN_NONE)
-		fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
+	if (path != FC_PRUNING_NONE)
+		fc_pruning_assign(op->pruning, path, &rows, n, scratch, labels);
 }
 
 /* ---- one row ---- */
@@ -554,8 +554,8 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->screen != NULL || op->boxes != NULL)
-		assign_screened(op, x, 1, scratch, &label);
+	if (op->pruning !=NULL || op->boxes != NULL)
+		assign_pruned(op, x, 1, scratch, &label);
 	if (label < 0 && op->packs != NULL)
 		label = packed_label(op,
 							 fc_shift_row(x, op->offset, op->d, scratch.floats),
@@ -666,7 +666,7 @@ static inline bool
 takes_blocks(const fc_operator *op)
 {
 	return !fc_operator_is_plain(op) ||
-		(op->k * op->d < SMALL_CODEBOOK && op->screen == NULL &&
+		(op->k * op->d < SMALL_CODEBOOK && op->pruning == NULL &&
 		 op->boxes == NULL);
 }
 
@@ -679,7 +679,7 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 	if (takes_blocks(op))
 		return own + block_floats(op, n);
 	return own + larger(rows * (op->d + TILE + 4),
-						fc_operator_screened_scratch(op, n));
+						fc_operator_pruned_scratch(op, n));
 }
 
 /* ---- codebooks ---- */
@@ -775,7 +775,7 @@ assign_tiles(const fc_operator *op, const double *x, size_t n,
 			 fc_scratch scratch, int32_t *labels)
 {
 	size_t		rows = n < TILE ? n : TILE;
-	size_t		step = (op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows);
+	size_t		step = (op->pruning !=NULL ? smaller(rows, FC_PRUNING_ROWS) : rows);
 	centroid_tile b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 	fc_scratch	rest = {
 		scratch.floats + b.single.count,
@@ -793,7 +793,7 @@ assign_tiles(const fc_operator *op, const double *x, size_t n,
 		size_t		count = smaller(step, n - start);
 		const double *first = x + start * op->d;
 
-		assign_screened(op, first, count, rest, labels + start);
+		assign_pruned(op, first, count, rest, labels + start);
 		if (count_unlabelled(labels + start, count) > 0)
 			assign_tile(op, first, count, &b, labels + start);
 	}

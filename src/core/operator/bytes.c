@@ -279,7 +279,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->error_absolute = header->error_absolute;
 	op->max_growth = header->max_growth;
 	op->sell = NULL;
-	op->screen = NULL;
+	op->pruning = NULL;
 	op->boxes = NULL;
 	op->packs = NULL;
 	op->rows = NULL;

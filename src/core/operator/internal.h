@@ -68,8 +68,8 @@ fc_operator_is_plain(const fc_operator *op)
  */
 const fc_operator *fc_operator_deciding(const fc_operator *op, fc_operator *book);
 
-/* Returns the floats of scratch that n rows need for op->screen. */
-size_t		fc_operator_screened_scratch(const fc_operator *op, size_t n);
+/* Returns the floats of scratch that n rows need for op->pruning. */
+size_t		fc_operator_pruned_scratch(const fc_operator *op, size_t n);
 
 /*
  * Returns the length of the longest vector between two factors, or at either

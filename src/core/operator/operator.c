@@ -11,8 +11,8 @@
  */
 #include "operator/operator.h"
 
+#include "numerics/pruning.h"
 #include "numerics/rows.h"
-#include "numerics/screen.h"
 #include "operator/internal.h"
 
 size_t
@@ -74,9 +74,9 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 }
 
 size_t
-fc_operator_screened_scratch(const fc_operator *op, size_t n)
+fc_operator_pruned_scratch(const fc_operator *op, size_t n)
 {
-	return op->screen != NULL ? fc_screen_scratch(op->screen, n) : 0;
+	return op->pruning !=NULL ? fc_pruning_scratch(op->pruning, n) : 0;
 }
 
 size_t
@@ -84,7 +84,7 @@ fc_operator_scratch(const fc_operator *op)
 {
 	return op->d + op->k + row_floats(op) + block8_floats(op) +
 		(op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
-		fc_operator_screened_scratch(op, 1);
+		fc_operator_pruned_scratch(op, 1);
 }
 
 /*

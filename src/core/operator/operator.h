@@ -110,7 +110,7 @@ typedef struct fc_regions
 } fc_regions;
 
 typedef struct fc_operator_sell fc_operator_sell;
-struct fc_screen;
+struct fc_pruning;
 struct fc_boxes;
 
 /* Origin of the factors; stored with them. */
@@ -188,10 +188,10 @@ typedef struct fc_operator
 	const struct fc_operator_sell *sell;	/* NULL until fc_operator_slice */
 	const float *rows;			/* k x d rows of the product; NULL until
 								 * fc_operator_expand */
-	struct fc_screen *screen;	/* bounds of a codebook's rows; NULL until
-								 * fc_operator_screen */
+	struct fc_pruning *pruning; /* bounds of a codebook's rows; NULL until
+								 * fc_operator_prune */
 	struct fc_boxes *boxes;		/* k-d tree of very many rows in few
-								 * dimensions; NULL until fc_operator_screen */
+								 * dimensions; NULL until fc_operator_prune */
 	const float *packs;			/* rows of a codebook side by side; NULL until
 								 * fc_operator_pack */
 	size_t		factors;
@@ -264,14 +264,14 @@ void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 
 /*
- * fc_operator_screen prepares bounds for many centroids of a codebook
- * (numerics/screen.h): sets op->screen to bounds in the arena, or to NULL
+ * fc_operator_prune prepares bounds for many centroids of a codebook
+ * (numerics/pruning.h): sets op->pruning to bounds in the arena, or to NULL
  * where floats do not distinguish the centroids. In few dimensions it sets
- * op->boxes (numerics/kdtree.h) instead. fc_operator_screen_worksize returns
+ * op->boxes (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
  * the bytes of memory needed while it runs; 0 if there is nothing to gain.
  */
-size_t		fc_operator_screen_worksize(const fc_operator *op);
-void		fc_operator_screen(fc_operator *op, fc_arena *arena);
+size_t		fc_operator_prune_worksize(const fc_operator *op);
+void		fc_operator_prune(fc_operator *op, fc_arena *arena);
 
 /*
  * Returns the floats of scratch that all functions here need, except

@@ -5,8 +5,8 @@
 #include "operator/internal.h"
 
 #include "numerics/kdtree.h"
+#include "numerics/pruning.h"
 #include "numerics/rows.h"
-#include "numerics/screen.h"
 
 #define MOST_PACKED		((size_t) 1 << 18)	/* maximum floats of packs, which
 											 * should stay in the second-level
@@ -22,7 +22,7 @@ is_boxed(const fc_operator *op)
 }
 
 size_t
-fc_operator_screen_worksize(const fc_operator *op)
+fc_operator_prune_worksize(const fc_operator *op)
 {
 	fc_arena	measure = fc_arena_measure();
 	fc_boxes	boxes;
@@ -30,19 +30,19 @@ fc_operator_screen_worksize(const fc_operator *op)
 	if (is_boxed(op))
 		fc_boxes_take(&measure, op->k, op->d, &boxes);
 	else if (fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT &&
-			 fc_screen_suits(op->k, op->d))
-		fc_arena_reserve(&measure, fc_screen_worksize(op->k, op->d));
+			 fc_pruning_suits(op->k, op->d))
+		fc_arena_reserve(&measure, fc_pruning_worksize(op->k, op->d));
 	else
 		return 0;
 	return fc_arena_measured(&measure);
 }
 
 void
-fc_operator_screen(fc_operator *op, fc_arena *arena)
+fc_operator_prune(fc_operator *op, fc_arena *arena)
 {
-	fc_screen  *screen;
+	fc_pruning *pruning;
 
-	op->screen = NULL;
+	op->pruning = NULL;
 	op->boxes = NULL;
 	if (is_boxed(op))
 	{
@@ -53,10 +53,11 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 		op->boxes = boxes;
 		return;
 	}
-	screen = FC_TAKE(arena, 1, fc_screen);
-	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true,
-						arena, screen))
-		op->screen = screen;
+	pruning = FC_TAKE(arena, 1, fc_pruning);
+
+	if (fc_pruning_build(op->factor[0].values, op->offset, op->k, op->d, true,
+						 arena, pruning))
+		op->pruning = pruning;
 }
 
 void

@@ -237,8 +237,8 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 
 	open_operator(header, &op);
 	check_same_dim((int32) op.d, (int32) rows->d);
-	if (rows->n > screened_from(op.k))
-		(void) screen_operator(&op, CurrentMemoryContext);
+	if (rows->n > pruning_from(op.k))
+		(void) prune_operator(&op, CurrentMemoryContext);
 	hold(memory, rows->n * (sizeof(int32) + sizeof(double)) +
 		 fc_fit_scratch(&op) * sizeof(float) +
 		 FC_FIT_BATCH * op.d * sizeof(double));

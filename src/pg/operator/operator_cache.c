@@ -376,13 +376,14 @@ view_operator(const void *bytes, void *view)
 	const struct fc_operator_sell *sell = op->sell;
 	const float *rows = op->rows;
 	const float *packs = op->packs;
-	struct fc_screen *screen = op->screen;
+	struct fc_pruning *pruning = op->pruning;
 	struct fc_boxes *boxes = op->boxes;
 
 	open_operator(bytes, op);
 	op->sell = sell;
 	op->rows = rows;
-	op->screen = screen;
+	op->pruning = pruning;
+
 	op->packs = packs;
 	op->boxes = boxes;
 }

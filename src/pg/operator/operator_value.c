@@ -27,16 +27,16 @@ state_of_datum(Datum datum, int kind)
 }
 
 Size
-screen_operator(fc_operator *op, MemoryContext context)
+prune_operator(fc_operator *op, MemoryContext context)
 {
-	Size		bytes = fc_operator_screen_worksize(op);
+	Size		bytes = fc_operator_prune_worksize(op);
 	fc_arena	arena;
 
 	if (bytes == 0 || bytes > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
 	arena = make_arena_in(context, "the operator");
-	fc_operator_screen(op, &arena);
-	if (op->screen == NULL && op->boxes == NULL)
+	fc_operator_prune(op, &arena);
+	if (op->pruning == NULL && op->boxes == NULL)
 		release_arena(&arena);
 	return arena.held;
 }
@@ -47,7 +47,7 @@ prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 	fc_arena	arena;
 
 	if (asked != PACKED_FROM)
-		return asked == screened_from(op->k) ? screen_operator(op, context) : 0;
+		return asked == pruning_from(op->k) ? prune_operator(op, context) : 0;
 	arena = make_arena_in(context, "the operator's packs");
 	fc_operator_pack(op, &arena);
 	return arena.held;

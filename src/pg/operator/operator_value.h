@@ -16,11 +16,11 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 
 /*
  * Returns the number of rows from which pruning bounds for k clusters
- * (fc_operator_screen) pay off: 1024 for 256 clusters, fewer for more
+ * (fc_operator_prune) pay off: 1024 for 256 clusters, fewer for more
  * clusters.
  */
 static inline Size
-screened_from(Size k)
+pruning_from(Size k)
 {
 	return Max(256, ((Size) 1 << 18) / k);
 }
@@ -29,7 +29,7 @@ screened_from(Size k)
  * Prepares pruning bounds for an operator's centroids in `context`, if they
  * help and the budget allows. Returns the bytes taken, or 0.
  */
-extern Size screen_operator(fc_operator *op, MemoryContext context);
+extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
  * Prepares the form that makes single rows faster once `asked` rows have come:

@@ -781,16 +781,16 @@ train_method_name(train_method method)
 /* ---- options that a mode does not take ---- */
 
 const char *
-unknown_option(const train_options *options, option_user way)
+unknown_option(const train_options *options, option_user user)
 {
-	bool		retrains = (way & (FOR_SKETCH | FOR_LIVE)) != 0;
+	bool		retrains = (user & (FOR_SKETCH | FOR_LIVE)) != 0;
 
 	for (int i = 0; i < lengthof(training_options); i++)
 	{
 		const training_option *row = &training_options[i];
 
 		if ((row->users & FOR_BOTH) && row->within == NULL &&
-			!(row->users & way) &&
+			!(row->users & user) &&
 			(retrains ? value_of_key(options->json, row->option.name)
 			 : value_of(options->json, row->option.name)) != NULL)
 			return row->option.name;

@@ -167,7 +167,7 @@ extern train_options *options_of_text(const char *text);
  * not take, or NULL. In a retrain null counts as given, because it removes an
  * option of the version before.
  */
-extern const char *unknown_option(const train_options *options, option_user way);
+extern const char *unknown_option(const train_options *options, option_user user);
 
 /*
  * Warns about given options that have no effect with the method and the

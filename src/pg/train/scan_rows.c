@@ -341,10 +341,10 @@ add_to_step(scan_state *state, int i, const double *x, Size n)
 {
 	fc_operator *op = &state->op[i];
 
-	if (!state->screened[i] && state->n >= (int64) screened_from(op->k))
+	if (!state->pruning_tried[i] && state->n >= (int64) pruning_from(op->k))
 	{
-		state->screened[i] = true;
-		(void) screen_operator(op, CurrentMemoryContext);
+		state->pruning_tried[i] = true;
+		(void) prune_operator(op, CurrentMemoryContext);
 		reserve_scratch(state->call, fc_step_rows_scratch(op, state->capacity));
 	}
 	fc_step_add_rows(state->step[i], op, x, n, state->call->scratch);

@@ -107,8 +107,8 @@ typedef struct scan_state
 	 * set in a state that takes rows
 	 */
 	fc_operator *op;
-	bool		screened[SCAN_STEPS];	/* true once pruning bounds of many
-										 * centroids have been tried */
+	bool		pruning_tried[SCAN_STEPS];	/* true once pruning bounds of
+											 * many centroids have been tried */
 	fc_columns *columns[SCAN_STEPS];	/* columns of the operator, for sparse
 										 * rows; NULL: not made */
 	struct scan_call_state *call;

@@ -1,5 +1,5 @@
 /*
- * screen.c - benchmark of the labels of many centroids in many dimensions:
+ * pruning.c - benchmark of the labels of many centroids in many dimensions:
  * pruning bounds against the matrix product of all scores.
  *
  *     screen K D N LAW
@@ -17,7 +17,7 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "numerics/screen.h"
+#include "numerics/pruning.h"
 #include "operator/operator.h"
 
 #include "program.h"
@@ -67,7 +67,7 @@ make_rows(const law *l, size_t k, size_t d, size_t n)
 typedef struct run
 {
 	fc_operator op;
-	fc_screen  *screen;
+	fc_pruning  *pruning;
 	size_t		n;
 	const double *x;
 	int32_t    *labels;			/* n */
@@ -76,9 +76,9 @@ typedef struct run
 } run;
 
 static void
-assign(run *r, bool screened)
+assign(run *r, bool pruned)
 {
-	r->op.screen = screened ? r->screen : NULL;
+	r->op.pruning = pruned ? r->pruning : NULL;
 	for (size_t start = 0; start < r->n; start += BATCH)
 		fc_operator_assign_batch(&r->op, r->x + start * r->op.d, r->n - start < BATCH ? r->n - start : BATCH, r->scratch, r->labels + start);
 }
@@ -97,11 +97,11 @@ prepare(run *r, size_t k, size_t d, const float *values)
 	fc_operator_measure(&r->op, r->scratch, (float *) r->op.half_norms);
 	arena = heap_arena();
 	start = cpu_seconds();
-	fc_operator_screen(&r->op, &arena);
-	if (r->op.screen == NULL)
+	fc_operator_prune(&r->op, &arena);
+	if (r->op.pruning == NULL)
 		exit(1);
 	r->made = cpu_seconds() - start;
-	r->screen = r->op.screen;
+	r->pruning = r->op.pruning;
 	free(r->scratch.floats);
 	r->scratch.count = fc_operator_batch_scratch(&r->op, BATCH);
 	r->scratch.floats = malloc(r->scratch.count * sizeof(float));
@@ -182,9 +182,9 @@ main(int argc, char **argv)
 
 	while (argc == 5 && l < laws + 3 && strcmp(l->name, argv[4]) != 0)
 		l++;
-	if (argc != 5 || r.n < k || !fc_screen_suits(k, d))
+	if (argc != 5 || r.n < k || !fc_pruning_suits(k, d))
 	{
-		fprintf(stderr, "screen K D N LAW, K from %d, D from %d, N from K\n", FC_SCREEN_CLUSTERS, FC_SCREEN_DIMENSIONS);
+		fprintf(stderr, "screen K D N LAW, K from %d, D from %d, N from K\n", FC_PRUNING_CLUSTERS, FC_PRUNING_DIMENSIONS);
 		return 1;
 	}
 	r.x = make_rows(l, k, d, r.n);
@@ -201,15 +201,15 @@ main(int argc, char **argv)
 	}
 	prepare(&r, k, d, values);
 	for (int round = 0; round < ROUNDS; round++)
-		for (int screened = 0; screened < 2; screened++)
+		for (int pruned = 0; pruned < 2; pruned++)
 		{
 			start = cpu_seconds();
-			assign(&r, screened);
-			best[screened] = round == 0 ? cpu_seconds() - start : fmin(best[screened], cpu_seconds() - start);
+			assign(&r, pruned);
+			best[pruned] = round == 0 ? cpu_seconds() - start : fmin(best[pruned], cpu_seconds() - start);
 		}
 	printf("made %.3f\nsgemm %.0f\nscreened %.0f\nratio %.2f\n", r.made, best[0] * 1e9 / (double) r.n, best[1] * 1e9 / (double) r.n, best[0] / (best[1] + r.made));
-	printf("leading_measured %.1f\nleading_given_up %.3f\nwhole_measured %.1f\nwhole_given_up %.3f\n", r.screen->record[0].measured,
-		   r.screen->record[0].given_up, r.screen->record[1].measured, r.screen->record[1].given_up);
+	printf("leading_measured %.1f\nleading_given_up %.3f\nwhole_measured %.1f\nwhole_given_up %.3f\n", r.pruning->record[0].measured,
+		   r.pruning->record[0].given_up, r.pruning->record[1].measured, r.pruning->record[1].given_up);
 	printf("wrong %zu\n", count_wrong(&r));
 	return 0;
 }

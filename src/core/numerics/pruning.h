@@ -1,5 +1,5 @@
 /*
- * screen.h - the nearest of many centroids in many dimensions, without most of
+ * pruning.h - the nearest of many centroids in many dimensions, without most of
  * the distances.
  *
  * Rows and centroids are moved to the centroids' mean, y = x - m and v = c -
@@ -21,33 +21,33 @@
  * SuperKMeans, PDX (Kuffo, Krippner, Boncz 2025) drop centroids by leading
  * dimensions and estimates; here bounds are proven.
  */
-#ifndef FC_NUMERICS_SCREEN_H
-#define FC_NUMERICS_SCREEN_H
+#ifndef FC_NUMERICS_PRUNING_H
+#define FC_NUMERICS_PRUNING_H
 
 #include "numerics/codes.h"
 
-#define FC_SCREEN_CLUSTERS	256 /* minimum number of clusters; with fewer, one
+#define FC_PRUNING_CLUSTERS	256 /* minimum number of clusters; with fewer, one
 								 * matrix product is as fast */
-#define FC_SCREEN_DIMENSIONS	64	/* minimum number of dimensions; with
+#define FC_PRUNING_DIMENSIONS	64	/* minimum number of dimensions; with
 									 * fewer, one matrix product is as fast */
-#define FC_SCREEN_ROWS	240		/* maximum number of rows per block */
+#define FC_PRUNING_ROWS	240		/* maximum number of rows per block */
 
 enum
 {
-	FC_SCREEN_LEADING,
-	FC_SCREEN_WHOLE,
-	FC_SCREEN_NONE,				/* no bounds: the caller's own search */
-	FC_SCREEN_WAYS
+	FC_PRUNING_LEADING,
+	FC_PRUNING_WHOLE,
+	FC_PRUNING_NONE,			/* no bounds: the caller's own search */
+	FC_PRUNING_PATHS
 };
 
 /* Record of one method: means over recent rows. */
-typedef struct fc_screen_record
+typedef struct fc_pruning_record
 {
 	double		measured;		/* mean number of distances measured per row */
 	double		given_up;		/* mean share of rows given up */
-} fc_screen_record;
+} fc_pruning_record;
 
-typedef struct fc_screen
+typedef struct fc_pruning
 {
 	size_t		k;
 	size_t		d;
@@ -59,12 +59,12 @@ typedef struct fc_screen
 	double		most;			/* upper bound on ||v|| */
 	fc_codes	codes[2];		/* codes of the leading and of all
 								 * coordinates; unused codes have k = 0 */
-	fc_screen_record record[2];
-} fc_screen;
+	fc_pruning_record record[2];
+} fc_pruning;
 
-#define FC_SCREEN_FARTHEST	0x1p60	/* maximum length, and inverse of the
-									 * minimum length, without overflow or
-									 * underflow */
+#define FC_PRUNING_MAX_LENGTH	0x1p60	/* maximum length, and inverse of the
+										 * minimum length, without overflow or
+										 * underflow */
 
 /*
  * Returns an upper bound on the length of the part of a vector outside the
@@ -72,14 +72,14 @@ typedef struct fc_screen
  * axes; more: allowance for roundings.
  */
 static inline double
-fc_screen_left_out(const fc_screen *screen, double square, double along,
-				   double more)
+fc_pruning_left_out(const fc_pruning *pruning, double square, double along,
+					double more)
 {
-	return sqrt(fmax(0.0, square - along) + screen->defect * along + more);
+	return sqrt(fmax(0.0, square - along) + pruning->defect * along + more);
 }
 
 /* Rows, and the distances that decide. */
-typedef struct fc_screened
+typedef struct fc_pruned_rows
 {
 	const double *x;			/* n x d; NULL: x_float is used */
 	const float *x_float;		/* n x d: the rows in float */
@@ -90,47 +90,47 @@ typedef struct fc_screened
 	 */
 	double		(*distance) (const void *context, size_t row, size_t j);
 	const void *context;
-} fc_screened;
+} fc_pruned_rows;
 
 /*
  * Returns true if bounds are likely to gain for k centroids in d dimensions.
  */
 static inline bool
-fc_screen_suits(size_t k, size_t d)
+fc_pruning_suits(size_t k, size_t d)
 {
-	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
+	return k >= FC_PRUNING_CLUSTERS && d >= FC_PRUNING_DIMENSIONS;
 }
 
 /*
- * Returns the bytes of bounds, including the bytes that fc_screen_build takes
+ * Returns the bytes of bounds, including the bytes that fc_pruning_build takes
  * from its arena.
  */
-size_t		fc_screen_worksize(size_t k, size_t d);
+size_t		fc_pruning_worksize(size_t k, size_t d);
 
 /*
  * Builds bounds for the centroids offset + values (k x d; offset d or NULL),
- * for which fc_screen_suits is true; builds leading axes only if axes is set.
+ * for which fc_pruning_suits is true; builds leading axes only if axes is set.
  * Returns false, without usable bounds, if the centroids are so close together
  * or so far apart that floats do not distinguish them.
  */
-bool		fc_screen_build(const float *values, const double *offset, size_t k,
-							size_t d, bool axes, fc_arena *arena, fc_screen *screen);
+bool		fc_pruning_build(const float *values, const double *offset, size_t k,
+							 size_t d, bool axes, fc_arena *arena, fc_pruning *pruning);
 
 /*
- * Returns the cheapest method for the next rows by the records; FC_SCREEN_NONE
+ * Returns the cheapest method for the next rows by the records; FC_PRUNING_NONE
  * means that the caller should search itself.
  */
-int			fc_screen_choose(fc_screen *screen);
+int			fc_pruning_choose(fc_pruning *pruning);
 
 /* Returns the floats of scratch for n rows. */
-size_t		fc_screen_scratch(const fc_screen *screen, size_t n);
+size_t		fc_pruning_scratch(const fc_pruning *pruning, size_t n);
 
 /*
- * Labels n <= FC_SCREEN_ROWS rows with the centroid at the minimum distance,
+ * Labels n <= FC_PRUNING_ROWS rows with the centroid at the minimum distance,
  * the lowest of equals; sets -1 where the bounds leave too many or the row is
  * too far.
  */
-void		fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows,
-							 size_t n, fc_scratch scratch, int32_t *labels);
+void		fc_pruning_assign(fc_pruning *pruning, int path, const fc_pruned_rows *rows,
+							  size_t n, fc_scratch scratch, int32_t *labels);
 
-#endif							/* FC_NUMERICS_SCREEN_H */
+#endif							/* FC_NUMERICS_PRUNING_H */

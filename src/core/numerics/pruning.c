@@ -1,5 +1,5 @@
 /*
- * screen.c - bounds that leave few centroids to measure; see screen.h
+ * pruning.c - bounds that leave few centroids to measure; see pruning.h
  *
  * Along axes A (lead x d, rows nearly orthonormal, || A A' - I || <= delta)
  * let z = fl(A y) = A y + e and r = y - A' z. Then
@@ -14,7 +14,7 @@
  * once per centroid. Bounds are compared with a slack for the few roundings of
  * floats in them, and for the rounding of distances.
  */
-#include "numerics/screen.h"
+#include "numerics/pruning.h"
 
 #include "numerics/dense.h"
 #include "numerics/principal.h"
@@ -64,13 +64,13 @@ typedef struct pruning_arrays
 
 static void
 take_pruning_arrays(fc_arena *arena, size_t k, size_t d, pruning_arrays *arrays,
-					fc_screen *screen)
+					fc_pruning *pruning)
 {
 	arrays->center = FC_TAKE(arena, d, double);
 	arrays->axes = FC_TAKE(arena, lead_of(d) * d, float);
-	fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]);
+	fc_codes_take(arena, k, lead_of(d), &pruning->codes[FC_PRUNING_LEADING]);
 	if (fc_codes_are_fast())
-		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
+		fc_codes_take(arena, k, d, &pruning->codes[FC_PRUNING_WHOLE]);
 }
 
 typedef struct build_work
@@ -95,18 +95,18 @@ take_work(fc_arena *arena, size_t k, size_t d, build_work *w)
 }
 
 size_t
-fc_screen_worksize(size_t k, size_t d)
+fc_pruning_worksize(size_t k, size_t d)
 {
 	fc_arena	measure = fc_arena_measure();
 	pruning_arrays arrays;
-	fc_screen	screen = {0};
+	fc_pruning pruning = {0};
 	build_work	w;
 
-	take_pruning_arrays(&measure, k, d, &arrays, &screen);
+	take_pruning_arrays(&measure, k, d, &arrays, &pruning);
 	take_work(&measure, k, d, &w);
 	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS),
 													 d, lead_of(d)));
-	return sizeof(fc_screen) + fc_arena_measured(&measure);
+	return sizeof(fc_pruning) + fc_arena_measured(&measure);
 }
 
 static void
@@ -126,54 +126,54 @@ find_center(const float *values, const double *offset, size_t k, size_t d,
 
 /* Computes v of centroid j; returns ||v||^2. */
 static double
-about_center(const fc_screen *screen, const float *values, const double *offset,
+about_center(const fc_pruning *pruning, const float *values, const double *offset,
 			 size_t j, double *v)
 {
 	double		square = 0.0;
 
-	for (size_t i = 0; i < screen->d; i++)
+	for (size_t i = 0; i < pruning->d; i++)
 	{
-		v[i] = (double) values[j * screen->d + i] +
-			((offset != NULL ? offset[i] : 0.0) - screen->center[i]);
+		v[i] = (double) values[j * pruning->d + i] +
+			((offset != NULL ? offset[i] : 0.0) - pruning->center[i]);
 		square += v[i] * v[i];
 	}
 	return square;
 }
 
 /*
- * Sets screen->most to the length of the longest v. Returns false if it is out
+ * Sets pruning->most to the length of the longest v. Returns false if it is out
  * of range.
  */
 static bool
 find_most(const float *values, const double *offset, const build_work *w,
-		  fc_screen *screen)
+		  fc_pruning *pruning)
 {
 	double		square = 0.0;
 
-	for (size_t j = 0; j < screen->k; j++)
+	for (size_t j = 0; j < pruning->k; j++)
 	{
 		fc_check();
-		square = fmax(square, about_center(screen, values, offset, j, w->v));
+		square = fmax(square, about_center(pruning, values, offset, j, w->v));
 	}
-	screen->most = sqrt(square) * (1.0 + 1e-9);
-	return screen->most < FC_SCREEN_FARTHEST &&
-		screen->most > 1.0 / FC_SCREEN_FARTHEST;
+	pruning   ->most = sqrt(square) * (1.0 + 1e-9);
+	return pruning->most < FC_PRUNING_MAX_LENGTH &&
+	pruning   ->most > 1.0 / FC_PRUNING_MAX_LENGTH;
 }
 
 /* Computes the principal axes of evenly spaced centroids. */
 static void
 find_axes(const float *values, const double *offset, fc_arena *arena,
-		  const build_work *w, float *axes, fc_screen *screen)
+		  const build_work *w, float *axes, fc_pruning *pruning)
 {
-	size_t		some = smaller(screen->k, AXES_CENTROIDS);
+	size_t		some = smaller(pruning->k, AXES_CENTROIDS);
 
 	for (size_t s = 0; s < some; s++)
 	{
-		(void) about_center(screen, values, offset, s * screen->k / some, w->v);
-		for (size_t i = 0; i < screen->d; i++)
-			w->some[s * screen->d + i] = (float) (w->v[i] / screen->most);
+		(void) about_center(pruning, values, offset, s * pruning->k / some, w->v);
+		for (size_t i = 0; i < pruning->d; i++)
+			w->some[s * pruning->d + i] = (float) (w->v[i] / pruning->most);
 	}
-	fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes);
+	fc_principal_axes(w->some, some, pruning->d, pruning->lead, 0, arena, axes);
 }
 
 static double
@@ -191,22 +191,22 @@ dot(const float *a, const float *b, size_t n)
  * the axes are not orthonormal.
  */
 static bool
-measure_defect(fc_screen *screen)
+measure_defect(fc_pruning *pruning)
 {
 	double		squares = 0.0;
 
-	for (size_t a = 0; a < screen->lead; a++)
+	for (size_t a = 0; a < pruning->lead; a++)
 		for (size_t b = 0; b <= a; b++)
 		{
-			double		gap = (dot(screen->axes + a * screen->d,
-								   screen->axes + b * screen->d, screen->d) -
+			double		gap = (dot(pruning->axes + a * pruning->d,
+								   pruning->axes + b * pruning->d, pruning->d) -
 							   (a == b ? 1.0 : 0.0));
 
 			fc_check();
 			squares += (a == b ? 1.0 : 2.0) * gap * gap;
 		}
-	screen->defect = sqrt(squares) * (1.0 + 1e-6) + 1e-12;
-	return screen->defect < 1e-3;
+	pruning   ->defect = sqrt(squares) * (1.0 + 1e-6) + 1e-12;
+	return pruning->defect < 1e-3;
 }
 
 /*
@@ -215,46 +215,46 @@ measure_defect(fc_screen *screen)
  */
 static void
 code_centroids(const float *values, const double *offset, const build_work *w,
-			   fc_screen *screen)
+			   fc_pruning *pruning)
 {
-	size_t		lead = screen->lead;
-	size_t		d = screen->d;
+	size_t		lead = pruning->lead;
+	size_t		d = pruning->d;
 	fc_product	leading = {.transpose_b = true,.n = lead,.k = d,.alpha = 1.0};
 
-	fc_widen(screen->axes, lead * d, w->axes);
-	for (size_t first = 0; first < screen->k; first += CODED)
+	fc_widen(pruning->axes, lead * d, w->axes);
+	for (size_t first = 0; first < pruning->k; first += CODED)
 	{
-		size_t		count = smaller(CODED, screen->k - first);
+		size_t		count = smaller(CODED, pruning->k - first);
 
 		fc_check();
 		for (size_t j = 0; j < count; j++)
-			w->square[j] = about_center(screen, values, offset, first + j,
+			w->square[j] = about_center(pruning, values, offset, first + j,
 										w->v + j * d);
-		for (size_t j = 0; j < count && screen->codes[FC_SCREEN_WHOLE].k > 0;
+		for (size_t j = 0; j < count && pruning->codes[FC_PRUNING_WHOLE].k > 0;
 			 j++)
-			fc_codes_set(&screen->codes[FC_SCREEN_WHOLE], first + j,
+			fc_codes_set(&pruning->codes[FC_PRUNING_WHOLE], first + j,
 						 w->v + j * d, d, 0.5 * w->square[j], 0.0,
-						 screen->most);
+						 pruning->most);
 		if (lead == 0)
 			continue;
 		leading.m = count;
 		fc_multiply(&leading, w->v, w->axes, w->u);
 		for (size_t j = 0; j < count; j++)
-			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j,
+			fc_codes_set(&pruning->codes[FC_PRUNING_LEADING], first + j,
 						 w->u + j * lead, lead, 0.5 * w->square[j],
-						 fc_screen_left_out(screen, w->square[j],
-											fc_sum_of_squares(w->u + j * lead,
-															  lead),
-											1e-10 * w->square[j]),
-						 screen->most);
+						 fc_pruning_left_out(pruning, w->square[j],
+											 fc_sum_of_squares(w->u + j * lead,
+															   lead),
+											 1e-10 * w->square[j]),
+						 pruning->most);
 	}
 }
 
 static void
-leave_axes(fc_screen *screen)
+leave_axes(fc_pruning *pruning)
 {
-	screen->lead = 0;
-	screen->codes[FC_SCREEN_LEADING].k = 0;
+	pruning   ->lead = 0;
+	pruning   ->codes[FC_PRUNING_LEADING].k = 0;
 }
 
 /*
@@ -262,56 +262,57 @@ leave_axes(fc_screen *screen)
  * orthonormal.
  */
 static bool
-judge_axes(const build_work *w, fc_screen *screen)
+judge_axes(const build_work *w, fc_pruning *pruning)
 {
-	size_t		some = smaller(screen->k, AXES_CENTROIDS);
+	size_t		some = smaller(pruning->k, AXES_CENTROIDS);
 	double		all = 0.0;
 	double		along = 0.0;
 
 	for (size_t s = 0; s < some; s++)
 	{
 		fc_check();
-		fc_dense_apply(screen->axes, screen->lead, screen->d,
-					   w->some + s * screen->d, (float *) w->u);
-		all += fc_row_square(w->some + s * screen->d, screen->d);
-		along += fc_row_square((float *) w->u, screen->lead);
+		fc_dense_apply(pruning->axes, pruning->lead, pruning->d,
+					   w->some + s * pruning->d, (float *) w->u);
+		all += fc_row_square(w->some + s * pruning->d, pruning->d);
+		along += fc_row_square((float *) w->u, pruning->lead);
 	}
 	if (all - along <= MOST_REST * all)
-		return measure_defect(screen);
-	leave_axes(screen);
+		return measure_defect(pruning);
+	leave_axes(pruning);
 	return true;
 }
 
 bool
-fc_screen_build(const float *values, const double *offset, size_t k, size_t d,
-				bool axes, fc_arena *arena, fc_screen *screen)
+fc_pruning_build(const float *values, const double *offset, size_t k, size_t d,
+				 bool axes, fc_arena *arena, fc_pruning *pruning)
 {
 	pruning_arrays arrays;
 	build_work	w;
 	fc_mark		used;
 	bool		built;
 
-	FC_ASSERT(fc_screen_suits(k, d));
-	*screen = (fc_screen)
+	FC_ASSERT(fc_pruning_suits(k, d));
+	*pruning = (fc_pruning)
 	{
 		.k = k,.d = d,.lead = lead_of(d)
 	};
-	take_pruning_arrays(arena, k, d, &arrays, screen);
+	take_pruning_arrays(arena, k, d, &arrays, pruning);
 	used = fc_arena_mark(arena);
 	take_work(arena, k, d, &w);
-	screen->center = arrays.center;
-	screen->axes = arrays.axes;
+	pruning   ->center = arrays.center;
+	pruning   ->axes = arrays.axes;
+
 	find_center(values, offset, k, d, arrays.center);
 	if (!axes)
-		leave_axes(screen);
-	built = find_most(values, offset, &w, screen);
+		leave_axes(pruning);
+	built = find_most(values, offset, &w, pruning);
 	if (built && axes)
 	{
-		find_axes(values, offset, arena, &w, arrays.axes, screen);
-		built = judge_axes(&w, screen);
+		find_axes(values, offset, arena, &w, arrays.axes, pruning);
+		built = judge_axes(&w, pruning);
 	}
 	if (built)
-		code_centroids(values, offset, &w, screen);
+		code_centroids(values, offset, &w, pruning);
 	fc_arena_release(arena, used);
 	return built;
 }
@@ -332,23 +333,23 @@ most_left(size_t k)
 
 /* Returns the multiply-adds of sgemm that a row costs by all scores. */
 static double
-product_cost(const fc_screen *screen)
+product_cost(const fc_pruning *pruning)
 {
-	return (double) screen->k * ((double) screen->d + SCORE_WORK);
+	return (double) pruning->k * ((double) pruning->d + SCORE_WORK);
 }
 
 /* Returns the multiply-adds of sgemm that a row costs by bounds alone. */
 static double
-bounds_cost(const fc_screen *screen, int way)
+bounds_cost(const fc_pruning *pruning, int path)
 {
-	const fc_codes *codes = &screen->codes[way];
-	double		d = (double) screen->d;
-	double		axes = (way == FC_SCREEN_LEADING ? (double) screen->lead * d : 0.0);
+	const fc_codes *codes = &pruning->codes[path];
+	double		d = (double) pruning->d;
+	double		axes = (path == FC_PRUNING_LEADING ? (double) pruning->lead * d : 0.0);
 
-	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) *
-								 (double) codes->width +
-								 BOUND_WORK) +
-		CODE_WORK * d + axes;
+	return (double) pruning->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) *
+								  (double) codes->width +
+								  BOUND_WORK) +
+				CODE_WORK * d + axes;
 }
 
 /*
@@ -356,50 +357,50 @@ bounds_cost(const fc_screen *screen, int way)
  * the cost of a row that is given up.
  */
 static double
-left_cost(const fc_screen *screen, const fc_screen_record *record,
+left_cost(const fc_pruning *pruning, const fc_pruning_record *record,
 		  double given_up)
 {
-	return record->measured * DISTANCE_WORK * (double) screen->d +
-		record->given_up * given_up;
+	return record->measured * DISTANCE_WORK * (double) pruning->d +
+				record->given_up * given_up;
 }
 
 static double
-cost_of(const fc_screen *screen, int way)
+cost_of(const fc_pruning *pruning, int path)
 {
-	if (way == FC_SCREEN_NONE)
-		return product_cost(screen);
-	if (way == FC_SCREEN_LEADING)
+	if (path == FC_PRUNING_NONE)
+		return product_cost(pruning);
+	if (path == FC_PRUNING_LEADING)
 		return LIST_WORK *
-			(bounds_cost(screen, way) +
-			 left_cost(screen, &screen->record[way], product_cost(screen)));
-	return bounds_cost(screen, way) +
-		left_cost(screen, &screen->record[way], product_cost(screen));
+			(bounds_cost(pruning, path) +
+			 left_cost(pruning, &pruning->record[path], product_cost(pruning)));
+	return bounds_cost(pruning, path) +
+		left_cost(pruning, &pruning->record[path], product_cost(pruning));
 }
 
 int
-fc_screen_choose(fc_screen *screen)
+fc_pruning_choose(fc_pruning *pruning)
 {
-	int			best = FC_SCREEN_NONE;
+	int			best = FC_PRUNING_NONE;
 
-	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
-		if (screen->codes[way].k > 0 &&
-			cost_of(screen, way) < cost_of(screen, best))
-			best = way;
-	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
-		if (way != best)
+	for (int path = FC_PRUNING_LEADING; path <= FC_PRUNING_WHOLE; path++)
+		if (pruning->codes[path].k > 0 &&
+			cost_of(pruning, path) < cost_of(pruning, best))
+			best = path;
+	for (int path = FC_PRUNING_LEADING; path <= FC_PRUNING_WHOLE; path++)
+		if (path != best)
 		{
-			screen->record[way].measured *= FADING;
-			screen->record[way].given_up *= FADING;
+			pruning   ->record[path].measured *= FADING;
+			pruning   ->record[path].given_up *= FADING;
 		}
 	return best;
 }
 
 static void
-keep_record(fc_screen_record *record, size_t rows, double measured,
+keep_record(fc_pruning_record *record, size_t rows, double measured,
 			double given_up)
 {
-	double		share = (rows < FC_SCREEN_ROWS / 4
-						 ? MEMORY * (double) rows / (FC_SCREEN_ROWS / 4)
+	double		share = (rows < FC_PRUNING_ROWS / 4
+						 ? MEMORY * (double) rows / (FC_PRUNING_ROWS / 4)
 						 : MEMORY);
 
 	if (record->measured == 0.0 && record->given_up == 0.0)
@@ -411,7 +412,7 @@ keep_record(fc_screen_record *record, size_t rows, double measured,
 /* ---- rows ---- */
 
 /* The bounds of a row, and the number of centroids that may be nearest. */
-typedef struct screened_row
+typedef struct pruned_row
 {
 	fc_coded_row coded;
 	size_t		number;			/* number of the row among the caller's */
@@ -421,89 +422,90 @@ typedef struct screened_row
 	bool		lost;			/* true if too many candidates are left, or if
 								 * the row cannot be bounded */
 	uint32_t	left;
-} screened_row;
+} pruned_row;
 
-typedef struct screen_work
+typedef struct pruning_work
 {
-	screened_row *row;			/* n */
+	pruned_row *row;			/* n */
 	float	   *y;				/* n x d: rows about the center */
 	float	   *z;				/* n x lead: rows along the axes */
 	uint8_t    *bytes;			/* n x width: coded rows */
 	float	   *floats;			/* n x width, where vectors are floats */
 	int32_t    *dots;			/* n x BLOCK products */
-	float	   *lower;			/* PART lower bounds */
+	float	   *lower;			/* PASS lower bounds */
 	uint32_t   *place;			/* n x most_left: candidates left */
 	float	   *bound;			/* n x most_left: lower bounds of the
 								 * candidates */
 	size_t		most;			/* most_left: candidates per row */
-} screen_work;
+} pruning_work;
 
 static size_t
-block_of(const fc_screen *screen)
+block_of(const fc_pruning *pruning)
 {
-	return smaller(BLOCK, screen->codes[FC_SCREEN_LEADING].room);
+	return smaller(BLOCK, pruning->codes[FC_PRUNING_LEADING].room);
 }
 
 static void
-take_rows(fc_arena *arena, const fc_screen *screen, size_t n, screen_work *w)
+take_rows(fc_arena *arena, const fc_pruning *pruning, size_t n, pruning_work *w)
 {
-	size_t		width = larger(screen->codes[FC_SCREEN_LEADING].width,
-							   screen->codes[FC_SCREEN_WHOLE].width);
+	size_t		width = larger(pruning->codes[FC_PRUNING_LEADING].width,
+							   pruning->codes[FC_PRUNING_WHOLE].width);
 
-	w->most = most_left(screen->k);
-	w->row = FC_TAKE(arena, n, screened_row);
-	w->y = FC_TAKE(arena, n * screen->d, float);
-	w->z = FC_TAKE(arena, n * screen->lead, float);
+	w->most = most_left(pruning->k);
+	w->row = FC_TAKE(arena, n, pruned_row);
+	w->y = FC_TAKE(arena, n * pruning->d, float);
+	w->z = FC_TAKE(arena, n * pruning->lead, float);
 	w->bytes = FC_TAKE(arena, n * width, uint8_t);
 	w->floats = FC_TAKE(arena, fc_codes_are_fast() ? 0 : n * width, float);
-	w->dots = FC_TAKE(arena, n * block_of(screen), int32_t);
+	w->dots = FC_TAKE(arena, n * block_of(pruning), int32_t);
 	w->lower = FC_TAKE(arena, PASS, float);
 	w->place = FC_TAKE(arena, n * w->most, uint32_t);
 	w->bound = FC_TAKE(arena, n * w->most, float);
 }
 
 size_t
-fc_screen_scratch(const fc_screen *screen, size_t n)
+fc_pruning_scratch(const fc_pruning *pruning, size_t n)
 {
 	fc_arena	measure = fc_arena_measure();
-	screen_work w;
+	pruning_work w;
 
-	take_rows(&measure, screen, smaller(n, FC_SCREEN_ROWS), &w);
+	take_rows(&measure, pruning, smaller(n, FC_PRUNING_ROWS), &w);
 	return fc_arena_measured(&measure) / sizeof(float) + 1;
 }
 
 /* Returns true if the row is near enough for bounds. */
 static bool
-is_near(const screened_row *row)
+is_near(const pruned_row *row)
 {
-	return row->square < FC_SCREEN_FARTHEST * FC_SCREEN_FARTHEST;
+	return row->square < FC_PRUNING_MAX_LENGTH * FC_PRUNING_MAX_LENGTH;
 }
 
 /* Moves rows to the center, and starts their lists. */
 static void
-center_rows(const fc_screen *screen, const fc_screened *rows, size_t n,
-			const screen_work *w)
+center_rows(const fc_pruning *pruning, const fc_pruned_rows *rows, size_t n,
+			const pruning_work *w)
 {
 	for (size_t r = 0; r < n; r++)
 	{
-		float	   *y = w->y + r * screen->d;
-		screened_row *row = &w->row[r];
+		float	   *y = w->y + r * pruning->d;
+		pruned_row *row = &w->row[r];
 		double		far;
 
 		if (rows->x != NULL)
-			row->square = fc_shift_row(rows->x + r * screen->d, screen->center,
-									   screen->d, y);
+			row->square = fc_shift_row(rows->x + r * pruning->d, pruning->center,
+									   pruning->d, y);
 		else
 		{
-			for (size_t i = 0; i < screen->d; i++)
-				y[i] = (float) ((double) rows->x_float[r * screen->d + i] -
-								screen->center[i]);
-			row->square = fc_row_square(y, screen->d);
+			for (size_t i = 0; i < pruning->d; i++)
+				y[i] = (float) ((double) rows->x_float[r * pruning->d + i] -
+								pruning->center[i]);
+			row->square = fc_row_square(y, pruning->d);
 		}
-		far = sqrt(row->square) + screen->most;
-		row->slack = FC_EXP2_MINUS(19) * screen->most * far +
-			((double) screen->d + 16.0) * FC_EXP2_MINUS(52) * far *
-			far;
+		far = sqrt(row->square) + pruning->most;
+		row->slack = FC_EXP2_MINUS(19) * pruning->most * far +
+					((double) pruning->d + 16.0) *FC_EXP2_MINUS(52) * far *
+					far;
+
 		row->number = r;
 		row->upper = INFINITY;
 		row->left = 0;
@@ -512,16 +514,16 @@ center_rows(const fc_screen *screen, const fc_screened *rows, size_t n,
 }
 
 static void
-code_whole(const fc_screen *screen, size_t n, const screen_work *w)
+code_whole(const fc_pruning *pruning, size_t n, const pruning_work *w)
 {
-	const fc_codes *codes = &screen->codes[FC_SCREEN_WHOLE];
+	const fc_codes *codes = &pruning->codes[FC_PRUNING_WHOLE];
 
 	for (size_t r = 0; r < n; r++)
 	{
 		double		length = sqrt(w->row[r].square);
 
-		w->row[r].coded = fc_codes_of_row(codes, w->y + r * screen->d,
-										  screen->d, length,
+		w->row[r].coded = fc_codes_of_row(codes, w->y + r * pruning->d,
+										  pruning->d, length,
 										  w->bytes + r * codes->width);
 		w->row[r].coded.error += (float) (4.0 * FLOAT_UNIT * length);
 	}
@@ -532,31 +534,31 @@ code_whole(const fc_screen *screen, size_t n, const screen_work *w)
  * axes.
  */
 static void
-code_leading(const fc_screen *screen, size_t n, const screen_work *w)
+code_leading(const fc_pruning *pruning, size_t n, const pruning_work *w)
 {
-	const fc_codes *codes = &screen->codes[FC_SCREEN_LEADING];
-	double		terms = ((double) screen->d + 8.0) * FLOAT_UNIT;
-	double		projection = (terms / (1.0 - terms) * sqrt((double) screen->lead) *
-							  (1.0 + screen->defect));
+	const fc_codes *codes = &pruning->codes[FC_PRUNING_LEADING];
+	double		terms = ((double) pruning->d + 8.0) *FLOAT_UNIT;
+	double		projection = (terms / (1.0 - terms) * sqrt((double) pruning->lead) *
+							  (1.0 + pruning->defect));
 
 	if (n == 1)
-		fc_dense_apply(screen->axes, screen->lead, screen->d, w->y, w->z);
+		fc_dense_apply(pruning->axes, pruning->lead, pruning->d, w->y, w->z);
 	else
-		fc_dots(w->y, n, screen->axes, screen->lead, screen->d, w->z, screen->lead);
+		fc_dots(w->y, n, pruning->axes, pruning->lead, pruning->d, w->z, pruning->lead);
 	for (size_t r = 0; r < n; r++)
 	{
-		screened_row *row = &w->row[r];
+		pruned_row *row = &w->row[r];
 		double		length = sqrt(row->square);
-		double		square = fc_row_square(w->z + r * screen->lead, screen->lead);
+		double		square = fc_row_square(w->z + r * pruning->lead, pruning->lead);
 		double		lead = sqrt(square);
 		double		error = projection * length;
-		double		rest = fc_screen_left_out(screen, row->square, square,
-											  2.0 * lead * error);
+		double		rest = fc_pruning_left_out(pruning, row->square, square,
+											   2.0 * lead * error);
 
-		row->coded = fc_codes_of_row(codes, w->z + r * screen->lead,
-									 screen->lead, lead,
+		row->coded = fc_codes_of_row(codes, w->z + r * pruning->lead,
+									 pruning->lead, lead,
 									 w->bytes + r * codes->width);
-		row->coded.error += (float) ((error + screen->defect * lead) * 1.001 +
+		row->coded.error += (float) ((error + pruning->defect * lead) *1.001 +
 									 4.0 * FLOAT_UNIT * length);
 		row->coded.rest = (float) (rest * (1.0 + FC_EXP2_MINUS(18)) +
 								   4.0 * FLOAT_UNIT * length);
@@ -565,7 +567,7 @@ code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 
 /* Drops from a row's list the candidates that can no longer be nearest. */
 static void
-shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
+shorten_list(pruned_row *row, uint32_t *place, float *bound, float limit)
 {
 	uint32_t	left = 0;
 
@@ -583,10 +585,10 @@ shorten_list(screened_row *row, uint32_t *place, float *bound, float limit)
  * row r; dots are its products with them.
  */
 static void
-screen_row(const fc_codes *codes, size_t first, size_t count, size_t r,
-		   const int32_t *dots, const screen_work *w)
+prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
+		  const int32_t *dots, const pruning_work *w)
 {
-	screened_row *row = &w->row[r];
+	pruned_row *row = &w->row[r];
 	uint32_t   *place = w->place + r * w->most;
 	float	   *bound = w->bound + r * w->most;
 	size_t		room;
@@ -626,10 +628,10 @@ screen_row(const fc_codes *codes, size_t first, size_t count, size_t r,
  * first; *measured counts distances.
  */
 static int32_t
-nearest_left(const fc_screened *rows, size_t r, const screen_work *w,
+nearest_left(const fc_pruned_rows *rows, size_t r, const pruning_work *w,
 			 double *measured)
 {
-	const screened_row *row = &w->row[r];
+	const pruned_row *row = &w->row[r];
 	const uint32_t *place = w->place + r * w->most;
 	const float *bound = w->bound + r * w->most;
 	size_t		likely = 0;
@@ -665,8 +667,8 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w,
 
 /* Labels all rows from their lists, and updates the record of the method. */
 static void
-measure_left(fc_screen_record *record, const fc_screened *rows, size_t n,
-			 const screen_work *w, int32_t *labels)
+measure_left(fc_pruning_record *record, const fc_pruned_rows *rows, size_t n,
+			 const pruning_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
 	double		lost = 0.0;
@@ -687,15 +689,15 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n,
 
 /* Makes the lists of candidates of n rows. */
 static void
-screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
+prune_rows(const fc_pruning *pruning, int path, size_t n, const pruning_work *w)
 {
-	const fc_codes *codes = &screen->codes[way];
-	size_t		block = block_of(screen);
+	const fc_codes *codes = &pruning->codes[path];
+	size_t		block = block_of(pruning);
 
-	if (way == FC_SCREEN_LEADING)
-		code_leading(screen, n, w);
+	if (path == FC_PRUNING_LEADING)
+		code_leading(pruning, n, w);
 	else
-		code_whole(screen, n, w);
+		code_whole(pruning, n, w);
 	for (size_t first = 0; first < codes->room; first += block)
 	{
 		size_t		count = smaller(block, codes->room - first);
@@ -704,26 +706,26 @@ screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);
 		for (size_t r = 0; r < n; r++)
 			for (size_t part = 0; part < count; part += PASS)
-				screen_row(codes, first + part, smaller(PASS, count - part), r,
-						   w->dots + r * count + part, w);
+				prune_row(codes, first + part, smaller(PASS, count - part), r,
+						  w->dots + r * count + part, w);
 	}
 }
 
 void
-fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n,
-				 fc_scratch scratch, int32_t *labels)
+fc_pruning_assign(fc_pruning *pruning, int path, const fc_pruned_rows *rows, size_t n,
+				  fc_scratch scratch, int32_t *labels)
 {
 	fc_arena	arena = {
 		.next = (char *) scratch.floats,
 		.end = (char *) (scratch.floats + scratch.count)
 	};
-	screen_work w;
+	pruning_work w;
 
-	FC_ASSERT(n <= FC_SCREEN_ROWS &&
-			  scratch.count >= fc_screen_scratch(screen, n) &&
-			  (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
-	take_rows(&arena, screen, n, &w);
-	center_rows(screen, rows, n, &w);
-	screen_rows(screen, way, n, &w);
-	measure_left(&screen->record[way], rows, n, &w, labels);
+	FC_ASSERT(n <= FC_PRUNING_ROWS &&
+			  scratch.count >= fc_pruning_scratch(pruning, n) &&
+			  (path == FC_PRUNING_LEADING || path == FC_PRUNING_WHOLE));
+	take_rows(&arena, pruning, n, &w);
+	center_rows(pruning, rows, n, &w);
+	prune_rows(pruning, path, n, &w);
+	measure_left(&pruning->record[path], rows, n, &w, labels);
 }

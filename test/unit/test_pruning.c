@@ -1,8 +1,8 @@
 /*
- * test_screen.c - labels found with pruning bounds agree with all distances in
+ * test_pruning.c - labels found with pruning bounds agree with all distances in
  * double, for hostile shapes of data; products of bytes are exact
  */
-#include "numerics/screen.h"
+#include "numerics/pruning.h"
 #include "random_operator.h"
 
 enum shape
@@ -51,7 +51,7 @@ fill(int shape, size_t n, size_t d, fc_rng *rng, double *x)
 	}
 }
 
-typedef struct screened_case
+typedef struct pruning_case
 {
 	fc_operator op;
 	size_t		n;
@@ -63,11 +63,11 @@ typedef struct screened_case
 	fc_arena	arena;
 	fc_scratch	scratch;
 	int32_t    *labels;
-} screened_case;
+} pruning_case;
 
 /* Makes rows, some of them at centroids, at midpoints of two, or far away. */
 static void
-make_rows(int shape, fc_rng *rng, screened_case *c)
+make_rows(int shape, fc_rng *rng, pruning_case *c)
 {
 	size_t		d = c->op.d;
 
@@ -85,12 +85,12 @@ make_rows(int shape, fc_rng *rng, screened_case *c)
 }
 
 static void
-make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
+make_case(int shape, size_t k, size_t d, size_t n, pruning_case *c)
 {
 	fc_rng		rng = fc_rng_start(k, d + (uint64_t) shape);
 	double	   *centroids = unit_alloc(k * d, sizeof(double));
 
-	*c = (screened_case) {.op = {.k = k,.d = d,.factors = 1},.n = n};
+	*c = (pruning_case) {.op = {.k = k,.d = d,.factors = 1},.n = n};
 	c->x = unit_alloc(n * d, sizeof(double));
 	c->values = unit_alloc(k * d, sizeof(float));
 	c->half_norms = unit_alloc(k, sizeof(float));
@@ -110,34 +110,34 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 	c->arena = unit_arena();
-	if (fc_operator_screen_worksize(&c->op) > 0)
-		fc_operator_screen(&c->op, &c->arena);
-	CHECK(c->arena.held <= fc_operator_screen_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
+	if (fc_operator_prune_worksize(&c->op) > 0)
+		fc_operator_prune(&c->op, &c->arena);
+	CHECK(c->arena.held <= fc_operator_prune_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 }
 
 static double
 distance_of(const void *context, size_t row, size_t j)
 {
-	const screened_case *c = context;
+	const pruning_case *c = context;
 
 	return fc_operator_distance(&c->op, j, c->x + row * c->op.d, c->scratch);
 }
 
 /* Each bound used alone gives the right label or no label. */
 static void
-check_way(screened_case *c, int way, size_t *labelled)
+check_path(pruning_case *c, int path, size_t *labelled)
 {
-	fc_screened rows = {.x = c->x,.distance = distance_of,.context = c};
-	size_t		n = c->n < FC_SCREEN_ROWS ? c->n : FC_SCREEN_ROWS;
+	fc_pruned_rows rows = {.x = c->x,.distance = distance_of,.context = c};
+	size_t		n = c->n < FC_PRUNING_ROWS ? c->n : FC_PRUNING_ROWS;
 
-	fc_screen_assign(c->op.screen, way, &rows, n, unit_scratch(fc_screen_scratch(c->op.screen, n)), c->labels);
+	fc_pruning_assign(c->op.pruning, path, &rows, n, unit_scratch(fc_pruning_scratch(c->op.pruning, n)), c->labels);
 	for (size_t r = 0; r < n; r++)
 	{
 		if (c->labels[r] < 0)
 			continue;
 		++*labelled;
-		CHECK((size_t) c->labels[r] == nearest_by_distance(&c->op, c->x + r * c->op.d, c->scratch), "bound %d labels row %zu wrongly", way, r);
+		CHECK((size_t) c->labels[r] == nearest_by_distance(&c->op, c->x + r * c->op.d, c->scratch), "bound %d labels row %zu wrongly", path, r);
 	}
 }
 
@@ -145,7 +145,7 @@ check_way(screened_case *c, int way, size_t *labelled)
 static void
 check_shape(int shape, size_t k, size_t d, size_t n)
 {
-	screened_case c;
+	pruning_case c;
 	size_t		labelled = 0;
 
 	make_case(shape, k, d, n, &c);
@@ -158,9 +158,9 @@ check_shape(int shape, size_t k, size_t d, size_t n)
 		CHECK((size_t) c.labels[r] == expected, "%s, %zu in %zu: row %zu is in %d, not %zu", shapes[shape], k, d, r, c.labels[r], expected);
 		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == expected, "%s, %zu in %zu: row %zu alone", shapes[shape], k, d, r);
 	}
-	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE && c.op.screen != NULL; way++)
-		if (c.op.screen->codes[way].k > 0)
-			check_way(&c, way, &labelled);
+	for (int path = FC_PRUNING_LEADING; path <= FC_PRUNING_WHOLE && c.op.pruning != NULL; path++)
+		if (c.op.pruning->codes[path].k > 0)
+			check_path(&c, path, &labelled);
 	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no bound labels rows", shapes[shape]);
 }
 
@@ -183,7 +183,7 @@ test_labels(void)
 static void
 check_packed(int shape, size_t k, size_t d, size_t n)
 {
-	screened_case c;
+	pruning_case c;
 
 	make_case(shape, k, d, n, &c);
 	fc_operator_pack(&c.op, &c.arena);
@@ -215,27 +215,27 @@ test_packed(void)
 static void
 test_leading(void)
 {
-	screened_case c;
+	pruning_case c;
 	size_t		labelled = 0;
 
 	make_case(LOW_RANK, 400, 90, 200, &c);
-	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 400, "there are no bounds on leading axes");
-	check_way(&c, FC_SCREEN_LEADING, &labelled);
+	CHECK(c.op.pruning != NULL && c.op.pruning->codes[FC_PRUNING_LEADING].k == 400, "there are no bounds on leading axes");
+	check_path(&c, FC_PRUNING_LEADING, &labelled);
 	CHECK(labelled > 150, "%zu labels", labelled);
-	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up < 0.25, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
+	CHECK(c.op.pruning->record[FC_PRUNING_LEADING].given_up < 0.25, "given up %g", c.op.pruning->record[FC_PRUNING_LEADING].given_up);
 }
 
 /* Stacks that leading axes do not distinguish: most rows are given up. */
 static void
 test_given_up(void)
 {
-	screened_case c;
+	pruning_case c;
 	size_t		labelled = 0;
 
 	make_case(STACKS, 1600, 128, 200, &c);
-	CHECK(c.op.screen != NULL && c.op.screen->codes[FC_SCREEN_LEADING].k == 1600, "there are no bounds on leading axes");
-	check_way(&c, FC_SCREEN_LEADING, &labelled);
-	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up > 0.5, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
+	CHECK(c.op.pruning != NULL && c.op.pruning->codes[FC_PRUNING_LEADING].k == 1600, "there are no bounds on leading axes");
+	check_path(&c, FC_PRUNING_LEADING, &labelled);
+	CHECK(c.op.pruning->record[FC_PRUNING_LEADING].given_up > 0.5, "given up %g", c.op.pruning->record[FC_PRUNING_LEADING].given_up);
 }
 
 /* Products of bytes equal products of integers, for both implementations. */

@@ -78,7 +78,7 @@ $server->query('DELETE FROM drift_checks');
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
-	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)", "held_model('m', true)",
+	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)", "locked_model('m', true)",
 	"rename_model('m', 'mine')", "merge_clusters('m', '{0,1}')", "pin_cluster('m', 0)", "check_drift('m')", "name_topics('m', 'id')", "predict_name('m', '{1,2}'::real[])";
 refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'nor a version made of his centroids');
 like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)";
@@ -90,7 +90,7 @@ sub made_up_check
 		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
 }
 refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
-refused('bob', "SELECT held_model('m', true, true)", '42501', 'nor claims it');
+refused('bob', "SELECT locked_model('m', true, true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
@@ -151,7 +151,7 @@ refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for function/, "
 $server->query('REVOKE USAGE ON SCHEMA fastclust_owner FROM bob; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM bob');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
-	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "held_model('m', true)", "held_model('m', true, true)";
+	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "locked_model('m', true)", "locked_model('m', true, true)";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
 gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');
@@ -247,7 +247,7 @@ refused('alice', "SET lock_timeout = '20s'; SELECT $soon", '55P03', 'whatever wa
 gives('alice', "SET lock_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'other names go on');
 $server->end($maker);
 gives('alice', "SELECT $soon", '1', 'and when he is gone it is free');
-$maker = login('alice', "BEGIN; SELECT held_model('own', true, true); SELECT pg_sleep(600)");
+$maker = login('alice', "BEGIN; SELECT locked_model('own', true, true); SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($maker, 'PgSleep'), 'one that alice has in the making');
 my $other = login('alice', q{SELECT train('own', 'points', 'x', 4, options => '{"quiet": true}')});
 ok($server->wait_until_it_waits($other), 'is waited for in her other session,');

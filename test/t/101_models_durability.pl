@@ -74,7 +74,7 @@ $server->query(q{SELECT use_version('vector', 2)});
 is($server->query($answers), $predictions, 'use_version brings the old answers back');
 $server->query(q{DELETE FROM version_groups WHERE model_id = (SELECT id FROM stored_models WHERE model = 'vector') AND version = 3; DELETE FROM training_steps WHERE version = 3});
 
-$session = $server->background(q{BEGIN; SELECT held_model('fresh', true, true); SELECT pg_sleep(600)});
+$session = $server->background(q{BEGIN; SELECT locked_model('fresh', true, true); SELECT pg_sleep(600)});
 ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being made');
 ($status, $output, $messages) = $server->try(q{SET lock_timeout = '10s'; SELECT train('fresh', 'points', 'x', 2, options => '{"nowait": true}')}, verbosity => 'verbose');
 like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobody waits with nowait for a name in the making');

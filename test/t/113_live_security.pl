@@ -39,7 +39,7 @@ refused($_->[0], "SELECT * FROM $_->[1]", '42501', "$_->[0] does not read $_->[1
 gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
 refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "current_sketch('visits', half_life => '1 day')",
 	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.model_groups('visits')",
-	"fastclust_internal.held_live('visits')", "fastclust_internal.write_check('visits', 0)", "fastclust_internal.forget_leaves('visits')";
+	"fastclust_internal.locked_live('visits')", "fastclust_internal.write_check('visits', 0)", "fastclust_internal.forget_leaves('visits')";
 refused('writer', "SELECT fastclust_internal.write_leaf($id, 'hers.visits', ROW('{}', '{}')::fastclust_internal.live_count)", '42501', 'nor does he write a count of hers');
 gives('writer', "SELECT fastclust_internal.open_deltas($id, 'hers.visits')", '{}', 'nor see where her deltas lie');
 refused('writer', $_, '(42501|42704|42883|55000)', "nor past the functions: $_") for "INSERT INTO live_deltas (live_id) VALUES ($id)",
@@ -157,7 +157,7 @@ as('writer', "INSERT INTO hers.visits VALUES (104, 'shop 1', '{1,3}')");
 $server->query('SELECT fold_sketches()');
 is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $id"), 0, 'folding all folds hers, whatever state his is in');
 gives('bob', 'TRUNCATE his.rows', '', 'a live sketch that has lost count lets its table be emptied');
-my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), held_live('visits') IS NULL; SELECT pg_sleep(600)");
+my $holder = $server->background("SET SESSION AUTHORIZATION alice; BEGIN; SELECT fold_sketches('visits'), locked_live('visits') IS NULL; SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($holder, 'PgSleep'), 'a session holds the live sketch');
 gives('writer', "SET lock_timeout = '20s'; INSERT INTO hers.visits VALUES (105, 'shop 1', '{1,3}'); DELETE FROM hers.visits WHERE id = 60", '', 'writers do not wait for it');
 gives('postgres', "SET lock_timeout = '20s'; SELECT fold_sketches() >= 0", 't', 'nor does who folds all');

@@ -38,7 +38,7 @@ solve(problem *p, const double *initial, const fc_kmeans_options *options)
 	fc_arena	arena = unit_arena();
 
 	fc_kmeans(&p->rows, p->k, initial, options, &arena, &p->result);
-	CHECK(arena.held == 0, "%zu bytes of the arena are still held", arena.held);
+	CHECK(arena.allocated == 0, "%zu bytes of the arena are still held", arena.allocated);
 }
 
 #endif							/* KMEANS_PROBLEM_H */

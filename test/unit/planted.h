@@ -141,7 +141,7 @@ solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *o
 	a.result.spreads = unit_alloc(k, sizeof(double));
 	a.result.covariances = unit_alloc(k * p->problem.n * p->problem.n, sizeof(double));
 	a.status = fc_decode(&p->problem, k, decoder, options, &arena, &a.result);
-	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
+	CHECK(arena.allocated == 0, "arena not released: %zu", arena.allocated);
 	return a;
 }
 

@@ -47,7 +47,7 @@ test_pieces(void)
 				break;
 			}
 	unit_arena_free(&arena);
-	CHECK(arena.held == 0, "%zu bytes are still held", arena.held);
+	CHECK(arena.allocated == 0, "%zu bytes are still held", arena.allocated);
 }
 
 /*
@@ -59,16 +59,16 @@ test_marks(void)
 {
 	fc_arena	arena = unit_arena();
 	int		   *first = FC_TAKE(&arena, 10, int);
-	size_t		held = arena.held;
+	size_t		allocated = arena.allocated;
 	fc_mark		mark = fc_arena_mark(&arena);
 	void	   *next = FC_TAKE(&arena, 10, int);
 
 	first[9] = 7;
 	for (size_t i = 0; i < 100; i++)
 		(void) FC_TAKE(&arena, 1000 * i, char);
-	CHECK(arena.held > held, "the arena has taken no blocks");
+	CHECK(arena.allocated > allocated, "the arena has taken no blocks");
 	fc_arena_release(&arena, mark);
-	CHECK(arena.held == held && first[9] == 7, "%zu bytes held, not %zu", arena.held, held);
+	CHECK(arena.allocated == allocated && first[9] == 7, "%zu bytes held, not %zu", arena.allocated, allocated);
 	CHECK(FC_TAKE(&arena, 10, int) == next, "a release does not reuse its memory");
 	unit_arena_free(&arena);
 }
@@ -93,7 +93,7 @@ test_refusal(void)
 		(void) FC_TAKE(&arena, (size_t) 1 << 20, double);
 		CHECK(false, "8 MB were allocated beyond the host's limit");
 	}
-	CHECK(refused > (size_t) 8 << 20 && refused < SIZE_MAX && arena.held == 0, "%zu bytes were requested", refused);
+	CHECK(refused > (size_t) 8 << 20 && refused < SIZE_MAX && arena.allocated == 0, "%zu bytes were requested", refused);
 }
 
 int

@@ -34,7 +34,7 @@ chosen(problem *p, size_t max_k, double trim)
 	fc_arena	arena = unit_arena();
 
 	fc_choose_k(&p->rows, max_k, trim, NULL, &options, &arena, &choice);
-	CHECK(arena.held == 0, "%zu bytes of the arena are still held", arena.held);
+	CHECK(arena.allocated == 0, "%zu bytes of the arena are still held", arena.allocated);
 	for (size_t i = 1; i < choice.count; i++)
 		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);
 	return choice.tried[choice.chosen].k;

@@ -135,7 +135,7 @@ test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 
 	random_problem(count, columns, seed, gram, rhs);
 	fc_nnls(gram, rhs, count, &arena, x);
-	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
+	CHECK(arena.allocated == 0, "arena not released: %zu", arena.allocated);
 	check_optimal(count, gram, rhs, x, tolerance);
 }
 

@@ -38,7 +38,7 @@ test_jumps(work call, const void *input, size_t bytes, const char *what)
 	stop = -1;
 	unit_checked = 0;
 	fc_interrupt_check = jump;
-	CHECK(call(input, &arena, whole) == FC_OK && arena.held == 0, "%s", what);
+	CHECK(call(input, &arena, whole) == FC_OK && arena.allocated == 0, "%s", what);
 	calls = unit_checked;
 	CHECK(calls > 2, "%s: %ld interrupt checks", what, calls);
 	for (long i = 0; i < calls; i += 1 + calls / MOST)

@@ -125,7 +125,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	if (prepared)
 	{
 		fc_kernel_map_prepare(&f.map, &arena);
-		CHECK((arena.held > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)), "%zu bytes prepared", arena.held);
+		CHECK((arena.allocated > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)), "%zu bytes prepared", arena.allocated);
 	}
 	CHECK(f.found >= 1 && f.found <= K && f.map.rank == f.found, "rank %zu", f.found);
 	for (size_t j = 0; j < K; j++)

@@ -43,7 +43,7 @@ embed(method how, const fc_kernel *kernel, const double *x, size_t n, size_t d, 
 	fc_status	status = call(how, kernel, &input, columns, seed, &arena, &e);
 
 	CHECK(status == FC_OK, "method %d, n %zu, rank %zu, columns %zu: status %d", (int) how, n, rank, columns, (int) status);
-	CHECK(arena.held == 0, "arena not released");
+	CHECK(arena.allocated == 0, "arena not released");
 	return e;
 }
 

@@ -34,7 +34,7 @@ run(sample *s)
 	fc_arena	arena = unit_arena();
 	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
 
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 	return status;
 }
 

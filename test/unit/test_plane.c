@@ -15,7 +15,7 @@ plane(const double *centroids, const double *weights, size_t k, size_t d, double
 	fc_arena	arena = unit_arena();
 
 	fc_operator_plane(&c.op, &arena, places, shown);
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 }
 
 static void

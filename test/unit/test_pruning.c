@@ -112,7 +112,7 @@ make_case(int shape, size_t k, size_t d, size_t n, pruning_case *c)
 	c->arena = unit_arena();
 	if (fc_operator_prune_worksize(&c->op) > 0)
 		fc_operator_prune(&c->op, &c->arena);
-	CHECK(c->arena.held <= fc_operator_prune_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
+	CHECK(c->arena.allocated <= fc_operator_prune_worksize(&c->op) + 32768, "%zu bytes", c->arena.allocated);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 }
 

@@ -129,7 +129,7 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	options.log_ctx = &h;
 	arena = unit_arena();
 	fc_qkmeans(start, offset, k, d, &source, &options, &arena, &op, &from);
-	CHECK(arena.held <= fc_qkmeans_worksize(k, d, &options) + 100000, "%s: %zu bytes of %zu", what, arena.held, fc_qkmeans_worksize(k, d, &options));
+	CHECK(arena.allocated <= fc_qkmeans_worksize(k, d, &options) + 100000, "%s: %zu bytes of %zu", what, arena.allocated, fc_qkmeans_worksize(k, d, &options));
 	for (int i = 1; i < h.steps; i++)
 		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
 			  h.step[i - 1].objective, h.step[i].objective);

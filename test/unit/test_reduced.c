@@ -87,7 +87,7 @@ test_rows(const fc_sphere *sphere)
 	double		lost;
 
 	fc_rows_on_axes(&rows, K, sphere, &arena, y, &lost);
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 	if (sphere != NULL)
 		all = mean_square(x, D);
 	for (size_t c = 0; c < D && sphere == NULL; c++)
@@ -141,7 +141,7 @@ test_search(const double *weight)
 	double		sse = 0.0;
 
 	cluster(&rows, NULL, &arena, &c);
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 	for (size_t r = 0; r < N; r++)
 	{
 		double		w = weight != NULL ? weight[r] : 1.0;
@@ -199,7 +199,7 @@ test_loud_columns(void)
 
 		memset(of, -1, sizeof(of));
 		fc_kmeans_on_axes(&rows, WIDE_K, &options, &arena, &result);
-		CHECK(arena.held == 0, "the arena is still in use");
+		CHECK(arena.allocated == 0, "the arena is still in use");
 		for (size_t r = 0; r < WIDE_N; r++)
 		{
 			if (of[truth[r]] < 0)

@@ -24,7 +24,7 @@ choose(const double *x, size_t k, spectral_choice *c)
 
 	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MOST) * MOST, sizeof(double))};
 	fc_spectral_choose(x, N, 2, k, MOST, 3, &arena, &c->s);
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 }
 
 /* Computes y = t kappa(U, x), scaled to length 1 if the features are unit. */

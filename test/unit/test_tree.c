@@ -17,7 +17,7 @@ tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_j
 	fc_arena	arena = unit_arena();
 
 	fc_cluster_tree(&c.op, &arena, joins);
-	CHECK(arena.held == 0, "the arena is still in use");
+	CHECK(arena.allocated == 0, "the arena is still in use");
 }
 
 /*
@@ -195,7 +195,7 @@ test_recall(void)
 		fc_arena	arena = unit_arena();
 
 		fc_search_recall(&c.op, &sample, &search, &arena, &result);
-		CHECK(arena.held == 0, "the arena is still in use");
+		CHECK(arena.allocated == 0, "the arena is still in use");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
 	}
 	for (size_t j = 0; j < K; j++)

@@ -28,7 +28,7 @@ solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_op
 
 	p->result.labels = NULL;
 	fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, &arena, &p->result);
-	CHECK(arena.held == 0, "%zu bytes of the arena are still held", arena.held);
+	CHECK(arena.allocated == 0, "%zu bytes of the arena are still held", arena.allocated);
 }
 
 /*

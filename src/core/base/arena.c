@@ -31,7 +31,7 @@ add_block(fc_arena *arena, size_t bytes)
 		arena->top, bytes
 	};
 	arena->top = block;
-	arena->held += bytes;
+	arena->allocated += bytes;
 	return fc_aligned(block + 1, ALIGNMENT);
 }
 
@@ -39,7 +39,7 @@ void *
 fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 {
 	char	   *start = fc_aligned(arena->next, ALIGNMENT);
-	size_t		shared = smaller(larger(arena->held, LEAST_BLOCK), MOST_BLOCK);
+	size_t		shared = smaller(larger(arena->allocated, LEAST_BLOCK), MOST_BLOCK);
 	size_t		bytes;
 	size_t		room;
 
@@ -68,7 +68,7 @@ fc_arena_release(fc_arena *arena, fc_mark mark)
 		fc_block   *block = arena->top;
 
 		arena->top = block->below;
-		arena->held -= block->bytes;
+		arena->allocated -= block->bytes;
 		arena->shrink(arena->host, block, block->bytes);
 	}
 	arena->next = mark.next;

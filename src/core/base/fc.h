@@ -109,7 +109,7 @@ typedef struct fc_arena
 								 * pieces are taken */
 	char	   *end;
 	struct fc_block *top;
-	size_t		held;
+	size_t		allocated;
 	void	   *(*grow) (void *host, size_t bytes);
 	void		(*shrink) (void *host, void *block, size_t bytes);
 	void	   *host;

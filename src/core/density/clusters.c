@@ -329,10 +329,10 @@ find_splits(density_walk *w)
 
 		if (core[w->peak[x]] > core[w->peak[y]])
 		{
-			uint32_t	held = x;
+			uint32_t	swapped = x;
 
 			x = y;
-			y = held;
+			y = swapped;
 		}
 		if (is_real(w, x, w->edges[i].reach) &&
 			is_real(w, y, w->edges[i].reach))

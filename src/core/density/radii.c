@@ -64,13 +64,13 @@ find_near(const fc_bubbles *b, const double *squared, double most, double rows,
 		  fc_keyed *near)
 {
 	size_t		count;
-	double		held;
+	double		rows_near;
 	double		heaviest;
 
 	do
 	{
 		count = 0;
-		held = heaviest = 0.0;
+		rows_near = heaviest = 0.0;
 		for (size_t i = 0; i < b->m; i++)
 			if (squared[i] <= most)
 			{
@@ -78,11 +78,11 @@ find_near(const fc_bubbles *b, const double *squared, double most, double rows,
 				{
 					fc_number_key(squared[i]), i
 				};
-				held += b->n[i];
+				rows_near += b->n[i];
 				heaviest = fmax(heaviest, b->n[i]);
 			}
 		most = most > 0.0 ? 4.0 * most : INFINITY;
-	} while (count < b->m && held - heaviest / 2.0 < rows);
+	} while (count < b->m && rows_near - heaviest / 2.0 < rows);
 	fc_sort(near, count, near + count);
 	return count;
 }

@@ -314,7 +314,7 @@ normalise(fc_sparse *s)
  * support.
  */
 static void
-update_factor(fc_palm_work *w, size_t q, bool held)
+update_factor(fc_palm_work *w, size_t q, bool monotone)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	double		lambda = w->factors->lambda;
@@ -333,7 +333,7 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 		fc_constraint_project(&w->factors->constraint[q], w->step, w->arena,
 							  &s->plain);
 	norm = normalise(&s->plain);
-	if (!(norm > 0.0) || (held && norm < along))
+	if (!(norm > 0.0) || (monotone && norm < along))
 	{
 		fc_sparse_copy(&w->saved[q], &s->plain);
 		if (norm > 0.0)
@@ -481,14 +481,14 @@ grow(fc_palm_work *w, size_t q)
 }
 
 static void
-sweep(fc_palm_work *w, bool held)
+sweep(fc_palm_work *w, bool monotone)
 {
 	for (size_t q = w->factors->count; q-- > 0;)
 	{
 		if (is_pursued(w, q))
 			pursue_end(w, q);
 		else
-			update_factor(w, q, held);
+			update_factor(w, q, monotone);
 		if (q > 0)
 			grow(w, q);
 	}
@@ -541,7 +541,7 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 {
 	bool		known = options->warm;	/* true once result->objective is
 										 * valid */
-	bool		held = false;
+	bool		monotone = false;
 
 	for (int i = 0; i < options->sweeps && !result->converged;)
 	{
@@ -550,7 +550,7 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 		for (size_t q = 0; q < w->factors->count; q++)
 			fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
 		w->saved_lambda = w->factors->lambda;
-		sweep(w, held);
+		sweep(w, monotone);
 		objective = set_optimal_scale(w);
 		if (known &&
 			objective > result->objective + OBJECTIVE_ROUNDING * w->square)
@@ -561,8 +561,8 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 				fc_sparse_pair_changed(&w->factors->factor[q]);
 			}
 			w->factors->lambda = w->saved_lambda;
-			w->margin *= held ? 2.0 : 1.0;
-			held = true;
+			w->margin *= monotone ? 2.0 : 1.0;
+			monotone = true;
 			result->converged = w->margin > MAX_STEP_MARGIN;
 			continue;
 		}

@@ -48,12 +48,12 @@ check_budget(Size bytes, const char *what)
 }
 
 void
-hold(memory_account *account, Size bytes)
+charge_memory(memory_account *account, Size bytes)
 {
-	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes
+	check_budget(bytes < SIZE_MAX - account->charged ? account->charged + bytes
 				 : SIZE_MAX,
 				 account->what);
-	account->held += bytes;
+	account->charged += bytes;
 }
 
 void *
@@ -80,7 +80,7 @@ grow(void *host, size_t bytes)
 {
 	memory_account *account = host;
 
-	hold(account, bytes);
+	charge_memory(account, bytes);
 	return alloc_large_in(account->context, bytes);
 }
 
@@ -90,11 +90,11 @@ shrink(void *host, void *block, size_t bytes)
 	memory_account *account = host;
 
 	pfree(block);
-	account->held -= bytes;
+	account->charged -= bytes;
 }
 
 fc_arena
-hold_arena(memory_account *account)
+charged_arena(memory_account *account)
 {
 	account->context = CurrentMemoryContext;
 	return (fc_arena)
@@ -108,7 +108,7 @@ make_arena_in(MemoryContext context, const char *what)
 {
 	memory_account *own = MemoryContextAllocZero(context,
 												 sizeof(memory_account));
-	fc_arena	arena = hold_arena(own);
+	fc_arena	arena = charged_arena(own);
 
 	own->what = what;
 	own->context = context;

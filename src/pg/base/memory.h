@@ -20,7 +20,7 @@ extern void check_budget(Size bytes, const char *what);
 typedef struct memory_account
 {
 	const char *what;			/* name of the work, for the error message */
-	Size		held;			/* number of bytes charged so far */
+	Size		charged;		/* number of bytes charged so far */
 	MemoryContext context;		/* context in which its arenas allocate blocks */
 } memory_account;
 
@@ -28,14 +28,14 @@ typedef struct memory_account
  * Charges bytes to the account. Raises an error if the account then exceeds
  * the budget.
  */
-extern void hold(memory_account *account, Size bytes);
+extern void charge_memory(memory_account *account, Size bytes);
 
 /*
- * Return an arena whose blocks are charged: hold_arena to the given account,
+ * Return an arena whose blocks are charged: charged_arena to the given account,
  * in the current context; the others to an account of their own. release_arena
  * frees its blocks.
  */
-extern fc_arena hold_arena(memory_account *account);
+extern fc_arena charged_arena(memory_account *account);
 extern fc_arena make_arena(const char *what);
 extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);

@@ -205,10 +205,10 @@ run(decode_call *call, const fc_spec *pilot)
 	check_rows(call);
 	check_pilot(call, pilot);
 	call->memory.what = "decode";
-	hold(&call->memory,
-		 k * (n + 2) * sizeof(double) +
-		 (call->covariances ? k * n * n * sizeof(double) : 0));
-	arena = hold_arena(&call->memory);
+	charge_memory(&call->memory,
+				  k * (n + 2) * sizeof(double) +
+				  (call->covariances ? k * n * n * sizeof(double) : 0));
+	arena = charged_arena(&call->memory);
 	fc_problem_make(&call->sketch, call->decoder, &inputs, &arena,
 					&call->problem);
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes",
@@ -216,7 +216,7 @@ run(decode_call *call, const fc_spec *pilot)
 				  fc_decode_operations(n, call->problem.m, k, call->decoder,
 									   &call->options),
 				  call->quiet, "Lower k, or make the spec with fewer frequencies");
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	call->result.centroids = alloc_large(k * n * sizeof(double));
 	call->result.weights = alloc_large(k * sizeof(double));
 	call->result.spreads = alloc_large(k * sizeof(double));
@@ -225,7 +225,7 @@ run(decode_call *call, const fc_spec *pilot)
 	check_status(fc_decode(&call->problem, k, call->decoder, &call->options,
 						   &arena, &call->result));
 	release_arena(&arena);
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	fc_back_project_prepare(&call->sketch, call->result.outliers,
 							call->covariances, &arena, &call->lift);
 }
@@ -413,7 +413,7 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 				errmsg("only the model gaussian fits covariances"),
 				errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
-	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
+	charge_memory(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = alloc_large(square * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{

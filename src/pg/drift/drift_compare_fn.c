@@ -47,8 +47,8 @@ drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
-	hold(&memory, fc_drift_spec_bound(sample));
-	arena = hold_arena(&memory);
+	charge_memory(&memory, fc_drift_spec_bound(sample));
+	arena = charged_arena(&memory);
 	spec = palloc(fc_drift_spec_bound(sample));
 	fc_drift_choose(sample, (uint64) seed, &arena, spec);
 	release_arena(&arena);

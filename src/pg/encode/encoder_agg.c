@@ -243,7 +243,7 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 static void *
 take_cleared(encoder_state *state, Size bytes)
 {
-	hold(&state->memory, bytes);
+	charge_memory(&state->memory, bytes);
 	return MemoryContextAllocExtended(state->context, bytes,
 									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
@@ -262,13 +262,13 @@ free_tally(encoder_state *state, fc_frequent_items *tally)
 	if (tally->entry != NULL)
 	{
 		pfree(tally->entry);
-		state->memory.held -= tally->slots * sizeof(fc_frequent_item) +
+		state->memory.charged -= tally->slots * sizeof(fc_frequent_item) +
 			tally->text_room;
 	}
 	if (tally->sketch != NULL)
 	{
 		pfree(tally->sketch);
-		state->memory.held -= FC_FREQUENT_SKETCH_BYTES;
+		state->memory.charged -= FC_FREQUENT_SKETCH_BYTES;
 	}
 }
 
@@ -282,7 +282,7 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 	if (fc_frequent_wants_sketch(tally))
 		fc_frequent_attach(tally,
 						   take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
-	hold(&state->memory, bytes);
+	charge_memory(&state->memory, bytes);
 	fc_frequent_move(tally, length, alloc_large_in(state->context, bytes));
 	old.sketch = NULL;			/* now owned by the moved counter */
 	free_tally(state, &old);
@@ -646,11 +646,11 @@ fastclust_encoder_final(PG_FUNCTION_ARGS)
 		state->learners, state->names, state->features,
 			state->rows, state->skipped
 	};
-	hold(&memory, state->memory.held);
-	arena = hold_arena(&memory);
+	charge_memory(&memory, state->memory.charged);
+	arena = charged_arena(&memory);
 	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &sample,
 				 &choice, bad);
-	hold(&memory, choice.size);
+	charge_memory(&memory, choice.size);
 	header = palloc(choice.size);
 	fc_encoder_write(&sample, &choice, &arena, header);
 	SET_VARSIZE(header, choice.size);

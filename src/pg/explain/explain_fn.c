@@ -204,7 +204,7 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
 	raw = rows_of_operator(OPERATOR_ARG(2));
-	hold(&memory, raw->n * (raw->d + 2) * sizeof(double));
+	charge_memory(&memory, raw->n * (raw->d + 2) * sizeof(double));
 	rows = (fc_labelled)
 	{
 		.x = columns_of_rows(raw),
@@ -214,7 +214,7 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	rows.n = raw->n;
 	rows.d = raw->d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
 	return_rules(fcinfo, &tree, clusters, share_kept(&tree, &rows));
 	return (Datum) 0;
@@ -266,11 +266,11 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	rows = rows_of_operator(OPERATOR_ARG(1));
 	check_same_dim((int32) op.d, (int32) rows->d);
-	hold(&memory, op.k * sizeof(fc_quality) +
-		 fc_fit_scratch(&op) * sizeof(float));
+	charge_memory(&memory, op.k * sizeof(fc_quality) +
+				  fc_fit_scratch(&op) * sizeof(float));
 	scratch = make_scratch(fc_fit_scratch(&op));
 	clusters = alloc_large(op.k * sizeof(fc_quality));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_quality_measure(&op, rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)
 		return_quality(fcinfo, fc_operator_number(&op, j), &clusters[j],

@@ -76,7 +76,7 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights,
 				double *means)
 {
 	const collection *rows = ctx;
-	fc_arena	arena = hold_arena(rows->account);
+	fc_arena	arena = charged_arena(rows->account);
 
 	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse,
 									   weights, means));
@@ -88,7 +88,7 @@ farthest_collected(void *ctx, const fc_operator *op, size_t count,
 				   double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
-	fc_arena	arena = hold_arena(rows->account);
+	fc_arena	arena = charged_arena(rows->account);
 
 	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena,
 										   found_rows, found));
@@ -130,11 +130,11 @@ make_start(qkmeans_call *call, const collection *sample, double *offset,
 		.d = sample->d,.k = call->k,.account = &call->memory
 	};
 	measured->n = fc_start_measured(sample->n, k);
-	hold(&call->memory,
-		 k * d * sizeof(double) + collection_bytes(measured, measured->n));
+	charge_memory(&call->memory,
+				  k * d * sizeof(double) + collection_bytes(measured, measured->n));
 	resize_collection(measured, measured->n);
 	start = alloc_large(k * d * sizeof(double));
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena,
 								   &ordering, start, measured->x),
 				  &ordering);
@@ -185,7 +185,7 @@ store_step(qkmeans_call *call, const fc_operator *op)
 	if (!call->centered)
 		stored.offset = NULL;
 	if (call->entry.op == NULL)
-		hold(&call->memory, fc_operator_size(&stored));
+		charge_memory(&call->memory, fc_operator_size(&stored));
 	else
 	{
 		put_qkmeans_entry(call);
@@ -261,7 +261,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
 	Size		k = (Size) call->k;
 	fc_trials	trials = {
 		dense,
-		(Size) fastclust_memory_budget * 1024 - 1 - call->memory.held,
+		(Size) fastclust_memory_budget * 1024 - 1 - call->memory.charged,
 		keep_trial,
 		call
 	};
@@ -269,13 +269,13 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	fc_qkmeans_choose(start, offset, k, d, measured, &trials, &arena,
 					  &call->options);
 	if (call->trials > 0 && call->options.factors == 1 &&
 		call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
-	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) >
+	if (arena.allocated + fc_qkmeans_worksize(k, d, &call->options) >
 		trials.most_bytes)
 		call->options.warm_factors = NULL;
 	if (call->options.warm_factors == NULL)
@@ -309,7 +309,7 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 {
 	const fc_qkmeans_step *last = &call->entry.step;
 	fc_measure	measure;
-	fc_arena	arena = hold_arena(&call->memory);
+	fc_arena	arena = charged_arena(&call->memory);
 	double		ratio_of_means;
 
 	fc_measure_operator(op, measured, &arena, &measure);
@@ -361,8 +361,8 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 									   (Size) call->options.sparsity),
 					   "qkmeans", (Size) call->k, d,
 					   "Raise budget, or ask for fewer factors or less sparsity.");
-	hold(&call->memory, collection_bytes(sample, sample->room));
-	check_budget(call->memory.held +
+	charge_memory(&call->memory, collection_bytes(sample, sample->room));
+	check_budget(call->memory.charged +
 				 fc_qkmeans_worksize((Size) call->k, d, &call->options) +
 				 (Size) call->k * d * sizeof(double) +
 				 collection_bytes(sample,
@@ -383,7 +383,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k,
 											  d));
 	rows = collected_rows(&measured);
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	fc_measure_start(start, offset, (Size) call->k, d, &rows, &arena, &dense);
 	release_arena(&arena);
 	if (call->verbose)
@@ -393,11 +393,11 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
-	arena = hold_arena(&call->memory);
+	arena = charged_arena(&call->memory);
 	fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena,
 			   &out, &from);
 	out.offset = call->centered ? offset : NULL;
-	hold(&call->memory, fc_operator_size(&out));
+	charge_memory(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);
 	report_quality(call, &out, &from, &rows, &dense);
 	release_arena(&warm_factors);

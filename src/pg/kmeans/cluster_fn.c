@@ -61,11 +61,11 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 				  (trim > 0.0 ? TRIMMED * (double) n * (double) k * d : 0.0) +
 				  fc_kmeans_operations(n, d, k, options),
 				  false, "Lower k or option sample_rows");
-	hold(&memory, n * d * sizeof(float) +
-		 2 * k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
+	charge_memory(&memory, n * d * sizeof(float) +
+				  2 * k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
 	initial = initial_centroids(start, k, d);
 	x = copied_values(rows);
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	result.centroids = alloc_large(k * d * sizeof(double));
 	result.weights = alloc_large(k * sizeof(double));
 	check_status(fc_kmeans_around(x, rows->weights, n, d, k, rows->offset,
@@ -99,7 +99,7 @@ distinct_rows(const fc_weighted_rows *rows, Size most)
 	fc_keyed   *items;
 	size_t		distinct;
 
-	hold(&memory, 2 * rows->n * sizeof(fc_keyed));
+	charge_memory(&memory, 2 * rows->n * sizeof(fc_keyed));
 	items = alloc_large(2 * rows->n * sizeof(fc_keyed));
 	fc_count_distinct(rows->values, rows->n, rows->d * sizeof(float), most,
 					  items, &distinct);
@@ -141,7 +141,7 @@ choose_clusters(const fc_weighted_rows *sample, Size max_k, int64 seed,
 	announce_work(psprintf("trying numbers of clusters on %zu rows takes", n),
 				  fc_choose_k_operations(n, d, max_k), false,
 				  "Lower max_k or option sample_rows");
-	hold(&memory, n * d * sizeof(float));
+	charge_memory(&memory, n * d * sizeof(float));
 	x = copied_values(sample);
 	if (sample->metric == FC_COSINE)
 		move_to_origin(sample, x);
@@ -156,7 +156,7 @@ choose_clusters(const fc_weighted_rows *sample, Size max_k, int64 seed,
 	};
 	options.seed = (uint64) seed;
 	options.sphere = sample->metric == FC_COSINE ? &sphere : NULL;
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_choose_k(&rows, max_k, trim, apart, &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)

@@ -239,7 +239,7 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 	Size		row_bytes = (Size) v->d * width;
 	const char *elements = (v->floats != NULL ? (const char *) v->floats
 							: (const char *) v->doubles);
-	int			held = side->rows.data == NULL ? 0 : side->rows.maxlen;
+	int			before = side->rows.data == NULL ? 0 : side->rows.maxlen;
 
 	add_to_sketch(changes, NULL, v);
 	if (side->rows.data == NULL)
@@ -252,7 +252,7 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 		appendStringInfoChar(&side->rows, (char) width);
 	}
 	appendBinaryStringInfo(&side->rows, elements, (int) row_bytes);
-	changes->bytes += (Size) (side->rows.maxlen - held);
+	changes->bytes += (Size) (side->rows.maxlen - before);
 }
 
 /* Can the row be kept with the rows of a side? */

@@ -262,7 +262,7 @@ prepare_rows(served_model *model)
 	fc_operator_slice(&model->view, &arena);
 	if (model->map_header != NULL)
 		fc_kernel_map_prepare(&model->map, &arena);
-	model->bytes += arena.held;
+	model->bytes += arena.allocated;
 }
 
 /*
@@ -550,15 +550,15 @@ const fc_columns *
 columns_of_model(model_call_state *call)
 {
 	served_model *model = call->last;
-	Size		held = model->bytes;
+	Size		allocated = model->bytes;
 
 	if (model->center != NULL || model->map_header != NULL ||
 		model->encoder != NULL)
 		return NULL;
 	(void) columns_of(&model->columns, &model->view, model->asked,
-					  model->context, &held);
-	call->bytes += held - model->bytes;
-	model->bytes = held;
+					  model->context, &allocated);
+	call->bytes += allocated - model->bytes;
+	model->bytes = allocated;
 	return model->columns;
 }
 

@@ -202,8 +202,8 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	centroids = centroids_in_units(&op,
 								   numbers_argument(fcinfo, 2, op.d, "center"),
 								   numbers_argument(fcinfo, 3, op.d, "scale"));
-	hold(&memory, op.k * op.d * sizeof(double));
-	arena = hold_arena(&memory);
+	charge_memory(&memory, op.k * op.d * sizeof(double));
+	arena = charged_arena(&memory);
 	check_status(fc_fit_residual(&sketch, centroids, op.weights, spreads, op.k,
 								 &arena, &residual));
 	PG_RETURN_FLOAT8(residual);
@@ -359,8 +359,8 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	if (numbers == NULL)
 		return (fc_operator_header *) header;
 	open_operator(header, &op);
-	hold(&memory, fc_operator_size(&op));
-	arena = hold_arena(&memory);
+	charge_memory(&memory, fc_operator_size(&op));
+	arena = charged_arena(&memory);
 	status = fc_operator_renumber(&op, numbers, &arena, &result);
 	if (status == FC_EFORMAT)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

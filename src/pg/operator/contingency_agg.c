@@ -19,7 +19,7 @@
  * that it replaces, 0 for the first.
  */
 static fc_contingency *
-new_table(Size held, Size capacity)
+new_table(Size charged, Size capacity)
 {
 	fc_contingency *table;
 
@@ -27,7 +27,7 @@ new_table(Size held, Size capacity)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("too many distinct pairs of labels"),
 				errdetail("There are more than %zu.", capacity * 3 / 8));
-	check_budget(held + 2 * fc_contingency_size(capacity),
+	check_budget(charged + 2 * fc_contingency_size(capacity),
 				 "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);
@@ -104,8 +104,8 @@ score(FunctionCallInfo fcinfo,
 		PG_RETURN_NULL();
 	table = table_argument(fcinfo, 0);
 	n = table->used;
-	hold(&memory, VARSIZE(table));
-	arena = hold_arena(&memory);
+	charge_memory(&memory, VARSIZE(table));
+	arena = charged_arena(&memory);
 	cells = FC_TAKE(&arena, n, fc_cell);
 	fc_contingency_list(table, &arena, cells);
 	check_status(of(cells, n, &arena, &result));

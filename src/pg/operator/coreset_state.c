@@ -27,12 +27,12 @@
  * bytes of the state that it replaces.
  */
 static fc_coreset *
-new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
+new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)
 {
 	Size		bytes = fc_coreset_bytes(d, capacity);
 	fc_coreset *state;
 
-	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
+	check_budget(bytes + Max(charged, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("a sample of %zu rows in %zu dimensions is too large",
@@ -129,8 +129,8 @@ centroids_of_coreset(const fc_coreset *state, memory_account *memory)
 	double	   *weights;
 	fc_operator_header *result;
 
-	hold(memory, codebook_bytes(n, state->dim));
-	arena = hold_arena(memory);
+	charge_memory(memory, codebook_bytes(n, state->dim));
+	arena = charged_arena(memory);
 	rows = FC_TAKE(&arena, n, const double *);
 	weights = FC_TAKE(&arena, n, double);
 	fc_coreset_sample(state, &arena, rows, weights);

@@ -78,7 +78,7 @@ limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 	double	   *importances;
 	double		limit;
 
-	hold(&memory, (rows->n + rows->d) * sizeof(double));
+	charge_memory(&memory, (rows->n + rows->d) * sizeof(double));
 	row = palloc(rows->d * sizeof(double));
 	importances = alloc_large(rows->n * sizeof(double));
 	for (Size i = 0; i < rows->n; i++)
@@ -169,7 +169,7 @@ move_rows(const fc_weighted_rows *rows, units from, units to)
 	};
 	fc_operator_header *result;
 
-	hold(&memory, codebook_bytes(rows->n, rows->d));
+	charge_memory(&memory, codebook_bytes(rows->n, rows->d));
 	moved.row = palloc(rows->d * sizeof(double));
 	result = make_codebook_of(units_differ(from, to) ? FC_EUCLIDEAN : rows->metric,
 							  &source, rows->weights);
@@ -239,9 +239,9 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 	check_same_dim((int32) op.d, (int32) rows->d);
 	if (rows->n > pruning_from(op.k))
 		(void) prune_operator(&op, CurrentMemoryContext);
-	hold(memory, rows->n * (sizeof(int32) + sizeof(double)) +
-		 fc_fit_scratch(&op) * sizeof(float) +
-		 FC_FIT_BATCH * op.d * sizeof(double));
+	charge_memory(memory, rows->n * (sizeof(int32) + sizeof(double)) +
+				  fc_fit_scratch(&op) * sizeof(float) +
+				  FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op));
 	labels = alloc_large(rows->n * sizeof(int32));
 	squares = alloc_large(rows->n * sizeof(double));
@@ -262,7 +262,7 @@ profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
 {
 	memory_account memory = {"the profile of a fit"};
 	fc_fit		fit = fit_rows(plain_operator(op), rows, &memory);
-	fc_arena	arena = hold_arena(&memory);
+	fc_arena	arena = charged_arena(&memory);
 	fit_profile profile;
 
 	profile.quantiles = palloc(count * sizeof(double));
@@ -320,7 +320,7 @@ compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b,
 	memory_account memory = {"the comparison of two fits"};
 	fc_fit		a = fit_rows(op_a, rows, &memory);
 	fc_fit		b = fit_rows(op_b, rows, &memory);
-	fc_arena	arena = hold_arena(&memory);
+	fc_arena	arena = charged_arena(&memory);
 	fc_comparison result;
 
 	fc_fit_compare(&a, &b, trim, &arena, &result);
@@ -422,8 +422,8 @@ rows_drawn_from(const fc_operator_header *header, const double *spreads,
 
 	open_operator(header, &op);
 	check_not_negative("spreads", spreads, op.k);
-	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) +
-		 codebook_bytes(count, op.d));
+	charge_memory(&memory, (count * (op.d + 1) + op.k) * sizeof(double) +
+				  codebook_bytes(count, op.d));
 	rows = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
 	shares = palloc(op.k * sizeof(double));

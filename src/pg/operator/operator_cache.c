@@ -22,19 +22,19 @@
 
 const fc_columns *
 columns_of(fc_columns **columns, const fc_operator *op, Size asked,
-		   MemoryContext context, Size *held)
+		   MemoryContext context, Size *charged)
 {
 	Size		size = (*columns == NULL && asked >= COLUMNS_FROM
 						? fc_columns_worksize(op)
 						: 0);
 	fc_arena	arena;
 
-	if (size == 0 || *held + size > (Size) fastclust_memory_budget * 1024 / 4)
+	if (size == 0 || *charged + size > (Size) fastclust_memory_budget * 1024 / 4)
 		return *columns;
 	arena = make_arena_in(context, "the columns of the operator");
 	*columns = MemoryContextAlloc(context, sizeof(fc_columns));
 	fc_columns_make(op, &arena, *columns);
-	*held += arena.held + sizeof(fc_columns);
+	*charged += arena.allocated + sizeof(fc_columns);
 	return *columns;
 }
 
@@ -394,7 +394,7 @@ slice_operator(fc_operator *op, MemoryContext context)
 	fc_arena	arena = make_arena_in(context, "the operator's slices");
 
 	fc_operator_slice(op, &arena);
-	return arena.held;
+	return arena.allocated;
 }
 
 Size

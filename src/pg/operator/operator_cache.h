@@ -55,7 +55,7 @@ typedef enum sparse_outcome
  * a quarter of the memory budget together with *held.
  */
 extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size asked,
-									MemoryContext context, Size *held);
+									MemoryContext context, Size *charged);
 
 /*
  * Reads a sparsevec into scratch->row, scaled to length 1 with cosine, and makes

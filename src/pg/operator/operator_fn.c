@@ -171,8 +171,8 @@ with_metric(const fc_operator_header *header, fc_metric metric)
 		return (fc_operator_header *) header;
 	if (fc_operator_is_codebook(&op))
 	{
-		hold(&memory,
-			 op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
+		charge_memory(&memory,
+					  op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
 		return numbered_as(&op,
 						   make_codebook_for(metric, centroids_for(metric, &op),
 											 op.weights, op.k, op.d));

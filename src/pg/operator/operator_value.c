@@ -38,7 +38,7 @@ prune_operator(fc_operator *op, MemoryContext context)
 	fc_operator_prune(op, &arena);
 	if (op->pruning == NULL && op->boxes == NULL)
 		release_arena(&arena);
-	return arena.held;
+	return arena.allocated;
 }
 
 Size
@@ -50,7 +50,7 @@ prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 		return asked == pruning_from(op->k) ? prune_operator(op, context) : 0;
 	arena = make_arena_in(context, "the operator's packs");
 	fc_operator_pack(op, &arena);
-	return arena.held;
+	return arena.allocated;
 }
 
 fc_status

@@ -43,9 +43,9 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(0), &op);
-	hold(&memory, op.k * sizeof(fc_join));
+	charge_memory(&memory, op.k * sizeof(fc_join));
 	joins = palloc(op.k * sizeof(fc_join));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_cluster_tree(&op, &arena, joins);
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
@@ -73,8 +73,8 @@ joined_clusters(const fc_operator_header *header, const int32 *number,
 	double	   *weights;
 
 	open_operator(header, &op);
-	hold(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) +
-		 codebook_bytes(count, op.d));
+	charge_memory(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) +
+				  codebook_bytes(count, op.d));
 	row = palloc(op.d * sizeof(double));
 	centroids = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
@@ -133,11 +133,11 @@ recall_of_search(const fc_operator_header *header,
 							  (double) (rows->n - 1)),
 			.probes = (Size) probes
 	};
-	hold(&memory, rows->n * sizeof(int32) + 2 * op.k * sizeof(double));
+	charge_memory(&memory, rows->n * sizeof(int32) + 2 * op.k * sizeof(double));
 	result.label = palloc(rows->n * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));
 	result.square = palloc(op.k * sizeof(double));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_search_recall(&op, rows, &search, &arena, &result);
 	return result;
 }
@@ -183,9 +183,9 @@ fastclust_cluster_places(PG_FUNCTION_ARGS)
 
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(0), &op);
-	hold(&memory, 2 * op.k * sizeof(double));
+	charge_memory(&memory, 2 * op.k * sizeof(double));
 	places = palloc(2 * op.k * sizeof(double));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_operator_plane(&op, &arena, places, shown);
 	for (Size j = 0; j < op.k; j++)
 	{

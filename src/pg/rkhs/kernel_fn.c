@@ -89,7 +89,7 @@ store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
 	Size		size = fc_kernel_map_size(op->k, rank, VARSIZE(op));
 	fc_kernel_map_header *header;
 
-	hold(memory, size);
+	charge_memory(memory, size);
 	header = alloc_large(size);
 	fc_kernel_map_write(kernel, rank, unit, norms, t, op, VARSIZE(op), header);
 	if (size > (Size) MaxAllocSize ||
@@ -133,8 +133,8 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 				  fc_kernel_operations(FC_KERNEL_NYSTROEM, op.k, op.d, op.k) /
 				  2,
 				  false, "Use fewer landmarks");
-	hold(&memory, (1 + pairs) * op.k * sizeof(double));
-	arena = hold_arena(&memory);
+	charge_memory(&memory, (1 + pairs) * op.k * sizeof(double));
+	arena = charged_arena(&memory);
 	norms = alloc_large(op.k * sizeof(double));
 	t = alloc_large(pairs * op.k * sizeof(double));
 	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t,
@@ -156,7 +156,7 @@ write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 	double	   *landmarks;
 	double	   *norms;			/* m squared norms, then m weights */
 
-	hold(memory, m * (d + 2) * sizeof(double) + codebook_bytes(m, d));
+	charge_memory(memory, m * (d + 2) * sizeof(double) + codebook_bytes(m, d));
 	landmarks = alloc_large(m * d * sizeof(double));
 	norms = alloc_large(2 * m * sizeof(double));
 	for (Size j = 0; j < m; j++)
@@ -190,12 +190,12 @@ spectral_map(const fc_weighted_rows *rows, Size k, Size landmarks, int64 seed)
 	announce_work(psprintf("the choice of a kernel on %zu rows takes", rows->n),
 				  fc_spectral_operations(rows->n, rows->d, k, most), false,
 				  "Lower k or option landmarks");
-	hold(&memory, rows->n * rows->d * sizeof(double) +
-		 most * (sizeof(size_t) + rank * sizeof(double)));
+	charge_memory(&memory, rows->n * rows->d * sizeof(double) +
+				  most * (sizeof(size_t) + rank * sizeof(double)));
 	x = numbers_of_rows(rows);
 	chosen.landmark = alloc_large(most * sizeof(size_t));
 	chosen.t = alloc_large(rank * most * sizeof(double));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_spectral_choose(x, rows->n, rows->d, k, most, (uint64) seed, &arena, &chosen);
 	release_arena(&arena);
 	return write_map(&memory, &chosen, x, rows->d);

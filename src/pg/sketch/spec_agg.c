@@ -218,8 +218,8 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 		memory_account memory = {"sketch_spec_agg"};
 		fc_arena	arena;
 
-		hold(&memory, state_bytes(state));
-		arena = hold_arena(&memory);
+		charge_memory(&memory, state_bytes(state));
+		arena = charged_arena(&memory);
 		fc_reservoir_compact(sample, &arena);
 		release_arena(&arena);
 		if (!fc_reservoir_wants(sample, hash))
@@ -240,8 +240,8 @@ compacted(const spec_state *state, memory_account *memory)
 	fc_arena	arena;
 	fc_reservoir copy;
 
-	hold(memory, state_bytes(state));
-	arena = hold_arena(memory);
+	charge_memory(memory, state_bytes(state));
+	arena = charged_arena(memory);
 	fc_reservoir_compacted(&state->sample, &arena, &copy);
 	return copy;
 }
@@ -485,8 +485,8 @@ spec_of_state(const spec_state *state)
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)
 		weight[i] = (double) sample.entries[i].count;
-	found = hold_arena(&memory);
-	work = hold_arena(&memory);
+	found = charged_arena(&memory);
+	work = charged_arena(&memory);
 	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d,
 								&options, &work, &found, &fields));
 	release_arena(&work);

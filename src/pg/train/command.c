@@ -69,7 +69,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 	const train_options *options;
 	feature_list features;
 	bool vector;
-	held_model	held;
+	locked_model locked;
 	train_source source;
 	int32		version;
 
@@ -86,7 +86,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 4, "method");
 	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
-	held = hold_model(fcinfo, !options->nowait, true);
+	locked = lock_model(fcinfo, !options->nowait, true);
 	open_source(&source, relation, &features, vector, options->group_by);
 	method = train_method_of(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	if (k == 0 && method != METHOD_DENSITY && (options->group_by != NULL ||
@@ -100,7 +100,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 				: errhint("Ask choose_k with the option where for the number of some groups, and give it."));
 	warn_idle_options(method, options, options);
 	version = run_training(fcinfo,
-						   begin_training(&held, &source, k, method, options));
+						   begin_training(&locked, &source, k, method, options));
 	SPI_finish();
 	return Int32GetDatum(version);
 }
@@ -155,7 +155,7 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	const char *other;
 	feature_list features;
 	bool vector;
-	held_model	held;
+	locked_model locked;
 	train_source source;
 	training   *t;
 	fc_operator_header *centroids;
@@ -174,10 +174,10 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 											   &vector));
 	centroids = centroids_argument(fcinfo, 3, options->metric);
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
-	held = hold_model(fcinfo, !options->nowait, true);
+	locked = lock_model(fcinfo, !options->nowait, true);
 	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
 	warn_idle_options(METHOD_KMEANS, options, options);
-	t = begin_training(&held, &source, (int64) centroids->k, METHOD_KMEANS,
+	t = begin_training(&locked, &source, (int64) centroids->k, METHOD_KMEANS,
 					   options);
 	t->imported = centroids;
 	t->note = "imported";
@@ -218,12 +218,12 @@ merged_options(const stored_version *version, const train_options *options)
  * relation or column is an error.
  */
 static Oid
-scanned_relation(const held_model *held, const stored_version *version,
+scanned_relation(const locked_model *locked, const stored_version *version,
 				 const char *named, const train_options *settings)
 {
 	record_builder row = begin_record("stored_versions", version->record);
 	query_argument arguments[] = {
-		{"stored_models", held->record},
+		{"stored_models", locked->record},
 		{"stored_versions"},
 		text_argument(named),
 		text_argument(settings->group_by)
@@ -267,7 +267,7 @@ freeze(training *t, const stored_version *version)
 }
 
 training *
-begin_retraining(const held_model *held, const stored_version *version,
+begin_retraining(const locked_model *locked, const stored_version *version,
 				 const train_options *options)
 {
 	const train_options *settings = merged_options(version, options);
@@ -281,14 +281,14 @@ begin_retraining(const held_model *held, const stored_version *version,
 		other_dimensions(version->options, settings))
 		ereport(WARNING,
 				errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions",
-					   held->model),
+					   locked->model),
 				errhint("To learn others, train a model under another name."));
-	relation = scanned_relation(held, version, options->relation, settings);
+	relation = scanned_relation(locked, version, options->relation, settings);
 	open_source(&source, relation, &version->features, version->is_vector,
 				settings->group_by);
 	source.encoder = version->encoder;
 	warn_idle_options(method, options, settings);
-	t = begin_training(held, &source,
+	t = begin_training(locked, &source,
 					   clusters_of_retraining(version, options, settings),
 					   method, settings);
 	t->again = true;
@@ -302,11 +302,11 @@ begin_retraining(const held_model *held, const stored_version *version,
  * the rows must be read.
  */
 static Datum
-live_for_retraining(const held_model *held, const stored_version *version,
+live_for_retraining(const locked_model *locked, const stored_version *version,
 					const train_options *options)
 {
 	query_argument arguments[] = {
-		{"stored_models", held->record},
+		{"stored_models", locked->record},
 		{"stored_versions", version->record},
 		{"jsonb", JsonbPGetDatum(options->json)}
 	};
@@ -350,7 +350,7 @@ Datum
 fastclust_retrain(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
-	held_model	held;
+	locked_model locked;
 	stored_version version;
 	Datum		live;
 	int32		made;
@@ -359,21 +359,21 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 	reject_null_sketch(fcinfo, 2);
 	SPI_connect();
 	options = options_of_caller(fcinfo, 1, &level);
-	held = hold_model(fcinfo, !options->nowait, false);
+	locked = lock_model(fcinfo, !options->nowait, false);
 	if (PG_ARGISNULL(2) && options->replace)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"replace\" needs the argument sketch"),
 				errhint("Use retrain(model, options, sketch => s)."));
-	version = largest_group(&held, PG_ARGISNULL(2));
+	version = largest_group(&locked, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
-		made = retrain_from_sketch(&held, &version,
+		made = retrain_from_sketch(&locked, &version,
 								   (struct varlena *)
 								   sketch_pack(SKETCH_ARG(2)),
 								   options);
-	else if ((live = live_for_retraining(&held, &version, options)) != 0)
-		made = retrain_live(&held, &version, live, options);
+	else if ((live = live_for_retraining(&locked, &version, options)) != 0)
+		made = retrain_live(&locked, &version, live, options);
 	else
-		made = run_training(fcinfo, begin_retraining(&held, &version, options));
+		made = run_training(fcinfo, begin_retraining(&locked, &version, options));
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
@@ -495,7 +495,7 @@ Datum
 fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
-	held_model	held;
+	locked_model locked;
 	stored_version version;
 	Datum		live;
 	training   *t = NULL;
@@ -508,11 +508,11 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 	SPI_connect();
 	options = options_of_caller(fcinfo, 3, &level);
 	check_limits(fcinfo);
-	held = hold_model(fcinfo, !options->nowait, false);
-	version = largest_group(&held, false);
-	live = live_for_retraining(&held, &version, options);
+	locked = lock_model(fcinfo, !options->nowait, false);
+	version = largest_group(&locked, false);
+	live = live_for_retraining(&locked, &version, options);
 	if (live == 0)
-		t = begin_retraining(&held, &version, options);
+		t = begin_retraining(&locked, &version, options);
 	check = begin_record("drift_checks", (Datum) 0);
 	set_text(&check, "relation",
 			 live != 0 ? version.relation : t->source.relation);
@@ -525,12 +525,12 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 						   live, options, quiet, &check),
 			   "drifted") == 0)
 	{
-		made = live != 0 ? retrain_live(&held, &version, live, options)
+		made = live != 0 ? retrain_live(&locked, &version, live, options)
 			: run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
 	}
-	set_column(&check, "model_id", Int64GetDatum(held.id));
-	set_column(&check, "version", Int32GetDatum(held.version));
+	set_column(&check, "model_id", Int64GetDatum(locked.id));
+	set_column(&check, "version", Int32GetDatum(locked.version));
 	set_column(&check, "threshold", PG_GETARG_DATUM(1));
 	set_column(&check, "min_effect", PG_GETARG_DATUM(2));
 	written.value = end_record(&check);

@@ -289,7 +289,7 @@ next_options(const stored_version *before, const train_options *options)
  * like the steps of a training.
  */
 static training *
-begin_decoded(const held_model *held, const stored_version *version,
+begin_decoded(const locked_model *locked, const stored_version *version,
 			  const train_options *options, int64 rows)
 {
 	training   *t = palloc0(sizeof(training));
@@ -303,9 +303,9 @@ begin_decoded(const held_model *held, const stored_version *version,
 			.encoder = version->encoder
 	};
 	t->source.cosine = version->options->metric == FC_COSINE;
-	t->model_id = held->id;
-	t->model = held->model;
-	t->version = next_version(held->id);
+	t->model_id = locked->id;
+	t->model = locked->model;
+	t->version = next_version(locked->id);
 	read_named_clusters(t);
 	t->stored = next_options(version, options);
 	t->options = read_train_options(t->stored, FOR_TRAIN);
@@ -354,7 +354,7 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
  * micro-clusters.
  */
 static int32
-retrain_live_density(const held_model *held, const stored_version *before,
+retrain_live_density(const locked_model *locked, const stored_version *before,
 					 Datum live, const train_options *options)
 {
 	query_argument argument = {"kept_sketches", live};
@@ -391,7 +391,7 @@ retrain_live_density(const held_model *held, const stored_version *before,
 									  aligned_value(value),
 									  1);
 	}
-	t = begin_decoded(held, before, options,
+	t = begin_decoded(locked, before, options,
 					  sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
@@ -427,13 +427,13 @@ retrain_live_density(const held_model *held, const stored_version *before,
  * of each group.
  */
 static int32
-retrain_live_decoded(const held_model *held, const stored_version *template,
+retrain_live_decoded(const locked_model *locked, const stored_version *template,
 					 Datum live, const train_options *options)
 {
 	query_argument arguments[] = {
 		{"kept_sketches", live},
-		{"int8", Int64GetDatum(held->id)},
-		{"int4", Int32GetDatum(held->version)},
+		{"int8", Int64GetDatum(locked->id)},
+		{"int4", Int32GetDatum(locked->version)},
 		{"jsonb"}
 	};
 	int64		k;
@@ -464,7 +464,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template,
 											&null))
 			->count;
 	}
-	t = begin_decoded(held, template, options, rows);
+	t = begin_decoded(locked, template, options, rows);
 	k = clusters_of_retraining(template, options, t->options);
 	t->k = (Size) k;
 	if (count == 0)
@@ -506,17 +506,17 @@ retrain_live_decoded(const held_model *held, const stored_version *template,
 }
 
 int32
-retrain_live(const held_model *held, const stored_version *template, Datum live,
+retrain_live(const locked_model *locked, const stored_version *template, Datum live,
 			 const train_options *options)
 {
 	check_sketched(template);
 	if (template->method == METHOD_DENSITY)
-		return retrain_live_density(held, template, live, options);
-	return retrain_live_decoded(held, template, live, options);
+		return retrain_live_density(locked, template, live, options);
+	return retrain_live_decoded(locked, template, live, options);
 }
 
 int32
-retrain_from_sketch(const held_model *held, const stored_version *version,
+retrain_from_sketch(const locked_model *locked, const stored_version *version,
 					struct varlena *rows, const train_options *options)
 {
 	const char *other = unknown_option(options, FOR_SKETCH);
@@ -532,15 +532,15 @@ retrain_from_sketch(const held_model *held, const stored_version *version,
 		version->spec->law == FC_LAW_GAUSSIAN)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("method \"%s\" of model \"%s\" needs rows",
-					   train_method_name(version->method), held->model),
+					   train_method_name(version->method), locked->model),
 				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
 	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows),
 					  fc_sketch_spec((const fc_sketch *) version->sketch)))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("the sketch was not made with the sketch_spec of model \"%s\"",
-					   held->model),
+					   locked->model),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
-	t = begin_decoded(held, version, options,
+	t = begin_decoded(locked, version, options,
 					  ((const fc_sketch *) rows)->count);
 	t->k = (Size) clusters_of_retraining(version, options, t->options);
 	if (!options->replace)

@@ -33,10 +33,10 @@ extern Jsonb *next_options(const stored_version *before, const train_options *op
  * group of a live sketch, retrain_from_sketch one from a sketch of new rows.
  */
 extern int32
-			retrain_live(const held_model *held, const stored_version *template, Datum live,
+			retrain_live(const locked_model *locked, const stored_version *template, Datum live,
 						 const train_options *options);
 extern int32
-			retrain_from_sketch(const held_model *held, const stored_version *version,
+			retrain_from_sketch(const locked_model *locked, const stored_version *version,
 								struct varlena *rows, const train_options *options);
 
 #endif							/* FASTCLUST_TRAIN_DECODED_H */

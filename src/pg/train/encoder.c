@@ -105,7 +105,7 @@ read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
 		number[(*count)++] = i;
 	}
 	bytes = rows->n * rows->d * sizeof(float);
-	hold(memory, bytes);
+	charge_memory(memory, bytes);
 	return memcpy(alloc_large(bytes), rows->values, bytes);
 }
 
@@ -131,7 +131,7 @@ informative_nulls(const fc_encoder_header *flagged,
 	x = read_rows(&encoder, rows, &memory, &column, &number, &count);
 	informative = palloc0(count * sizeof(bool));
 	found = palloc0(encoder.features * sizeof(bool));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_missing_informative(x, rows->n, rows->d, column, count, encoder.features,
 						   (uint64) seed, &arena, informative);
 	release_arena(&arena);
@@ -204,12 +204,12 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	kept = palloc(flagged.features * sizeof(bool));
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c]].missing;
-	hold(&memory,
-		 sample->n * (d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
+	charge_memory(&memory,
+				  sample->n * (d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
 	imputed = alloc_large(sample->n * d * sizeof(float));
 	rows = alloc_large(sample->n * encoder.dim * sizeof(double));
 	weights = alloc_large(sample->n * sizeof(double));
-	arena = hold_arena(&memory);
+	arena = charged_arena(&memory);
 	fc_missing_impute(x, sample->n, d, column, count, kept, imputed, &arena);
 	release_arena(&arena);
 	for (Size i = 0; i < sample->n; i++)

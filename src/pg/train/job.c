@@ -2,7 +2,7 @@
  * job.c - the job of a training: locks the model, checks the options, and runs
  * the steps until the version serves.
  *
- * train and retrain call hold_model, which locks the model; begin_training,
+ * train and retrain call lock_model, which locks the model; begin_training,
  * which checks the options against the method and the relation before any row
  * is read; and run_training, which calls train_rows (train.c), start_serving,
  * and keep_live for a live sketch. Functions that read or write the model
@@ -155,8 +155,8 @@ check_balance(const training *t)
 
 /* ---- models ---- */
 
-held_model
-hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
+locked_model
+lock_model(FunctionCallInfo fcinfo, bool wait, bool make)
 {
 	Datum		model = PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0);
 	query_argument arguments[] = {
@@ -164,17 +164,17 @@ hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 		{"bool", BoolGetDatum(wait)},
 		{"bool", BoolGetDatum(make)}
 	};
-	held_model	held = {
-		query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)
+	locked_model locked = {
+		query_datum("SELECT locked_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)
 	};
-	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
+	HeapTupleHeader record = DatumGetHeapTupleHeader(locked.record);
 	bool		null;
 
-	held.id = DatumGetInt64(GetAttributeByName(record, "id", &null));
-	held.model = TextDatumGetCString(GetAttributeByName(record, "model",
-														&null));
-	held.version = DatumGetInt32(GetAttributeByName(record, "version", &null));
-	return held;
+	locked.id = DatumGetInt64(GetAttributeByName(record, "id", &null));
+	locked.model = TextDatumGetCString(GetAttributeByName(record, "model",
+														  &null));
+	locked.version = DatumGetInt32(GetAttributeByName(record, "version", &null));
+	return locked;
 }
 
 /*
@@ -211,10 +211,10 @@ keep_live(const training *t)
  * all groups share features and options.
  */
 stored_version
-largest_group(const held_model *held, bool groups)
+largest_group(const locked_model *locked, bool groups)
 {
 	query_argument arguments[] = {
-		{"stored_models", held->record},
+		{"stored_models", locked->record},
 		{"bool", BoolGetDatum(groups)}
 	};
 
@@ -223,7 +223,7 @@ largest_group(const held_model *held, bool groups)
 }
 
 training *
-begin_training(const held_model *held, const train_source *source, int64 k,
+begin_training(const locked_model *locked, const train_source *source, int64 k,
 			   train_method method, const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
@@ -231,9 +231,9 @@ begin_training(const held_model *held, const train_source *source, int64 k,
 	if (source->group_by != NULL && (method & (METHOD_QKMEANS | METHOD_KERNEL)))
 		reject_with_method(method, "does not train groups",
 						   "Methods for groups are auto, compressive, kmeans, density.");
-	t->model_id = held->id;
-	t->model = held->model;
-	t->version = next_version(held->id);
+	t->model_id = locked->id;
+	t->model = locked->model;
+	t->version = next_version(locked->id);
 	read_named_clusters(t);
 	t->source = *source;
 	t->k = (Size) k;
@@ -268,7 +268,7 @@ begin_training(const held_model *held, const train_source *source, int64 k,
 int32
 run_training(FunctionCallInfo fcinfo, training *t)
 {
-	held_model	held;
+	locked_model locked;
 	stored_version trained;
 	query_argument role = {"oid"};
 	query_argument arguments[] = {{"int8"}};
@@ -282,9 +282,9 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	keep_live(t);
 	if (t->options->live.half_life == NULL)
 		return t->version;
-	held = hold_model(fcinfo, true, false);
-	trained = largest_group(&held, true);
-	arguments[0].value = Int64GetDatum(held.id);
+	locked = lock_model(fcinfo, true, false);
+	trained = largest_group(&locked, true);
+	arguments[0].value = Int64GetDatum(locked.id);
 	live = query_datum("SELECT model_live($1)", 1, arguments, 0, NULL);
-	return retrain_live(&held, &trained, live, options_of_text("{}"));
+	return retrain_live(&locked, &trained, live, options_of_text("{}"));
 }

@@ -8,26 +8,26 @@
 #include "pg/train/version.h"
 
 /* Model that is locked until the end of the transaction. */
-typedef struct held_model
+typedef struct locked_model
 {
 	Datum		record;			/* value of type stored_models */
 	int64		id;
 	char	   *model;
 	int32		version;		/* current version; 0: none */
-} held_model;
+} locked_model;
 
 /*
  * Locks the model named by the call's first argument. wait: wait for another
  * training of it, else raise an error; make: create a missing model, else
  * raise an error.
  */
-extern held_model hold_model(FunctionCallInfo fcinfo, bool wait, bool make);
+extern locked_model lock_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
 /*
  * Returns the group of the current version with the most clusters. A model
  * with groups is an error unless `groups` is true.
  */
-extern stored_version largest_group(const held_model *held, bool groups);
+extern stored_version largest_group(const locked_model *locked, bool groups);
 
 extern void warn_foreign_code(Oid relation, const feature_list *features,
 							  const train_options *options);
@@ -36,7 +36,7 @@ extern void warn_foreign_code(Oid relation, const feature_list *features,
  * Checks the arguments of a training and returns the job of the model's next
  * version.
  */
-extern training *begin_training(const held_model *held, const train_source *source, int64 k,
+extern training *begin_training(const locked_model *locked, const train_source *source, int64 k,
 								train_method method, const train_options *options);
 
 /*
@@ -44,7 +44,7 @@ extern training *begin_training(const held_model *held, const train_source *sour
  * except settings that the options change (command.c). run_training runs a
  * job and returns the version, which serves unless option activate is false.
  */
-extern training *begin_retraining(const held_model *held, const stored_version *version,
+extern training *begin_retraining(const locked_model *locked, const stored_version *version,
 								  const train_options *options);
 extern int32 run_training(FunctionCallInfo fcinfo, training *t);
 

@@ -26,7 +26,7 @@
  */
 typedef struct cluster_list
 {
-	const held_model *held;
+	const locked_model *locked;
 	const stored_version *version;
 	fc_operator op;
 	const char **name;			/* k names as model_clusters shows them */
@@ -36,10 +36,10 @@ typedef struct cluster_list
 } cluster_list;
 
 static cluster_list
-list_clusters(const held_model *held, const stored_version *version)
+list_clusters(const locked_model *locked, const stored_version *version)
 {
 	query_argument argument = {"stored_versions", version->record};
-	cluster_list list = {.held = held,.version = version};
+	cluster_list list = {.locked = locked,.version = version};
 
 	open_operator(version->op, &list.op);
 	list.name = palloc(list.op.k * sizeof(char *));
@@ -81,7 +81,7 @@ reject_number(const cluster_list *list, const char *number)
 {
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("cluster is %s, out of range", number),
-			errdetail("Model \"%s\" has clusters %s.", list->held->model,
+			errdetail("Model \"%s\" has clusters %s.", list->locked->model,
 					  listed_numbers(&list->op)));
 }
 
@@ -106,7 +106,7 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 	if (count > 1)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
 				errmsg("%d clusters of model \"%s\" bear the name \"%s\"",
-					   count, list->held->model, name),
+					   count, list->locked->model, name),
 				errhint("Give their numbers, which are %s.", bearers->data));
 	return row;
 }
@@ -131,7 +131,7 @@ choose_by_text(cluster_list *list, const char *text)
 	if (row >= 0 && numbered >= 0 && row != numbered)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
 				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s",
-					   text, list->held->model, bearers.data),
+					   text, list->locked->model, bearers.data),
 				errhint("Give integers, which are numbers alone: ARRAY[%s, %s].",
 						text, bearers.data));
 	row = row >= 0 ? row : numbered;
@@ -141,7 +141,7 @@ choose_by_text(cluster_list *list, const char *text)
 		reject_number(list, text);
 	if (row < 0)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
-				errmsg("model \"%s\" has no cluster \"%s\"", list->held->model,
+				errmsg("model \"%s\" has no cluster \"%s\"", list->locked->model,
 					   text),
 				errhint("%s", name_hint(text, (int) strlen(text), list->name,
 										(int) list->op.k, "Names are")));
@@ -358,9 +358,9 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 static int32
 merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 {
-	held_model	held = hold_model(fcinfo, true, false);
+	locked_model locked = lock_model(fcinfo, true, false);
 	train_options *options = options_of_text("{}");
-	stored_version version = largest_group(&held, false);
+	stored_version version = largest_group(&locked, false);
 	cluster_list list;
 	training   *t;
 	int64		kept;
@@ -374,13 +374,13 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 		reject_with_method(version.method,
 						   "has clusters of kernel features: none are merged",
 						   "Retrain with a smaller k.");
-	list = list_clusters(&held, &version);
+	list = list_clusters(&locked, &version);
 	if (choose_clusters(&list, clusters) < 2)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("clusters must name two clusters or more"));
 	kept = largest_chosen(&list, false);
 	options->method = METHOD_KMEANS;
-	t = begin_retraining(&held, &version, options);
+	t = begin_retraining(&locked, &version, options);
 	merge_chosen(t, &list, kept);
 	release_merged(t, &list);
 	made = run_training(fcinfo, t);

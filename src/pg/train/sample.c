@@ -32,9 +32,9 @@
 								 * larger sample would */
 
 Size
-rows_in_budget(double size, Size held, Size of_number, Size dimension)
+rows_in_budget(double size, Size used, Size of_number, Size dimension)
 {
-	double		free = 1024.0 * fastclust_memory_budget - (double) held;
+	double		free = 1024.0 * fastclust_memory_budget - (double) used;
 
 	return (Size) Max(100.0,
 					  Min(size, free / ((double) (of_number * dimension) +
@@ -42,13 +42,13 @@ rows_in_budget(double size, Size held, Size of_number, Size dimension)
 }
 
 int
-sampling_flags(const training *t, double rows, Size held, Size dim)
+sampling_flags(const training *t, double rows, Size used, Size dim)
 {
 	int			flags = scan_flags(&t->source);
 
 	rows = Min(rows, t->estimate);
 	if (t->source.group_by != NULL ||
-		rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim))
+		rows <= (double) rows_in_budget(rows, used, BYTES_SENT, dim))
 		return flags;
 	return flags & ~QUERY_PARALLEL;
 }
@@ -197,8 +197,8 @@ rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
 	announce_work(psprintf("the features of %zu rows take", rows->n),
 				  (double) rows->n * fc_kernel_features_operations(&map), false,
 				  "Lower option landmarks or rank");
-	hold(&memory, rows->n * (rows->d + map.rank) * sizeof(double) +
-		 codebook_bytes(rows->n, map.rank));
+	charge_memory(&memory, rows->n * (rows->d + map.rank) * sizeof(double) +
+				  codebook_bytes(rows->n, map.rank));
 	x = numbers_of_rows(rows);
 	y = palloc(map.rank * sizeof(float));
 	scratch = make_scratch(fc_kernel_map_scratch(&map));

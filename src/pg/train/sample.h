@@ -23,13 +23,13 @@
  * more than `size` but no less than 100.
  */
 extern Size
-			rows_in_budget(double size, Size held, Size of_number, Size dimension);
+			rows_in_budget(double size, Size used, Size of_number, Size dimension);
 
 /*
  * Returns scan_flags of a scan for a sample of `rows` rows, without workers
  * if the budget has no room for their samples.
  */
-extern int	sampling_flags(const training *t, double rows, Size held, Size dim);
+extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
 
 /* Returns how many rows a training wants in its uniform sample. */
 extern double wanted_rows(const training *t);

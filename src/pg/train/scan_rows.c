@@ -28,8 +28,8 @@
 #define LARGE_BYTES	8192		/* maximum bytes of a block in a state without
 								 * sums; up to this size the memory context
 								 * rounds chunks up to a power of two */
-#define HELD_BYTES	(32 * 1024) /* bytes of waiting rows from which on a state
-								 * makes its sums */
+#define WAITING_BYTES	(32 * 1024) /* bytes of waiting rows from which on a
+									 * state makes its sums */
 
 /* ---- states ---- */
 
@@ -143,7 +143,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
 	scan_call_state *call = state->call;
 	const scan_plan *plan = state->plan;
-	Size		waiting = (state->held +
+	Size		waiting = (state->waiting +
 						   (state->rows != NULL ? state->rows->count : 0));
 	Size		rank = plan->map != NULL ? plan->map->rank : 0;
 
@@ -379,7 +379,7 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 	MemoryContext old;
 	scan_rows  *earlier;
 
-	if (state->rows == NULL || state->held + state->rows->count == 0)
+	if (state->rows == NULL || state->waiting + state->rows->count == 0)
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 	if (!state->started)
@@ -391,7 +391,7 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 		state->rows->earlier = earlier->earlier;
 		pfree(earlier);
 	}
-	state->held = 0;
+	state->waiting = 0;
 	MemoryContextSwitchTo(old);
 }
 
@@ -402,12 +402,12 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 void
 make_room(FunctionCallInfo fcinfo, scan_state *state)
 {
-	Size		waiting = state->held + state->rows->count;
+	Size		waiting = state->waiting + state->rows->count;
 
 	if (!state->started &&
-		waiting * (state->plan->d + 1) * sizeof(double) < HELD_BYTES)
+		waiting * (state->plan->d + 1) * sizeof(double) < WAITING_BYTES)
 	{
-		state->held = waiting;
+		state->waiting = waiting;
 		add_room(state,
 				 Min(rows_in(state, LARGE_BYTES), 4 * state->rows->room));
 		return;
@@ -432,10 +432,10 @@ add_sparse_step(scan_state *state, int i, const double *x)
 {
 	scan_call_state *call = state->call;
 	const fc_operator *op = &state->op[i];
-	Size		held = 0;
+	Size		waiting = 0;
 	const fc_columns *columns = columns_of(&state->columns[i], op,
 										   (Size) state->n,
-										   CurrentMemoryContext, &held);
+										   CurrentMemoryContext, &waiting);
 	size_t		cluster;
 
 	if (columns != NULL && fc_columns_assign(columns, &call->sparse.row,

@@ -114,7 +114,7 @@ typedef struct scan_state
 	struct scan_call_state *call;
 	scan_plan  *plan;
 	scan_rows  *rows;			/* latest block of rows that wait */
-	Size		held;			/* number of waiting rows in earlier blocks */
+	Size		waiting;		/* number of waiting rows in earlier blocks */
 	bool		started;		/* true once the sums have been made */
 	Size		capacity;		/* rows per batch */
 } scan_state;

@@ -154,7 +154,7 @@ warn_lost_names(const training *t, const char *group,
 
 /* Returns the numbers of clusters whose centroids are fixed by the options. */
 static Bitmapset *
-held_numbers(const training *t, const fc_operator_header *op)
+pinned_numbers(const training *t, const fc_operator_header *op)
 {
 	const float_list *list = &t->options->pinned;
 	Bitmapset  *pinned = NULL;
@@ -180,7 +180,7 @@ numbers_beside_names(const training *t, const group_fit *fit,
 	fc_operator op;
 	int32	   *numbers;
 
-	moved = bms_del_members(moved, held_numbers(t, fit->op));
+	moved = bms_del_members(moved, pinned_numbers(t, fit->op));
 	if (bms_is_empty(moved))
 		return NULL;
 	open_operator(fit->op, &op);

@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_owner.write_check(name text, differences bigint, calle
 BEGIN
     UPDATE kept_sketches l
        SET checked_at = clock_timestamp(), differences = write_check.differences
-     WHERE l.id = (SELECT h.id FROM held_live(write_check.name, caller) h);
+     WHERE l.id = (SELECT h.id FROM locked_live(write_check.name, caller) h);
 END
 $$;
 
@@ -22,7 +22,7 @@ CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT
     SET extra_float_digits = 1 SET timezone = 'UTC' SET standard_conforming_strings = on
     SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
-    live kept_sketches := held_live(name);
+    live kept_sketches := locked_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
     asked text := concat_ws(' AND ', 'true',
                             CASE WHEN group_value IS NOT NULL
@@ -97,7 +97,7 @@ DECLARE
     lost boolean;
 BEGIN
     PERFORM check_live_isolation(name);
-    live := held_live(name);
+    live := locked_live(name);
     PERFORM check_live_scan(live, live.relation);
     lost := sketch_problem(name) IS NOT NULL;
     IF lost THEN
@@ -121,7 +121,7 @@ CREATE FUNCTION fastclust_owner.drop_sketch(name text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM forget_live((held_live(name, caller)).id);
+    PERFORM forget_live((locked_live(name, caller)).id);
 END
 $$;
 COMMENT ON FUNCTION fastclust.drop_sketch IS
@@ -133,10 +133,10 @@ CREATE FUNCTION fastclust_owner.drop_model(model text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
+    stored stored_models := locked_model(model, true, false, caller);
 BEGIN
-    PERFORM end_model_live(held.id, caller);
-    DELETE FROM stored_models m WHERE m.id = held.id;
+    PERFORM end_model_live(stored.id, caller);
+    DELETE FROM stored_models m WHERE m.id = stored.id;
 END
 $$;
 COMMENT ON FUNCTION fastclust.drop_model IS 'Drops a model with all its versions.';

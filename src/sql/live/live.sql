@@ -123,13 +123,13 @@ CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETUR
 $$;
 -- Raises an error unless the model's owner owns the table. Otherwise an option stored by the
 -- model's owner could request triggers on another role's table.
-CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid)
+CREATE FUNCTION fastclust_internal.check_model_follows(stored stored_models, relation oid)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
-    IF NOT owns_relation(held.owner_id, relation) THEN
+    IF NOT owns_relation(stored.owner_id, relation) THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner,
+            MESSAGE = format('model "%s" of %s cannot follow %s', stored.model, stored.owner,
                              relation::regclass),
             DETAIL = 'A live model makes triggers on its table, which its owner must own too.',
             HINT = 'Retrain it with the option {"live": false}.';

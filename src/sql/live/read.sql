@@ -357,7 +357,7 @@ $$;
 -- Returns the relation that the caller named, else the relation of a stored version, else the table
 -- that the live sketch follows if the relation was renamed and the current version was trained on
 -- it. Checks the caller's rights to scan the columns that the version names.
-CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.scanned_relation(stored stored_models, version stored_versions,
         named regclass, group_by name)
     RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -375,7 +375,7 @@ BEGIN
     IF relation IS NULL THEN
         RAISE undefined_table USING
             MESSAGE = format('%s, which model "%s" was trained on, does not exist',
-                             version.relation, held.model),
+                             version.relation, stored.model),
             HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
     WITH RECURSIVE group_key(o) AS (SELECT version.options
@@ -395,7 +395,7 @@ BEGIN
              WHERE o ? 'partition'
                AND p.partrelid = relation
                AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
-    PERFORM check_stored_scan(held, version, relation,
+    PERFORM check_stored_scan(stored, version, relation,
                               version.features || group_by || option_columns, named IS NOT NULL);
     RETURN relation;
 END

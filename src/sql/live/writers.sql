@@ -2,22 +2,22 @@
 -- Live sketches: functions that write as the owner of the extension
 
 -- Locks a live sketch that the caller owns until the end of the transaction, and returns it.
-CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
+CREATE FUNCTION fastclust_internal.locked_live(name text) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.held_live(name text, caller oid) RETURNS kept_sketches
+CREATE FUNCTION fastclust_owner.locked_live(name text, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held kept_sketches;
+    stored kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    held := owned_live(name, caller);
-    SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
+    stored := owned_live(name, caller);
+    SELECT * INTO stored FROM kept_sketches l WHERE l.id = stored.id FOR UPDATE;
     IF NOT FOUND THEN
         RAISE undefined_object USING
             MESSAGE = format('live sketch "%s" was dropped concurrently', name);
     END IF;
-    RETURN held;
+    RETURN stored;
 END
 $$;
 
@@ -63,11 +63,11 @@ CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETU
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model_id, NULL, false, caller);
+    stored stored_models := locked_model(model_id, NULL, false, caller);
 BEGIN
     PERFORM forget_live(l.id) FROM kept_sketches l
-     WHERE l.model_id = held.id AND owns_relation(caller, l.relation);
-    UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
+     WHERE l.model_id = stored.id AND owns_relation(caller, l.relation);
+    UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = stored.id;
 END
 $$;
 
@@ -79,7 +79,7 @@ CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETUR
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models;
+    stored stored_models;
     made kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed'),
@@ -94,11 +94,11 @@ BEGIN
             MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        held := held_model(live.model_id, NULL, false, caller);
-        PERFORM check_model_follows(held, live.relation);
+        stored := locked_model(live.model_id, NULL, false, caller);
+        PERFORM check_model_follows(stored, live.relation);
         IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
             RAISE duplicate_object USING
-                MESSAGE = format('model "%s" has a live sketch already', held.model),
+                MESSAGE = format('model "%s" has a live sketch already', stored.model),
                 HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
         END IF;
     END IF;
@@ -205,7 +205,7 @@ CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS voi
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    live kept_sketches := held_live(name, caller);
+    live kept_sketches := locked_live(name, caller);
 BEGIN
     DELETE FROM live_leaves v
      WHERE v.live_id = live.id

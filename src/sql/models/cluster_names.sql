@@ -18,28 +18,28 @@ GRANT SELECT ON readable_names TO PUBLIC;
 
 -- Returns the current version, or its part for a group. Models with groups require group_value,
 -- others reject it. A missing version or group is an error.
-CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text)
+CREATE FUNCTION fastclust_internal.explained_version(stored stored_models, group_value text)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
 BEGIN
-    IF (held.group_by IS NULL) <> (group_value IS NULL) THEN
+    IF (stored.group_by IS NULL) <> (group_value IS NULL) THEN
         RAISE wrong_object_type USING
             MESSAGE = CASE WHEN group_value IS NULL
-                               THEN format('model "%s" has one model per group', held.model)
-                           ELSE format('model "%s" has no groups', held.model) END,
+                               THEN format('model "%s" has one model per group', stored.model)
+                           ELSE format('model "%s" has no groups', stored.model) END,
             HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.'
                         ELSE 'Leave out group_value.' END;
     END IF;
     SELECT v.* INTO version
       FROM readable_versions v
-     WHERE v.model_id = held.id
-       AND v.version = held.version
+     WHERE v.model_id = stored.id
+       AND v.version = stored.version
        AND v.group_value = COALESCE(explained_version.group_value, '');
     IF NOT FOUND AND group_value IS NOT NULL THEN
         RAISE undefined_object USING
-            MESSAGE = format('model "%s" has no group "%s"', held.model, group_value),
+            MESSAGE = format('model "%s" has no group "%s"', stored.model, group_value),
             HINT = (SELECT format('It has %s%s.',
                                   string_agg(
                                       format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
@@ -48,12 +48,12 @@ BEGIN
                                        ELSE '' END)
                       FROM (SELECT v.group_value, count(*) OVER () AS groups
                               FROM readable_versions v
-                             WHERE v.model_id = held.id AND v.version = held.version
+                             WHERE v.model_id = stored.id AND v.version = stored.version
                              ORDER BY 1 LIMIT 5) g);
     ELSIF NOT FOUND THEN
         RAISE undefined_object USING
-            MESSAGE = format('model "%s" has no current version', held.model),
-            HINT = version_hint(held.model);
+            MESSAGE = format('model "%s" has no current version', stored.model),
+            HINT = version_hint(stored.model);
     END IF;
     RETURN version;
 END
@@ -68,8 +68,8 @@ CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name t
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
-    version stored_versions := explained_version(held, group_value);
+    stored stored_models := locked_model(model, true, false, caller);
+    version stored_versions := explained_version(stored, group_value);
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
@@ -77,12 +77,12 @@ BEGIN
     ELSIF cluster <> ALL (cluster_numbers(version.operator))
           AND (name IS NOT NULL
                OR NOT EXISTS (SELECT FROM stored_names n
-                               WHERE n.model_id = held.id
+                               WHERE n.model_id = stored.id
                                  AND n.group_value = version.group_value
                                  AND n.cluster = $2)) THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('cluster is %s, out of range', cluster),
-            DETAIL = format('Model "%s" has clusters %s.', held.model,
+            DETAIL = format('Model "%s" has clusters %s.', stored.model,
                             listed_numbers(version.operator));
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING
@@ -95,10 +95,10 @@ BEGIN
             DETAIL = 'A name is one line of text.';
     END IF;
     DELETE FROM stored_names n
-     WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
+     WHERE n.model_id = stored.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
         INSERT INTO stored_names (model_id, group_value, cluster, features, name, named_by)
-        VALUES (held.id, version.group_value, $2, version.features, $3, pg_get_userbyid(caller));
+        VALUES (stored.id, version.group_value, $2, version.features, $3, pg_get_userbyid(caller));
     END IF;
 END
 $$;

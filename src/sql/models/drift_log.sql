@@ -43,14 +43,14 @@ CREATE FUNCTION fastclust_owner.write_drift(d drift_checks, caller oid) RETURNS 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(d.model_id, d.version, false, caller);
+    stored stored_models := locked_model(d.model_id, d.version, false, caller);
     number bigint;
 BEGIN
-    PERFORM held_model(d.model_id, d.new_version, false, caller);
+    PERFORM locked_model(d.model_id, d.new_version, false, caller);
     INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual,
                               effect, verdict, columns, threshold, min_effect, new_version,
                               checked_by)
-    VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
+    VALUES (stored.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
             d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version,
             pg_get_userbyid(caller))
     RETURNING id INTO number;

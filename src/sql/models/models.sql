@@ -275,21 +275,21 @@ CREATE FUNCTION fastclust_internal.version_hint(model text) RETURNS text
 $$;
 
 -- Returns the model as if the given version were current; a missing version is an error.
-CREATE FUNCTION fastclust_internal.at_version(held stored_models, version integer)
+CREATE FUNCTION fastclust_internal.at_version(stored stored_models, version integer)
     RETURNS stored_models
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
-    SELECT v.version, v.options ->> 'group_by' INTO held.version, held.group_by
+    SELECT v.version, v.options ->> 'group_by' INTO stored.version, stored.group_by
       FROM readable_versions v
-     WHERE v.model_id = held.id AND v.version = at_version.version
+     WHERE v.model_id = stored.id AND v.version = at_version.version
      LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING
-            MESSAGE = format('model "%s" has no version %s', held.model,
+            MESSAGE = format('model "%s" has no version %s', stored.model,
                              COALESCE(version::text, 'NULL')),
-            HINT = version_hint(held.model);
+            HINT = version_hint(stored.model);
     END IF;
-    RETURN held;
+    RETURN stored;
 END
 $$;
 

@@ -123,14 +123,14 @@ $$;
 -- named: the caller has named the relation, so that only the columns were chosen by another role. A
 -- superuser scans tables of other roles only if it names them, even for its own model, because the
 -- other role may have replaced the table by a view.
-CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.check_stored_scan(stored stored_models, version stored_versions,
         relation regclass, columns name[], named boolean)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     -- true if the relation was the caller's own choice: its model, trained by itself or by a
     -- superuser
-    own boolean := COALESCE((SELECT held.owner_id = r.oid
+    own boolean := COALESCE((SELECT stored.owner_id = r.oid
                                     AND is_trusted_owner(version.trained_by_id)
                                FROM pg_roles r
                               WHERE r.rolname = current_user),
@@ -150,20 +150,20 @@ BEGIN
                             THEN format('table %s has row-level security', relation)
                         WHEN NOT EXISTS (
                                  SELECT FROM pg_roles r
-                                  WHERE r.oid = held.owner_id
+                                  WHERE r.oid = stored.owner_id
                                     AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                                     AND (has_table_privilege(r.oid, class.oid, 'SELECT')
                                          OR (SELECT bool_and(has_column_privilege(
                                                                  r.oid, class.oid, f, 'SELECT'))
                                                FROM unnest(columns) f
                                               WHERE f IS NOT NULL)))
-                            THEN format('role %s may not read %s', held.owner, relation)
+                            THEN format('role %s may not read %s', stored.owner, relation)
                         ELSE problem END;
     END IF;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model,
-                             held.owner, current_user),
+            MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', stored.model,
+                             stored.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
             HINT = CASE WHEN own THEN format(
                                           'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
@@ -171,7 +171,7 @@ BEGIN
                         -- SET ROLE to the owner would not protect the caller: code of the owner can
                         -- RESET ROLE
                         ELSE format('Log in as %I; SET ROLE lends your rights to code of that role.',
-                                    held.owner) END;
+                                    stored.owner) END;
     END IF;
 END
 $$;

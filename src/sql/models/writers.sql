@@ -13,10 +13,10 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
            OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
-CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_reader(caller oid, stored stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT 0 = ANY (held.reader_ids)
-           OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
+    SELECT 0 = ANY (stored.reader_ids)
+           OR EXISTS (SELECT FROM unnest(stored.reader_ids) r WHERE is_member(caller, r))
 $$;
 
 -- Raises an error on a standby and in a read-only transaction. The error that the first write would
@@ -79,15 +79,15 @@ $$;
 
 -- Locks a model that the caller may change until the end of the transaction, and returns it. make:
 -- creates a missing model.
-CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean,
+CREATE FUNCTION fastclust_internal.locked_model(model_name text, wait boolean,
         make boolean DEFAULT false)
     RETURNS stored_models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.held_model(model_name text, wait boolean, make boolean, caller oid)
+CREATE FUNCTION fastclust_owner.locked_model(model_name text, wait boolean, make boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models;
+    stored stored_models;
 BEGIN
     PERFORM reject_read_only();
     IF make AND COALESCE(model_name, '') = '' THEN
@@ -100,18 +100,18 @@ BEGIN
         VALUES (model_name, pg_get_userbyid(caller))
         ON CONFLICT DO NOTHING;
     END IF;
-    SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
-    IF held.id IS NOT NULL AND is_member(caller, held.owner_id) THEN
+    SELECT * INTO stored FROM stored_models m WHERE m.model = model_name;
+    IF stored.id IS NOT NULL AND is_member(caller, stored.owner_id) THEN
         BEGIN
             IF wait IS NOT FALSE THEN
-                SELECT * INTO held
+                SELECT * INTO stored
                   FROM stored_models m
-                 WHERE m.id = held.id AND m.model = model_name
+                 WHERE m.id = stored.id AND m.model = model_name
                    FOR UPDATE;
             ELSE
-                SELECT * INTO held
+                SELECT * INTO stored
                   FROM stored_models m
-                 WHERE m.id = held.id AND m.model = model_name
+                 WHERE m.id = stored.id AND m.model = model_name
                    FOR UPDATE NOWAIT;
             END IF;
         EXCEPTION WHEN lock_not_available THEN
@@ -122,21 +122,21 @@ BEGIN
                 MESSAGE = format('model "%s" is being trained by another session', model_name),
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
-        IF held.id IS NULL THEN
+        IF stored.id IS NULL THEN
             RAISE undefined_object USING
                 MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
-        IF is_member(caller, held.owner_id) THEN    -- checked again after a wait
-            RETURN held;
+        IF is_member(caller, stored.owner_id) THEN    -- checked again after a wait
+            RETURN stored;
         END IF;
     END IF;
-    IF held.id IS NOT NULL AND make THEN
+    IF stored.id IS NOT NULL AND make THEN
         RAISE insufficient_privilege USING
             MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
-    ELSIF is_reader(caller, held) THEN
+    ELSIF is_reader(caller, stored) THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
+            MESSAGE = format('model "%s" belongs to %s', model_name, stored.owner),
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
@@ -155,27 +155,27 @@ $$;
 -- Locks a model by its id, which a training got earlier. A caller who may not read the model does
 -- not learn its name. A given version must be in the range from 1, or from the newest version if
 -- `newest` is true, to the next version.
-CREATE FUNCTION fastclust_owner.held_model(id bigint, version integer, newest boolean, caller oid)
+CREATE FUNCTION fastclust_owner.locked_model(id bigint, version integer, newest boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     name text := (SELECT m.model FROM stored_models m
                    WHERE m.id = $1 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
-    held stored_models;
+    stored stored_models;
     last bigint;
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING
             MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
-    held := held_model(name, true, false, caller);
-    last := (SELECT COALESCE(max(v.version), 0) FROM version_groups v WHERE v.model_id = held.id);
+    stored := locked_model(name, true, false, caller);
+    last := (SELECT COALESCE(max(v.version), 0) FROM version_groups v WHERE v.model_id = stored.id);
     IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('version is %s, out of range', version),
-            DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
+            DETAIL = format('The next version of model "%s" is %s.', stored.model, last + 1);
     END IF;
-    RETURN held;
+    RETURN stored;
 END
 $$;
 
@@ -191,10 +191,10 @@ CREATE FUNCTION fastclust_owner.write_step(model_id bigint, version integer, ste
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model_id, version, false, caller);
+    stored stored_models := locked_model(model_id, version, false, caller);
 BEGIN
     INSERT INTO training_steps (model_id, version, step, objective, seconds, note)
-        VALUES (held.id, $2, $3, $4, $5, $6);
+        VALUES (stored.id, $2, $3, $4, $5, $6);
 END
 $$;
 
@@ -207,14 +207,14 @@ CREATE FUNCTION fastclust_owner.write_groups(groups stored_versions[], caller oi
     SET search_path FROM CURRENT AS $$
 DECLARE
     made integer := (groups[1]).version;
-    held stored_models := held_model((groups[1]).model_id, made, true, caller);
+    stored stored_models := locked_model((groups[1]).model_id, made, true, caller);
 BEGIN
-    IF made = held.version THEN
+    IF made = stored.version THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('version %s is already the current version of model "%s"', made,
-                             held.model);
+                             stored.model);
     ELSIF EXISTS (SELECT FROM unnest(groups) v
-                   WHERE v.model_id IS DISTINCT FROM held.id
+                   WHERE v.model_id IS DISTINCT FROM stored.id
                       OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
@@ -223,7 +223,7 @@ BEGIN
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
                                null_moments, spreads, distance_quantiles, n, imputed, objective,
                                objective_error, label_churn, paths, recall, started_at, trained_by)
-    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
+    SELECT stored.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
            v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
@@ -243,27 +243,27 @@ CREATE FUNCTION fastclust_owner.serve_version(model_id bigint, version integer, 
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model_id, NULL, false, caller);
+    stored stored_models := locked_model(model_id, NULL, false, caller);
 BEGIN
     UPDATE stored_models m
        SET version = v.version, group_by = v.options ->> 'group_by'
       FROM (SELECT o.version, o.options
               FROM version_groups o
-             WHERE o.model_id = held.id AND o.version = $2
+             WHERE o.model_id = stored.id AND o.version = $2
              LIMIT 1) v
-     WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
+     WHERE m.id = stored.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
     -- A call deletes up to 10,000 versions; later calls delete the rest.
     DELETE FROM version_groups v
      WHERE keep IS NOT NULL
-       AND v.model_id = held.id
+       AND v.model_id = stored.id
        AND v.version < 10000 + (SELECT min(o.version) FROM version_groups o
-                                 WHERE o.model_id = held.id)
+                                 WHERE o.model_id = stored.id)
        AND v.version < (SELECT min(o.version)
                           FROM (SELECT DISTINCT w.version
                                   FROM stored_models m
                                   JOIN version_groups w
                                        ON w.model_id = m.id AND w.version <= m.version
-                                 WHERE m.id = held.id
+                                 WHERE m.id = stored.id
                                  ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END
 $$;
@@ -271,11 +271,11 @@ $$;
 -- ---- sharing, renaming, going back, removing ----
 
 -- Returns the readers by their present names, without dropped roles and without the role `but`.
-CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name) RETURNS name[]
+CREATE FUNCTION fastclust_internal.present_readers(stored stored_models, but name) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
       FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
-              FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i)
+              FROM unnest(stored.reader_ids) WITH ORDINALITY u(id, i)
               LEFT JOIN pg_roles r ON r.oid = u.id) q
 $$;
 
@@ -285,13 +285,13 @@ CREATE FUNCTION fastclust_owner.grant_model(model text, role name, caller oid) R
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
+    stored stored_models := locked_model(model, true, false, caller);
 BEGIN
     IF role IS NULL
        OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
         RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
     END IF;
-    UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
+    UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = stored.id;
 END
 $$;
 COMMENT ON FUNCTION fastclust.grant_model IS 'Allows a role to use a model; "public" is everyone.';
@@ -302,9 +302,9 @@ CREATE FUNCTION fastclust_owner.revoke_model(model text, role name, caller oid) 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
+    stored stored_models := locked_model(model, true, false, caller);
 BEGIN
-    UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = held.id;
+    UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = stored.id;
 END
 $$;
 COMMENT ON FUNCTION fastclust.revoke_model IS 'Revokes a role''s right to use a model.';
@@ -315,7 +315,7 @@ CREATE FUNCTION fastclust_owner.rename_model(model text, new_name text, caller o
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
+    stored stored_models := locked_model(model, true, false, caller);
 BEGIN
     IF COALESCE(new_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'new_name must not be NULL or empty';
@@ -323,13 +323,13 @@ BEGIN
     IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = new_name) THEN
         PERFORM claim_name(new_name, true, caller);
     END IF;
-    UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
+    UPDATE stored_models m SET model = new_name WHERE m.id = stored.id;
     -- The live sketch keeps its old name if another session is giving the new one to a live sketch;
     -- waiting for that session could take long.
     IF lock_name(hashtext(new_name), true, false) THEN
         UPDATE kept_sketches l
            SET name = new_name
-         WHERE l.model_id = held.id
+         WHERE l.model_id = stored.id
            AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
     END IF;
 EXCEPTION WHEN unique_violation THEN

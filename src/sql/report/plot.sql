@@ -15,8 +15,8 @@ CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_si
 CREATE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $2);
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, $2);
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN
@@ -24,7 +24,7 @@ BEGIN
     -- to 100 columns.
     RETURN concat_ws(
                E'\n',
-               rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model,
+               rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', stored.model,
                                      CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END,
                                      version.version, k, CASE WHEN k = 1 THEN '' ELSE 's' END,
                                      shown_value(version.n, 'number', false), version.relation),
@@ -97,7 +97,7 @@ BEGIN
                                        || rtrim(
                                               fit_text(
                                                   format('and %s smaller clusters: see profile(%L)',
-                                                         k - most, held.model),
+                                                         k - most, stored.model),
                                                   100, false)) END);
 END
 $$;

@@ -3,7 +3,7 @@
 
 -- Describes the clusters in a paragraph: how many there are, the largest one, the one that differs
 -- most from all rows, and the changes since the previous version.
-CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text,
+CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
         clusters report_cluster[], told profile_value[], lines version_line[])
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -22,7 +22,7 @@ CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value 
              SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
          moved AS (
              SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share
-               FROM shares_by_version(held, COALESCE(group_value, '')) s
+               FROM shares_by_version(stored, COALESCE(group_value, '')) s
                JOIN named n USING (cluster)
               WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01
               ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
@@ -146,10 +146,10 @@ CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_
     RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
+    stored stored_models := readable_model($1);
+    overview boolean := stored.group_by IS NOT NULL AND $3 IS NULL;
     version stored_versions;
-    summary models := (SELECT s FROM models s WHERE s.model = held.model);
+    summary models := (SELECT s FROM models s WHERE s.model = stored.model);
     lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
                                FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by),
                                                 min(v.method), sum(clusters(v.operator)), sum(v.n),
@@ -161,13 +161,13 @@ DECLARE
                                                         FILTER (WHERE v.label_churn IS NOT NULL),
                                                     0))::version_line AS line
                                        FROM readable_versions v
-                                      WHERE v.model_id = held.id
-                                        AND v.version <= held.version
+                                      WHERE v.model_id = stored.id
+                                        AND v.version <= stored.version
                                         AND v.group_value = COALESCE($3, v.group_value)
                                       GROUP BY v.version
                                       ORDER BY v.version DESC LIMIT 30) q);
     line version_line := lines[cardinality(lines)];
-    heading text := COALESCE(html($4), concat(html(held.model), ': ' || html($3)));
+    heading text := COALESCE(html($4), concat(html(stored.model), ': ' || html($3)));
     lead text;    -- one sentence about the model
     shown report_cluster[];
     told profile_value[];
@@ -176,11 +176,11 @@ BEGIN
     IF overview THEN
         SELECT v.* INTO version
           FROM readable_versions v
-         WHERE v.model_id = held.id AND v.version = held.version
+         WHERE v.model_id = stored.id AND v.version = stored.version
          ORDER BY v.n DESC, v.group_value LIMIT 1;
     ELSE
-        version := explained_version(held, $3);
-        shown := report_clusters(held, version);
+        version := explained_version(stored, $3);
+        shown := report_clusters(stored, version);
         told := profile_values(version, shown);
     END IF;
     lead :=
@@ -217,7 +217,7 @@ BEGIN
                E'</title>\n<style>', report_style(),
                E'</style>\n</head>\n<body>\n<div class="page">\n',
                format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading,
-                      lead, report_story(held, $3, shown, told, lines)),
+                      lead, report_story(stored, $3, shown, told, lines)),
                E'<dl class="facts">\n',
                (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n',
                                          f.name, f.id, f.class, f.value),
@@ -237,12 +237,12 @@ BEGIN
                                        ('trained', 'Trained', html_time(line.trained_at),
                                         'word')) u(id, name, value, class)) f),
                E'</dl>\n',
-               CASE WHEN overview THEN report_groups(held)
+               CASE WHEN overview THEN report_groups(stored)
                     ELSE concat(report_map(shown, told), report_tree(version, shown),
-                                report_sizes(held, version, shown),
+                                report_sizes(stored, version, shown),
                                 report_profile(version, told, shown),
-                                CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
-               report_versions(lines), report_drift(held), report_steps(held),
+                                CASE WHEN $2 THEN report_rules(stored, $3, shown) END) END,
+               report_versions(lines), report_drift(stored), report_steps(stored),
                report_details(summary, version),
                format(
                    '<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
@@ -250,7 +250,7 @@ BEGIN
                    html_time(now()),
                    html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
                    html(current_user),
-                   html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3),
+                   html(concat(quote_literal(stored.model), ', group_value => ' || quote_literal($3),
                                ', title => ' || quote_literal($4)))),
                E'\n</div>\n</body>\n</html>');
 END

@@ -17,14 +17,14 @@ CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer
     AS 'MODULE_PATHNAME', 'fastclust_cluster_places' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- Returns the clusters of a version, largest first.
-CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version stored_versions)
+CREATE FUNCTION fastclust_internal.report_clusters(stored stored_models, version stored_versions)
     RETURNS report_cluster[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size,
                          c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y,
                          p.shown_x, p.shown_y)::report_cluster ORDER BY c.share DESC,
                      c.cluster)
-      FROM version_cluster_rows(held.model,
+      FROM version_cluster_rows(stored.model,
                                 CASE WHEN version.micro_clusters IS NULL THEN version.n END,
                                 version.operator, true, NULL, NULL, version.spreads) c
       LEFT JOIN cluster_places(version.operator) p USING (cluster)
@@ -46,14 +46,14 @@ $$;
 
 -- Returns the share of each cluster in the last twelve stored versions, oldest first; no rows if
 -- there is only one version.
-CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_value text,
+CREATE FUNCTION fastclust_internal.shares_by_version(stored stored_models, group_value text,
         OUT cluster integer, OUT shares double precision[])
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH kept AS (
              SELECT v.version, v.operator
                FROM readable_versions v
-              WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = $2
+              WHERE v.model_id = stored.id AND v.version <= stored.version AND v.group_value = $2
               ORDER BY v.version DESC LIMIT 12),
          cluster_shares AS (
              SELECT k.version, c.cluster,
@@ -66,14 +66,14 @@ CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_v
 $$;
 
 -- Shows the forty largest clusters, and up to a thousand more in a collapsed section.
-CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.report_sizes(stored stored_models, version stored_versions,
         clusters report_cluster[])
     RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     n integer := cardinality(clusters);
     largest float8 := (clusters[1]).share;
-    history boolean := EXISTS (SELECT FROM shares_by_version(held, version.group_value));
+    history boolean := EXISTS (SELECT FROM shares_by_version(stored, version.group_value));
     classes text[] := (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[
                           :CASE WHEN history THEN 7 ELSE 6 END];
     tables text[];
@@ -122,7 +122,7 @@ BEGIN
                                       HAVING count(*) > 1)])[:cardinality(classes)]),
                             E'\n' ORDER BY c.share DESC, c.cluster))
                FROM unnest(CASE cluster_shares WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
-               LEFT JOIN shares_by_version(held, version.group_value) s ON s.cluster = c.cluster);
+               LEFT JOIN shares_by_version(stored, version.group_value) s ON s.cluster = c.cluster);
     END LOOP;
     RETURN html_section(
                'sizes', 'Clusters',

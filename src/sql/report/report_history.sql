@@ -84,13 +84,13 @@ $$;
 
 -- Shows the effects of the last four hundred checks as a line, with the limit of the last check,
 -- and the last ten checks as a table.
-CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
+CREATE FUNCTION fastclust_internal.report_drift(stored stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     checks drift_log[] := (SELECT array_agg(q ORDER BY q.id)
                              FROM (SELECT d.*
                                      FROM drift_log d
-                                    WHERE d.model = held.model
+                                    WHERE d.model = stored.model
                                     ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
     classes text[] := '{"",n,n,n,n,"","",n}';
@@ -99,7 +99,7 @@ BEGIN
     IF checks IS NULL THEN
         RETURN html_section('drift', 'Drift',
                             concat('Checks of <code>retrain_if_drifted</code>: ',
-                                   CASE WHEN EXISTS (SELECT FROM own_models m WHERE m.id = held.id)
+                                   CASE WHEN EXISTS (SELECT FROM own_models m WHERE m.id = stored.id)
                                             THEN 'none yet.'
                                         ELSE 'only the owner of the model sees them.' END),
                             NULL);
@@ -187,11 +187,11 @@ $$;
 
 -- ---- the training ----
 
-CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
+CREATE FUNCTION fastclust_internal.report_steps(stored stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT html_section(
                'training', 'Training',
-               format('The steps of version %s, %s seconds in all.', held.version,
+               format('The steps of version %s, %s seconds in all.', stored.version,
                       html_value(sum(t.seconds), 'number')),
                html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
                           string_agg(
@@ -202,7 +202,7 @@ CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
                                         html_value(t.objective, 'number'), html(t.note)]),
                               E'\n' ORDER BY t.id)))
       FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l
-             WHERE l.model = held.model AND l.version = held.version) t,
+             WHERE l.model = stored.model AND l.version = stored.version) t,
            (SELECT '{who,wide-bar,n,n,""}'::text[] AS classes) c
      GROUP BY c.classes
 $$;

@@ -108,7 +108,7 @@ $$;
 
 -- Shows rules of the forty largest clusters. If the table cannot be read for them, the page shows
 -- the error.
-CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text,
+CREATE FUNCTION fastclust_internal.report_rules(stored stored_models, group_value text,
         clusters report_cluster[])
     RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -129,7 +129,7 @@ BEGIN
                                      html(r.rule), html_value(r.precision, 'category'),
                                      html_value(r.coverage, 'category')) END,
                        '' ORDER BY r.coverage DESC, r.rule) AS lines
-              FROM cluster_rules(held.model, group_value => $2) r
+              FROM cluster_rules(stored.model, group_value => $2) r
               JOIN unnest(clusters[:40]) c USING (cluster)
              GROUP BY 1, 2, 3) q;
     RETURN html_section(

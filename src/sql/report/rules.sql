@@ -24,7 +24,7 @@ CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation r
 -- Returns the rules in words and as SQL conditions, measured on about a million rows. Categories of
 -- one column form one condition: the category that the rows have, or the categories that they do
 -- not have.
-CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.version_rules(stored stored_models, version stored_versions,
         conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision,
         OUT share double precision, OUT fidelity double precision, OUT condition text)
@@ -34,11 +34,11 @@ CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version sto
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
-    scanned regclass := scanned_relation(held, version, relation, held.group_by);
-    sample fastop := rows_sampled(version, scanned, held.group_by,
+    scanned regclass := scanned_relation(stored, version, relation, stored.group_by);
+    sample fastop := rows_sampled(version, scanned, stored.group_by,
                                   greatest(least(20000, 1e7 / dimension), 2000,
                                            100.0 * clusters(version.operator)));
-    source record := version_query(version, scanned, held.group_by, 1e6);
+    source record := version_query(version, scanned, stored.group_by, 1e6);
     encoder encoder := COALESCE(version.encoder,
                                 encoder_of_vector(version.features[1], dimension, NULL, NULL));
     told record;
@@ -131,8 +131,8 @@ CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, group_text($4));
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, group_text($4));
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
@@ -149,7 +149,7 @@ BEGIN
                r.precision, COALESCE(r.coverage, 0),
                COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
           FROM version_names(version) n
-          LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
+          LEFT JOIN version_rules(stored, version, $2, $3) r USING (cluster)
          ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END
 $$;

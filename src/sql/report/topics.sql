@@ -14,10 +14,10 @@ CREATE FUNCTION fastclust.name_topics(model text, text_column name, words intege
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, group_text($4));
-    scanned regclass := scanned_relation(held, version, NULL, held.group_by);
-    source record := version_query(version, scanned, held.group_by,
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, group_text($4));
+    scanned regclass := scanned_relation(stored, version, NULL, stored.group_by);
+    source record := version_query(version, scanned, stored.group_by,
                                    greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
     type regtype := (SELECT a.atttypid FROM pg_attribute a
@@ -47,7 +47,7 @@ BEGIN
                              HAVING count(*) > 0),
                             'The table has none.');
     END IF;
-    PERFORM check_stored_scan(held, version, scanned, version.features || $2, false);
+    PERFORM check_stored_scan(stored, version, scanned, version.features || $2, false);
     IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 20 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')),
@@ -115,7 +115,7 @@ BEGIN
         IF one.words IS NOT NULL
            AND NOT EXISTS (SELECT FROM readable_names g
                             WHERE (g.model_id, g.group_value, g.cluster) = (
-                                      held.id, version.group_value, one.cluster)
+                                      stored.id, version.group_value, one.cluster)
                               AND g.features = version.features) THEN
             PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200),
                                  group_text($4));

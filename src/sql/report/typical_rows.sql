@@ -22,9 +22,9 @@ CREATE FUNCTION fastclust.typical_rows(model text, n integer DEFAULT 3,
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, group_text($4));
-    scanned regclass := scanned_relation(held, version, $3, held.group_by);
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, group_text($4));
+    scanned regclass := scanned_relation(stored, version, $3, stored.group_by);
     source record;
 BEGIN
     IF $2 IS NULL THEN
@@ -36,11 +36,11 @@ BEGIN
     -- Whole rows are read, and columns of any type are written as JSON, so all columns are checked
     -- like the columns of the version.
     PERFORM check_stored_scan(
-                held, version, scanned,
+                stored, version, scanned,
                 ARRAY(SELECT a.attname FROM pg_attribute a
                        WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped),
                 $3 IS NOT NULL);
-    source := version_query(version, scanned, held.group_by);
+    source := version_query(version, scanned, stored.group_by);
     RETURN QUERY
         EXECUTE format(
                     'SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, '
@@ -80,8 +80,8 @@ CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL,
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
+    stored stored_models := readable_model($1);
+    measured stored_models := CASE WHEN $4 = -1 THEN stored ELSE at_version(stored, $4) END;
     group_version stored_versions := explained_version(measured, group_text($3));
     sample fastop := rows_sampled(
                          group_version, scanned_relation(measured, group_version, $2, measured.group_by),
@@ -102,12 +102,12 @@ BEGIN
     -- the current version, for comparison, if both versions use the same coordinates of rows
     SELECT v.* INTO current
       FROM readable_versions v
-     WHERE v.model_id = held.id
-       AND v.version = held.version
+     WHERE v.model_id = stored.id
+       AND v.version = stored.version
        AND v.version <> group_version.version
        AND v.micro_clusters IS NULL
        AND v.group_value = group_version.group_value
-       AND held.group_by IS NOT DISTINCT FROM measured.group_by
+       AND stored.group_by IS NOT DISTINCT FROM measured.group_by
        AND (SELECT array_agg(f::text ORDER BY f.dimension)
               FROM labelled_features(ROW(v.*)::stored_versions) f) = (
                SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(group_version) f);

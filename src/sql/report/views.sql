@@ -321,9 +321,9 @@ $$;
 CREATE FUNCTION fastclust_internal.read_describe(model text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := readable_model($1);
-    version stored_versions := largest_group(held);
-    members text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
+    stored stored_models := readable_model($1);
+    version stored_versions := largest_group(stored);
+    members text := CASE WHEN stored.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
     told jsonb := (SELECT jsonb_build_object(
                               'version', m.version, 'versions', m.versions, 'method', m.method,
                               'relation', m.relation, 'rows', m.n, 'sketched_rows',

@@ -3,25 +3,25 @@
 
 -- Returns the current version of a model; with groups, its part that has the most clusters, or an
 -- error if `groups` is false.
-CREATE FUNCTION fastclust_internal.largest_group(held stored_models, groups boolean DEFAULT true)
+CREATE FUNCTION fastclust_internal.largest_group(stored stored_models, groups boolean DEFAULT true)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
 BEGIN
-    IF held.group_by IS NOT NULL AND groups IS NOT TRUE THEN
+    IF stored.group_by IS NOT NULL AND groups IS NOT TRUE THEN
         RAISE wrong_object_type USING
-            MESSAGE = format('model "%s" has one model per group', held.model),
+            MESSAGE = format('model "%s" has one model per group', stored.model),
             HINT = 'drift(model, by => ''group'') compares each group, and retrain trains them.';
     END IF;
     SELECT v.* INTO version
       FROM readable_versions v
-     WHERE v.model_id = held.id AND v.version = held.version
+     WHERE v.model_id = stored.id AND v.version = stored.version
      ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
         RAISE undefined_object USING
-            MESSAGE = format('model "%s" has no current version', held.model),
-            HINT = version_hint(held.model);
+            MESSAGE = format('model "%s" has no current version', stored.model),
+            HINT = version_hint(stored.model);
     END IF;
     version.options := version.options - 'activate';     -- applies to that version alone
     RETURN version;
@@ -177,18 +177,18 @@ $$;
 
 -- Returns the rows to compare, for each value of a column or all together: the current rows if the
 -- model is live and counts them, else the rows of a scan, whose relation is then in `scanned`.
-CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.compared_rows(stored stored_models, version stored_versions,
         relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by
+    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM stored.group_by
                                    THEN live_of_version(version, since) END;
     named regclass;
 BEGIN
     IF live.id IS NULL THEN
-        named := scanned_relation(held, version, relation, by);
+        named := scanned_relation(stored, version, relation, by);
         version := version_since(version, named, since);
         RETURN QUERY
             SELECT r.*, version, CASE WHEN by IS NULL THEN named END
@@ -213,10 +213,10 @@ CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, ske
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := CASE WHEN $5 = -1 THEN readable_model($1)
+    stored stored_models := CASE WHEN $5 = -1 THEN readable_model($1)
                                ELSE at_version(readable_model($1), $5) END;
-    by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
-    group_version stored_versions := largest_group(held, by_group);
+    by_group boolean := stored.group_by IS NOT NULL AND $4 IN (stored.group_by, 'group');
+    group_version stored_versions := largest_group(stored, by_group);
     recent jsonb := COALESCE($6, group_version.options -> 'since');
 BEGIN
     IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL OR $6 IS NOT NULL) THEN
@@ -244,11 +244,11 @@ BEGIN
                         WHEN d.n = 0 THEN 'gone'
                         ELSE d.verdict END,
                    d.columns
-              FROM (SELECT c.* FROM compared_rows(held, group_version, $2, held.group_by, recent) c
+              FROM (SELECT c.* FROM compared_rows(stored, group_version, $2, stored.group_by, recent) c
                      WHERE c.value IS NOT NULL) r
               FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
                            FROM readable_versions m
-                          WHERE m.model_id = held.id AND m.version = held.version) v
+                          WHERE m.model_id = stored.id AND m.version = stored.version) v
                         ON v.group_value = r.value,
                    LATERAL version_drift(
                        v.group_version, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
@@ -256,7 +256,7 @@ BEGIN
     ELSE
         RETURN QUERY
             SELECT r.value, d.*
-              FROM compared_rows(held, group_version, $2, $4, recent) r,
+              FROM compared_rows(stored, group_version, $2, $4, recent) r,
                    version_drift(r.compared, r.s, r.counts, counted => r.n, scanned => r.scanned) d;
     END IF;
 END
@@ -304,31 +304,31 @@ CREATE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version
     RETURNS SETOF record
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    one bigint := CASE WHEN model IS NOT NULL THEN (held_model(model, true)).id END;
-    held stored_models;
+    one bigint := CASE WHEN model IS NOT NULL THEN (locked_model(model, true)).id END;
+    stored stored_models;
     found drift_checks;
 BEGIN
     PERFORM reject_read_only('drift cannot be logged');
-    FOR held IN
+    FOR stored IN
         SELECT m.*
           FROM own_models m JOIN pg_roles r ON r.rolname = current_user
          WHERE CASE WHEN one IS NOT NULL THEN m.id = one
                     ELSE m.version IS NOT NULL AND m.owner_id = r.oid END
          ORDER BY m.model
     LOOP
-        model := held.model;
-        version := held.version;
+        model := stored.model;
+        version := stored.version;
         problem := NULL;
         BEGIN
-            SELECT held.id, held.version, v.relation, sum(d.n) OVER (), d.mmd2, d.null_sd,
+            SELECT stored.id, stored.version, v.relation, sum(d.n) OVER (), d.mmd2, d.null_sd,
                    d.p_value, d.fit_residual, d.effect,
                    CASE WHEN d.verdict IN ('new group', 'gone') THEN 'slight' ELSE d.verdict END,
                    d.columns, 0.01, 0.1
               INTO found.model_id, found.version, found.relation, found.n, found.mmd2,
                    found.null_sd, found.p_value, found.fit_residual, found.effect, found.verdict,
                    found.columns, found.threshold, found.min_effect
-              FROM largest_group(held) v,
-                   drift(held.model, by => CASE WHEN held.group_by IS NOT NULL THEN 'group' END) d
+              FROM largest_group(stored) v,
+                   drift(stored.model, by => CASE WHEN stored.group_by IS NOT NULL THEN 'group' END) d
              ORDER BY array_position('{drifted,new group,gone,slight,none}', d.verdict),
                       d.effect DESC NULLS LAST LIMIT 1;
             found.id := write_drift(found);

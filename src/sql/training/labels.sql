@@ -90,12 +90,12 @@ CREATE FUNCTION fastclust_owner.write_follower(model_id bigint, target text, rel
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model_id, NULL, false, caller);
+    stored stored_models := locked_model(model_id, NULL, false, caller);
 BEGIN
-    DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
+    DELETE FROM label_tables l WHERE l.model_id = stored.id AND l.target = $2;
     IF options IS NOT NULL THEN
         INSERT INTO label_tables (model_id, target, relation, options, followed_by)
-        VALUES (held.id, $2, $3, $4, pg_get_userbyid(caller));
+        VALUES (stored.id, $2, $3, $4, pg_get_userbyid(caller));
     END IF;
 END
 $$;
@@ -109,7 +109,7 @@ CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
-    held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
+    stored stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
     follower label_tables;
     version stored_versions;
     target regclass;
@@ -124,9 +124,9 @@ BEGIN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
                 CONTINUE;
             END IF;
-            version := largest_group(held);
+            version := largest_group(stored);
             version.relation := follower.relation;
-            relation := scanned_relation(held, version, NULL, held.group_by);
+            relation := scanned_relation(stored, version, NULL, stored.group_by);
             problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
                                 THEN format('they were written by role %s', follower.followed_by)
                             WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
@@ -175,7 +175,7 @@ BEGIN
             WHEN OTHERS THEN
                 RAISE WARNING USING
                     MESSAGE = format('labels in %s stay those of another version of model "%s": %s',
-                                     follower.target, held.model, SQLERRM),
+                                     follower.target, stored.model, SQLERRM),
                     HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
         END;
     END LOOP;
@@ -185,7 +185,7 @@ $$;
 CREATE FUNCTION fastclust.use_version(model text, version integer) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    chosen stored_models := at_version(held_model($1, true), $2);
+    chosen stored_models := at_version(locked_model($1, true), $2);
 BEGIN
     PERFORM serve_version(chosen.id, chosen.version, NULL), update_labels(chosen.id);
 END
@@ -203,7 +203,7 @@ CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, tar
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
-    held stored_models := readable_model(model);
+    stored stored_models := readable_model(model);
     version stored_versions;
     scanned regclass;
     texts record;
@@ -214,10 +214,10 @@ BEGIN
             check_training_options(options, 'write_labels');
     IF flag_option(options, 'follow') THEN
         -- The lock prevents a new version between these labels and their first update.
-        held := held_model(model, true);
+        stored := locked_model(model, true);
     END IF;
-    version := largest_group(held);
-    scanned := scanned_relation(held, version, relation, held.group_by);
+    version := largest_group(stored);
+    scanned := scanned_relation(stored, version, relation, stored.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
     -- Create the target, or empty it, or append to it.
     IF flag_option(options, 'append')
@@ -245,13 +245,13 @@ BEGIN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
     END IF;
-    written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id,
+    written := write_rows(stored.model, target::regclass, texts.query, texts.vectors, stored.id,
                           scanned);
     IF options ? 'follow' THEN
         -- Names and dates in the condition are stored resolved, because other sessions will read
         -- it.
         PERFORM write_follower(
-                    held.id, target, r.relation_name,
+                    stored.id, target, r.relation_name,
                     CASE WHEN flag_option(options, 'follow')
                              THEN options
                                   || jsonb_strip_nulls(

@@ -82,7 +82,7 @@ $$;
 
 -- Returns the live sketch from which the next version can be decoded, or NULL if rows have to be
 -- read. The caller has checked that no option requires rows (FOR_LIVE in pg/train/options.c).
-CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions,
+CREATE FUNCTION fastclust_internal.live_for_retraining(stored stored_models, version stored_versions,
         options jsonb)
     RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

@@ -45,8 +45,8 @@ CREATE FUNCTION fastclust_owner.pin_cluster(model text, cluster integer, pinned 
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    held stored_models := held_model(model, true, false, caller);
-    version stored_versions := explained_version(held, NULL);
+    stored stored_models := locked_model(model, true, false, caller);
+    version stored_versions := explained_version(stored, NULL);
     others jsonb := (SELECT COALESCE(jsonb_agg(e ORDER BY e), '[]')
                        FROM jsonb_array_elements(version.options -> 'pinned') e
                       WHERE e <> to_jsonb(cluster));
@@ -54,7 +54,7 @@ BEGIN
     IF cluster IS NULL OR cluster <> ALL (cluster_numbers(version.operator)) THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('cluster is %s, out of range', COALESCE(cluster::text, 'NULL')),
-            DETAIL = format('Model "%s" has clusters %s.', held.model,
+            DETAIL = format('Model "%s" has clusters %s.', stored.model,
                             listed_numbers(version.operator));
     ELSIF version.method <> 'kmeans' THEN
         RAISE feature_not_supported USING
@@ -68,7 +68,7 @@ BEGIN
        SET options = CASE others
                           WHEN '[]' THEN v.options - 'pinned'
                           ELSE v.options || jsonb_build_object('pinned', others) END
-     WHERE v.model_id = held.id AND v.version = held.version;
+     WHERE v.model_id = stored.id AND v.version = stored.version;
 END
 $$;
 COMMENT ON FUNCTION fastclust.pin_cluster IS

@@ -642,8 +642,8 @@ make_shape(size_t shape, size_t n, size_t d, double noise, fc_rng *rng, float *x
  * Makes micro-clusters of the rows by k-means with m centroids, and the number
  * of each row's micro-cluster.
  */
-static fc_bubbles
-make_bubbles(const fc_rows *rows, size_t m, uint64_t seed, int32_t *label)
+static fc_micro_clusters
+make_micro_clusters(const fc_rows *rows, size_t m, uint64_t seed, int32_t *label)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_arena	arena = heap_arena();
@@ -680,7 +680,7 @@ make_bubbles(const fc_rows *rows, size_t m, uint64_t seed, int32_t *label)
 		}
 	}
 	free(place);
-	return (fc_bubbles) {
+	return (fc_micro_clusters) {
 		.m = used,.d = d,.n = result.weights,.mean = result.centroids,.square = square
 	};
 }
@@ -729,7 +729,7 @@ run_density(uint64_t seed)
 	};
 	enum
 	{
-		ROWS = 10000, BUBBLES = 1000, REPEATS = 3
+		ROWS = 10000, MICRO_CLUSTERS = 1000, REPEATS = 3
 	};
 	int32_t    *planted = take(ROWS, sizeof(int32_t));
 	int32_t    *label = take(ROWS, sizeof(int32_t));
@@ -747,12 +747,12 @@ run_density(uint64_t seed)
 		fc_rows		rows = {.x = x,.n = ROWS,.d = sets[set].d};
 		fc_density_options options = {.min_rows = 0.01 * ROWS,.noise = 0.5};
 		fc_arena	arena = heap_arena();
-		fc_bubbles	b;
+		fc_micro_clusters	b;
 		fc_density	found;
 		double		start;
 
 		make_shape(sets[set].shape, ROWS, rows.d, sets[set].noise, &rng, x, planted);
-		b = make_bubbles(&rows, BUBBLES, seed, label);
+		b = make_micro_clusters(&rows, MICRO_CLUSTERS, seed, label);
 		start = cpu_seconds();
 		fc_density_clusters(&b, &options, &arena, &found);
 		seconds += cpu_seconds() - start;

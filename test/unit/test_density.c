@@ -18,11 +18,11 @@ typedef struct problem
 	size_t		rows;
 	size_t		d;
 	double	   *x;
-	fc_bubbles	b;
+	fc_micro_clusters	b;
 	double	   *n;
 	double	   *mean;
 	double	   *square;
-	size_t	   *bubble;
+	size_t	   *micro_cluster;
 } problem;
 
 static problem
@@ -53,7 +53,7 @@ nearest(const problem *p, const double *x)
  * ones.
  */
 static void
-make_bubbles(problem *p)
+make_micro_clusters(problem *p)
 {
 	size_t		d = p->d;
 	size_t		m = p->b.m;
@@ -66,7 +66,7 @@ make_bubbles(problem *p)
 		memset(sum, 0, m * d * sizeof(double));
 		for (size_t i = 0; i < p->rows; i++)
 		{
-			size_t		a = p->bubble[i] = nearest(p, p->x + i * d);
+			size_t		a = p->micro_cluster[i] = nearest(p, p->x + i * d);
 
 			p->n[a] += 1.0;
 			for (size_t c = 0; c < d; c++)
@@ -87,10 +87,10 @@ make_bubbles(problem *p)
 		memmove(p->mean + to * d, p->mean + a * d, d * sizeof(double));
 		p->square[to] = 0.0;
 		for (size_t i = 0; i < p->rows; i++)
-			if (p->bubble[i] == a)
+			if (p->micro_cluster[i] == a)
 			{
 				p->square[to] += unit_square(p->x + i * d, p->mean + to * d, d) / p->n[to];
-				p->bubble[i] = to;
+				p->micro_cluster[i] = to;
 			}
 		p->b.m++;
 	}
@@ -99,7 +99,7 @@ make_bubbles(problem *p)
 /* ---- definitions ---- */
 
 static double
-brute_radius(const fc_bubbles *b, size_t a, double mass)
+brute_radius(const fc_micro_clusters *b, size_t a, double mass)
 {
 	double	  (*near)[2] = unit_alloc(b->m, sizeof(*near));
 	double		x[2] = {0.0, 0.0};
@@ -136,7 +136,7 @@ test_radii(size_t rows, size_t d, size_t m)
 	double	   *found;
 
 	p.x = unit_normals(p.rows * p.d, 0.0, 1.0, 7);
-	make_bubbles(&p);
+	make_micro_clusters(&p);
 	mass = FC_TAKE(&arena, 3 * p.b.m, double);
 	found = FC_TAKE(&arena, 3 * p.b.m, double);
 	for (size_t i = 0; i < 3 * p.b.m; i++)
@@ -165,7 +165,7 @@ test_tree(size_t m, size_t d)
 	size_t		wrong = 0;
 
 	p.x = unit_normals(p.rows * p.d, 0.0, 1.0, 3);
-	make_bubbles(&p);
+	make_micro_clusters(&p);
 	CHECK(p.b.m == m, "%zu bubbles", p.b.m);
 	for (size_t a = 0; a < m; a++)
 		core[a] = (double) (a % 5) / 10.0;
@@ -221,8 +221,8 @@ agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
 
 	memset(count, 0, (size_t) kinds * f->k * sizeof(size_t));
 	for (size_t i = 0; i < p->rows; i++)
-		if (truth[i] >= 0 && f->label[p->bubble[i]] >= 0)
-			count[(size_t) truth[i] * f->k + (size_t) f->label[p->bubble[i]]]++;
+		if (truth[i] >= 0 && f->label[p->micro_cluster[i]] >= 0)
+			count[(size_t) truth[i] * f->k + (size_t) f->label[p->micro_cluster[i]]]++;
 	for (int t = 0; t < kinds; t++)
 	{
 		size_t		most = 0;
@@ -240,7 +240,7 @@ clusters_of(problem *p, double share, fc_arena *arena)
 	fc_density_options options = {share * (double) p->rows, 0.5};
 	fc_density	f;
 
-	make_bubbles(p);
+	make_micro_clusters(p);
 	fc_density_clusters(&p->b, &options, arena, &f);
 	check_tree(&f, (double) p->rows);
 	return f;
@@ -278,7 +278,7 @@ test_rings(int rings, double noise)
 	for (size_t i = 0; i < p.rows; i++)
 	{
 		all += truth[i] >= 0;
-		left_out += truth[i] < 0 && f.label[p.bubble[i]] < 0;
+		left_out += truth[i] < 0 && f.label[p.micro_cluster[i]] < 0;
 	}
 	CHECK(f.k == (size_t) rings, "%d rings, noise %g: %zu clusters", rings, noise, f.k);
 	CHECK(agreement(&p, &f, truth, rings) >= (noise > 0 ? 0.95 : 0.999) * (double) all, "%d rings, noise %g", rings, noise);
@@ -311,7 +311,7 @@ test_clouds(size_t clouds, size_t d, size_t rows, double noise, double away)
 	for (size_t i = 0; i < rows; i++)
 	{
 		count[is_noise[i]] += 1.0;
-		left_out[is_noise[i]] += f.label[p.bubble[i]] < 0;
+		left_out[is_noise[i]] += f.label[p.micro_cluster[i]] < 0;
 	}
 	CHECK(f.k == clouds, "%zu clouds of %zu dimensions: %zu clusters", clouds, d, f.k);
 	CHECK(left_out[0] <= 0.06 * count[0], "%g of %g rows of %zu clouds left out", left_out[0], count[0], clouds);
@@ -408,7 +408,7 @@ test_ratings(size_t segments, size_t d)
 	}
 	f = clusters_of(&p, 0.01, unit_work());
 	for (size_t i = p.rows - 1000; i < p.rows; i++)
-		right += f.label[p.bubble[i]] == f.label[p.bubble[i - 3]];
+		right += f.label[p.micro_cluster[i]] == f.label[p.micro_cluster[i - 3]];
 	CHECK(f.k == segments, "ratings of %zu segments: %zu clusters", segments, f.k);
 	CHECK(right >= 800, "%zu of 1000 ratings have the label of another of their segment", right);
 }
@@ -448,10 +448,10 @@ test_scale(void)
 		p.x[2 * i] = fc_rng_uniform(&rng) + (i < 2000 ? 2.0 * (double) (i % 2) : 1.0);
 		p.x[2 * i + 1] = fc_rng_uniform(&rng);
 	}
-	make_bubbles(&p);
+	make_micro_clusters(&p);
 	CHECK(fc_density_at_scale(&p.b, 20.0, 0.3, &arena, label, radius) == 2, "two squares are not two clusters at scale 0.3");
 	for (size_t i = 0; i < 2000; i++)
-		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu has another label than its square", i);
+		CHECK(label[p.micro_cluster[i]] == label[p.micro_cluster[i % 2]], "row %zu has another label than its square", i);
 	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "two squares are not one cluster at scale 1.5");
 	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "clusters are found where nothing is dense");
 }

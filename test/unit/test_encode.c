@@ -77,49 +77,49 @@ test_centered_squares(void)
 /* ---- tallies ---- */
 
 static void
-move(fc_frequent_items *tally, size_t length)
+move(fc_frequent_items *frequent, size_t length)
 {
-	if (fc_frequent_wants_sketch(tally))
-		fc_frequent_attach(tally, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
-	fc_frequent_move(tally, length, unit_alloc(fc_frequent_next_bytes(tally, length), 1));
+	if (fc_frequent_wants_sketch(frequent))
+		fc_frequent_attach(frequent, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
+	fc_frequent_move(frequent, length, unit_alloc(fc_frequent_next_bytes(frequent, length), 1));
 }
 
 static void
-give_room(fc_frequent_items *tally, size_t length)
+give_room(fc_frequent_items *frequent, size_t length)
 {
-	while (!fc_frequent_has_room(tally, length))
-		move(tally, length);
+	while (!fc_frequent_has_room(frequent, length))
+		move(frequent, length);
 }
 
 static void
-settle(fc_frequent_items *tally)
+grow_frequent(fc_frequent_items *frequent)
 {
-	while (fc_frequent_is_over(tally))
-		move(tally, 0);
+	while (fc_frequent_is_over(frequent))
+		move(frequent, 0);
 }
 
 static void
-count_number(fc_frequent_items *tally, double x)
+count_number(fc_frequent_items *frequent, double x)
 {
-	give_room(tally, 0);
-	fc_frequent_add_number(tally, x, 1);
-	settle(tally);
+	give_room(frequent, 0);
+	fc_frequent_add_number(frequent, x, 1);
+	grow_frequent(frequent);
 }
 
 static void
-count_text(fc_frequent_items *tally, const char *text)
+count_text(fc_frequent_items *frequent, const char *text)
 {
-	give_room(tally, strlen(text));
-	fc_frequent_add_text(tally, text, strlen(text), 1);
-	settle(tally);
+	give_room(frequent, strlen(text));
+	fc_frequent_add_text(frequent, text, strlen(text), 1);
+	grow_frequent(frequent);
 }
 
 static void
-quartiles_of(const fc_frequent_items *tally, double quartiles[3])
+quartiles_of(const fc_frequent_items *frequent, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
 
-	fc_frequent_quantiles(tally, shares, 3, unit_work(), quartiles);
+	fc_frequent_quantiles(frequent, shares, 3, unit_work(), quartiles);
 }
 
 /*
@@ -131,7 +131,7 @@ test_quantiles(void)
 {
 	static const double few[] = {5, -1, 5, 2, 100, 2, -0.0, 0.0};
 	static const double normal[3] = {-0.6744897501960817, 0, 0.6744897501960817};
-	fc_frequent_items	tally = {.texts = false};
+	fc_frequent_items	frequent = {.texts = false};
 	fc_frequent_items	back = {.texts = false};
 	double		quartiles[3];
 	double		others[3];
@@ -140,24 +140,24 @@ test_quantiles(void)
 	fc_rng		rng = fc_rng_start(6, 0);
 
 	for (size_t i = 0; i < 8; i++)
-		count_number(&tally, few[i]);
-	CHECK(tally.used == 5, "%zu distinct", tally.used);
-	quartiles_of(&tally, quartiles);
+		count_number(&frequent, few[i]);
+	CHECK(frequent.used == 5, "%zu distinct", frequent.used);
+	quartiles_of(&frequent, quartiles);
 	CHECK(quartiles[0] == 0 && quartiles[1] == 2 && quartiles[2] == 5, "%g %g %g", quartiles[0], quartiles[1], quartiles[2]);
-	tally = (fc_frequent_items) {.texts = false};
+	frequent = (fc_frequent_items) {.texts = false};
 	for (size_t i = 0; i < n; i++)
 		x[i] = fc_rng_normal(&rng);
 	for (size_t i = 0; i < n; i++)
 	{
-		count_number(&tally, x[i]);
+		count_number(&frequent, x[i]);
 		count_number(&back, x[n - 1 - i]);
 	}
-	quartiles_of(&tally, quartiles);
+	quartiles_of(&frequent, quartiles);
 	quartiles_of(&back, others);
 	CHECK(memcmp(quartiles, others, sizeof(others)) == 0, "the order of the rows changes the result");
 	for (int i = 0; i < 3; i++)
 		CHECK(fabs(quartiles[i] - normal[i]) < 0.02, "quartile %d is %g", i, quartiles[i]);
-	CHECK(tally.used <= FC_FREQUENT_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
+	CHECK(frequent.used <= FC_FREQUENT_NUMBERS && frequent.total == (int64_t) n, "%zu used", frequent.used);
 }
 
 #define MANY_TEXTS	60000
@@ -180,7 +180,7 @@ write_planted_text(size_t i, char *text)
 static void
 test_many_texts(void)
 {
-	fc_frequent_items	tally[2] = {{.texts = true}, {.texts = true}};
+	fc_frequent_items	frequent[2] = {{.texts = true}, {.texts = true}};
 	uint32_t   *chosen = unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t));
 	char		text[32];
 	int64_t		counts[2][2];
@@ -188,17 +188,17 @@ test_many_texts(void)
 	for (size_t i = 0; i < MANY_TEXTS; i++)
 	{
 		write_planted_text(i, text);
-		count_text(&tally[0], text);
+		count_text(&frequent[0], text);
 		write_planted_text(MANY_TEXTS - 1 - i, text);
-		count_text(&tally[1], text);
+		count_text(&frequent[1], text);
 	}
 	for (int t = 0; t < 2; t++)
 	{
-		CHECK(tally[t].sketch != NULL && tally[t].total == MANY_TEXTS, "there is no sketch, or rows are missing");
-		CHECK(fc_frequent_frequent(&tally[t], 32, chosen) == 2, "the frequent texts are not two");
+		CHECK(frequent[t].sketch != NULL && frequent[t].total == MANY_TEXTS, "there is no sketch, or rows are missing");
+		CHECK(fc_frequent_frequent(&frequent[t], 32, chosen) == 2, "the frequent texts are not two");
 		for (int j = 0; j < 2; j++)
-			counts[t][j] = fc_frequent_count(&tally[t], chosen[j]);
-		CHECK(tally[t].entry[chosen[0]].length == 8 && memcmp(tally[t].text + tally[t].entry[chosen[0]].start, "frequent", 8) == 0,
+			counts[t][j] = fc_frequent_count(&frequent[t], chosen[j]);
+		CHECK(frequent[t].entry[chosen[0]].length == 8 && memcmp(frequent[t].text + frequent[t].entry[chosen[0]].start, "frequent", 8) == 0,
 			  "the most frequent text is wrong");
 	}
 	CHECK(counts[0][0] == counts[1][0] && counts[0][1] == counts[1][1], "the order of the rows changes the result");
@@ -214,20 +214,20 @@ static void
 test_frequent_texts(void)
 {
 	static const char *const texts[] = {"b", "a", "", "c", "b", "d", "ab"};
-	fc_frequent_items	tally = {.texts = true};
+	fc_frequent_items	frequent = {.texts = true};
 	uint32_t	chosen[8];
 	char		long_text[FC_FREQUENT_LENGTH + 2];
 	size_t		n;
 
 	for (size_t i = 0; i < 7; i++)
-		count_text(&tally, texts[i]);
+		count_text(&frequent, texts[i]);
 	memset(long_text, 'x', sizeof(long_text));
 	long_text[FC_FREQUENT_LENGTH + 1] = 0;
-	count_text(&tally, long_text);
-	n = fc_frequent_frequent(&tally, 3, chosen);
-	CHECK(n == 3 && tally.total == 8 && tally.long_texts == 1, "%zu chosen", n);
-	CHECK(tally.entry[chosen[0]].length == 0 && tally.text[tally.entry[chosen[1]].start] == 'a' &&
-		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "the frequent texts are wrong");
+	count_text(&frequent, long_text);
+	n = fc_frequent_frequent(&frequent, 3, chosen);
+	CHECK(n == 3 && frequent.total == 8 && frequent.long_texts == 1, "%zu chosen", n);
+	CHECK(frequent.entry[chosen[0]].length == 0 && frequent.text[frequent.entry[chosen[1]].start] == 'a' &&
+		  frequent.entry[chosen[1]].length == 1 && frequent.text[frequent.entry[chosen[2]].start] == 'b', "the frequent texts are wrong");
 }
 
 /* ---- encoders ---- */
@@ -301,8 +301,8 @@ learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 		fc_learn_number(learner, cell->number);
 	else
 		fc_learn_vector(learner, cell);
-	settle(&learner->values);
-	settle(&learner->categories);
+	grow_frequent(&learner->values);
+	grow_frequent(&learner->categories);
 }
 
 static void

@@ -52,8 +52,8 @@
 #define BALL_SHARE				0.35
 
 #define MIN_BALL_ROWS			5.0 /* minimum number of rows in a ball */
-#define MIN_BALL_BUBBLES		5.0 /* minimum number of average
-									 * micro-clusters in a ball of K rows */
+#define MIN_BALL_MICRO_CLUSTERS		5.0 /* minimum number of average
+										 * micro-clusters in a ball of K rows */
 
 /*
  * share of the rows of a point that count as grain; separates planted
@@ -112,9 +112,9 @@ widen_on_line(size_t d, double most, double core, double tail, double on_line,
 }
 
 static double *
-radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options,
-				 double rows, double K, double step, const double *near,
-				 fc_arena *arena)
+radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *options,
+						double rows, double K, double step, const double *near,
+						fc_arena *arena)
 {
 	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
@@ -156,7 +156,7 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options,
  * between clusters.
  */
 static bool
-is_lattice(const fc_bubbles *b)
+is_lattice(const fc_micro_clusters *b)
 {
 	double		more = 0.0;		/* rows in micro-clusters without extent,
 								 * minus all others */
@@ -200,7 +200,7 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
  * little in every column.
  */
 static void
-stretch_columns(fc_bubbles *b, fc_arena *arena)
+stretch_columns(fc_micro_clusters *b, fc_arena *arena)
 {
 	double	   *mean = FC_TAKE(arena, b->m * b->d, double);
 	double	   *step = FC_TAKE(arena, b->d, double);
@@ -250,7 +250,7 @@ squared_step(const density_walk *w, fc_arena *arena)
  * if the columns have many values.
  */
 static double
-smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
+smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double *near)
 {
 	/* estimated number of values per column */
 	double		values = pow((double) b->m, 1.0 / (double) b->d);
@@ -418,7 +418,7 @@ spread_labels(const density_walk *w, const double *limit, int32_t *label,
 
 /* Labels the micro-clusters, and sets the reach of each cluster. */
 static void
-label_bubbles(density_walk *w, fc_arena *arena)
+label_micro_clusters(density_walk *w, fc_arena *arena)
 {
 	fc_density *f = w->found;
 	fc_mark		mark = fc_arena_mark(arena);
@@ -444,11 +444,11 @@ label_bubbles(density_walk *w, fc_arena *arena)
 }
 
 void
-fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
+fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *options,
 					fc_arena *arena, fc_density *found)
 {
-	fc_bubbles	stretched = *given;
-	const fc_bubbles *bubbles = &stretched;
+	fc_micro_clusters stretched = *given;
+	const fc_micro_clusters *micro_clusters = &stretched;
 	size_t		m = given->m;
 	fc_mark		mark;
 	bool		lattice = is_lattice(given);
@@ -459,7 +459,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	double		rows = 0.0;
 	double		squares = 0.0;
 	density_walk w = {
-		.b = bubbles,
+		.b = micro_clusters,
 		.min_rows = options->min_rows,
 		.lattice = lattice,
 		.found = found
@@ -477,8 +477,8 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	mark = fc_arena_mark(arena);
 	for (size_t a = 0; a < m; a++)
 	{
-		rows += bubbles->n[a];
-		squares += bubbles->n[a] * bubbles->n[a];
+		rows += micro_clusters->n[a];
+		squares += micro_clusters->n[a] * micro_clusters->n[a];
 	}
 
 	/*
@@ -486,7 +486,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	 * grain. Points of a lattice have no grain.
 	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
-			   lattice ? 0.0 : MIN_BALL_BUBBLES * rows / (double) m);
+			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS * rows / (double) m);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	if (lattice)
 	{
@@ -495,9 +495,9 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 		near = squares > w.K * rows ? FC_TAKE(arena, m, double) : NULL;
 	}
 	if (near != NULL)
-		w.K = smooth_lattice(bubbles, step, arena, near);
-	radius = radii_of_bubbles(bubbles, options, rows, w.K, step, near, arena);
-	fc_spanning_tree(bubbles, radius, arena, w.edges);
+		w.K = smooth_lattice(micro_clusters, step, arena, near);
+	radius = radii_of_micro_clusters(micro_clusters, options, rows, w.K, step, near, arena);
+	fc_spanning_tree(micro_clusters, radius, arena, w.edges);
 	for (size_t a = 0; lattice && a < m; a++)
 		/* A point never stands out from its neighbours one step away. */
 		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
@@ -506,7 +506,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	w.rows = FC_TAKE(arena, m, double);
 	w.peak = FC_TAKE(arena, m, uint32_t);
 	w.node = FC_TAKE(arena, m, int32_t);
-	memcpy(w.rows, bubbles->n, m * sizeof(double));
+	memcpy(w.rows, micro_clusters->n, m * sizeof(double));
 	for (size_t t = 0; t < THRESHOLDS; t++)
 		w.radius[t] = radius + t * m;
 	for (size_t a = 0; a < m; a++)
@@ -516,7 +516,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
 	}
 	find_splits(&w);
 	number_clusters(&w, arena);
-	label_bubbles(&w, arena);
+	label_micro_clusters(&w, arena);
 	fc_arena_release(arena, mark);
 }
 
@@ -527,7 +527,7 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options,
  * Returns their number; label[a] is -1 if micro-cluster a is not dense.
  */
 static size_t
-number_sets(const fc_bubbles *b, fc_disjoint_sets *sets, const double *core,
+number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *core,
 			double most, fc_arena *arena, int32_t *label)
 {
 	double	   *rows = FC_TAKE(arena, b->m, double);
@@ -554,7 +554,7 @@ number_sets(const fc_bubbles *b, fc_disjoint_sets *sets, const double *core,
 }
 
 size_t
-fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale,
+fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 					fc_arena *arena, int32_t *label, double *radius)
 {
 	fc_mark		mark = fc_arena_mark(arena);

@@ -40,7 +40,7 @@
 #include "base/fc.h"
 
 /* Micro-clusters of a scan, all with n > 0. */
-typedef struct fc_bubbles
+typedef struct fc_micro_clusters
 {
 	size_t		m;				/* number of micro-clusters, minimum 1 */
 	size_t		d;
@@ -49,7 +49,7 @@ typedef struct fc_bubbles
 								 * differences are computed */
 	const double *square;		/* m mean squared distances of a
 								 * micro-cluster's rows to its mean */
-} fc_bubbles;
+} fc_micro_clusters;
 
 typedef struct fc_density_options
 {
@@ -99,7 +99,7 @@ typedef struct fc_density
  * Finds the clusters and the noise of micro-clusters, in time O(m^2 d) and
  * memory O(m d).
  */
-void		fc_density_clusters(const fc_bubbles *bubbles,
+void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
 								const fc_density_options *options, fc_arena *arena,
 								fc_density *found);
 
@@ -112,7 +112,8 @@ void		fc_density_clusters(const fc_bubbles *bubbles,
  * Returns the number of clusters. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
  */
 size_t
-			fc_density_at_scale(const fc_bubbles *bubbles, double min_rows, double scale,
+			fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,
+								double scale,
 								fc_arena *arena, int32_t *label, double *radius);
 
 #endif							/* FC_DENSITY_DENSITY_H */

@@ -20,7 +20,7 @@ typedef struct fc_point_columns
 } fc_point_columns;
 
 fc_point_columns
-			fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena);
+			fc_point_columns_of(const fc_micro_clusters *micro_clusters, fc_arena *arena);
 
 /* Sets squared[i] = |x - point i|^2 for all points. */
 void		fc_point_distances(const fc_point_columns *points, const double *x,
@@ -30,7 +30,7 @@ void		fc_point_distances(const fc_point_columns *points, const double *x,
  * Sets squared[t m + a] = r_M(a)^2 for M = mass[t m + a]; each micro-cluster
  * has `masses` values of M.
  */
-void		fc_squared_radii(const fc_bubbles *bubbles, const double *mass,
+void		fc_squared_radii(const fc_micro_clusters *micro_clusters, const double *mass,
 							 size_t masses, fc_arena *arena, double *squared);
 
 /*
@@ -49,7 +49,7 @@ typedef struct fc_edge
  * Computes the m - 1 edges of the minimum spanning tree, sorted by reach,
  * ties by length. core holds m squared values of r_K.
  */
-void		fc_spanning_tree(const fc_bubbles *bubbles, const double *core,
+void		fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *core,
 							 fc_arena *arena, fc_edge *edges);
 
 /*
@@ -98,7 +98,7 @@ enum thresholds
 
 typedef struct density_walk
 {
-	const fc_bubbles *b;
+	const fc_micro_clusters *b;
 	const double *radius[THRESHOLDS];	/* m squared radii for each threshold */
 	fc_edge    *edges;			/* m - 1 edges */
 	double		min_rows;

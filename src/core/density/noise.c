@@ -30,8 +30,8 @@
 #define WINDOW_BALLS			6.0 /* rows in a window, in units of K */
 #define WIDE_WINDOWS			2.0 /* factor of the wider window, which needs
 									 * less contrast */
-#define MIN_BUBBLES				20	/* minimum number of micro-clusters in a
-									 * window */
+#define MIN_MICRO_CLUSTERS				20	/* minimum number of
+											 * micro-clusters in a window */
 
 /* minimum ratio of the widest window to the narrowest one before it */
 #define MIN_CONTRAST			3.0
@@ -100,7 +100,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		double		bottom;
 		double		width;
 
-		for (; low > 0 && (rows < window || high - low < MIN_BUBBLES); low--)
+		for (; low > 0 && (rows < window || high - low < MIN_MICRO_CLUSTERS); low--)
 			rows += (w->b->n[order[low]] + w->b->n[order[low - 1]]) / 2.0;
 		if (low == 0)
 			break;

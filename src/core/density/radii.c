@@ -12,18 +12,18 @@
 #include "base/sort.h"
 
 fc_point_columns
-fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
+fc_point_columns_of(const fc_micro_clusters *micro_clusters, fc_arena *arena)
 {
 	fc_point_columns columns = {
-		bubbles->m,
-		bubbles->m,
-		bubbles->d,
-		FC_TAKE(arena, bubbles->m * bubbles->d, double)
+		micro_clusters->m,
+		micro_clusters->m,
+		micro_clusters->d,
+		FC_TAKE(arena, micro_clusters->m * micro_clusters->d, double)
 	};
 
-	for (size_t a = 0; a < bubbles->m; a++)
-		for (size_t c = 0; c < bubbles->d; c++)
-			columns.x[c * bubbles->m + a] = bubbles->mean[a * bubbles->d + c];
+	for (size_t a = 0; a < micro_clusters->m; a++)
+		for (size_t c = 0; c < micro_clusters->d; c++)
+			columns.x[c * micro_clusters->m + a] = micro_clusters->mean[a * micro_clusters->d + c];
 	return columns;
 }
 
@@ -32,7 +32,7 @@ fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
  * nearest micro-clusters in order and all squared distances.
  */
 static double
-squared_radius(const fc_bubbles *b, const fc_keyed *near, size_t count,
+squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 			   const double *squared, double mass)
 {
 	double		before = 0.0;	/* rows in the micro-clusters before entry i */
@@ -60,7 +60,7 @@ squared_radius(const fc_bubbles *b, const fc_keyed *near, size_t count,
  * and returns their number. The distance grows until they hold `rows` rows.
  */
 static size_t
-find_near(const fc_bubbles *b, const double *squared, double most, double rows,
+find_near(const fc_micro_clusters *b, const double *squared, double most, double rows,
 		  fc_keyed *near)
 {
 	size_t		count;
@@ -93,7 +93,7 @@ find_near(const fc_bubbles *b, const double *squared, double most, double rows,
  * one.
  */
 static double
-bound_of_radius(const fc_bubbles *b, size_t a, const double *distance,
+bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,
 				const double *squared, size_t masses)
 {
 	size_t		nearest = 0;
@@ -111,7 +111,7 @@ bound_of_radius(const fc_bubbles *b, size_t a, const double *distance,
 }
 
 void
-fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses,
+fc_squared_radii(const fc_micro_clusters *b, const double *mass, size_t masses,
 				 fc_arena *arena, double *squared)
 {
 	fc_mark		mark = fc_arena_mark(arena);

@@ -13,7 +13,7 @@
 typedef struct outside_tree
 {
 	fc_point_columns points;
-	uint32_t   *bubble;
+	uint32_t   *micro_cluster;
 	fc_edge    *edge;			/* best edge to each; its b is the
 								 * micro-cluster outside */
 	double	   *squared;		/* squared distances to the micro-cluster that
@@ -30,14 +30,14 @@ is_shorter(const fc_edge *a, const fc_edge *b)
 
 /* Removes entry i, whose place the last entry takes. */
 static void
-remove_bubble(outside_tree *o, size_t i)
+remove_micro_cluster(outside_tree *o, size_t i)
 {
 	size_t		last = --o->points.n;
 
 	for (size_t c = 0; c < o->points.d; c++)
 		o->points.x[c * o->points.stride +
 					i] = o->points.x[c * o->points.stride + last];
-	o->bubble[i] = o->bubble[last];
+	o->micro_cluster[i] = o->micro_cluster[last];
 	o->edge[i] = o->edge[last];
 }
 
@@ -52,7 +52,7 @@ offer_edges(outside_tree *o, const double *core, uint32_t v)
 
 	for (size_t i = 0; i < o->points.n; i++)
 	{
-		uint32_t	b = o->bubble[i];
+		uint32_t	b = o->micro_cluster[i];
 		fc_edge		edge = {
 			fmax(fmax(core[v], core[b]), o->squared[i]),
 			o->squared[i],
@@ -92,13 +92,13 @@ sort_edges(fc_edge *edges, size_t n, fc_arena *arena)
 }
 
 void
-fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
+fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *core, fc_arena *arena,
 				 fc_edge *edges)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t		m = bubbles->m;
+	size_t		m = micro_clusters->m;
 	outside_tree o = {
-		fc_point_columns_of(bubbles, arena),
+		fc_point_columns_of(micro_clusters, arena),
 		FC_TAKE(arena, m, uint32_t),
 		FC_TAKE(arena, m, fc_edge),
 		FC_TAKE(arena, m, double)
@@ -107,24 +107,24 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 
 	for (size_t i = 0; i < m; i++)
 	{
-		o.bubble[i] = (uint32_t) i;
+		o.micro_cluster[i] = (uint32_t) i;
 		o.edge[i] = (fc_edge)
 		{
 			INFINITY, INFINITY, 0, (uint32_t) i
 		};
 	}
-	remove_bubble(&o, 0);
+	remove_micro_cluster(&o, 0);
 	for (size_t i = 0; i + 1 < m; i++)
 	{
 		size_t		best;
 
 		fc_check();
-		fc_point_distances(&o.points, bubbles->mean + v * bubbles->d,
+		fc_point_distances(&o.points, micro_clusters->mean + v * micro_clusters->d,
 						   o.squared);
 		best = offer_edges(&o, core, v);
 		edges[i] = o.edge[best];
 		v = edges[i].b;
-		remove_bubble(&o, best);
+		remove_micro_cluster(&o, best);
 	}
 	sort_edges(edges, m - 1, arena);
 	fc_arena_release(arena, mark);

@@ -16,78 +16,78 @@
 
 /* Returns true if a further value leaves a quarter of the slots empty. */
 static inline bool
-has_free_slot(const fc_frequent_items *tally)
+has_free_slot(const fc_frequent_items *frequent)
 {
-	return 4 * (tally->used + 1) <= 3 * tally->slots;
+	return 4 * (frequent->used + 1) <= 3 * frequent->slots;
 }
 
 bool
-fc_frequent_has_room(const fc_frequent_items *tally, size_t length)
+fc_frequent_has_room(const fc_frequent_items *frequent, size_t length)
 {
 	if (length > FC_FREQUENT_LENGTH)
 		return true;
-	return has_free_slot(tally) &&
-		tally->text_used + length <= tally->text_room;
+	return has_free_slot(frequent) &&
+		frequent->text_used + length <= frequent->text_room;
 }
 
 bool
-fc_frequent_is_over(const fc_frequent_items *tally)
+fc_frequent_is_over(const fc_frequent_items *frequent)
 {
-	return tally->used >
-		(tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
+	return frequent->used >
+		(frequent->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
 }
 
 /* ---- hashed counters ---- */
 
 static inline int64_t *
-counter(const fc_frequent_items *tally, uint64_t key, size_t row)
+counter(const fc_frequent_items *frequent, uint64_t key, size_t row)
 {
 	uint32_t	first = (uint32_t) key;
 	uint32_t	step = (uint32_t) (key >> 32) | 1;
 
-	return tally->sketch + row * COLUMNS +
+	return frequent->sketch + row * COLUMNS +
 		((first + (uint32_t) row * step) >> 8) % COLUMNS;
 }
 
 static int64_t
-sketched_count(const fc_frequent_items *tally, uint64_t key)
+sketched_count(const fc_frequent_items *frequent, uint64_t key)
 {
 	int64_t		least = INT64_MAX;
 
 	for (size_t row = 0; row < ROWS; row++)
-		if (*counter(tally, key, row) < least)
-			least = *counter(tally, key, row);
+		if (*counter(frequent, key, row) < least)
+			least = *counter(frequent, key, row);
 	return least;
 }
 
 static void
-add_to_sketch(fc_frequent_items *tally, uint64_t key, int64_t count)
+add_to_sketch(fc_frequent_items *frequent, uint64_t key, int64_t count)
 {
 	for (size_t row = 0; row < ROWS; row++)
-		*counter(tally, key, row) += count;
+		*counter(frequent, key, row) += count;
 }
 
 int64_t
-fc_frequent_count(const fc_frequent_items *tally, size_t slot)
+fc_frequent_count(const fc_frequent_items *frequent, size_t slot)
 {
-	return tally->sketch == NULL
-		? tally->entry[slot].count
-		: sketched_count(tally, tally->entry[slot].key);
+	return frequent->sketch == NULL
+		? frequent->entry[slot].count
+		: sketched_count(frequent, frequent->entry[slot].key);
 }
 
 bool
-fc_frequent_wants_sketch(const fc_frequent_items *tally)
+fc_frequent_wants_sketch(const fc_frequent_items *frequent)
 {
-	return tally->texts && tally->sketch == NULL && fc_frequent_is_over(tally);
+	return frequent->texts && frequent->sketch == NULL && fc_frequent_is_over(frequent);
 }
 
 void
-fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
+fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch)
 {
-	tally->sketch = sketch;
-	for (size_t i = 0; i < tally->slots; i++)
-		if (tally->entry[i].count > 0)
-			add_to_sketch(tally, tally->entry[i].key, tally->entry[i].count);
+	frequent->sketch = sketch;
+	for (size_t i = 0; i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0)
+			add_to_sketch(frequent, frequent->entry[i].key, frequent->entry[i].count);
 }
 
 /* ---- slots ---- */
@@ -97,98 +97,98 @@ fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
  * NULL for a number.
  */
 static fc_frequent_item *
-find_slot(const fc_frequent_items *tally, uint64_t key, const char *text,
+find_slot(const fc_frequent_items *frequent, uint64_t key, const char *text,
 		  size_t length)
 {
 	size_t		i = ((size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) &
-					 (tally->slots - 1));
+					 (frequent->slots - 1));
 
-	for (;; i = (i + 1) & (tally->slots - 1))
+	for (;; i = (i + 1) & (frequent->slots - 1))
 	{
-		fc_frequent_item *entry = &tally->entry[i];
+		fc_frequent_item *entry = &frequent->entry[i];
 
 		if (entry->count == 0 ||
 			(entry->key == key && entry->length == length &&
 			 (length == 0 ||
-			  memcmp(tally->text +entry->start, text, length) == 0)))
+			  memcmp(frequent->text +entry->start, text, length) == 0)))
 			return entry;
 	}
 }
 
 static void
-count_value(fc_frequent_items *tally, uint64_t key, const char *text,
+count_value(fc_frequent_items *frequent, uint64_t key, const char *text,
 			size_t length, int64_t count)
 {
-	fc_frequent_item *entry = find_slot(tally, key, text, length);
+	fc_frequent_item *entry = find_slot(frequent, key, text, length);
 
 	if (entry->count == 0)
 	{
-		FC_ASSERT(fc_frequent_has_room(tally, length));
+		FC_ASSERT(fc_frequent_has_room(frequent, length));
 		*entry = (fc_frequent_item)
 		{
-			key, 0, (uint32_t) tally->text_used,
+			key, 0, (uint32_t) frequent->text_used,
 				(uint32_t) length
 		};
 		if (length > 0)
-			memcpy(tally->text +tally->text_used, text, length);
-		tally->text_used += length;
-		tally->used++;
+			memcpy(frequent->text +frequent->text_used, text, length);
+		frequent->text_used += length;
+		frequent->used++;
 	}
 	entry->count += count;
 }
 
 void
-fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count)
+fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count)
 {
-	tally->total += count;
-	count_value(tally, fc_number_key(x) >> tally->dropped, NULL, 0, count);
+	frequent->total += count;
+	count_value(frequent, fc_number_key(x) >> frequent->dropped, NULL, 0, count);
 }
 
 void
-fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length,
+fc_frequent_add_text(fc_frequent_items *frequent, const char *text, size_t length,
 					 int64_t count)
 {
 	uint64_t	key;
 
-	tally->total += count;
+	frequent->total += count;
 	if (length > FC_FREQUENT_LENGTH)
 	{
-		tally->long_texts += count;
+		frequent->long_texts += count;
 		return;
 	}
 	key = fc_hash_bytes(0, text, length);
-	if (tally->sketch != NULL)
-		add_to_sketch(tally, key, count);
-	count_value(tally, key, text, length, count);
+	if (frequent->sketch != NULL)
+		add_to_sketch(frequent, key, count);
+	count_value(frequent, key, text, length, count);
 }
 
 /* ---- growth ---- */
 
 static size_t
-next_slots(const fc_frequent_items *tally)
+next_slots(const fc_frequent_items *frequent)
 {
-	if (tally->slots == 0)
+	if (frequent->slots == 0)
 		return FIRST_SLOTS;
-	return has_free_slot(tally) || fc_frequent_is_over(tally)
-		? tally->slots
-		: 2 * tally->slots;
+	return has_free_slot(frequent) || fc_frequent_is_over(frequent)
+		? frequent->slots
+		: 2 * frequent->slots;
 }
 
 static size_t
-next_text_room(const fc_frequent_items *tally, size_t length)
+next_text_room(const fc_frequent_items *frequent, size_t length)
 {
-	size_t		room = tally->text_room;
+	size_t		room = frequent->text_room;
 
-	if (!tally->texts || tally->text_used + length <= room)
+	if (!frequent->texts || frequent->text_used + length <= room)
 		return room;
 	return room == 0 ? FIRST_TEXT : 2 * room;
 }
 
 size_t
-fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length)
+fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 {
-	return next_slots(tally) * sizeof(fc_frequent_item) +
-		next_text_room(tally, length);
+	return next_slots(frequent) * sizeof(fc_frequent_item) +
+		next_text_room(frequent, length);
 }
 
 /*
@@ -196,17 +196,17 @@ fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length)
  * maximum number of texts or fewer.
  */
 static int64_t
-least_listed(const fc_frequent_items *tally)
+least_listed(const fc_frequent_items *frequent)
 {
-	int64_t		least = tally->total / FC_FREQUENT_RARE;
-	size_t		stay = tally->used;
+	int64_t		least = frequent->total / FC_FREQUENT_RARE;
+	size_t		stay = frequent->used;
 
 	while (stay > FC_FREQUENT_TEXTS / 2)
 	{
 		stay = 0;
-		for (size_t i = 0; i < tally->slots; i++)
-			stay += tally->entry[i].count > 0 &&
-				fc_frequent_count(tally, i) >= least;
+		for (size_t i = 0; i < frequent->slots; i++)
+			stay += frequent->entry[i].count > 0 &&
+				fc_frequent_count(frequent, i) >= least;
 		if (stay > FC_FREQUENT_TEXTS / 2)
 			least = 2 * least + 1;
 	}
@@ -214,28 +214,28 @@ least_listed(const fc_frequent_items *tally)
 }
 
 void
-fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
+fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 {
-	fc_frequent_items from = *tally;
-	bool		over = fc_frequent_is_over(tally);
-	unsigned int rounding = (over && !tally->texts &&
-							 tally->dropped < MOST_DROPPED);
-	int64_t		least = over && tally->texts ? least_listed(tally) : 0;
+	fc_frequent_items from = *frequent;
+	bool		over = fc_frequent_is_over(frequent);
+	unsigned int rounding = (over && !frequent->texts &&
+							 frequent->dropped < MOST_DROPPED);
+	int64_t		least = over && frequent->texts ? least_listed(frequent) : 0;
 
-	tally->slots = next_slots(&from);
-	tally->text_room = next_text_room(&from, length);
-	tally->entry = memory;
-	tally->text = (char *) (tally->entry + tally->slots);
-	tally->used = tally->text_used = 0;
-	tally->dropped += rounding;
-	memset(tally->entry, 0, tally->slots * sizeof(fc_frequent_item));
+	frequent->slots = next_slots(&from);
+	frequent->text_room = next_text_room(&from, length);
+	frequent->entry = memory;
+	frequent->text = (char *) (frequent->entry + frequent->slots);
+	frequent->used = frequent->text_used = 0;
+	frequent->dropped += rounding;
+	memset(frequent->entry, 0, frequent->slots * sizeof(fc_frequent_item));
 	for (size_t i = 0; i < from.slots; i++)
 	{
 		const fc_frequent_item *entry = &from.entry[i];
 
 		if (entry->count > 0 &&
 			(!over || !from.texts || fc_frequent_count(&from, i) >= least))
-			count_value(tally, entry->key >> rounding, from.text +entry->start,
+			count_value(frequent, entry->key >> rounding, from.text +entry->start,
 						entry->length, entry->count);
 	}
 }
@@ -260,39 +260,39 @@ number_of_key(uint64_t key, unsigned int dropped)
 
 /* Returns the number of rank r, which starts at 0. */
 static double
-number_of_rank(const fc_frequent_items *tally, const fc_keyed *items,
+number_of_rank(const fc_frequent_items *frequent, const fc_keyed *items,
 			   int64_t rank)
 {
 	size_t		i = 0;
 
-	while (i + 1 < tally->used && rank >= (int64_t) items[i].value)
+	while (i + 1 < frequent->used && rank >= (int64_t) items[i].value)
 		rank -= (int64_t) items[i++].value;
-	return number_of_key(items[i].key, tally->dropped);
+	return number_of_key(items[i].key, frequent->dropped);
 }
 
 void
-fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares,
+fc_frequent_quantiles(const fc_frequent_items *frequent, const double *shares,
 					  size_t count, fc_arena *arena, double *values)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
-	fc_keyed   *scratch = FC_TAKE(arena, tally->used, fc_keyed);
+	fc_keyed   *items = FC_TAKE(arena, frequent->used, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, frequent->used, fc_keyed);
 	size_t		n = 0;
 
-	for (size_t i = 0; i < tally->slots; i++)
-		if (tally->entry[i].count > 0)
+	for (size_t i = 0; i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0)
 			items[n++] = (fc_keyed)
 		{
-			tally->entry[i].key,
-				(uint64_t) tally->entry[i].count
+			frequent->entry[i].key,
+				(uint64_t) frequent->entry[i].count
 		};
 	fc_sort(items, n, scratch);
 	for (size_t i = 0; i < count; i++)
 	{
-		double		place = shares[i] * (double) (tally->total - 1);
+		double		place = shares[i] * (double) (frequent->total - 1);
 		int64_t		rank = (int64_t) place;
-		double		below = number_of_rank(tally, items, rank);
-		double		above = number_of_rank(tally, items, rank + 1);
+		double		below = number_of_rank(frequent, items, rank);
+		double		above = number_of_rank(frequent, items, rank + 1);
 
 		values[i] = below + (place - (double) rank) * (above - below);
 	}
@@ -306,19 +306,19 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares,
  * (if by_count) and then by bytes.
  */
 static bool
-comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a,
+comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
 			 uint32_t b)
 {
-	const fc_frequent_item *left = &tally->entry[a];
-	const fc_frequent_item *right = &tally->entry[b];
+	const fc_frequent_item *left = &frequent->entry[a];
+	const fc_frequent_item *right = &frequent->entry[b];
 	size_t		shorter = (left->length < right->length ? left->length
 						   : right->length);
 	int			order = 0;
 
-	if (by_count && fc_frequent_count(tally, a) != fc_frequent_count(tally, b))
-		return fc_frequent_count(tally, a) > fc_frequent_count(tally, b);
+	if (by_count && fc_frequent_count(frequent, a) != fc_frequent_count(frequent, b))
+		return fc_frequent_count(frequent, a) > fc_frequent_count(frequent, b);
 	if (shorter > 0)
-		order = memcmp(tally->text +left->start, tally->text +right->start,
+		order = memcmp(frequent->text +left->start, frequent->text +right->start,
 					   shorter);
 	return order != 0 ? order < 0 : left->length < right->length;
 }
@@ -328,32 +328,32 @@ comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a,
  * Returns the new length.
  */
 static size_t
-insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots,
+insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,
 			size_t n, size_t room, uint32_t slot)
 {
 	size_t		at = n;
 
 	fc_check();
-	if (n == room && !comes_before(tally, by_count, slot, slots[--at]))
+	if (n == room && !comes_before(frequent, by_count, slot, slots[--at]))
 		return n;
-	for (; at > 0 && comes_before(tally, by_count, slot, slots[at - 1]); at--)
+	for (; at > 0 && comes_before(frequent, by_count, slot, slots[at - 1]); at--)
 		slots[at] = slots[at - 1];
 	slots[at] = slot;
 	return n < room ? n + 1 : n;
 }
 
 size_t
-fc_frequent_frequent(const fc_frequent_items *tally, size_t most,
+fc_frequent_frequent(const fc_frequent_items *frequent, size_t most,
 					 uint32_t *chosen)
 {
-	int64_t		least = (tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN
+	int64_t		least = (frequent->sketch != NULL ? frequent->total / FC_FREQUENT_CERTAIN
 						 : 1);
 	size_t		n = 0;
 
-	for (size_t i = 0; most > 0 && i < tally->slots; i++)
-		if (tally->entry[i].count > 0 && fc_frequent_count(tally, i) >= least)
-			n = insert_slot(tally, true, chosen, n, most, (uint32_t) i);
+	for (size_t i = 0; most > 0 && i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0 && fc_frequent_count(frequent, i) >= least)
+			n = insert_slot(frequent, true, chosen, n, most, (uint32_t) i);
 	for (size_t i = 0; i < n; i++)
-		(void) insert_slot(tally, false, chosen, i, n, chosen[i]);
+		(void) insert_slot(frequent, false, chosen, i, n, chosen[i]);
 	return n;
 }

@@ -62,53 +62,53 @@ typedef struct fc_frequent_items
  * Returns true if there is room for one more value, a text of `length` bytes
  * or a number (length 0). If not, the counter must be moved first.
  */
-bool		fc_frequent_has_room(const fc_frequent_items *tally, size_t length);
+bool		fc_frequent_has_room(const fc_frequent_items *frequent, size_t length);
 
 /*
  * Returns true if an addition left too many values. The counter must then be
  * moved until it returns false.
  */
-bool		fc_frequent_is_over(const fc_frequent_items *tally);
+bool		fc_frequent_is_over(const fc_frequent_items *frequent);
 
 /*
  * Returns true if the counter needs a sketch before it is moved.
  * fc_frequent_attach passes it one, zeroed, which then belongs to the
  * counter.
  */
-bool		fc_frequent_wants_sketch(const fc_frequent_items *tally);
-void		fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch);
+bool		fc_frequent_wants_sketch(const fc_frequent_items *frequent);
+void		fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch);
 
 /*
  * Returns the bytes of the next block, and moves the values to it. If there
  * are too many values, rare texts are dropped and numbers are rounded.
  */
-size_t		fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length);
-void		fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory);
+size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length);
+void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
 
 /* Adds a value `count` times; there must be room for it. */
-void		fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count);
-void		fc_frequent_add_text(fc_frequent_items *tally, const char *text,
+void		fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count);
+void		fc_frequent_add_text(fc_frequent_items *frequent, const char *text,
 								 size_t length, int64_t count);
 
 /*
  * Computes quantiles of the numbers at `count` shares, interpolated
  * linearly. There must be a number.
  */
-void		fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares,
+void		fc_frequent_quantiles(const fc_frequent_items *frequent, const double *shares,
 								  size_t count, fc_arena *arena, double *values);
 
 /*
  * Returns the number of rows with the text in a slot; an upper bound if
  * there is a sketch.
  */
-int64_t		fc_frequent_count(const fc_frequent_items *tally, size_t slot);
+int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
 
 /*
  * Fills in the slots of the most frequent texts, up to `most`, in the order
  * of their bytes; ties in frequency go to the first in that order. `chosen`
  * needs room for `used` slots. Returns the number of slots.
  */
-size_t		fc_frequent_frequent(const fc_frequent_items *tally, size_t most,
+size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t most,
 								 uint32_t *chosen);
 
 #endif							/* FC_ENCODE_FREQUENT_ITEMS_H */

@@ -205,10 +205,10 @@ static void
 choose_categories(const fc_learner *learner, fc_arena *arena,
 				  fc_feature_choice *feature)
 {
-	const fc_frequent_items *tally = &learner->categories;
+	const fc_frequent_items *frequent = &learner->categories;
 
-	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
-	feature->categories = fc_frequent_frequent(tally, learner->most_categories,
+	feature->slots = FC_TAKE(arena, frequent->used, uint32_t);
+	feature->categories = fc_frequent_frequent(frequent, learner->most_categories,
 											   feature->slots);
 	feature->other = true;		/* values first seen later fall into it */
 	feature->missing = learner->nulls_seen > 0 &&

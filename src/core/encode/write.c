@@ -109,21 +109,21 @@ static void
 write_categories(encoder_writer *w, const fc_learner *learner,
 				 const fc_feature_choice *choice)
 {
-	const fc_frequent_items *tally = &learner->categories;
-	int64_t		rows = (tally->total + (choice->missing ? learner->nulls_seen : 0));
-	int64_t		others = tally->total;
+	const fc_frequent_items *frequent = &learner->categories;
+	int64_t		rows = (frequent->total + (choice->missing ? learner->nulls_seen : 0));
+	int64_t		others = frequent->total;
 	double		scale;
 	double	   *share = w->center;
 
 	for (size_t j = 0; j < choice->categories; j++)
 	{
-		const fc_frequent_item *entry = &tally->entry[choice->slots[j]];
-		int64_t		count = fc_frequent_count(tally, choice->slots[j]);
+		const fc_frequent_item *entry = &frequent->entry[choice->slots[j]];
+		int64_t		count = fc_frequent_count(frequent, choice->slots[j]);
 
 		w->category[j] = (fc_encoder_category)
 		{
 			write_text(w,
-					   tally->text +
+					   frequent->text +
 					   entry->start,
 					   entry->length),
 				entry->length, count

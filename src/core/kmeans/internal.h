@@ -324,7 +324,7 @@ void		fc_kmeans_measure(fc_kmeans_work *w);
  * Moves the centroids onto the sphere, if there is one, labels the rows and
  * measures them as fc_kmeans_measure does.
  */
-void		fc_kmeans_settle(fc_kmeans_work *w);
+void		fc_kmeans_converge(fc_kmeans_work *w);
 
 /* ---- split_merge.c ---- */
 

@@ -424,7 +424,7 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 	if (w->options.most > 0.0)
 	{
 		fc_kmeans_balance(w);
-		fc_kmeans_settle(w);
+		fc_kmeans_converge(w);
 	}
 	memcpy(result->centroids, w->centroid, size);
 	memcpy(result->weights, w->weight, w->k * sizeof(double));

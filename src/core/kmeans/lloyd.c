@@ -578,7 +578,7 @@ fc_kmeans_measure(fc_kmeans_work *w)
 }
 
 void
-fc_kmeans_settle(fc_kmeans_work *w)
+fc_kmeans_converge(fc_kmeans_work *w)
 {
 	for (size_t j = 0; w->options.sphere != NULL && j < w->k; j++)
 		(void) to_sphere(w, j);

@@ -838,7 +838,7 @@ move_from_large(fc_kmeans_work *w)
 
 /* Takes Lloyd's steps while no cluster exceeds the limit and the SSE falls. */
 static void
-settle_balance(fc_kmeans_work *w, double sse)
+restore_balance(fc_kmeans_work *w, double sse)
 {
 	size_t		size = w->k * w->rows.d * sizeof(double);
 	double		gain = INFINITY;
@@ -877,7 +877,7 @@ fc_kmeans_balance(fc_kmeans_work *w)
 		if (!(best.excess > 0.0) || in_vain >= MAX_BALANCE_FAILURES ||
 			move_from_large(w) == 0)
 			break;
-		fc_kmeans_settle(w);
+		fc_kmeans_converge(w);
 		b = balance_of(w);
 		in_vain = b.largest < best.largest || b.excess < excess ? 0
 			: in_vain + 1;
@@ -889,6 +889,6 @@ fc_kmeans_balance(fc_kmeans_work *w)
 		}
 	}
 	if (!(best.excess > 0.0))
-		settle_balance(w, best.sse);
+		restore_balance(w, best.sse);
 	memcpy(w->centroid, w->best, size);
 }

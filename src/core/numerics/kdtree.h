@@ -95,29 +95,29 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 
 /* ---- the nearest of very many points ---- */
 
-#define FC_BOXES_LEAF		64
-#define FC_BOXES_LANES		8
-#define FC_BOXES_DIMENSIONS	32	/* maximum number of dimensions */
+#define FC_PACKED_LEAF		64
+#define FC_PACKED_LANES		8
+#define FC_PACKED_DIMENSIONS	32	/* maximum number of dimensions */
 
-typedef struct fc_boxes
+typedef struct fc_packed_kdtree
 {
 	/*
-	 * tree with leaves of FC_BOXES_LEAF points and boxes as wide as d,
-	 * rounded up to a multiple of FC_BOXES_LANES
+	 * tree with leaves of FC_PACKED_LEAF points and boxes as wide as d,
+	 * rounded up to a multiple of FC_PACKED_LANES
 	 */
 	fc_kdtree	tree;
-	float	   *packs;			/* leaves x d x FC_BOXES_LEAF coordinates */
-} fc_boxes;
+	float	   *packs;			/* leaves x d x FC_PACKED_LEAF coordinates */
+} fc_packed_kdtree;
 
 /* Returns true if boxes are likely to be faster than other searches. */
-bool		fc_boxes_suit(size_t k, size_t d);
+bool		fc_packed_kdtree_suits(size_t k, size_t d);
 
 /*
- * Allocates boxes of k points; fc_boxes_build then makes them from points (k x
+ * Allocates boxes of k points; fc_packed_kdtree_build then makes them from points (k x
  * d).
  */
-void		fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes);
-void		fc_boxes_build(fc_boxes *boxes, const float *points);
+void		fc_packed_kdtree_take(fc_arena *arena, size_t k, size_t d, fc_packed_kdtree *kdtree);
+void		fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points);
 
 /*
  * Returns the nearest point to x (d), the lowest of equals. squared[0] is its
@@ -125,7 +125,8 @@ void		fc_boxes_build(fc_boxes *boxes, const float *points);
  * four times the first plus `margin`: beyond that, most boxes would be
  * searched where points are in groups far apart.
  */
-size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
-								 float squared[2]);
+size_t		fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x,
+										 float margin,
+										 float squared[2]);
 
 #endif							/* FC_NUMERICS_KDTREE_H */

@@ -109,19 +109,19 @@ fc_kdtree_build(fc_kdtree *tree, const float *points)
 /* ---- the nearest ---- */
 
 bool
-fc_boxes_suit(size_t k, size_t d)
+fc_packed_kdtree_suits(size_t k, size_t d)
 {
-	return d <= FC_BOXES_DIMENSIONS && k >= LEAST_POINTS && k <= UINT32_MAX;
+	return d <= FC_PACKED_DIMENSIONS && k >= LEAST_POINTS && k <= UINT32_MAX;
 }
 
 void
-fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
+fc_packed_kdtree_take(fc_arena *arena, size_t k, size_t d, fc_packed_kdtree *kdtree)
 {
-	fc_kdtree_take(arena, k, d, FC_BOXES_LEAF,
-				   (d + FC_BOXES_LANES - 1) / FC_BOXES_LANES * FC_BOXES_LANES,
-				   &boxes->tree);
-	boxes->packs = FC_TAKE(arena, boxes->tree.leaves * d * FC_BOXES_LEAF,
-						   float);
+	fc_kdtree_take(arena, k, d, FC_PACKED_LEAF,
+				   (d + FC_PACKED_LANES - 1) / FC_PACKED_LANES * FC_PACKED_LANES,
+				   &kdtree->tree);
+	kdtree->packs = FC_TAKE(arena, kdtree->tree.leaves * d * FC_PACKED_LEAF,
+							float);
 }
 
 /*
@@ -129,18 +129,18 @@ fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
  * coordinate; lanes beyond the last point repeat it.
  */
 void
-fc_boxes_build(fc_boxes *boxes, const float *points)
+fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points)
 {
-	const fc_kdtree *t = &boxes->tree;
+	const fc_kdtree *t = &kdtree->tree;
 
-	fc_kdtree_build(&boxes->tree, points);
-	for (size_t p = 0; p < t->leaves * FC_BOXES_LEAF; p++)
+	fc_kdtree_build(&kdtree->tree, points);
+	for (size_t p = 0; p < t->leaves * FC_PACKED_LEAF; p++)
 	{
 		const float *x = points + t->order[smaller(p, t->n - 1)] * t->d;
 
 		for (size_t c = 0; c < t->d; c++)
-			boxes->packs[(p / FC_BOXES_LEAF * t->d + c) * FC_BOXES_LEAF +
-						 p % FC_BOXES_LEAF] = x[c];
+			kdtree->packs[(p / FC_PACKED_LEAF * t->d + c) * FC_PACKED_LEAF +
+						  p % FC_PACKED_LEAF] = x[c];
 	}
 }
 
@@ -151,33 +151,33 @@ FC_CLONES
 static float
 leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 {
-	float		sum[FC_BOXES_LEAF] = {0.0f};
-	float		least[FC_BOXES_LANES];
+	float		sum[FC_PACKED_LEAF] = {0.0f};
+	float		least[FC_PACKED_LANES];
 
 	for (size_t c = 0; c < d; c++)
-		for (size_t r = 0; r < FC_BOXES_LEAF; r++)
+		for (size_t r = 0; r < FC_PACKED_LEAF; r++)
 		{
-			float		gap = pack[c * FC_BOXES_LEAF + r] - x[c];
+			float		gap = pack[c * FC_PACKED_LEAF + r] - x[c];
 
 			sum[r] += gap * gap;
 		}
-	for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
+	for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 		least[lane] = sum[lane];
-	for (size_t r = 0; r < FC_BOXES_LEAF; r += FC_BOXES_LANES)
-		for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
+	for (size_t r = 0; r < FC_PACKED_LEAF; r += FC_PACKED_LANES)
+		for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 		{
 			squared[r + lane] = sum[r + lane];
 			least[lane] = sum[r + lane] < least[lane] ? sum[r + lane]
 				: least[lane];
 		}
-	for (size_t lane = 1; lane <FC_BOXES_LANES; lane ++)
+	for (size_t lane = 1; lane <FC_PACKED_LANES; lane ++)
 		least[0] = least[lane] < least[0] ? least[lane] : least[0];
 	return least[0];
 }
 
 /*
  * Computes squared distances to two boxes, sums of max(low - x, x - high, 0)^2
- * in FC_BOXES_LANES lanes. They are never NaN: bounds may be infinite, but x
+ * in FC_PACKED_LANES lanes. They are never NaN: bounds may be infinite, but x
  * is finite.
  */
 FC_CLONES
@@ -189,11 +189,11 @@ box_distances(const float *const box[2], size_t width, const float *x,
 	{
 		const float *low = box[b];
 		const float *high = box[b] + width;
-		float		sum[FC_BOXES_LANES] = {0.0f};
+		float		sum[FC_PACKED_LANES] = {0.0f};
 		float		all = 0.0f;
 
-		for (size_t first = 0; first < width; first += FC_BOXES_LANES)
-			for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
+		for (size_t first = 0; first < width; first += FC_PACKED_LANES)
+			for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 			{
 				float		below = low[first + lane] - x[first + lane];
 				float		above = x[first + lane] - high[first + lane];
@@ -202,15 +202,15 @@ box_distances(const float *const box[2], size_t width, const float *x,
 				outside = outside > 0.0f ? outside : 0.0f;
 				sum[lane] += outside * outside;
 			}
-		for (size_t lane = 0; lane <FC_BOXES_LANES; lane ++)
+		for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 			all += sum[lane];
 		squared[b] = all;
 	}
 }
 
-typedef struct box_search
+typedef struct kdtree_walk
 {
-	const fc_boxes *b;
+	const fc_packed_kdtree *b;
 	const float *x;
 	size_t		nearest;
 	float		squared;
@@ -218,30 +218,30 @@ typedef struct box_search
 								 * point */
 	float		margin;			/* margin added to REACH times the first, for
 								 * the limit on the second */
-} box_search;
+} kdtree_walk;
 
 /* Returns the second squared distance, limited to the range of interest. */
 static inline float
-second_of(const box_search *s)
+second_of(const kdtree_walk *s)
 {
 	return fminf(s->second, REACH * s->squared + s->margin);
 }
 
 /* Returns the squared distance beyond which points are not searched. */
 static inline float
-limit_of(const box_search *s)
+limit_of(const kdtree_walk *s)
 {
 	return SLACK * second_of(s);
 }
 
 static void
-scan_leaf(box_search *s, size_t leaf)
+scan_leaf(kdtree_walk *s, size_t leaf)
 {
-	const uint32_t *number = s->b->tree.order + leaf * FC_BOXES_LEAF;
-	size_t		count = smaller(FC_BOXES_LEAF, s->b->tree.n - leaf * FC_BOXES_LEAF);
-	float		squared[FC_BOXES_LEAF];
+	const uint32_t *number = s->b->tree.order + leaf * FC_PACKED_LEAF;
+	size_t		count = smaller(FC_PACKED_LEAF, s->b->tree.n - leaf * FC_PACKED_LEAF);
+	float		squared[FC_PACKED_LEAF];
 	float		least = leaf_distances(s->b->packs +
-									   leaf * s->b->tree.d * FC_BOXES_LEAF,
+									   leaf * s->b->tree.d * FC_PACKED_LEAF,
 									   s->b->tree.d, s->x, squared);
 
 	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
@@ -259,11 +259,11 @@ scan_leaf(box_search *s, size_t leaf)
 }
 
 static void
-visit(box_search *s, fc_node a)
+visit(kdtree_walk *s, fc_node a)
 {
 	const fc_kdtree *t = &s->b->tree;
 	fc_node		child[2] = {fc_node_left(a), fc_node_right(a)};
-	const float *boxes[2];
+	const float *kdtree[2];
 	float		gap[2];
 	size_t		nearer;
 
@@ -272,9 +272,9 @@ visit(box_search *s, fc_node a)
 		scan_leaf(s, a.first);
 		return;
 	}
-	boxes[0] = fc_kdtree_box(t, child[0]);
-	boxes[1] = fc_kdtree_box(t, child[1]);
-	box_distances(boxes, t->width, s->x, gap);
+	kdtree[0] = fc_kdtree_box(t, child[0]);
+	kdtree[1] = fc_kdtree_box(t, child[1]);
+	box_distances(kdtree, t->width, s->x, gap);
 	nearer = gap[1] < gap[0];
 	if (gap[nearer] <= limit_of(s))
 		visit(s, child[nearer]);
@@ -283,12 +283,12 @@ visit(box_search *s, fc_node a)
 }
 
 size_t
-fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
-					 float squared[2])
+fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x, float margin,
+							 float squared[2])
 {
-	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	box_search	s = {
-		.b = boxes,
+	float		padded[FC_PACKED_DIMENSIONS] = {0.0f};
+	kdtree_walk s = {
+		.b = kdtree,
 		.x = padded,
 		.nearest = SIZE_MAX,
 		.squared = INFINITY,
@@ -296,8 +296,8 @@ fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin,
 		.margin = margin
 	};
 
-	memcpy(padded, x, boxes->tree.d * sizeof(float));
-	visit(&s, fc_kdtree_root(&boxes->tree));
+	memcpy(padded, x, kdtree->tree.d * sizeof(float));
+	visit(&s, fc_kdtree_root(&kdtree->tree));
 	squared[0] = s.squared;
 	squared[1] = second_of(&s);
 	return s.nearest;

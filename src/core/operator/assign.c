@@ -486,15 +486,15 @@ distance_of(const void *context, size_t row, size_t j)
  * row moves by at most 2^-23 of its length when it is rounded.
  */
 static int32_t
-label_in_boxes(const fc_operator *op, const double *x)
+label_by_kdtree(const fc_operator *op, const double *x)
 {
-	float		shifted[FC_BOXES_DIMENSIONS];
+	float		shifted[FC_PACKED_DIMENSIONS];
 	float		squared[2];
 	double		moved = (FC_EXP2_MINUS(23) *
 						 sqrt(fc_shift_row(x, op->offset, op->d, shifted)));
 	double		share = ((double) op->d + 4.0) * FC_EXP2_MINUS(23);
 	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
-	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared);
+	size_t		label = fc_packed_kdtree_nearest_two(op->kdtree, shifted, margin, squared);
 	bool		sure = ((double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
 						sqrt((double) squared[1] * (1.0 - share)) - moved >
 						sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) +
@@ -504,7 +504,7 @@ label_in_boxes(const fc_operator *op, const double *x)
 }
 
 /*
- * Labels rows (n x d, at most FC_PRUNING_ROWS) by op->pruning or op->boxes; sets
+ * Labels rows (n x d, at most FC_PRUNING_ROWS) by op->pruning or op->kdtree; sets
  * -1 where another method must decide.
  */
 static void
@@ -518,8 +518,8 @@ assign_pruned(const fc_operator *op, const double *x, size_t n,
 
 	for (size_t r = 0; r < n; r++)
 	{
-		labels[r] = op->boxes != NULL ? label_in_boxes(op, x + r * op->d) : -1;
-		if (op->boxes != NULL)
+		labels[r] = op->kdtree != NULL ? label_by_kdtree(op, x + r * op->d) : -1;
+		if (op->kdtree != NULL)
 			fc_check();
 	}
 	if (path != FC_PRUNING_NONE)
@@ -554,7 +554,7 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->pruning !=NULL || op->boxes != NULL)
+	if (op->pruning !=NULL || op->kdtree != NULL)
 		assign_pruned(op, x, 1, scratch, &label);
 	if (label < 0 && op->packs != NULL)
 		label = packed_label(op,
@@ -667,7 +667,7 @@ takes_blocks(const fc_operator *op)
 {
 	return !fc_operator_is_plain(op) ||
 		(op->k * op->d < SMALL_CODEBOOK && op->pruning == NULL &&
-		 op->boxes == NULL);
+		 op->kdtree == NULL);
 }
 
 size_t

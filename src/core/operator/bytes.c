@@ -280,7 +280,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->max_growth = header->max_growth;
 	op->sell = NULL;
 	op->pruning = NULL;
-	op->boxes = NULL;
+	op->kdtree = NULL;
 	op->packs = NULL;
 	op->rows = NULL;
 	op->regions = (fc_regions)

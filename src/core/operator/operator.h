@@ -111,7 +111,7 @@ typedef struct fc_regions
 
 typedef struct fc_operator_sell fc_operator_sell;
 struct fc_pruning;
-struct fc_boxes;
+struct fc_packed_kdtree;
 
 /* Origin of the factors; stored with them. */
 typedef enum fc_method
@@ -190,8 +190,9 @@ typedef struct fc_operator
 								 * fc_operator_expand */
 	struct fc_pruning *pruning; /* bounds of a codebook's rows; NULL until
 								 * fc_operator_prune */
-	struct fc_boxes *boxes;		/* k-d tree of very many rows in few
-								 * dimensions; NULL until fc_operator_prune */
+	struct fc_packed_kdtree *kdtree;	/* k-d tree of very many rows in few
+										 * dimensions; NULL until
+										 * fc_operator_prune */
 	const float *packs;			/* rows of a codebook side by side; NULL until
 								 * fc_operator_pack */
 	size_t		factors;
@@ -267,7 +268,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
  * fc_operator_prune prepares bounds for many centroids of a codebook
  * (numerics/pruning.h): sets op->pruning to bounds in the arena, or to NULL
  * where floats do not distinguish the centroids. In few dimensions it sets
- * op->boxes (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
+ * op->kdtree (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
  * the bytes of memory needed while it runs; 0 if there is nothing to gain.
  */
 size_t		fc_operator_prune_worksize(const fc_operator *op);

@@ -18,17 +18,17 @@ static bool
 is_boxed(const fc_operator *op)
 {
 	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT &&
-		fc_boxes_suit(op->k, op->d);
+		fc_packed_kdtree_suits(op->k, op->d);
 }
 
 size_t
 fc_operator_prune_worksize(const fc_operator *op)
 {
 	fc_arena	measure = fc_arena_measure();
-	fc_boxes	boxes;
+	fc_packed_kdtree kdtree;
 
 	if (is_boxed(op))
-		fc_boxes_take(&measure, op->k, op->d, &boxes);
+		fc_packed_kdtree_take(&measure, op->k, op->d, &kdtree);
 	else if (fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT &&
 			 fc_pruning_suits(op->k, op->d))
 		fc_arena_reserve(&measure, fc_pruning_worksize(op->k, op->d));
@@ -43,14 +43,14 @@ fc_operator_prune(fc_operator *op, fc_arena *arena)
 	fc_pruning *pruning;
 
 	op->pruning = NULL;
-	op->boxes = NULL;
+	op->kdtree = NULL;
 	if (is_boxed(op))
 	{
-		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
+		fc_packed_kdtree *kdtree = FC_TAKE(arena, 1, fc_packed_kdtree);
 
-		fc_boxes_take(arena, op->k, op->d, boxes);
-		fc_boxes_build(boxes, op->factor[0].values);
-		op->boxes = boxes;
+		fc_packed_kdtree_take(arena, op->k, op->d, kdtree);
+		fc_packed_kdtree_build(kdtree, op->factor[0].values);
+		op->kdtree = kdtree;
 		return;
 	}
 	pruning = FC_TAKE(arena, 1, fc_pruning);

@@ -257,35 +257,35 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 }
 
 static void
-free_tally(encoder_state *state, fc_frequent_items *tally)
+free_frequent(encoder_state *state, fc_frequent_items *frequent)
 {
-	if (tally->entry != NULL)
+	if (frequent->entry != NULL)
 	{
-		pfree(tally->entry);
-		state->memory.charged -= tally->slots * sizeof(fc_frequent_item) +
-			tally->text_room;
+		pfree(frequent->entry);
+		state->memory.charged -= frequent->slots * sizeof(fc_frequent_item) +
+			frequent->text_room;
 	}
-	if (tally->sketch != NULL)
+	if (frequent->sketch != NULL)
 	{
-		pfree(tally->sketch);
+		pfree(frequent->sketch);
 		state->memory.charged -= FC_FREQUENT_SKETCH_BYTES;
 	}
 }
 
 static void
-move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
+move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
 {
-	Size		bytes = fc_frequent_next_bytes(tally, length);
-	fc_frequent_items old = *tally;
+	Size		bytes = fc_frequent_next_bytes(frequent, length);
+	fc_frequent_items old = *frequent;
 
 	CHECK_FOR_INTERRUPTS();
-	if (fc_frequent_wants_sketch(tally))
-		fc_frequent_attach(tally,
+	if (fc_frequent_wants_sketch(frequent))
+		fc_frequent_attach(frequent,
 						   take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	charge_memory(&state->memory, bytes);
-	fc_frequent_move(tally, length, alloc_large_in(state->context, bytes));
+	fc_frequent_move(frequent, length, alloc_large_in(state->context, bytes));
 	old.sketch = NULL;			/* now owned by the moved counter */
-	free_tally(state, &old);
+	free_frequent(state, &old);
 }
 
 /*
@@ -468,17 +468,17 @@ check_size(const char *label, const char *column, double x)
  * counter afterwards if the value filled it.
  */
 static void
-make_room(encoder_state *state, fc_frequent_items *tally, Size length)
+make_room(encoder_state *state, fc_frequent_items *frequent, Size length)
 {
-	while (!fc_frequent_has_room(tally, length))
-		move_tally(state, tally, length);
+	while (!fc_frequent_has_room(frequent, length))
+		move_frequent(state, frequent, length);
 }
 
 static void
-settle(encoder_state *state, fc_frequent_items *tally)
+grow_frequent(encoder_state *state, fc_frequent_items *frequent)
 {
-	while (fc_frequent_is_over(tally))
-		move_tally(state, tally, 0);
+	while (fc_frequent_is_over(frequent))
+		move_frequent(state, frequent, 0);
 }
 
 static void
@@ -490,7 +490,7 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label,
 	if (learner->scaling == FC_SCALING_ROBUST)
 		make_room(state, &learner->values, 0);
 	fc_learn_number(learner, x);
-	settle(state, &learner->values);
+	grow_frequent(state, &learner->values);
 }
 
 static void
@@ -528,8 +528,8 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *
 		make_room(state, &learner->values, 0);
 	fc_learn_any(learner, call->kinds[i], call->cells[i].number, text.text,
 				 text.length);
-	settle(state, &learner->values);
-	settle(state, &learner->categories);
+	grow_frequent(state, &learner->values);
+	grow_frequent(state, &learner->categories);
 }
 
 static void
@@ -547,7 +547,7 @@ learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 	{
 		make_room(state, &learner->categories, cell->length);
 		fc_learn_text(learner, cell->text, cell->length);
-		settle(state, &learner->categories);
+		grow_frequent(state, &learner->categories);
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
 		learn_number(state, learner, call->paths[i].label,

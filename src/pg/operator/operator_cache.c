@@ -377,7 +377,7 @@ view_operator(const void *bytes, void *view)
 	const float *rows = op->rows;
 	const float *packs = op->packs;
 	struct fc_pruning *pruning = op->pruning;
-	struct fc_boxes *boxes = op->boxes;
+	struct fc_packed_kdtree *kdtree = op->kdtree;
 
 	open_operator(bytes, op);
 	op->sell = sell;
@@ -385,7 +385,7 @@ view_operator(const void *bytes, void *view)
 	op->pruning = pruning;
 
 	op->packs = packs;
-	op->boxes = boxes;
+	op->kdtree = kdtree;
 }
 
 Size

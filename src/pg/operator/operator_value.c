@@ -36,7 +36,7 @@ prune_operator(fc_operator *op, MemoryContext context)
 		return 0;
 	arena = make_arena_in(context, "the operator");
 	fc_operator_prune(op, &arena);
-	if (op->pruning == NULL && op->boxes == NULL)
+	if (op->pruning == NULL && op->kdtree == NULL)
 		release_arena(&arena);
 	return arena.allocated;
 }

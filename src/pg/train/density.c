@@ -111,11 +111,11 @@ check_live_size(const training *t)
 				errhint("Lower option micro_clusters, or raise the budget."));
 }
 
-/* ---- bubbles ---- */
+/* ---- micro-clusters ---- */
 
-typedef struct bubble_set
+typedef struct micro_cluster_set
 {
-	fc_bubbles	b;				/* view of the arrays below */
+	fc_micro_clusters b;		/* view of the arrays below */
 	double	   *n;				/* m: numbers of rows */
 	double	   *x;				/* m x d: means */
 	double	   *mean;			/* m x d: means relative to the mean of all
@@ -125,14 +125,14 @@ typedef struct bubble_set
 	double		rows;
 	double		variance;		/* mean squared distance of all rows from
 								 * their mean */
-} bubble_set;
+} micro_cluster_set;
 
 /*
  * Computes the fields of the set that depend on all rows. Means become
  * relative to the mean of all rows, because differences of them are taken.
  */
 static void
-center_bubbles(bubble_set *set, Size m, Size d)
+center_micro_clusters(micro_cluster_set *set, Size m, Size d)
 {
 	double	   *origin = palloc0(d * sizeof(double));
 
@@ -155,17 +155,17 @@ center_bubbles(bubble_set *set, Size m, Size d)
 		}
 		set->variance += square * set->n[a] / set->rows;
 	}
-	set->b = (fc_bubbles)
+	set->b = (fc_micro_clusters)
 	{
 		m, d, set->n, set->mean, set->square
 	};
 	pfree(origin);
 }
 
-static bubble_set
-take_bubbles(fc_arena *arena, Size m, Size d)
+static micro_cluster_set
+take_micro_clusters(fc_arena *arena, Size m, Size d)
 {
-	return (bubble_set)
+	return (micro_cluster_set)
 	{
 		.n = FC_TAKE(arena, m, double),
 			.x = FC_TAKE(arena, m * d, double),
@@ -179,13 +179,13 @@ take_bubbles(fc_arena *arena, Size m, Size d)
  * at the mean of their column, so only complete rows are counted if they are
  * given; the counts are scaled to all rows.
  */
-static bubble_set
+static micro_cluster_set
 micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 					  fc_arena *arena)
 {
 	fit_profile profile = {0};
 	double		scale = 1;
-	bubble_set	set = take_bubbles(arena, fit->op->k, fit->op->d);
+	micro_cluster_set set = take_micro_clusters(arena, fit->op->k, fit->op->d);
 	fc_operator op;
 	double	   *x;
 	Size		m = 0;
@@ -220,7 +220,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 		m++;
 	}
 	pfree(x);
-	center_bubbles(&set, m, op.d);
+	center_micro_clusters(&set, m, op.d);
 	return set;
 }
 
@@ -230,15 +230,15 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
  * Returns larger micro-clusters, half as many or fewer, which k-means makes of
  * the given ones. Sets number[a] (m) to the larger one that contains a.
  */
-static bubble_set
-halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
-			   int32 *number)
+static micro_cluster_set
+halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena *arena,
+					  int32 *number)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	const fc_weighted_rows *all = rows_of_operator(make_codebook(set->mean, set->n,
 																 set->b.m,
 																 set->b.d));
-	bubble_set	half = take_bubbles(arena, set->b.m / 2, set->b.d);
+	micro_cluster_set half = take_micro_clusters(arena, set->b.m / 2, set->b.d);
 	fc_operator_header *found;
 	two_labellings labels;
 	Size		d = set->b.d;
@@ -278,7 +278,7 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
 				(set->mean[a * d + c] - half.x[(Size) number[a] * d + c]);
 		half.square[number[a]] += square * set->n[a] / half.n[number[a]];
 	}
-	center_bubbles(&half, m, d);
+	center_micro_clusters(&half, m, d);
 	return half;
 }
 
@@ -287,7 +287,7 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena,
  * weighted by their rows; noise counts as a label.
  */
 static double
-agreement(const bubble_set *set, const int32 *a, const int32 *b,
+agreement(const micro_cluster_set *set, const int32 *a, const int32 *b,
 		  fc_arena *arena)
 {
 	Size		capacity = 2;
@@ -309,13 +309,13 @@ agreement(const bubble_set *set, const int32 *a, const int32 *b,
 }
 
 static void
-compare_halved(const training *t, const bubble_set *set,
+compare_halved(const training *t, const micro_cluster_set *set,
 			   const fc_density_options *options, const fc_density *found,
 			   fc_arena *arena)
 {
 	int32	   *number;
 	int32	   *label;
-	bubble_set	half;
+	micro_cluster_set half;
 	fc_density	other;
 	double		score;
 
@@ -323,7 +323,7 @@ compare_halved(const training *t, const bubble_set *set,
 		return;
 	number = FC_TAKE(arena, set->b.m, int32);
 	label = FC_TAKE(arena, set->b.m, int32);
-	half = halved_bubbles(t, set, arena, number);
+	half = halved_micro_clusters(t, set, arena, number);
 	fc_density_clusters(&half.b, options, arena, &other);
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
@@ -361,7 +361,7 @@ shown_float(double x)
  * centroids are rounded.
  */
 static fc_operator_header *
-micro_operator(const training *t, const bubble_set *set,
+micro_operator(const training *t, const micro_cluster_set *set,
 			   const found_regions *found)
 {
 	Size		m = set->b.m;
@@ -397,7 +397,7 @@ micro_operator(const training *t, const bubble_set *set,
  * deviations per dimension.
  */
 static void
-describe_clusters(const training *t, group_fit *fit, const bubble_set *set,
+describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
 				  const found_regions *found)
 {
 	Size		k = found->clusters;
@@ -441,7 +441,7 @@ describe_clusters(const training *t, group_fit *fit, const bubble_set *set,
  * dimensions, where a ball of few rows is as wide as a ball of many.
  */
 static void
-warn_equal_distances(const training *t, const bubble_set *set,
+warn_equal_distances(const training *t, const micro_cluster_set *set,
 					 const double *radius, fc_arena *arena)
 {
 	double	   *sorted = FC_TAKE(arena, set->b.m, double);
@@ -464,7 +464,7 @@ warn_equal_distances(const training *t, const bubble_set *set,
  * of the tree in the group.
  */
 static found_regions
-find_leaves(const training *t, group_fit *fit, const bubble_set *set,
+find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 			fc_arena *arena)
 {
 	fc_density_options options = {
@@ -517,7 +517,7 @@ find_leaves(const training *t, group_fit *fit, const bubble_set *set,
  * nearest dense one, or is noise.
  */
 static found_regions
-find_at_scale(const training *t, const group_fit *fit, bubble_set *set,
+find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 			  fc_arena *arena)
 {
 	double		scale = t->options->scale;
@@ -572,7 +572,7 @@ find_at_scale(const training *t, const group_fit *fit, bubble_set *set,
  * micro-clusters stay where the last training on rows found them.
  */
 static void
-warn_outgrown(const training *t, const bubble_set *set)
+warn_outgrown(const training *t, const micro_cluster_set *set)
 {
 	double		least = Max(min_cluster_rows(t, set->rows),
 							GRAIN * set->rows / (double) set->b.m);
@@ -593,7 +593,7 @@ static double
 find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete)
 {
 	fc_arena	arena = make_arena("density");
-	bubble_set	set = micro_clusters_of_fit(fit, complete, &arena);
+	micro_cluster_set set = micro_clusters_of_fit(fit, complete, &arena);
 	found_regions found;
 	double		clustered = 0;
 

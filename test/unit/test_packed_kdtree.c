@@ -1,5 +1,5 @@
 /*
- * test_boxes.c - the k-d tree finds the nearest points and the labels that a
+ * test_packed_kdtree.c - the k-d tree finds the nearest points and the labels that a
  * comparison with all points finds; second distances agree to 1e-5
  */
 #include "numerics/kdtree.h"
@@ -27,12 +27,12 @@ test_nearest(size_t k, size_t d, bool grid)
 {
 	fc_rng		rng = fc_rng_start(5, k + d);
 	float	   *points = unit_alloc(k * d, sizeof(float));
-	fc_boxes	boxes;
+	fc_packed_kdtree	kdtree;
 
 	for (size_t i = 0; i < k * d; i++)
 		points[i] = grid ? (float) floor(5.0 * fc_rng_uniform(&rng)) : (float) fc_rng_normal(&rng);
-	fc_boxes_take(unit_work(), k, d, &boxes);
-	fc_boxes_build(&boxes, points);
+	fc_packed_kdtree_take(unit_work(), k, d, &kdtree);
+	fc_packed_kdtree_build(&kdtree, points);
 	for (size_t r = 0; r < k; r += 1 + k / 50)
 	{
 		const float *x = points + r * d;
@@ -47,9 +47,9 @@ test_nearest(size_t k, size_t d, bool grid)
 			first = square == 0.0f && j < first ? j : first;
 			least = j != r ? fminf(least, square) : least;
 		}
-		CHECK(fc_boxes_nearest_two(&boxes, x, INFINITY, both) == first && both[0] == 0.0f, "k %zu d %zu row %zu: first %g", k, d, r, (double) both[0]);
+		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, INFINITY, both) == first && both[0] == 0.0f, "k %zu d %zu row %zu: first %g", k, d, r, (double) both[0]);
 		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
-		CHECK(fc_boxes_nearest_two(&boxes, x, k == 1 ? 1.0f : 0.5f * least, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * least), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
+		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, k == 1 ? 1.0f : 0.5f * least, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * least), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
 	}
 }
 
@@ -78,7 +78,7 @@ test_operator(double unit)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
 	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &most);
 	fc_operator_prune(&op, unit_work());
-	CHECK(op.boxes != NULL, "the operator has no k-d tree");
+	CHECK(op.kdtree != NULL, "the operator has no k-d tree");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
 	fc_operator_assign_batch(&op, x, N, scratch, labels);
 	for (size_t r = 0; r < N; r++)
@@ -86,7 +86,7 @@ test_operator(double unit)
 		size_t		boxed = fc_operator_assign(&op, x + r * D, scratch);
 		fc_operator plain = op;
 
-		plain.boxes = NULL;
+		plain.kdtree = NULL;
 		CHECK(boxed == fc_operator_assign(&plain, x + r * D, scratch) && boxed == (size_t) labels[r], "unit %g, row %zu: %zu", unit, r, boxed);
 	}
 }

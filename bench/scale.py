@@ -169,7 +169,7 @@ def main():
             compare_trainings(cluster, shards, list(map(int, arguments.clusters.split(','))))
         return
     spec, lean, op = (cluster.value(query) for query in (
-        'SELECT s FROM spec', 'SELECT fastclust_internal.without_pilot_rows(s) FROM spec', 'SELECT op FROM centroids'))
+        'SELECT s FROM spec', 'SELECT fastclust_internal.without_sample_rows(s) FROM spec', 'SELECT op FROM centroids'))
     print(f'{arguments.rows} rows of 10 numbers; a spec of {len(spec) // 2} bytes, {len(lean) // 2} without pilot rows')
     single = {name: sum(cluster.measure(query)) for name, query in queries(spec, lean, op, 'single').items()}
     for name, seconds in single.items():

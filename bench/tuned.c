@@ -23,7 +23,7 @@
 #include "kmeans/choose.h"
 #include "numerics/pruning.h"
 #include "operator/contingency.h"
-#include "sketch/pilot.h"
+#include "sketch/spec_of_sample.h"
 
 #include "families.h"
 #include "program.h"
@@ -201,7 +201,7 @@ typedef struct sketch_set
 	size_t		d;
 	size_t		k;
 	double		apart;			/* mixture: distance of the groups from the origin */
-	size_t		pilot_rows;
+	size_t		sample_rows;
 	bool		bare;			/* true: no sample centroids to start from */
 } sketch_set;
 
@@ -210,7 +210,7 @@ static fc_spec *
 choose_spec(const double *x, size_t rows, const sketch_set *set, uint64_t seed, fc_arena *arena)
 {
 	fc_spec_options options = {
-		.clusters = set->k,.pilot_rows = set->pilot_rows,
+		.clusters = set->k,.sample_rows = set->sample_rows,
 		.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.seed = seed
 	};
 	double	   *ones = take(rows, sizeof(double));
@@ -257,7 +257,7 @@ static double
 decode_rows(const fc_sketch_view *sketch, const fc_spec *spec, const sketch_set *set, uint64_t seed,
 			fc_arena *arena, double *centroids)
 {
-	fc_problem_inputs fields = {.pilot = set->pilot_rows > 0 ? spec : NULL};
+	fc_problem_inputs fields = {.sample = set->sample_rows > 0 ? spec : NULL};
 	fc_decode_options options = fc_decode_defaults();
 	fc_back_projection back;
 	fc_problem	problem;

@@ -33,9 +33,9 @@ SELECT train('none', 'heap', 'x', 2, options => '{"sample": 1}');
 
 -- a spec for scans
 CREATE TABLE made AS SELECT sketch_spec_agg(x, 6) AS s FROM heap;
-SELECT sketch_agg(x, (SELECT fastclust_internal.without_pilot_rows(s) FROM made)) = sketch_agg(x, (SELECT s FROM made)) AS same FROM heap;
-SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 < pg_column_size(s) AS smaller, fastclust_internal.without_pilot_rows(fastclust_internal.without_pilot_rows(s)) = fastclust_internal.without_pilot_rows(s) AS again,
-       describe(fastclust_internal.without_pilot_rows(s)) ->> 'sample_rows' AS sample_rows FROM made;
+SELECT sketch_agg(x, (SELECT fastclust_internal.without_sample_rows(s) FROM made)) = sketch_agg(x, (SELECT s FROM made)) AS same FROM heap;
+SELECT pg_column_size(fastclust_internal.without_sample_rows(s)) * 10 < pg_column_size(s) AS smaller, fastclust_internal.without_sample_rows(fastclust_internal.without_sample_rows(s)) = fastclust_internal.without_sample_rows(s) AS again,
+       describe(fastclust_internal.without_sample_rows(s)) ->> 'sample_rows' AS sample_rows FROM made;
 
 -- the sums that shards are sent: those of the aggregates, bit for bit; samples of parts with a limit of ranks are that of all rows
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;

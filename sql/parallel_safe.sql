@@ -48,7 +48,7 @@ INSERT INTO calls VALUES
 	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('vector_in_units(center, scale, x)'), ('version_centroid_rows(name, version)'),
 	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
-	('version_names(version)'), ('version_profile(version, two)'), ('without_pilot_rows(sp, 0 * one)'), ('sharing_node()');
+	('version_names(version)'), ('version_profile(version, two)'), ('without_sample_rows(sp, 0 * one)'), ('sharing_node()');
 
 -- The values of the types as text and back, and as bytes.
 INSERT INTO calls SELECT unnest(ARRAY[format('(%I::text)::%s', min(a.attname), t.oid::regtype), format('%s(%I)', t.typsend, min(a.attname))])

@@ -30,8 +30,8 @@ use(const void *bytes, size_t size)
 
 	if (fc_spec_size(spec) != size || !fc_spec_same(spec, spec))
 		abort();
-	for (size_t i = 0; i < (size_t) spec->pilot_rows * spec->reduced; i++)
-		fuzz_sink += (double) fc_spec_pilot(spec)[i];
+	for (size_t i = 0; i < (size_t) spec->sample_rows * spec->reduced; i++)
+		fuzz_sink += (double) fc_spec_sample(spec)[i];
 	if (floats > 100000)
 		return;
 	omega = unit_uncleared(floats * sizeof(float));

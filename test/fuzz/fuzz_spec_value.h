@@ -6,7 +6,7 @@
 
 /* A small spec whose law, flags, scales and pilot rows follow seed; returns its size. */
 static size_t
-write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
+write_spec(void *bytes, unsigned int seed, uint32_t sample_rows)
 {
 	fc_spec    *spec = bytes;
 	double	   *numbers = (double *) (spec + 1);
@@ -23,7 +23,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 	spec->reduced = (spec->flags & FC_SPEC_PROJECTED) ? dim - 1 : dim;
 	spec->frequencies = 1 + seed % 7;
 	spec->scales = 1 + seed / 8 % 2;
-	spec->pilot_rows = pilot_rows;
+	spec->sample_rows = sample_rows;
 	spec->sample_centroids = seed / 2 % 3;
 	spec->sigma = 0.5;
 	size = fc_spec_size(spec);
@@ -40,7 +40,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 	if (spec->flags & FC_SPEC_PROJECTED)
 		for (uint32_t r = 0; r < spec->reduced; r++)
 			((float *) (numbers + spec->scales))[r * dim + r] = 1.0f;
-	for (uint32_t i = 0; i < pilot_rows; i++)
+	for (uint32_t i = 0; i < sample_rows; i++)
 		((double *) ((char *) bytes + fc_spec_core_size(spec)))[i] = 1.0;
 	fc_spec_seal(spec);
 	return size;

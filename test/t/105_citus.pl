@@ -60,9 +60,9 @@ SKIP:
 	is($server->query("CREATE AGGREGATE public.sum(drift_counts) (SFUNC = drift_counts_combine, STYPE = drift_counts); SELECT retrain('m vectors', '{\"quiet\": true}'); DROP AGGREGATE public.sum(drift_counts)"), 3,
 		'retrain where another sum is in the way');
 }
-is($server->query("SELECT md5(sketch_send(sketch_agg(x, fastclust_internal.without_pilot_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
+is($server->query("SELECT md5(sketch_send(sketch_agg(x, fastclust_internal.without_sample_rows('$spec')))) FROM shards"), $server->query("SELECT $bytes{sketch_agg} FROM single"),
 	'a spec without pilot rows makes the same sketch');
-cmp_ok($server->query("SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
+cmp_ok($server->query("SELECT pg_column_size(fastclust_internal.without_sample_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'and is a tenth of the size');
 
 # ---- groups: what a transition function keeps from row to row ends with the group ----
 for my $setting ('enable_hashagg', 'enable_sort')

@@ -18,7 +18,7 @@ typedef struct planted
 	double	   *upper;
 	double	   *mean;
 	double	   *stddev;
-	float	   *pilot;
+	float	   *sample;
 	double	   *truth;			/* k x n: centers of the mixture */
 	size_t		k;
 } planted;
@@ -91,7 +91,7 @@ plant_moments(planted *p, double width)
  * Makes a problem with frequencies of law gaussian or adapted_radius_kmeans.
  */
 static inline planted
-plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
+plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows, size_t sample_rows, uint64_t seed)
 {
 	planted		p = {.k = k};
 	fc_rng		rng = fc_rng_start(seed, 99);
@@ -104,24 +104,24 @@ plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double sepa
 	p.mean = unit_alloc(n, sizeof(double));
 	p.stddev = unit_alloc(n, sizeof(double));
 	p.truth = unit_alloc(k * n, sizeof(double));
-	p.pilot = unit_alloc(pilot_rows * n, sizeof(float));
+	p.sample = unit_alloc(sample_rows * n, sizeof(float));
 	p.problem = (fc_problem) {.n = n, .m = m, .omega = p.omega, .z_re = p.z_re, .z_im = p.z_im,
 		.lower = p.lower, .upper = p.upper, .mean = p.mean, .stddev = p.stddev, .rows = rows,
-		.pilot = pilot_rows > 0 ? p.pilot : NULL, .pilot_rows = pilot_rows};
+		.sample = sample_rows > 0 ? p.sample : NULL, .sample_rows = sample_rows};
 	for (size_t i = 0; i < k * n; i++)
 		p.truth[i] = separation * fc_rng_normal(&rng) + 3.0;
 	plant_frequencies(&p, gaussian, &rng);
 	plant_moments(&p, width);
-	for (size_t i = 0; i < pilot_rows; i++)
+	for (size_t i = 0; i < sample_rows; i++)
 		for (size_t l = 0; l < n; l++)
-			p.pilot[i * n + l] = (float) (p.truth[i % k * n + l] + width * fc_rng_normal(&rng));
+			p.sample[i * n + l] = (float) (p.truth[i % k * n + l] + width * fc_rng_normal(&rng));
 	return p;
 }
 
 static inline planted
-plant(size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
+plant(size_t k, size_t n, size_t m, double width, double separation, double rows, size_t sample_rows, uint64_t seed)
 {
-	return plant_law(false, k, n, m, width, separation, rows, pilot_rows, seed);
+	return plant_law(false, k, n, m, width, separation, rows, sample_rows, seed);
 }
 
 typedef struct answer

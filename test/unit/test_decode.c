@@ -184,15 +184,15 @@ static void
 test_recovery(void)
 {
 	for (uint64_t seed = 0; seed < 4; seed++)
-		for (size_t pilot = 0; pilot <= 300; pilot += 300)
+		for (size_t sample = 0; sample <= 300; sample += 300)
 		{
-			planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, pilot, seed);
+			planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, sample, seed);
 			answer		a = solve(&p, 6, FC_DECODE_AUTO, NULL);
 			answer		s = solve(&p, 6, FC_DECODE_SHIFT, NULL);
 
 			check_valid(&p, 6, &a, "auto");
 			check_valid(&p, 6, &s, "shift");
-			CHECK(worst_miss(&p, 6, &a) < 0.02, "auto, seed %d, pilot %zu: off by %g", (int) seed, pilot, worst_miss(&p, 6, &a));
+			CHECK(worst_miss(&p, 6, &a) < 0.02, "auto, seed %d, pilot %zu: off by %g", (int) seed, sample, worst_miss(&p, 6, &a));
 			CHECK(worst_miss(&p, 6, &s) < 0.02, "shift, seed %d: off by %g", (int) seed, worst_miss(&p, 6, &s));
 			CHECK(a.result.cost < 1e-5, "cost %g", a.result.cost);
 			for (size_t c = 0; c < 6; c++)
@@ -266,13 +266,13 @@ test_many_dimensions(void)
  * Three of 200 sample rows, a hundred times too far away, attract no centroid.
  */
 static void
-test_outlying_pilot(void)
+test_outlying_sample(void)
 {
 	planted		p = plant(5, 4, 200, 0.8, 6.0, 1e6, 200, 3);
 	answer		a;
 
 	for (size_t i = 0; i < 3 * 4; i++)
-		p.pilot[i] *= 100.0f;
+		p.sample[i] *= 100.0f;
 	for (size_t l = 0; l < 4; l++)
 	{
 		p.lower[l] = -3000.0;
@@ -318,9 +318,9 @@ test_single_point(void)
 {
 	for (size_t k = 1; k <= 4; k += 3)
 		for (double rows = 1.0; rows <= 1e6; rows *= 1e6)
-			for (size_t pilot = 0; pilot <= 2; pilot++)
+			for (size_t sample = 0; sample <= 2; sample++)
 			{
-				planted		p = plant(1, 3, 60, 0.0, 2.0, rows, pilot, 8);
+				planted		p = plant(1, 3, 60, 0.0, 2.0, rows, sample, 8);
 				answer		a = solve(&p, k, FC_DECODE_AUTO, NULL);
 				answer		s = solve(&p, k, FC_DECODE_SHIFT, NULL);
 
@@ -350,7 +350,7 @@ test_hostile_moments(void)
 		}
 		a = solve(&p, 3, FC_DECODE_AUTO, NULL);
 		check_valid(&p, 3, &a, "hostile");
-		p.problem.pilot = round == 0 ? NULL : p.problem.pilot;
+		p.problem.sample = round == 0 ? NULL : p.problem.sample;
 	}
 	p.problem.rows = 0.0;
 	{
@@ -386,7 +386,7 @@ main(void)
 	test_many_clusters();
 	test_shift_from_box();
 	test_many_dimensions();
-	test_outlying_pilot();
+	test_outlying_sample();
 	test_sizes();
 	test_single_point();
 	test_hostile_moments();

@@ -194,8 +194,8 @@ test_discretized(void)
 		double		nearest = INFINITY;
 
 		for (size_t i = 0; i < 40; i++)
-			nearest = fmin(nearest, hypot(a.result.centroids[2 * c] - (double) p.pilot[2 * i],
-										  a.result.centroids[2 * c + 1] - (double) p.pilot[2 * i + 1]));
+			nearest = fmin(nearest, hypot(a.result.centroids[2 * c] - (double) p.sample[2 * i],
+										  a.result.centroids[2 * c + 1] - (double) p.sample[2 * i + 1]));
 		CHECK(nearest < 1e-5, "centroid %zu is %g from every row", c, nearest);
 	}
 	CHECK(worst_miss(&p, 3, &a) < 0.5, "off by %g", worst_miss(&p, 3, &a));
@@ -210,9 +210,9 @@ test_starts(void)
 {
 	for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
 		for (int init = FC_INIT_DEFAULT; init <= FC_INIT_KMEANSPP; init++)
-			for (size_t pilot = 0; pilot <= 30; pilot += 15)
+			for (size_t sample = 0; sample <= 30; sample += 15)
 			{
-				planted		p = plant(4, 2, 120, 0.6, 5.0, 1e5, pilot, 3);
+				planted		p = plant(4, 2, 120, 0.6, 5.0, 1e5, sample, 3);
 				fc_decode_options options = options_of(30, (fc_init) init);
 				answer		a = solve(&p, 4, papers[i], &options);
 

@@ -11,8 +11,8 @@
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "operators.h"
-#include "sketch/pilot.h"
 #include "sketch/reservoir.h"
+#include "sketch/spec_of_sample.h"
 #include "specs.h"
 
 #define K			5
@@ -130,11 +130,11 @@ sketch_rows(const planted_rows *p, const fc_spec *spec)
 
 /* Returns the decoded centroids (K x d) in the rows' units. */
 static double *
-decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
+decode_sketch(const fc_sketch *sketch, const fc_spec *with_sample, size_t d)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_decode_options options = fc_decode_defaults();
-	fc_problem_inputs fields = {.pilot = pilot};
+	fc_problem_inputs fields = {.sample = with_sample};
 	double	   *centroids = unit_alloc(K * d, sizeof(double));
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
@@ -361,11 +361,11 @@ main(void)
 {
 	const double scales[2] = {1.0, 2.0};
 
-	test_pipeline(2, 1.0, &(fc_spec_options) {.clusters = K,.pilot_rows = 1000,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
-	test_pipeline(8, 1e-6, &(fc_spec_options) {.clusters = K,.pilot_rows = 500,.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.seed = 3});
+	test_pipeline(2, 1.0, &(fc_spec_options) {.clusters = K,.sample_rows = 1000,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
+	test_pipeline(8, 1e-6, &(fc_spec_options) {.clusters = K,.sample_rows = 500,.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.seed = 3});
 	test_pipeline(40, 1e3, &(fc_spec_options) {.clusters = K,.dimensions = 10,.law = FC_LAW_ADAPTED_RADIUS_KMEANS});
 	test_pipeline(8, 1.0, &(fc_spec_options) {.clusters = K,.frequencies = 300,.scales = scales,.scale_count = 2,
-		.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.structure = FC_STRUCTURE_ON,.pilot_rows = 1000});
+		.law = FC_LAW_ADAPTED_RADIUS_KMEANS,.structure = FC_STRUCTURE_ON,.sample_rows = 1000});
 	test_covariances((spec_wish) {.dim = 20,.reduced = 6,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 1.5,.scaled = true});
 	test_covariances((spec_wish) {.dim = 7,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 0.25,.scaled = true});
 	test_covariances((spec_wish) {.dim = 30,.reduced = 1,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 3});

@@ -13,7 +13,7 @@
  *                  refinement with a width per atom; insignificant atoms
  *                  dropped
  *     4. k-means   on points of the density                     density.c
- *     5. with pilot rows: on these points and rows that the sketch reweights
+ *     5. with sample rows: on these points and rows that the sketch reweights
  *                                                               density.c
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the
  * algorithms of the papers: clompr.c, sketch_shift.c.
@@ -212,7 +212,7 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k,
 	d->n = problem->n;
 	d->m = problem->m;
 	d->k = k;
-	d->rows = problem->pilot != NULL ? problem->pilot_rows : 0;
+	d->rows = problem->sample != NULL ? problem->sample_rows : 0;
 	d->initial = problem->initial != NULL ? problem->initial_count : 0;
 	d->sample_centroids = d->initial + (problem->sample_centroids != NULL
 										? problem->sample_centroid_count

@@ -31,10 +31,10 @@ typedef struct fc_problem
 	size_t		clusters;		/* clusters that the sketch was made for; 0:
 								 * unknown */
 	double		rows;			/* effective number of rows, W^2 / W2 */
-	const float *pilot;			/* sample rows, pilot_rows x n, or NULL */
-	const double *pilot_weight; /* weights of the sample rows, pilot_rows
-								 * values, or NULL if all are 1 */
-	size_t		pilot_rows;
+	const float *sample;		/* sample rows, sample_rows x n, or NULL */
+	const double *sample_weight;	/* weights of the sample rows, sample_rows
+									 * values, or NULL if all are 1 */
+	size_t		sample_rows;
 	/* further points to start from, sample_centroid_count x n, or NULL */
 	const float *sample_centroids;
 	size_t		sample_centroid_count;
@@ -66,11 +66,11 @@ typedef enum fc_model
 
 typedef enum fc_init
 {
-	FC_INIT_DEFAULT,			/* sample centroids, then pilot rows, or
+	FC_INIT_DEFAULT,			/* sample centroids, then sample rows, or
 								 * points of the box */
 	FC_INIT_RANGE,				/* uniform points of the box */
-	FC_INIT_SAMPLE,				/* pilot rows */
-	FC_INIT_KMEANSPP			/* pilot rows, preferring rows far from the
+	FC_INIT_SAMPLE,				/* sample rows */
+	FC_INIT_KMEANSPP			/* sample rows, preferring rows far from the
 								 * present atoms */
 } fc_init;
 
@@ -125,7 +125,7 @@ typedef struct fc_decode_result
 
 	/*
 	 * true if the rows have left the sample centroids; the decoder then
-	 * ignored the sample centroids and the pilot
+	 * ignored the sample centroids and the sample
 	 */
 	bool		moved;
 	bool		outliers;		/* true if a few rows are far enough out to
@@ -157,8 +157,8 @@ typedef struct fc_problem_inputs
 {
 	double		sigma;			/* one sigma of the spec, decoded alone; 0:
 								 * chosen by the decoder */
-	const fc_spec *pilot;		/* the sketch's spec including its pilot rows,
-								 * or NULL */
+	const fc_spec *sample;		/* the sketch's spec including its sample
+								 * rows, or NULL */
 	/* centroids to start from in user units, initial_count x dim, or NULL */
 	const double *initial;
 	size_t		initial_count;
@@ -168,7 +168,7 @@ typedef struct fc_problem_inputs
  * Makes the problem of a folded sketch with rows. auto and clompr fit all
  * scales of the spec together, the others only the first, unless inputs->sigma
  * names one. The arrays of the problem belong to the arena, the sketch and the
- * pilot.
+ * sample.
  */
 void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 							const fc_problem_inputs *inputs, fc_arena *arena,

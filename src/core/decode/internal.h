@@ -155,7 +155,7 @@ typedef struct fc_points_work
 typedef struct fc_reweight_work
 {
 	size_t		capacity;		/* maximum number of sample rows used */
-	size_t	   *row;			/* numbers of the chosen pilot rows */
+	size_t	   *row;			/* numbers of the chosen sample rows */
 	double	   *center;			/* centers of atoms, then rows; (rows + atoms)
 								 * x n */
 	double	   *variance;		/* one per column, 0 for rows */
@@ -178,7 +178,7 @@ typedef struct fc_decoding
 	size_t		starts;
 	size_t		widest;			/* number of starts that the work space has
 								 * room for */
-	size_t		rows;			/* number of usable pilot rows */
+	size_t		rows;			/* number of usable sample rows */
 	size_t		sample_centroids;
 	bool		uniform_starts; /* true: random starts are uniform in the box;
 								 * false: normal */
@@ -215,11 +215,11 @@ typedef struct fc_decoding
 	bool		cut;			/* true if outliers were left out of the box */
 	double	   *sample_centroid;	/* sample centroids in u, sample_centroids
 									 * x n */
-	double	   *row;			/* pilot rows in u, rows x n */
-	double	   *row_weight;		/* weights of the pilot rows, with mean 1 */
+	double	   *row;			/* sample rows in u, rows x n */
+	double	   *row_weight;		/* weights of the sample rows, with mean 1 */
 	double	   *row_distance;	/* weighted squared distances to the atoms,
-								 * one per pilot row */
-	size_t	   *permutation;	/* random order of the pilot rows, made as
+								 * one per sample row */
+	size_t	   *permutation;	/* random order of the sample rows, made as
 								 * rows are drawn */
 	double	   *start;			/* points to climb from, starts x n */
 	double	   *start_value;

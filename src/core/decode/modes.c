@@ -2,14 +2,14 @@
  * modes.c - points to climb from, and the climbs to modes.
  *
  *     range      uniform in the box
- *     sample     pilot rows, without repetition until all were drawn
- *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2,
+ *     sample     sample rows, without repetition until all were drawn
+ *     kmeans++   sample rows drawn with probability w_i min_j |x_i - c_j|^2,
  *                c_j the present atoms
- *     default    sample centroids if all of them fit, then pilot rows; every
+ *     default    sample centroids if all of them fit, then sample rows; every
  *                fourth start, or all without rows, uniform in the box
  *                (discretized, or sketch-and-shift without polish) or normal
  *                with the rows' mean and deviation: rows may have moved since
- *                the pilot was taken
+ *                the sample was taken
  *
  * Compressive K-means, s3.2 (range, sample, k++).
  */

@@ -136,11 +136,11 @@ fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 	else
 		set_moments(sketch, 0, joint ? spec->scales : 1, arena, problem);
 	set_statistics(sketch, arena, problem);
-	if (inputs->pilot != NULL && inputs->pilot->pilot_rows > 0)
+	if (inputs->sample != NULL && inputs->sample->sample_rows > 0)
 	{
-		problem->pilot = fc_spec_pilot(inputs->pilot);
-		problem->pilot_weight = fc_spec_pilot_weight(inputs->pilot);
-		problem->pilot_rows = inputs->pilot->pilot_rows;
+		problem->sample = fc_spec_sample(inputs->sample);
+		problem->sample_weight = fc_spec_sample_weight(inputs->sample);
+		problem->sample_rows = inputs->sample->sample_rows;
 	}
 	if (inputs->initial_count > 0)
 		set_initial(spec, inputs, arena, problem);

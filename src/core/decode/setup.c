@@ -9,7 +9,7 @@
 #define SMALLEST_FLOOR 1e-13	/* minimum noise floor: moments are exact to
 								 * about 3e-7 */
 #define BOX_MARGIN 1e-3			/* tolerance of the box in bandwidths, because
-								 * pilot rows are rounded */
+								 * sample rows are rounded */
 #define STAYED_DENSITY_SHARE 0.35	/* minimum share of the expected density
 									 * that sample centroids must see */
 #define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas squared:
@@ -60,7 +60,7 @@ set_frequencies(fc_decoding *d)
 }
 
 /*
- * Returns true if a point is in the box. A pilot row outside belongs to other
+ * Returns true if a point is in the box. A sample row outside belongs to other
  * rows than the sketch's, or is an outlier.
  */
 static bool
@@ -74,7 +74,7 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /*
- * Converts sample centroids, and the pilot rows of positive weight in the box,
+ * Converts sample centroids, and the sample rows of positive weight in the box,
  * to u; scales the rows' weights to mean 1.
  */
 static void
@@ -95,13 +95,13 @@ set_rows(fc_decoding *d)
 	d->rows = 0;
 	for (size_t i = 0; i < given; i++)
 	{
-		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
+		double		weight = p->sample_weight != NULL ? p->sample_weight[i] : 1.0;
 
 		fc_check();
 		if (!(weight > 0.0))
 			continue;
 		for (size_t l = 0; l < d->n; l++)
-			d->row[d->rows * d->n + l] = ((double) p->pilot[i * d->n + l] -
+			d->row[d->rows * d->n + l] = ((double) p->sample[i * d->n + l] -
 										  p->mean[l]) /
 				d->unit;
 		if (!inside_box(d, d->row + d->rows * d->n))
@@ -135,7 +135,7 @@ mean_envelope(fc_decoding *d, double variance)
 /*
  * Detects that the rows have left the sample centroids of the sample's k
  * clusters. sum_i f_z(c_i) is then noise; if clusters stayed it is the mean of
- * a cluster's envelope, or more if they overlap. Sample centroids and pilot
+ * a cluster's envelope, or more if they overlap. Sample centroids and sample
  * rows are discarded once the rows have moved.
  */
 static void

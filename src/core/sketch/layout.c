@@ -130,7 +130,7 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity,
 	sketch->flags = flags | FC_SKETCH_BOUNDS;
 	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
 	sketch->capacity = (uint32_t) capacity;
-	fc_spec_without_pilot(spec, fc_sketch_spec(sketch));
+	fc_spec_without_sample(spec, fc_sketch_spec(sketch));
 	view = fc_sketch_view_of(sketch);
 	for (size_t i = 0; i < view.tracked; i++)
 	{

@@ -18,7 +18,7 @@
  * can go back.
  *
  * Layout (offsets multiples of 8, padding zero):
- *     fc_sketch, then the spec's bytes without pilot rows (spec_size)
+ *     fc_sketch, then the spec's bytes without sample rows (spec_size)
  *     fc_wide sum[tracked], high[tracked], cross[tracked], low[tracked]
  *     double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]

@@ -236,7 +236,7 @@ fc_sketch_check(const void *bytes, size_t size)
 	status = fc_spec_check(spec, sketch->spec_size);
 	if (status != FC_OK)
 		return status;
-	if (spec->pilot_rows != 0 || spec->container != 0 ||
+	if (spec->sample_rows != 0 || spec->container != 0 ||
 		fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
 	view = fc_sketch_view_of(sketch);

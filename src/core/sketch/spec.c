@@ -61,30 +61,30 @@ fc_spec_core_size(const fc_spec *spec)
 size_t
 fc_spec_size(const fc_spec *spec)
 {
-	size_t		rows = spec->pilot_rows;
+	size_t		rows = spec->sample_rows;
 
 	return fc_spec_core_size(spec) + rows * sizeof(double) +
 		ROUND8(rows * spec->reduced * sizeof(float));
 }
 
 void
-fc_spec_without_pilot(const fc_spec *spec, fc_spec *lean)
+fc_spec_without_sample(const fc_spec *spec, fc_spec *lean)
 {
 	memcpy(lean, spec, fc_spec_core_size(spec));
 	lean->container = 0;
-	lean->pilot_rows = 0;
+	lean->sample_rows = 0;
 }
 
 const double *
-fc_spec_pilot_weight(const fc_spec *spec)
+fc_spec_sample_weight(const fc_spec *spec)
 {
 	return (const double *) ((const char *) spec + fc_spec_core_size(spec));
 }
 
 const float *
-fc_spec_pilot(const fc_spec *spec)
+fc_spec_sample(const fc_spec *spec)
 {
-	return (const float *) (fc_spec_pilot_weight(spec) + spec->pilot_rows);
+	return (const float *) (fc_spec_sample_weight(spec) + spec->sample_rows);
 }
 
 static void
@@ -94,7 +94,7 @@ compute_digest(const fc_spec *spec, uint64_t digest[2])
 	uint64_t	seeds[2];
 
 	fixed.container = 0;
-	fixed.pilot_rows = 0;
+	fixed.sample_rows = 0;
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
 		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
@@ -144,7 +144,7 @@ fixed_fields_valid(const fc_spec *spec)
 		spec->scales >= 1 && spec->scales <= FC_MAX_SCALES &&
 		spec->frequencies >= 1 && spec->frequencies <= FC_MAX_MOMENTS &&
 		fc_spec_moments(spec) <= FC_MAX_MOMENTS &&
-		spec->pilot_rows <= FC_MAX_PILOT_ROWS &&
+		spec->sample_rows <= FC_MAX_SAMPLE_ROWS &&
 		spec->sample_centroids <= FC_MAX_SAMPLE_CENTROIDS &&
 		spec->padding == 0 && all_positive(&spec->sigma, 1);
 }
@@ -218,14 +218,14 @@ fc_spec_check(const void *bytes, size_t size)
 		!grid_valid(spec) ||
 		!fc_zero_padding(fc_spec_sample_centroids(spec) +
 						 (size_t) spec->sample_centroids * spec->reduced,
-						 fc_spec_pilot_weight(spec)) ||
-		!fc_zero_padding(fc_spec_pilot(spec) +
-						 (size_t) spec->pilot_rows * spec->reduced,
+						 fc_spec_sample_weight(spec)) ||
+		!fc_zero_padding(fc_spec_sample(spec) +
+						 (size_t) spec->sample_rows * spec->reduced,
 						 (const char *) bytes + size) ||
 		!basis_valid(spec) ||
-		!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
-		!fc_all_finite_float(fc_spec_pilot(spec),
-							 (size_t) spec->pilot_rows * spec->reduced) ||
+		!all_positive(fc_spec_sample_weight(spec), spec->sample_rows) ||
+		!fc_all_finite_float(fc_spec_sample(spec),
+							 (size_t) spec->sample_rows * spec->reduced) ||
 		!fc_all_finite_float(fc_spec_sample_centroids(spec),
 							 (size_t) spec->sample_centroids * spec->reduced))
 		return FC_EFORMAT;
@@ -256,7 +256,7 @@ fixed_fields(const fc_spec_fields *fields)
 			.frequencies = (uint32_t) fields->frequencies,
 			.scales = (uint32_t) fields->scales,
 			.clusters = (uint32_t) fields->clusters,
-			.pilot_rows = (uint32_t) fields->pilot_rows,
+			.sample_rows = (uint32_t) fields->sample_rows,
 			.sample_centroids = (uint32_t)
 			fields->sample_centroid_count,
 			.seed = fields->seed,
@@ -300,10 +300,10 @@ fc_spec_build(const fc_spec_fields *fields, fc_spec *spec)
 	fill(fc_spec_basis(spec), fields->basis, fields->dim * n * sizeof(float));
 	fill(fc_spec_sample_centroids(spec), fields->sample_centroids,
 		 fields->sample_centroid_count * n * sizeof(float));
-	fill(fc_spec_pilot_weight(spec), fields->pilot_weight,
-		 fields->pilot_rows * sizeof(double));
-	fill(fc_spec_pilot(spec), fields->pilot,
-		 fields->pilot_rows * n * sizeof(float));
+	fill(fc_spec_sample_weight(spec), fields->sample_weight,
+		 fields->sample_rows * sizeof(double));
+	fill(fc_spec_sample(spec), fields->sample,
+		 fields->sample_rows * n * sizeof(float));
 	fc_spec_seal(spec);
 	return fc_spec_check(spec, size);
 }
@@ -318,7 +318,7 @@ fc_spec_fields_of(const fc_spec *spec)
 			.frequencies = spec->frequencies,
 			.scales = spec->scales,
 			.clusters = spec->clusters,
-			.pilot_rows = spec->pilot_rows,
+			.sample_rows = spec->sample_rows,
 			.sample_centroid_count = spec->sample_centroids,
 			.law = (fc_law) spec->law,
 			.structured = (spec->flags & FC_SPEC_STRUCTURED) !=
@@ -330,8 +330,8 @@ fc_spec_fields_of(const fc_spec *spec)
 			.sigmas = fc_spec_sigmas(spec),
 			.basis = fc_spec_basis(spec),
 			.sample_centroids = fc_spec_sample_centroids(spec),
-			.pilot_weight = fc_spec_pilot_weight(spec),
-			.pilot = fc_spec_pilot(spec)
+			.sample_weight = fc_spec_sample_weight(spec),
+			.sample = fc_spec_sample(spec)
 	};
 }
 

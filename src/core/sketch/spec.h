@@ -18,11 +18,11 @@
  *                                        orthonormal
  *     float  sample_centroids[sample_centroids * reduced]
  *                                        centroids of the sample, in the units
- *                                        of pilot: starts for a decoder
- *     double pilot_weight[pilot_rows]
- *     float  pilot[pilot_rows * reduced] sample rows, as y: in units of sigma
+ *                                        of sample: starts for a decoder
+ *     double sample_weight[sample_rows]
+ *     float  sample[sample_rows * reduced] sample rows, as y: in units of sigma
  * Frequencies are a pure function of these bytes and never stored.  The digest
- * covers everything but the pilot rows: two specs measure the same moments iff
+ * covers everything but the sample rows: two specs measure the same moments iff
  * their digests (and bytes) agree.
  */
 #ifndef FC_SKETCH_SPEC_H
@@ -51,7 +51,7 @@ typedef enum fc_law
 #define FC_MAX_RATIO		1e6 /* maximum ratio of two sigmas */
 #define FC_MIN_PADDED		32	/* minimum size of a transform; in smaller
 								 * ones many rows miss every coordinate */
-#define FC_MAX_PILOT_ROWS	(1 << 16)
+#define FC_MAX_SAMPLE_ROWS	(1 << 16)
 #define FC_MAX_SAMPLE_CENTROIDS	1024
 
 typedef struct fc_spec
@@ -69,7 +69,7 @@ typedef struct fc_spec
 								 * frequencies, 1 .. FC_MAX_SCALES */
 	uint32_t	clusters;		/* number of clusters that the spec was chosen
 								 * for; 0: unknown */
-	uint32_t	pilot_rows;
+	uint32_t	sample_rows;
 	uint32_t	sample_centroids;
 	uint32_t	padding;		/* always 0 */
 	uint64_t	seed;
@@ -128,27 +128,27 @@ fc_spec_moments(const fc_spec *spec)
 }
 
 /*
- * Returns the size in bytes without the pilot rows, and with them (fixed
+ * Returns the size in bytes without the sample rows, and with them (fixed
  * fields alone are read).
  */
 size_t		fc_spec_core_size(const fc_spec *spec);
 size_t		fc_spec_size(const fc_spec *spec);
 
 /*
- * Copies the spec without its pilot rows, in fc_spec_core_size(spec) bytes;
+ * Copies the spec without its sample rows, in fc_spec_core_size(spec) bytes;
  * the copy measures the same moments.
  */
-void		fc_spec_without_pilot(const fc_spec *spec, fc_spec *lean);
+void		fc_spec_without_sample(const fc_spec *spec, fc_spec *lean);
 
-const double *fc_spec_pilot_weight(const fc_spec *spec);
-const float *fc_spec_pilot(const fc_spec *spec);
+const double *fc_spec_sample_weight(const fc_spec *spec);
+const float *fc_spec_sample(const fc_spec *spec);
 
 /* Recomputes the digest after the bytes are complete. */
 void		fc_spec_seal(fc_spec *spec);
 
 /*
  * Returns true if both specs measure the same moments (digest and bytes are
- * compared, pilot rows excluded).
+ * compared, sample rows excluded).
  */
 bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
 
@@ -213,7 +213,7 @@ typedef struct fc_spec_fields
 	size_t		frequencies;
 	size_t		scales;			/* number of sigmas */
 	size_t		clusters;
-	size_t		pilot_rows;
+	size_t		sample_rows;
 	size_t		sample_centroid_count;
 	fc_law		law;
 	bool		structured;
@@ -226,8 +226,8 @@ typedef struct fc_spec_fields
 								 * reduced == dim */
 	const float *sample_centroids;	/* points in sigmas, sample_centroid_count
 									 * x reduced */
-	const double *pilot_weight; /* pilot_rows values */
-	const float *pilot;			/* rows in sigmas, pilot_rows x reduced */
+	const double *sample_weight;	/* sample_rows values */
+	const float *sample;		/* rows in sigmas, sample_rows x reduced */
 } fc_spec_fields;
 
 size_t		fc_spec_fields_size(const fc_spec_fields *fields);

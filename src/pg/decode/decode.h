@@ -38,6 +38,6 @@ typedef struct decode_call
  */
 extern void
 			decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
-							text_or_rows init, const fc_spec *pilot, double *centroids);
+							text_or_rows init, const fc_spec *sample, double *centroids);
 
 #endif							/* FASTCLUST_DECODE_H */

@@ -173,16 +173,16 @@ check_rows(const decode_call *call)
  * that the sketch was made with.
  */
 static void
-check_pilot(const decode_call *call, const fc_spec *pilot)
+check_decode_sample(const decode_call *call, const fc_spec *sample)
 {
 	fc_init		init = call->options.init;
 
-	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
+	if (sample != NULL && !fc_spec_same(sample, call->spec))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("sample is not the sketch_spec the sketch was made with"),
 				errhint("Give the same value as to sketch_agg, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) &&
-		(pilot == NULL || pilot->pilot_rows == 0))
+		(sample == NULL || sample->sample_rows == 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none",
 					   call->init.text),
@@ -190,11 +190,11 @@ check_pilot(const decode_call *call, const fc_spec *pilot)
 }
 
 static void
-run(decode_call *call, const fc_spec *pilot)
+run(decode_call *call, const fc_spec *sample)
 {
 	fc_problem_inputs inputs = {
 		call->sigma,
-		pilot,
+		sample,
 		call->init.values,
 		(Size) call->init.rows
 	};
@@ -203,7 +203,7 @@ run(decode_call *call, const fc_spec *pilot)
 	Size		n = call->spec->reduced;
 
 	check_rows(call);
-	check_pilot(call, pilot);
+	check_decode_sample(call, sample);
 	call->memory.what = "decode";
 	charge_memory(&call->memory,
 				  k * (n + 2) * sizeof(double) +
@@ -324,14 +324,14 @@ read_centroid(const decode_call *call, int32 j, double *x)
 
 void
 decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
-				text_or_rows init, const fc_spec *pilot, double *centroids)
+				text_or_rows init, const fc_spec *sample, double *centroids)
 {
 	call->sketch = fc_sketch_view_of(sketch);
 	call->spec = call->sketch.spec;
 	call->k = k;
 	read_decoder(call, "auto", options);
 	call->init = init;
-	run(call, pilot);
+	run(call, sample);
 	warn_of_limits(call);
 	for (int32 j = 0; j < k; j++)
 	{

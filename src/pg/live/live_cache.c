@@ -347,7 +347,7 @@ read_live_sketch(const live_key *key, Relation table)
 	live->leaf_name = pstrdup(RelationGetRelationName(table));
 	live->deltas = live_deltas_id();
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
-	live->spec = spec_without_pilot(aligned_value(column(COLUMN_SPEC, &null)));
+	live->spec = spec_without_sample(aligned_value(column(COLUMN_SPEC, &null)));
 	value = column(COLUMN_DRIFT_SPEC, &null);
 	live->drift_spec = null ? NULL
 		: (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);

@@ -67,7 +67,7 @@ fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
 {
 	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
 
-	PG_RETURN_POINTER(spec_without_pilot(sketch.spec));
+	PG_RETURN_POINTER(spec_without_sample(sketch.spec));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_moments);
@@ -170,14 +170,14 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 						 fc_metric_name(fc_spec_metric(spec)));
 	appendStringInfo(json,
 					 ", \"clusters\": %u, \"sample_centroids\": %u, \"sample_rows\": %u, \"bytes\": %zu",
-					 spec->clusters, spec->sample_centroids, spec->pilot_rows,
+					 spec->clusters, spec->sample_centroids, spec->sample_rows,
 					 fc_spec_size(spec));
 }
 
 /* Takes (spec, dimensions); 0 dimensions match any spec. */
-PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
+PG_FUNCTION_INFO_V1(fastclust_spec_without_sample);
 Datum
-fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
+fastclust_spec_without_sample(PG_FUNCTION_ARGS)
 {
 	const fc_spec *spec = SPEC_ARG(0);
 	int32		n = PG_GETARG_INT32(1);
@@ -188,7 +188,7 @@ fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
 					   n, n > 1 ? "s" : "", spec->dim),
 				errhint("sketch_spec(%d, ...) makes one that fits, and sketch_spec_agg of these columns.",
 						n));
-	PG_RETURN_POINTER(spec_without_pilot(spec));
+	PG_RETURN_POINTER(spec_without_sample(spec));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_describe);

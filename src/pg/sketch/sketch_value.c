@@ -67,12 +67,12 @@ spec_digest_of_datum(Datum datum, uint64 digest[2])
 }
 
 fc_spec *
-spec_without_pilot(const fc_spec *spec)
+spec_without_sample(const fc_spec *spec)
 {
 	Size		size = fc_spec_core_size(spec);
 	fc_spec    *lean = alloc_large(size);
 
-	fc_spec_without_pilot(spec, lean);
+	fc_spec_without_sample(spec, lean);
 	SET_VARSIZE(lean, size);
 	return lean;
 }
@@ -293,7 +293,7 @@ prepare_spec(const fc_spec *spec)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Size		bytes = (fc_spec_core_size(spec) + fc_prepared_size(spec) +
 						 ALLOCSET_SMALL_INITSIZE);
-	prepared_spec made = {.spec = spec_without_pilot(spec)};
+	prepared_spec made = {.spec = spec_without_sample(spec)};
 	prepared_spec *entry;
 	fc_arena	arena;
 

@@ -33,7 +33,7 @@ extern fc_sketch *sketch_weighted(fc_sketch *sketch);
 extern void sketch_forget_bounds(fc_sketch *sketch);
 
 /* Copies a spec without its sample into the current context. */
-extern fc_spec *spec_without_pilot(const fc_spec *spec);
+extern fc_spec *spec_without_sample(const fc_spec *spec);
 
 /*
  * Computes target += sign * source, where source is packed. Returns the

@@ -18,8 +18,8 @@
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/pilot.h"
 #include "sketch/reservoir.h"
+#include "sketch/spec_of_sample.h"
 
 /*
  * Returns the law of the frequencies with this name; an unknown name is an
@@ -130,7 +130,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(build_spec(&fields));
 }
 
-#define PILOT_ROWS		1000
+#define SAMPLE_ROWS		1000
 #define FIRST_ROOM		64		/* number of entries allocated at first */
 
 /*
@@ -426,7 +426,7 @@ options_of(const spec_state *state)
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
 	int			frequencies = 0;	/* 0: chosen from the sample */
 	int			dimensions = 0;
-	int			pilot_rows = PILOT_ROWS;
+	int			sample_rows = SAMPLE_ROWS;
 	float_list	scales = {0};
 	char	   *law = "adapted_radius_kmeans";
 	char	   *structure = "auto";
@@ -436,7 +436,7 @@ options_of(const spec_state *state)
 	const option known[] = {
 		{"frequencies", OPTION_INT, &frequencies, 1, FC_MAX_MOMENTS},
 		{"dimensions", OPTION_INT, &dimensions, 1, FC_MAX_DIM},
-		{"sample_rows", OPTION_INT, &pilot_rows, 0, FC_RESERVOIR_ROWS},
+		{"sample_rows", OPTION_INT, &sample_rows, 0, FC_RESERVOIR_ROWS},
 		{"sigma", OPTION_FLOAT, &chosen.sigma, 1e-300, 1e300},
 		{"scales", OPTION_FLOATS, &scales, 1e-6, 1e6},
 		{"law", OPTION_TEXT, &law, 0, 0},
@@ -450,7 +450,7 @@ options_of(const spec_state *state)
 		read_options(state->options, known, lengthof(known));
 	chosen.frequencies = (Size) frequencies;
 	chosen.dimensions = (Size) dimensions;
-	chosen.pilot_rows = (Size) pilot_rows;
+	chosen.sample_rows = (Size) sample_rows;
 	chosen.scales = scales.values;
 	chosen.scale_count = (Size) scales.count;
 	chosen.structure = (fc_structure) choice_of_name("option \"structured\":",

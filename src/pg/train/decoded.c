@@ -130,7 +130,7 @@ decode_group(const training *t, Size k, const char *group,
 													   own_units)
 								   : NULL);
 	decoded_clusters found = decode_sketch(t, sketch,
-										   fresh ? spec_without_pilot(old->spec)
+										   fresh ? spec_without_sample(old->spec)
 										   : old->spec,
 										   k, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
@@ -166,7 +166,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 	double		moments[2];
 
 	quantile_places(places);
-	set_value(row, "spec", spec_without_pilot(old->spec));
+	set_value(row, "spec", spec_without_sample(old->spec));
 	set_numbers(row, "distance_quantiles",
 				profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES)
 				.quantiles,

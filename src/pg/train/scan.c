@@ -411,7 +411,7 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 	scan_request request = {
 		.units = t->units,
 		.map = t->map,
-		.spec = spec_without_pilot(t->spec),
+		.spec = spec_without_sample(t->spec),
 		.drift_spec = t->drift_spec
 	};
 	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);

@@ -25,8 +25,8 @@
 #include "pg/train/sample.h"
 #include "pg/train/scan.h"
 #include "pg/train/spec.h"
-#include "sketch/pilot.h"
 #include "sketch/spec.h"
+#include "sketch/spec_of_sample.h"
 
 #define FREQUENCIES		400		/* default number of frequencies if the method
 								 * is not compressive */
@@ -68,7 +68,7 @@ in_own_units(const training *t, const fc_spec *spec, bool shared)
 		fc_spec_fields_rescale(&fields, copied(t->units.center, t->dim),
 							   copied(t->units.scale, t->dim));
 	if (shared)
-		fields.pilot_rows = fields.sample_centroid_count = 0;
+		fields.sample_rows = fields.sample_centroid_count = 0;
 	return build_spec(&fields);
 }
 

@@ -308,8 +308,8 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 						: NULL);
 	if (column != NULL)
 		(void) column_type(t.source.id, column);
-	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *)
-													 version.sketch));
+	request.spec = spec_without_sample(fc_sketch_spec((const fc_sketch *)
+													  version.sketch));
 	record.value = version.record;
 	request.drift_spec = (fc_drift_spec *)
 		DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record,

@@ -112,7 +112,7 @@ BEGIN
     live.features := features;
     live.vector := source.vector;
     -- checked here, because otherwise every later write to the table would fail
-    live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));
+    live.spec := without_sample_rows(spec, COALESCE(source.dimensions, 0));
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
     live.counting := flag_option(options, 'concurrently');

@@ -21,7 +21,7 @@ DECLARE
                     WHERE o <> ALL ('{live,seed,where}'));
     settings jsonb := jsonb_build_object(
                           'seed', COALESCE((options ->> 'seed')::numeric::bigint, 0));
-    pilot sketch_spec;
+    sample_spec sketch_spec;
     now sketch;
     most integer;
     tried integer[] := '{}';
@@ -46,7 +46,7 @@ BEGIN
     most := least(max_k, row_count(now));
     -- spec with the sample rows of the training if the live sketch belongs to a model, else the
     -- spec of the live sketch
-    pilot := COALESCE((SELECT v.spec
+    sample_spec := COALESCE((SELECT v.spec
                          FROM readable_models m JOIN readable_versions v ON v.version = m.version
                         WHERE m.id = live.model_id
                           AND v.model_id = live.model_id
@@ -63,7 +63,7 @@ BEGIN
                        COALESCE(costs[array_position(tried, n)],
                                 (SELECT sum(c.weight * c.spread ^ 2) / sum(c.weight)
                                             * cardinality(means(now))
-                                   FROM decode(now, n, 'auto', settings, pilot) c)) AS c
+                                   FROM decode(now, n, 'auto', settings, sample_spec) c)) AS c
                   FROM (WITH RECURSIVE steps(n) AS (
                                            SELECT 1
                                            UNION ALL

@@ -13,10 +13,10 @@ CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
 COMMENT ON FUNCTION describe(sketch_spec) IS 'Returns the parameters of a spec.';
 -- Returns the spec without its sample rows. dimensions: dimensions of the rows to be sketched; an
 -- error if the spec has others; 0: any.
-CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec,
+CREATE FUNCTION fastclust_internal.without_sample_rows(spec sketch_spec,
         dimensions integer DEFAULT 0)
     RETURNS sketch_spec
-    AS 'MODULE_PATHNAME', 'fastclust_spec_without_pilot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_spec_without_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -1,5 +1,5 @@
 /*
- * pilot.h - chooses a spec from a sample: a sketch's scale, law, projection
+ * sample.h - chooses a spec from a sample: a sketch's scale, law, projection
  * and size.
  *
  * Trim the 5 % of rows farthest from the median in MAD units (outliers must
@@ -13,8 +13,8 @@
  * all rows, the new ones that represent three rows or more: small clusters
  * that were trimmed, but never a single row.
  */
-#ifndef FC_SKETCH_PILOT_H
-#define FC_SKETCH_PILOT_H
+#ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
+#define FC_SKETCH_SPEC_OF_SAMPLE_H
 
 #include "sketch/spec.h"
 
@@ -32,7 +32,7 @@ typedef struct fc_spec_options
 	size_t		frequencies;	/* 0: 5 k n, but at least 128 */
 	size_t		dimensions;		/* reduced dimensions; 0: d if d <= 24, else
 								 * min(d, max(2k, 16)) */
-	size_t		pilot_rows;		/* maximum number of rows stored with the spec */
+	size_t		sample_rows;	/* maximum number of rows stored with the spec */
 	double		sigma;			/* scale of the kernel; 0: estimated from the
 								 * sample */
 	const double *scales;		/* scale_count sigmas in units of the first
@@ -46,14 +46,14 @@ typedef struct fc_spec_options
 	uint64_t	seed;
 } fc_spec_options;
 
-typedef struct fc_pilot_result
+typedef struct fc_sample_estimates
 {
 	double	   *center;			/* mean of the rows left after trimming, d
 								 * values */
 	float	   *basis;			/* orthonormal rows, n x d; unused if n == d */
 	size_t		n;				/* number of reduced dimensions */
 	double		within_deviation;	/* within-cluster deviation s_w; in units
-									 * of x once fc_pilot returns */
+									 * of x once fc_estimate_of_sample returns */
 	double		sigma;			/* 1.2 s_w; > 0 even if all rows are equal */
 
 	/*
@@ -65,7 +65,7 @@ typedef struct fc_pilot_result
 								 * rows x n */
 	float	   *sample_centroids;	/* centroids in the units of `reduced` */
 	size_t		sample_centroid_count;
-} fc_pilot_result;
+} fc_sample_estimates;
 
 /*
  * Estimates scale, projection and sample centroids from x (rows x d); weight
@@ -75,11 +75,11 @@ typedef struct fc_pilot_result
  * weights is positive. The arrays of the result are in the arena `found`.
  * Returns FC_EVALUE if differences of rows or their spread overflow a double.
  */
-fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
-					 const fc_spec_options *options, fc_arena *work,
-					 fc_arena *found, fc_pilot_result *result);
+fc_status	fc_estimate_of_sample(const double *x, const double *weight, size_t rows, size_t d,
+								  const fc_spec_options *options, fc_arena *work,
+								  fc_arena *found, fc_sample_estimates *result);
 
-/* ---- the parts of a spec ---- */
+/* ---- the fields of a spec ---- */
 
 /*
  * Returns the number of frequencies and reduced dimensions of a spec, and the
@@ -91,12 +91,12 @@ double
 			fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options);
 
 /*
- * Chooses the parts of a spec for rows with the sample's distribution (rows x
- * d; weight: multiplicities, also the pilot's). The parts point into the arena
+ * Chooses the fields of a spec for rows with the sample's distribution (rows x
+ * d; weight: multiplicities, also the sample's). The parts point into the arena
  * `found` and to weight.
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows,
 						   size_t d, const fc_spec_options *options,
 						   fc_arena *work, fc_arena *found, fc_spec_fields *fields);
 
-#endif							/* FC_SKETCH_PILOT_H */
+#endif							/* FC_SKETCH_SPEC_OF_SAMPLE_H */

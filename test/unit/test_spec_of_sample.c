@@ -1,11 +1,11 @@
 /*
- * test_pilot.c - scale, trimming and projection chosen from a sample: scales
+ * test_spec_of_sample.c - scale, trimming and projection chosen from a sample: scales
  * are within 10 % of planted ones and follow units to 1e-3, and bases are
  * orthonormal to 1e-6
  */
 #include "numerics/principal.h"
 #include "numerics/selection.h"
-#include "sketch/pilot.h"
+#include "sketch/spec_of_sample.h"
 #include "unit.h"
 
 typedef struct sample
@@ -16,7 +16,7 @@ typedef struct sample
 	size_t		d;
 	fc_spec_options options;
 	fc_arena	found;
-	fc_pilot_result result;
+	fc_sample_estimates result;
 } sample;
 
 static sample
@@ -32,7 +32,7 @@ static fc_status
 run(sample *s)
 {
 	fc_arena	arena = unit_arena();
-	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
+	fc_status	status = fc_estimate_of_sample(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
 
 	CHECK(arena.allocated == 0, "the arena is still in use");
 	return status;

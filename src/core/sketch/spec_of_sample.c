@@ -1,5 +1,5 @@
 /*
- * pilot.c - the parts of a spec from a sample of rows: center, projection and
+ * spec_of_sample.c - the fields of a spec from a sample of rows: center, projection and
  * scale.
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
@@ -16,7 +16,7 @@
  * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows d
  * (trim) + rows d p (axes) + k-means.
  */
-#include "sketch/pilot.h"
+#include "sketch/spec_of_sample.h"
 
 #include "kmeans/kmeans.h"
 #include "numerics/dense.h"
@@ -35,7 +35,7 @@
 #define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is
 								 * rounding */
 
-typedef struct pilot_work
+typedef struct sample_work
 {
 	const double *x;
 	const double *weight;
@@ -55,7 +55,7 @@ typedef struct pilot_work
 	double	   *centroids;		/* centroids of k-means, up to 2 clusters x n */
 	double	   *cluster_weight; /* weights of the centroids */
 	float	   *tile;			/* one tile of centred rows, TILE_ROWS x d */
-} pilot_work;
+} sample_work;
 
 static size_t
 reduced_dimensions(size_t d, const fc_spec_options *options)
@@ -70,7 +70,7 @@ reduced_dimensions(size_t d, const fc_spec_options *options)
 }
 
 static inline double
-weight_of(const pilot_work *w, size_t i)
+weight_of(const sample_work *w, size_t i)
 {
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
@@ -80,7 +80,7 @@ weight_of(const pilot_work *w, size_t i)
  * that no sum overflows.
  */
 static void
-find_center(pilot_work *w, double *center)
+find_center(sample_work *w, double *center)
 {
 	memset(center, 0, w->d * sizeof(double));
 	w->total = 0.0;
@@ -111,7 +111,7 @@ exponent_of(double largest)
 
 /* Returns the largest magnitude of a coordinate relative to the center. */
 static double
-find_largest(const pilot_work *w, const double *center)
+find_largest(const sample_work *w, const double *center)
 {
 	double		largest = 0.0;
 
@@ -129,7 +129,7 @@ find_largest(const pilot_work *w, const double *center)
  * inliers.
  */
 static void
-find_basis(pilot_work *w, const fc_pilot_result *result)
+find_basis(sample_work *w, const fc_sample_estimates *result)
 {
 	for (size_t i = 0; i < w->count; i++)
 	{
@@ -151,7 +151,7 @@ find_basis(pilot_work *w, const fc_pilot_result *result)
  * is the identity if n = d.
  */
 static void
-reduce_rows(pilot_work *w, const fc_pilot_result *result)
+reduce_rows(sample_work *w, const fc_sample_estimates *result)
 {
 	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
 	{
@@ -182,7 +182,7 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
  * exponent.
  */
 static int
-scale_reduced(pilot_work *w, const float *reduced)
+scale_reduced(sample_work *w, const float *reduced)
 {
 	float		largest = 0.0f;
 	int			exponent;
@@ -204,7 +204,7 @@ scale_reduced(pilot_work *w, const float *reduced)
  * over all rows.
  */
 static double
-deviation(const pilot_work *w, const float *reduced, bool all)
+deviation(const sample_work *w, const float *reduced, bool all)
 {
 	size_t		rows = all ? w->rows : w->count;
 	double		weight = 0.0;
@@ -237,7 +237,7 @@ deviation(const pilot_work *w, const float *reduced, bool all)
 
 /* Returns s_w for clusters without inner spread. */
 static double
-spacing(const pilot_work *w, const float *reduced)
+spacing(const sample_work *w, const float *reduced)
 {
 	double		scale = deviation(w, reduced, false);
 
@@ -259,7 +259,7 @@ most_sample_centroids(size_t clusters)
  * own centroid.
  */
 static bool
-near_sample_centroid(const fc_pilot_result *result, const float *point)
+near_sample_centroid(const fc_sample_estimates *result, const float *point)
 {
 	double		radius = (result->within_deviation * result->within_deviation *
 						  (double) result->n);
@@ -284,7 +284,7 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 
 /* Adds the present k centroids that represent enough rows and are new. */
 static void
-add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k,
+add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k,
 					 int exponent)
 {
 	size_t		limit = most_sample_centroids(w->clusters);
@@ -310,7 +310,7 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k,
  * `wanted` is.
  */
 static size_t
-supported(const pilot_work *w, size_t wanted)
+supported(const sample_work *w, size_t wanted)
 {
 	double		limit = fmax(floor(w->total / 5.0), 2.0);
 
@@ -322,7 +322,7 @@ supported(const pilot_work *w, size_t wanted)
  * 2^exponent. Returns the inertia.
  */
 static double
-cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts,
+cluster_inliers(sample_work *w, const float *reduced, size_t k, int starts,
 				int *exponent)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
@@ -345,7 +345,7 @@ cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts,
 }
 
 static void
-find_within(pilot_work *w, fc_pilot_result *result)
+find_within(sample_work *w, fc_sample_estimates *result)
 {
 	size_t		k = supported(w, w->clusters);
 	double		freedom = fmax(w->total - (double) k, 1.0);
@@ -369,7 +369,7 @@ find_within(pilot_work *w, fc_pilot_result *result)
  * of positive weight.
  */
 static void
-find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
+find_trimmed_centroids(sample_work *w, fc_sample_estimates *result)
 {
 	size_t		k = supported(w, 2 * w->clusters);
 	int			exponent;
@@ -386,11 +386,11 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 }
 
 fc_status
-fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
-		 const fc_spec_options *options, fc_arena *work, fc_arena *found,
-		 fc_pilot_result *result)
+fc_estimate_of_sample(const double *x, const double *weight, size_t rows, size_t d,
+					  const fc_spec_options *options, fc_arena *work, fc_arena *found,
+					  fc_sample_estimates *result)
 {
-	pilot_work	w = {
+	sample_work w = {
 		.x = x,
 		.weight = weight,
 		.rows = rows,
@@ -403,7 +403,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 	fc_mark		used = fc_arena_mark(work);
 	double		largest;
 
-	*result = (fc_pilot_result)
+	*result = (fc_sample_estimates)
 	{
 		.n = w.n
 	};
@@ -437,7 +437,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
 }
 
-/* ---- the parts of a spec ---- */
+/* ---- the fields of a spec ---- */
 
 /* Converts points from units of 2^exponent to units of sigma. */
 static void
@@ -464,7 +464,7 @@ shift_points(float *points, size_t count, size_t n, const double *by)
  * to 0.
  */
 static void
-move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
+move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found)
 {
 	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
@@ -488,7 +488,7 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 	fc_arena_release(work, used);
 }
 
-#define PILOT_PASSES	8.0		/* passes of axes and k-means over the sample,
+#define SAMPLE_PASSES	8.0		/* passes of axes and k-means over the sample,
 								 * measured */
 
 size_t
@@ -508,13 +508,13 @@ fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options)
 	size_t		n;
 
 	(void) fc_spec_frequencies(d, options, &n);
-	return PILOT_PASSES * (double) rows * (double) n *
+	return SAMPLE_PASSES * (double) rows * (double) n *
 		(double) (options->clusters + d);
 }
 
 static fc_spec_fields
 fields_of_sample(size_t rows, size_t d, const fc_spec_options *options,
-				 const fc_pilot_result *found)
+				 const fc_sample_estimates *found)
 {
 	size_t		n = found->n;
 	size_t		frequencies = fc_spec_frequencies(d, options, &n);
@@ -538,8 +538,8 @@ fields_of_sample(size_t rows, size_t d, const fc_spec_options *options,
 			.sample_centroids = found->sample_centroids,
 			.sample_centroid_count = found
 			->sample_centroid_count,
-			.pilot = found->reduced,
-			.pilot_rows = smaller(rows, options->pilot_rows)
+			.sample = found->reduced,
+			.sample_rows = smaller(rows, options->sample_rows)
 	};
 }
 
@@ -549,9 +549,9 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d,
 			   fc_spec_fields *fields)
 {
 	double	   *sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
-	fc_pilot_result result;
-	fc_status	status = fc_pilot(x, weight, rows, d, options, work, found,
-								  &result);
+	fc_sample_estimates result;
+	fc_status	status = fc_estimate_of_sample(x, weight, rows, d, options, work, found,
+											   &result);
 
 	if (status != FC_OK)
 		return status;
@@ -562,7 +562,7 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d,
 	for (size_t i = options->scale_count; i-- > 0;)
 		sigmas[i] = sigmas[0] * options->scales[i];
 	fields->sigmas = sigmas;
-	fields->pilot_weight = weight;
+	fields->sample_weight = weight;
 	divide_by_sigma(result.sample_centroids,
 					result.sample_centroid_count * result.n, result.exponent,
 					sigmas[0]);

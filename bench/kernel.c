@@ -76,12 +76,12 @@ libm_rows(const float *omega, const float *x, size_t rows, size_t d, size_t m, d
 }
 
 static void
-keep_least(double *least, double start, size_t rows)
+keep_smallest(double *min, double start, size_t rows)
 {
 	double		ns = (cpu_seconds() - start) * 1e9 / (double) rows;
 
-	if (*least == 0 || ns < *least)
-		*least = ns;
+	if (*min == 0 || ns < *min)
+		*min = ns;
 }
 
 typedef struct sketcher
@@ -178,17 +178,17 @@ bench_sketch(uint32_t d, uint32_t m)
 		double		start = cpu_seconds();
 
 		libm_rows(omega, x, few < 1024 ? few : 1024, d, m, z);
-		keep_least(&libm, start, few < 1024 ? few : 1024);
+		keep_smallest(&libm, start, few < 1024 ? few : 1024);
 		start = cpu_seconds();
 		for (size_t b = 0; b < batches; b++)
 			fc_sketch_isa_select()->accumulate(&dense.prepared, x, dense.prepared.batch, sums);
-		keep_least(&kernel, start, batches * dense.prepared.batch);
+		keep_smallest(&kernel, start, batches * dense.prepared.batch);
 		start = cpu_seconds();
 		add_all(&dense, x, rows, d);
-		keep_least(&add, start, rows);
+		keep_smallest(&add, start, rows);
 		start = cpu_seconds();
 		add_all(&structured, x, rows, d);
-		keep_least(&fast, start, rows);
+		keep_smallest(&fast, start, rows);
 	}
 	printf("libm %.1f\nkernel %.1f\nadd %.1f\nstructured %.1f\n", libm, kernel, add, fast);
 	printf("gflops %.1f\npeak %.1f\n", 2.0 * d * m / kernel, fma_peak());
@@ -233,19 +233,19 @@ bench_assign(size_t k, size_t d)
 
 		for (size_t r = 0; r < repeats * BATCH; r++)
 			labels[r % BATCH] = (int32_t) fc_operator_assign(&op, x + r % BATCH * d, scratch);
-		keep_least(&single, start, repeats * BATCH);
+		keep_smallest(&single, start, repeats * BATCH);
 		start = cpu_seconds();
 		for (size_t r = 0; r < repeats * BATCH; r++)
 			cblas_sgemv(CblasRowMajor, CblasNoTrans, (int) k, (int) d, 1, v, (int) d, xf + r % BATCH * d, 1, 0, y, 1);
-		keep_least(&gemv, start, repeats * BATCH);
+		keep_smallest(&gemv, start, repeats * BATCH);
 		start = cpu_seconds();
 		for (size_t r = 0; r < repeats; r++)
 			fc_operator_assign_batch(&op, x, BATCH, scratch, labels);
-		keep_least(&batch, start, repeats * BATCH);
+		keep_smallest(&batch, start, repeats * BATCH);
 		start = cpu_seconds();
 		for (size_t r = 0; r < repeats; r++)
 			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, (int) k, (int) d, 1, xf, (int) d, v, (int) d, 0, y, (int) k);
-		keep_least(&gemm, start, repeats * BATCH);
+		keep_smallest(&gemm, start, repeats * BATCH);
 	}
 	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\n", single, gemv, batch, gemm);
 }
@@ -320,11 +320,11 @@ bench_blas(const float *x, size_t k, size_t d, size_t n, size_t repeats, double 
 
 	for (size_t r = 0; r < repeats * n; r++)
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, (int) k, (int) d, 1, v, (int) d, x + r % n * d, 1, 0, y, 1);
-	keep_least(gemv, start, repeats * n);
+	keep_smallest(gemv, start, repeats * n);
 	start = cpu_seconds();
 	for (size_t r = 0; r < repeats; r++)
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) k, (int) d, 1, x, (int) d, v, (int) d, 0, y, (int) k);
-	keep_least(gemm, start, repeats * n);
+	keep_smallest(gemm, start, repeats * n);
 	free(v);
 	free(y);
 }
@@ -369,11 +369,11 @@ bench_product(size_t k, size_t d, size_t entries)
 
 		for (size_t r = 0; r < 4 * repeats * BATCH; r++)
 			labels[r % BATCH] = (int32_t) fc_operator_assign(&op, x + r % BATCH * d, scratch);
-		keep_least(&single, start, 4 * repeats * BATCH);
+		keep_smallest(&single, start, 4 * repeats * BATCH);
 		start = cpu_seconds();
 		for (size_t r = 0; r < 4 * repeats; r++)
 			fc_operator_assign_batch(&op, x, BATCH, scratch, labels);
-		keep_least(&batch, start, 4 * repeats * BATCH);
+		keep_smallest(&batch, start, 4 * repeats * BATCH);
 		bench_blas(xf, k, d, BATCH, repeats, &gemv, &gemm);
 	}
 	printf("single %.1f\nsgemv %.1f\nbatch %.1f\nsgemm %.1f\nnonzeros %zu\n", single, gemv, batch, gemm, nonzeros);

@@ -23,19 +23,19 @@ time_product(int m, int n, int k)
 	float	   *a = calloc((size_t) m * (size_t) k, sizeof(float));
 	float	   *b = calloc((size_t) k * (size_t) n, sizeof(float));
 	float	   *c = calloc((size_t) m * (size_t) n, sizeof(float));
-	double		least = INFINITY;
+	double		min = INFINITY;
 
 	for (int i = 0; i < ROUNDS; i++)
 	{
 		double		start = cpu_seconds();
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
-		least = fmin(least, cpu_seconds() - start);
+		min = fmin(min, cpu_seconds() - start);
 	}
 	free(a);
 	free(b);
 	free(c);
-	return least;
+	return min;
 }
 
 /*
@@ -71,7 +71,7 @@ run(size_t k, size_t d, size_t sparsity)
 	fc_palm_result result;
 	fc_factors	factors;
 	fc_arena	arena = heap_arena();
-	double		least[2] = {INFINITY, INFINITY};
+	double		min[2] = {INFINITY, INFINITY};
 	double		dense = dense_sweep((int) k, (int) d, (int) count);
 
 	for (size_t i = 0; i < k * d; i++)
@@ -91,11 +91,11 @@ run(size_t k, size_t d, size_t sparsity)
 
 			fc_palm(&target, &options, &arena, &factors, &result);
 			options.warm = true;
-			least[pursuit] = fmin(least[pursuit], (cpu_seconds() - start) / result.sweeps);
+			min[pursuit] = fmin(min[pursuit], (cpu_seconds() - start) / result.sweeps);
 		}
 	}
 	printf("%4zu x %4zu, %2zu factors, sparsity %zu: dense products %7.2f ms, sweep %7.2f ms (%.2f), with pursuit %7.2f ms (%.2f)\n",
-		   k, d, count, sparsity, 1e3 * dense, 1e3 * least[0], least[0] / dense, 1e3 * least[1], least[1] / dense);
+		   k, d, count, sparsity, 1e3 * dense, 1e3 * min[0], min[0] / dense, 1e3 * min[1], min[1] / dense);
 	fc_arena_release(&arena, (fc_mark) {0});
 	free(u);
 }

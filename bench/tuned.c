@@ -145,7 +145,7 @@ run_number(uint64_t seed)
 	static const size_t numbers[] = {3, 7, 15};
 	enum
 	{
-		ROWS = 1500, REPEATS = 8, MOST = 24
+		ROWS = 1500, REPEATS = 8, MAX_CODE = 24
 	};
 	double		found = 0.0;
 	double		clear = 0.0;
@@ -175,7 +175,7 @@ run_number(uint64_t seed)
 				make_mixture(&rng, ROWS, d, 1, 0.0, x, NULL);
 			centre(x, ROWS, d);
 			options.seed = seed;
-			fc_choose_k(&rows, MOST, 0.0, NULL, &options, &arena, choice);
+			fc_choose_k(&rows, MAX_CODE, 0.0, NULL, &options, &arena, choice);
 			if (which < COUNT(numbers))
 			{
 				planted++;
@@ -818,7 +818,7 @@ static double
 time_labels(const fc_operator *op, const double *x, size_t n, size_t batch, int32_t *labels)
 {
 	fc_scratch	scratch = {.count = fc_operator_batch_scratch(op, batch)};
-	double		least = INFINITY;
+	double		min = INFINITY;
 
 	scratch.count = larger(scratch.count, fc_operator_scratch(op));
 	scratch.floats = take(scratch.count, sizeof(float));
@@ -832,10 +832,10 @@ time_labels(const fc_operator *op, const double *x, size_t n, size_t batch, int3
 			else
 				fc_operator_assign_batch(op, x + r * op->d, smaller(batch, n - r), scratch,
 										 labels + r);
-		least = fmin(least, cpu_seconds() - start);
+		min = fmin(min, cpu_seconds() - start);
 	}
 	free(scratch.floats);
-	return least;
+	return min;
 }
 
 /*
@@ -993,12 +993,12 @@ farthest_of_table(void *context, const fc_operator *op, size_t count, double *ro
 	(void) label_table(t, op);
 	for (*found = 0; *found < count && *found < t->n; ++*found)
 	{
-		size_t		most = 0;
+		size_t		max = 0;
 
 		for (size_t r = 1; r < t->n; r++)
-			most = t->distance[r] > t->distance[most] ? r : most;
-		memcpy(rows + *found * t->d, t->x + most * t->d, t->d * sizeof(double));
-		t->distance[most] = -1.0;
+			max = t->distance[r] > t->distance[max] ? r : max;
+		memcpy(rows + *found * t->d, t->x + max * t->d, t->d * sizeof(double));
+		t->distance[max] = -1.0;
 	}
 }
 
@@ -1049,7 +1049,7 @@ train_factors(table *t, const double *centroids, size_t k)
 	fc_arena	arena = heap_arena();
 	double	   *offset = take(t->d, sizeof(double));
 	fc_measure	dense;
-	fc_trials	trials = {.dense = &dense,.most_bytes = (size_t) 1 << 30};
+	fc_trials	trials = {.dense = &dense,.max_bytes = (size_t) 1 << 30};
 	fc_operator op = {0};
 	fc_factorization from;
 	product		p;

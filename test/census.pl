@@ -14,7 +14,7 @@ my $LONG_FUNCTION = 60;
 my $FULL_FOLDER = 25;	# files
 my $WIDE = 100;			# columns
 my $TAB = 4;
-my $MOST_SHOWN = 30;		# of a list
+my $MAX_SHOWN = 30;		# of a list
 
 my %SERVER_HEADERS = map { $_ => 1 } qw(postgres.h lib/simplehash.h simplehash.h utils/typcache.h);
 
@@ -138,7 +138,7 @@ for (@figures)
 	my $ceiling = delete $ceiling{$name};
 	my $above = defined $ceiling && $figure > $ceiling;
 
-	print map { "\t$_\n" } @list[0 .. ($#list < $MOST_SHOWN ? $#list : $MOST_SHOWN)] if $above || !defined $ceiling;
+	print map { "\t$_\n" } @list[0 .. ($#list < $MAX_SHOWN ? $#list : $MAX_SHOWN)] if $above || !defined $ceiling;
 	print $above ? "not ok census/$name: $figure, at most $ceiling\n" : defined $ceiling ? "ok census/$name: $figure of $ceiling\n" : "$name: $figure\n";
 	$failed = 1 if $above;
 }

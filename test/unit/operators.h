@@ -20,12 +20,12 @@ typedef struct codebook
  * arena.
  */
 static inline void
-view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op, double *most)
+view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op, double *max)
 {
 	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
 	fc_operator_header *header = (fc_operator_header *) FC_TAKE(arena, fc_codebook_size(k, d), char);
 
-	fc_codebook_write(metric, &source, weights, arena, header, most);
+	fc_codebook_write(metric, &source, weights, arena, header, max);
 	fc_operator_view(header, op);
 }
 
@@ -34,9 +34,9 @@ static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
 	codebook	c = {.arena = unit_arena()};
-	double		most;
+	double		max;
 
-	view_codebook(FC_EUCLIDEAN, centroids, weights, k, d, &c.arena, &c.op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, k, d, &c.arena, &c.op, &max);
 	return c;
 }
 

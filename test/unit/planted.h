@@ -185,7 +185,7 @@ worst_miss(const planted *p, size_t k, const answer *a)
 	double		worst = 0.0;
 
 	for (size_t t = 0; t < p->k; t++)
-		worst = fmax(worst, sqrt(unit_least_square(p->truth + t * n, a->result.centroids, k, n) / (double) n));
+		worst = fmax(worst, sqrt(unit_min_square(p->truth + t * n, a->result.centroids, k, n) / (double) n));
 	return worst;
 }
 

@@ -8,7 +8,7 @@
 #include "operator/operator.h"
 #include "unit.h"
 
-#define MOST_FACTORS	4
+#define MAX_FACTORS	4
 
 typedef enum pattern
 {

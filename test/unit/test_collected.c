@@ -100,7 +100,7 @@ test_far_rows(void)
 	fc_arena	arena = unit_arena();
 	fc_status	status = fc_kmeans_collected(x, 2, D, 1, &options, &arena, &ordering, &result);
 
-	CHECK(status == FC_EFAR && ordering.most == 0x1p129, "status %d, most %g", (int) status, ordering.most);
+	CHECK(status == FC_EFAR && ordering.max == 0x1p129, "status %d, most %g", (int) status, ordering.max);
 	arena = unit_arena();
 }
 
@@ -181,7 +181,7 @@ scatter(const double *x, size_t n, const double *centroids, size_t k)
 	size_t		count = 0;
 
 	for (size_t r = 0; r < n; r += n / 500 + 1, count++)
-		sum += unit_least_square(x + r * D, centroids, k, D);
+		sum += unit_min_square(x + r * D, centroids, k, D);
 	return sum / (double) count / D;
 }
 

@@ -304,12 +304,12 @@ test_distinct(size_t n, size_t kinds)
 
 	for (size_t r = 0; r < n; r++)
 		rows[r * 3 + 1] = (float) (r == n - 1 ? kinds - 1 : r % (kinds - 1));
-	for (size_t most = 1; most < 2 * kinds; most += 3)
+	for (size_t max = 1; max < 2 * kinds; max += 3)
 	{
 		size_t		distinct;
 
-		fc_count_distinct(rows, n, 3 * sizeof(float), most, items, &distinct);
-		CHECK(distinct == (most < kinds ? most : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, most);
+		fc_count_distinct(rows, n, 3 * sizeof(float), max, items, &distinct);
+		CHECK(distinct == (max < kinds ? max : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, max);
 	}
 }
 

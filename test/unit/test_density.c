@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define ROUNDS	4				/* rounds of Lloyd's algorithm that make the micro-clusters */
-#define MOST_D	3
+#define MAX_D	3
 
 /*
  * Rows, micro-clusters around the nearest of m centroids, and the
@@ -225,11 +225,11 @@ agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
 			count[(size_t) truth[i] * f->k + (size_t) f->label[p->micro_cluster[i]]]++;
 	for (int t = 0; t < kinds; t++)
 	{
-		size_t		most = 0;
+		size_t		max = 0;
 
 		for (size_t c = 0; c < f->k; c++)
-			most = count[(size_t) t * f->k + c] > most ? count[(size_t) t * f->k + c] : most;
-		right += (double) most;
+			max = count[(size_t) t * f->k + c] > max ? count[(size_t) t * f->k + c] : max;
+		right += (double) max;
 	}
 	return right;
 }
@@ -460,9 +460,9 @@ int
 main(void)
 {
 	test_radii(2000, 2, 200);
-	test_radii(500, MOST_D, 500);
+	test_radii(500, MAX_D, 500);
 	test_tree(60, 2);
-	test_tree(40, MOST_D);
+	test_tree(40, MAX_D);
 	test_rings(3, 0.0);
 	test_rings(2, 0.1);
 	test_clouds(1, 2, 10000, 0.2, 0.0);
@@ -470,7 +470,7 @@ main(void)
 	test_clouds(2, 2, 10000, 0.1, 0.0);
 	test_clouds(2, 6, 240, 0.0, 0.0);
 	test_clouds(3, 2, 20000, 0.2, 60.0);
-	for (size_t d = 1; d <= MOST_D; d++)
+	for (size_t d = 1; d <= MAX_D; d++)
 	{
 		test_even(d, 0.1);
 		test_even(d, 0.003);
@@ -483,7 +483,7 @@ main(void)
 	test_fives(2000, 0.0, 10.0, 1);
 	test_fives(20000, 30.0, 5.0, 2);
 	test_fives(20000, 20.0, 4.0, 2);
-	for (size_t d = 1; d <= MOST_D; d++)
+	for (size_t d = 1; d <= MAX_D; d++)
 		test_ratings(1, d);
 	test_ratings(3, 3);
 	test_few();

@@ -156,7 +156,7 @@ test_many_columns(void)
 		size_t		cells = dims[t] * FC_DRIFT_CELLS * sizeof(uint32_t);
 
 		CHECK(spec->far == 0 && spec->plain <= 512 && (t > 1 || spec->plain == 512), "%zu columns: %u bits", dims[t], spec->plain);
-		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MOST_BYTES ? cells : FC_DRIFT_MOST_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
+		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MAX_BYTES ? cells : FC_DRIFT_MAX_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
 			  fc_drift_size_of_spec(spec, 0));
 	}
 }
@@ -191,7 +191,7 @@ test_counts(void)
 	{
 		others[5 * COLUMNS + j] = -3e38f;
 		others[80 * COLUMNS + j] = 3e38f;
-		others[100 * COLUMNS + j] = fc_drift_least(spec)[j];
+		others[100 * COLUMNS + j] = fc_drift_minima(spec)[j];
 	}
 	counts = counts_of(&model, others, n);
 	for (size_t j = 0; j < COLUMNS; j++)
@@ -200,7 +200,7 @@ test_counts(void)
 		size_t		sum = 0;
 
 		for (size_t i = 0; i < n; i++)
-			below += others[i * COLUMNS + j] < fc_drift_least(spec)[j];
+			below += others[i * COLUMNS + j] < fc_drift_minima(spec)[j];
 		CHECK(fc_drift_number(counts, j * FC_DRIFT_CELLS) == below, "column %zu: %zu below the least value", j, below);
 		for (size_t k = 0; k < fc_drift_edge_counts(spec)[j]; k++)
 		{
@@ -274,7 +274,7 @@ test_wide(void)
 	{
 		half = unit_alloc(fc_drift_counts_size(counts, counts->flags), 1);
 		memcpy(half, counts, fc_drift_counts_size(counts, counts->flags));
-		if (2 * counts->rows > FC_DRIFT_MOST_NARROW && counts->flags == 0)
+		if (2 * counts->rows > FC_DRIFT_MAX_NARROW && counts->flags == 0)
 		{
 			CHECK(fc_drift_combine(counts, half, 1) == FC_EOVERFLOW, "too many rows for 32 bits are accepted");
 			counts = converted_counts(counts, FC_DRIFT_WIDE);

@@ -80,7 +80,7 @@ make_even(clustering *c, double times, double *sse)
 	memcpy(start, c->centroids, c->k * c->d * sizeof(double));
 	options.n_init = 0;
 	options.iterations = 0;
-	options.most = times * c->total / (double) c->k;
+	options.max = times * c->total / (double) c->k;
 	fc_kmeans(&rows, c->k, start, &options, &c->arena, &result);
 	*sse = result.sse;
 }

@@ -379,12 +379,12 @@ typedef struct stored_book
 static void
 make_book(const double *centroids, const double *weights, size_t k, size_t d, stored_book *book)
 {
-	double		most;
+	double		max;
 
 	for (size_t j = 0; j < k; j++)
 		book->weights[j] = weights[j];
 	book->arena = unit_arena();
-	view_codebook(FC_EUCLIDEAN, centroids, book->weights, k, d, &book->arena, &book->op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, book->weights, k, d, &book->arena, &book->op, &max);
 	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
 }
 

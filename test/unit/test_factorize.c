@@ -470,7 +470,7 @@ test_hidden_factors(void)
  * minimum.
  */
 static void
-test_least_budget(void)
+test_min_budget(void)
 {
 	static const fc_method methods[] = {FC_METHOD_PALM4MSA, FC_METHOD_HIERARCHICAL, FC_METHOD_SVD, FC_METHOD_PRUNE, FC_METHOD_AUTO};
 	codebook	c = make_codebook(12, 30, 6, 10, true, 3);
@@ -483,15 +483,15 @@ test_least_budget(void)
 			fc_factorize_options options = fc_factorize_defaults();
 			fc_operator out = {0};
 			fc_factorization from;
-			size_t		least;
+			size_t		min;
 
 			options.method = methods[m];
 			options.factors = factors;
 			options.sample = &rows;
 			options.sparsity = factors == 3 ? 2 : 0;
-			least = fc_factorize_least_budget(&c.op, &options);
-			CHECK(methods[m] != FC_METHOD_SVD || least == 42, "one rank takes %zu", least);
-			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
+			min = fc_factorize_min_budget(&c.op, &options);
+			CHECK(methods[m] != FC_METHOD_SVD || min == 42, "one rank takes %zu", min);
+			for (size_t budget = min; budget < 360; budget += 1 + budget / 4)
 			{
 				options.budget = (double) budget;
 				fc_factorize(&c.op, &options, unit_work(), &out, &from);
@@ -558,7 +558,7 @@ main(void)
 	test_recorded_svd_error(FC_METHOD_BUTTERFLY, 0);
 	test_recorded_svd_error(FC_METHOD_PRUNE, 90);
 	test_recorded_svd_error(FC_METHOD_SVD, 500);
-	test_least_budget();
+	test_min_budget();
 	test_zero_corner(10, 60, FC_METHOD_HIERARCHICAL);
 	test_zero_corner(60, 10, FC_METHOD_HIERARCHICAL);
 	test_zero_corner(60, 10, FC_METHOD_PALM4MSA);

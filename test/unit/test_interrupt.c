@@ -8,7 +8,7 @@
 #include "kmeans/kmeans.h"
 #include "planted.h"
 
-enum {N = 2000, D = 8, K = 12, MOST = 40};
+enum {N = 2000, D = 8, K = 12, MAX_CODE = 40};
 
 static jmp_buf back;
 static long stop;
@@ -41,7 +41,7 @@ test_jumps(work call, const void *input, size_t bytes, const char *what)
 	CHECK(call(input, &arena, whole) == FC_OK && arena.allocated == 0, "%s", what);
 	calls = unit_checked;
 	CHECK(calls > 2, "%s: %ld interrupt checks", what, calls);
-	for (long i = 0; i < calls; i += 1 + calls / MOST)
+	for (long i = 0; i < calls; i += 1 + calls / MAX_CODE)
 	{
 		unit_checked = 0;
 		stop = i;

@@ -6,7 +6,7 @@
 #include "operators.h"
 #include "sketch/spec.h"
 
-#define MOST_D	33
+#define MAX_D	33
 
 static void
 draw_row(fc_rng *rng, size_t d, double *x)
@@ -21,12 +21,12 @@ test_unit_rows(void)
 {
 	static const int exponents[] = {-1060, -600, -30, 0, 1, 30, 600, 1000};
 	fc_rng		rng = fc_rng_start(7, 0);
-	double		x[MOST_D];
-	double		unit[MOST_D];
-	double		scaled[MOST_D];
-	float		floats[MOST_D];
+	double		x[MAX_D];
+	double		unit[MAX_D];
+	double		scaled[MAX_D];
+	float		floats[MAX_D];
 
-	for (size_t d = 1; d <= MOST_D; d++)
+	for (size_t d = 1; d <= MAX_D; d++)
 	{
 		long double square = 0.0L;
 
@@ -83,7 +83,7 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 	book		b = {.arena = unit_arena()};
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double	   *weights = FC_TAKE(&b.arena, k, double);
-	double		most;
+	double		max;
 
 	b.centroids = unit_alloc(k * d, sizeof(double));
 	for (size_t j = 0; j < k; j++)
@@ -96,7 +96,7 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 		if (metric == FC_COSINE)
 			CHECK(fc_unit_row(c, d, c), "a centroid has no direction");
 	}
-	view_codebook(metric, b.centroids, weights, k, d, &b.arena, &b.op, &most);
+	view_codebook(metric, b.centroids, weights, k, d, &b.arena, &b.op, &max);
 	return b;
 }
 
@@ -104,7 +104,7 @@ static size_t
 greatest_product(const fc_operator *op, const double *x)
 {
 	size_t		best = 0;
-	double		most = -INFINITY;
+	double		max = -INFINITY;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -112,9 +112,9 @@ greatest_product(const fc_operator *op, const double *x)
 
 		for (size_t i = 0; i < op->d; i++)
 			product += x[i] * ((double) op->factor[0].values[j * op->d + i] + (op->offset != NULL ? op->offset[i] : 0.0));
-		if (product > most)
+		if (product > max)
 		{
-			most = product;
+			max = product;
 			best = j;
 		}
 	}
@@ -166,10 +166,10 @@ test_ties(void)
 	double		weights[2] = {1.0, 1.0};
 	double		x[2] = {5.0, 0.0};
 	fc_operator op;
-	double		most;
+	double		max;
 	fc_scratch	scratch;
 
-	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, unit_work(), &op, &most);
+	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, unit_work(), &op, &max);
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal centroids does not win");
 }

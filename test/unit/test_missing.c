@@ -83,7 +83,7 @@ twentieth(size_t cluster, size_t column)
 }
 
 static double
-most(size_t cluster, size_t column)
+max(size_t cluster, size_t column)
 {
 	(void) cluster;
 	(void) column;
@@ -145,7 +145,7 @@ static void
 test_not_telling(void)
 {
 	CHECK(told(ROWS, 3.0, twentieth, false) == 0, "at random: %x", told(ROWS, 3.0, twentieth, false));
-	CHECK(told(ROWS, 3.0, most, false) == 0, "most at random: %x", told(ROWS, 3.0, most, false));
+	CHECK(told(ROWS, 3.0, max, false) == 0, "most at random: %x", told(ROWS, 3.0, max, false));
 	CHECK(told(ROWS, 3.0, of_two_columns, false) == 0, "two columns alone: %x", told(ROWS, 3.0, of_two_columns, false));
 	CHECK(told(ROWS, 3.0, of_two_columns, true) == 0, "two columns together: %x", told(ROWS, 3.0, of_two_columns, true));
 	CHECK(told(ROWS, 3.0, block_by_cluster, true) == 0, "a block by cluster: %x", told(ROWS, 3.0, block_by_cluster, true));
@@ -241,7 +241,7 @@ test_one_value(void)
 
 	for (size_t n = 30; n <= ROWS; n += ROWS - 30)
 	{
-		plant(x, n, 3.0, most, false);
+		plant(x, n, 3.0, max, false);
 		for (size_t i = 0; i < n; i++)
 			x[i * DIM + WIDTH] = 0.0f;
 		ask(x, n, informative);

@@ -85,13 +85,13 @@ test_shapes(void)
 	for (uint64_t seed = 0; seed < 150; seed++)
 	{
 		fc_rng		rng = fc_rng_start(seed, 14);
-		pattern		kinds[MOST_FACTORS];
+		pattern		kinds[MAX_FACTORS];
 		random_operator o;
 
-		for (size_t f = 0; f < MOST_FACTORS; f++)
+		for (size_t f = 0; f < MAX_FACTORS; f++)
 			kinds[f] = (pattern) fc_rng_below(&rng, PATTERNS);
 		o = make_operator(sizes[fc_rng_below(&rng, 8)], sizes[fc_rng_below(&rng, 9)], 1 + fc_rng_below(&rng, 60), kinds,
-						  1 + fc_rng_below(&rng, MOST_FACTORS), seed);
+						  1 + fc_rng_below(&rng, MAX_FACTORS), seed);
 		check_midway(&o, seed);
 		slice_operator(&o);
 		check_projection(&o, seed);

@@ -37,7 +37,7 @@ test_nearest(size_t k, size_t d, bool grid)
 	{
 		const float *x = points + r * d;
 		size_t		first = r;
-		float		least = INFINITY;
+		float		min = INFINITY;
 		float		both[2];
 
 		for (size_t j = 0; j < k; j++)
@@ -45,11 +45,11 @@ test_nearest(size_t k, size_t d, bool grid)
 			float		square = square_between(x, points + j * d, d);
 
 			first = square == 0.0f && j < first ? j : first;
-			least = j != r ? fminf(least, square) : least;
+			min = j != r ? fminf(min, square) : min;
 		}
 		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, INFINITY, both) == first && both[0] == 0.0f, "k %zu d %zu row %zu: first %g", k, d, r, (double) both[0]);
-		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
-		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, k == 1 ? 1.0f : 0.5f * least, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * least), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
+		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - min) <= 1e-5f * min, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) min);
+		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, k == 1 ? 1.0f : 0.5f * min, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * min), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
 	}
 }
 
@@ -67,7 +67,7 @@ test_operator(double unit)
 	double	   *x = unit_alloc(N * D, sizeof(double));
 	int32_t    *labels = unit_alloc(N, sizeof(int32_t));
 	fc_operator op;
-	double		most;
+	double		max;
 	fc_scratch	scratch;
 
 	for (size_t i = 0; i < K * D; i++)
@@ -76,7 +76,7 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &max);
 	fc_operator_prune(&op, unit_work());
 	CHECK(op.kdtree != NULL, "the operator has no k-d tree");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));

@@ -185,11 +185,11 @@ label_rows(const planted_rows *p, const double *centroids, const int match[K])
 	double		weights[K] = {1, 1, 1, 1, 1};
 	fc_operator op;
 	fc_scratch	scratch;
-	double		most;
+	double		max;
 	size_t		agree = 0;
 
-	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, unit_work(), &op, &most);
-	CHECK(most > 0, "all centroids are equal");
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, unit_work(), &op, &max);
+	CHECK(max > 0, "all centroids are equal");
 	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the mean is not the offset, though the origin is far");
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	for (size_t r = 0; r < ROWS; r++)

@@ -60,12 +60,12 @@ farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *f
 	}
 	for (*found = 0; *found < count && *found < t->n; ++*found)
 	{
-		size_t		most = 0;
+		size_t		max = 0;
 
 		for (size_t r = 1; r < t->n; r++)
-			most = distance[r] > distance[most] ? r : most;
-		memcpy(rows + *found * t->d, t->x + most * t->d, t->d * sizeof(double));
-		distance[most] = -1;
+			max = distance[r] > distance[max] ? r : max;
+		memcpy(rows + *found * t->d, t->x + max * t->d, t->d * sizeof(double));
+		distance[max] = -1;
 	}
 }
 
@@ -184,7 +184,7 @@ typedef struct qkmeans_choice
 } qkmeans_choice;
 
 static qkmeans_choice
-choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
+choose(size_t k, size_t d, int sparsity, int factors, size_t max_bytes)
 {
 	qkmeans_choice c = {.options = fc_qkmeans_defaults()};
 	double	   *centroid = unit_alloc(k * d, sizeof(double));
@@ -192,7 +192,7 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	table		t = make_clusters(k, d, sparsity, 7, centroid);
 	fc_row_source source = {&t, scan, farthest};
 	fc_measure	dense;
-	fc_trials	trials = {&dense, most_bytes, count_trial, &c.trials};
+	fc_trials	trials = {&dense, max_bytes, count_trial, &c.trials};
 	fc_qkmeans_step step;
 	fc_arena	arena = unit_arena();
 

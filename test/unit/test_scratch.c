@@ -11,7 +11,7 @@
 #include "random_operator.h"
 #include "rkhs/map.h"
 
-#define MOST_ROWS	257
+#define MAX_ROWS	257
 
 /* Operator, rows and space for the calls. */
 typedef struct subject
@@ -19,14 +19,14 @@ typedef struct subject
 	random_operator made;
 	fc_operator *op;
 	size_t		n;				/* number of rows, or the capacity of a step */
-	double	   *x;				/* MOST_ROWS x d */
+	double	   *x;				/* MAX_ROWS x d */
 	double	   *u;				/* k x d: rows of the product */
 	float	   *floats;			/* k x d, followed by max(k, d) */
 	double	   *doubles;		/* k x d */
 	double	   *sums;			/* k x d */
 	double	   *centroids;		/* k x d */
 	int64_t    *counts;			/* k */
-	int32_t    *labels;			/* max(k, MOST_ROWS) */
+	int32_t    *labels;			/* max(k, MAX_ROWS) */
 	fc_operator_header *header;
 	fc_kernel_map map;
 	double		sum;			/* sum of results, so that they are not optimised away */
@@ -162,7 +162,7 @@ run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 	fc_step    *step = unit_alloc(fc_step_size(kind, s->header, size, s->n), 1);
 
 	fc_step_init(kind, s->header, size, s->n, step);
-	for (size_t r = 0; r < s->n + 1 && r < MOST_ROWS; r++)
+	for (size_t r = 0; r < s->n + 1 && r < MAX_ROWS; r++)
 		fc_step_add(step, op, s->x + r * s->op->d, 1.0, scratch);
 	return step;
 }
@@ -304,7 +304,7 @@ make_rows(subject *s, fc_rng *rng)
 {
 	size_t		d = s->op->d;
 
-	for (size_t r = 0; r < MOST_ROWS; r++)
+	for (size_t r = 0; r < MAX_ROWS; r++)
 	{
 		const double *a = s->u + fc_rng_below(rng, s->op->k) * d;
 		const double *b = s->u + fc_rng_below(rng, s->op->k) * d;
@@ -345,11 +345,11 @@ make_subject(subject *s, uint64_t seed)
 	size_t		k = sizes[fc_rng_below(&rng, 13)];
 	size_t		d = sizes[fc_rng_below(&rng, 13)];
 	bool		codebook = seed % 4 == 1;
-	size_t		factors = codebook ? 1 : 1 + fc_rng_below(&rng, MOST_FACTORS);
-	pattern		kinds[MOST_FACTORS];
+	size_t		factors = codebook ? 1 : 1 + fc_rng_below(&rng, MAX_FACTORS);
+	pattern		kinds[MAX_FACTORS];
 	double	   *offset;
 
-	for (size_t f = 0; f < MOST_FACTORS; f++)
+	for (size_t f = 0; f < MAX_FACTORS; f++)
 		kinds[f] = codebook ? DENSE : (pattern) fc_rng_below(&rng, PATTERNS);
 	s->made = make_operator(k, d, 1 + fc_rng_below(&rng, seed % 2 == 0 ? 20 : k + d), kinds, factors, seed);
 	s->op = &s->made.op;
@@ -368,13 +368,13 @@ make_subject(subject *s, uint64_t seed)
 	fc_operator_write(s->op, s->header);
 	if (seed % 2 == 0)
 		slice_operator(&s->made);
-	s->x = unit_alloc(MOST_ROWS * d, sizeof(double));
+	s->x = unit_alloc(MAX_ROWS * d, sizeof(double));
 	s->floats = unit_alloc(k * d + k + d, sizeof(float));
 	s->doubles = unit_alloc(k * d, sizeof(double));
 	s->sums = unit_alloc(k * d, sizeof(double));
 	s->centroids = unit_alloc(k * d, sizeof(double));
 	s->counts = unit_alloc(k, sizeof(int64_t));
-	s->labels = unit_alloc(k + MOST_ROWS, sizeof(int32_t));
+	s->labels = unit_alloc(k + MAX_ROWS, sizeof(int32_t));
 	make_rows(s, &rng);
 	make_map(s, 1 + fc_rng_below(&rng, k));
 }

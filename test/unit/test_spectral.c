@@ -9,11 +9,11 @@
 #include "rkhs/values.h"
 
 #define N		1200
-#define MOST	200
+#define MAX_CODE	200
 
 typedef struct spectral_choice
 {
-	size_t		landmark[MOST];
+	size_t		landmark[MAX_CODE];
 	fc_spectral s;
 } spectral_choice;
 
@@ -22,8 +22,8 @@ choose(const double *x, size_t k, spectral_choice *c)
 {
 	fc_arena	arena = unit_arena();
 
-	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MOST) * MOST, sizeof(double))};
-	fc_spectral_choose(x, N, 2, k, MOST, 3, &arena, &c->s);
+	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MAX_CODE) * MAX_CODE, sizeof(double))};
+	fc_spectral_choose(x, N, 2, k, MAX_CODE, 3, &arena, &c->s);
 	CHECK(arena.allocated == 0, "the arena is still in use");
 }
 
@@ -112,7 +112,7 @@ test_plain(size_t k, size_t rank)
 	/* inner products of features approximate the kernel */
 	for (size_t r = 0; r < N && k == 3; r += 97)
 	{
-		double		y[MOST];
+		double		y[MAX_CODE];
 		double		square = 0.0;
 
 		features(&c, x, r, y);

@@ -63,11 +63,11 @@ relative(double a, double b)
 
 /* Returns the row of a codebook nearest to x, computed in long double. */
 static size_t
-nearest_row(const fc_operator *op, const double *x, long double *least)
+nearest_row(const fc_operator *op, const double *x, long double *min)
 {
 	size_t		best = 0;
 
-	*least = INFINITY;
+	*min = INFINITY;
 	for (size_t j = 0; j < K; j++)
 	{
 		long double squared = 0;
@@ -78,9 +78,9 @@ nearest_row(const fc_operator *op, const double *x, long double *least)
 
 			squared += delta * delta;
 		}
-		if (squared < *least)
+		if (squared < *min)
 		{
-			*least = squared;
+			*min = squared;
 			best = j;
 		}
 	}
@@ -222,14 +222,14 @@ test_lloyd(const double *offset)
 	fc_operator_view(header, &op);
 	for (size_t r = 0; r < ROWS; r++)
 	{
-		long double least;
+		long double min;
 		size_t		best;
 
 		w[r] = 0.5 + fc_rng_uniform(&rng);
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (offset ? offset[i] : 0) + (double) op.factor[0].values[r % K * D + i] + fc_rng_normal(&rng);
-		best = nearest_row(&op, x + r * D, &least);
-		sse += w[r] * least;
+		best = nearest_row(&op, x + r * D, &min);
+		sse += w[r] * min;
 		for (size_t i = 0; i < D; i++)
 			sum[best * D + i] += w[r] * (long double) x[r * D + i];
 		count[best]++;

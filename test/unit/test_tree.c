@@ -61,7 +61,7 @@ test_definition(void)
 	tree_of(x, weight, K, D, joins);
 	for (size_t step = 0; step < K - 1; step++)
 	{
-		double		least = INFINITY;
+		double		min = INFINITY;
 		size_t		a = (size_t) joins[step].left;
 		size_t		b = (size_t) joins[step].right;
 
@@ -73,10 +73,10 @@ test_definition(void)
 				for (size_t i = 0; i < D; i++)
 					sum += (x[p * D + i] - x[q * D + i]) * (x[p * D + i] - x[q * D + i]);
 				if (there[p] && there[q])
-					least = fmin(least, weight[p] * weight[q] / (weight[p] + weight[q]) * sum);
+					min = fmin(min, weight[p] * weight[q] / (weight[p] + weight[q]) * sum);
 			}
 		CHECK(there[a] && there[b] && a < b, "step %zu joins missing or unordered nodes", step);
-		CHECK(fabs(joins[step].height - sqrt(2 * least)) < 1e-9 * sqrt(2 * least), "step %zu: %g, least %g", step, joins[step].height, sqrt(2 * least));
+		CHECK(fabs(joins[step].height - sqrt(2 * min)) < 1e-9 * sqrt(2 * min), "step %zu: %g, least %g", step, joins[step].height, sqrt(2 * min));
 		there[a] = there[b] = false;
 		there[K + step] = true;
 		weight[K + step] = weight[a] + weight[b];
@@ -131,7 +131,7 @@ plain_recall(const double *x, const double *centroids, size_t k, size_t neighbou
 			size_t		nearer = 0;
 			size_t		label = 0;
 			size_t		before = 0;
-			double		least = INFINITY;
+			double		min = INFINITY;
 
 			for (size_t s = 0; s < ROWS; s++)
 			{
@@ -147,8 +147,8 @@ plain_recall(const double *x, const double *centroids, size_t k, size_t neighbou
 
 				for (size_t i = 0; i < D; i++)
 					distance += pow(x[r * D + i] - centroids[j * D + i], 2);
-				label = distance < least ? j : label;
-				least = fmin(least, distance);
+				label = distance < min ? j : label;
+				min = fmin(min, distance);
 			}
 			for (size_t j = 0; j < k; j++)
 			{

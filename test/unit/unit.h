@@ -173,13 +173,13 @@ unit_square(const double *a, const double *b, size_t d)
 
 /* Returns the smallest squared distance of x to one of k rows. */
 static inline double
-unit_least_square(const double *x, const double *rows, size_t k, size_t d)
+unit_min_square(const double *x, const double *rows, size_t k, size_t d)
 {
-	double		least = INFINITY;
+	double		min = INFINITY;
 
 	for (size_t j = 0; j < k; j++)
-		least = fmin(least, unit_square(x, rows + j * d, d));
-	return least;
+		min = fmin(min, unit_square(x, rows + j * d, d));
+	return min;
 }
 
 /* Compares two doubles for qsort. */

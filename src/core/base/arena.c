@@ -3,8 +3,8 @@
 
 
 #define ALIGNMENT	((size_t) 64)
-#define LEAST_BLOCK ((size_t) 1 << 12)
-#define MOST_BLOCK	((size_t) 1 << 16)	/* maximum size in bytes of a block
+#define MIN_BLOCK ((size_t) 1 << 12)
+#define MAX_BLOCK	((size_t) 1 << 16)	/* maximum size in bytes of a block
 										 * that small pieces share; a larger
 										 * piece has a block of its own */
 
@@ -39,7 +39,7 @@ void *
 fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 {
 	char	   *start = fc_aligned(arena->next, ALIGNMENT);
-	size_t		shared = smaller(larger(arena->allocated, LEAST_BLOCK), MOST_BLOCK);
+	size_t		shared = smaller(larger(arena->allocated, MIN_BLOCK), MAX_BLOCK);
 	size_t		bytes;
 	size_t		room;
 

@@ -97,17 +97,17 @@ fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 }
 
 void
-fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most,
+fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t max,
 				  fc_keyed *items, size_t *distinct)
 {
 	*distinct = 0;
-	for (size_t prefix = 2 * most; *distinct < most; prefix *= 2)
+	for (size_t prefix = 2 * max; *distinct < max; prefix *= 2)
 	{
 		size_t		count = prefix < n ? prefix : n;
 
 		fc_sort_rows(rows, count, row_bytes, items);
 		*distinct = count > 0;
-		for (size_t r = 1; r < count && *distinct < most; r++)
+		for (size_t r = 1; r < count && *distinct < max; r++)
 			*distinct += items[r].key != items[r - 1].key;
 		if (count == n)
 			break;

@@ -29,7 +29,7 @@ void
  * prefix suffices if few rows are equal. items has room for 2 n.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
-							  size_t most, fc_keyed *items, size_t *distinct);
+							  size_t max, fc_keyed *items, size_t *distinct);
 
 /*
  * Maps a signed label to a key of the same order; fc_key_label is the inverse.

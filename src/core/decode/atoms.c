@@ -214,12 +214,12 @@ fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 size_t
 fc_lightest(const fc_mixture *mixture)
 {
-	size_t		least = 0;
+	size_t		min = 0;
 
 	for (size_t i = 1; i < mixture->count; i++)
-		if (mixture->weight[i] < mixture->weight[least])
-			least = i;
-	return least;
+		if (mixture->weight[i] < mixture->weight[min])
+			min = i;
+	return min;
 }
 
 /* ---- sine, cosine and exponential of whole arrays, vectorised ---- */

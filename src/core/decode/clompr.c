@@ -111,10 +111,10 @@ take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
 	fc_fit_weights(d, mixture);
 	if (replacing)
 	{
-		size_t		least = fc_lightest(mixture);
+		size_t		min = fc_lightest(mixture);
 
-		fc_mixture_remove(d, mixture, least);
-		if (least == d->k)
+		fc_mixture_remove(d, mixture, min);
+		if (min == d->k)
 		{
 			fc_mixture_copy(d, before, mixture);
 			return;

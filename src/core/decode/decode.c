@@ -146,7 +146,7 @@ fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,
  * the sketch was made for.
  */
 static size_t
-most_clusters(const fc_decoding *d)
+max_clusters(const fc_decoding *d)
 {
 	return d->problem->clusters > d->k ? d->problem->clusters : d->k;
 }
@@ -165,7 +165,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 		case FC_DECODE_AUTO:
 			break;
 	}
-	return ATOMS_PER_CLUSTER * most_clusters(d) + 1;
+	return ATOMS_PER_CLUSTER * max_clusters(d) + 1;
 }
 
 /* Lays out all memory; d->n, m, k, rows and options are set. */
@@ -232,11 +232,11 @@ grown_size(const fc_decoding *d)
 {
 	double		affordable = ((double) d->informative /
 							  (MOMENTS_PER_UNKNOWN * (double) (d->n + 1)));
-	size_t		most = ATOMS_PER_CLUSTER * most_clusters(d);
+	size_t		max = ATOMS_PER_CLUSTER * max_clusters(d);
 
 	if (affordable <= (double) d->k)
 		return d->k;
-	return affordable < (double) most ? (size_t) affordable : most;
+	return affordable < (double) max ? (size_t) affordable : max;
 }
 
 /* Step 3: adds atoms if k atoms leave more than noise. */

@@ -478,7 +478,7 @@ static void
 drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 {
 	size_t		newest = trial->count - 1;
-	size_t		least = newest;
+	size_t		min = newest;
 
 	fc_gram_of_mixture(d, trial);
 	if (!m->split)
@@ -487,10 +487,10 @@ drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 	weigh_atoms(d, trial);
 	for (size_t i = 0; i < newest; i++)
 		if (!(m->split && i == m->index) &&
-			(least == newest ||
-			 d->improve.importance[i] < d->improve.importance[least]))
-			least = i;
-	remove_atom(d, trial, least);
+			(min == newest ||
+			 d->improve.importance[i] < d->improve.importance[min]))
+			min = i;
+	remove_atom(d, trial, min);
 	fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena,
 			trial->weight);
 }
@@ -584,7 +584,7 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 	fc_gram_of_mixture(d, mixture);
 	while (mixture->count > 1)
 	{
-		size_t		least = 0;
+		size_t		min = 0;
 		double		lowest = INFINITY;
 
 		weigh_atoms(d, mixture);
@@ -596,12 +596,12 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 			if (ratio < lowest)
 			{
 				lowest = ratio;
-				least = i;
+				min = i;
 			}
 		}
 		if (lowest >= 1.0)
 			break;
-		remove_atom(d, mixture, least);
+		remove_atom(d, mixture, min);
 		fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena,
 				mixture->weight);
 	}

@@ -188,19 +188,19 @@ static void
 sample_centroid_interval(const fc_problem *p, size_t l, double *center,
 						 double *half)
 {
-	double		least = INFINITY;
-	double		most = -INFINITY;
+	double		min = INFINITY;
+	double		max = -INFINITY;
 
 	for (size_t i = 0; i < p->sample_centroid_count; i++)
 	{
 		double		value = (double) p->sample_centroids[i * p->n + l];
 
-		least = value < least ? value : least;	/* gcc 12.2 for ARM fails on
-												 * fmin and fmax here */
-		most = value > most ? value : most;
+		min = value < min ? value : min;	/* gcc 12.2 for ARM fails on fmin
+											 * and fmax here */
+		max = value > max ? value : max;
 	}
-	*center = 0.5 * (least + most);
-	*half = 0.5 * (most - least) + SAMPLE_CENTROID_MARGIN;
+	*center = 0.5 * (min + max);
+	*half = 0.5 * (max - min) + SAMPLE_CENTROID_MARGIN;
 }
 
 /* Cuts dimension l of the box (in u) if outliers stretch it. */

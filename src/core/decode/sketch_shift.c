@@ -234,10 +234,10 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 	}
 	while (mixture->count > d->k)
 	{
-		size_t		least = fc_lightest(mixture);
+		size_t		min = fc_lightest(mixture);
 
-		remove_covariance(d, mixture->count, least);
-		fc_mixture_remove(d, mixture, least);
+		remove_covariance(d, mixture->count, min);
+		fc_mixture_remove(d, mixture, min);
 	}
 	cost = fc_residual(d, mixture);
 	if (!d->options.polish || d->discretized)

@@ -97,13 +97,13 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
  * on a line (dimension 1) and on a plane (2).
  */
 static void
-widen_on_line(size_t d, double most, double core, double tail, double on_line,
+widen_on_line(size_t d, double max, double core, double tail, double on_line,
 			  double *sure)
 {
 	double		dimension = (d == 1
 							 ? 1.0
 							 : fmin(fc_dimension(d, fc_log_growth(core, tail)),
-									most));
+									max));
 
 	if (*sure > 0.0)
 		*sure *= pow(on_line / *sure, 2.0 - dimension);
@@ -257,7 +257,7 @@ smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double 
 
 	/* squared width of the Gaussian; `step` is squared, too */
 	double		width = step * fmax(values / LATTICE_VALUES, 1.0);
-	double		most = 0.0;
+	double		max = 0.0;
 	fc_point_columns points = fc_point_columns_of(b, arena);
 	double	   *squared = FC_TAKE(arena, b->m, double);
 
@@ -268,9 +268,9 @@ smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double 
 		near[a] = 0.0;
 		for (size_t i = 0; i < b->m; i++)
 			near[a] += b->n[i] * exp(-squared[i] / width);
-		most = fmax(most, near[a]);
+		max = fmax(max, near[a]);
 	}
-	return most;
+	return max;
 }
 
 /* ---- splits ---- */
@@ -528,21 +528,21 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
  */
 static size_t
 number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *core,
-			double most, fc_arena *arena, int32_t *label)
+			double max, fc_arena *arena, int32_t *label)
 {
 	double	   *rows = FC_TAKE(arena, b->m, double);
 	int32_t    *number = FC_TAKE(arena, b->m, int32_t);
 	size_t		k = 0;
 
 	for (size_t a = 0; a < b->m; a++)
-		if (core[a] <= most && fc_set_of(sets, (uint32_t) a) == a)
+		if (core[a] <= max && fc_set_of(sets, (uint32_t) a) == a)
 		{
 			number[a] = (int32_t) k;
 			rows[k++] = 0.0;
 		}
 	for (size_t a = 0; a < b->m; a++)
 	{
-		label[a] = core[a] <= most ? number[fc_set_of(sets, (uint32_t) a)]
+		label[a] = core[a] <= max ? number[fc_set_of(sets, (uint32_t) a)]
 			: -1;
 		if (label[a] >= 0)
 			rows[label[a]] += b->n[a];
@@ -580,9 +580,9 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 		fc_point_distances(&points, b->mean + a * b->d, squared);
 		for (size_t i = 0; i < a; i++)
 		{
-			double		most = scale + extent[i] + extent[a];
+			double		max = scale + extent[i] + extent[a];
 
-			if (squared[i] <= most * most && core[i] <= scale * scale)
+			if (squared[i] <= max * max && core[i] <= scale * scale)
 			{
 				uint32_t	x = fc_set_of(&sets, (uint32_t) i);
 				uint32_t	y = fc_set_of(&sets, (uint32_t) a);

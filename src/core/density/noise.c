@@ -77,8 +77,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 								 * micro-cluster count half */
 	bool		minority = true;	/* true while the rows passed are a
 									 * minority of every cluster */
-	double		most = 0.0;		/* half of all rows */
-	double		least;			/* squared r_K at half the median density */
+	double		max = 0.0;		/* half of all rows */
+	double		min;			/* squared r_K at half the median density */
 	size_t		middle = 0;
 
 	for (size_t c = 0; c < w->found->k; c++)
@@ -86,12 +86,12 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 	for (size_t i = 0; i < n; i++)
 	{
 		half[w->found->home[order[i]]] += w->b->n[order[i]] / 2.0;
-		most += w->b->n[order[i]] / 2.0;
+		max += w->b->n[order[i]] / 2.0;
 	}
 	for (double below = 0.0;
-		 middle + 1 < n && (below += w->b->n[order[middle]]) < most;)
+		 middle + 1 < n && (below += w->b->n[order[middle]]) < max;)
 		middle++;
-	least = n > 0 ? w->radius[CORE][order[middle]] *
+	min = n > 0 ? w->radius[CORE][order[middle]] *
 		pow(2.0, 2.0 / (double) w->b->d)
 		: 0.0;
 	for (size_t high = n, low = n - 1; high-- > 1;)
@@ -114,7 +114,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		if (widest == 0.0 && width < mode)
 			mode = width;
 		else if (width > widest && width >= contrast * mode && minority &&
-				 sqrt(top * bottom) > least)
+				 sqrt(top * bottom) > min)
 		{
 			widest = width;
 			between = sqrt(top * bottom);

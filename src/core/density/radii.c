@@ -60,7 +60,7 @@ squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
  * and returns their number. The distance grows until they hold `rows` rows.
  */
 static size_t
-find_near(const fc_micro_clusters *b, const double *squared, double most, double rows,
+find_near(const fc_micro_clusters *b, const double *squared, double max, double rows,
 		  fc_keyed *near)
 {
 	size_t		count;
@@ -72,7 +72,7 @@ find_near(const fc_micro_clusters *b, const double *squared, double most, double
 		count = 0;
 		rows_near = heaviest = 0.0;
 		for (size_t i = 0; i < b->m; i++)
-			if (squared[i] <= most)
+			if (squared[i] <= max)
 			{
 				near[count++] = (fc_keyed)
 				{
@@ -81,7 +81,7 @@ find_near(const fc_micro_clusters *b, const double *squared, double most, double
 				rows_near += b->n[i];
 				heaviest = fmax(heaviest, b->n[i]);
 			}
-		most = most > 0.0 ? 4.0 * most : INFINITY;
+		max = max > 0.0 ? 4.0 * max : INFINITY;
 	} while (count < b->m && rows_near - heaviest / 2.0 < rows);
 	fc_sort(near, count, near + count);
 	return count;
@@ -122,17 +122,17 @@ fc_squared_radii(const fc_micro_clusters *b, const double *mass, size_t masses,
 	for (size_t a = 0; a < b->m; a++)
 	{
 		double		rows = 0.0;
-		double		most;
+		double		max;
 		size_t		count;
 
 		fc_check();
 		fc_point_distances(&columns, b->mean + a * b->d, distance);
 		for (size_t t = 0; t < masses; t++)
 			rows = fmax(rows, mass[t * b->m + a]);
-		most = bound_of_radius(b, a, distance, squared, masses);
+		max = bound_of_radius(b, a, distance, squared, masses);
 		for (size_t i = 0; i < b->m; i++)
 			distance[i] += b->square[i];
-		count = find_near(b, distance, most, rows, near);
+		count = find_near(b, distance, max, rows, near);
 		for (size_t t = 0; t < masses; t++)
 			squared[t * b->m + a] = squared_radius(b, near, count, distance,
 												   mass[t * b->m + a]);

@@ -188,13 +188,13 @@ student(const change_series *series, size_t first, size_t middle, size_t end,
 	double		before = mean_of_days(series, first, middle, column, &variance[0]);
 	double		gap = (mean_of_days(series, middle, end, column, &variance[1]) -
 					   before);
-	double		most = fmax(fmax(variance[0], variance[1]),
-							fmax(series->between[column],
-								 MIN_SQUARE * before * before));
+	double		max = fmax(fmax(variance[0], variance[1]),
+						   fmax(series->between[column],
+								MIN_SQUARE * before * before));
 	double		c = (1.0 / (series->rows[middle] - series->rows[first]) +
 					 1.0 / (series->rows[end] - series->rows[middle]));
 
-	return gap == 0 ? 0 : gap / sqrt(c * most);
+	return gap == 0 ? 0 : gap / sqrt(c * max);
 }
 
 /* ---- the law of a day ---- */
@@ -348,8 +348,8 @@ find_change(const change_series *series, size_t first, size_t end,
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
 	double		square[MAX_WINDOW];
 	size_t		column = d;		/* column with the smallest p; d: the waves */
-	double		least = 1;
-	double		most = -1;
+	double		min = 1;
+	double		max = -1;
 	double		c;
 
 	for (size_t w = 0; w < windows; w++)
@@ -359,8 +359,8 @@ find_change(const change_series *series, size_t first, size_t end,
 
 		square[w] = distance(series, first, end - 1 - w, end, &c);
 		p = tested ? fc_wave_tail(square[w] - law->trace, &law->null) : 1;
-		column = p < least ? d : column;
-		least = fmin(least, p);
+		column = p < min ? d : column;
+		min = fmin(min, p);
 		for (size_t i = 0; i < d; i++)
 		{
 			series->t[w * d + i] = fabs(student(series, first, end - 1 - w, end,
@@ -368,20 +368,20 @@ find_change(const change_series *series, size_t first, size_t end,
 			p = tested ? (double) d * student_tail(series->t[w * d + i],
 												   (double) law->days - 1.0)
 				: 1;
-			column = p < least ? i : column;
-			least = fmin(least, p);
+			column = p < min ? i : column;
+			min = fmin(min, p);
 		}
 	}
 	for (size_t w = 0; w < windows; w++)
 	{
 		double		found = column < d ? series->t[w * d + column] : square[w];
 
-		if (found > most)
+		if (found > max)
 			change->first = end - 1 - w;
-		most = fmax(most, found);
+		max = fmax(max, found);
 	}
 	change->found = end - 1;
-	change->p_value = fmin(1.0, 2.0 * WINDOWS * least);
+	change->p_value = fmin(1.0, 2.0 * WINDOWS * min);
 	return change->p_value < ALARM_P_VALUE;
 }
 

@@ -85,7 +85,7 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 	size_t		numbers = fc_drift_numbers(source);
 
 	FC_ASSERT(source->pending == 0);
-	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MOST_NARROW)
+	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MAX_NARROW)
 		return FC_EOVERFLOW;
 	memset(target, 0, fc_drift_counts_size(source, flags));
 	*target = *source;
@@ -247,7 +247,7 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 static float
 threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
 {
-	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY)
+	return k == 0 ? nextafterf(fc_drift_minima(spec)[j], -INFINITY)
 		: fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
 }
 

@@ -33,7 +33,7 @@
 													 * the inner loops,
 													 * rounded up to a
 													 * multiple of 16 */
-#define FC_DRIFT_MOST_NARROW	((int64_t) UINT32_MAX)
+#define FC_DRIFT_MAX_NARROW	((int64_t) UINT32_MAX)
 
 typedef struct fc_drift_counts
 {
@@ -111,7 +111,7 @@ fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 static inline uint8_t
 fc_drift_width(int64_t rows)
 {
-	return rows > FC_DRIFT_MOST_NARROW ? FC_DRIFT_WIDE : 0;
+	return rows > FC_DRIFT_MAX_NARROW ? FC_DRIFT_WIDE : 0;
 }
 
 /*

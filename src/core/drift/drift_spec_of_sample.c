@@ -233,7 +233,7 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 			 double wanted)
 {
 	size_t		best = 0;
-	double		least = INFINITY;
+	double		min = INFINITY;
 
 	for (size_t k = 0; k < count; k++)
 	{
@@ -241,9 +241,9 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 							   (double) n -
 							   wanted);
 
-		if (gap < least)
+		if (gap < min)
 		{
-			least = gap;
+			min = gap;
 			best = k;
 		}
 	}
@@ -260,13 +260,13 @@ static size_t
 plain_bits(size_t d)
 {
 	size_t		cells = d * FC_DRIFT_CELLS * sizeof(uint32_t);
-	size_t		most = (cells < FC_DRIFT_MOST_BYTES
-						? (size_t) sqrt(2.0 *
-										(double) (FC_DRIFT_MOST_BYTES - cells) /
-										sizeof(uint32_t))
-						: 0);
+	size_t		max = (cells < FC_DRIFT_MAX_BYTES
+					   ? (size_t) sqrt(2.0 *
+									   (double) (FC_DRIFT_MAX_BYTES - cells) /
+									   sizeof(uint32_t))
+					   : 0);
 
-	return smaller(smaller(d, FC_DRIFT_PLAIN), most);
+	return smaller(smaller(d, FC_DRIFT_PLAIN), max);
 }
 
 /* ---- the spec ---- */
@@ -316,7 +316,7 @@ choose_column(const column_work *work, size_t n, size_t j,
 	notes->count[j] = (uint8_t) choose_edges(work->value, n, edge);
 	for (size_t k = notes->count[j]; k < FC_DRIFT_EDGES; k++)
 		edge[k] = INFINITY;
-	((float *) (uintptr_t) fc_drift_least(spec))[j] = work->value[0];
+	((float *) (uintptr_t) fc_drift_minima(spec))[j] = work->value[0];
 	for (int which = 0; which < 3; which++)
 		notes->third[3 * j + (size_t) which] = nearest_edge(work->value, n,
 															edge,

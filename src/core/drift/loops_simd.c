@@ -5,7 +5,7 @@
 
 #include "base/simd.h"
 
-#define TAKE(name, type, magnitude, most) \
+#define TAKE(name, type, magnitude, max) \
 FC_CLONES bool \
 name(const type *x, const double *origin, size_t d, float *out) \
 { \
@@ -14,7 +14,7 @@ name(const type *x, const double *origin, size_t d, float *out) \
 	{ \
 		type		value; \
 		memcpy(&value, (const char *) x + i * sizeof(type), sizeof(type)); \
-		strange |= !(magnitude(value) <= most); \
+		strange |= !(magnitude(value) <= max); \
 		out[i] = (float) (origin != NULL ? (double) value - origin[i] : (double) value); \
 	} \
 	return strange == 0; \

@@ -57,8 +57,8 @@ column_valid(const fc_drift_spec *spec, size_t j)
 	size_t		count = fc_drift_edge_counts(spec)[j];
 
 	if (count < 1 || count > FC_DRIFT_EDGES ||
-		!isfinite(fc_drift_least(spec)[j]) ||
-		!(fc_drift_least(spec)[j] <= edge[0]))
+		!isfinite(fc_drift_minima(spec)[j]) ||
+		!(fc_drift_minima(spec)[j] <= edge[0]))
 		return false;
 	for (size_t k = 0; k < FC_DRIFT_EDGES; k++)
 		if (k < count

@@ -40,7 +40,7 @@
 #define FC_DRIFT_PLAIN		512 /* maximum number of columns with a plain bit */
 #define FC_DRIFT_FAR		128 /* maximum number of columns for which there
 								 * are far bits */
-#define FC_DRIFT_MOST_BYTES	((size_t) 1 << 20)	/* size of 32-bit counts with
+#define FC_DRIFT_MAX_BYTES	((size_t) 1 << 20)	/* size of 32-bit counts with
 												 * pairs beyond which fewer
 												 * columns have bits */
 
@@ -92,7 +92,7 @@ fc_drift_edges(const fc_drift_spec *spec)
 }
 
 static inline const float *
-fc_drift_least(const fc_drift_spec *spec)
+fc_drift_minima(const fc_drift_spec *spec)
 {
 	return fc_drift_edges(spec) + (size_t) spec->dim * FC_DRIFT_EDGES;
 }
@@ -100,7 +100,7 @@ fc_drift_least(const fc_drift_spec *spec)
 static inline const uint16_t *
 fc_drift_bit_columns(const fc_drift_spec *spec)
 {
-	return (const uint16_t *) (fc_drift_least(spec) + spec->dim);
+	return (const uint16_t *) (fc_drift_minima(spec) + spec->dim);
 }
 
 static inline const uint8_t *

@@ -94,13 +94,13 @@ has_waves(const fc_drift_sides *sides)
 static bool
 is_coarse(const fc_drift_sides *sides, size_t j)
 {
-	double		most = 0;
+	double		max = 0;
 
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
-		most = fmax(most, (double) fc_drift_number(sides->counts[0],
-												   j * FC_DRIFT_CELLS + cell));
+		max = fmax(max, (double) fc_drift_number(sides->counts[0],
+												 j * FC_DRIFT_CELLS + cell));
 	return fc_drift_edge_counts(sides->spec)[j] >= FC_DRIFT_QUANTILES &&
-		2.0 * most > rows_of_side(sides, 0);
+		2.0 * max > rows_of_side(sides, 0);
 }
 
 /* Returns T4, the number of tests of means. */
@@ -126,7 +126,7 @@ count_families(const fc_drift_sides *sides, bool waves)
 /* ---- the strongest tables ---- */
 
 static void
-keep_least(const two_by_two *table, table_list *tables)
+keep_smallest(const two_by_two *table, table_list *tables)
 {
 	size_t		place = tables->count;
 
@@ -144,7 +144,7 @@ offer(two_by_two table, const fc_drift_sides *sides, table_list *tables)
 {
 	table.key = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0),
 										table.count[1], rows_of_side(sides, 1));
-	keep_least(&table, tables);
+	keep_smallest(&table, tables);
 }
 
 static two_by_two
@@ -249,7 +249,7 @@ test_tables(const fc_drift_sides *sides, table_list *tables)
 											rows_of_side(sides, 0),
 											table.count[1],
 											rows_of_side(sides, 1));
-		keep_least(&table, tables);
+		keep_smallest(&table, tables);
 	}
 }
 
@@ -328,7 +328,7 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 
 /* Returns the deviation below which column j is constant. */
 static double
-least_deviation(const fc_sketch_view *sketch, size_t j)
+min_deviation(const fc_sketch_view *sketch, size_t j)
 {
 	const fc_spec *spec = sketch->spec;
 	const double *scale = fc_spec_scale(spec);
@@ -345,7 +345,7 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 {
 	double		n1 = rows_of_side(sides, 0);
 	double		n2 = rows_of_side(sides, 1);
-	double		least = least_deviation(sides->sketch[0], j);
+	double		min = min_deviation(sides->sketch[0], j);
 	double		variance[2];
 	double		z;
 
@@ -353,7 +353,7 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 		return 1.0;
 	for (int side = 0; side < 2; side++)
 		variance[side] = fmax(fc_sketch_variance(sides->sketch[side], j),
-							  least * least);
+							  min * min);
 	*shift = fabs(fc_sketch_mean(sides->sketch[1], j) -
 				  fc_sketch_mean(sides->sketch[0], j)) /
 		sqrt((n1 * variance[0] + n2 * variance[1]) / (n1 + n2));
@@ -366,7 +366,7 @@ static void
 test_means(const fc_drift_sides *sides, family *result)
 {
 	double		tests = mean_tests(sides);
-	double		least = 1.0;
+	double		min = 1.0;
 	double		shift;
 
 	if (tests == 0)
@@ -375,11 +375,11 @@ test_means(const fc_drift_sides *sides, family *result)
 	{
 		double		p = test_mean(sides, j, &shift);
 
-		if (p < least)
+		if (p < min)
 			result->effect = shift;
-		least = fmin(least, p);
+		min = fmin(min, p);
 	}
-	result->p = fmin(1.0, tests * least);
+	result->p = fmin(1.0, tests * min);
 }
 
 static fc_verdict
@@ -390,7 +390,7 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 	if (result->p_value < threshold)
 		return result->effect < min_effect ? FC_VERDICT_SLIGHT
 			: FC_VERDICT_DRIFTED;
-	return result->hidden > FC_DRIFT_MOST_HIDDEN ? FC_VERDICT_TOO_FEW
+	return result->hidden > FC_DRIFT_MAX_HIDDEN ? FC_VERDICT_TOO_FEW
 		: FC_VERDICT_NONE;
 }
 
@@ -449,7 +449,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 						&waves);
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
-	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
+	if (waves.rows >= FC_DRIFT_MIN_ROWS)
 		families[WAVES] = (family)
 	{
 		waves.hidden <= MAX_HIDDEN_BY_WAVES
@@ -459,7 +459,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	};
 	if (has_counts(sides) &&
 		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >=
-		FC_DRIFT_LEAST_ROWS)
+		FC_DRIFT_MIN_ROWS)
 	{
 		test_counts(sides, arena, families);
 		test_means(sides, &families[MEANS]);
@@ -480,14 +480,14 @@ describe_move(const fc_sketch_view *training, const fc_sketch_view *rows,
 			  fc_drift_move *move)
 {
 	size_t		i = move->column;
-	double		least = least_deviation(training, i);
+	double		min = min_deviation(training, i);
 	double		before = sqrt(fc_sketch_variance(training, i));
 	double		after = sqrt(fc_sketch_variance(rows, i));
 
 	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) /
-		(before > least ? before : 1.0);
-	move->spread = before > least ? after / before
-		: after > least ? INFINITY
+		(before > min ? before : 1.0);
+	move->spread = before > min ? after / before
+		: after > min ? INFINITY
 		: 1.0;
 }
 
@@ -509,7 +509,7 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
  */
 static void
 take_moves(const table_list *tables, double log_tests, double limit,
-		   size_t most, fc_drift_move *moves, size_t *count)
+		   size_t max, fc_drift_move *moves, size_t *count)
 {
 	for (size_t i = 0;
 		 i < tables->count && tables->table[i].key + log_tests < limit; i++)
@@ -520,7 +520,7 @@ take_moves(const table_list *tables, double log_tests, double limit,
 		for (size_t j = 0; j < *count; j++)
 			again |= moves[j].column == table->column &&
 				moves[j].other == table->other;
-		if (!again && *count < most)
+		if (!again && *count < max)
 			moves[(*count)++] = (fc_drift_move)
 		{
 			table->column, table->other,
@@ -551,38 +551,38 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit,
 			table.key = fmin(table.key, log(test_mean(sides, j, &shift)));
 		moved[j] = table.key + log_tests < limit;
 		if (moved[j])
-			keep_least(&table, tables);
+			keep_smallest(&table, tables);
 	}
 }
 
 void
-fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most,
+fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 			   fc_arena *arena, fc_drift_move *moves, size_t *count)
 {
 	double		families = (has_counts(sides)
 							? count_families(sides, has_waves(sides))
 							: 0);
-	table_list	tables = {.room = 2 * most};
+	table_list	tables = {.room = 2 * max};
 	bool	   *moved;
 
 	*count = 0;
 	if (!has_counts(sides) ||
 		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) <
-		FC_DRIFT_LEAST_ROWS)
+		FC_DRIFT_MIN_ROWS)
 		return;
 	tables.table = FC_TAKE(arena, tables.room, two_by_two);
 	moved = FC_TAKE(arena, sides->spec->dim, bool);
 	list_columns(sides, log(families * column_tests(sides->spec)),
 				 log(threshold), &tables, moved);
 	take_moves(&tables, log(families * column_tests(sides->spec)),
-			   log(threshold), most, moves, count);
-	if (*count < most && pair_tests(sides->spec) > 0)
+			   log(threshold), max, moves, count);
+	if (*count < max && pair_tests(sides->spec) > 0)
 	{
 		tables.count = 0;		/* restart with pairs of the other columns */
 		search_pairs(sides, moved, arena, &tables);
 		test_tables(sides, &tables);
 		take_moves(&tables, log(families * pair_tests(sides->spec)),
-				   log(threshold), most, moves, count);
+				   log(threshold), max, moves, count);
 	}
 	describe_moves(sides, moves, *count);
 }

@@ -53,10 +53,10 @@ typedef struct fc_drift_sides
 
 typedef enum fc_verdict
 {
-	FC_VERDICT_TOO_FEW,			/* fewer than FC_DRIFT_LEAST_ROWS rows, or no
+	FC_VERDICT_TOO_FEW,			/* fewer than FC_DRIFT_MIN_ROWS rows, or no
 								 * family applies; or the p-value is not below
 								 * the threshold, but hidden is above
-								 * FC_DRIFT_MOST_HIDDEN */
+								 * FC_DRIFT_MAX_HIDDEN */
 	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
 	FC_VERDICT_SLIGHT,			/* the p-value is below the threshold, but the
 								 * effect is below min_effect */
@@ -64,8 +64,8 @@ typedef enum fc_verdict
 								 * effect is min_effect or more */
 } fc_verdict;
 
-#define FC_DRIFT_LEAST_ROWS		10
-#define FC_DRIFT_MOST_HIDDEN	0.5
+#define FC_DRIFT_MIN_ROWS		10
+#define FC_DRIFT_MAX_HIDDEN	0.5
 
 typedef struct fc_drift_result
 {
@@ -123,7 +123,7 @@ typedef struct fc_drift_move
  * smallest p first; if there is room, then pairs with F T2 p below it, made
  * of columns that did not move.
  */
-void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most,
+void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   fc_arena *arena, fc_drift_move *moves, size_t *count);
 
 #endif							/* FC_DRIFT_TEST_H */

@@ -187,11 +187,11 @@ estimate(size_t rows, const null_work *work)
 }
 
 fc_status
-fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
+fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 					 const fc_prepared *prepared, fc_arena *arena,
 					 fc_wave_null *null)
 {
-	size_t		rows = smaller(sample->n, most);
+	size_t		rows = smaller(sample->n, max);
 	weight_sums sums;
 	null_work	work;
 	fc_status	status;
@@ -211,7 +211,7 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
 			work.chosen[taken++] = i;
 		}
 	sums = sum_weights(work.weight, rows);
-	if (!(sums.one >= FC_WAVE_LEAST_ROWS * sums.heavy))
+	if (!(sums.one >= FC_WAVE_MIN_ROWS * sums.heavy))
 		return FC_EEMPTY;
 	status = write_features(sample, rows, prepared, &work);
 	if (status != FC_OK)

@@ -24,7 +24,7 @@ typedef struct fc_wave_null
 	double		cube;			/* tr S^3 */
 } fc_wave_null;
 
-#define FC_WAVE_LEAST_ROWS	10	/* minimum number of effective rows, W^2 / sum
+#define FC_WAVE_MIN_ROWS	10	/* minimum number of effective rows, W^2 / sum
 								 * w^2, for an estimate */
 
 /*
@@ -40,7 +40,7 @@ typedef struct fc_wave_null
  * Returns FC_EEMPTY for too few rows; FC_EFAR or FC_EVALUE for a row that
  * the spec rejects.
  */
-fc_status	fc_wave_null_moments(const fc_weighted_rows *sample, size_t most,
+fc_status	fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 								 const fc_prepared *prepared, fc_arena *arena,
 								 fc_wave_null *null);
 

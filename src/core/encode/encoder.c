@@ -82,7 +82,7 @@ fc_encoder_is_scaled(const fc_encoder *encoder)
 
 /* ---- categories ---- */
 
-#define LEAST_SLOTS 4
+#define MIN_SLOTS 4
 
 /*
  * Returns the size of a feature's hash table: a power of two, twice the
@@ -91,7 +91,7 @@ fc_encoder_is_scaled(const fc_encoder *encoder)
 static size_t
 slots_for(const fc_encoder_feature *feature)
 {
-	size_t		slots = LEAST_SLOTS;
+	size_t		slots = MIN_SLOTS;
 
 	if (feature->kind != FC_FEATURE_CATEGORY)
 		return 0;
@@ -344,7 +344,7 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 		(!feature->log || feature->kind == FC_FEATURE_NUMBER ||
 		 feature->kind == FC_FEATURE_INTERVAL) &&
 		memcmp(feature->padding, zero, sizeof(zero)) == 0 &&
-		feature->weight >= FC_LEAST_WEIGHT &&
+		feature->weight >= FC_MIN_COLUMN_WEIGHT &&
 		feature->weight <= FC_GREATEST_WEIGHT && feature->nulls_seen >= 0 &&
 		feature->nulls_seen <= encoder->rows;
 }

@@ -12,7 +12,7 @@
 #define ROWS			4		/* hashed counters that every text increments */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
-#define MOST_DROPPED	60
+#define MAX_DROPPED	60
 
 /* Returns true if a further value leaves a quarter of the slots empty. */
 static inline bool
@@ -52,12 +52,12 @@ counter(const fc_frequent_items *frequent, uint64_t key, size_t row)
 static int64_t
 sketched_count(const fc_frequent_items *frequent, uint64_t key)
 {
-	int64_t		least = INT64_MAX;
+	int64_t		min = INT64_MAX;
 
 	for (size_t row = 0; row < ROWS; row++)
-		if (*counter(frequent, key, row) < least)
-			least = *counter(frequent, key, row);
-	return least;
+		if (*counter(frequent, key, row) < min)
+			min = *counter(frequent, key, row);
+	return min;
 }
 
 static void
@@ -196,9 +196,9 @@ fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
  * maximum number of texts or fewer.
  */
 static int64_t
-least_listed(const fc_frequent_items *frequent)
+min_listed_count(const fc_frequent_items *frequent)
 {
-	int64_t		least = frequent->total / FC_FREQUENT_RARE;
+	int64_t		min = frequent->total / FC_FREQUENT_RARE;
 	size_t		stay = frequent->used;
 
 	while (stay > FC_FREQUENT_TEXTS / 2)
@@ -206,11 +206,11 @@ least_listed(const fc_frequent_items *frequent)
 		stay = 0;
 		for (size_t i = 0; i < frequent->slots; i++)
 			stay += frequent->entry[i].count > 0 &&
-				fc_frequent_count(frequent, i) >= least;
+				fc_frequent_count(frequent, i) >= min;
 		if (stay > FC_FREQUENT_TEXTS / 2)
-			least = 2 * least + 1;
+			min = 2 * min + 1;
 	}
-	return least;
+	return min;
 }
 
 void
@@ -219,8 +219,8 @@ fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 	fc_frequent_items from = *frequent;
 	bool		over = fc_frequent_is_over(frequent);
 	unsigned int rounding = (over && !frequent->texts &&
-							 frequent->dropped < MOST_DROPPED);
-	int64_t		least = over && frequent->texts ? least_listed(frequent) : 0;
+							 frequent->dropped < MAX_DROPPED);
+	int64_t		min = over && frequent->texts ? min_listed_count(frequent) : 0;
 
 	frequent->slots = next_slots(&from);
 	frequent->text_room = next_text_room(&from, length);
@@ -234,7 +234,7 @@ fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 		const fc_frequent_item *entry = &from.entry[i];
 
 		if (entry->count > 0 &&
-			(!over || !from.texts || fc_frequent_count(&from, i) >= least))
+			(!over || !from.texts || fc_frequent_count(&from, i) >= min))
 			count_value(frequent, entry->key >> rounding, from.text +entry->start,
 						entry->length, entry->count);
 	}
@@ -343,16 +343,16 @@ insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,
 }
 
 size_t
-fc_frequent_frequent(const fc_frequent_items *frequent, size_t most,
+fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
 					 uint32_t *chosen)
 {
-	int64_t		least = (frequent->sketch != NULL ? frequent->total / FC_FREQUENT_CERTAIN
-						 : 1);
+	int64_t		min = (frequent->sketch != NULL ? frequent->total / FC_FREQUENT_CERTAIN
+					   : 1);
 	size_t		n = 0;
 
-	for (size_t i = 0; most > 0 && i < frequent->slots; i++)
-		if (frequent->entry[i].count > 0 && fc_frequent_count(frequent, i) >= least)
-			n = insert_slot(frequent, true, chosen, n, most, (uint32_t) i);
+	for (size_t i = 0; max > 0 && i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0 && fc_frequent_count(frequent, i) >= min)
+			n = insert_slot(frequent, true, chosen, n, max, (uint32_t) i);
 	for (size_t i = 0; i < n; i++)
 		(void) insert_slot(frequent, false, chosen, i, n, chosen[i]);
 	return n;

@@ -108,7 +108,7 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
  * of their bytes; ties in frequency go to the first in that order. `chosen`
  * needs room for `used` slots. Returns the number of slots.
  */
-size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t most,
+size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
 								 uint32_t *chosen);
 
 #endif							/* FC_ENCODE_FREQUENT_ITEMS_H */

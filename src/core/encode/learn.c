@@ -11,7 +11,7 @@
 #define BITS		32			/* bits per digit */
 #define OFFSET		1088u		/* digit 0 counts multiples of 2^-OFFSET */
 #define MASK		UINT64_C(0xFFFFFFFF)
-#define MOST_PENDING	((int64_t) 1 << 29)
+#define MAX_PENDING	((int64_t) 1 << 29)
 
 /* Carries, so that all digits but the last are from 0 to 2^32 - 1. */
 static void
@@ -58,7 +58,7 @@ fc_exact_add(fc_exact_sum *sum, double x)
 		digit[1] += (int64_t) (above & MASK);
 		digit[2] += (int64_t) (above >> BITS);
 	}
-	if (++sum->pending == MOST_PENDING)
+	if (++sum->pending == MAX_PENDING)
 		carry_digits(sum);
 }
 
@@ -208,7 +208,7 @@ choose_categories(const fc_learner *learner, fc_arena *arena,
 	const fc_frequent_items *frequent = &learner->categories;
 
 	feature->slots = FC_TAKE(arena, frequent->used, uint32_t);
-	feature->categories = fc_frequent_frequent(frequent, learner->most_categories,
+	feature->categories = fc_frequent_frequent(frequent, learner->max_categories,
 											   feature->slots);
 	feature->other = true;		/* values first seen later fall into it */
 	feature->missing = learner->nulls_seen > 0 &&
@@ -304,8 +304,8 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 	size_t		low = 0;		/* rows at the smallest value */
 	size_t		high = 0;
 	size_t		others = 1;
-	size_t		least = larger(FC_SENTINEL_ROWS,
-							   (size_t) (FC_SENTINEL_SHARE * (double) n));
+	size_t		min = larger(FC_SENTINEL_ROWS,
+							 (size_t) (FC_SENTINEL_SHARE * (double) n));
 
 	while (low < n && sorted[low] == sorted[0])
 		low++;
@@ -315,10 +315,10 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 		others += sorted[r] > sorted[r - 1];
 	if (others < FC_SENTINEL_OTHERS)
 		return;
-	if (fabs(sorted[0]) > 1.0 && low >= least &&
+	if (fabs(sorted[0]) > 1.0 && low >= min &&
 		sorted[low] - sorted[0] > sorted[n - 1 - high] - sorted[low])
 		share[0] = (double) low / (double) n;
-	if (fabs(sorted[n - 1]) > 1.0 && high >= least &&
+	if (fabs(sorted[n - 1]) > 1.0 && high >= min &&
 		sorted[n - 1] - sorted[n - 1 - high] >
 		sorted[n - 1 - high] - sorted[low])
 		share[1] = (double) high / (double) n;

@@ -74,7 +74,7 @@ typedef struct fc_learner
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
-	uint32_t	most_categories;
+	uint32_t	max_categories;
 	int64_t		numbers;		/* rows with a number or a vector */
 	int64_t		booleans;
 	int64_t		texts;
@@ -90,7 +90,7 @@ typedef struct fc_learner
 
 static inline fc_learner
 fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
-				 fc_nulls nulls, double weight, uint32_t most_categories)
+				 fc_nulls nulls, double weight, uint32_t max_categories)
 {
 	return (fc_learner)
 	{
@@ -99,7 +99,7 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 			.scaling = scaling,
 			.nulls = nulls,
 			.weight = weight,
-			.most_categories = most_categories,
+			.max_categories = max_categories,
 			.values =
 		{
 			.texts = false

@@ -4,7 +4,7 @@
 #define NORMAL_QUARTILES	1.3489795003921634	/* interquartile range of the
 												 * standard normal
 												 * distribution */
-#define LEAST_SCALE			1e-150	/* scale below which a deviation is
+#define MIN_SCALE			1e-150	/* scale below which a deviation is
 									 * rounding error */
 
 /*
@@ -44,7 +44,7 @@ static void
 set_scale(encoder_writer *w, size_t width, double scale, double weight)
 {
 	for (size_t j = 0; j < width; j++)
-		w->scale[j] = (scale > LEAST_SCALE ? scale : 1.0) / weight;
+		w->scale[j] = (scale > MIN_SCALE ? scale : 1.0) / weight;
 }
 
 /*
@@ -95,7 +95,7 @@ write_numbers(encoder_writer *w, const fc_learner *learner,
 	}
 	if (choice->each)
 		for (size_t j = 0; j < choice->width; j++)
-			w->scale[j] = (w->scale[j] > LEAST_SCALE ? w->scale[j] : 1.0) /
+			w->scale[j] = (w->scale[j] > MIN_SCALE ? w->scale[j] : 1.0) /
 				learner->weight;
 	else
 		set_scale(w, choice->width, scale, learner->weight);
@@ -473,8 +473,8 @@ fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag)
 			continue;
 		for (size_t j = 0; j < feature->width; j++)
 			((double *) encoder.scale)[feature->first + j] *= feature->weight /
-				FC_LEAST_WEIGHT;
-		feature->weight = FC_LEAST_WEIGHT;
+				FC_MIN_COLUMN_WEIGHT;
+		feature->weight = FC_MIN_COLUMN_WEIGHT;
 	}
 	fc_encoder_digest(header, size, header->digest);
 }

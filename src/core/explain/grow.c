@@ -10,10 +10,10 @@
 #define NEW_COLUMN	0.9
 
 /* gain in nats below which a split is a matter of rounding */
-#define LEAST_GAIN	1e-6
+#define MIN_GAIN	1e-6
 
 static size_t
-most_nodes(size_t n, size_t k)
+max_nodes(size_t n, size_t k)
 {
 	size_t		leaves = 4 * k + 4;
 
@@ -27,9 +27,9 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 	fc_row_split split = fc_split_rows(n);
 
 	grower->split = split;
-	grower->most_nodes = most_nodes(n, k);
-	grower->nodes = FC_TAKE(arena, grower->most_nodes, fc_rule_node);
-	grower->grown = FC_TAKE(arena, grower->most_nodes, fc_grown_node);
+	grower->max_nodes = max_nodes(n, k);
+	grower->nodes = FC_TAKE(arena, grower->max_nodes, fc_rule_node);
+	grower->grown = FC_TAKE(arena, grower->max_nodes, fc_grown_node);
 	grower->sorted = FC_TAKE(arena, d * split.learn, uint32_t);
 	grower->order = FC_TAKE(arena, d * split.learn, uint32_t);
 	grower->checked = FC_TAKE(arena, split.test - split.check, uint32_t);
@@ -124,7 +124,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
 		if (!(x[row] < x[rows[node->begin + i]]))
 			continue;
 		gain = whole - (f[i] - sum_below) - (f[n - i] - sum_above);
-		if (gain > best_gain + LEAST_GAIN)
+		if (gain > best_gain + MIN_GAIN)
 		{
 			best_gain = gain;
 			best = i;
@@ -137,7 +137,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
 		grower->below[label]--;
 		grower->above[label]++;
 	}
-	if (factor * best_gain > node->gain + LEAST_GAIN)
+	if (factor * best_gain > node->gain + MIN_GAIN)
 	{
 		node->gain = factor * best_gain;
 		node->axis = axis;
@@ -178,7 +178,7 @@ look_at(fc_grower *grower, int32_t number)
 		memset(grower->gains, 0, grower->rows->d * sizeof(double));
 	grower->nodes[number].label = frequent_label(grower, node);
 	node->gain = 0.0;
-	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= LEAST_GAIN)
+	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= MIN_GAIN)
 		return;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
@@ -280,7 +280,7 @@ fc_grower_split(fc_grower *grower)
 			 grower->grown[i].gain > grower->grown[best].gain))
 			best = i;
 	if (grower->nodes[best].below >= 0 || !(grower->grown[best].gain > 0.0) ||
-		grower->count + 2 > grower->most_nodes)
+		grower->count + 2 > grower->max_nodes)
 		return false;
 	split_node(grower, &grower->grown[best], &below, &above);
 	node = &grower->nodes[best];
@@ -359,11 +359,11 @@ fc_grower_prefer(fc_grower *grower, uint32_t axis)
 }
 
 size_t
-fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
+fc_best_axes(double *gains, size_t d, size_t max, uint32_t *axes)
 {
 	size_t		count = 0;
 
-	for (; count < most; count++)
+	for (; count < max; count++)
 	{
 		uint32_t	best = 0;
 

@@ -32,7 +32,7 @@ typedef struct fc_grower
 	const fc_labelled *rows;
 	size_t		conditions;
 	fc_row_split split;
-	size_t		most_nodes;
+	size_t		max_nodes;
 	uint32_t   *sorted;			/* d lists of the rows to learn from, each in
 								 * ascending order of its axis */
 
@@ -78,7 +78,7 @@ bool		fc_grower_split(fc_grower *grower);
  * Fills in the axes with the largest positive gains, best first and up to
  * `most`, and clears their gains. Returns the number of axes.
  */
-size_t		fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes);
+size_t		fc_best_axes(double *gains, size_t d, size_t max, uint32_t *axes);
 
 /* Adds short rules to a learned tree, and sets the precision of its leaves. */
 void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,

@@ -13,14 +13,14 @@
 #define ROUNDING	1e-7
 
 /* largest argument for which exp is finite */
-#define MOST_LOG	709.0
+#define MAX_LOG	709.0
 
 /* Converts a stored value to the units shown to users. */
 static double
 own_unit(fc_axis_kind kind, double raw)
 {
 	if (kind == FC_AXIS_LOG)
-		return copysign(expm1(fmin(fabs(raw), MOST_LOG)), raw);
+		return copysign(expm1(fmin(fabs(raw), MAX_LOG)), raw);
 	if (kind == FC_AXIS_FLAG)
 		return fmin(1.0, fmax(0.0, raw));
 	return raw;

@@ -98,9 +98,9 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 	room = (pruning)
 	{
 		FC_TAKE(arena, rows->k, double),
-			FC_TAKE(arena, grower.most_nodes, double)
+			FC_TAKE(arena, grower.max_nodes, double)
 	};
-	tree->nodes = FC_TAKE(arena, grower.most_nodes, fc_rule_node);
+	tree->nodes = FC_TAKE(arena, grower.max_nodes, fc_rule_node);
 	fc_grower_start(&grower, arena);
 	count = fc_best_axes(grower.gains, rows->d,
 						 larger(1,

@@ -16,7 +16,7 @@
  * maximum number of values read in one pass over all labels; beyond it there
  * are no short rules, and well below it several first axes are tried
  */
-#define MOST_VALUES	1e9
+#define MAX_VALUES	1e9
 
 typedef struct short_search
 {
@@ -179,7 +179,7 @@ static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)
 {
 	fc_short_rule rule = {.label = s->label};
-	double		least = fmin(PENALTY, s->share / (1.0 - s->share));
+	double		min = fmin(PENALTY, s->share / (1.0 - s->share));
 
 	for (size_t step = 1; step <= wanted; step++)
 	{
@@ -187,8 +187,8 @@ find_rule(short_search *s, size_t wanted, size_t place)
 		size_t		needed = step == 1 ? place + 1 : 1;
 
 		mark_met(s, &rule, rule.count);
-		sweep_axes(s, least * pow(PENALTY / least,
-								  (double) step / (double) wanted));
+		sweep_axes(s, min * pow(PENALTY / min,
+								(double) step / (double) wanted));
 		if (fc_best_axes(s->gains, s->grower->rows->d, needed, axes) < needed)
 			break;
 		add_range(&rule, &s->ranges[axes[needed - 1]]);
@@ -292,7 +292,7 @@ drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
 }
 
 static void
-search_label(short_search *s, size_t conditions, double least,
+search_label(short_search *s, size_t conditions, double min,
 			 fc_rule_tree *tree)
 {
 	fc_short_rule best;
@@ -305,9 +305,9 @@ search_label(short_search *s, size_t conditions, double least,
 			fc_short_rule rule = find_rule(s, wanted, place);
 			double		value = measure(s, &rule);
 
-			if (!(value > WORTH * least))
+			if (!(value > WORTH * min))
 				continue;
-			least = value;
+			min = value;
 			best = rule;
 			found = true;
 		}
@@ -332,11 +332,11 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 	s.gains = FC_TAKE(arena, rows->d, double);
 	s.ranges = FC_TAKE(arena, rows->d, fc_range);
 	s.tries = (size_t) fmax(1.0, fmin((double) FC_RULES_TRIES,
-									  MOST_VALUES / (4.0 * values)));
+									  MAX_VALUES / (4.0 * values)));
 	measure_leaves(&s, tree, arena, best);
 	for (size_t i = 0; i < n; i++)
 		counts[rows->labels[i]]++;
-	for (size_t j = 0; j < rows->k && values <= MOST_VALUES; j++)
+	for (size_t j = 0; j < rows->k && values <= MAX_VALUES; j++)
 	{
 		s.label = (int32_t) j;
 		s.share = (double) counts[j] / (double) n;

@@ -5,7 +5,7 @@
 #include "explain/internal.h"
 
 /* maximum number of digits: 17 for a double, 1 for a difference of doubles */
-#define MOST_DIGITS	18
+#define MAX_DIGITS	18
 
 /* relative error of values, because rows are stored as floats around a mean */
 #define ROUNDING	0x1p-23
@@ -55,7 +55,7 @@ coarsest_decimal(double low, double high, double *t)
 	*t = 0.0;
 	if (low <= 0.0 && 0.0 < below_rounding(low, high))
 		return 1;
-	for (int e = first; e >= first - MOST_DIGITS; e--)
+	for (int e = first; e >= first - MAX_DIGITS; e--)
 		if (find_multiple(low, high, e > 0 ? pow(10.0, e) : 1.0,
 						  e < 0 ? pow(10.0, -e) : 1.0, t))
 			return (int) floor(log10(fabs(*t))) - e + 1;

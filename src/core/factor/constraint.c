@@ -113,7 +113,7 @@ fc_largest_take(fc_arena *arena, size_t rows, size_t columns, fc_largest *lists)
 	lists->in_row = FC_TAKE(arena, rows * FC_SHORT_LIST, fc_entry);
 	lists->in_column = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
 	lists->bucket = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
-	lists->least = FC_TAKE(arena, rows, double);
+	lists->min = FC_TAKE(arena, rows, double);
 	lists->start = FC_TAKE(arena, rows + 1, uint32_t);
 }
 
@@ -125,7 +125,7 @@ fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row,
 	lists->per_column = per_column;
 	memset(lists->in_row, 0, rows * per_row * sizeof(fc_entry));
 	memset(lists->in_column, 0, columns * per_column * sizeof(fc_entry));
-	memset(lists->least, 0, rows * sizeof(double));
+	memset(lists->min, 0, rows * sizeof(double));
 }
 
 /*

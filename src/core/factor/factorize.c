@@ -71,7 +71,7 @@ budget_of(const fc_operator *op, const fc_factorize_options *options)
 }
 
 size_t
-fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
+fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity)
 {
 	fc_constraint constraint[FC_MAX_FACTORS];
 	size_t		sum = 0;
@@ -84,15 +84,15 @@ fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
 }
 
 size_t
-fc_factorize_least_budget(const fc_operator *op,
-						  const fc_factorize_options *options)
+fc_factorize_min_budget(const fc_operator *op,
+						const fc_factorize_options *options)
 {
 	if (options->method == FC_METHOD_SVD)
 		return op->k + op->d;
 	if (options->method == FC_METHOD_PALM4MSA ||
 		options->method == FC_METHOD_HIERARCHICAL)
-		return fc_least_budget(op->k, op->d, factors_of(op, options),
-							   (size_t) options->sparsity);
+		return fc_min_budget(op->k, op->d, factors_of(op, options),
+							 (size_t) options->sparsity);
 	return 1;
 }
 
@@ -591,7 +591,7 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options,
 
 		all[i].budget = budget;
 		own = candidate_options(op, options, &all[i]);
-		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
+		possible = possible && fc_factorize_min_budget(op, &own) <= budget;
 		if (i >= 2 && possible && own.sparsity == 0)
 			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors,
 										  2) <= budget;

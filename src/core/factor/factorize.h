@@ -92,9 +92,9 @@ double		fc_factorize_operations(const fc_operator *op,
  * `sparsity` for the longest factor, if given) for palm4msa and hierarchical,
  * otherwise 1.
  */
-size_t		fc_factorize_least_budget(const fc_operator *op,
-									  const fc_factorize_options *options);
-size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
+size_t		fc_factorize_min_budget(const fc_operator *op,
+									const fc_factorize_options *options);
+size_t		fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity);
 
 /*
  * Factors an operator. out: factors, offset and half norms in the arena,

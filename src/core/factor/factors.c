@@ -155,8 +155,8 @@ mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
 
 	for (size_t q = 0; q < count; q++)
 	{
-		size_t		most = q == longest_factor(k, d, count) ? own : sparsity;
-		fc_constraint constraint = {most, most};
+		size_t		max = q == longest_factor(k, d, count) ? own : sparsity;
+		fc_constraint constraint = {max, max};
 
 		sum += fc_constraint_capacity(&constraint, fc_factor_rows(k, d, q),
 									  fc_factor_columns(k, d, count, q));
@@ -173,10 +173,10 @@ fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity)
 size_t
 fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget)
 {
-	size_t		most = larger(k, d);
+	size_t		max = larger(k, d);
 	size_t		sparsity = 1;
 
-	while (sparsity < most &&
+	while (sparsity < max &&
 		   fc_sparsity_budget(k, d, count, sparsity + 1) <= budget)
 		sparsity++;
 	return sparsity;

@@ -19,7 +19,7 @@
 void
 fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 {
-	double		most = 0.0;
+	double		max = 0.0;
 
 	*pursuit = (fc_omp)
 	{
@@ -38,9 +38,9 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 		pursuit->chosen[i] = FC_TAKE(arena, MAX_ENTRIES, uint32_t);
 	}
 	for (size_t i = 0; i < n; i++)
-		most = fmax(most, gram[i * n + i]);
+		max = fmax(max, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)
-		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * most
+		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * max
 			? 1.0 / sqrt(gram[i * n + i])
 			: 0.0;
 }

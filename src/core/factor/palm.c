@@ -92,7 +92,7 @@ is_listed(const fc_constraint *constraint)
  * there is no such factor.
  */
 static size_t
-most_cells(const fc_factors *factors)
+max_cells(const fc_factors *factors)
 {
 	size_t		cells = 0;
 
@@ -135,7 +135,7 @@ take_work(fc_palm_work *w)
 					   &w->saved[q]);
 	}
 	w->panel = widest_between(factors) * FC_TILE_COLUMNS;
-	w->step = FC_TAKE(w->arena, most_cells(factors), double);
+	w->step = FC_TAKE(w->arena, max_cells(factors), double);
 	w->stepped = FC_TAKE(w->arena, entries, double);
 	w->y = FC_TAKE(w->arena, panels_size(factors), double);
 	w->h = FC_TAKE(w->arena, panels_size(factors), double);

@@ -153,7 +153,7 @@ typedef struct fc_largest
 	fc_entry   *in_row;			/* rows x per_row, descending in magnitude;
 								 * unused entries are 0 */
 	fc_entry   *in_column;		/* columns x per_column, likewise */
-	double	   *least;			/* rows: magnitude of the last entry in each
+	double	   *min;			/* rows: magnitude of the last entry in each
 								 * row's list */
 	fc_entry   *bucket;			/* columns x per_column: the entries of the
 								 * columns' lists, by row */

@@ -226,17 +226,17 @@ void
 fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 				 size_t first, size_t count)
 {
-	double		least[FC_TILE_COLUMNS] = {0};	/* smallest magnitude in each
-												 * column's list */
+	double		min[FC_TILE_COLUMNS] = {0}; /* smallest magnitude in each
+											 * column's list */
 
 	for (size_t r = 0; r < rows; r++)
 	{
 		const double *row = tile + r * FC_TILE_COLUMNS;
-		double		in_row = lists->least[r];
+		double		in_row = lists->min[r];
 		int			any = 0;
 
 		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
-			any |= (row[i] > least[i]) | (row[i] < -least[i]) |
+			any |= (row[i] > min[i]) | (row[i] < -min[i]) |
 				(row[i] > in_row) | (row[i] < -in_row);
 		for (size_t i = 0; any && i < count; i++)
 		{
@@ -245,12 +245,12 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 			if (size > in_row)
 				in_row = keep(lists->in_row + r * lists->per_row,
 							  lists->per_row, row[i], first + i);
-			if (size > least[i])
-				least[i] = keep(lists->in_column +
-								(first + i) * lists->per_column,
-								lists->per_column, row[i], r);
+			if (size > min[i])
+				min[i] = keep(lists->in_column +
+							  (first + i) * lists->per_column,
+							  lists->per_column, row[i], r);
 		}
-		lists->least[r] = in_row;
+		lists->min[r] = in_row;
 	}
 }
 
@@ -467,18 +467,18 @@ fc_omp_best(const fc_omp *p)
 	{
 		size_t		width = p->n - first < PURSUED ? p->n - first : PURSUED;
 		const double *size = p->size + first;
-		double		most[PURSUED_LANES] = {0};
+		double		max[PURSUED_LANES] = {0};
 		double		top = 0.0;
 		size_t		i = 0;
 
 		for (; FC_GREATER_NEEDS_LANES && i + PURSUED_LANES <= width;
 			 i += PURSUED_LANES)
 			for (size_t l = 0; l < PURSUED_LANES; l++)
-				most[l] = FC_GREATER(size[i + l], most[l]);
+				max[l] = FC_GREATER(size[i + l], max[l]);
 		for (; i < width; i++)
 			top = FC_GREATER(size[i], top);
 		for (size_t l = 0; l < PURSUED_LANES; l++)
-			top = FC_GREATER(most[l], top);
+			top = FC_GREATER(max[l], top);
 		if (!(top > best))
 			continue;
 		best = top;

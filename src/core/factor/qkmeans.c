@@ -286,15 +286,15 @@ static double
 fill_empty(qkmeans_work *w)
 {
 	fc_mark		used = fc_arena_mark(w->arena);
-	size_t		most = w->step.empty;
-	double	   *rows = FC_TAKE(w->arena, most * w->d, double);
+	size_t		max = w->step.empty;
+	double	   *rows = FC_TAKE(w->arena, max * w->d, double);
 	double		fallen = 0.0;
 	size_t		found;
 	size_t		next = 0;
 
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
 	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
-	w->source->farthest(w->source->ctx, w->op, most, rows, &found);
+	w->source->farthest(w->source->ctx, w->op, max, rows, &found);
 	for (size_t j = 0; j < w->k && next < found; j++)
 	{
 		fc_check();
@@ -486,9 +486,9 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 double
 fc_measure_ratio(double a, double b, double scatter)
 {
-	double		least = MIN_SPREAD * scatter;
+	double		min = MIN_SPREAD * scatter;
 
-	return b > least ? a / b : a > least ? a / least : 1.0;
+	return b > min ? a / b : a > min ? a / min : 1.0;
 }
 
 void
@@ -564,7 +564,7 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials,
 		(double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
 		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&
 		(double) s * (double) s * inner * lines <= FC_TRIAL_WORK &&
-		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;
+		fc_qkmeans_worksize(k, d, options) <= trials->max_bytes;
 }
 
 typedef struct findings

@@ -167,7 +167,7 @@ typedef struct fc_trial
 typedef struct fc_trials
 {
 	const fc_measure *dense;	/* measure of the unfactored start */
-	size_t		most_bytes;		/* maximum bytes for a trial and for the steps
+	size_t		max_bytes;		/* maximum bytes for a trial and for the steps
 								 * after it */
 	void		(*tried) (void *ctx, const fc_trial *trial);	/* called after each
 																 * trial, or NULL */

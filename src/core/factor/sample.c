@@ -25,7 +25,7 @@
 size_t
 fc_start_measured(size_t n, size_t k)
 {
-	return smaller(n, larger(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
+	return smaller(n, larger(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * k));
 }
 
 typedef struct start_work
@@ -120,12 +120,12 @@ double
 fc_greatest_magnitude(const double *points, const double *offset, size_t n,
 					  size_t d)
 {
-	double		most = 0;
+	double		max = 0;
 
 	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < d; i++)
-			most = fmax(most, fabs(points[j * d + i] - offset[i]));
-	return most;
+			max = fmax(max, fabs(points[j * d + i] - offset[i]));
+	return max;
 }
 
 /* ---- scans ---- */

@@ -23,7 +23,7 @@ typedef struct fc_start_options
 	uint64_t	seed;
 } fc_start_options;
 
-#define FC_LEAST_SAMPLE			2000	/* minimum rows of the sample for a
+#define FC_MIN_SAMPLE			2000	/* minimum rows of the sample for a
 										 * start, if the data have them */
 #define FC_SAMPLE_PER_K			20	/* minimum rows of the sample for a start,
 									 * per cluster */

@@ -52,7 +52,7 @@ typedef struct k_search
  * rows per cluster and at most FC_EVIDENCE_CLUSTERS clusters.
  */
 static size_t
-most_clusters(size_t n, size_t max_k)
+max_clusters(size_t n, size_t max_k)
 {
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS),
 							 max_k));
@@ -64,10 +64,10 @@ most_clusters(size_t n, size_t max_k)
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 {
-	size_t		most = most_clusters(n, max_k);
+	size_t		max = max_clusters(n, max_k);
 
-	return SEARCHES_COST * (double) n * (double) most *
-		(double) fc_axes_for(d, most);
+	return SEARCHES_COST * (double) n * (double) max *
+		(double) fc_axes_for(d, max);
 }
 
 /*
@@ -159,7 +159,7 @@ measure_gains(fc_choice *choice)
 static size_t
 kink(const fc_choice *choice)
 {
-	double		most = MIN_KINK;
+	double		max = MIN_KINK;
 	size_t		found = 0;
 
 	for (size_t i = 2; i + 1 < choice->count; i++)
@@ -170,11 +170,11 @@ kink(const fc_choice *choice)
 		double		before = low->gain;
 		double		after = fmax(choice->tried[i + 1].gain, 0.0);
 
-		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= most ||
+		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= max ||
 			fmax(low->evidence.agreement, high->evidence.agreement) <
 			MIN_AGREEMENT)
 			continue;
-		most = before - FC_CLEAR_GAIN * after;
+		max = before - FC_CLEAR_GAIN * after;
 		found = low->k + (size_t) fmin(fmax(gap * (high->gain - after) /
 											(before - after) +
 											0.5,
@@ -337,10 +337,10 @@ is_level(k_search *s, size_t coarse, size_t fine)
  * greatest product of agreement and fall of the cost as a power of k.
  */
 static size_t
-most_useful(const fc_choice *choice)
+best_unstable(const fc_choice *choice)
 {
 	double		whole = choice->tried[0].evidence.cost;
-	double		most = 0.0;
+	double		max = 0.0;
 	size_t		best = 0;
 
 	for (size_t i = 1; i < choice->count; i++)
@@ -351,9 +351,9 @@ most_useful(const fc_choice *choice)
 								  fmax(tried->evidence.cost, FC_NO_SPREAD * whole)) /
 							  log((double) tried->k));
 
-		if (useful > most)
+		if (useful > max)
 		{
-			most = useful;
+			max = useful;
 			best = i;
 		}
 	}
@@ -385,16 +385,16 @@ choose(k_search *s)
 	fc_choice  *choice = s->choice;
 	size_t		last = choice->count - 1;
 	size_t		fine = 0;
-	double		most = -INFINITY;
+	double		max = -INFINITY;
 
 	for (size_t i = 1; i <= last; i++)
 	{
 		double balance = (2.0 * choice->tried[i].evidence.found -
 						  (double) choice->tried[i].k);
 
-		if (is_stable(choice, i) && balance >most)
+		if (is_stable(choice, i) && balance >max)
 		{
-			most = balance;
+			max = balance;
 
 			fine = i;
 		}
@@ -404,7 +404,7 @@ choose(k_search *s)
 	choice->verdict = fine == 0 ? FC_K_UNCLEAR
 		: fine == last ? FC_K_LIMIT
 		: FC_K_CLEAR;
-	choice->chosen = fine == 0 ? most_useful(choice) : fine;
+	choice->chosen = fine == 0 ? best_unstable(choice) : fine;
 	choice->second = 0;
 	s->fine = fine;
 	for (size_t i = fine; i-- > 1;)
@@ -450,14 +450,14 @@ rival_of(const k_search *s)
  * has no rival.
  */
 static void
-try_all(k_search *s, size_t most)
+try_all(k_search *s, size_t max)
 {
 	fc_choice  *choice = s->choice;
 	size_t		count;
 
-	for (size_t k = 1; k < most; k += 1 + k / 5)
+	for (size_t k = 1; k < max; k += 1 + k / 5)
 		try_k(s, k);
-	try_k(s, most);
+	try_k(s, max);
 	refine(s);
 	do
 	{
@@ -470,11 +470,11 @@ try_all(k_search *s, size_t most)
 		if (choice->verdict == FC_K_UNCLEAR)
 			break;
 		try_k(s, k - 1);
-		if (k < most)
+		if (k < max)
 			try_k(s, k + 1);
 		if (choice->second > 0)
 			try_k(s, choice->second - 1);
-		if (choice->second > 0 && choice->second < most)
+		if (choice->second > 0 && choice->second < max)
 			try_k(s, choice->second + 1);
 	} while (choice->count > count);
 	if (choice->verdict != FC_K_CLEAR)
@@ -536,7 +536,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	{
 		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL,
 								  options->seed, arena);
-		try_all(&s, most_clusters(kept.n, max_k));
+		try_all(&s, max_clusters(kept.n, max_k));
 	}
 	fc_arena_release(arena, mark);
 }

@@ -176,8 +176,8 @@ step_of(const fc_halves *h, size_t c)
 {
 	float		values[FC_FEW_VALUES];
 	size_t		count = 0;
-	float		least = h->x[c];
-	float		most = h->x[c];
+	float		min = h->x[c];
+	float		max = h->x[c];
 
 	for (size_t i = 0; i < h->n; i++)
 	{
@@ -190,10 +190,10 @@ step_of(const fc_halves *h, size_t c)
 			return 0.0;
 		values[place] = x;
 		count = larger(count, place + 1);
-		least = x < least ? x : least;
-		most = x > most ? x : most;
+		min = x < min ? x : min;
+		max = x > max ? x : max;
 	}
-	return count > 1 ? ((double) most - (double) least) / (double) (count - 1)
+	return count > 1 ? ((double) max - (double) min) / (double) (count - 1)
 		: 0.0;
 }
 

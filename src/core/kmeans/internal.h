@@ -338,7 +338,7 @@ void		fc_kmeans_rounds(fc_kmeans_work *w);
 /*
  * Runs rounds from w->centroid, which has been settled, and leaves there the
  * centroids whose largest cluster has the smallest weight. Once no cluster
- * exceeds options.most, Lloyd's steps lower the SSE while that holds.
+ * exceeds options.max, Lloyd's steps lower the SSE while that holds.
  */
 void		fc_kmeans_balance(fc_kmeans_work *w);
 

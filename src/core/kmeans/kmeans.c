@@ -294,7 +294,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 			fmax(MIN_BUDGET / step, starts_of_search(d, k) * TYPICAL_STEPS);
 	if (options->budget > 0.0)
 		steps = fmin(steps, TYPICAL_STEPS + options->budget / step);
-	step *= FLOAT_COST * (steps + (options->most > 0.0 ? BALANCE_COST : 0.0));
+	step *= FLOAT_COST * (steps + (options->max > 0.0 ? BALANCE_COST : 0.0));
 	if (options->n_init >= 0 || axes == d)
 		return step;
 	return step + AXES_READ_COST * (double) n * (double) d * inner +
@@ -313,12 +313,12 @@ search_budget(const fc_kmeans_work *w, double start)
 	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
 						  : STEP_OVERHEAD);
 
-	double		least = (MIN_START_STEPS * (double) w->rows.n *
-						 (scores + STEP_OVERHEAD));
+	double		min = (MIN_START_STEPS * (double) w->rows.n *
+					   (scores + STEP_OVERHEAD));
 
 	return w->effort->budget *
 		fmax(MIN_BUDGET,
-			 starts_of_search(w->rows.d, w->k) * fmax(start, least));
+			 starts_of_search(w->rows.d, w->k) * fmax(start, min));
 }
 
 /* Copies the centroids of w into the result if they beat its present ones. */
@@ -421,7 +421,7 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 									 INFINITY);
 		fc_kmeans_measure(w);
 	}
-	if (w->options.most > 0.0)
+	if (w->options.max > 0.0)
 	{
 		fc_kmeans_balance(w);
 		fc_kmeans_converge(w);

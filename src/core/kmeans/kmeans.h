@@ -84,7 +84,7 @@ typedef struct fc_kmeans_options
 	/*
 	 * maximum weight of a cluster (split_merge.c); 0 (the default): no limit
 	 */
-	double		most;
+	double		max;
 	/* sphere that fc_kmeans moves the means onto; NULL: means stay */
 	const fc_sphere *sphere;
 } fc_kmeans_options;

@@ -277,17 +277,17 @@ seed_one(fc_kmeans_work *w, size_t j)
  * row order.
  */
 static fc_kmeans_rows
-draw_subset(fc_kmeans_work *w, size_t most)
+draw_subset(fc_kmeans_work *w, size_t max)
 {
 	size_t		d = w->rows.d;
-	float	   *x = FC_TAKE(w->arena, most * d, float);
-	double		share = w->rows.total / (double) most;
+	float	   *x = FC_TAKE(w->arena, max * d, float);
+	double		share = w->rows.total / (double) max;
 	double		next = share * fc_rng_uniform(&w->rng);
 	double		passed = 0.0;
 	size_t		taken = 0;
 
 	for (size_t i = 0; i < w->rows.n; i++)
-		for (passed += w->rows.weight[i]; taken < most && next < passed;
+		for (passed += w->rows.weight[i]; taken < max && next < passed;
 			 next = share * ((double) taken + fc_rng_uniform(&w->rng)))
 			memcpy(x + taken++ * d, w->rows.x + i * d, d * sizeof(float));
 	return (fc_kmeans_rows)

@@ -304,19 +304,19 @@ judge(missing_values *q, size_t columns, bool *informative)
 	 */
 	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));
 	size_t		slight = 0;
-	double		least;
+	double		min;
 
 	for (size_t c = 0; c < q->count; c++)
 	{
 		q->explained[c] = explained_by_clusters(q, c, z);
 		slight += q->explained[c] >= FC_MISSING_SLIGHT;
 	}
-	least = slight <= 1 ? FC_MISSING_ALONE
+	min = slight <= 1 ? FC_MISSING_ALONE
 		: 2 * slight <= columns + 1 ? FC_MISSING_FEW
 		: FC_MISSING_MANY;
 	for (size_t c = 0; c < q->count; c++)
 	{
-		informative[c] |= q->explained[c] >= least;
+		informative[c] |= q->explained[c] >= min;
 		for (size_t b = 0; b < c && informative[c]; b++)
 			informative[c] = !informative[b] ||
 				correlation(q, b, c) <

@@ -61,21 +61,21 @@ set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
 static fc_status
 set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 {
-	double		most = 0;
+	double		max = 0;
 	int			exponent;
 
 	for (size_t r = 0; r < n; r++)
 	{
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			most = fmax(most, fabs(x[r * d + i] - ordering->mean[i]));
+			max = fmax(max, fabs(x[r * d + i] - ordering->mean[i]));
 	}
-	ordering->most = most;
-	if (!(most < FC_ORDERED_LIMIT))
+	ordering->max = max;
+	if (!(max < FC_ORDERED_LIMIT))
 		return FC_EFAR;
-	(void) frexp(most, &exponent);
+	(void) frexp(max, &exponent);
 	exponent = exponent > MIN_EXPONENT ? exponent : MIN_EXPONENT;
-	ordering->scale = most > 0 ? ldexp(1.0, -exponent) : 1.0;
+	ordering->scale = max > 0 ? ldexp(1.0, -exponent) : 1.0;
 	return FC_OK;
 }
 
@@ -305,15 +305,15 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	fc_narrow(centroids, t->k * rows->d, t->rounded);
 	for (size_t i = 0; i < rows->n; i++)
 	{
-		double		least = INFINITY;
+		double		min = INFINITY;
 
 		fc_check();
 		for (size_t j = 0; j < t->k; j++)
-			least = fmin(least, fc_row_gap(rows->x + i * rows->d,
-										   t->rounded + j * rows->d, rows->d));
+			min = fmin(min, fc_row_gap(rows->x + i * rows->d,
+									   t->rounded + j * rows->d, rows->d));
 		t->nearest[i] = (fc_keyed)
 		{
-			fc_number_key(least), i
+			fc_number_key(min), i
 		};
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
@@ -439,15 +439,15 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
 double
 fc_scale_rows(float *x, size_t count)
 {
-	double		most = 0.0;
+	double		max = 0.0;
 	double		scale;
 	int			exponent;
 
 	for (size_t i = 0; i < count; i++)
-		most = fc_greater(most, fabs((double) x[i]));
-	(void) frexp(most, &exponent);
+		max = fc_greater(max, fabs((double) x[i]));
+	(void) frexp(max, &exponent);
 	exponent = exponent > MIN_FLOAT_EXPONENT ? exponent : MIN_FLOAT_EXPONENT;
-	scale = most > 0.0 ? ldexp(1.0, -exponent) : 1.0;
+	scale = max > 0.0 ? ldexp(1.0, -exponent) : 1.0;
 	for (size_t i = 0; i < count; i++)
 		x[i] *= (float) scale;
 	return scale;

@@ -14,7 +14,7 @@
 typedef struct fc_ordering
 {
 	double	   *mean;			/* d, memory of the caller */
-	double		most;			/* greatest magnitude of a coordinate about
+	double		max;			/* greatest magnitude of a coordinate about
 								 * the mean */
 	double		scale;			/* a power of 2; ordered row = (row - mean)
 								 * scale */

@@ -148,7 +148,7 @@ nearest_to_middle(const fc_kmeans_work *w, const float *box,
 {
 	float		middle[FC_PACK_DIMENSIONS];
 	const float *nearest = NULL;
-	float		least = INFINITY;
+	float		min = INFINITY;
 	size_t		d = w->rows.d;
 
 	for (size_t i = 0; i < d; i++)
@@ -160,9 +160,9 @@ nearest_to_middle(const fc_kmeans_work *w, const float *box,
 
 		for (size_t i = 0; i < d; i++)
 			square += (centroid[i] - middle[i]) * (centroid[i] - middle[i]);
-		if (square < least || nearest == NULL)
+		if (square < min || nearest == NULL)
 		{
-			least = square;
+			min = square;
 			nearest = centroid;
 		}
 	}

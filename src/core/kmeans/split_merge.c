@@ -445,7 +445,7 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 	const double *centroid = w->centroid + j * d;
 	size_t		farthest = s->row[s->first[j]];
 	double		shares = 0.0;
-	double		most = 0.0;
+	double		max = 0.0;
 	double		limit;
 
 	for (size_t q = s->first[j]; q < s->first[j + 1]; q++)
@@ -469,10 +469,10 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 	for (size_t c = 0; c < d; c++)
 	{
 		s->sums[c] -= shares * centroid[c];
-		most = fmax(most, fabs(s->sums[c]));
+		max = fmax(max, fabs(s->sums[c]));
 	}
 	for (size_t c = 0; c < d; c++)
-		s->direction[c] = most > 0.0 ? (float) (s->sums[c] / most) : 0.0f;
+		s->direction[c] = max > 0.0 ? (float) (s->sums[c] / max) : 0.0f;
 }
 
 /*
@@ -537,7 +537,7 @@ split_cluster(fc_kmeans_work *w, size_t j)
  * centroids. Returns the number of moves.
  */
 static size_t
-move_centroids(fc_kmeans_work *w, size_t most, bool sure)
+move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 {
 	fc_splits  *s = &w->splits;
 	size_t		next = 0;
@@ -553,7 +553,7 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 
 		ratio = gain < SURE_RATIO * cost ? gain / cost : SURE_RATIO;
 	}
-	for (size_t i = 0; i < most; i++)
+	for (size_t i = 0; i < max; i++)
 	{
 		size_t		split = s->by_gain[i].value;
 		size_t		leaves;
@@ -584,7 +584,7 @@ static void
 split_merge(fc_kmeans_work *w)
 {
 	const fc_effort *effort = w->effort;
-	size_t		most = w->k / TRIAL_SHARE;
+	size_t		max = w->k / TRIAL_SHARE;
 	bool		sure = true;
 	int			failures = 0;
 
@@ -606,7 +606,7 @@ split_merge(fc_kmeans_work *w)
 		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
 		if (!sure && (effort->max_trial_failures == 0 ||
-					  move_centroids(w, most, false) == 0))
+					  move_centroids(w, max, false) == 0))
 			break;
 		fc_kmeans_assign(w);
 		(void) fc_kmeans_descend(w, 1, 0.0, INFINITY);
@@ -625,7 +625,7 @@ split_merge(fc_kmeans_work *w)
 			failures += w->spent - spent > effort->max_trial_work
 				? effort->max_trial_failures
 				: 1;
-			most = most > 1 ? most / 2 : 1;
+			max = max > 1 ? max / 2 : 1;
 		}
 		sure = sure && w->sse < (1.0 - effort->sure_gain) * before;
 	}
@@ -663,7 +663,7 @@ balance_of(const fc_kmeans_work *w)
 	for (size_t j = 0; j < w->k; j++)
 	{
 		b.largest = fmax(b.largest, w->weight[j]);
-		b.excess += fmax(0.0, w->weight[j] - w->options.most);
+		b.excess += fmax(0.0, w->weight[j] - w->options.max);
 	}
 	return b;
 }
@@ -764,7 +764,7 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
  * at most `most`; w->k if there is no such cluster.
  */
 static size_t
-next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
+next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)
 {
 	const fc_splits *s = &w->splits;
 
@@ -775,7 +775,7 @@ next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
 
 		if (!s->taken[leaves] && !s->taken[joined] &&
 			(alone || joined != leaves) &&
-			w->weight[leaves] + w->weight[joined] <= most)
+			w->weight[leaves] + w->weight[joined] <= max)
 			return leaves;
 	}
 	return w->k;
@@ -789,7 +789,7 @@ static size_t
 move_from_large(fc_kmeans_work *w)
 {
 	fc_splits  *s = &w->splits;
-	double		most = w->options.most;
+	double		max = w->options.max;
 	size_t		moves = 0;
 	size_t		next = 0;
 	int			rule = 0;
@@ -798,8 +798,8 @@ move_from_large(fc_kmeans_work *w)
 	gather_clusters(w);
 	rank_clusters(w, w->weight, true, s->by_gain);
 	for (size_t j = 0; j < w->k; j++)
-		s->taken[j] = w->weight[j] > most;
-	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > most; i++)
+		s->taken[j] = w->weight[j] > max;
+	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > max; i++)
 	{
 		size_t		large = s->by_gain[i].value;
 
@@ -808,7 +808,7 @@ move_from_large(fc_kmeans_work *w)
 		 * the large one
 		 */
 		double		less = JOINED_SHARE * w->weight[large];
-		double		limits[] = {JOINED_SHARE * most, most, less, less};
+		double		limits[] = {JOINED_SHARE * max, max, less, less};
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 
 		while (leaves == w->k && moves == 0 && rule < ALONE)

@@ -11,9 +11,9 @@
 #include "numerics/rows.h"
 
 #define NONE SIZE_MAX
-#define MOST_EXACT	((size_t) 512)	/* maximum number of clusters whose pairs
+#define MAX_EXACT	((size_t) 512)	/* maximum number of clusters whose pairs
 									 * are all compared, in cubic time */
-#define MOST_ROUNDS	10			/* maximum rounds of pairing mutual nearest
+#define MAX_ROUNDS	10			/* maximum rounds of pairing mutual nearest
 								 * neighbours; clusters that then remain are
 								 * new */
 
@@ -219,7 +219,7 @@ fc_complete_numbers(int32_t *number, size_t k, fc_arena *arena)
 static inline bool
 are_many(size_t k_old, size_t k_new)
 {
-	return k_old > MOST_EXACT && k_new > MOST_EXACT;
+	return k_old > MAX_EXACT && k_new > MAX_EXACT;
 }
 
 size_t
@@ -264,7 +264,7 @@ typedef struct unmatched
 	size_t		count;
 	int32_t    *nearest;		/* place of the nearest cluster on the other
 								 * side; ties go to the lowest */
-	double	   *least;			/* distance to that cluster */
+	double	   *min;			/* distance to that cluster */
 } unmatched;
 
 static unmatched
@@ -287,10 +287,10 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
 			 const double *of_b, size_t d)
 {
 	for (size_t i = 0; i < a->count; i++)
-		a->least[i] = INFINITY;
+		a->min[i] = INFINITY;
 	for (size_t j = 0; j < b->count; j++)
 	{
-		b->least[j] = INFINITY;
+		b->min[j] = INFINITY;
 		for (size_t i = 0; i < a->count; i++)
 		{
 			double		length = fc_length_between(of_a + (size_t) a->number[i] * d,
@@ -298,14 +298,14 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
 												   d);
 
 			fc_check();
-			if (length < b->least[j])
+			if (length < b->min[j])
 			{
-				b->least[j] = length;
+				b->min[j] = length;
 				b->nearest[j] = (int32_t) i;
 			}
-			if (length < a->least[i])
+			if (length < a->min[i])
 			{
-				a->least[i] = length;
+				a->min[i] = length;
 				a->nearest[i] = (int32_t) j;
 			}
 		}
@@ -348,7 +348,7 @@ pair_many(const double *old, size_t k_old, const double *new, size_t k_new,
 
 	for (size_t j = 0; j < k_new; j++)
 		number[j] = -1;
-	for (int round = 0; round < MOST_ROUNDS && a.count > 0 && b.count > 0;
+	for (int round = 0; round < MAX_ROUNDS && a.count > 0 && b.count > 0;
 		 round++)
 	{
 		size_t		count;

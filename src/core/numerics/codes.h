@@ -74,7 +74,7 @@ void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
  * `most` is the length of the longest vector.
  */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
-						 double half, double rest, double most);
+						 double half, double rest, double max);
 
 /*
  * Writes row z (n floats of length `length`) as width bytes with 128 added;

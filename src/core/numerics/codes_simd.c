@@ -15,7 +15,7 @@
 #endif
 
 #define LANES		16
-#define MOST		127.0
+#define MAX_CODE		127.0
 #define SMALL		0x1p-30		/* greatest coordinate, relative to the
 								 * longest vector, below which a vector has no
 								 * bytes */
@@ -84,7 +84,7 @@ close_panel(fc_codes *codes, size_t j)
 
 void
 fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half,
-			 double rest, double most)
+			 double rest, double max)
 {
 	double		greatest = 0.0;
 	double		square = 0.0;
@@ -94,12 +94,12 @@ fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half,
 
 	for (size_t i = 0; i < n; i++)
 		greatest = fmax(greatest, fabs(u[i]));
-	scale = greatest > SMALL * most ? (double) (float) (greatest / MOST) : 0.0;
+	scale = greatest > SMALL * max ? (double) (float) (greatest / MAX_CODE) : 0.0;
 	for (size_t i = 0; i < codes->width; i++)
 	{
 		double		value = i < n ? u[i] : 0.0;
 		int			code = (scale > 0.0
-							? (int) fmin(fmax(rint(value / scale), -MOST), MOST)
+							? (int) fmin(fmax(rint(value / scale), -MAX_CODE), MAX_CODE)
 							: 0);
 
 		put(codes, j, i, code);
@@ -151,17 +151,17 @@ FC_CLONES
 static float
 greatest_of(const float *z, size_t n)
 {
-	float		most[LANES] = {0};
+	float		max[LANES] = {0};
 	float		greatest = 0.0f;
 	size_t		i = 0;
 
 	for (; FC_GREATER_NEEDS_LANES && i + LANES <= n; i += LANES)
 		for (size_t l = 0; l < LANES; l++)
-			most[l] = FC_GREATER(fabsf(z[i + l]), most[l]);
+			max[l] = FC_GREATER(fabsf(z[i + l]), max[l]);
 	for (; i < n; i++)
 		greatest = FC_GREATER(fabsf(z[i]), greatest);
 	for (size_t l = 0; l < LANES; l++)
-		greatest = FC_GREATER(most[l], greatest);
+		greatest = FC_GREATER(max[l], greatest);
 	return greatest;
 }
 
@@ -179,8 +179,8 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 		row.error = (float) (GENEROUS * length);
 		return row;
 	}
-	row.scale = greatest / (float) MOST;
-	round_row(z, n, (float) MOST / greatest, row.scale, &errors, bytes);
+	row.scale = greatest / (float) MAX_CODE;
+	round_row(z, n, (float) MAX_CODE / greatest, row.scale, &errors, bytes);
 
 	/*
 	 * An error is rounded to 2^-23 of the coordinate, and a sum of n squares
@@ -424,12 +424,12 @@ bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
 	const float *length = codes->length + first;
 	const float *error = codes->error + first;
 	const float *rest = codes->rest + first;
-	float		least_upper[LANES];
-	float		least_lower[LANES];
+	float		min_upper[LANES];
+	float		min_lower[LANES];
 	float		lowest = INFINITY;
 
 	for (size_t l = 0; l < LANES; l++)
-		least_upper[l] = least_lower[l] = INFINITY;
+		min_upper[l] = min_lower[l] = INFINITY;
 	for (size_t j = 0; j < count; j += LANES)
 		for (size_t l = 0; l < LANES; l++)
 		{
@@ -441,14 +441,14 @@ bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
 			float		upper = score + reach;
 
 			lower[j + l] = score - reach;
-			least_upper[l] = FC_LESSER(upper, least_upper[l]);
-			least_lower[l] = FC_LESSER(lower[j + l], least_lower[l]);
+			min_upper[l] = FC_LESSER(upper, min_upper[l]);
+			min_lower[l] = FC_LESSER(lower[j + l], min_lower[l]);
 		}
 	*lowest_lower = INFINITY;
 	for (size_t l = 0; l < LANES; l++)
 	{
-		lowest = FC_LESSER(least_upper[l], lowest);
-		*lowest_lower = FC_LESSER(least_lower[l], *lowest_lower);
+		lowest = FC_LESSER(min_upper[l], lowest);
+		*lowest_lower = FC_LESSER(min_lower[l], *lowest_lower);
 	}
 	return lowest;
 }

@@ -6,7 +6,7 @@
 
 #define SAMPLE			512		/* points that determine the longest side of a
 								 * box */
-#define LEAST_POINTS	8192	/* minimum number of points; with fewer, packs
+#define MIN_POINTS	8192		/* minimum number of points; with fewer, packs
 								 * are faster from 4 to 32 dimensions
 								 * (measured) */
 #define REACH			4.0f	/* factor on the first squared distance that
@@ -111,7 +111,7 @@ fc_kdtree_build(fc_kdtree *tree, const float *points)
 bool
 fc_packed_kdtree_suits(size_t k, size_t d)
 {
-	return d <= FC_PACKED_DIMENSIONS && k >= LEAST_POINTS && k <= UINT32_MAX;
+	return d <= FC_PACKED_DIMENSIONS && k >= MIN_POINTS && k <= UINT32_MAX;
 }
 
 void
@@ -152,7 +152,7 @@ static float
 leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 {
 	float		sum[FC_PACKED_LEAF] = {0.0f};
-	float		least[FC_PACKED_LANES];
+	float		min[FC_PACKED_LANES];
 
 	for (size_t c = 0; c < d; c++)
 		for (size_t r = 0; r < FC_PACKED_LEAF; r++)
@@ -162,17 +162,17 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 			sum[r] += gap * gap;
 		}
 	for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
-		least[lane] = sum[lane];
+		min[lane] = sum[lane];
 	for (size_t r = 0; r < FC_PACKED_LEAF; r += FC_PACKED_LANES)
 		for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 		{
 			squared[r + lane] = sum[r + lane];
-			least[lane] = sum[r + lane] < least[lane] ? sum[r + lane]
-				: least[lane];
+			min[lane] = sum[r + lane] < min[lane] ? sum[r + lane]
+				: min[lane];
 		}
 	for (size_t lane = 1; lane <FC_PACKED_LANES; lane ++)
-		least[0] = least[lane] < least[0] ? least[lane] : least[0];
-	return least[0];
+		min[0] = min[lane] < min[0] ? min[lane] : min[0];
+	return min[0];
 }
 
 /*
@@ -240,11 +240,11 @@ scan_leaf(kdtree_walk *s, size_t leaf)
 	const uint32_t *number = s->b->tree.order + leaf * FC_PACKED_LEAF;
 	size_t		count = smaller(FC_PACKED_LEAF, s->b->tree.n - leaf * FC_PACKED_LEAF);
 	float		squared[FC_PACKED_LEAF];
-	float		least = leaf_distances(s->b->packs +
-									   leaf * s->b->tree.d * FC_PACKED_LEAF,
-									   s->b->tree.d, s->x, squared);
+	float		min = leaf_distances(s->b->packs +
+									 leaf * s->b->tree.d * FC_PACKED_LEAF,
+									 s->b->tree.d, s->x, squared);
 
-	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
+	for (size_t r = 0; r < count && !(min > limit_of(s)); r++)
 	{
 		bool		nearer = (squared[r] < s->squared ||
 							  (squared[r] == s->squared && number[r] < s->nearest));

@@ -79,18 +79,18 @@ square_in_lanes(const double *x, size_t d)
 static bool
 scale_row(const double *x, size_t d, double *unit)
 {
-	double		most = 0.0;
+	double		max = 0.0;
 	bool		zero = true;
 	int			exponent;
 
 	for (size_t i = 0; i < d; i++)
 	{
-		most = fmax(most, fabs(x[i]));
+		max = fmax(max, fabs(x[i]));
 		zero = zero && x[i] == 0.0;
 	}
 	if (zero)
 		return false;
-	(void) frexp(most, &exponent);
+	(void) frexp(max, &exponent);
 	for (size_t i = 0; i < d; i++)
 		unit[i] = ldexp(x[i], -exponent);
 	return true;

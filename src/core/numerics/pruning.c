@@ -23,12 +23,12 @@
 #define BLOCK			1024	/* centroids of one product */
 #define PASS			256		/* centroids of one pass over the bounds */
 #define FLOAT_UNIT		0x1p-24
-#define LEAST_LEAD		32
-#define MOST_LEAD		128
+#define MIN_LEAD		32
+#define MAX_LEAD		128
 #define AXES_CENTROIDS	256		/* maximum number of centroids that determine
 								 * the principal axes */
 #define CODED			((size_t) 256)	/* centroids that are coded together */
-#define MOST_REST		0.1		/* maximum share of the squares that axes may
+#define MAX_REST		0.1		/* maximum share of the squares that axes may
 								 * leave out; beyond it their bounds are too
 								 * loose */
 
@@ -53,7 +53,7 @@ lead_of(size_t d)
 {
 	size_t		lead = d / 6 / 4 * 4;
 
-	return lead < LEAST_LEAD ? LEAST_LEAD : lead > MOST_LEAD ? MOST_LEAD : lead;
+	return lead < MIN_LEAD ? MIN_LEAD : lead > MAX_LEAD ? MAX_LEAD : lead;
 }
 
 typedef struct pruning_arrays
@@ -141,12 +141,12 @@ about_center(const fc_pruning *pruning, const float *values, const double *offse
 }
 
 /*
- * Sets pruning->most to the length of the longest v. Returns false if it is out
+ * Sets pruning->max to the length of the longest v. Returns false if it is out
  * of range.
  */
 static bool
-find_most(const float *values, const double *offset, const build_work *w,
-		  fc_pruning *pruning)
+find_longest(const float *values, const double *offset, const build_work *w,
+			 fc_pruning *pruning)
 {
 	double		square = 0.0;
 
@@ -155,9 +155,9 @@ find_most(const float *values, const double *offset, const build_work *w,
 		fc_check();
 		square = fmax(square, about_center(pruning, values, offset, j, w->v));
 	}
-	pruning   ->most = sqrt(square) * (1.0 + 1e-9);
-	return pruning->most < FC_PRUNING_MAX_LENGTH &&
-	pruning   ->most > 1.0 / FC_PRUNING_MAX_LENGTH;
+	pruning   ->max = sqrt(square) * (1.0 + 1e-9);
+	return pruning->max < FC_PRUNING_MAX_LENGTH &&
+	pruning   ->max > 1.0 / FC_PRUNING_MAX_LENGTH;
 }
 
 /* Computes the principal axes of evenly spaced centroids. */
@@ -171,7 +171,7 @@ find_axes(const float *values, const double *offset, fc_arena *arena,
 	{
 		(void) about_center(pruning, values, offset, s * pruning->k / some, w->v);
 		for (size_t i = 0; i < pruning->d; i++)
-			w->some[s * pruning->d + i] = (float) (w->v[i] / pruning->most);
+			w->some[s * pruning->d + i] = (float) (w->v[i] / pruning->max);
 	}
 	fc_principal_axes(w->some, some, pruning->d, pruning->lead, 0, arena, axes);
 }
@@ -234,7 +234,7 @@ code_centroids(const float *values, const double *offset, const build_work *w,
 			 j++)
 			fc_codes_set(&pruning->codes[FC_PRUNING_WHOLE], first + j,
 						 w->v + j * d, d, 0.5 * w->square[j], 0.0,
-						 pruning->most);
+						 pruning->max);
 		if (lead == 0)
 			continue;
 		leading.m = count;
@@ -246,7 +246,7 @@ code_centroids(const float *values, const double *offset, const build_work *w,
 											 fc_sum_of_squares(w->u + j * lead,
 															   lead),
 											 1e-10 * w->square[j]),
-						 pruning->most);
+						 pruning->max);
 	}
 }
 
@@ -276,7 +276,7 @@ judge_axes(const build_work *w, fc_pruning *pruning)
 		all += fc_row_square(w->some + s * pruning->d, pruning->d);
 		along += fc_row_square((float *) w->u, pruning->lead);
 	}
-	if (all - along <= MOST_REST * all)
+	if (all - along <= MAX_REST * all)
 		return measure_defect(pruning);
 	leave_axes(pruning);
 	return true;
@@ -305,7 +305,7 @@ fc_pruning_build(const float *values, const double *offset, size_t k, size_t d,
 	find_center(values, offset, k, d, arrays.center);
 	if (!axes)
 		leave_axes(pruning);
-	built = find_most(values, offset, &w, pruning);
+	built = find_longest(values, offset, &w, pruning);
 	if (built && axes)
 	{
 		find_axes(values, offset, arena, &w, arrays.axes, pruning);
@@ -324,11 +324,11 @@ fc_pruning_build(const float *values, const double *offset, size_t k, size_t d,
  * cost as much as a matrix product.
  */
 static size_t
-most_left(size_t k)
+max_candidates(size_t k)
 {
-	size_t		most = k / 16;
+	size_t		max = k / 16;
 
-	return most < 64 ? 64 : most > 4096 ? 4096 : most;
+	return max < 64 ? 64 : max > 4096 ? 4096 : max;
 }
 
 /* Returns the multiply-adds of sgemm that a row costs by all scores. */
@@ -433,10 +433,10 @@ typedef struct pruning_work
 	float	   *floats;			/* n x width, where vectors are floats */
 	int32_t    *dots;			/* n x BLOCK products */
 	float	   *lower;			/* PASS lower bounds */
-	uint32_t   *place;			/* n x most_left: candidates left */
-	float	   *bound;			/* n x most_left: lower bounds of the
+	uint32_t   *place;			/* n x max_candidates: candidates left */
+	float	   *bound;			/* n x max_candidates: lower bounds of the
 								 * candidates */
-	size_t		most;			/* most_left: candidates per row */
+	size_t		max;			/* max_candidates: candidates per row */
 } pruning_work;
 
 static size_t
@@ -451,7 +451,7 @@ take_rows(fc_arena *arena, const fc_pruning *pruning, size_t n, pruning_work *w)
 	size_t		width = larger(pruning->codes[FC_PRUNING_LEADING].width,
 							   pruning->codes[FC_PRUNING_WHOLE].width);
 
-	w->most = most_left(pruning->k);
+	w->max = max_candidates(pruning->k);
 	w->row = FC_TAKE(arena, n, pruned_row);
 	w->y = FC_TAKE(arena, n * pruning->d, float);
 	w->z = FC_TAKE(arena, n * pruning->lead, float);
@@ -459,8 +459,8 @@ take_rows(fc_arena *arena, const fc_pruning *pruning, size_t n, pruning_work *w)
 	w->floats = FC_TAKE(arena, fc_codes_are_fast() ? 0 : n * width, float);
 	w->dots = FC_TAKE(arena, n * block_of(pruning), int32_t);
 	w->lower = FC_TAKE(arena, PASS, float);
-	w->place = FC_TAKE(arena, n * w->most, uint32_t);
-	w->bound = FC_TAKE(arena, n * w->most, float);
+	w->place = FC_TAKE(arena, n * w->max, uint32_t);
+	w->bound = FC_TAKE(arena, n * w->max, float);
 }
 
 size_t
@@ -501,8 +501,8 @@ center_rows(const fc_pruning *pruning, const fc_pruned_rows *rows, size_t n,
 								pruning->center[i]);
 			row->square = fc_row_square(y, pruning->d);
 		}
-		far = sqrt(row->square) + pruning->most;
-		row->slack = FC_EXP2_MINUS(19) * pruning->most * far +
+		far = sqrt(row->square) + pruning->max;
+		row->slack = FC_EXP2_MINUS(19) * pruning->max * far +
 					((double) pruning->d + 16.0) *FC_EXP2_MINUS(52) * far *
 					far;
 
@@ -589,8 +589,8 @@ prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 		  const int32_t *dots, const pruning_work *w)
 {
 	pruned_row *row = &w->row[r];
-	uint32_t   *place = w->place + r * w->most;
-	float	   *bound = w->bound + r * w->most;
+	uint32_t   *place = w->place + r * w->max;
+	float	   *bound = w->bound + r * w->max;
 	size_t		room;
 	size_t		found;
 	float		limit;
@@ -605,12 +605,12 @@ prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 					 FC_EXP2_MINUS(22) * fabs((double) row->upper));
 	if (lowest > limit)
 		return;
-	room = w->most - row->left;
+	room = w->max - row->left;
 	found = fc_codes_within(w->lower, count, limit, room, place + row->left);
 	if (found > room)
 	{
 		shorten_list(row, place, bound, limit);
-		room = w->most - row->left;
+		room = w->max - row->left;
 		found = fc_codes_within(w->lower, count, limit, room,
 								place + row->left);
 	}
@@ -632,8 +632,8 @@ nearest_left(const fc_pruned_rows *rows, size_t r, const pruning_work *w,
 			 double *measured)
 {
 	const pruned_row *row = &w->row[r];
-	const uint32_t *place = w->place + r * w->most;
-	const float *bound = w->bound + r * w->most;
+	const uint32_t *place = w->place + r * w->max;
+	const float *bound = w->bound + r * w->max;
 	size_t		likely = 0;
 	double		best;
 	size_t		label;

@@ -56,7 +56,7 @@ typedef struct fc_pruning
 	const float *axes;			/* lead x d */
 	double		defect;			/* upper bound on || A A' - I ||, where A are
 								 * the axes */
-	double		most;			/* upper bound on ||v|| */
+	double		max;			/* upper bound on ||v|| */
 	fc_codes	codes[2];		/* codes of the leading and of all
 								 * coordinates; unused codes have k = 0 */
 	fc_pruning_record record[2];

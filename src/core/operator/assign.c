@@ -46,10 +46,10 @@
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product that cost
 											 * about as much to compute as all
 											 * scores in double */
-#define LEAST_SQUARE	1e-30	/* smallest squared distance that keeps its
+#define SMALLEST_SQUARE	1e-30	/* smallest squared distance that keeps its
 								 * precision in float */
 #define TILE		((size_t) 256)	/* rows, and centroids, per matrix product */
-#define MOST_FLOATS	((size_t) 1 << 25)	/* maximum floats of the blocks'
+#define MAX_FLOATS	((size_t) 1 << 25)	/* maximum floats of the blocks'
 										 * scratch; rows go one by one beyond
 										 * it */
 #define ALIGNMENT	((size_t) 64)	/* alignment of blocks in bytes, a cache
@@ -493,11 +493,11 @@ label_by_kdtree(const fc_operator *op, const double *x)
 	double		moved = (FC_EXP2_MINUS(23) *
 						 sqrt(fc_shift_row(x, op->offset, op->d, shifted)));
 	double		share = ((double) op->d + 4.0) * FC_EXP2_MINUS(23);
-	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
+	float		margin = (float) (64.0 * moved * moved + 8.0 * SMALLEST_SQUARE);
 	size_t		label = fc_packed_kdtree_nearest_two(op->kdtree, shifted, margin, squared);
-	bool		sure = ((double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
+	bool		sure = ((double) squared[1] > SMALLEST_SQUARE && isfinite(squared[1]) &&
 						sqrt((double) squared[1] * (1.0 - share)) - moved >
-						sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) +
+						sqrt((double) squared[0] * (1.0 + share) + SMALLEST_SQUARE) +
 						moved);
 
 	return sure ? (int32_t) label : -1;
@@ -654,7 +654,7 @@ block_floats(const fc_operator *op, size_t n)
 	size_t		floats = (FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) +
 						  8 * op->d);
 
-	return n < FEW_ROWS || floats > MOST_FLOATS
+	return n < FEW_ROWS || floats > MAX_FLOATS
 		? 0
 		: floats + ALIGNMENT / sizeof(float);
 }
@@ -888,14 +888,14 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked,
 static double
 common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 {
-	fc_scored	most = b->scored[0];
+	fc_scored	max = b->scored[0];
 
 	for (size_t r = 1; r < rows; r++)
 	{
-		most.square = fc_greater(most.square, b->scored[r].square);
-		most.variance = fc_greater(most.variance, b->scored[r].variance);
+		max.square = fc_greater(max.square, b->scored[r].square);
+		max.variance = fc_greater(max.variance, b->scored[r].variance);
 	}
-	return fc_operator_rounding(op, most);
+	return fc_operator_rounding(op, max);
 }
 
 /*

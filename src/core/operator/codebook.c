@@ -87,7 +87,7 @@ round_centroids(const fc_centroid_source *centroids, const double *offset,
 				float *values)
 {
 	size_t		d = centroids->d;
-	double		most = 0;
+	double		max = 0;
 
 	for (size_t j = 0; j < centroids->k; j++)
 	{
@@ -98,17 +98,17 @@ round_centroids(const fc_centroid_source *centroids, const double *offset,
 		{
 			double		value = row[i] - (offset ? offset[i] : 0.0);
 
-			most = fc_greater(fabs(value), most);
+			max = fc_greater(fabs(value), max);
 			values[j * d + i] = (float) value;
 		}
 	}
-	return most;
+	return max;
 }
 
 size_t
 fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 				  const double *weights, fc_arena *arena,
-				  fc_operator_header *header, double *most)
+				  fc_operator_header *header, double *max)
 {
 	double	   *mean = FC_TAKE(arena, centroids->d, double);
 	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
@@ -119,7 +119,7 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 
 	op.metric = metric;
 	op.factor[0].values = values;
-	*most = round_centroids(centroids, op.offset, values);
+	*max = round_centroids(centroids, op.offset, values);
 	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)),
 						half_norms);
 	fc_operator_write(&op, header);
@@ -189,7 +189,7 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 					 int32_t *place)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	int32_t		most = 0;
+	int32_t		max = 0;
 	int32_t    *before;			/* count of given numbers below each number */
 	fc_status	status = FC_OK;
 
@@ -197,14 +197,14 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 	{
 		if (numbers[j] < 0 || numbers[j] >= FC_MAX_NUMBERS)
 			return FC_EFORMAT;
-		most = numbers[j] > most ? numbers[j] : most;
+		max = numbers[j] > max ? numbers[j] : max;
 	}
-	before = FC_TAKE(arena, (size_t) most + 2, int32_t);
-	memset(before, 0, ((size_t) most + 2) * sizeof(int32_t));
+	before = FC_TAKE(arena, (size_t) max + 2, int32_t);
+	memset(before, 0, ((size_t) max + 2) * sizeof(int32_t));
 	for (size_t j = 0; j < k; j++)
 		if (++before[numbers[j] + 1] > 1)
 			status = FC_EFORMAT;
-	for (int32_t i = 0; i < most; i++)
+	for (int32_t i = 0; i < max; i++)
 		before[i + 1] += before[i];
 	for (size_t j = 0; j < k; j++)
 		place[j] = before[numbers[j]];

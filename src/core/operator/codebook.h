@@ -55,7 +55,7 @@ fc_rows_of_codebook(const fc_operator *op)
  */
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  const double *weights, fc_arena *arena,
-							  fc_operator_header *header, double *most);
+							  fc_operator_header *header, double *max);
 
 /*
  * Calls fc_operator_attach_exact with the centroids that any source

@@ -64,13 +64,13 @@ static size_t
 nearest_node(const tree_work *w, size_t a, size_t before)
 {
 	size_t		nearest = before;
-	double		least = before < w->k ? *pair(w, a, before) : INFINITY;
+	double		min = before < w->k ? *pair(w, a, before) : INFINITY;
 
 	for (size_t b = 0; b < w->k; b++)
 		if (b != a && !w->joined[b] &&
-			(nearest == w->k || *pair(w, a, b) < least))
+			(nearest == w->k || *pair(w, a, b) < min))
 		{
-			least = *pair(w, a, b);
+			min = *pair(w, a, b);
 			nearest = b;
 		}
 	return nearest;

@@ -181,7 +181,7 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 	for (size_t i = 0; i < k; i++)
 	{
-		double		most = 0.0;
+		double		max = 0.0;
 
 		if (!(weights[i] > 0.0))
 			continue;
@@ -189,15 +189,15 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 		{
 			fc_check();
 			if (j != i && weights[j] > 0.0)
-				most = fmax(most,
-							(sums[i] / weights[i] + sums[j] / weights[j]) /
-							sqrt(fc_square_between(centroids + i * d,
-												   centroids + j * d, d)));
+				max = fmax(max,
+						   (sums[i] / weights[i] + sums[j] / weights[j]) /
+						   sqrt(fc_square_between(centroids + i * d,
+												  centroids + j * d, d)));
 		}
 		used++;
-		total += most;
+		total += max;
 		if (worst != NULL)
-			worst[i] = most;
+			worst[i] = max;
 	}
 	return used > 0 ? total / (double) used : 0.0;
 }

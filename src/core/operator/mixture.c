@@ -5,7 +5,7 @@
 
 /* Returns the minimum deviation that densities use; 0 where all are 0. */
 static double
-least_spread(const fc_operator *op, const double *spreads)
+min_spread(const fc_operator *op, const double *spreads)
 {
 	double		weight = 0.0;
 	double		square = 0.0;
@@ -15,7 +15,7 @@ least_spread(const fc_operator *op, const double *spreads)
 		weight += op->weights[j];
 		square += op->weights[j] * spreads[j] * spreads[j];
 	}
-	return weight > 0.0 ? FC_LEAST_SPREAD * sqrt(square / weight) : 0.0;
+	return weight > 0.0 ? FC_MIN_SPREAD * sqrt(square / weight) : 0.0;
 }
 
 /*
@@ -25,13 +25,13 @@ least_spread(const fc_operator *op, const double *spreads)
 static void
 weigh_nearest(const fc_operator *op, double *p)
 {
-	double		least = INFINITY;
+	double		min = INFINITY;
 
 	for (size_t j = 0; j < op->k; j++)
 		if (op->weights[j] > 0.0)
-			least = fmin(least, p[j]);
+			min = fmin(min, p[j]);
 	for (size_t j = 0; j < op->k; j++)
-		p[j] = p[j] <= least ? op->weights[j] : 0.0;
+		p[j] = p[j] <= min ? op->weights[j] : 0.0;
 }
 
 /*
@@ -39,28 +39,28 @@ weigh_nearest(const fc_operator *op, double *p)
  * of 1.
  */
 static void
-weigh_densities(const fc_operator *op, const double *spreads, double least,
+weigh_densities(const fc_operator *op, const double *spreads, double min,
 				double *p)
 {
-	double		most = -INFINITY;
+	double		max = -INFINITY;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		double		s = fmax(spreads[j], least);
+		double		s = fmax(spreads[j], min);
 
 		p[j] = log(op->weights[j]) - (double) op->d * log(s) -
 			p[j] / s / s / 2.0;
-		most = fmax(most, p[j]);
+		max = fmax(max, p[j]);
 	}
 	for (size_t j = 0; j < op->k; j++)
-		p[j] = most > -INFINITY ? exp(p[j] - most) : 0.0;
+		p[j] = max > -INFINITY ? exp(p[j] - max) : 0.0;
 }
 
 void
 fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 							 const double *x, fc_scratch scratch, double *p)
 {
-	double		least = least_spread(op, spreads);
+	double		min = min_spread(op, spreads);
 	double		sum = 0.0;
 
 	/* squared distances ||x - c_j||^2 */
@@ -69,8 +69,8 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 		fc_check();
 		p[j] = fc_operator_distance(op, j, x, scratch);
 	}
-	if (least > 0.0)
-		weigh_densities(op, spreads, least, p);
+	if (min > 0.0)
+		weigh_densities(op, spreads, min, p);
 	else
 		weigh_nearest(op, p);
 	for (size_t j = 0; j < op->k; j++)

@@ -4,7 +4,7 @@
  *
  * With weights w_j and deviations s_j per dimension:
  *     p_j = u_j / sum_l u_l,  u_j = w_j s_j^-d exp(-||x - c_j||^2 / (2 s_j^2))
- * A deviation is raised to FC_LEAST_SPREAD times the root of the weighted mean
+ * A deviation is raised to FC_MIN_SPREAD times the root of the weighted mean
  * of s^2 if it is smaller. Where all s are 0, the nearest clusters share the
  * probability by their weights. The most probable cluster is the nearest one
  * where weights and deviations are equal.
@@ -14,7 +14,7 @@
 
 #include "operator/operator.h"
 
-#define FC_LEAST_SPREAD 1e-3
+#define FC_MIN_SPREAD 1e-3
 
 /*
  * Computes p (k) of x (d doubles). spreads are k values, finite and not

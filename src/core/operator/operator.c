@@ -369,10 +369,10 @@ fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 double
 fc_operator_outlier(const fc_operator *op, size_t j, double squared)
 {
-	double		least = fc_operator_centroid_rounding(op, j);
+	double		min = fc_operator_centroid_rounding(op, j);
 	double		radius = fmax(fmax((double) op->regions.radius[j], sqrt(squared)),
-							  least);
-	double		peak = fmax((double) op->regions.peak[j], least);
+							  min);
+	double		peak = fmax((double) op->regions.peak[j], min);
 
 	return radius > peak ? 1.0 - peak / radius : 0.0;
 }

@@ -8,7 +8,7 @@
 #include "numerics/pruning.h"
 #include "numerics/rows.h"
 
-#define MOST_PACKED		((size_t) 1 << 18)	/* maximum floats of packs, which
+#define MAX_PACKED		((size_t) 1 << 18)	/* maximum floats of packs, which
 											 * should stay in the second-level
 											 * cache */
 #define TURNED		16			/* side of the square tiles in which rows are
@@ -66,7 +66,7 @@ fc_operator_pack(fc_operator *op, fc_arena *arena)
 	float	   *packs;
 
 	if (!fc_operator_is_plain(op) || is_boxed(op) ||
-		op->k * op->d > MOST_PACKED)
+		op->k * op->d > MAX_PACKED)
 		return;
 	packs = FC_TAKE(arena, fc_packs_floats(op->k, op->d), float);
 	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, packs);

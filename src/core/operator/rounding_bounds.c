@@ -75,8 +75,8 @@ gamma_of(double additions)
 static double
 magnitude_norm(const fc_factor *factor, float *sums)
 {
-	float		most_row = 0.0f;
-	float		most_column = 0.0f;
+	float		max_row = 0.0f;
+	float		max_column = 0.0f;
 
 	memset(sums, 0, factor->columns * sizeof(float));
 	for (size_t r = 0; r < factor->rows; r++)
@@ -94,11 +94,11 @@ magnitude_norm(const fc_factor *factor, float *sums)
 				 ? fc_factor_column(factor, p)
 				 : p - start] += fabsf(factor->values[p]);
 		}
-		most_row = fmaxf(most_row, sum);
+		max_row = fmaxf(max_row, sum);
 	}
 	for (size_t c = 0; c < factor->columns; c++)
-		most_column = fmaxf(most_column, sums[c]);
-	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) +
+		max_column = fmaxf(max_column, sums[c]);
+	return sqrt((double) max_row * (double) max_column) * (1.0 + 1e-3) +
 		SMALLEST_FLOAT;
 }
 
@@ -110,22 +110,22 @@ magnitude_norm(const fc_factor *factor, float *sums)
  * greater.
  */
 static double
-most_measured(const double *squares, const double *lengths)
+max_measured(const double *squares, const double *lengths)
 {
 	double		square = 0.0;
 	double		length = 0.0;
-	double		most;
+	double		max;
 
 	for (size_t i = 0; i < RANDOM_PROBES; i++)
 	{
 		square += squares[i];
 		length += lengths[i];
 	}
-	most = length > 0.0 ? square / length : 0.0;
+	max = length > 0.0 ? square / length : 0.0;
 	for (size_t i = RANDOM_PROBES; i < FC_BLOCK8; i++)
 		if (lengths[i] > 0.0)
-			most = fmax(most, squares[i] / lengths[i]);
-	return most;
+			max = fmax(max, squares[i] / lengths[i]);
+	return max;
 }
 
 /*
@@ -161,7 +161,7 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 				squares[i] += sum[i] * sum[i];
 			}
 		}
-		weights[r] = most_measured(squares, lengths);
+		weights[r] = max_measured(squares, lengths);
 	}
 }
 
@@ -174,12 +174,12 @@ level_probes(double *probes, size_t rows)
 {
 	for (size_t lane = 0; lane <FC_BLOCK8; lane ++)
 	{
-		double		most = 0.0;
+		double		max = 0.0;
 
 		for (size_t r = 0; r < rows; r++)
-			most = fmax(most, fabs(probes[r * FC_BLOCK8 + lane]));
-		for (size_t r = 0; r < rows && most > 0.0; r++)
-			probes[r * FC_BLOCK8 + lane] /= most;
+			max = fmax(max, fabs(probes[r * FC_BLOCK8 + lane]));
+		for (size_t r = 0; r < rows && max > 0.0; r++)
+			probes[r * FC_BLOCK8 + lane] /= max;
 	}
 }
 
@@ -242,12 +242,12 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
  * from the length of its longest row.
  */
 static double
-factor_error(const fc_operator *op, double most)
+factor_error(const fc_operator *op, double max)
 {
 	if (fc_operator_is_codebook(op))	/* 16 lanes, then four halvings */
-		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * most * (1.0 + 1e-5),
+		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * max * (1.0 + 1e-5),
 					DBL_MAX);
-	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(most) * (1.0 + 1e-5),
+	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(max) * (1.0 + 1e-5),
 				DBL_MAX);
 }
 
@@ -284,7 +284,7 @@ greatest(const fc_operator *op, float add, float *scratch)
 {
 	float	   *work = scratch + op->d + op->k;
 	const float *in = scratch;
-	float		most = 1.0f;
+	float		max = 1.0f;
 
 	for (size_t c = 0; c < op->d; c++)
 		scratch[c] = 1.0f;
@@ -296,10 +296,10 @@ greatest(const fc_operator *op, float add, float *scratch)
 		fc_check();
 		apply_magnitude(&op->factor[f], in, add, out);
 		for (size_t r = 0; r < op->factor[f].rows; r++)
-			most = fmaxf(most, out[r]);
+			max = fmaxf(max, out[r]);
 		in = out;
 	}
-	return fmin((double) most, (double) FLT_MAX);
+	return fmin((double) max, (double) FLT_MAX);
 }
 
 double
@@ -334,7 +334,7 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 {
 	const fc_exact_centroids *exact = &op->exact;
 	double		d = (double) op->d;
-	double		most = exact->max_row_norm * (1.0 + 1e-5);
+	double		max = exact->max_row_norm * (1.0 + 1e-5);
 	double		place = FC_EXP2_MINUS(51) * exact->offset_length;
 
 	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
@@ -347,16 +347,16 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 			.offset = exact->offset,
 			.half_norms = exact->half_norms,
 			.max_row_norm = exact->max_row_norm,
-			.max_growth = sqrt(d) * most + 1.0,
-			.error_relative = 4.0 * UNIT_ROUNDOFF * most + place,
-			.error_absolute = 4.0 * UNIT_ROUNDOFF * most * most +
-			place * most +
+			.max_growth = sqrt(d) * max + 1.0,
+			.error_relative = 4.0 * UNIT_ROUNDOFF * max + place,
+			.error_absolute = 4.0 * UNIT_ROUNDOFF * max * max +
+			place * max +
 			4.0 * SMALLEST_FLOAT *
-			(d + 1.0 + sqrt(d) * most),
+			(d + 1.0 + sqrt(d) * max),
 			.factors = 1
 	};
 	book->factor[0] = fc_dense_factor(op->k, op->d, exact->values);
-	book->factor[0].error = factor_error(book, most);
+	book->factor[0].error = factor_error(book, max);
 	return book;
 }
 
@@ -398,13 +398,13 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 static void
 measure_rounding(const fc_operator *op, const fc_operator_block8 *block8,
 				 size_t first, size_t count, double (*sums)[FC_BLOCK8],
-				 double *most)
+				 double *max)
 {
 	for (size_t lane = 0; lane <count; lane ++)
 	{
 		sums[0][lane] = block8->weights[0][first + lane];
 		for (size_t f = 0; f < op->factors; f++)
-			most[f] = fmax(most[f], sums[f][lane]);
+			max[f] = fmax(max[f], sums[f][lane]);
 	}
 }
 
@@ -413,7 +413,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
 	fc_operator_block8 block8 = fc_operator_block8_work(op, scratch.floats);
 	bool		product = !fc_operator_is_codebook(op);
-	double		most[FC_MAX_FACTORS] = {0};
+	double		max[FC_MAX_FACTORS] = {0};
 	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
 	double		max_square = 0.0;
 
@@ -436,7 +436,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 		{
 			fc_operator_rows(op, first, count, block8.weights, scratch.floats,
 							 sums, block8.rows);
-			measure_rounding(op, &block8, first, count, sums, most);
+			measure_rounding(op, &block8, first, count, sums, max);
 		}
 		for (size_t i = 0; i < count; i++)
 		{
@@ -449,9 +449,9 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 		}
 	}
 	if (!product)
-		most[0] = sqrt(max_square);
+		max[0] = sqrt(max_square);
 	for (size_t f = 0; f < op->factors; f++)
-		op->factor[f].error = factor_error(op, most[f]);
+		op->factor[f].error = factor_error(op, max[f]);
 	rounding_bounds(op, sqrt(max_square), scratch.floats);
 }
 
@@ -482,12 +482,12 @@ static double
 defect_of(const fc_operator *op)
 {
 	const fc_factor *last = &op->factor[op->factors - 1];
-	double		most = 0.0;
+	double		max = 0.0;
 
 	if (op->factors < 2 || last->row_start != NULL ||
 		last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
 		return 1.0;
-	for (size_t i = 0; i < last->rows && most < 0.5; i++)
+	for (size_t i = 0; i < last->rows && max < 0.5; i++)
 	{
 		double		sum = 0.0;
 
@@ -500,9 +500,9 @@ defect_of(const fc_operator *op)
 					(double) last->values[j * last->columns + c];
 			sum += fabs(dot);
 		}
-		most = fmax(most, sum);
+		max = fmax(max, sum);
 	}
-	return most < 0.5 ? most * (1.0 + 1e-6) + 1e-12 : 1.0;
+	return max < 0.5 ? max * (1.0 + 1e-6) + 1e-12 : 1.0;
 }
 
 /* Returns ||R e_j||, R the last factor and e_j the residual of centroid j. */
@@ -620,7 +620,7 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8,
 {
 	bool		product = !fc_operator_is_codebook(op);
 	double		sums[FC_MAX_FACTORS][FC_BLOCK8];
-	double		most[FC_MAX_FACTORS] = {0};
+	double		max[FC_MAX_FACTORS] = {0};
 	double		half;
 	double		length;
 
@@ -636,11 +636,11 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8,
 		!direction_agrees(op, j))
 		return false;
 	if (product)
-		measure_rounding(op, block8, j, 1, sums, most);
+		measure_rounding(op, block8, j, 1, sums, max);
 	else
-		most[0] = length;
+		max[0] = length;
 	for (size_t f = 0; f < op->factors; f++)
-		if (!(factor_error(op, most[f]) <=
+		if (!(factor_error(op, max[f]) <=
 			  op->factor[f].error * (1.0 + 1e-3) + slack))
 			return false;
 	return true;

@@ -12,7 +12,7 @@
 #include "operator/internal.h"
 
 #define COLUMN_BITS 16
-#define LEAST_PIECE	16			/* minimum entries of a full piece */
+#define MIN_PIECE	16			/* minimum entries of a full piece */
 #define MEANS_A_PIECE 2			/* minimum length of a full piece, in mean row
 								 * lengths: fewer than half as many pieces are
 								 * added as there are rows */
@@ -37,7 +37,7 @@ piece_of(const fc_factor *factor)
 	size_t		piece = ((MEANS_A_PIECE * factor->nonzeros + factor->rows - 1) /
 						 factor->rows);
 
-	return piece > LEAST_PIECE ? piece : LEAST_PIECE;
+	return piece > MIN_PIECE ? piece : MIN_PIECE;
 }
 
 static inline size_t

@@ -61,7 +61,7 @@ width_of(int kind, size_t d)
 #define NEAR_BYTES	262144		/* maximum bytes of pending rows of a product,
 								 * whose factors pass quickly over rows that
 								 * are still in the cache */
-#define LEAST_ROWS	32			/* rows of one block of factors */
+#define MIN_ROWS	32			/* rows of one block of factors */
 #define BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds per batch, about 50 ms */
 
@@ -76,7 +76,7 @@ fc_step_capacity(const fc_operator *op)
 		return 1;
 	rows = (op->factors > 1 ? NEAR_BYTES : BATCH_BYTES) / (8 * d);
 	if (op->factors > 1)
-		rows = rows < LEAST_ROWS ? LEAST_ROWS : rows / LEAST_ROWS * LEAST_ROWS;
+		rows = rows < MIN_ROWS ? MIN_ROWS : rows / MIN_ROWS * MIN_ROWS;
 	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
 	return rows * k * d <= BATCH_WORK ? rows
 		: k * d < BATCH_WORK ? BATCH_WORK / (k * d)

@@ -155,7 +155,7 @@ choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows,
 	greatest = power(root, rows->degree);
 	if (!(greatest > 0.0) && longest == 0.0)
 		return FC_OK;
-	if (!(greatest >= FC_KERNEL_LEAST && greatest <= FC_KERNEL_GREATEST))
+	if (!(greatest >= FC_KERNEL_SMALLEST && greatest <= FC_KERNEL_GREATEST))
 		return FC_EFAR;
 	rows->scale = greatest;
 	rows->coef0 = kernel->coef0 / root;

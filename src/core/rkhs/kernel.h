@@ -85,10 +85,10 @@ typedef struct fc_kernel_rows
 /*
  * Prepares rows, allocated in the arena. With exact = false they are floats,
  * unless rounding would change an rbf exponent by more than 1e-4. Returns
- * FC_EFAR if the greatest kappa(x, x) is outside FC_KERNEL_LEAST ..
+ * FC_EFAR if the greatest kappa(x, x) is outside FC_KERNEL_SMALLEST ..
  * FC_KERNEL_GREATEST, because embeddings are single precision.
  */
-#define FC_KERNEL_LEAST		1e-70
+#define FC_KERNEL_SMALLEST		1e-70
 #define FC_KERNEL_GREATEST	1e70
 fc_status
 			fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,

@@ -21,11 +21,11 @@ fc_kernel_features_operations(const fc_kernel_map *map)
 size_t
 fc_kernel_map_pairs(size_t k, size_t rank)
 {
-	size_t		most = (k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK
-						? k
-						: FC_MAX_KERNEL_RANK);
+	size_t		max = (k <= FC_EIGEN_WHOLE || k <= FC_MAX_KERNEL_RANK
+					   ? k
+					   : FC_MAX_KERNEL_RANK);
 
-	return rank == 0 || rank > most ? most : rank;
+	return rank == 0 || rank > max ? max : rank;
 }
 
 /* ---- construction ---- */

@@ -167,17 +167,17 @@ typedef struct fc_spectral
 } fc_spectral;
 
 /* Returns the approximate number of multiply-adds of fc_spectral_choose. */
-double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t most);
+double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t max);
 
 /* Returns the maximum rank with up to `most` landmarks. */
-size_t		fc_spectral_rank(size_t k, size_t most);
+size_t		fc_spectral_rank(size_t k, size_t max);
 
 /*
  * Chooses kernel and landmarks for x (n x d), whose values have magnitudes
  * below 2^63.
  */
 void
-			fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most,
+			fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t max,
 							   uint64_t seed, fc_arena *arena, fc_spectral *result);
 
 #endif							/* FC_RKHS_MAP_H */

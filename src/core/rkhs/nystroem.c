@@ -149,18 +149,18 @@ typedef struct pivoted_cholesky_work
 static pivoted_cholesky_work
 take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 {
-	size_t		most = smaller(m, rows->n);
+	size_t		max = smaller(m, rows->n);
 
 	return (pivoted_cholesky_work)
 	{
 		.rows = rows,
 			.n = rows->n,
-			.m = most,
-			.factor = FC_TAKE(arena, rows->n * most,
+			.m = max,
+			.factor = FC_TAKE(arena, rows->n * max,
 							  double),
 			.residual = FC_TAKE(arena, rows->n, double),
 			.column = FC_TAKE(arena, TILE, double),
-			.pivot_row = FC_TAKE(arena, most, double)
+			.pivot_row = FC_TAKE(arena, max, double)
 	};
 }
 

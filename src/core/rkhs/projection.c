@@ -29,8 +29,8 @@
 
 #define EIGENVALUE_FLOOR	1e-10
 #define TILE	256
-#define LEAST_PROBES	4
-#define MOST_PROBES		11
+#define MIN_PROBES	4
+#define MAX_PROBES		11
 #define CANCELLED_SHARE	1e-5	/* share of ||K||^2 below which a difference
 								 * is rounding error */
 #define STREAM_CHOICE	1
@@ -288,7 +288,7 @@ fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling)
 size_t
 fc_kernel_projection_probes(size_t columns)
 {
-	return LEAST_PROBES + (8 - (columns + LEAST_PROBES) % 8) % 8;
+	return MIN_PROBES + (8 - (columns + MIN_PROBES) % 8) % 8;
 }
 
 static void
@@ -465,8 +465,8 @@ static void
 estimate_error(size_t n, double scale, double square, projection_work *k,
 			   fc_embedding *result)
 {
-	double		cross[MOST_PROBES];
-	double		left[MOST_PROBES];
+	double		cross[MAX_PROBES];
+	double		left[MAX_PROBES];
 	double		variance[2];
 	double		rest;
 	double		direct;

@@ -13,7 +13,7 @@
 #define PLAIN_WIDTH		0.02	/* gamma of plain features times the total
 								 * variance */
 #define PLAIN_RANK		10
-#define LEAST_DEGREE	1e-3	/* lower bound on the degree, as a share of
+#define MIN_DEGREE	1e-3		/* lower bound on the degree, as a share of
 								 * the mean degree; rows below it are not
 								 * explained by landmarks */
 
@@ -23,7 +23,7 @@ typedef struct spectral_work
 	size_t		n;
 	size_t		d;
 	size_t		k;
-	size_t		most;
+	size_t		max;
 	size_t		found;			/* eigenpairs above the floor, the dimension
 								 * of phi */
 	uint64_t	seed;
@@ -55,11 +55,11 @@ typedef struct spectral_work
  * run five times as fast as other work.
  */
 double
-fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
+fc_spectral_operations(size_t n, size_t d, size_t k, size_t max)
 {
 	fc_kmeans_options search = fc_kmeans_defaults();
-	double		m = (double) most;
-	double		width = (fc_kernel_operations(FC_KERNEL_CHOLESKY, n, d, most) +
+	double		m = (double) max;
+	double		width = (fc_kernel_operations(FC_KERNEL_CHOLESKY, n, d, max) +
 						 (m * m * (3.0 * (double) n + 20.0 * m) +
 						  (double) n * m * (double) d) /
 						 5.0);
@@ -71,9 +71,9 @@ fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
 }
 
 size_t
-fc_spectral_rank(size_t k, size_t most)
+fc_spectral_rank(size_t k, size_t max)
 {
-	return smaller(larger(PLAIN_RANK, 3 * k), most);
+	return smaller(larger(PLAIN_RANK, 3 * k), max);
 }
 
 static fc_kernel
@@ -90,7 +90,7 @@ rbf(double gamma)
 static bool
 is_tried(const spectral_work *w)
 {
-	return w->k > 1 && w->k <= FC_SPECTRAL_CLUSTERS && w->k <= w->most;
+	return w->k > 1 && w->k <= FC_SPECTRAL_CLUSTERS && w->k <= w->max;
 }
 
 static void
@@ -98,13 +98,13 @@ take_work(fc_arena *arena, spectral_work *w)
 {
 	size_t		k = is_tried(w) ? w->k : 0;
 
-	w->matrix = FC_TAKE(arena, w->most * w->most, double);
-	w->values = FC_TAKE(arena, w->most, double);
-	w->vectors = FC_TAKE(arena, w->most * w->most, double);
-	w->root = FC_TAKE(arena, w->most * w->most, double);
-	w->cross = FC_TAKE(arena, k > 0 ? w->n * w->most : 0, double);
-	w->phi = FC_TAKE(arena, k > 0 ? w->n * w->most : 0, double);
-	w->sum = FC_TAKE(arena, w->most, double);
+	w->matrix = FC_TAKE(arena, w->max * w->max, double);
+	w->values = FC_TAKE(arena, w->max, double);
+	w->vectors = FC_TAKE(arena, w->max * w->max, double);
+	w->root = FC_TAKE(arena, w->max * w->max, double);
+	w->cross = FC_TAKE(arena, k > 0 ? w->n * w->max : 0, double);
+	w->phi = FC_TAKE(arena, k > 0 ? w->n * w->max : 0, double);
+	w->sum = FC_TAKE(arena, w->max, double);
 	w->degree = FC_TAKE(arena, w->n, double);
 	w->row = FC_TAKE(arena, k, double);
 	w->y = FC_TAKE(arena, w->n * k, float);
@@ -136,7 +136,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	 * far
 	 */
 	(void) fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
-	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->most, w->seed, arena,
+	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->max, w->seed, arena,
 												 s->landmark);
 	if (s->landmarks == 0)
 		s->landmark[s->landmarks++] = 0;
@@ -185,7 +185,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 		for (size_t c = 0; c < w->found; c++)
 			w->cross[i * w->found + c] = w->phi[i * w->found + c] /
 				sqrt(fmax(w->degree[i],
-						  LEAST_DEGREE * mean));
+						  MIN_DEGREE * mean));
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
 	fc_rank_update_transposed(w->found, w->n, w->cross, w->found,
 							  w->matrix);
@@ -264,7 +264,7 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	make_features(w, false, arena, s);
 	s->unit = false;
 	s->cost = NAN;
-	s->rank = smaller(fc_spectral_rank(w->k, w->most), w->found);
+	s->rank = smaller(fc_spectral_rank(w->k, w->max), w->found);
 	for (size_t j = 0; j < s->rank; j++)
 		for (size_t i = 0; i < s->landmarks; i++)
 			s->t[j * s->landmarks + i] = w->root[i * w->found + j];
@@ -320,11 +320,11 @@ total_variance(spectral_work *w)
 }
 
 void
-fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most,
+fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t max,
 				   uint64_t seed, fc_arena *arena, fc_spectral *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
+	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.max = max,.seed = seed};
 	double		variance;
 	bool		clear = false;
 

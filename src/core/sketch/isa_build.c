@@ -262,17 +262,17 @@ typedef struct few_coordinates
 INLINE bool
 find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 {
-	size_t		most = fc_few_coordinates(prepared->n);
+	size_t		max = fc_few_coordinates(prepared->n);
 
-	if (most == 0)
+	if (max == 0)
 		return false;
 	few->place = prepared->scratch;
-	few->value = (float *) (few->place + most);
+	few->value = (float *) (few->place + max);
 	few->count = 0;
 	for (size_t i = 0; i < prepared->n; i++)
 		if (y[i] != 0.0f)
 		{
-			if (few->count == most)
+			if (few->count == max)
 				return false;
 			few->place[few->count] = (uint32_t) i;
 			few->value[few->count++] = y[i];

@@ -157,7 +157,7 @@ static bool
 is_beyond(const fc_sketch_view *sketch, fc_wide limit)
 {
 	size_t		count = 2 * sketch->moments;
-	uint64_t	most = (uint64_t) limit;
+	uint64_t	max = (uint64_t) limit;
 	bool		beyond = false;
 
 	if (sketch->z == NULL)
@@ -165,7 +165,7 @@ is_beyond(const fc_sketch_view *sketch, fc_wide limit)
 			beyond |= sketch->wide_z[j] > limit || sketch->wide_z[j] < -limit;
 	else if (limit <= INT64_MAX)
 		for (size_t j = 0; j < count; j++)
-			beyond |= (uint64_t) sketch->z[j] + most > 2 * most;
+			beyond |= (uint64_t) sketch->z[j] + max > 2 * max;
 	return beyond;
 }
 

@@ -27,11 +27,11 @@
 #define INLIER_FRACTION	0.95	/* fraction of the rows that are inliers */
 #define KMEANS_STARTS	3
 #define SIGMA_RATIO	1.2			/* ratio sigma / s_w */
-#define MOST_SAMPLE_CENTROIDS	768
+#define MAX_SAMPLE_CENTROIDS	768
 #define FEWEST_CLUSTER_ROWS	3.0 /* minimum weight, in rows, of a sample
 								 * centroid */
 #define MOMENTS_PER_UNKNOWN	5	/* frequencies per coordinate of a centroid */
-#define LEAST_FREQUENCIES	128
+#define MIN_FREQUENCIES	128
 #define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is
 								 * rounding */
 
@@ -249,9 +249,9 @@ spacing(const sample_work *w, const float *reduced)
 }
 
 static size_t
-most_sample_centroids(size_t clusters)
+max_sample_centroids(size_t clusters)
 {
-	return smaller(3 * larger(clusters, 2), MOST_SAMPLE_CENTROIDS);
+	return smaller(3 * larger(clusters, 2), MAX_SAMPLE_CENTROIDS);
 }
 
 /*
@@ -287,7 +287,7 @@ static void
 add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k,
 					 int exponent)
 {
-	size_t		limit = most_sample_centroids(w->clusters);
+	size_t		limit = max_sample_centroids(w->clusters);
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
@@ -411,7 +411,7 @@ fc_estimate_of_sample(const double *x, const double *weight, size_t rows, size_t
 	result->basis = FC_TAKE(found, w.n * d, float);
 	result->reduced = FC_TAKE(found, rows * w.n, float);
 	result->sample_centroids = FC_TAKE(found,
-									   most_sample_centroids(w.clusters) * w.n,
+									   max_sample_centroids(w.clusters) * w.n,
 									   float);
 	w.inlier = FC_TAKE(work, rows, size_t);
 	w.inlier_weight = FC_TAKE(work, rows, double);
@@ -498,7 +498,7 @@ fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)
 	if (options->frequencies > 0)
 		return options->frequencies;
 	return smaller(larger(MOMENTS_PER_UNKNOWN * options->clusters * *reduced,
-						  LEAST_FREQUENCIES),
+						  MIN_FREQUENCIES),
 				   FC_MAX_MOMENTS);
 }
 

@@ -78,13 +78,13 @@ aggregate_name(FunctionCallInfo fcinfo)
 }
 
 void
-check_count(const char *name, int64 value, int64 least, int64 most)
+check_count(const char *name, int64 value, int64 min, int64 max)
 {
-	if (value < least || value > most)
+	if (value < min || value > max)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("%s is %lld, out of range", name, (long long) value),
-				errdetail("It may be from %lld to %lld.", (long long) least,
-						  (long long) most));
+				errdetail("It may be from %lld to %lld.", (long long) min,
+						  (long long) max));
 }
 
 void
@@ -101,7 +101,7 @@ check_enough_rows(Size k, Size rows)
  * Range of parameters such as sigma, scale and gamma. It leaves room for
  * products with them.
  */
-#define LEAST_POSITIVE		1e-300
+#define SMALLEST_POSITIVE		1e-300
 #define GREATEST_POSITIVE	1e300
 
 void
@@ -111,10 +111,10 @@ check_positive(const char *name, double value)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("%s is %g, but must be positive and finite", name,
 					   value));
-	if (!(value >= LEAST_POSITIVE && value <= GREATEST_POSITIVE))
+	if (!(value >= SMALLEST_POSITIVE && value <= GREATEST_POSITIVE))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("%s is %g, out of range", name, value),
-				errdetail("It may be from %g to %g.", LEAST_POSITIVE,
+				errdetail("It may be from %g to %g.", SMALLEST_POSITIVE,
 						  GREATEST_POSITIVE));
 }
 
@@ -141,9 +141,9 @@ relation_name(Oid relation)
 
 /* ---- rows that functions return ---- */
 
-#define MOST_COLUMNS 16
+#define MAX_COLUMNS 16
 
-static bool no_nulls[MOST_COLUMNS];
+static bool no_nulls[MAX_COLUMNS];
 
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
@@ -152,7 +152,7 @@ row_type(FunctionCallInfo fcinfo)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	Assert(descriptor->natts <= MOST_COLUMNS);
+	Assert(descriptor->natts <= MAX_COLUMNS);
 	return BlessTupleDesc(descriptor);
 }
 

@@ -55,7 +55,7 @@ extern void
 /* Returns a weight argument; 1 if the function has no such argument. */
 extern double weight_argument(FunctionCallInfo fcinfo, int argument);
 
-extern void check_count(const char *name, int64 value, int64 least, int64 most);
+extern void check_count(const char *name, int64 value, int64 min, int64 max);
 
 /*
  * Returns the qualified, quoted name of a relation. Raises an error if there

@@ -17,7 +17,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
-#define LEAST_BUDGET	1024	/* minimum of the budget in kB */
+#define MIN_BUDGET	1024		/* minimum of the budget in kB */
 #define CHECKS_A_LOOK	16		/* interrupt checks per look at the clock,
 								 * which costs more than a check */
 #define BUDGET			(512 * 1024)
@@ -183,7 +183,7 @@ check_asked_budget(int *budget, void **extra, GucSource source)
 	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling",
 					 text_of_kilobytes(*budget));
 	GUC_check_errdetail("It may be from %s to %s.",
-						text_of_kilobytes(LEAST_BUDGET),
+						text_of_kilobytes(MIN_BUDGET),
 						text_of_kilobytes(budget_limit));
 	GUC_check_errhint("A superuser raises the ceiling with fastclust.memory_budget_limit.");
 	return false;
@@ -237,11 +237,11 @@ _PG_init(void)
 	DefineCustomIntVariable("fastclust.memory_budget_limit",
 							"Most that fastclust.memory_budget may be.",
 							"Larger values that were set before count as this one.", &budget_limit,
-							MAX_KILOBYTES, LEAST_BUDGET, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							MAX_KILOBYTES, MIN_BUDGET, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							NULL, assign_budget_limit, NULL);
 	DefineCustomIntVariable("fastclust.memory_budget", "Memory one fastclust function may take.",
 							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
-							&asked_budget, BUDGET, LEAST_BUDGET, MAX_KILOBYTES, PGC_USERSET,
+							&asked_budget, BUDGET, MIN_BUDGET, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB, check_asked_budget, assign_asked_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
 							"Largest sums of a training scan that workers may share.",

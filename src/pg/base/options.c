@@ -20,9 +20,9 @@
 /* ---- errors ---- */
 
 /* Maximum number of wrong letters for which a name is proposed. */
-#define MOST_WRONG(length)	(1 + (length) / 4)
+#define MAX_WRONG(length)	(1 + (length) / 4)
 
-#define MOST_LISTED	80			/* maximum number of names in a hint: enough
+#define MAX_LISTED	80			/* maximum number of names in a hint: enough
 								 * for all options of a function, not for all
 								 * columns of a wide table */
 
@@ -32,28 +32,28 @@ name_hint(const char *given, int length, const char *const *names, int count,
 {
 	StringInfoData hint;
 	const char *meant = NULL;
-	int			least = MOST_WRONG(length) + 1;
+	int			min = MAX_WRONG(length) + 1;
 
 	initStringInfo(&hint);
 	for (int i = 0; i < count && length <= NAMEDATALEN; i++)
 	{
 		int			wrong = varstr_levenshtein_less_equal(given, length, names[i],
 														  (int) strlen(names[i]), 1, 1,
-														  1, least - 1, true);
+														  1, min - 1, true);
 
-		if (wrong < least && wrong < length)
+		if (wrong < min && wrong < length)
 		{
 			meant = names[i];
-			least = wrong;
+			min = wrong;
 		}
 	}
 	if (meant != NULL)
 		appendStringInfo(&hint, "Perhaps you meant \"%s\". ", meant);
 	appendStringInfo(&hint, "%s ", what);
-	for (int i = 0; i < count && i < MOST_LISTED; i++)
+	for (int i = 0; i < count && i < MAX_LISTED; i++)
 		appendStringInfo(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
-	if (count > MOST_LISTED)
-		appendStringInfo(&hint, " and %d more", count - MOST_LISTED);
+	if (count > MAX_LISTED)
+		appendStringInfo(&hint, " and %d more", count - MAX_LISTED);
 	appendStringInfoChar(&hint, '.');
 	return hint.data;
 }

@@ -316,8 +316,8 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 
 /* ---- steps ---- */
 
-#define MOST_ROWS	1e18		/* limit, so that it fits into a bigint */
-#define MOST_SECONDS	1e10
+#define MAX_ROWS	1e18		/* limit, so that it fits into a bigint */
+#define MAX_SECONDS	1e10
 
 /*
  * Operations are multiply-adds, as the rooms of the core estimate them. RATE
@@ -452,7 +452,7 @@ announce_step(const char *name, int64 model_id, const char *model,
 		copy_name(name, step.name, sizeof(step.name));
 	copy_name(model, entry.model, BOARD_NAME);
 	copy_name(step_name, entry.step, BOARD_STEP);
-	entry.rows_about = step.rows_about = Min(rows_about, MOST_ROWS);
+	entry.rows_about = step.rows_about = Min(rows_about, MAX_ROWS);
 	entry.step_begun = step.begun = step.reported = GetCurrentTimestamp();
 	step.transaction = GetCurrentTransactionStartTimestamp();
 	post_on_board(&entry);
@@ -469,7 +469,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 {
 	bool		here = (step.transaction == GetCurrentTransactionStartTimestamp());
 	TimestampTz ends = (GetCurrentTimestamp() +
-						(TimestampTz) (Min(seconds, MOST_SECONDS) *
+						(TimestampTz) (Min(seconds, MAX_SECONDS) *
 									   USECS_PER_SEC));
 
 	/* a part of work whose end is already recorded */

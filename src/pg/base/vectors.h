@@ -98,7 +98,7 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 #define LINE_BYTES	64			/* size of a cache line of the processor */
 #define FRONT_BYTES	48			/* approximate bytes of a row before its
 								 * elements */
-#define MOST_BYTES	512
+#define MAX_BYTES	512
 #define ROWS_AHEAD	4
 
 typedef struct row_places
@@ -120,7 +120,7 @@ prefetch_rows(row_places *places, const char *x)
 	ptrdiff_t	bytes = step;
 
 	places->last_row = x;
-	if (unlikely(step <= 0 || step > MOST_BYTES))
+	if (unlikely(step <= 0 || step > MAX_BYTES))
 	{
 		step = places->step;
 		bytes = ROWS_AHEAD * step;

@@ -84,7 +84,7 @@ wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed)
 
 bool
 null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
-					 int most, double moments[2])
+					 int max, double moments[2])
 {
 	fc_wave_null null;
 	fc_status	status;
@@ -94,7 +94,7 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 	if (fc_spec_basis(spec) != NULL)
 		return false;
 	arena = make_arena("the null law of drift");
-	status = fc_wave_null_moments(sample, (size_t) most,
+	status = fc_wave_null_moments(sample, (size_t) max,
 								  prepared_of_spec(spec), &arena, &null);
 	release_arena(&arena);
 	if (status == FC_EEMPTY)
@@ -244,16 +244,16 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	double		threshold = threshold_argument(fcinfo, 5);
 	fc_drift_move *moves;
 	fc_arena	arena;
-	int32		most;
+	int32		max;
 	Size		count;
 
 	require_argument(fcinfo, 6, "most");
-	most = PG_GETARG_INT32(6);
-	check_count("most", most, 1, FC_MAX_DIM);
-	moves = palloc(most * sizeof(fc_drift_move));
+	max = PG_GETARG_INT32(6);
+	check_count("most", max, 1, FC_MAX_DIM);
+	moves = palloc(max * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena("the columns that moved");
-	fc_drift_moved(&sides, threshold, (Size) most, &arena, moves, &count);
+	fc_drift_moved(&sides, threshold, (Size) max, &arena, moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		values[5] = {

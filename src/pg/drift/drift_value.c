@@ -151,7 +151,7 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles,
 {
 	fc_status	status;
 
-	if (unlikely(counts->rows >= FC_DRIFT_MOST_NARROW &&
+	if (unlikely(counts->rows >= FC_DRIFT_MAX_NARROW &&
 				 !(counts->flags & FC_DRIFT_WIDE)))
 	{
 		fc_drift_fold(counts);

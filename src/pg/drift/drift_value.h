@@ -27,7 +27,7 @@ extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, i
  */
 extern bool
 			null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
-								 int most, double moments[2]);
+								 int max, double moments[2]);
 
 /* ---- specs ---- */
 

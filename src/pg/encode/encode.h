@@ -284,7 +284,7 @@ typedef struct encoder_options
 	Size		features;
 	feature_options *feature;	/* options of the features; features of a
 								 * column are adjacent */
-	int			most_categories;
+	int			max_categories;
 } encoder_options;
 
 #define FC_NULLS_POLICIES	3

@@ -299,7 +299,7 @@ asked_learner(const learning_call_state *call, Size i, fc_feature_kind kind)
 
 	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling,
 							asked->nulls, asked->weight,
-							(uint32_t) call->asked.most_categories);
+							(uint32_t) call->asked.max_categories);
 }
 
 static const char *
@@ -349,7 +349,7 @@ same_learner(const fc_learner *a, const fc_feature_name *a_name,
 {
 	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling &&
 		a->nulls == b->nulls && a->weight == b->weight &&
-		a->most_categories == b->most_categories &&
+		a->max_categories == b->max_categories &&
 		a_name->name_length == b_name->name_length &&
 		a_name->path_length == b_name->path_length &&
 		memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&

@@ -11,7 +11,7 @@
 
 #include "pg/encode/encode.h"
 
-#define MOST_CATEGORIES		32	/* default for the number of categories of a
+#define MAX_CATEGORIES		32	/* default for the number of categories of a
 								 * column */
 
 #define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
@@ -110,11 +110,11 @@ set_weight_of(encoder_options *options, Size first, Size last,
 	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
 												NumericGetDatum(value->val
 																.numeric)));
-	if (!(weight >= FC_LEAST_WEIGHT && weight <= FC_GREATEST_WEIGHT))
+	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_GREATEST_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
 					   weight, options->feature[first].name),
-				errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT,
+				errdetail("It may be from %g to %g.", FC_MIN_COLUMN_WEIGHT,
 						  FC_GREATEST_WEIGHT));
 	for (Size i = first; i < last; i++)
 		options->feature[i].weight = weight;
@@ -272,13 +272,13 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names,
 encoder_options
 read_encoder_options(const char *const *names, int count, Jsonb *given)
 {
-	encoder_options options = {.most_categories = MOST_CATEGORIES};
+	encoder_options options = {.max_categories = MAX_CATEGORIES};
 	int			standardize = -1;
 	bool		standard = false;
 	char	   *all_transform = NULL;
 	char	   *all_nulls = "impute";
 	const option known[] = {
-		{"categories", OPTION_INT, &options.most_categories, 1, FC_MAX_ENCODED},
+		{"categories", OPTION_INT, &options.max_categories, 1, FC_MAX_ENCODED},
 		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls, 0, 0},
 		{"paths", OPTION_OBJECT, NULL, 0, 0},
 		{"standardize", OPTION_BOOL, &standard, 0, 0},

@@ -281,7 +281,7 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 
 /* ---- profile ---- */
 
-#define MOST_COMPARED	1e9		/* maximum k * k * d for a search of the
+#define MAX_COMPARED	1e9		/* maximum k * k * d for a search of the
 								 * nearest other centroids */
 
 /*
@@ -310,7 +310,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	double	   *centroids;
 	double	   *distances;
 	int32	   *nearest;
-	Size		most;
+	Size		max;
 
 	fastclust_begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4) ||
@@ -321,13 +321,13 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		argument[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
 	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
-	most = Min((Size) PG_GETARG_INT32(6), op.d);
+	max = Min((Size) PG_GETARG_INT32(6), op.d);
 	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));
 	nearest = palloc(op.k * sizeof(int32));
 	distances = palloc(op.k * sizeof(double));
 	memset(nearest, -1, op.k * sizeof(int32));
-	if ((double) op.k * (double) op.k * (double) op.d <= MOST_COMPARED)
+	if ((double) op.k * (double) op.k * (double) op.d <= MAX_COMPARED)
 	{
 		centroids = centroids_in_units(&op, NULL, NULL);
 		fc_nearest_others(centroids, op.k, op.d, nearest, distances);
@@ -366,7 +366,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 				false
 			};
 
-			if (i < most || cell->apart_place < most)
+			if (i < max || cell->apart_place < max)
 				put_row(fcinfo, values, nulls);
 		}
 	}

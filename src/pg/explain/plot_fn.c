@@ -13,7 +13,7 @@
 
 #include "pg/base/arguments.h"
 
-#define MOST_WIDTH	1000
+#define MAX_WIDTH	1000
 
 static bool
 is_utf8(void)
@@ -24,7 +24,7 @@ is_utf8(void)
 static int
 width_argument(FunctionCallInfo fcinfo, int n)
 {
-	check_count("width", PG_GETARG_INT32(n), 1, MOST_WIDTH);
+	check_count("width", PG_GETARG_INT32(n), 1, MAX_WIDTH);
 	return PG_GETARG_INT32(n);
 }
 
@@ -52,11 +52,11 @@ columns_of(const char *character)
  * used.
  */
 static int
-append_fitting(StringInfo line, const char *value, int most)
+append_fitting(StringInfo line, const char *value, int max)
 {
 	int			used = 0;
 
-	while (*value != '\0' && used + columns_of(value) <= most)
+	while (*value != '\0' && used + columns_of(value) <= max)
 	{
 		int			length = pg_mblen(value);
 

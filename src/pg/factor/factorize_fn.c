@@ -69,14 +69,14 @@ check_used(Jsonb *json, fc_method method)
 }
 
 void
-check_least_budget(double budget, size_t least, const char *what, size_t k,
-				   size_t d, const char *hint)
+check_min_budget(double budget, size_t min, const char *what, size_t k,
+				 size_t d, const char *hint)
 {
-	if (budget > 0 && budget < (double) least)
+	if (budget > 0 && budget < (double) min)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"budget\" is %g, too small for %s", budget, what),
 				errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.",
-						  k, d, least),
+						  k, d, min),
 				errhint("%s", hint));
 }
 
@@ -107,11 +107,11 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method,
 	check_used(json, asked);
 	options.method = method;
 	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
-	check_least_budget(options.budget, fc_factorize_least_budget(op, &options),
-					   psprintf("method \"%s\"", method_name(method)), op->k, op->d,
-					   method == FC_METHOD_SVD
-					   ? "Raise budget, or use method prune, which keeps to any budget."
-					   : "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
+	check_min_budget(options.budget, fc_factorize_min_budget(op, &options),
+					 psprintf("method \"%s\"", method_name(method)), op->k, op->d,
+					 method == FC_METHOD_SVD
+					 ? "Raise budget, or use method prune, which keeps to any budget."
+					 : "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (*verbose)
 		options.palm.progress = notice_sweep;
 	return options;

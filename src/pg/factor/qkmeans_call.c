@@ -276,7 +276,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
 		call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
 	if (arena.allocated + fc_qkmeans_worksize(k, d, &call->options) >
-		trials.most_bytes)
+		trials.max_bytes)
 		call->options.warm_factors = NULL;
 	if (call->options.warm_factors == NULL)
 		release_arena(&arena);
@@ -355,12 +355,12 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity,
 								 (int) Max((Size) call->k, d));
-	check_least_budget(call->options.budget,
-					   fc_least_budget((Size) call->k, d,
-									   fc_qkmeans_factors((Size) call->k, d, &call->options),
-									   (Size) call->options.sparsity),
-					   "qkmeans", (Size) call->k, d,
-					   "Raise budget, or ask for fewer factors or less sparsity.");
+	check_min_budget(call->options.budget,
+					 fc_min_budget((Size) call->k, d,
+								   fc_qkmeans_factors((Size) call->k, d, &call->options),
+								   (Size) call->options.sparsity),
+					 "qkmeans", (Size) call->k, d,
+					 "Raise budget, or ask for fewer factors or less sparsity.");
 	charge_memory(&call->memory, collection_bytes(sample, sample->room));
 	check_budget(call->memory.charged +
 				 fc_qkmeans_worksize((Size) call->k, d, &call->options) +

@@ -1,5 +1,5 @@
 /*
- * qkmeans_call.h - QK-means over a table or collected rows; check_least_budget
+ * qkmeans_call.h - QK-means over a table or collected rows; check_min_budget
  * and factorized_operator are shared with factorize
  */
 #ifndef FASTCLUST_QKMEANS_CALL_H
@@ -48,8 +48,8 @@ typedef struct qkmeans_call
  * Raises an error if option `budget` (0: no limit) is below `least`, the
  * smallest number of values that `what` can keep to for k x d centroids.
  */
-extern void check_least_budget(double budget, size_t least, const char *what,
-							   size_t k, size_t d, const char *hint);
+extern void check_min_budget(double budget, size_t min, const char *what,
+							 size_t k, size_t d, const char *hint);
 
 /*
  * Returns rows in memory as a source for the scans of fc_qkmeans;

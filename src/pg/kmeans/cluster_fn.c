@@ -83,17 +83,17 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 
 fc_codebook *
 even_clusters(const fc_weighted_rows *rows, const fc_codebook *start,
-			  double most)
+			  double max)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 
 	options.n_init = options.iterations = 0;
-	options.most = most;
+	options.max = max;
 	return kmeans_of_rows(rows, start->k, &options, start, 0.0);
 }
 
 Size
-distinct_rows(const fc_weighted_rows *rows, Size most)
+distinct_rows(const fc_weighted_rows *rows, Size max)
 {
 	memory_account memory = {"a sample"};
 	fc_keyed   *items;
@@ -101,7 +101,7 @@ distinct_rows(const fc_weighted_rows *rows, Size most)
 
 	charge_memory(&memory, 2 * rows->n * sizeof(fc_keyed));
 	items = alloc_large(2 * rows->n * sizeof(fc_keyed));
-	fc_count_distinct(rows->values, rows->n, rows->d * sizeof(float), most,
+	fc_count_distinct(rows->values, rows->n, rows->d * sizeof(float), max,
 					  items, &distinct);
 	pfree(items);
 	return distinct;

@@ -51,7 +51,7 @@ extern fc_kmeans_effort effort_of_options(const char *name);
  * more.
  */
 extern void
-			read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
+			read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options);
 
 /*
  * Scales k x d cosine centroids, which a search left within rounding of the
@@ -74,10 +74,10 @@ extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
  */
 extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 								  const fc_codebook *start,
-								  double most);
+								  double max);
 
 /* Counts the distinct rows, up to `most`. */
-extern Size distinct_rows(const fc_weighted_rows *rows, Size most);
+extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*
  * Tries the numbers of clusters up to max_k on the rows, without the share

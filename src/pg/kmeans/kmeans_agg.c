@@ -189,7 +189,7 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("rows are too large for single precision"),
 				errdetail("They are up to %g from their mean; 2^126 is the limit.",
-						  ordering->most),
+						  ordering->max),
 				errhint("Scale the data down."));
 	check_status(status);
 }
@@ -210,14 +210,14 @@ effort_of_options(const char *name)
 }
 
 void
-read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
+read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options)
 {
 	char	   *metric = NULL;
 	char	   *effort = NULL;
 	const option known[] = {
 		{"metric", OPTION_TEXT, &metric, 0, 0},
 		{"effort", OPTION_TEXT, &effort, 0, 0},
-		{"n_init", OPTION_INT, &options->n_init, least, 1000},
+		{"n_init", OPTION_INT, &options->n_init, min, 1000},
 		{"rounds", OPTION_INT, &options->rounds, 0, 1000},
 		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
 		{"iterations", OPTION_INT, &options->iterations, 1, 100000},

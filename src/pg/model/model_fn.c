@@ -248,7 +248,7 @@ typedef struct ranked_cluster
 } ranked_cluster;
 
 static int
-least_first(const void *a, const void *b)
+by_key(const void *a, const void *b)
 {
 	const ranked_cluster *left = a;
 	const ranked_cluster *right = b;
@@ -280,7 +280,7 @@ nearest_regions(const model_row *row, size_t count, int32 *clusters,
 			near[op->regions.cluster[j]]
 				.key = Min(near[op->regions.cluster[j]].key,
 						   fc_operator_distance(op, j, row->x, row->scratch));
-	qsort(near, op->regions.clusters, sizeof(ranked_cluster), least_first);
+	qsort(near, op->regions.clusters, sizeof(ranked_cluster), by_key);
 	for (size_t i = 0; i < count; i++)
 	{
 		clusters[i] = near[i].cluster;
@@ -355,7 +355,7 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 	{
 		-p[j], fc_operator_number(op, j)
 	};
-	qsort(order, op->k, sizeof(ranked_cluster), least_first);
+	qsort(order, op->k, sizeof(ranked_cluster), by_key);
 	for (Size i = 0; i < op->k; i++)
 	{
 		Datum		values[2] = {

@@ -19,7 +19,7 @@
 #include "pg/model/model.h"
 #include "rkhs/map.h"
 
-#define MOST_CONSTANTS	8		/* maximum number of columns of a row in a
+#define MAX_CONSTANTS	8		/* maximum number of columns of a row in a
 								 * hint */
 
 /* ---- buffers ---- */
@@ -172,7 +172,7 @@ row_of_constants(const prepared_encoder *prepared)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
 
-		if (i == MOST_CONSTANTS ||
+		if (i == MAX_CONSTANTS ||
 			(Size) feature->kind >= lengthof(constants) ||
 			feature->path_length > 0)
 			return NULL;

@@ -150,13 +150,13 @@ method_name(uint32 method)
 #define SMALLEST_CENTROIDS 1e-30
 
 void
-check_centroid_size(double most)
+check_centroid_size(double max)
 {
-	if (most > 0 && most < SMALLEST_CENTROIDS)
+	if (max > 0 && max < SMALLEST_CENTROIDS)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("centroids are too small for single precision"),
 				errdetail("They are up to %g from each other; %g is the limit.",
-						  most, SMALLEST_CENTROIDS),
+						  max, SMALLEST_CENTROIDS),
 				errhint("Scale the data up."));
 }
 
@@ -189,13 +189,13 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 	fc_arena	arena = make_arena("the operator");
 	Size		size = fc_codebook_size(centroids->k, centroids->d);
 	fc_operator_header *header;
-	double		most;
+	double		max;
 
 	check_budget(size, "the operator");
 	header = alloc_large(size);
-	size = fc_codebook_write(metric, centroids, weights, &arena, header, &most);
+	size = fc_codebook_write(metric, centroids, weights, &arena, header, &max);
 	SET_VARSIZE(header, size);
-	check_centroid_size(most);
+	check_centroid_size(max);
 	if (fc_operator_check(header, size) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("centroids are too large for single precision"),

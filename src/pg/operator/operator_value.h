@@ -81,7 +81,7 @@ extern char *listed_numbers(const fc_operator *op);
  * Raises an error if floats cannot represent centroids whose largest
  * coordinate about the offset has the magnitude `most`.
  */
-extern void check_centroid_size(double most);
+extern void check_centroid_size(double max);
 
 /*
  * Return the centroids of an operator (k x d): expanded_rows as floats about

@@ -182,21 +182,21 @@ spectral_map(const fc_weighted_rows *rows, Size k, Size landmarks, int64 seed)
 	fc_spectral chosen = {0};
 	fc_arena	arena;
 	double	   *x;
-	Size		most;
+	Size		max;
 	Size		rank;
 
-	most = Min(landmarks, rows->n);
-	rank = fc_spectral_rank(k, most);
+	max = Min(landmarks, rows->n);
+	rank = fc_spectral_rank(k, max);
 	announce_work(psprintf("the choice of a kernel on %zu rows takes", rows->n),
-				  fc_spectral_operations(rows->n, rows->d, k, most), false,
+				  fc_spectral_operations(rows->n, rows->d, k, max), false,
 				  "Lower k or option landmarks");
 	charge_memory(&memory, rows->n * rows->d * sizeof(double) +
-				  most * (sizeof(size_t) + rank * sizeof(double)));
+				  max * (sizeof(size_t) + rank * sizeof(double)));
 	x = numbers_of_rows(rows);
-	chosen.landmark = alloc_large(most * sizeof(size_t));
-	chosen.t = alloc_large(rank * most * sizeof(double));
+	chosen.landmark = alloc_large(max * sizeof(size_t));
+	chosen.t = alloc_large(rank * max * sizeof(double));
 	arena = charged_arena(&memory);
-	fc_spectral_choose(x, rows->n, rows->d, k, most, (uint64) seed, &arena, &chosen);
+	fc_spectral_choose(x, rows->n, rows->d, k, max, (uint64) seed, &arena, &chosen);
 	release_arena(&arena);
 	return write_map(&memory, &chosen, x, rows->d);
 }

@@ -98,7 +98,7 @@ check_kernel_status(fc_status status, const fc_kernel *kernel)
 				errmsg("values of kernel %s are out of range for these rows",
 					   kernel_text(kernel)),
 				errdetail("The greatest kernel value of a row with itself may be from %g to %g.",
-						  FC_KERNEL_LEAST, FC_KERNEL_GREATEST),
+						  FC_KERNEL_SMALLEST, FC_KERNEL_GREATEST),
 				errhint("Scale the rows, or use a smaller gamma or degree."));
 	check_status(status);
 }
@@ -208,7 +208,7 @@ skip_spaces(const char *at)
  * error.
  */
 static int
-read_numbers(const char *text, const char *at, int most, double *numbers)
+read_numbers(const char *text, const char *at, int max, double *numbers)
 {
 	int			count = 0;
 
@@ -217,7 +217,7 @@ read_numbers(const char *text, const char *at, int most, double *numbers)
 	{
 		char	   *end;
 
-		if (count == most)
+		if (count == max)
 			reject_text(text);
 		numbers[count++] = strtod(at, &end);
 		if (end == at)

@@ -8,8 +8,8 @@
 #include "pg/train/options.h"
 #include "pg/train/query.h"
 
-#define LEAST_LEVELS	2
-#define MOST_LEVELS		8
+#define MIN_LEVELS	2
+#define MAX_LEVELS		8
 
 void
 reject_no_rows(const training *t)
@@ -72,11 +72,11 @@ clusters_of_levels(const train_options *options, int64 k)
 
 	if (levels->values == NULL)
 		return k;
-	if (levels->count < LEAST_LEVELS || levels->count > MOST_LEVELS)
+	if (levels->count < MIN_LEVELS || levels->count > MAX_LEVELS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("levels are %s, out of range", levels_text(levels)),
-				errdetail("There may be %d to %d levels.", LEAST_LEVELS,
-						  MOST_LEVELS));
+				errdetail("There may be %d to %d levels.", MIN_LEVELS,
+						  MAX_LEVELS));
 	for (int i = 0; i < levels->count; i++)
 	{
 		if (levels->values[i] != trunc(levels->values[i]))

@@ -27,8 +27,8 @@
 #include "pg/train/source.h"
 #include "pg/train/train.h"
 
-#define MOST_CHOSEN		1024	/* maximum number of clusters that choose_k
-								 * tries */
+#define MAX_CHOSEN_K		1024	/* maximum number of clusters that
+									 * choose_k tries */
 
 /* ---- train ---- */
 
@@ -646,10 +646,10 @@ fastclust_choose_k(PG_FUNCTION_ARGS)
 	options = read_train_options(PG_GETARG_JSONB_P(3), FOR_CHOOSE_K);
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "max_k");
-	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MOST_CHOSEN)
+	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MAX_CHOSEN_K)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
-				errdetail("It may be from 2 to %d.", MOST_CHOSEN));
+				errdetail("It may be from 2 to %d.", MAX_CHOSEN_K));
 	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
 	if (options->live.follow == LIVE_ON)

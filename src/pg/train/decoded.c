@@ -32,9 +32,9 @@
 #include "pg/train/version.h"
 #include "sketch/sketch.h"
 
-#define LEAST_DRAWN		512		/* minimum number of rows drawn from the
+#define MIN_DRAWN		512		/* minimum number of rows drawn from the
 								 * clusters of a fresh version */
-#define MOST_DRAWN		8192
+#define MAX_DRAWN		8192
 #define DRAWN_NUMBERS	4000000
 #define ROWS_OF_LAW		512
 
@@ -158,8 +158,8 @@ static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 		  const stored_version *old, units units_of_rows)
 {
-	Size		count = Max(LEAST_DRAWN,
-							Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
+	Size		count = Max(MIN_DRAWN,
+							Min(MAX_DRAWN, DRAWN_NUMBERS / found->op->d));
 	const fc_weighted_rows *drawn = rows_drawn_from(found->op, found->spreads,
 													count, t->options->seed);
 	double		places[DISTANCE_QUANTILES];
@@ -411,7 +411,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	spreads = palloc(t->k * sizeof(double));
 	for (Size j = 0; j < t->k; j++)
 		spreads[j] = sqrt(fit.squares[j] / (double) t->dim);
-	fit.rows = rows_drawn_from(fit.op, spreads, MOST_DRAWN, t->options->seed);
+	fit.rows = rows_drawn_from(fit.op, spreads, MAX_DRAWN, t->options->seed);
 	if (!options->fresh)
 		read_serving(t);
 	find_regions(t, NULL, &fit, 1);

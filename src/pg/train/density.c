@@ -32,16 +32,16 @@
 
 #define SHARE_OF_CLUSTER	0.01	/* default of option min_cluster_rows, as
 									 * a share of the rows */
-#define LEAST_OF_CLUSTER	10.0
+#define MIN_CLUSTER_ROWS	10.0
 #define GRAIN				20.0	/* micro-clusters for each
 									 * min_cluster_rows rows; a ball of a
 									 * third of these rows spans seven
 									 * micro-clusters */
-#define MOST_MICRO			20000.0
+#define MAX_MICRO_CLUSTERS			20000.0
 #define NOISE				0.5
 #define COMPARED			200 /* minimum number of micro-clusters for
 								 * compare_halved and warn_equal_distances */
-#define LEAST_AGREEMENT		0.8
+#define MIN_AGREEMENT		0.8
 #define NEARLY_EQUAL		0.65	/* median radius of a ball of
 									 * min_cluster_rows / 3 rows, relative to
 									 * the distance between two rows, above
@@ -78,7 +78,7 @@ static double
 min_cluster_rows(const training *t, double n)
 {
 	return Min(n, given_or(t->options->min_cluster_rows,
-						   Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
+						   Max(MIN_CLUSTER_ROWS, ceil(SHARE_OF_CLUSTER * n))));
 }
 
 Size
@@ -88,7 +88,7 @@ micro_clusters(const training *t)
 
 	return (Size) given_or(t->options->micro_clusters,
 						   Max(1,
-							   Min(MOST_MICRO,
+							   Min(MAX_MICRO_CLUSTERS,
 								   ceil(GRAIN * n / min_cluster_rows(t, n)))));
 }
 
@@ -328,7 +328,7 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
-	if (other.k != found->k || score < LEAST_AGREEMENT)
+	if (other.k != found->k || score < MIN_AGREEMENT)
 		ereport(NOTICE,
 				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu",
 					   t->model, found->k, set->b.m, other.k, half.b.m),
@@ -574,11 +574,11 @@ find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 static void
 warn_outgrown(const training *t, const micro_cluster_set *set)
 {
-	double		least = Max(min_cluster_rows(t, set->rows),
-							GRAIN * set->rows / (double) set->b.m);
+	double		min = Max(min_cluster_rows(t, set->rows),
+						  GRAIN * set->rows / (double) set->b.m);
 
 	for (Size a = 0; a < set->b.m; a++)
-		if (set->n[a] > least && set->square[a] > 0)
+		if (set->n[a] > min && set->square[a] > 0)
 		{
 			ereport(WARNING,
 					errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows",

@@ -22,7 +22,7 @@
 								 * which has 1,000 to 8,000 rows */
 #define COMPLETE_ROWS		400 /* minimum number of complete rows needed to
 								 * leave out incomplete ones */
-#define MOST_ARGUMENTS		98
+#define MAX_ARGUMENTS		98
 #define MANY_VALUES			0.9 /* share of rows in category "other" above
 								 * which a warning is raised */
 
@@ -407,7 +407,7 @@ complete_rows(const training *t)
 							 quote_identifier(feature_name(&encoder, feature)));
 	}
 	if (gaps.len == 0 || source->group_by != NULL ||
-		source->feature_count > MOST_ARGUMENTS || t->model_id == 0)
+		source->feature_count > MAX_ARGUMENTS || t->model_id == 0)
 		return NULL;
 	initStringInfo(&query);
 	appendStringInfo(&query,
@@ -545,19 +545,19 @@ shares_of_nulls(const fc_encoder *encoder)
 	initStringInfo(&shares);
 	for (;;)
 	{
-		int			most = -1;
+		int			max = -1;
 
 		for (Size i = 0; i < encoder->features; i++)
 			if (!told[i] &&
 				encoder->feature[i].nulls_seen >
-				(most < 0 ? 0 : encoder->feature[most].nulls_seen))
-				most = (int) i;
-		if (most < 0)
+				(max < 0 ? 0 : encoder->feature[max].nulls_seen))
+				max = (int) i;
+		if (max < 0)
 			return shares.data;
-		told[most] = true;
+		told[max] = true;
 		appendStringInfo(&shares, "%s%s %.1f %%", shares.len > 0 ? ", " : "",
-						 feature_name(encoder, &encoder->feature[most]),
-						 100 * null_share(encoder, (Size) most));
+						 feature_name(encoder, &encoder->feature[max]),
+						 100 * null_share(encoder, (Size) max));
 	}
 }
 

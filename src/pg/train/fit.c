@@ -22,16 +22,16 @@
 
 #define SEARCHED_ROWS		10000	/* minimum number of rows in a search, or
 									 * a hundred per cluster if that is more */
-#define LEAST_WORK			2e5 /* minimum budget for k-means of a group in
+#define MIN_WORK			2e5 /* minimum budget for k-means of a group in
 								 * multiply-adds: a hundred starts in thirty
 								 * rows */
-#define LEAST_STEPS			100.0	/* minimum budget for k-means of a group
+#define MIN_STEPS			100.0	/* minimum budget for k-means of a group
 									 * in Lloyd steps */
 #define SEARCHED_OF_CLUSTER	100
-#define LEAST_GAIN			0.01	/* relative gain by which new clusters
+#define MIN_GAIN			0.01	/* relative gain by which new clusters
 									 * must be better than the serving ones */
-#define MOST_OVERFIT		10
-#define MOST_ERROR			0.01	/* maximum standard error that
+#define MAX_OVERFIT		10
+#define MAX_ERROR			0.01	/* maximum standard error that
 									 * sample_tells allows for, relative to
 									 * the sample's objective */
 #define MICRO_STEPS			12	/* Lloyd steps for micro-clusters */
@@ -50,7 +50,7 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		n = rows->n;
-	double		steps = LEAST_STEPS * n * (double) k * rows->d;
+	double		steps = MIN_STEPS * n * (double) k * rows->d;
 
 	options.seed = (uint64) t->options->seed;
 	options.effort = t->options->effort;
@@ -58,7 +58,7 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 		options.iterations = MICRO_STEPS;
 	if (t->source.group_by == NULL)
 		return options;
-	options.budget = Max(Max(LEAST_WORK, steps), 3e9 * n / Max(n, t->estimate));
+	options.budget = Max(Max(MIN_WORK, steps), 3e9 * n / Max(n, t->estimate));
 	if (options.budget == steps && options.effort == FC_BALANCED)
 		options.effort = FC_BRIEF;
 	return options;
@@ -86,10 +86,10 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
  */
 fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
-				  double most_numbers)
+				  double max_numbers)
 {
 	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
-							most_numbers / rows->d);
+							max_numbers / rows->d);
 	Size		step = (Size) (rows->n / count);
 	fc_codebook *some;
 	fc_operator_header *found;
@@ -171,9 +171,9 @@ sample_tells(const training *t, const group_fit *fit, Size k)
 	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = fit->sse[0] / (double) fit->n;
-	return all <= found->objective * (1 + MOST_OVERFIT * (double) k /
+	return all <= found->objective * (1 + MAX_OVERFIT * (double) k /
 									  (double) found->sample->n) +
-		3 * Min(found->error, MOST_ERROR * found->objective);
+		3 * Min(found->error, MAX_ERROR * found->objective);
 }
 
 /*
@@ -228,13 +228,13 @@ keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 {
 	fc_operator_header *continued;
 
-	if (as_good(t, old, fit->op, rows, LEAST_GAIN, true))
+	if (as_good(t, old, fit->op, rows, MIN_GAIN, true))
 	{
 		take_old(fit, old);
 		return;
 	}
 	continued = fit_rows_of(t, rows, old->k, old, false);
-	if (!as_good(t, continued, fit->op, rows, LEAST_GAIN, true))
+	if (!as_good(t, continued, fit->op, rows, MIN_GAIN, true))
 		return;
 	fit->op = continued;
 	fit->objective = NAN;
@@ -276,16 +276,16 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 	Size		count = Min(labelled.n, Max(50 * more, labelled.n / 4));
 	double	   *sorted = alloc_large(labelled.n * sizeof(double));
 	bool	   *chosen = alloc_large(labelled.n * sizeof(bool));
-	double		least;
+	double		min;
 
 	memcpy(sorted, labelled.squares, labelled.n * sizeof(double));
 	qsort(sorted, labelled.n, sizeof(double), ascending);
-	least = sorted[labelled.n - count];
+	min = sorted[labelled.n - count];
 	for (Size i = 0; i < labelled.n; i++)
-		count -= chosen[i] = labelled.squares[i] > least;
+		count -= chosen[i] = labelled.squares[i] > min;
 	/* among equally far rows at the limit, the first ones are chosen */
 	for (Size i = 0; i < labelled.n && count > 0; i++)
-		if (labelled.squares[i] == least)
+		if (labelled.squares[i] == min)
 			count -= chosen[i] = true;
 	return rows_of_operator(chosen_rows(rows, chosen));
 }
@@ -488,7 +488,7 @@ fit_compressive(const training *t, group_fit *fit,
 	{
 		fc_comparison c = compare_fits(old, fit->op, rows, FARTHEST_SHARE);
 
-		fit->settled = c.mean_a <= c.mean_b * (1 + LEAST_GAIN);
+		fit->settled = c.mean_a <= c.mean_b * (1 + MIN_GAIN);
 		if (fit->settled)
 			fit->op = (fc_operator_header *) old;
 	}
@@ -521,11 +521,11 @@ alternate_factorized(const training *t, group_fit *fit,
 					 const fc_weighted_rows *rows)
 {
 	double		tolerance = tolerance_of(t->options);
-	int			most = (int) given_or(t->options->iterations, 3);
+	int			max = (int) given_or(t->options->iterations, 3);
 	double		best = INFINITY;
 	fc_operator_header *candidate = factorized(t, fit->op, rows);
 
-	for (int i = 0; i <= most; i++)
+	for (int i = 0; i <= max; i++)
 	{
 		TimestampTz begun = begin_step(t, psprintf("factored scan %d", i));
 		lloyd_sums	sums = lloyd_scan(t, candidate);

@@ -5,12 +5,12 @@
 #include "pg/train/training.h"
 
 /*
- * Runs k-means by a search in max(10000, 100 k, most_numbers / d) of the
+ * Runs k-means by a search in max(10000, 100 k, max_numbers / d) of the
  * rows, continued on all of them.
  */
 extern fc_codebook *searched_clusters(const training *t,
 									  const fc_weighted_rows *rows, Size k,
-									  double most_numbers);
+									  double max_numbers);
 
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS		1e5 /* numbers per search if two searches share

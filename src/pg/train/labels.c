@@ -48,7 +48,7 @@
 #define BATCH_ROWS	1000
 #define BATCH_NUMBERS	(1 << 17)	/* maximum number of coordinates in a
 									 * batch */
-#define MOST_WORK	2048		/* maximum k d of a model whose rows the
+#define MAX_WORK	2048		/* maximum k d of a model whose rows the
 								 * leader labels itself */
 
 /* Vectors of a batch, in the coordinates of their model */
@@ -59,7 +59,7 @@ typedef struct row_labels
 	const served_model *model;
 	fc_scratch	scratch;
 	int			count;
-	double	   *x;				/* row_writer.most x d coordinates */
+	double	   *x;				/* row_writer.max x d coordinates */
 	int32		label[BATCH_ROWS];
 } row_labels;
 
@@ -84,19 +84,19 @@ typedef struct row_writer
 	 */
 	row_labels *labels;
 	int			count;
-	int			most;			/* maximum number of rows in a batch */
+	int			max;			/* maximum number of rows in a batch */
 	TupleTableSlot *rows[BATCH_ROWS];
 } row_writer;
 
 /* ---- the query ---- */
 
-#define MOST_ASKED	99			/* maximum number of columns in a call of
+#define MAX_NULL_COLUMNS	99	/* maximum number of columns in a call of
 								 * num_nulls */
-#define MOST_LISTED	98			/* maximum length of a list of numbers for
+#define MAX_LISTED	98			/* maximum length of a list of numbers for
 								 * predict */
 
 /*
- * Returns the condition that a feature of row t is NULL, for up to MOST_ASKED
+ * Returns the condition that a feature of row t is NULL, for up to MAX_NULL_COLUMNS
  * features that can be NULL.
  */
 static char *
@@ -106,7 +106,7 @@ missing_text(const train_source *source)
 	int			asked = 0;
 
 	initStringInfo(&columns);
-	for (int i = 0; i < source->feature_count && asked < MOST_ASKED; i++)
+	for (int i = 0; i < source->feature_count && asked < MAX_NULL_COLUMNS; i++)
 	{
 		HeapTuple	tuple = SearchSysCacheAttName(source->id,
 												  source->features[i]);
@@ -130,7 +130,7 @@ takes_list(const train_source *source, const stored_version *version)
 {
 	fc_encoder	encoder;
 	bool		numbers = (source->group_by == NULL &&
-						   source->feature_count <= MOST_LISTED &&
+						   source->feature_count <= MAX_LISTED &&
 						   has_numbers(source));
 
 	fc_encoder_view((const fc_encoder_header *) version->encoder, &encoder);
@@ -311,7 +311,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 	if (writer->labels != NULL)
 		note_vector(writer->labels, row);
 	MemoryContextSwitchTo(old);
-	if (writer->count == writer->most)
+	if (writer->count == writer->max)
 		write_batch(writer);
 	report_progress_of_rows();
 	return true;
@@ -351,7 +351,7 @@ make_labels(FunctionCallInfo fcinfo)
 
 	call->version = CURRENT_VERSION;
 	model = served_model_of(fcinfo, call, NULL);
-	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK ||
+	if (model->header == NULL || model->view.k * model->view.d > MAX_WORK ||
 		model->view.regions.clusters > 0)
 		return NULL;
 	labels = palloc0(sizeof(row_labels));
@@ -368,13 +368,13 @@ begin_labels(row_writer *writer, TupleDesc row)
 	row_labels *labels = writer->labels;
 	const fc_operator *op = &labels->model->view;
 
-	writer->most = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
+	writer->max = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
 	labels->call->reader
 		.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
 	labels->call->reader.formed = true;
 	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer
-															 ->most));
-	labels->x = palloc(writer->most * op->d * sizeof(double));
+															 ->max));
+	labels->x = palloc(writer->max * op->d * sizeof(double));
 }
 
 static void
@@ -383,7 +383,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	row_writer *writer = palloc0(sizeof(row_writer));
 
 	writer->labels = labels;
-	writer->most = BATCH_ROWS;
+	writer->max = BATCH_ROWS;
 	if (labels != NULL)
 		begin_labels(writer, row_of_plan(plan));
 	writer->receiver = (DestReceiver)

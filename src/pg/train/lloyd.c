@@ -336,16 +336,16 @@ static double
 largest_share(const fc_operator_header *header)
 {
 	fc_operator op;
-	double		most = 0;
+	double		max = 0;
 	double		total = 0;
 
 	open_operator(header, &op);
 	for (Size j = 0; j < op.k; j++)
 	{
-		most = Max(most, op.weights[j]);
+		max = Max(max, op.weights[j]);
 		total += op.weights[j];
 	}
-	return most * (double) op.k / total;
+	return max * (double) op.k / total;
 }
 
 /*
@@ -359,7 +359,7 @@ balance_clusters(training *t, group_fit *fit)
 {
 	double		asked = given_or(t->options->balance, 1);
 	double		target = asked;
-	double		least = INFINITY;
+	double		min = INFINITY;
 	double		mean = 0;
 	fc_operator_header *candidate = fit->op;
 	fc_operator_header *tried;
@@ -375,9 +375,9 @@ balance_clusters(training *t, group_fit *fit)
 
 		log_step(t, name, begun, sums.sse / (double) sums.n,
 				 psprintf("largest cluster %.2f times the mean", times));
-		if (times < least)
+		if (times < min)
 		{
-			least = times;
+			min = times;
 			fit->op = with_weights_of(candidate, sums.next);
 			fit->objective = sums.sse / (double) sums.n;
 		}
@@ -392,9 +392,9 @@ balance_clusters(training *t, group_fit *fit)
 			0)
 			break;
 	}
-	if (least > asked)
+	if (min > asked)
 		ereport(WARNING,
 				errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g",
-					   t->model, least, asked),
+					   t->model, min, asked),
 				errhint("Ask for less balance, or for more clusters; equal rows are never parted."));
 }

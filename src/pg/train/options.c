@@ -876,7 +876,7 @@ names_feature(const train_options *options, const char *option,
 #define MORE_CATEGORIES		4.0 /* factor for the number of categories in a
 								 * retrain, so that the encoder's own are
 								 * among them */
-#define MOST_CATEGORIES		10000.0
+#define MAX_CATEGORIES		10000.0
 #define USUAL_CATEGORIES	32.0
 
 Jsonb *
@@ -895,7 +895,7 @@ encoder_settings(const train_options *options, bool again)
 	if (!again)
 		return settings;
 	return joined(settings, json_of_text(psprintf("{\"categories\": %.0f}",
-												  Min(MOST_CATEGORIES, more))));
+												  Min(MAX_CATEGORIES, more))));
 }
 
 bool

@@ -114,7 +114,7 @@ learn_product(const training *t, group_fit *fit,
 
 	read_qkmeans_options(product_settings(t->options), (int32) k, &call);
 	if (scanned)
-		rows = first_rows(rows, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
+		rows = first_rows(rows, Max(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * k));
 	fit->op = with_metric(product_of_rows(t, &call, rows, scanned,
 										  scanned ? (Size) fit->n : rows->n),
 						  t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
@@ -157,7 +157,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s",
 													 t.source.relation, t.source.filter),
 											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
-	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
+	wanted = Max(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
 	if (rows->n < t.k)			/* fewer than k rows: an error about memory if
 								 * the budget made the sample small */

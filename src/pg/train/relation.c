@@ -37,7 +37,7 @@
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
-#define MOST_COLUMNS	97		/* maximum number of columns in a call that
+#define MAX_COLUMNS	97			/* maximum number of columns in a call that
 								 * encodes a row, besides the encoder and a
 								 * flag */
 #define OTHERS_HASHED	8		/* number of columns besides the features in
@@ -187,14 +187,14 @@ is_short(Oid type)
  */
 static int
 append_hashes(StringInfo calls, const train_source *source, bool features,
-			  int most)
+			  int max)
 {
 	int			count;
 	FormData_pg_attribute *columns = relation_columns(source->id, &count);
 	int			found = 0;
 
 	qsort(columns, (Size) count, sizeof(FormData_pg_attribute), by_name);
-	for (int i = 0; i < count && found < most; i++)
+	for (int i = 0; i < count && found < max; i++)
 	{
 		char	   *name = NameStr(columns[i].attname);
 		const char *call = hash_call(columns[i].atttypid);
@@ -599,7 +599,7 @@ listed(const char *alias, char *const *names, int count)
 static char *
 encoding(const train_source *source, bool scaled)
 {
-	bool		fits = source->feature_count <= MOST_COLUMNS;
+	bool		fits = source->feature_count <= MAX_COLUMNS;
 
 	return psprintf("%s(%s, '%s', %s)",
 					!fits ? "encode_record"

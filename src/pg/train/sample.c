@@ -24,7 +24,7 @@
 #include "pg/train/source.h"
 
 #define BYTES_OF_ROW	64		/* bytes of a row besides its numbers */
-#define MOST_ROWS		1e6
+#define MAX_ROWS		1e6
 #define MICRO_ROWS	50			/* sampled rows per micro-cluster, enough to
 								 * estimate its extent */
 #define FAST_ROWS		20.0	/* sampled rows per cluster with effort fast:
@@ -69,7 +69,7 @@ wanted_rows(const training *t)
 	double		wanted = given_or(t->options->sample_rows,
 								  Max(20000.0, rows_of_clusters(t, 50)));
 
-	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE,
+	return (double) rows_in_budget(Min(wanted, MAX_ROWS), 0, BYTES_OF_SAMPLE,
 								   t->dim);
 }
 
@@ -153,9 +153,9 @@ stepped_row(void *place, size_t i)
 }
 
 fc_codebook *
-every_nth_row(const fc_weighted_rows *rows, Size step, Size most)
+every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 {
-	Size		count = Min((rows->n + step - 1) / step, most);
+	Size		count = Min((rows->n + step - 1) / step, max);
 	stepped_rows stepped = {rows, step, palloc(rows->d * sizeof(double))};
 	fc_centroid_source source = {
 		.k = count,
@@ -175,9 +175,9 @@ every_nth_row(const fc_weighted_rows *rows, Size step, Size most)
 }
 
 const fc_weighted_rows *
-first_rows(const fc_weighted_rows *rows, Size most)
+first_rows(const fc_weighted_rows *rows, Size max)
 {
-	return rows_of_operator(every_nth_row(rows, 1, most));
+	return rows_of_operator(every_nth_row(rows, 1, max));
 }
 
 const fc_weighted_rows *
@@ -287,7 +287,7 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 				 double wanted)
 {
 	train_source source = *given;
-	double		size = ((double) rows_in_budget(Min(wanted, MOST_ROWS), 0,
+	double		size = ((double) rows_in_budget(Min(wanted, MAX_ROWS), 0,
 												BYTES_OF_SAMPLE, dim));
 	const char *picked;
 	const char *every;

@@ -59,10 +59,10 @@ extern units encoder_units(const train_source *source);
  * Returns the rows 0, step, 2 step, ... as centroids, but no more than `most`
  * of them.
  */
-extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size most);
+extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size max);
 
 /* Returns the first `most` rows, or all if there are fewer. */
-extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size most);
+extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max);
 
 /*
  * Returns the kernel features of the rows by a map; map NULL returns the

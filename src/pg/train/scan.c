@@ -35,7 +35,7 @@
 #define SAMPLE_OF_CLUSTER	200
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
-#define MOST_ROWS			1e6 /* maximum total, before that factor */
+#define MAX_ROWS			1e6 /* maximum total, before that factor */
 #define MANY_CLUSTERS		256
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
@@ -54,12 +54,12 @@
 int
 sketched_share(const training *t, double groups)
 {
-	double		most = Max(SKETCHED_ROWS, SKETCHED_OF_GROUP * groups);
+	double		max = Max(SKETCHED_ROWS, SKETCHED_OF_GROUP * groups);
 	int			share = 1;
 
 	if (t->decodable)
 		return 1;
-	while (share < 1 << 20 && t->estimate > most * share)
+	while (share < 1 << 20 && t->estimate > max * share)
 		share *= 2;
 	return share;
 }
@@ -78,7 +78,7 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 						 groups);
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) *
-		Min(total, MOST_ROWS);
+		Min(total, MAX_ROWS);
 	of_number = groups > 1 ? BYTES_OF_GROUPS
 		: t->k > MANY_CLUSTERS ? BYTES_OF_MANY
 		: BYTES_OF_SAMPLE;

@@ -26,7 +26,7 @@
 #define BATCH_ROWS	128			/* maximum rows of a batch, unless an operator
 								 * sets a capacity */
 #define BATCH_BYTES	(512 * 1024)
-#define LEAST_ROWS	8			/* minimum rows of a batch */
+#define MIN_ROWS	8			/* minimum rows of a batch */
 
 /* ---- states ---- */
 
@@ -41,7 +41,7 @@ new_state(FunctionCallInfo fcinfo, scan_call_state *call, scan_plan *plan,
 	state->kind = &scan_state_kind;
 	state->call = call;
 	state->plan = plan;
-	state->capacity = Max(LEAST_ROWS,
+	state->capacity = Max(MIN_ROWS,
 						  Min(BATCH_ROWS,
 							  BATCH_BYTES / (plan->d * sizeof(double))));
 	if (!fields->null[PLAN_OPERATORS])

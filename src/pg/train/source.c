@@ -21,7 +21,7 @@
 #include "pg/train/relation.h"
 #include "pg/train/source.h"
 
-#define MOST_CELLS		97		/* maximum number of columns passed to
+#define MAX_CELLS		97		/* maximum number of columns passed to
 								 * scan_agg, besides state, plan and key: a
 								 * function takes up to 100 arguments */
 
@@ -104,7 +104,7 @@ scan_query(const train_source *source, const char *value, const char *group,
 								: "$1",
 								keyed ? row_key(source) : "NULL",
 								source->is_vector ? source->raw
-								: source->feature_count > MOST_CELLS
+								: source->feature_count > MAX_CELLS
 								? "t.*"
 								: listed("t", source->features,
 										 source->feature_count));

@@ -38,7 +38,7 @@
 #define LARGEST_GROUPS	16		/* maximum number of groups, the largest in
 								 * the sample, whose median spec is used for
 								 * all groups */
-#define LEAST_MAP_ROWS	3000	/* rows for choosing the width of a kernel, or
+#define MIN_MAP_ROWS	3000	/* rows for choosing the width of a kernel, or
 								 * twice the number of landmarks if that is
 								 * more */
 
@@ -284,7 +284,7 @@ choose_map(training *t, const fc_weighted_rows *sample)
 	rows = rows_in_units(sample, own_units, t->units);
 	if (t->options->kernel == NULL && isnan(t->options->rank))
 	{
-		Size		some = (Size) Max(LEAST_MAP_ROWS, 2 * wanted);
+		Size		some = (Size) Max(MIN_MAP_ROWS, 2 * wanted);
 
 		t->map = (struct varlena *) spectral_map(first_rows(rows, some), t->k,
 												 (Size) wanted,

@@ -251,7 +251,7 @@ continue_numbers(const training *t, group_fit *fit,
  * numbered in the order of their lowest child; returns how many there are.
  */
 static Size
-find_parents(const fc_operator_header *nodes, Size most, int64 seed,
+find_parents(const fc_operator_header *nodes, Size max, int64 seed,
 			 int32 *parents)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
@@ -263,7 +263,7 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed,
 	Size		found = 0;
 
 	options.seed = (uint64) seed;
-	open_operator(kmeans_of_rows(rows_of_operator(nodes), most, &options, NULL, 0), &above);
+	open_operator(kmeans_of_rows(rows_of_operator(nodes), max, &options, NULL, 0), &above);
 	open_operator(nodes, &below);
 	scratch = make_scratch(fc_operator_scratch(&above));
 	x = centroids_in_units(&below, NULL, NULL);
@@ -285,13 +285,13 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed,
  * levels down to it, but no more than `most`.
  */
 static Size
-nodes_of_level(const float_list *levels, int count, Size most)
+nodes_of_level(const float_list *levels, int count, Size max)
 {
 	double		nodes = 1;
 
 	for (int i = 0; i < count; i++)
 		nodes *= levels->values[i];
-	return (Size) Min(nodes, (double) most);
+	return (Size) Min(nodes, (double) max);
 }
 
 /*

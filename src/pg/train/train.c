@@ -31,13 +31,13 @@
 
 #define SCANS			10
 #define MANY_GROUPS		10000
-#define MOST_CANDIDATES	256		/* maximum number of clusters for candidates:
+#define MAX_CANDIDATES	256		/* maximum number of clusters for candidates:
 								 * more need more rows than the uniform sample
 								 * has */
 #define FEW_GROUPS		64		/* maximum number of groups with candidates of
 								 * their own */
-#define LEAST_OF_GROUP	3000	/* minimum number of rows per group to find
-								 * candidates in */
+#define MIN_GROUP_SAMPLE	3000	/* minimum number of rows per group to
+									 * find candidates in */
 #define ROWS_OF_TOLERANCE	1.5 /* rows per group in units of k / tolerance: a
 								 * step then gains 2/3 of the tolerance */
 #define SEARCHED_ROWS	6000	/* maximum number of rows on which the recall
@@ -47,7 +47,7 @@
 #define EVIDENCE_NUMBERS	8e5
 #define EVIDENCE_AXES	64		/* maximum d in that ratio, because wide rows
 								 * are projected onto as many axes */
-#define MOST_CHOSEN		50		/* maximum number of clusters if the training
+#define MAX_CHOSEN_K		50	/* maximum number of clusters if the training
 								 * chooses k */
 
 /* ---- units of rows ---- */
@@ -182,14 +182,14 @@ check_imported(const training *t)
  * limited number of rows.
  */
 static fc_choice *
-tried_clusters(const training *t, const fc_weighted_rows *sample, Size most)
+tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
 {
 	const fc_weighted_rows *rows = rows_without_nulls(t, sample);
 
 	double		count = Max(EVIDENCE_ROWS,
 							EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
 
-	return choose_clusters(first_rows(rows, (Size) count), most,
+	return choose_clusters(first_rows(rows, (Size) count), max,
 						   t->options->seed, t->options->trim,
 						   null_dimensions(&t->source));
 }
@@ -225,7 +225,7 @@ static void
 choose_k(training *t, const fc_weighted_rows *sample)
 {
 	TimestampTz begun = begin_step(t, "number of clusters");
-	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
+	const fc_choice *choice = tried_clusters(t, sample, MAX_CHOSEN_K);
 	const fc_tried *chosen = &choice->tried[choice->chosen];
 	const char *reason = reason_of(choice);
 
@@ -260,7 +260,7 @@ try_clusters(training *t)
 static bool
 scans_candidates(const training *t, double rows)
 {
-	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES &&
+	return t->method == METHOD_KMEANS && t->k <= MAX_CANDIDATES &&
 		!t->frozen && t->imported == NULL &&
 		t->options->pinned.count == 0 && t->options->trim == 0 &&
 		given_or(t->options->iterations, SCANS) > 0 &&
@@ -334,7 +334,7 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 static void
 find_group_candidates(training *t)
 {
-	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k /
+	double		wanted = Max(MIN_GROUP_SAMPLE, ROWS_OF_TOLERANCE * (double) t->k /
 							 tolerance_of(t->options));
 	double		rows = wanted * t->groups;
 	double		read = 0;

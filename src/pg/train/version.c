@@ -242,7 +242,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
  */
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t,
-			 const scan_request *request, const char *column, int64 least)
+			 const scan_request *request, const char *column, int64 min)
 {
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
@@ -264,7 +264,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t,
 		values[3] = Int64GetDatum(result.n);
 		nulls[1] = result.sketch == NULL;
 		nulls[2] = result.counts == NULL;
-		enough = result.n >= least;
+		enough = result.n >= min;
 		if (enough)
 			put_row(fcinfo, values, nulls);
 	}

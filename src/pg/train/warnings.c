@@ -23,21 +23,21 @@
 #include "pg/train/source.h"
 #include "pg/train/warnings.h"
 
-#define MOST_ROWS		2000
-#define LEAST_ROWS		50		/* minimum number of rows for any warning */
-#define MOST_COLUMNS	64		/* maximum number of numeric columns that are
+#define MAX_ROWS		2000
+#define MIN_ROWS		50		/* minimum number of rows for any warning */
+#define MAX_COLUMNS	64			/* maximum number of numeric columns that are
 								 * compared with each other */
 #define MOSTLY_NULL		0.5
 #define NEAR_COPY		0.99
 #define VERY_SKEWED		10
-#define MOST_SECONDS	9e12	/* maximum length of an interval without
+#define MAX_SECONDS	9e12		/* maximum length of an interval without
 								 * months, 2^63 microseconds, in seconds */
 #define SKEW_OF_LOG		3		/* maximum skew after the logarithm for it to
 								 * be suggested; a guess */
-#define LEAST_FAR		0.005	/* minimum and maximum share of far rows, and
+#define MIN_FAR		0.005		/* minimum and maximum share of far rows, and
 								 * their minimum share of the sum of squares,
 								 * for a warning */
-#define MOST_FAR		0.2
+#define MAX_FAR		0.2
 #define FAR_SQUARES		0.9
 #define ORDERED			0.98	/* minimum share of steps that do not
 								 * decrease, and minimum rank correlation */
@@ -63,8 +63,8 @@ grows(const training *t, const char *column)
 					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
 					 " rank() OVER (ORDER BY r.v) AS rank"
 					 " FROM (SELECT t.%s AS v, t.ctid AS place ",
-					 ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate,
+					 ORDERED, ORDERED, MIN_ROWS / 2, quote_identifier(column));
+	append_rows_from(&query, &t->source, MAX_ROWS, t->estimate,
 					 t->options->seed, NULL);
 	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
@@ -105,7 +105,7 @@ end_value(const training *t, const char *column, bool greatest)
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min",
 					 quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate,
+	append_rows_from(&query, &t->source, MAX_ROWS, t->estimate,
 					 t->options->seed,
 					 t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
@@ -198,7 +198,7 @@ warn_skew(const training *t, const fc_encoder_feature *feature,
 	double		fence = facts->fence[facts->skew > 0];
 	bool		by_fence = (column != NULL && facts->beyond[facts->skew > 0] > 0 &&
 							(feature->kind != FC_FEATURE_INTERVAL ||
-							 fabs(fence) < MOST_SECONDS));
+							 fabs(fence) < MAX_SECONDS));
 
 	ereport(WARNING,
 			errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters",
@@ -250,7 +250,7 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
 		warn_skew(t, feature, name, column, facts);
-	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR &&
+	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&
 			 facts->far_squares > FAR_SQUARES && t->options->trim == 0)
 		ereport(WARNING,
 				errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids",
@@ -292,13 +292,13 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 	fc_encoder	encoder;
 	double	   *x;
 	double	   *sorted;
-	Size		dimension[MOST_COLUMNS];
-	char	   *name[MOST_COLUMNS];
+	Size		dimension[MAX_COLUMNS];
+	char	   *name[MAX_COLUMNS];
 	int			count = 0;
 
-	if (t->again || t->source.encoder == NULL || sample->n < LEAST_ROWS)
+	if (t->again || t->source.encoder == NULL || sample->n < MIN_ROWS)
 		return;
-	rows = first_rows(sample, MOST_ROWS);
+	rows = first_rows(sample, MAX_ROWS);
 	x = numbers_of_rows(rows);
 	sorted = palloc(rows->n * sizeof(double));
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
@@ -324,7 +324,7 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 			warn_column(t, feature, shown,
 						feature->path_length == 0 ? shown : NULL, &facts,
 						encoder.rows) ||
-			!is_number || count == MOST_COLUMNS)
+			!is_number || count == MAX_COLUMNS)
 			continue;
 		dimension[count] = feature->first;
 		name[count++] = shown;

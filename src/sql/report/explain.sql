@@ -42,7 +42,7 @@ CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, ex
 -- the centroid from the nearest other centroid in standard deviations.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
-        kinds integer[], most integer, OUT cluster integer, OUT dimension integer,
+        kinds integer[], max_features integer, OUT cluster integer, OUT dimension integer,
         OUT value double precision, OUT overall double precision, OUT difference double precision,
         OUT lift double precision, OUT place integer, OUT apart double precision)
     RETURNS SETOF record
@@ -50,7 +50,7 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     COST 10000 ROWS 1000;
 
 -- Returns the profile of a version; no rows if the clusters consist of kernel features.
-CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer,
+CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_features integer,
         OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT label text, OUT value double precision,
         OUT overall double precision, OUT difference double precision, OUT lift double precision,
@@ -63,7 +63,7 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most
            p.difference, p.lift, p.place, p.apart
       FROM profile_of_centroids(version.operator, version.center, version.scale,
                                 means(version.training_sketch), stddevs(version.training_sketch),
-                                (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), most) p
+                                (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), max_features) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL
 $$;

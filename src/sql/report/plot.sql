@@ -18,7 +18,7 @@ DECLARE
     stored stored_models := readable_model($1);
     version stored_versions := explained_version(stored, $2);
     k integer := clusters(version.operator);
-    most CONSTANT integer := 20;
+    max_shown CONSTANT integer := 20;
 BEGIN
     -- Sizes, and the strongest features of each cluster if centroids have features, in lines of up
     -- to 100 columns.
@@ -62,7 +62,7 @@ BEGIN
                                               bar(s.share / NULLIF(s.max_share, 0), 32, false), ''),
                                        E'\n' ORDER BY s.place)
                               FROM s
-                             WHERE s.place <= most),
+                             WHERE s.place <= max_shown),
                            (SELECT E'\n'
                                    || fit_text('', 38, false)
                                    || fit_text('lower than all', 18, true)
@@ -89,15 +89,15 @@ BEGIN
                                                               13, true),
                                                   E'\n' ORDER BY p.place) AS lines
                                       FROM s JOIN version_profile(version, 5) p USING (cluster)
-                                     WHERE s.place <= most
+                                     WHERE s.place <= max_shown
                                        AND p.place <= 5
                                        AND (abs(p.difference) >= 0.1 OR p.place = 1)
                                      GROUP BY s.place, s.cluster, s.name) c))),
-               CASE WHEN k > most THEN E'\n'
+               CASE WHEN k > max_shown THEN E'\n'
                                        || rtrim(
                                               fit_text(
                                                   format('and %s smaller clusters: see profile(%L)',
-                                                         k - most, stored.model),
+                                                         k - max_shown, stored.model),
                                                   100, false)) END);
 END
 $$;

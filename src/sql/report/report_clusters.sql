@@ -33,13 +33,13 @@ $$;
 
 -- Returns the displayed label of a cluster: its number, and its name if it has one, cut to `most`
 -- characters.
-CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, most integer)
+CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, max_length integer)
     RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN name IS NULL THEN cluster::text
                 ELSE concat(cluster, ' ',
-                            CASE WHEN length(name) <= most THEN name
-                                 ELSE left(name, most - 1) || '...' END) END
+                            CASE WHEN length(name) <= max_length THEN name
+                                 ELSE left(name, max_length - 1) || '...' END) END
 $$;
 
 -- ---- sizes ----

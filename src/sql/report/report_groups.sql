@@ -6,7 +6,7 @@ CREATE FUNCTION fastclust_internal.report_groups(stored stored_models) RETURNS t
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH shown AS MATERIALIZED (
              SELECT ROW(v.*)::stored_versions AS v, v.n, v.group_value, count(*) OVER () AS groups,
-                    max(v.n) OVER () AS most,
+                    max(v.n) OVER () AS largest,
                     row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
                FROM readable_versions v
               WHERE v.model_id = stored.id AND v.version = stored.version
@@ -28,7 +28,7 @@ CREATE FUNCTION fastclust_internal.report_groups(stored stored_models) RETURNS t
                        string_agg(
                            html_row(
                                NULL, c.classes,
-                               ARRAY[html(p.group_value), html_bar(p.n::float8 / NULLIF(p.most, 0)),
+                               ARRAY[html(p.group_value), html_bar(p.n::float8 / NULLIF(p.largest, 0)),
                                      html_value(p.n, 'count'),
                                      html_value(clusters((p.v).operator), 'count'),
                                      html_value((p.v).objective, 'number'),

@@ -148,10 +148,10 @@ BEGIN
                                         max(abs(sum(c.share * v.difference *
                                                         CASE axis
                                                              WHEN 1 THEN c.x
-                                                             ELSE c.y END))) OVER () AS most
+                                                             ELSE c.y END))) OVER () AS largest
                                    FROM unnest(told) v JOIN unnest(clusters) c USING (cluster)
                                   GROUP BY v.place, v.feature) q
-                          WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.most)
+                          WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.largest)
                    FROM generate_series(1, 2) axis
                   ORDER BY axis);
     RETURN html_section(

@@ -103,7 +103,7 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- Escapes up to `most` characters of a text, without the control characters that HTML forbids and
 -- terminals execute.
-CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT replace(
                replace(
@@ -111,7 +111,7 @@ CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) R
                        replace(
                            replace(
                                translate(
-                                   CASE WHEN length(value) > most THEN left(value, most - 1)
+                                   CASE WHEN length(value) > max_length THEN left(value, max_length - 1)
                                         ELSE value END,
                                    E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
                                    ''),
@@ -120,7 +120,7 @@ CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) R
                        '>', '&gt;'),
                    '"', '&quot;'),
                '''', '&#39;')
-           || CASE WHEN length(value) > most THEN '&hellip;' ELSE '' END
+           || CASE WHEN length(value) > max_length THEN '&hellip;' ELSE '' END
 $$;
 
 -- Returns a number as it is displayed: kind 'category' is a share, kind 'count' a whole number. The

@@ -23,7 +23,7 @@ DECLARE
                           'seed', COALESCE((options ->> 'seed')::numeric::bigint, 0));
     sample_spec sketch_spec;
     now sketch;
-    most integer;
+    max_tried integer;
     tried integer[] := '{}';
     costs float8[] := '{}';
     best integer;
@@ -43,7 +43,7 @@ BEGIN
     IF now IS NULL THEN
         RAISE no_data_found USING MESSAGE = format('live sketch "%s" has no rows', live.name);
     END IF;
-    most := least(max_k, row_count(now));
+    max_tried := least(max_k, row_count(now));
     -- spec with the sample rows of the training if the live sketch belongs to a model, else the
     -- spec of the live sketch
     sample_spec := COALESCE((SELECT v.spec
@@ -67,8 +67,8 @@ BEGIN
                   FROM (WITH RECURSIVE steps(n) AS (
                                            SELECT 1
                                            UNION ALL
-                                           SELECT least(most, s.n + 1 + s.n / 5) FROM steps s
-                                            WHERE s.n < most)
+                                           SELECT least(max_tried, s.n + 1 + s.n / 5) FROM steps s
+                                            WHERE s.n < max_tried)
                         SELECT s.n FROM steps s
                         UNION
                         SELECT g.n

@@ -12,7 +12,7 @@ CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigi
 -- sample: how sketches of the spec vary without drift. NULL if the spec projects rows, or if there
 -- are too few rows.
 CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec,
-        most integer DEFAULT 512)
+        max_count integer DEFAULT 512)
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sample_null_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
@@ -55,7 +55,7 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
 -- single column. Shift and spread come from the sketches.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
-        most integer, OUT dimension integer, OUT other integer, OUT p_value double precision,
+        max_count integer, OUT dimension integer, OUT other integer, OUT p_value double precision,
         OUT shift double precision, OUT spread double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_moved_columns' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

@@ -180,7 +180,7 @@ def measure_model(rows, clusters, rounds):
     scans = "SELECT pg_stat_clear_snapshot(); SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = 'model_rows'"
     decode = (f"SELECT count(*) FROM fastclust_internal.stored_versions v, decode(current_sketch('live'), {clusters}, 'auto',"
               " (SELECT jsonb_build_object('seed', 0, 'init', jsonb_agg(c.centroid ORDER BY c.cluster))"
-              "    FROM centroids(fastclust_internal.operator_in_units(v.operator, v.center, v.scale, NULL, NULL)) c), v.spec)"
+              "    FROM centroids(fastclust_internal.rescaled_operator(v.operator, v.center, v.scale, NULL, NULL)) c), v.spec)"
               " WHERE (v.model, v.version) = (SELECT model, version FROM models WHERE model = 'live')")
     actions = {'current_sketch': "SELECT current_sketch('live') IS NULL", 'drift': "SELECT drift('live')", 'decode': decode,
                'retrain': "SELECT retrain('live', '{\"quiet\": true}')", 'retrain_if_drifted': "SELECT retrain_if_drifted('live', options => '{\"quiet\": true}')"}

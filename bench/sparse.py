@@ -29,7 +29,7 @@ def load(cursor, rows):
         values = random.exponential(size=NONZEROS).astype(np.float32) + 2 * (places < 1000)
         lines.append(f"{i}\t{{{','.join(f'{p + 1}:{v!s}' for p, v in zip(places, values))}}}/{D}\n")
     cursor.copy_expert('COPY bench_sparse (i, s) FROM STDIN', io.StringIO(''.join(lines)))
-    cursor.execute('UPDATE bench_sparse SET f = fastclust_internal.vector_in_units(NULL, NULL, s)::real[]')
+    cursor.execute('UPDATE bench_sparse SET f = fastclust_internal.scaled_vector(NULL, NULL, s)::real[]')
     cursor.execute('VACUUM ANALYZE bench_sparse')
 
 

@@ -1,11 +1,11 @@
 -- rows given as columns: every type of numbers, NULLs, units, errors
 CREATE SCHEMA of_columns; SET search_path = of_columns, public, fastclust, fastclust_internal;
 
-SELECT vector_in_units('{1,2}', '{2,4}', ARRAY[3, 10]) AS in_units, vector_in_units(NULL, NULL, ARRAY[3, 10]::real[]) AS as_it_is;
+SELECT scaled_vector('{1,2}', '{2,4}', ARRAY[3, 10]) AS in_units, scaled_vector(NULL, NULL, ARRAY[3, 10]::real[]) AS as_it_is;
 -- units that differ from row to row
-SELECT vector_in_units(ARRAY[i, 1]::float8[], '{2,4}', ARRAY[3, 9]) AS vector FROM generate_series(1, 3, 2) i;
-SELECT vector_in_units('{1}', '{2,4}', ARRAY[3, 10]);
-SELECT vector_in_units('{1,2}', '{2,4}', x) FROM (VALUES (ARRAY[1, 2]), (ARRAY[1])) r(x);
+SELECT scaled_vector(ARRAY[i, 1]::float8[], '{2,4}', ARRAY[3, 9]) AS vector FROM generate_series(1, 3, 2) i;
+SELECT scaled_vector('{1}', '{2,4}', ARRAY[3, 10]);
+SELECT scaled_vector('{1,2}', '{2,4}', x) FROM (VALUES (ARRAY[1, 2]), (ARRAY[1])) r(x);
 
 -- columns give the model of the same numbers as one column of vectors in units; NULLs of one count as its mean, or leave out the row
 CREATE TABLE numbers AS

@@ -37,7 +37,7 @@ INSERT INTO calls VALUES
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one)'), ('name_hint(name, ARRAY[rows_name], none)'),
-	('nearest(op, x, two)'), ('nystroem(landmarks, kernel, two)'), ('operator_in_units(op, center, scale, zeros, ones)'), ('option_help(trained)'),
+	('nearest(op, x, two)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
 	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),
@@ -45,7 +45,7 @@ INSERT INTO calls VALUES
 	('read_model_encoder(rows_name, none)'), ('read_model_operator(name, none)'), ('read_model_spec(name)'), ('readable_model(name)'),
 	('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),
-	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('vector_in_units(center, scale, x)'), ('version_centroid_rows(name, version)'),
+	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('scaled_vector(center, scale, x)'), ('version_centroid_rows(name, version)'),
 	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
 	('version_names(version)'), ('version_profile(version, two)'), ('without_sample_rows(sp, 0 * one)'), ('sharing_node()');

@@ -94,9 +94,9 @@ SELECT clusters((scan_result(scan_agg((SELECT plan()), 1, x))).sample) AS equal_
 
 -- units of vectors
 SELECT near(r.steps[1], t) AS step, r.sketch = w.sketch AS own_units
-  FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[(SELECT kmeans_agg(vector_in_units(mean, deviation, x), 4) FROM scanned)], center => mean, scale => deviation) FROM made), id, x) FROM scanned) s(state),
+  FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[(SELECT kmeans_agg(scaled_vector(mean, deviation, x), 4) FROM scanned)], center => mean, scale => deviation) FROM made), id, x) FROM scanned) s(state),
        scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w,
-       (SELECT lloyd_step_agg((SELECT kmeans_agg(vector_in_units(mean, deviation, x), 4) FROM scanned, made), vector_in_units((SELECT mean FROM made), (SELECT deviation FROM made), x)) AS t FROM scanned) t;
+       (SELECT lloyd_step_agg((SELECT kmeans_agg(scaled_vector(mean, deviation, x), 4) FROM scanned, made), scaled_vector((SELECT mean FROM made), (SELECT deviation FROM made), x)) AS t FROM scanned) t;
 
 -- features of a kernel
 SELECT near(r.steps[1], t) AS step, r.n FROM (SELECT nystroem(three, rbf_kernel(0.1)) AS map FROM made) m,

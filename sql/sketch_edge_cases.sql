@@ -95,7 +95,7 @@ DECLARE
 BEGIN
     FOR i IN 1 .. 2 LOOP
         center := ARRAY[i, i + i % 2];
-        RETURN NEXT vector_in_units(center, ARRAY[1.0, 2], ARRAY[10, 20]);
+        RETURN NEXT scaled_vector(center, ARRAY[1.0, 2], ARRAY[10, 20]);
     END LOOP;
 END
 $$;

@@ -109,7 +109,7 @@ use(const void *bytes, size_t size)
 				cells[i].doubles = numbers;
 		}
 		fc_encode(&encoder, 0, encoder.features, cells, x);
-		fc_rows_in_units(x, 1, encoder.dim, encoder.center, encoder.scale, x);
+		fc_rescale_rows(x, 1, encoder.dim, encoder.center, encoder.scale, x);
 		fuzz_sink += x[encoder.dim - 1];
 	}
 }

@@ -147,7 +147,7 @@ $server->query('DROP CAST (bytea AS vector); DROP CAST (bytea AS halfvec); DROP 
 # ---- wide sparse rows ----
 is($server->query(<<'SQL'), 't|t|0', 'thirty thousand dimensions');
 WITH r AS MATERIALIZED (SELECT format('{%s:%s,%s:%s}/30000', 1 + i % 10, 1 + i % 3, 20000 + i, 2)::sparsevec AS s FROM generate_series(1, 200) i),
-     d AS MATERIALIZED (SELECT s, fastclust_internal.vector_in_units(NULL, NULL, s)::real[] AS f FROM r), spec AS MATERIALIZED (SELECT sketch_spec_agg(s, 3) AS spec FROM r),
+     d AS MATERIALIZED (SELECT s, fastclust_internal.scaled_vector(NULL, NULL, s)::real[] AS f FROM r), spec AS MATERIALIZED (SELECT sketch_spec_agg(s, 3) AS spec FROM r),
      op AS MATERIALIZED (SELECT fastop_agg(f) AS op FROM (SELECT f FROM d LIMIT 9) q)
 SELECT (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) FROM d, spec), (SELECT sketch_agg(s, x) = sketch_agg(f, x) FROM d, (SELECT sketch_spec(30000, 40, 2) AS x) y),
        (SELECT count(*) FROM d, op WHERE assign(op, s) <> assign(op, f))
@@ -156,7 +156,7 @@ SQL
 # ---- sparse rows by their elements: labels, distances, steps and sums as those of the rows written out ----
 $server->query(<<'SQL');
 CREATE TABLE bags AS
-SELECT i, s, fastclust_internal.vector_in_units(NULL, NULL, s)::real[] AS f FROM (
+SELECT i, s, fastclust_internal.scaled_vector(NULL, NULL, s)::real[] AS f FROM (
     SELECT i, format('{%s:%s,%s:%s,%s:%s,%s:%s}/403', 1 + i % 7, 1 + i % 3, 20 + i % 7, -2, 200 + i % 150, 0.5 + i % 5, 403 - (i % 2), 0.25)::sparsevec AS s FROM generate_series(1, 400) i
     UNION ALL SELECT 0, '{}/403'
     UNION ALL SELECT 401, '{1:1e10,2:-1e10}/403') q;

@@ -402,7 +402,7 @@ test_units(void)
 	{
 		make_row(i, cells, point);
 		fc_encode(&encoder, 0, encoder.features, cells, x);
-		fc_rows_in_units(x, 1, encoder.dim, encoder.center, encoder.scale, x);
+		fc_rescale_rows(x, 1, encoder.dim, encoder.center, encoder.scale, x);
 		for (size_t f = 0; f < FEATURES; f++)
 			for (uint32_t j = encoder.feature[f].first; j < encoder.feature[f].first + encoder.feature[f].width; j++)
 			{
@@ -499,7 +499,7 @@ test_indicators(void)
 			CHECK(memcmp(x[0] + plain.feature[f].first, x[1] + encoder.feature[f].first, values * sizeof(double)) == 0, "the values of feature %d change", f);
 			CHECK(!flag[f] || x[1][encoder.feature[f].first + values] == (cells[f].kind == FC_CELL_NULL), "the indicator of feature %d is wrong", f);
 		}
-		fc_rows_in_units(x[1], 1, encoder.dim, encoder.center, encoder.scale, x[1]);
+		fc_rescale_rows(x[1], 1, encoder.dim, encoder.center, encoder.scale, x[1]);
 		mean += x[1][1] / ROWS;
 		square += x[1][1] * x[1][1] / ROWS;
 	}

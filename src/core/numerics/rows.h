@@ -16,8 +16,8 @@ void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x
 						   float *y);
 
 /* Computes out = (x - center) / scale for n rows of d; out may be x. */
-void		fc_rows_in_units(const double *x, size_t n, size_t d, const double *center,
-							 const double *scale, double *out);
+void		fc_rescale_rows(const double *x, size_t n, size_t d, const double *center,
+							const double *scale, double *out);
 
 /* Adds scale * x to y, n values. */
 void		fc_axpy(double scale, const float *x, size_t n, double *y);

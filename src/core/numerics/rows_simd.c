@@ -132,8 +132,8 @@ fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x,
 
 FC_CLONES
 void
-fc_rows_in_units(const double *x, size_t n, size_t d, const double *center,
-				 const double *scale, double *out)
+fc_rescale_rows(const double *x, size_t n, size_t d, const double *center,
+				const double *scale, double *out)
 {
 	for (size_t r = 0; r < n; r++, x += d, out += d)
 		for (size_t i = 0; i < d; i++)

@@ -229,8 +229,8 @@ finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 		return false;
 	if (!scaled)
 		return true;
-	fc_rows_in_units(x, 1, encoder->view.dim, encoder->view.center,
-					 encoder->view.scale, x);
+	fc_rescale_rows(x, 1, encoder->view.dim, encoder->view.center,
+					encoder->view.scale, x);
 	if (unlikely(!fc_all_finite(x, encoder->view.dim)))
 		reject_far(encoder, x, NULL);
 	return true;

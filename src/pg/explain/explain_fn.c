@@ -329,11 +329,11 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	memset(nearest, -1, op.k * sizeof(int32));
 	if ((double) op.k * (double) op.k * (double) op.d <= MAX_COMPARED)
 	{
-		centroids = centroids_in_units(&op, NULL, NULL);
+		centroids = rescaled_centroids(&op, NULL, NULL);
 		fc_nearest_others(centroids, op.k, op.d, nearest, distances);
 		pfree(centroids);
 	}
-	centroids = centroids_in_units(&op, argument[0], argument[1]);
+	centroids = rescaled_centroids(&op, argument[0], argument[1]);
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -27,7 +27,7 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu",
 					   start.k, start.d, k, d));
-	return centroids_in_units(&start, NULL, NULL);
+	return rescaled_centroids(&start, NULL, NULL);
 }
 
 /* Copies the n x d values, for functions that change them. */

@@ -82,7 +82,7 @@ typedef struct cluster_list
 } cluster_list;
 
 static Datum
-centroid_in_units(const cluster_list *list, Size j)
+rescaled_centroid(const cluster_list *list, Size j)
 {
 	Size		d = list->op.d;
 	double	   *centroid = palloc(d * sizeof(double));
@@ -123,7 +123,7 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 	set_number(&values[2], &nulls[2], share, list->total > 0.0);
 	nulls[3] = list->mapped;
 	if (!list->mapped)
-		values[3] = centroid_in_units(list, j);
+		values[3] = rescaled_centroid(list, j);
 	set_number(&values[4], &nulls[4],
 			   list->spreads == NULL ? 0.0 : list->spreads[j],
 			   list->spreads != NULL);
@@ -164,7 +164,7 @@ fastclust_version_cluster_rows(PG_FUNCTION_ARGS)
 		list.scale = numbers_argument(fcinfo, 5, list.op.d, "scale");
 	}
 	list.spreads = numbers_argument(fcinfo, 6, list.op.k, "spreads");
-	list.centroids = centroids_in_units(&list.op, NULL, NULL);
+	list.centroids = rescaled_centroids(&list.op, NULL, NULL);
 	list.nearest = palloc(list.op.k * sizeof(int32));
 	list.distance = palloc(list.op.k * sizeof(double));
 	fc_nearest_others(list.centroids, list.op.k, list.op.d, list.nearest,

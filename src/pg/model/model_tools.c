@@ -128,7 +128,7 @@ scaling_call_state_of(FunctionCallInfo fcinfo)
 
 /* Reads the units of a row of d numbers into the site. */
 static void
-find_units(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
+find_scaling(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 {
 	MemoryContext old;
 
@@ -143,9 +143,9 @@ find_units(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 }
 
 /* (center, scale, x): returns (x - center) / scale, or x if these are NULL. */
-PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
+PG_FUNCTION_INFO_V1(fastclust_scaled_vector);
 Datum
-fastclust_vector_in_units(PG_FUNCTION_ARGS)
+fastclust_scaled_vector(PG_FUNCTION_ARGS)
 {
 	scaling_call_state *call = scaling_call_state_of(fcinfo);
 	vector		v;
@@ -157,7 +157,7 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 	v = read_vector_argument(fcinfo, &call->vectors, 2, "x");
 	if (call->fixed && call->d > 0)
 		check_vector_dim(&v, (size_t) call->d, "the first row");
-	find_units(fcinfo, v.d, call);
+	find_scaling(fcinfo, v.d, call);
 	row = empty_float8_array(v.d, &x);
 	if (v.floats != NULL)
 		fc_widen(v.floats, (Size) v.d, x);
@@ -199,7 +199,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 				errmsg("the operator has %zu dimensions, but the sketch has %u",
 					   op.d, sketch.spec->dim));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
-	centroids = centroids_in_units(&op,
+	centroids = rescaled_centroids(&op,
 								   numbers_argument(fcinfo, 2, op.d, "center"),
 								   numbers_argument(fcinfo, 3, op.d, "scale"));
 	charge_memory(&memory, op.k * op.d * sizeof(double));
@@ -245,8 +245,8 @@ rows_by_distance(const fc_operator_header *old_header,
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	fc_pair_clusters(centroids_in_units(&old, NULL, NULL), old.k,
-					 centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena,
+	fc_pair_clusters(rescaled_centroids(&old, NULL, NULL), old.k,
+					 rescaled_centroids(&new, NULL, NULL), new.k, old.d, &arena,
 					 number);
 	release_arena(&arena);
 	return number;

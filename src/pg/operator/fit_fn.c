@@ -123,8 +123,8 @@ moments_of_rows(const fc_weighted_rows *rows, double *mean, double *deviation)
 typedef struct moved_rows
 {
 	const fc_weighted_rows *rows;
-	units		from;
-	units		to;
+	scaling		from;
+	scaling		to;
 	double	   *row;
 } moved_rows;
 
@@ -147,7 +147,7 @@ moved_row(void *place, size_t i)
 }
 
 static bool
-units_differ(units from, units to)
+scalings_differ(scaling from, scaling to)
 {
 	return from.center || from.scale || to.center || to.scale;
 }
@@ -157,7 +157,7 @@ units_differ(units from, units to)
  * units differ, because cosines depend on the units.
  */
 static fc_codebook *
-move_rows(const fc_weighted_rows *rows, units from, units to)
+move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 {
 	memory_account memory = {"rows in units"};
 	moved_rows	moved = {rows, from, to};
@@ -171,27 +171,27 @@ move_rows(const fc_weighted_rows *rows, units from, units to)
 
 	charge_memory(&memory, codebook_bytes(rows->n, rows->d));
 	moved.row = palloc(rows->d * sizeof(double));
-	result = make_codebook_of(units_differ(from, to) ? FC_EUCLIDEAN : rows->metric,
+	result = make_codebook_of(scalings_differ(from, to) ? FC_EUCLIDEAN : rows->metric,
 							  &source, rows->weights);
 	pfree(moved.row);
 	return result;
 }
 
 const fc_weighted_rows *
-rows_in_units(const fc_weighted_rows *rows, units from, units to)
+rescaled_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 {
-	if (!units_differ(from, to))
+	if (!scalings_differ(from, to))
 		return rows;
 	return rows_of_operator(move_rows(rows, from, to));
 }
 
 fc_operator_header *
-operator_in_units(const fc_operator_header *header, units from, units to)
+rescaled_operator(const fc_operator_header *header, scaling from, scaling to)
 {
 	fc_operator op;
 
 	open_operator(header, &op);
-	if (!units_differ(from, to) && fc_operator_is_codebook(&op) &&
+	if (!scalings_differ(from, to) && fc_operator_is_codebook(&op) &&
 		op.exact.values == NULL)
 		return (fc_operator_header *) header;
 	return numbered_as(&op, move_rows(rows_of_operator(header), from, to));
@@ -201,13 +201,13 @@ operator_in_units(const fc_operator_header *header, units from, units to)
  * (op, center, scale, new_center, new_scale): returns the centroids in new
  * units. A NULL center counts as 0, a NULL scale as 1.
  */
-PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
+PG_FUNCTION_INFO_V1(fastclust_rescaled_operator);
 Datum
-fastclust_operator_in_units(PG_FUNCTION_ARGS)
+fastclust_rescaled_operator(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op;
-	units		from;
-	units		to;
+	scaling		from;
+	scaling		to;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -216,7 +216,7 @@ fastclust_operator_in_units(PG_FUNCTION_ARGS)
 	from.scale = numbers_argument(fcinfo, 2, op->d, "scale");
 	to.center = numbers_argument(fcinfo, 3, op->d, "center");
 	to.scale = numbers_argument(fcinfo, 4, op->d, "scale");
-	PG_RETURN_POINTER(operator_in_units(op, from, to));
+	PG_RETURN_POINTER(rescaled_operator(op, from, to));
 }
 
 /* ---- fit ---- */

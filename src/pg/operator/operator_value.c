@@ -75,7 +75,7 @@ expanded_rows(fc_operator *op)
 }
 
 double *
-centroids_in_units(const fc_operator *op, const double *center,
+rescaled_centroids(const fc_operator *op, const double *center,
 				   const double *scale)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));

@@ -85,11 +85,11 @@ extern void check_centroid_size(double max);
 
 /*
  * Return the centroids of an operator (k x d): expanded_rows as floats about
- * its offset, centroids_in_units as doubles times scale plus center. Scale and
+ * its offset, rescaled_centroids as doubles times scale plus center. Scale and
  * center may be NULL.
  */
 extern float *expanded_rows(fc_operator *op);
-extern double *centroids_in_units(const fc_operator *op, const double *center,
+extern double *rescaled_centroids(const fc_operator *op, const double *center,
 								  const double *scale);
 
 /*

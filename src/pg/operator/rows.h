@@ -52,24 +52,24 @@ extern void moments_of_rows(const fc_weighted_rows *rows, double *mean,
  * Units of rows: (x - center) / scale. A NULL center counts as 0, a NULL scale
  * as 1.
  */
-typedef struct units
+typedef struct scaling
 {
 	const double *center;
 	const double *scale;
-} units;
+}			scaling;
 
 /* The units of unscaled rows. */
-static const units own_units = {NULL, NULL};
+static const scaling no_scaling = {NULL, NULL};
 
 /*
  * Convert rows from one set of units to another; rows are returned unchanged
- * if all units are NULL. operator_in_units converts the centroids of an
+ * if all units are NULL. rescaled_operator converts the centroids of an
  * operator, and returns a codebook.
  */
-extern const fc_weighted_rows *rows_in_units(const fc_weighted_rows *rows,
-											 units from, units to);
-extern fc_operator_header *operator_in_units(const fc_operator_header *op,
-											 units from, units to);
+extern const fc_weighted_rows *rescaled_rows(const fc_weighted_rows *rows,
+											 scaling from, scaling to);
+extern fc_operator_header *rescaled_operator(const fc_operator_header *op,
+											 scaling from, scaling to);
 
 /*
  * Returns the limit of ranks (coreset.h) below which a share in (0, 1) of rows

@@ -71,7 +71,7 @@ decode_sketch(const training *t, const struct varlena *sketch,
 		open_operator(initial, &op);
 		init = (text_or_rows)
 		{
-			.values = centroids_in_units(&op, NULL, NULL),
+			.values = rescaled_centroids(&op, NULL, NULL),
 				.rows = (int) op.k,
 				.columns = (int) op.d
 		};
@@ -100,14 +100,14 @@ decode_sketch(const training *t, const struct varlena *sketch,
  * they average over all dimensions.
  */
 static double
-mean_scale(units units, Size d)
+mean_scale(scaling scaling, Size d)
 {
 	double		sum = 0;
 
-	if (units.scale == NULL)
+	if (scaling.scale == NULL)
 		return 1;
 	for (Size i = 0; i < d; i++)
-		sum += units.scale[i] * units.scale[i];
+		sum += scaling.scale[i] * scaling.scale[i];
 
 	return sqrt(sum / (double) d);
 }
@@ -120,14 +120,14 @@ mean_scale(units units, Size d)
 static decoded_clusters
 decode_group(const training *t, Size k, const char *group,
 			 const struct varlena *sketch, const stored_version *old,
-			 units units_of_rows, bool fresh)
+			 scaling row_scaling, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
-	double		unit = mean_scale(units_of_rows, d);
+	double		unit = mean_scale(row_scaling, d);
 	bool		continues = !fresh && old->op != NULL;
 	fc_operator_header *initial = (continues
-								   ? operator_in_units(old->op, units_of_rows,
-													   own_units)
+								   ? rescaled_operator(old->op, row_scaling,
+													   no_scaling)
 								   : NULL);
 	decoded_clusters found = decode_sketch(t, sketch,
 										   fresh ? spec_without_sample(old->spec)
@@ -137,7 +137,7 @@ decode_group(const training *t, Size k, const char *group,
 	int32	   *numbers;
 	int32	   *place;
 
-	found.op = operator_in_units(found.op, own_units, units_of_rows);
+	found.op = rescaled_operator(found.op, no_scaling, row_scaling);
 	found.objective /= unit * unit;
 	numbers = continues ? numbers_by_distance(old->op, found.op,
 											  named_numbers(t, group))
@@ -156,7 +156,7 @@ decode_group(const training *t, Size k, const char *group,
  */
 static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
-		  const stored_version *old, units units_of_rows)
+		  const stored_version *old, scaling row_scaling)
 {
 	Size		count = Max(MIN_DRAWN,
 							Min(MAX_DRAWN, DRAWN_NUMBERS / found->op->d));
@@ -172,8 +172,8 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 				.quantiles,
 				DISTANCE_QUANTILES);
 	set_numbers(row, "null_moments",
-				null_moments_of_rows(rows_in_units(drawn, units_of_rows,
-												   own_units),
+				null_moments_of_rows(rescaled_rows(drawn, row_scaling,
+												   no_scaling),
 									 old->spec, ROWS_OF_LAW, moments)
 				? moments
 				: NULL,
@@ -211,12 +211,12 @@ decoded_group(const training *t, Size k, const char *group,
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;
-	units		units_of_rows = units_of_version(old,
+	scaling		row_scaling = scaling_of_version(old,
 												 fc_sketch_spec((const fc_sketch *)
 																sketch)
 												 ->dim);
 	decoded_clusters found = decode_group(t, k, group, sketch, old,
-										  units_of_rows, fresh);
+										  row_scaling, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
 	static const char *const unknown[] = {
 		"map",
@@ -248,7 +248,7 @@ decoded_group(const training *t, Size k, const char *group,
 	for (int i = 0; i < lengthof(unknown); i++)
 		set_value(&row, unknown[i], NULL);
 	if (fresh)
-		set_drawn(&row, t, &found, old, units_of_rows);
+		set_drawn(&row, t, &found, old, row_scaling);
 	else
 		scale_quantiles(&row, k, old, found.objective);
 	return end_record(&row);
@@ -321,7 +321,7 @@ begin_decoded(const locked_model *locked, const stored_version *version,
  * to squares (k).
  */
 static fc_operator_header *
-micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
+rescaled_micro(const training *t, fc_sketch *const *sketches, double *squares)
 {
 	double	   *n = palloc(t->k * sizeof(double));
 	double	   *mean = palloc(t->k * t->dim * sizeof(double));
@@ -333,13 +333,13 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 		n[j] = (double) sketches[j]->count;
 		for (Size i = 0; i < t->dim; i++)
 		{
-			double		scale = t->units.scale == NULL ? 1 : t->units.scale[i];
+			double		scale = t->scaling.scale == NULL ? 1 : t->scaling.scale[i];
 			double		deviation = (sqrt(fc_sketch_variance(&sketch, i)) / scale);
 
 			mean[j * t->dim + i] = (fc_sketch_mean(&sketch, i) -
-									(t->units.center == NULL
+									(t->scaling.center == NULL
 									 ? 0
-									 : t->units.center[i])) /
+									 : t->scaling.center[i])) /
 				scale;
 			squares[j] += deviation * deviation;
 		}
@@ -399,7 +399,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec",
 							   &null);
 	t->dim = fc_sketch_spec(sketch)->dim;
-	t->units = units_of_version(before, t->dim);
+	t->scaling = scaling_of_version(before, t->dim);
 	t->spec = before->spec;
 	t->drift_spec = null ? NULL : (fc_drift_spec *) aligned_value(value);
 	t->recall = NAN;
@@ -407,7 +407,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	fit.n = sketch->count;
 	t->k = (Size) count;
 	fit.squares = palloc0(t->k * sizeof(double));
-	fit.op = micro_in_units(t, sketches, fit.squares);
+	fit.op = rescaled_micro(t, sketches, fit.squares);
 	spreads = palloc(t->k * sizeof(double));
 	for (Size j = 0; j < t->k; j++)
 		spreads[j] = sqrt(fit.squares[j] / (double) t->dim);
@@ -415,7 +415,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	if (!options->fresh)
 		read_serving(t);
 	find_regions(t, NULL, &fit, 1);
-	(void) store_groups(t, rows_in_units(fit.rows, t->units, own_units), &fit,
+	(void) store_groups(t, rescaled_rows(fit.rows, t->scaling, no_scaling), &fit,
 						1);
 	start_serving(t);
 	SPI_freetuptable(table);

@@ -197,7 +197,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 	if (complete != NULL)
 		scale = (double) fit->n / (double) complete->n;
 	open_operator(fit->op, &op);
-	x = centroids_in_units(&op, NULL, NULL);
+	x = rescaled_centroids(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
 		/* count in the sample if no scan has counted the rows */
@@ -617,8 +617,8 @@ find_regions(training *t, const fc_weighted_rows *sample, group_fit *fits,
 {
 	const fc_weighted_rows *complete = (sample != NULL &&
 										t->source.complete != NULL
-										? rows_in_units(sample, own_units,
-														t->units)
+										? rescaled_rows(sample, no_scaling,
+														t->scaling)
 										: NULL);
 	TimestampTz begun = begin_step(t, "density");
 	double		clustered = 0;

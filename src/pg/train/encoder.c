@@ -233,8 +233,8 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
 	use_encoder(&source, flagged);
-	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted),
-						 own_units, encoder_units(&source));
+	return rescaled_rows(sample_of_source(t, &source, flagged->dim, wanted),
+						 no_scaling, encoder_scaling(&source));
 }
 
 static void
@@ -365,7 +365,7 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 	Size		flags = 0;
 
 	if (header == NULL)
-		return rows_in_units(sample, own_units, t->units);
+		return rescaled_rows(sample, no_scaling, t->scaling);
 	fc_encoder_view(header, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
@@ -375,7 +375,7 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 			!encoder.feature[i].missing;
 	}
 	if (!gaps || encoder.dim + flags > FC_MAX_DIM)
-		return rows_in_units(sample, own_units, t->units);
+		return rescaled_rows(sample, no_scaling, t->scaling);
 	flagged = flagged_encoder(header, flag);
 	return imputed_rows(flagged, header, flagged_rows(t, flagged));
 }

@@ -304,7 +304,7 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 	for (Size i = 0, first = 0; i < 2; first += fits[i++].k)
 	{
 		memcpy(x + first * fits[0].d,
-			   centroids_in_units(&fits[i], NULL, NULL),
+			   rescaled_centroids(&fits[i], NULL, NULL),
 			   fits[i].k * fits[i].d * sizeof(double));
 		memcpy(weights + first, fits[i].weights, fits[i].k * sizeof(double));
 	}
@@ -318,9 +318,9 @@ clusters_to_keep(const training *t, const group_fit *fit,
 {
 	serving_group old = serving_of(t, fit->group);
 	fc_operator_header *op = (old.op != NULL
-							  ? plain_operator(operator_in_units(old.op,
-																 old.units,
-																 t->units))
+							  ? plain_operator(rescaled_operator(old.op,
+																 old.scaling,
+																 t->scaling))
 							  : NULL);
 
 	if (op == NULL || op->d != rows->d)
@@ -473,10 +473,10 @@ fit_compressive(const training *t, group_fit *fit,
 	fit->op = decode_sketch(t, fit->sketch, t->spec, k,
 							initial == NULL
 							? NULL
-							: operator_in_units(initial, t->units, own_units),
+							: rescaled_operator(initial, t->scaling, no_scaling),
 							t->options->quiet, false)
 		.op;
-	fit->op = operator_in_units(fit->op, own_units, t->units);
+	fit->op = rescaled_operator(fit->op, no_scaling, t->scaling);
 	if (t->source.group_by != NULL)
 	{
 		fc_comparison c = compare_fits(initial, fit->op, rows, FARTHEST_SHARE);
@@ -594,7 +594,7 @@ old_clusters(const training *t, const char *group, Size k)
 	if (old.op == NULL || t->options->fresh || old.map != NULL ||
 		t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
-	return plain_operator(operator_in_units(old.op, old.units, t->units));
+	return plain_operator(rescaled_operator(old.op, old.scaling, t->scaling));
 }
 
 void
@@ -625,7 +625,7 @@ fit_group(const training *t, group_fit *fit)
 
 	if (t->imported != NULL)
 	{
-		fit->op = operator_in_units(t->imported, own_units, t->units);
+		fit->op = rescaled_operator(t->imported, no_scaling, t->scaling);
 		fit->op = with_weights(fit->op,
 							   profile_of_fit(fit->op, rows, NULL, 0)
 							   .weights);

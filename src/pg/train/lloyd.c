@@ -83,11 +83,11 @@ large_scan(const training *t, const fc_operator_header *op)
 	lloyd_sums	sums;
 	bool		null;
 
-	set_units(t, arguments);
+	set_scaling(t, arguments);
 	initStringInfo(&query);
 	appendStringInfo(&query,
 					 "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ",
-					 row_text(&t->source, t->units.center != NULL, t->map != NULL));
+					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL));
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, ") q");
 	run_query(query.data, 4, arguments, 0);
@@ -102,7 +102,7 @@ lloyd_sums
 lloyd_scan(const training *t, const fc_operator_header *op)
 {
 	scan_request request = {
-		.units = t->units,
+		.scaling = t->scaling,
 		.map = t->map,
 		.operators = 1,
 		.op = {op}
@@ -142,7 +142,7 @@ static char *
 groups_text(const training *t, Size groups)
 {
 	const train_source *source = &t->source;
-	const char *x = row_text(source, t->units.center != NULL, t->map != NULL);
+	const char *x = row_text(source, t->scaling.center != NULL, t->map != NULL);
 	StringInfoData query;
 
 	initStringInfo(&query);
@@ -206,7 +206,7 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 		operators[i] = PointerGetDatum(fits[active[i]].op);
 		sums[i].next = NULL;
 	}
-	set_units(t, arguments);
+	set_scaling(t, arguments);
 	arguments[3].value = PointerGetDatum(construct_array(groups, count, TEXTOID,
 														 -1, false,
 														 TYPALIGN_INT));
@@ -252,8 +252,8 @@ frozen_centroids(const training *t, const group_fit *fit,
 
 	open_operator(fit->op, &before);
 	open_operator(next, &after);
-	kept = centroids_in_units(&before, NULL, NULL);
-	moved = centroids_in_units(&after, NULL, NULL);
+	kept = rescaled_centroids(&before, NULL, NULL);
+	moved = rescaled_centroids(&after, NULL, NULL);
 	memcpy(moved, kept, Min(old.op->k, before.k) * before.d * sizeof(double));
 	return make_codebook_for(after.metric, moved, after.weights, after.k,
 							 after.d);

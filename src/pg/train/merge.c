@@ -280,11 +280,11 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 	for (Size j = 0; j < list->op.k; j++)
 		if (list->chosen[j])
 			place[j] = place[kept];
-	t->imported = operator_in_units(joined_clusters(list->version->op, place,
+	t->imported = rescaled_operator(joined_clusters(list->version->op, place,
 													found),
-									units_of_version(list->version,
-													 list->version->op->d),
-									own_units);
+									scaling_of_version(list->version,
+													   list->version->op->d),
+									no_scaling);
 	t->numbers = numbers;
 	t->paths = merged_paths(list, kept, found);
 	t->k = found;

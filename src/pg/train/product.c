@@ -108,7 +108,7 @@ learn_product(const training *t, group_fit *fit,
 			  const fc_weighted_rows *rows, Size k)
 {
 	bool		scanned = (t->source.is_vector && !t->source.cosine &&
-						   t->units.center == NULL);
+						   t->scaling.center == NULL);
 	TimestampTz begun = GetCurrentTimestamp();
 	qkmeans_call call = {0};
 

@@ -231,7 +231,7 @@ row_hash(const train_source *source)
 		appendStringInfo(&calls,
 						 source->cast
 						 ? "%shash_array_extended(%s, 0)"
-						 : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)",
+						 : "%shash_array_extended(scaled_vector(NULL, NULL, %s), 0)",
 						 calls.len > 0 ? ", " : "", source->raw);
 	return calls.len == 0
 		? "hashtextextended((t.*)::text, 0)"
@@ -437,7 +437,7 @@ find_vector(train_source *source)
 static char *
 array_text(const train_source *source)
 {
-	return psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+	return psprintf("scaled_vector(NULL, NULL, %s)", source->raw);
 }
 
 char *

@@ -88,10 +88,10 @@ numbers_argument_of(const double *values, Size d)
 }
 
 void
-set_units(const training *t, query_argument *arguments)
+set_scaling(const training *t, query_argument *arguments)
 {
-	arguments[0] = numbers_argument_of(t->units.center, t->dim);
-	arguments[1] = numbers_argument_of(t->units.scale, t->dim);
+	arguments[0] = numbers_argument_of(t->scaling.center, t->dim);
+	arguments[1] = numbers_argument_of(t->scaling.scale, t->dim);
 	arguments[2] = (query_argument)
 	{
 		"kernel_map", PointerGetDatum(t->map),
@@ -108,8 +108,8 @@ plan_of_scan(const training *t, const train_source *source,
 
 	set_value(&plan, "encoder", source->encoder);
 	set_text(&plan, "metric", source->cosine ? "cosine" : NULL);
-	set_numbers(&plan, "center", request->units.center, t->dim);
-	set_numbers(&plan, "scale", request->units.scale, t->dim);
+	set_numbers(&plan, "center", request->scaling.center, t->dim);
+	set_numbers(&plan, "scale", request->scaling.scale, t->dim);
 	set_value(&plan, "map", request->map);
 	set_value(&plan, "spec", request->spec);
 	set_value(&plan, "drift_spec", request->drift_spec);
@@ -223,16 +223,16 @@ rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
 	return rows_of_operator(result);
 }
 
-units
-encoder_units(const train_source *source)
+scaling
+encoder_scaling(const train_source *source)
 {
 	fc_encoder	view;
-	units		scaled;
+	scaling		scaled;
 
 	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
 	scaled.center = view.center;
 	scaled.scale = view.scale;
-	return fc_encoder_is_scaled(&view) ? scaled : own_units;
+	return fc_encoder_is_scaled(&view) ? scaled : no_scaling;
 }
 
 /* ---- the sample ---- */
@@ -248,7 +248,7 @@ dimension_of(const training *t)
 		return ((const fc_encoder_header *) t->source.encoder)->dim;
 	initStringInfo(&query);
 	appendStringInfo(&query,
-					 "SELECT cardinality(vector_in_units(NULL, NULL, %s)) ",
+					 "SELECT cardinality(scaled_vector(NULL, NULL, %s)) ",
 					 t->source.raw);
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, " LIMIT 1");

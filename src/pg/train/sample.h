@@ -53,7 +53,7 @@ extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 extern const fc_weighted_rows *sample_of_source(const training *t,
 												const train_source *source,
 												Size dim, double wanted);
-extern units encoder_units(const train_source *source);
+extern scaling encoder_scaling(const train_source *source);
 
 /*
  * Returns the rows 0, step, 2 step, ... as centroids, but no more than `most`
@@ -75,7 +75,7 @@ extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
 extern int	ascending(const void *a, const void *b);
 
 /* Sets three arguments, which are the parameters of row_text. */
-extern void set_units(const training *t, query_argument *arguments);
+extern void set_scaling(const training *t, query_argument *arguments);
 
 /* ---- the plan of a scan ---- */
 
@@ -85,7 +85,7 @@ extern void set_units(const training *t, query_argument *arguments);
  */
 typedef struct scan_request
 {
-	units units;
+	scaling		scaling;
 	struct varlena *map;
 	const fc_spec *spec;
 	const fc_drift_spec *drift_spec;

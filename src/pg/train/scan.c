@@ -127,7 +127,7 @@ request_sample(const training *t, const fc_weighted_rows *sample,
 {
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
-	const fc_weighted_rows *rows = rows_in_units(sample, own_units, t->units);
+	const fc_weighted_rows *rows = rescaled_rows(sample, no_scaling, t->scaling);
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
@@ -409,7 +409,7 @@ group_fit *
 scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 {
 	scan_request request = {
-		.units = t->units,
+		.scaling = t->scaling,
 		.map = t->map,
 		.spec = spec_without_sample(t->spec),
 		.drift_spec = t->drift_spec

@@ -193,15 +193,15 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 
 /* Returns the batch scaled: the raw rows, or a copy in the call state. */
 static const double *
-batch_in_units(const scan_state *state, const scan_rows *rows)
+scaled_batch(const scan_state *state, const scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
 	double	   *x = state->call->doubles;
 
 	if (plan->center == NULL)
 		return rows->raw;
-	fc_rows_in_units(rows->raw, rows->count, plan->d, plan->center, plan->scale,
-					 x);
+	fc_rescale_rows(rows->raw, rows->count, plan->d, plan->center, plan->scale,
+					x);
 	return x;
 }
 
@@ -354,7 +354,7 @@ static void
 add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
-	const double *x = batch_in_units(state, rows);
+	const double *x = scaled_batch(state, rows);
 
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, rows, x);

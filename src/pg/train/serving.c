@@ -70,8 +70,8 @@ read_serving(training *t)
 			value[j] = query_value((uint64) i, j + 1, &null[j]);
 		found->group = TextDatumGetCString(value[0]);
 		found->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
-		found->units.center = null[2] ? NULL : float_values(value[2]);
-		found->units.scale = null[3] ? NULL : float_values(value[3]);
+		found->scaling.center = null[2] ? NULL : float_values(value[2]);
+		found->scaling.scale = null[3] ? NULL : float_values(value[3]);
 		found->map = null[4]
 			? NULL
 			: (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);

@@ -275,7 +275,7 @@ row_text(const train_source *source, bool scaled, bool mapped)
 {
 	char	   *row = (!scaled ? source->raw
 					   : source->is_vector
-					   ? psprintf("vector_in_units($1, $2, %s)", source->raw)
+					   ? psprintf("scaled_vector($1, $2, %s)", source->raw)
 					   : source->encoded);
 
 	return mapped ? psprintf("kernel_features($3, %s)", row) : row;

@@ -59,14 +59,14 @@ copied(const double *values, Size d)
  * shared: groups share the spec, so drop the sample rows and centroids in it.
  */
 static fc_spec *
-in_own_units(const training *t, const fc_spec *spec, bool shared)
+for_raw_rows(const training *t, const fc_spec *spec, bool shared)
 {
 	fc_spec_fields fields = fc_spec_fields_of(spec);
 
-	if (t->units.center != NULL)
+	if (t->scaling.center != NULL)
 		/* overwrites the copies */
-		fc_spec_fields_rescale(&fields, copied(t->units.center, t->dim),
-							   copied(t->units.scale, t->dim));
+		fc_spec_fields_rescale(&fields, copied(t->scaling.center, t->dim),
+							   copied(t->scaling.scale, t->dim));
 	if (shared)
 		fields.sample_rows = fields.sample_centroid_count = 0;
 	return build_spec(&fields);
@@ -116,7 +116,7 @@ static fc_spec *
 spec_of_sample(const training *t, const fc_weighted_rows *sample,
 			   Size clusters)
 {
-	const fc_weighted_rows *rows = rows_in_units(sample, own_units, t->units);
+	const fc_weighted_rows *rows = rescaled_rows(sample, no_scaling, t->scaling);
 
 	return spec_of_rows(numbers_of_rows(rows), rows->n, rows->d, (int32) clusters,
 						DatumGetJsonbP(spec_settings(t)));
@@ -141,7 +141,7 @@ spec_of_groups(const training *t, double wanted)
 		specs[found++] = spec_of_sample(t, samples[i].rows, t->k);
 	qsort(specs, (Size) found, sizeof(fc_spec *), by_sigma);
 	return found > 0 && specs[found / 2]->reduced == specs[found / 2]->dim
-		? in_own_units(t, specs[found / 2], true)
+		? for_raw_rows(t, specs[found / 2], true)
 		: NULL;
 }
 
@@ -170,7 +170,7 @@ decoded_spec(const training *t, const fc_weighted_rows *sample)
 		return spec;
 	spec = spec_of_sample(t, many ? first_rows(sample, MANY_ROWS) : sample,
 						  many ? MANY_CLUSTERS : t->k);
-	return in_own_units(t, spec, t->source.group_by != NULL);
+	return for_raw_rows(t, spec, t->source.group_by != NULL);
 }
 
 bool
@@ -281,7 +281,7 @@ choose_map(training *t, const fc_weighted_rows *sample)
 	if (t->method != METHOD_KERNEL)
 		return;
 	begun = begin_step(t, "map");
-	rows = rows_in_units(sample, own_units, t->units);
+	rows = rescaled_rows(sample, no_scaling, t->scaling);
 	if (t->options->kernel == NULL && isnan(t->options->rank))
 	{
 		Size		some = (Size) Max(MIN_MAP_ROWS, 2 * wanted);

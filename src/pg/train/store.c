@@ -207,9 +207,9 @@ continue_numbers(const training *t, group_fit *fit,
 				 double *churn)
 {
 	const fc_weighted_rows *old_rows = rows_with_map(old->map,
-													 rows_in_units(fit->rows,
-																   t->units,
-																   old->units));
+													 rescaled_rows(fit->rows,
+																   t->scaling,
+																   old->scaling));
 	bool		compared = (t->map == NULL && old->map == NULL &&
 							(old->op->flags & FC_OPERATOR_REGIONS) == 0);
 	two_labellings labels;
@@ -218,8 +218,8 @@ continue_numbers(const training *t, group_fit *fit,
 		fit->op = renumbered(fit->op, t->numbers);
 	else if (fit->micro == NULL)
 		fit->op = with_numbers_of(old->op, old_rows, fit->op, rows,
-								  compared ? operator_in_units(fit->op, t->units,
-															   old->units)
+								  compared ? rescaled_operator(fit->op, t->scaling,
+															   old->scaling)
 								  : NULL,
 								  named_numbers(t, fit->group));
 	else
@@ -266,7 +266,7 @@ find_parents(const fc_operator_header *nodes, Size max, int64 seed,
 	open_operator(kmeans_of_rows(rows_of_operator(nodes), max, &options, NULL, 0), &above);
 	open_operator(nodes, &below);
 	scratch = make_scratch(fc_operator_scratch(&above));
-	x = centroids_in_units(&below, NULL, NULL);
+	x = rescaled_centroids(&below, NULL, NULL);
 	number = palloc(above.k * sizeof(int32));
 	memset(number, -1, above.k * sizeof(int32));
 	for (Size j = 0; j < below.k; j++)
@@ -380,8 +380,8 @@ set_law(record_builder *row, const training *t,
 	bool		known = (t->source.group_by == NULL
 						 ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW,
 												moments)
-						 : null_moments_of_rows(rows_in_units(fit->rows, t->units,
-															  own_units),
+						 : null_moments_of_rows(rescaled_rows(fit->rows, t->scaling,
+															  no_scaling),
 												t->spec, ROWS_OF_GROUP, moments));
 
 	if (known)
@@ -412,8 +412,8 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_value(&row, "operator", fit->op);
 	set_value(&row, "micro_clusters", fit->micro);
 	set_numbers(&row, "splits", fit->splits, 4 * (fit->op->k - 1));
-	set_numbers(&row, "center", t->units.center, t->dim);
-	set_numbers(&row, "scale", t->units.scale, t->dim);
+	set_numbers(&row, "center", t->scaling.center, t->dim);
+	set_numbers(&row, "scale", t->scaling.scale, t->dim);
 	set_value(&row, "map", t->map);
 	set_value(&row, "spec", t->spec);
 	set_value(&row, "training_sketch", fit->sketch);

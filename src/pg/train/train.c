@@ -56,23 +56,23 @@
  * Returns the units of the encoder, or for standardised vectors the means and
  * deviations of the sample. A dimension that is constant there has scale 1.
  */
-static units
-standard_units(const training *t, const fc_weighted_rows *sample)
+static scaling
+standard_scaling(const training *t, const fc_weighted_rows *sample)
 {
 	double	   *mean;
 	double	   *deviation;
 
 	if (t->source.encoder != NULL)
-		return encoder_units(&t->source);
+		return encoder_scaling(&t->source);
 	if (!t->options->standardize)
-		return own_units;
+		return no_scaling;
 	mean = palloc(t->dim * sizeof(double));
 	deviation = palloc(t->dim * sizeof(double));
 	moments_of_rows(sample, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		if (!(deviation[i] > 0))
 			deviation[i] = 1;
-	return (units)
+	return (scaling)
 	{
 		mean, deviation
 	};
@@ -246,7 +246,7 @@ try_clusters(training *t)
 
 	learn_encoder(t);
 	sample = uniform_sample(t, 0);
-	t->units = standard_units(t, sample);
+	t->scaling = standard_scaling(t, sample);
 	return tried_clusters(t, sample, t->k);
 }
 
@@ -306,7 +306,7 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
 	begun = begin_step(t, "sample k-means");
-	rows = rows_with_map(t->map, rows_in_units(sample, own_units, t->units));
+	rows = rows_with_map(t->map, rescaled_rows(sample, no_scaling, t->scaling));
 	if (t->source.complete != NULL &&
 		(t->method == METHOD_KMEANS || t->options->factors.method != NULL))
 		t->start = searched_clusters(t, rows, t->k, SHARED_NUMBERS);
@@ -355,8 +355,8 @@ find_group_candidates(training *t)
 		read += (double) samples[i].n;
 	for (int i = 0; i < count; i++)
 	{
-		const fc_weighted_rows *x = rows_in_units(samples[i].rows, own_units,
-												  t->units);
+		const fc_weighted_rows *x = rescaled_rows(samples[i].rows, no_scaling,
+												  t->scaling);
 
 		rows += (double) x->n;
 		if (distinct_rows(x, t->k) < t->k)
@@ -459,8 +459,8 @@ static void
 measure_recall(training *t, const fc_weighted_rows *sample,
 			   const group_fit *fit)
 {
-	const fc_weighted_rows *rows = rows_in_units(first_rows(sample, SEARCHED_ROWS),
-												 own_units, t->units);
+	const fc_weighted_rows *rows = rescaled_rows(first_rows(sample, SEARCHED_ROWS),
+												 no_scaling, t->scaling);
 
 	rows = rows_with_map(t->map, rows);
 
@@ -490,7 +490,7 @@ train_rows(training *t)
 	t->groups = estimated_groups(t, sample->n);
 	check_imported(t);
 	check_sample(t, sample);
-	t->units = standard_units(t, sample);
+	t->scaling = standard_scaling(t, sample);
 	if (t->method == METHOD_DENSITY)
 		t->k = micro_clusters(t);
 	else if (t->k == 0)

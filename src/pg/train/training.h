@@ -14,7 +14,7 @@ typedef struct serving_group
 {
 	char	   *group;
 	fc_operator_header *op;
-	units units;
+	scaling		scaling;
 	struct varlena *map;
 	bool		cosine;
 } serving_group;
@@ -78,7 +78,7 @@ typedef struct training
 	double		estimate;		/* estimated number of rows */
 	Size		dim;			/* dimension of a row */
 	double		groups;			/* estimated number of groups */
-	units units;				/* center and scale of rows */
+	scaling		scaling;		/* center and scale of rows */
 	struct varlena *map;		/* kernel features that operators take in
 								 * place of rows; NULL: none */
 	fc_codebook *start;			/* another start of k-means, in units; NULL:

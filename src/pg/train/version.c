@@ -92,12 +92,12 @@ open_version(Datum record)
 	return version;
 }
 
-units
-units_of_version(const stored_version *version, Size d)
+scaling
+scaling_of_version(const stored_version *version, Size d)
 {
 	Datum		center = field(version, "center");
 	Datum		scale = field(version, "scale");
-	units		found = {0};
+	scaling		found = {0};
 
 	if (center == 0 || scale == 0)
 		return found;
@@ -192,7 +192,7 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 	stored_version version = {.record = PG_GETARG_DATUM(0)};
 	const fc_weighted_rows *rows = rows_of_operator(OPERATOR_ARG(1));
 
-	rows = rows_in_units(rows, own_units, units_of_version(&version, rows->d));
+	rows = rescaled_rows(rows, no_scaling, scaling_of_version(&version, rows->d));
 	rows = rows_with_map(field_value(&version, "map"), rows);
 	PG_RETURN_POINTER(centroids_of_rows(rows));
 }

@@ -29,6 +29,6 @@ typedef struct stored_version
 extern stored_version open_version(Datum record);
 
 /* Returns the units of the version's rows of d numbers. */
-extern units units_of_version(const stored_version *version, Size d);
+extern scaling scaling_of_version(const stored_version *version, Size d);
 
 #endif							/* FASTCLUST_TRAIN_VERSION_H */

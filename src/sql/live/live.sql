@@ -267,7 +267,7 @@ BEGIN
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value
                         WHEN live.micro_clusters IS NOT NULL
                             THEN format(
-                                     'assign(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text',
+                                     'assign(%L::fastop, scaled_vector(%L::float8[], %L::float8[], %s))::text',
                                      live.micro_clusters, live.center, live.scale, vector) END;
     SELECT format('bucket_of_time(%s, %L::interval)',
                   CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)

@@ -176,10 +176,10 @@ $$;
 CREATE FUNCTION fastclust_internal.group_text(value "any") RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_group_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Returns the row in units, (x - center) / scale, unscaled if these are NULL; NULL for a NULL row.
-CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[],
+CREATE FUNCTION fastclust_internal.scaled_vector(center double precision[],
         scale double precision[], x "any")
     RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_scaled_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.place_key(place tid) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_place_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center double precision[],

@@ -37,7 +37,7 @@ BEGIN
         RETURN QUERY
             SELECT l, CASE WHEN l > above THEN own[c.cluster + 1] ELSE c.cluster END,
                    parents[c.cluster + 1], c.weight / total, c.centroid
-              FROM centroids(operator_in_units(joined_clusters(version.operator, numbers),
+              FROM centroids(rescaled_operator(joined_clusters(version.operator, numbers),
                                                version.center, version.scale, NULL, NULL)) c;
     END LOOP;
 END

@@ -115,7 +115,7 @@ BEGIN
                    current.operator, rows_of_version(current, sample), group_version.operator,
                    rows_of_version(group_version, sample),
                    CASE WHEN group_version.map IS NULL AND current.map IS NULL
-                            THEN operator_in_units(
+                            THEN rescaled_operator(
                                      group_version.operator, group_version.center, group_version.scale, current.center,
                                      current.scale) END);
     RETURN QUERY

@@ -3,7 +3,7 @@
 
 -- Converts the centroids of an operator from one set of units to another. A NULL center means 0, a
 -- NULL scale means 1.
-CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[],
+CREATE FUNCTION fastclust_internal.rescaled_operator(op fastop, center double precision[],
         scale double precision[], new_center double precision[], new_scale double precision[])
     RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_operator_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_rescaled_operator' LANGUAGE C IMMUTABLE PARALLEL SAFE;

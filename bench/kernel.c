@@ -98,8 +98,8 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 	fc_arena	arena = heap_arena();
 
 	fc_spec_prepare(spec, &arena, &made.prepared);
-	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));
-	fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch);
+	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_UNPACKED, made.prepared.batch));
+	fc_sketch_init(spec, FC_SKETCH_UNPACKED, made.prepared.batch, made.sketch);
 	return made;
 }
 

@@ -234,11 +234,11 @@ choose_spec(const double *x, size_t rows, const sketch_set *set, uint64_t seed, 
 static fc_sketch_view
 sketch_rows(const fc_prepared *prepared, const float *x, size_t n, size_t d)
 {
-	fc_sketch  *bytes = take(fc_sketch_size(prepared->spec, FC_SKETCH_OPEN, prepared->batch), 1);
+	fc_sketch  *bytes = take(fc_sketch_size(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch), 1);
 	fc_sketch  *closed = take(fc_sketch_size(prepared->spec, 0, 0), 1);
 	fc_sketch_view open;
 
-	fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, prepared->batch, bytes);
+	fc_sketch_init(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch, bytes);
 	open = fc_sketch_view_of(bytes);
 	for (size_t r = 0; r < n; r++)
 	{
@@ -406,10 +406,10 @@ typedef struct drift_model
 static fc_drift_counts *
 count_rows(const drift_model *m, const float *x, size_t n)
 {
-	fc_drift_counts *open = take(fc_drift_size_of_spec(m->spec, FC_DRIFT_OPEN), 1);
+	fc_drift_counts *open = take(fc_drift_size_of_spec(m->spec, FC_DRIFT_UNPACKED), 1);
 	fc_drift_counts *closed;
 
-	fc_drift_counts_init(m->spec, FC_DRIFT_OPEN, open);
+	fc_drift_counts_init(m->spec, FC_DRIFT_UNPACKED, open);
 	for (size_t r = 0; r < n; r++)
 		(void) fc_drift_count_row(&m->prepared, NULL, x + r * m->spec->dim, open);
 	fc_drift_fold(open);

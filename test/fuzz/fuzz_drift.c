@@ -39,12 +39,12 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		return fc_drift_spec_size(spec);
 	}
 	{
-		fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+		fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_UNPACKED));
 		fc_drift_prepared prepared;
 		size_t		size = fc_drift_size_of_spec(spec, 0);
 
 		fc_drift_prepare(spec, unit_work(), &prepared);
-		fc_drift_counts_init(spec, FC_DRIFT_OPEN, open);
+		fc_drift_counts_init(spec, FC_DRIFT_UNPACKED, open);
 		for (size_t i = 0; i < ROWS; i++)
 			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
 		fc_drift_fold(open);
@@ -81,7 +81,7 @@ static void
 use_spec(const fc_drift_spec *spec)
 {
 	fc_arena	arena = unit_arena();
-	fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+	fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_UNPACKED));
 	fc_drift_counts *counts = unit_uncleared(fc_drift_size_of_spec(spec, 0));
 	double	   *row = unit_uncleared(spec->dim * sizeof(double));
 	fc_drift_sides sides = {.spec = spec,.counts = {counts, counts}};
@@ -91,7 +91,7 @@ use_spec(const fc_drift_spec *spec)
 	size_t		moved;
 
 	fc_drift_prepare(spec, &arena, &prepared);
-	fc_drift_counts_init(spec, FC_DRIFT_OPEN, open);
+	fc_drift_counts_init(spec, FC_DRIFT_UNPACKED, open);
 	for (size_t i = 0; i < 70; i++)
 	{
 		for (size_t j = 0; j < spec->dim; j++)

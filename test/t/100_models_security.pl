@@ -582,7 +582,7 @@ my %door = (
 	'choose_k' => q{* FROM choose_k('theirs', 'x')},
 	'choose_k_live' => q{* FROM choose_k_live('theirs', '{x}', true, 9, '{"live": true}')},
 	'keep_sketch' => q{keep_sketch('theirs', 'theirs', 'x', sketch_spec(2, 20, 1.0))},
-	'keep_live' => q{keep_live(asked_live('theirs', 'theirs', '{x}', true, sketch_spec(2, 20, 1.0), '{}'))},
+	'keep_live' => q{keep_live(requested_live('theirs', 'theirs', '{x}', true, sketch_spec(2, 20, 1.0), '{}'))},
 );
 for my $door (sort keys %door)
 {

@@ -90,7 +90,7 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 static inline fc_drift_counts *
 counts_of(const drift_model *model, const float *rows, size_t n)
 {
-	fc_drift_counts *counts = new_counts(model->spec, FC_DRIFT_OPEN);
+	fc_drift_counts *counts = new_counts(model->spec, FC_DRIFT_UNPACKED);
 
 	for (size_t i = 0; i < n; i++)
 		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "a row is refused by the counts");
@@ -104,7 +104,7 @@ static inline fc_sketch_view *
 waves_of(const drift_model *model, const float *rows, size_t n)
 {
 	const fc_prepared *prepared = &model->sketching.prepared;
-	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
 	fc_sketch_view *closed = unit_uncleared(sizeof(fc_sketch_view));
 
 	for (size_t i = 0; i < n; i++)

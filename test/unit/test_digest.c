@@ -146,7 +146,7 @@ add_fixed_row(const fixed_input *input, const fc_prepared *prepared, const float
 static uint64_t
 sketch_digest(const fixed_input *input, const fc_prepared *prepared, const float *x)
 {
-	uint8_t		flags = (uint8_t) (FC_SKETCH_OPEN | (input->weighted ? FC_SKETCH_WEIGHTED : 0));
+	uint8_t		flags = (uint8_t) (FC_SKETCH_UNPACKED | (input->weighted ? FC_SKETCH_WEIGHTED : 0));
 	fc_sketch  *sketch = new_sketch(prepared->spec, flags, prepared->batch);
 
 	for (size_t r = 0; r < ROWS; r++)

@@ -234,7 +234,7 @@ test_sums(void)
 	size_t		size = fc_drift_counts_size(whole, 0);
 	fc_drift_counts *first = counts_of(&model, rows, 431);
 	fc_drift_counts *second = counts_of(&model, rows + 431 * COLUMNS, 569);
-	fc_drift_counts *backwards = new_counts(model.spec, FC_DRIFT_OPEN);
+	fc_drift_counts *backwards = new_counts(model.spec, FC_DRIFT_UNPACKED);
 	fc_drift_counts *part;
 
 	for (size_t i = 1000; i-- > 0;)
@@ -286,9 +286,9 @@ test_wide(void)
 		  (long long) counts->rows);
 	{
 		/* one more row, while wide */
-		fc_drift_counts *open = unit_alloc(fc_drift_counts_size(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN), 1);
+		fc_drift_counts *open = unit_alloc(fc_drift_counts_size(counts, FC_DRIFT_WIDE | FC_DRIFT_UNPACKED), 1);
 
-		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_OPEN, open) == FC_OK, "open");
+		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_UNPACKED, open) == FC_OK, "open");
 		CHECK(fc_drift_count_row(&model.prepared, NULL, rows, open) == FC_OK, "count");
 		fc_drift_fold(open);
 		CHECK(fc_drift_combine(open, counts, -1) == FC_OK && open->rows == 1, "subtraction does not leave one row");
@@ -307,7 +307,7 @@ test_wide(void)
 static void
 test_strange_rows(void)
 {
-	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_OPEN);
+	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_UNPACKED);
 	double		x[COLUMNS] = {0};
 	float		y[COLUMNS] = {0};
 

@@ -79,7 +79,7 @@ test_calibration(void)
 
 		below[0] += all.p_value < 0.01;
 		below[1] += all.p_value < 0.05;
-		half += all.family[2] < 0.5;
+		half += all.set_p[2] < 0.5;
 		unit_free();
 	}
 	CHECK(below[0] <= 7 && below[1] <= 20, "%d p-values below .01, %d below .05 of %d", below[0], below[1], TRIALS);
@@ -204,7 +204,7 @@ test_change(change what)
 		CHECK(count == 1 && moves[0].column == 0 && moves[0].other == 1 && isnan(moves[0].shift), "%zu moved, first %zu and %zu", count, moves[0].column,
 			  moves[0].other);
 	if (what == FACTOR)
-		CHECK(3 * result.family[2] < 0.01, "waves: p %g", result.family[2]);
+		CHECK(3 * result.set_p[2] < 0.01, "waves: p %g", result.set_p[2]);
 }
 
 /*
@@ -227,8 +227,8 @@ test_verdicts(void)
 	CHECK(result.verdict == FC_VERDICT_NONE && result.effect == 0, "p %g", result.p_value);
 	sides.sketch[0] = sides.sketch[1] = NULL;
 	result = compare(&sides, 0.01, 0.1);
-	CHECK(isnan(result.mmd2) && isnan(result.family[2]) && result.verdict == FC_VERDICT_NONE, "counts alone: p %g", result.p_value);
-	CHECK(result.p_value == fmin(1, 2 * fmin(result.family[0], result.family[1])), "the p-value does not combine two families");
+	CHECK(isnan(result.mmd2) && isnan(result.set_p[2]) && result.verdict == FC_VERDICT_NONE, "counts alone: p %g", result.p_value);
+	CHECK(result.p_value == fmin(1, 2 * fmin(result.set_p[0], result.set_p[1])), "the p-value does not combine two families");
 	sides.counts[1] = few;
 	result = compare(&sides, 0.01, 0.1);
 	CHECK(result.verdict == FC_VERDICT_TOO_FEW && result.hidden > 0.5 && !isnan(result.p_value), "60 rows hide %g", result.hidden);
@@ -238,7 +238,7 @@ test_verdicts(void)
 	sides = two.sides;
 	sides.counts[0] = sides.counts[1] = NULL;
 	result = compare(&sides, 0.01, 0.1);
-	CHECK(result.p_value == result.family[2] && isnan(result.family[0]) && result.verdict == FC_VERDICT_NONE, "waves alone: p %g", result.p_value);
+	CHECK(result.p_value == result.set_p[2] && isnan(result.set_p[0]) && result.verdict == FC_VERDICT_NONE, "waves alone: p %g", result.p_value);
 	sides.null = NULL;
 	result = compare(&sides, 0.01, 0.1);
 	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value), "a p-value without counts and moments");
@@ -300,7 +300,7 @@ test_blind_waves(void)
 	model = model_of(rows, N, WIDE, 1);
 	two = sides_of(&model, rows, N, rows + N * WIDE, N);
 	result = compare(&two.sides, 0.01, 0.1);
-	CHECK(result.family[2] == 1 && !isnan(result.mmd2) && result.verdict == FC_VERDICT_NONE, "waves: p %g", result.family[2]);
+	CHECK(result.set_p[2] == 1 && !isnan(result.mmd2) && result.verdict == FC_VERDICT_NONE, "waves: p %g", result.set_p[2]);
 }
 
 int

@@ -170,17 +170,17 @@ check_tree(const fc_rule_tree *tree, const fc_labelled *rows, size_t conditions)
 {
 	uint32_t   *leaves = unit_alloc(tree->count, sizeof(uint32_t));
 	size_t		count = fc_rules_leaves(tree, leaves);
-	fc_condition asked[FC_RULES_DEPTH];
+	fc_condition requested[FC_RULES_DEPTH];
 
 	CHECK(count >= 1 && count <= tree->count, "%zu leaves", count);
 	for (size_t l = 0; l < count; l++)
 	{
-		size_t		asks = fc_rules_conditions(tree, leaves[l], asked);
+		size_t		asks = fc_rules_conditions(tree, leaves[l], requested);
 		size_t		wrong = 0;
 
-		CHECK(columns_of(rows, asked, asks) <= conditions, "%zu conditions", asks);
+		CHECK(columns_of(rows, requested, asks) <= conditions, "%zu conditions", asks);
 		for (size_t i = 0; i < rows->n; i++)
-			wrong += meets(rows, i, asked, asks) != (fc_rules_leaf(tree, rows, i) == leaves[l]);
+			wrong += meets(rows, i, requested, asks) != (fc_rules_leaf(tree, rows, i) == leaves[l]);
 		CHECK(wrong == 0, "%zu rows", wrong);
 	}
 }

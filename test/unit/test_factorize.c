@@ -322,7 +322,7 @@ test_distances_kept(void)
 	fc_weighted_rows rows = fc_rows_of_codebook(&sample.op);
 	double		ratios[2];
 
-	for (int asked = 0; asked < 2; asked++)
+	for (int requested = 0; requested < 2; requested++)
 	{
 		fc_factorize_options options = fc_factorize_defaults();
 		fc_operator out = {0};
@@ -331,12 +331,12 @@ test_distances_kept(void)
 
 		options.method = FC_METHOD_AUTO;
 		options.sample = &rows;
-		options.sse_ratio = asked ? 1.1 : 0.0;
+		options.sse_ratio = requested ? 1.1 : 0.0;
 		options.tried = log_trial;
 		options.tried_ctx = &log;
 		fc_factorize(&c.op, &options, unit_work(), &out, &from);
 		CHECK(from.agreement >= 0.98, "auto: %g", from.agreement);
-		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
+		ratios[requested] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
 	}
 	CHECK(ratios[0] > 1.5 && ratios[1] <= 1.1, "sums of squares %g and %g times as large", ratios[0], ratios[1]);
 }

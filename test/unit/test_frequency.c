@@ -84,7 +84,7 @@ test_structured_is_its_matrix(void)
 		ready		made = make_ready(spec);
 		float	   *omega = unit_uncleared(70 * n * sizeof(float));
 		double	   *x = unit_normals(n, 0.0, 1, 3);
-		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
+		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_UNPACKED, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 

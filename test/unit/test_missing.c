@@ -55,7 +55,7 @@ ask(float *x, size_t n, bool informative[COLUMNS])
 
 /* Returns a bit for each column whose NULLs are informative. */
 static unsigned int
-told(size_t n, double spread, null_rate rate, bool together)
+informative_bits(size_t n, double spread, null_rate rate, bool together)
 {
 	float	   *x = unit_alloc(n * DIM, sizeof(float));
 	bool		informative[COLUMNS];
@@ -131,10 +131,10 @@ all_or_none(size_t cluster, size_t column)
 static void
 test_telling(void)
 {
-	CHECK(told(ROWS, 3.0, first_cluster, false) == 1 << 2, "a cluster: %x", told(ROWS, 3.0, first_cluster, false));
-	CHECK(told(ROWS, 1.5, first_cluster, false) == 1 << 2, "an overlapping cluster: %x", told(ROWS, 1.5, first_cluster, false));
-	CHECK(told(ROWS, 3.0, cluster_of_two, true) == 1, "a cluster by two columns: %x", told(ROWS, 3.0, cluster_of_two, true));
-	CHECK(told(ROWS, 3.0, all_or_none, false) == 1 << 3, "all or none: %x", told(ROWS, 3.0, all_or_none, false));
+	CHECK(informative_bits(ROWS, 3.0, first_cluster, false) == 1 << 2, "a cluster: %x", informative_bits(ROWS, 3.0, first_cluster, false));
+	CHECK(informative_bits(ROWS, 1.5, first_cluster, false) == 1 << 2, "an overlapping cluster: %x", informative_bits(ROWS, 1.5, first_cluster, false));
+	CHECK(informative_bits(ROWS, 3.0, cluster_of_two, true) == 1, "a cluster by two columns: %x", informative_bits(ROWS, 3.0, cluster_of_two, true));
+	CHECK(informative_bits(ROWS, 3.0, all_or_none, false) == 1 << 3, "all or none: %x", informative_bits(ROWS, 3.0, all_or_none, false));
 }
 
 /*
@@ -144,12 +144,12 @@ test_telling(void)
 static void
 test_not_telling(void)
 {
-	CHECK(told(ROWS, 3.0, twentieth, false) == 0, "at random: %x", told(ROWS, 3.0, twentieth, false));
-	CHECK(told(ROWS, 3.0, max, false) == 0, "most at random: %x", told(ROWS, 3.0, max, false));
-	CHECK(told(ROWS, 3.0, of_two_columns, false) == 0, "two columns alone: %x", told(ROWS, 3.0, of_two_columns, false));
-	CHECK(told(ROWS, 3.0, of_two_columns, true) == 0, "two columns together: %x", told(ROWS, 3.0, of_two_columns, true));
-	CHECK(told(ROWS, 3.0, block_by_cluster, true) == 0, "a block by cluster: %x", told(ROWS, 3.0, block_by_cluster, true));
-	CHECK(told(ROWS, 3.0, by_cluster, false) == 0, "rates by cluster: %x", told(ROWS, 3.0, by_cluster, false));
+	CHECK(informative_bits(ROWS, 3.0, twentieth, false) == 0, "at random: %x", informative_bits(ROWS, 3.0, twentieth, false));
+	CHECK(informative_bits(ROWS, 3.0, max, false) == 0, "most at random: %x", informative_bits(ROWS, 3.0, max, false));
+	CHECK(informative_bits(ROWS, 3.0, of_two_columns, false) == 0, "two columns alone: %x", informative_bits(ROWS, 3.0, of_two_columns, false));
+	CHECK(informative_bits(ROWS, 3.0, of_two_columns, true) == 0, "two columns together: %x", informative_bits(ROWS, 3.0, of_two_columns, true));
+	CHECK(informative_bits(ROWS, 3.0, block_by_cluster, true) == 0, "a block by cluster: %x", informative_bits(ROWS, 3.0, block_by_cluster, true));
+	CHECK(informative_bits(ROWS, 3.0, by_cluster, false) == 0, "rates by cluster: %x", informative_bits(ROWS, 3.0, by_cluster, false));
 }
 
 static double
@@ -202,8 +202,8 @@ static void
 test_few_rows(void)
 {
 	for (size_t n = 1; n <= 20; n++)
-		CHECK(told(n, 3.0, twentieth, false) == 0 && told(n, 3.0, by_cluster, false) == 0, "of %zu rows", n);
-	CHECK(told(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
+		CHECK(informative_bits(n, 3.0, twentieth, false) == 0 && informative_bits(n, 3.0, by_cluster, false) == 0, "of %zu rows", n);
+	CHECK(informative_bits(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
 }
 
 /*

@@ -115,7 +115,7 @@ static fc_sketch *
 sketch_rows(const planted_rows *p, const fc_spec *spec)
 {
 	ready		made = make_ready(spec);
-	fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, made.prepared.batch);
+	fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_UNPACKED, made.prepared.batch);
 
 	for (size_t r = 0; r < ROWS; r++)
 	{

@@ -36,7 +36,7 @@ static fc_sketch *
 sketch_of(const fc_prepared *prepared, size_t n, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 5);
-	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
 
 	for (size_t i = 0; i < n; i++)
 	{

@@ -197,7 +197,7 @@ waiting(subject *s, fc_scratch scratch)
 	fc_step_view fields;
 
 	fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, step);
-	fields = fc_step_open(step);
+	fields = fc_step_view_of(step);
 	memcpy(fields.x, s->x, s->n * s->op->d * sizeof(double));
 	step->pending = (uint32_t) s->n;
 	fc_step_fold(step, NULL, scratch);

@@ -39,7 +39,7 @@ add_rows(const fc_prepared *prepared, fc_sketch *sketch, const double *x, size_t
 static fc_sketch *
 sketch_of(const fc_prepared *prepared, const double *x, size_t from, size_t to, size_t step, size_t capacity)
 {
-	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, capacity);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, capacity);
 
 	add_rows(prepared, sketch, x, from, to, step);
 	return close_sketch(prepared, sketch);
@@ -55,8 +55,8 @@ test_check_row(const fc_prepared *prepared, const double *x)
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 	{
-		fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
-		fc_sketch  *single = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+		fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
+		fc_sketch  *single = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
 		fc_row		of_doubles = {.doubles = row, .weight = FC_ONE_WEIGHT};
 		fc_row		of_floats = {.floats = floats, .weight = FC_ONE_WEIGHT};
 
@@ -81,7 +81,7 @@ test_exact(const fc_prepared *prepared, const double *x)
 	fc_sketch  *odd = sketch_of(prepared, x, 1, ROWS, 2, 7);
 	fc_sketch  *even = sketch_of(prepared, x, 0, ROWS, 2, 16);
 	fc_sketch  *sum = unit_uncleared(fc_sketch_bytes(odd));
-	fc_sketch  *backward = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *backward = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
 
 	for (size_t r = ROWS; r-- > 0;)
 		add_rows(prepared, backward, x, r, r + 1, 1);
@@ -108,7 +108,7 @@ static void
 test_combine_weighted(const fc_prepared *prepared, const double *x)
 {
 	static const int64_t weights[] = {FC_ONE_WEIGHT / 2, FC_ONE_WEIGHT / 3, 1, 5 * FC_ONE_WEIGHT};
-	fc_sketch  *rows = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, prepared->batch);
+	fc_sketch  *rows = new_sketch(prepared->spec, FC_SKETCH_UNPACKED | FC_SKETCH_WEIGHTED, prepared->batch);
 	fc_sketch  *sum = new_sketch(prepared->spec, FC_SKETCH_WEIGHTED, 0);
 	size_t		count = sizeof(weights) / sizeof(weights[0]);
 
@@ -133,7 +133,7 @@ static void
 test_subtract_rows(const fc_prepared *prepared, const double *x)
 {
 	fc_sketch  *kept = sketch_of(prepared, x, 0, 100, 1, prepared->batch);
-	fc_sketch  *open = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch  *open = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
 	fc_sketch  *closed;
 
 	add_rows(prepared, open, x, 0, ROWS, 1);
@@ -241,9 +241,9 @@ test_instruction_sets(const fc_prepared *prepared, const double *x)
 static void
 test_weights(const fc_prepared *prepared, const double *x)
 {
-	fc_sketch  *thrice = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
-	fc_sketch  *weighted = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, prepared->batch);
-	fc_sketch  *one = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, 3);
+	fc_sketch  *thrice = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, prepared->batch);
+	fc_sketch  *weighted = new_sketch(prepared->spec, FC_SKETCH_UNPACKED | FC_SKETCH_WEIGHTED, prepared->batch);
+	fc_sketch  *one = new_sketch(prepared->spec, FC_SKETCH_UNPACKED | FC_SKETCH_WEIGHTED, 3);
 	fc_sketch  *plain = sketch_of(prepared, x, 0, 40, 1, prepared->batch);
 	double	   *re = unit_uncleared(4 * prepared->moments * sizeof(double));
 	int64_t		grid;
@@ -282,9 +282,9 @@ static void
 test_far_values(const fc_prepared *prepared)
 {
 	double	   *x = unit_alloc(5 * prepared->d, sizeof(double));
-	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, 5);
 	fc_row		row = {.doubles = x + 4 * prepared->d, .weight = FC_ONE_WEIGHT};
-	fc_sketch  *swapped = new_sketch(prepared->spec, FC_SKETCH_OPEN, 1);
+	fc_sketch  *swapped = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, 1);
 
 	x[0] = 1e6 * prepared->spec->sigma;
 	x[prepared->d] = -1e5 * prepared->spec->sigma;
@@ -297,7 +297,7 @@ test_far_values(const fc_prepared *prepared)
 	swapped = close_sketch(prepared, swapped);
 	CHECK(same_sketch(sketch, swapped), "the order of far rows changes the bytes");
 	CHECK(fabs(fc_sketch_mean(VIEW(sketch), 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "the mean of far rows is wrong");
-	sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
+	sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED, 5);
 	x[4 * prepared->d] = 1e13 * prepared->spec->sigma;
 	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EFAR, "a row too far away is accepted");
 	x[4 * prepared->d] = NAN;
@@ -466,7 +466,7 @@ test_fine_scale(void)
 	for (size_t i = 0; i < ROWS * 20; i++)
 		x[i] = 127 - 1e-9 * fabs(x[i]);
 	whole = sketch_of(&made.prepared, x, 0, ROWS, 1, made.prepared.batch);
-	single = new_sketch(spec, FC_SKETCH_OPEN, made.prepared.batch);
+	single = new_sketch(spec, FC_SKETCH_UNPACKED, made.prepared.batch);
 	for (size_t r = ROWS; r-- > 0;)
 	{
 		add_rows(&made.prepared, single, x, r, r + 1, 1);
@@ -504,7 +504,7 @@ test_deviations(void)
 	ready		made = make_ready(spec);
 	double	   *x = unit_normals(ROWS * D, 0.0, 1, 5);
 	fc_sketch  *plain;
-	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, made.prepared.batch);
+	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_UNPACKED | FC_SKETCH_WEIGHTED, made.prepared.batch);
 
 	for (size_t r = 0; r < ROWS * D; r++)
 		x[r] = x[r] * widths[r % D] + offsets[r % D];
@@ -537,7 +537,7 @@ test_many_rows(uint8_t weighted)
 	ready		made = make_ready(spec);
 	double		x[2] = {1e-6, -400};
 	fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
-	fc_sketch  *open = new_sketch(spec, (uint8_t) (FC_SKETCH_OPEN | weighted), 2);
+	fc_sketch  *open = new_sketch(spec, (uint8_t) (FC_SKETCH_UNPACKED | weighted), 2);
 	fc_sketch  *sum = unit_uncleared(fc_sketch_size(spec, weighted, 0));
 	fc_sketch  *same = unit_uncleared(fc_sketch_size(spec, weighted, 0));
 	double		variance[2];

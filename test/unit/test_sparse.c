@@ -84,7 +84,7 @@ enum
 static fc_sketch *
 sketch_of(const fc_prepared *prepared, const double *x, const uint16_t *halves, int kind, bool weighted)
 {
-	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN | (weighted ? FC_SKETCH_WEIGHTED : 0), prepared->batch);
+	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_UNPACKED | (weighted ? FC_SKETCH_WEIGHTED : 0), prepared->batch);
 	size_t		d = prepared->d;
 	uint32_t   *indices = unit_alloc(d, sizeof(uint32_t));
 	double	   *values = unit_alloc(d, sizeof(double));

@@ -99,7 +99,7 @@ check_lloyd(const fc_step *step, long double sse, const long double *sum, const 
 	fc_scratch	scratch;
 	uint32_t	pending = step->pending;
 
-	fc_operator_view(fc_step_open(step).header, &op);
+	fc_operator_view(fc_step_view_of(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
 	fc_step_finish(step, scratch, &result);
 	CHECK(result.count == ROWS && step->pending == pending, "count");
@@ -117,7 +117,7 @@ fold(fc_step *step)
 	fc_operator op;
 	fc_scratch	scratch;
 
-	fc_operator_view(fc_step_open(step).header, &op);
+	fc_operator_view(fc_step_view_of(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
 	fc_step_fold(step, NULL, scratch);
 	CHECK(step->pending == 0, "rows are still pending");
@@ -129,7 +129,7 @@ combine(fc_step *target, const fc_step *source)
 	fc_operator op;
 	fc_scratch	scratch;
 
-	fc_operator_view(fc_step_open(target).header, &op);
+	fc_operator_view(fc_step_view_of(target).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, target->capacity));
 	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
 }
@@ -141,7 +141,7 @@ combine(fc_step *target, const fc_step *source)
 static void
 check_spoiled(fc_step *step, size_t size)
 {
-	fc_step_view fields = fc_step_open(step);
+	fc_step_view fields = fc_step_view_of(step);
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
 	uint32_t	pending = step->pending;
 
@@ -183,7 +183,7 @@ check_full(const fc_step *step, size_t size)
 	fc_step    *full = unit_uncleared(size);
 	fc_step    *target = unit_uncleared(size);
 
-	fc_operator_view(fc_step_open(step).header, &op);
+	fc_operator_view(fc_step_view_of(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
 	for (int which = 0; which < 3; which++)
 	{
@@ -191,7 +191,7 @@ check_full(const fc_step *step, size_t size)
 		if (which == 0)
 			full->count = FC_MAX_ROWS;
 		else
-			*(which == 1 ? &full->total : &fc_step_open(full).sums[3]) = (fc_pair) {FC_STEP_MAX_SUM, 0};
+			*(which == 1 ? &full->total : &fc_step_view_of(full).sums[3]) = (fc_pair) {FC_STEP_MAX_SUM, 0};
 		memcpy(target, full, size);
 		CHECK(fc_step_check(full, size) == FC_OK, "full state %d is refused", which);
 		CHECK(fc_step_combine(target, full, scratch) == FC_EOVERFLOW, "full states %d are added", which);
@@ -396,7 +396,7 @@ test_sparse_rows(const double *offset, int kind)
 	for (int s = 0; s < 2; s++)
 	{
 		fc_step_fold(steps[s], &op, scratch);
-		fields[s] = fc_step_open(steps[s]);
+		fields[s] = fc_step_view_of(steps[s]);
 	}
 	CHECK(memcmp(&steps[0]->total, &steps[1]->total, 2 * sizeof(fc_pair)) == 0 && steps[0]->count == ROWS, "kind %d: other totals", kind);
 	CHECK(memcmp(fields[0].counts, fields[1].counts, (size_t) ((char *) fields[0].x - (char *) fields[0].counts)) == 0, "kind %d: other sums", kind);

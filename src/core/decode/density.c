@@ -232,10 +232,10 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	memcpy(w->center, mixture->center, atoms * d->n * sizeof(double));
 	for (size_t i = 0; i < d->rows; i++)
 		d->permutation[i] = i;
-	for (size_t turn = 0;
-		 turn < d->rows && count < w->capacity && count < limit; turn++)
+	for (size_t index = 0;
+		 index < d->rows && count < w->capacity && count < limit; index++)
 	{
-		size_t		chosen = fc_draw_row(d, turn);
+		size_t		chosen = fc_draw_row(d, index);
 		const double *row = d->row + chosen * d->n;
 
 		fc_check();

@@ -325,7 +325,7 @@ typedef enum fc_width_mode
  * Returns the number of the turn-th row of a random order, which
  * d->permutation builds as rows are drawn.
  */
-size_t		fc_draw_row(fc_decoding *d, size_t turn);
+size_t		fc_draw_row(fc_decoding *d, size_t index);
 void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 						   double *start);
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);

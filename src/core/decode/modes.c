@@ -35,9 +35,9 @@
 #define MODE_RADIUS				0.5
 
 size_t
-fc_draw_row(fc_decoding *d, size_t turn)
+fc_draw_row(fc_decoding *d, size_t index)
 {
-	size_t		place = turn % d->rows;
+	size_t		place = index % d->rows;
 	size_t		other = place + fc_rng_below(&d->rng, d->rows - place);
 	size_t		chosen = d->permutation[other];
 

@@ -26,7 +26,7 @@
  * which move a mean, widen its law, too.
  *
  * A day is an alarm if the smallest p of its windows, times the number of
- * windows and (for means) of columns, times two for the two families, is
+ * windows and (for means) of columns, times two for the two test sets, is
  * below a bound. Fewer than 5 of 100 years without a change have an alarm
  * (bench/change_points.py). The change is set before the window of 1 to 16
  * days whose distance over c, or t, is the largest.

@@ -47,7 +47,7 @@ numbers_size(const fc_drift_counts *counts, uint8_t flags)
 size_t
 fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
 {
-	size_t		words = ((flags & FC_DRIFT_OPEN)
+	size_t		words = ((flags & FC_DRIFT_UNPACKED)
 						 ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts))
 						 : 0);
 
@@ -312,7 +312,7 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 	size_t		d = prepared->dim;
 	uint32_t   *cells = (uint32_t *) (counts + 1);
 
-	FC_ASSERT(counts->flags & FC_DRIFT_OPEN);
+	FC_ASSERT(counts->flags & FC_DRIFT_UNPACKED);
 	if (!(floats != NULL
 		  ? fc_drift_take_floats(floats, prepared->origin, d, prepared->x)
 		  : fc_drift_take_doubles(doubles, prepared->origin, d,

@@ -13,7 +13,7 @@
  *                                           above the last
  *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
  *                                           (0, 1), (0, 2) .. (1, 2) ..
- * and, only with FC_DRIFT_OPEN (an aggregate state), the bits of rows that
+ * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of rows that
  * wait for their batch:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
  *                                               first half of the words, row
@@ -26,7 +26,7 @@
 
 #include "drift/spec.h"
 
-#define FC_DRIFT_OPEN	0x01
+#define FC_DRIFT_UNPACKED	0x01
 #define FC_DRIFT_WIDE	0x02
 #define FC_DRIFT_BATCH	64
 #define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for

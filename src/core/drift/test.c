@@ -6,8 +6,8 @@
 
 #include "drift/internal.h"
 
-#define EXACT_TESTS				12	/* number of the strongest tables per
-									 * family that get an exact test */
+#define EXACT_TESTS				12	/* number of the strongest tables per test
+									 * set that get an exact test */
 
 /* shift in deviations that chance may hide, beyond which waves are ignored */
 #define MAX_HIDDEN_BY_WAVES		1.0
@@ -27,7 +27,7 @@ typedef struct two_by_two
 	 * minus fc_two_counts_deviance; after test_tables the log p of the exact
 	 * test
 	 */
-	double		key;
+	double		log_p;
 } two_by_two;
 
 /* The tables with the smallest keys, in ascending order. */
@@ -51,7 +51,7 @@ rows_of_side(const fc_drift_sides *sides, int side)
 	return (double) sides->counts[side]->rows;
 }
 
-/* ---- tests and families ---- */
+/* ---- tests and test sets ---- */
 
 /* Returns T1, the number of tests of columns. */
 static double
@@ -116,7 +116,7 @@ mean_tests(const fc_drift_sides *sides)
 }
 
 static int
-count_families(const fc_drift_sides *sides, bool waves)
+count_test_sets(const fc_drift_sides *sides, bool waves)
 {
 	return has_counts(sides) +
 		(has_counts(sides) && pair_tests(sides->spec) > 0) + waves +
@@ -130,10 +130,10 @@ keep_smallest(const two_by_two *table, table_list *tables)
 {
 	size_t		place = tables->count;
 
-	if (place == tables->room && !(table->key < tables->table[place - 1].key))
+	if (place == tables->room && !(table->log_p < tables->table[place - 1].log_p))
 		return;
 	place -= place == tables->room;
-	for (; place > 0 && table->key < tables->table[place - 1].key; place--)
+	for (; place > 0 && table->log_p < tables->table[place - 1].log_p; place--)
 		tables->table[place] = tables->table[place - 1];
 	tables->table[place] = *table;
 	tables->count += tables->count < tables->room;
@@ -142,8 +142,8 @@ keep_smallest(const two_by_two *table, table_list *tables)
 static void
 offer(two_by_two table, const fc_drift_sides *sides, table_list *tables)
 {
-	table.key = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0),
-										table.count[1], rows_of_side(sides, 1));
+	table.log_p = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0),
+										  table.count[1], rows_of_side(sides, 1));
 	keep_smallest(&table, tables);
 }
 
@@ -245,10 +245,10 @@ test_tables(const fc_drift_sides *sides, table_list *tables)
 		two_by_two	table = tables->table[i];
 
 		fc_check();
-		table.key = fc_hypergeometric_log_p(table.count[0],
-											rows_of_side(sides, 0),
-											table.count[1],
-											rows_of_side(sides, 1));
+		table.log_p = fc_hypergeometric_log_p(table.count[0],
+											  rows_of_side(sides, 0),
+											  table.count[1],
+											  rows_of_side(sides, 1));
 		keep_smallest(&table, tables);
 	}
 }
@@ -259,14 +259,14 @@ enum
 	PAIRS,
 	WAVES,
 	MEANS,
-	FAMILIES
+	TEST_SETS
 };
 
-typedef struct family
+typedef struct test_set
 {
-	double		p;				/* p-value; NaN: the family does not apply */
+	double		p;				/* p-value; NaN: the test set does not apply */
 	double		effect;
-} family;
+}			test_set;
 
 /*
  * sqrt(pi / 2): deviations by which a normal column moves if its median
@@ -299,16 +299,16 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
  * tests, and the effect to match.
  */
 static void
-test_family(const fc_drift_sides *sides, double tests, table_list *tables,
-			family *result)
+run_test_set(const fc_drift_sides *sides, double tests, table_list *tables,
+			 test_set * result)
 {
 	test_tables(sides, tables);
-	result->p = fmin(1.0, tests * exp(tables->table[0].key));
+	result->p = fmin(1.0, tests * exp(tables->table[0].log_p));
 	result->effect = effect_of_table(sides, &tables->table[0], tests);
 }
 
 static void
-test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
+test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 {
 	two_by_two	strongest[EXACT_TESTS];
 	table_list	tables = {strongest, 0, EXACT_TESTS};
@@ -318,12 +318,12 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 		fc_check();
 		offer(strongest_of_column(sides, j), sides, &tables);
 	}
-	test_family(sides, column_tests(sides->spec), &tables, &families[COLUMNS]);
+	run_test_set(sides, column_tests(sides->spec), &tables, &test_sets[COLUMNS]);
 	tables.count = 0;
 	if (pair_tests(sides->spec) > 0)
 		search_pairs(sides, NULL, arena, &tables);
 	if (tables.count > 0)
-		test_family(sides, pair_tests(sides->spec), &tables, &families[PAIRS]);
+		run_test_set(sides, pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
 }
 
 /* Returns the deviation below which column j is constant. */
@@ -363,7 +363,7 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 }
 
 static void
-test_means(const fc_drift_sides *sides, family *result)
+test_means(const fc_drift_sides *sides, test_set * result)
 {
 	double		tests = mean_tests(sides);
 	double		min = 1.0;
@@ -395,26 +395,26 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 }
 
 /*
- * Combines the families into one p and one effect, and computes the hidden
+ * Combines the test sets into one p and one effect, and computes the hidden
  * shift.
  */
 static void
-join_families(const fc_drift_sides *sides, const family *families,
-			  double threshold, const fc_wave_test *waves,
-			  fc_drift_result *result)
+combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
+				  double threshold, const fc_wave_test *waves,
+				  fc_drift_result *result)
 {
-	double		count = count_families(sides, !isnan(families[WAVES].p));
+	double		count = count_test_sets(sides, !isnan(test_sets[WAVES].p));
 
-	for (int f = 0; f < FAMILIES; f++)
+	for (int f = 0; f < TEST_SETS; f++)
 	{
-		double		p = fmin(1.0, count * families[f].p);
+		double		p = fmin(1.0, count * test_sets[f].p);
 
-		result->family[f] = families[f].p;
-		if (isnan(families[f].p))
+		result->set_p[f] = test_sets[f].p;
+		if (isnan(test_sets[f].p))
 			continue;
 		result->p_value = fmin(result->p_value, p); /* fmin ignores NaN */
 		result->effect = fmax(result->effect,
-							  p < threshold ? families[f].effect : 0.0);
+							  p < threshold ? test_sets[f].effect : 0.0);
 	}
 	result->hidden = !has_counts(sides)
 		? waves->hidden
@@ -429,7 +429,7 @@ void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 					double min_effect, fc_arena *arena, fc_drift_result *result)
 {
-	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
+	test_set	test_sets[TEST_SETS] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 
 	*result = (fc_drift_result)
@@ -450,7 +450,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_MIN_ROWS)
-		families[WAVES] = (family)
+		test_sets[WAVES] = (test_set)
 	{
 		waves.hidden <= MAX_HIDDEN_BY_WAVES
 			? waves.p_value
@@ -461,11 +461,11 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >=
 		FC_DRIFT_MIN_ROWS)
 	{
-		test_counts(sides, arena, families);
-		test_means(sides, &families[MEANS]);
+		test_counts(sides, arena, test_sets);
+		test_means(sides, &test_sets[MEANS]);
 	}
-	if (!isnan(families[COLUMNS].p) || !isnan(families[WAVES].p))
-		join_families(sides, families, threshold, &waves, result);
+	if (!isnan(test_sets[COLUMNS].p) || !isnan(test_sets[WAVES].p))
+		combine_test_sets(sides, test_sets, threshold, &waves, result);
 	result->verdict = verdict_of(result, threshold, min_effect);
 }
 
@@ -512,7 +512,7 @@ take_moves(const table_list *tables, double log_tests, double limit,
 		   size_t max, fc_drift_move *moves, size_t *count)
 {
 	for (size_t i = 0;
-		 i < tables->count && tables->table[i].key + log_tests < limit; i++)
+		 i < tables->count && tables->table[i].log_p + log_tests < limit; i++)
 	{
 		const two_by_two *table = &tables->table[i];
 		bool		again = false;
@@ -524,7 +524,7 @@ take_moves(const table_list *tables, double log_tests, double limit,
 			moves[(*count)++] = (fc_drift_move)
 		{
 			table->column, table->other,
-				table->key + log_tests, NAN,
+				table->log_p + log_tests, NAN,
 				NAN
 		};
 	}
@@ -548,8 +548,8 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit,
 
 		test_tables(sides, &one);
 		if (sums)
-			table.key = fmin(table.key, log(test_mean(sides, j, &shift)));
-		moved[j] = table.key + log_tests < limit;
+			table.log_p = fmin(table.log_p, log(test_mean(sides, j, &shift)));
+		moved[j] = table.log_p + log_tests < limit;
 		if (moved[j])
 			keep_smallest(&table, tables);
 	}
@@ -559,9 +559,9 @@ void
 fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 			   fc_arena *arena, fc_drift_move *moves, size_t *count)
 {
-	double		families = (has_counts(sides)
-							? count_families(sides, has_waves(sides))
-							: 0);
+	double		test_sets = (has_counts(sides)
+							 ? count_test_sets(sides, has_waves(sides))
+							 : 0);
 	table_list	tables = {.room = 2 * max};
 	bool	   *moved;
 
@@ -572,16 +572,16 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 		return;
 	tables.table = FC_TAKE(arena, tables.room, two_by_two);
 	moved = FC_TAKE(arena, sides->spec->dim, bool);
-	list_columns(sides, log(families * column_tests(sides->spec)),
+	list_columns(sides, log(test_sets * column_tests(sides->spec)),
 				 log(threshold), &tables, moved);
-	take_moves(&tables, log(families * column_tests(sides->spec)),
+	take_moves(&tables, log(test_sets * column_tests(sides->spec)),
 			   log(threshold), max, moves, count);
 	if (*count < max && pair_tests(sides->spec) > 0)
 	{
 		tables.count = 0;		/* restart with pairs of the other columns */
 		search_pairs(sides, moved, arena, &tables);
 		test_tables(sides, &tables);
-		take_moves(&tables, log(families * pair_tests(sides->spec)),
+		take_moves(&tables, log(test_sets * pair_tests(sides->spec)),
 				   log(threshold), max, moves, count);
 	}
 	describe_moves(sides, moves, *count);

@@ -2,7 +2,7 @@
  * test.h - tests if rows have changed since training, by how much, and in
  * which columns.
  *
- * Four families of statistics, each of which detects changes that others
+ * Four test sets of statistics, each of which detects changes that others
  * miss:
  *     columns   exact two-sided p of each count below an edge; p1 = T1 min p,
  *               T1 = edges + columns. Edges are training rows, yet Fisher's
@@ -22,8 +22,8 @@
  *               by sqrt(4 n / (n1 + n2)) if n, the smaller number of rows, is
  *               below a quarter of all; z of a single value far above all
  *               others is then below 2
- * p = min(1, F min p_f) over the F families that apply. The effect is the
- * largest effect among the families with F p_f below the threshold, else 0:
+ * p = min(1, F min p_f) over the F test sets that apply. The effect is the
+ * largest effect among the test sets with F p_f below the threshold, else 0:
  * for counts, with q the share on both sides and c = 1/n1 + 1/n2,
  *     sqrt(pi / 2) sqrt(max(0, (p2 - p1)^2 / (q (1 - q)) - 2 c log T)):
  * the deviations by which a normal column must move for its median split to
@@ -54,8 +54,8 @@ typedef struct fc_drift_sides
 typedef enum fc_verdict
 {
 	FC_VERDICT_TOO_FEW,			/* fewer than FC_DRIFT_MIN_ROWS rows, or no
-								 * family applies; or the p-value is not below
-								 * the threshold, but hidden is above
+								 * test set applies; or the p-value is not
+								 * below the threshold, but hidden is above
 								 * FC_DRIFT_MAX_HIDDEN */
 	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
 	FC_VERDICT_SLIGHT,			/* the p-value is below the threshold, but the
@@ -71,7 +71,7 @@ typedef struct fc_drift_result
 {
 	double		mmd2;			/* MMD^2 of the waves; NaN without waves */
 	double		null_sd;
-	double		p_value;		/* p-value of all families; NaN if no test
+	double		p_value;		/* p-value of all test sets; NaN if no test
 								 * applies */
 	double		effect;			/* effect in deviations; 0 if the p-value is
 								 * not below the threshold, NaN if no test
@@ -80,10 +80,10 @@ typedef struct fc_drift_result
 	double		hidden;
 
 	/*
-	 * p_f of columns, pairs, waves and means; NaN for a family that does not
-	 * apply
+	 * p_f of columns, pairs, waves and means; NaN for a test set that does
+	 * not apply
 	 */
-	double family[4];
+	double		set_p[4];
 	fc_verdict	verdict;
 } fc_drift_result;
 

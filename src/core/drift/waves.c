@@ -48,7 +48,7 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 
 	work->chosen = FC_TAKE(arena, rows, size_t);
 	work->row = FC_TAKE(arena, spec->dim, double);
-	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_OPEN, 1),
+	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_UNPACKED, 1),
 								 1);
 	work->before = FC_TAKE(arena, length, int64_t);
 	work->phi = FC_TAKE(arena, rows * length, float);
@@ -72,7 +72,7 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 	fc_sketch_view sketch;
 	fc_status	status = FC_OK;
 
-	fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, work->sketch);
+	fc_sketch_init(prepared->spec, FC_SKETCH_UNPACKED, 1, work->sketch);
 	sketch = fc_sketch_view_of(work->sketch);
 	for (size_t j = 0; j < length; j++)
 		work->before[j] = 0;

@@ -45,7 +45,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 
 /* Returns true if the path to a node tests the column. */
 static bool
-is_asked(const fc_grower *grower, int32_t node, uint32_t column)
+has_condition_on(const fc_grower *grower, int32_t node, uint32_t column)
 {
 	const fc_rule_node *nodes = grower->nodes;
 
@@ -56,13 +56,13 @@ is_asked(const fc_grower *grower, int32_t node, uint32_t column)
 }
 
 static size_t
-columns_asked(const fc_grower *grower, int32_t node)
+columns_of_conditions(const fc_grower *grower, int32_t node)
 {
 	const fc_rule_node *nodes = grower->nodes;
 	size_t		count = 0;
 
 	for (int32_t at = nodes[node].parent; at >= 0; at = nodes[at].parent)
-		if (!is_asked(grower, at, grower->rows->axes[nodes[at].axis].column))
+		if (!has_condition_on(grower, at, grower->rows->axes[nodes[at].axis].column))
 			count++;
 	return count;
 }
@@ -167,12 +167,12 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 
 /* Determines the label of a new node and its best split. */
 static void
-look_at(fc_grower *grower, int32_t number)
+split_new_node(fc_grower *grower, int32_t number)
 {
 	fc_grown_node *node = &grower->grown[number];
 	size_t		n = node->end - node->begin;
 	double		sum = count_labels(grower, node);
-	bool		full = columns_asked(grower, number) >= grower->conditions;
+	bool		full = columns_of_conditions(grower, number) >= grower->conditions;
 
 	if (number == 0)
 		memset(grower->gains, 0, grower->rows->d * sizeof(double));
@@ -182,13 +182,13 @@ look_at(fc_grower *grower, int32_t number)
 		return;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
-		bool		asked = is_asked(grower, number, grower->rows->axes[axis].column);
+		bool		known = has_condition_on(grower, number, grower->rows->axes[axis].column);
 		double		gain;
 
-		if (full && !asked)
+		if (full && !known)
 			continue;
 		fc_check();
-		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
+		gain = sweep_axis(grower, axis, sum, known ? 1.0 : NEW_COLUMN, node);
 		if (number == 0)
 			grower->gains[axis] = gain;
 	}
@@ -288,8 +288,8 @@ fc_grower_split(fc_grower *grower)
 	node->threshold = grower->grown[best].threshold;
 	node->below = add_node(grower, best, &below);
 	node->above = add_node(grower, best, &above);
-	look_at(grower, node->below);
-	look_at(grower, node->above);
+	split_new_node(grower, node->below);
+	split_new_node(grower, node->above);
 	return true;
 }
 
@@ -344,7 +344,7 @@ fc_grower_start(fc_grower *grower, fc_arena *arena)
 	for (size_t i = 0; i <= grower->split.learn; i++)
 		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
 	fc_grower_restart(grower);
-	look_at(grower, 0);
+	split_new_node(grower, 0);
 }
 
 void

@@ -264,7 +264,7 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
  * and the remaining rows are not worth the price of a leaf.
  */
 static void
-drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
+drop_implied_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
 {
 	const fc_labelled *rows = s->grower->rows;
 	fc_mark		mark = fc_arena_mark(arena);
@@ -344,5 +344,5 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 			best[j] * WORTH < (double) counts[j] * (double) s.rows / (double) n)
 			search_label(&s, conditions, best[j], tree);
 	}
-	drop_told_leaves(&s, tree, arena);
+	drop_implied_leaves(&s, tree, arena);
 }

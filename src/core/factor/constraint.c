@@ -132,7 +132,7 @@ fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row,
  * Sorts the entries of the columns' lists by row; columns ascend within a row.
  */
 static void
-turn_columns(const fc_largest *lists, size_t rows, size_t columns)
+transpose_columns(const fc_largest *lists, size_t rows, size_t columns)
 {
 	uint32_t   *start = lists->start;
 
@@ -180,7 +180,7 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 	size_t		count = 0;
 
 	fc_check();
-	turn_columns(lists, a->rows, a->columns);
+	transpose_columns(lists, a->rows, a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		fc_entry	own[FC_SHORT_LIST];

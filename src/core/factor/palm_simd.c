@@ -52,7 +52,7 @@ times(const fc_sparse *a, const double *x, double *y)
  * rows of a tile; the other columns are zero.
  */
 static void
-turn(const double *from, size_t count, double *to)
+transpose_tile(const double *from, size_t count, double *to)
 {
 	for (size_t c = 0; c < FC_TILE_COLUMNS; c++)
 	{
@@ -68,16 +68,16 @@ turn(const double *from, size_t count, double *to)
  * of a matrix in panels.
  */
 static void
-turn_rows(const double *panels, size_t stride, size_t columns, size_t first,
-		  size_t count, double *tile)
+transpose_tile_rows(const double *panels, size_t stride, size_t columns, size_t first,
+					size_t count, double *tile)
 {
 	for (size_t c = 0; c < columns; c += FC_TILE_COLUMNS)
 	{
 		double		block[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
 		bool		whole = c + FC_TILE_COLUMNS <= columns;
 
-		turn(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS,
-			 count, whole ? tile + c * FC_TILE_COLUMNS : block);
+		transpose_tile(panels + c / FC_TILE_COLUMNS * stride + first * FC_TILE_COLUMNS,
+					   count, whole ? tile + c * FC_TILE_COLUMNS : block);
 		if (!whole)
 			memcpy(tile + c * FC_TILE_COLUMNS, block,
 				   (columns - c) * FC_TILE_COLUMNS * sizeof(double));
@@ -143,8 +143,8 @@ sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
  */
 FC_CLONES
 static void
-misfit(double *x, const double *y, size_t count, double lambda,
-	   const double *weight, double scale)
+scaled_residual(double *x, const double *y, size_t count, double lambda,
+				const double *weight, double scale)
 {
 	for (size_t j = 0; j < count; j++)
 	{
@@ -186,11 +186,11 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count,
 							y);
 		else
-			turn(w->y + j / FC_TILE_COLUMNS * w->panel +
-				 first * FC_TILE_COLUMNS,
-				 count, y);
-		misfit(x + j * FC_TILE_COLUMNS, y, rows, lambda,
-			   weight != NULL ? weight + j : NULL, -lambda / c);
+			transpose_tile(w->y + j / FC_TILE_COLUMNS * w->panel +
+						   first * FC_TILE_COLUMNS,
+						   count, y);
+		scaled_residual(x + j * FC_TILE_COLUMNS, y, rows, lambda,
+						weight != NULL ? weight + j : NULL, -lambda / c);
 	}
 	return down(w, q, x);
 }
@@ -316,7 +316,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 	if (q + 1 == w->factors->count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
-		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
+		transpose_tile_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
 	times(&w->factors->factor[q].plain, w->tile[0],
 		  w->h + first / FC_TILE_COLUMNS * w->panel);
 }

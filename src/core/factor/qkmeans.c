@@ -228,7 +228,7 @@ scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
 
 /* Scans the rows and records the step. */
 static void
-look(qkmeans_work *w)
+measure_step(qkmeans_work *w)
 {
 	fc_measure	found;
 
@@ -438,7 +438,7 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
 	fc_operator op;
 
 	make_operator(&w, &op);
-	look(&w);
+	measure_step(&w);
 	*factors = w.factors;
 	*step = w.step;
 }
@@ -459,7 +459,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 		fc_arena_release(arena, used);
 		w.step.iteration = i;
 		make_operator(&w, out);
-		look(&w);
+		measure_step(&w);
 		if (options->log != NULL)
 			options->log(options->log_ctx, &w.step, out);
 		if (i == options->iterations ||

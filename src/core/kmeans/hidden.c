@@ -144,7 +144,7 @@ gap_of(const double *values, size_t n, double *deviation)
 
 /* ---- clusters ---- */
 
-typedef struct cluster_rows
+typedef struct hidden_search
 {
 	const float *y;				/* n x d: rows in which gaps are sought */
 	size_t		n;
@@ -154,14 +154,14 @@ typedef struct cluster_rows
 	int32_t    *label;			/* n */
 	float	   *centred;		/* n x d: rows of one cluster about their mean */
 	double	   *values;			/* n: values along a line */
-} cluster_rows;
+}			hidden_search;
 
 /*
  * Returns the widest gap of the rows of clusters a and b along the line from
  * centroid a to centroid b; 0 if the centroids are equal.
  */
 static double
-gap_between(cluster_rows *c, size_t a, size_t b)
+gap_between(hidden_search * c, size_t a, size_t b)
 {
 	size_t		count = 0;
 	double		length = fc_square_between(c->centroids + a * c->d,
@@ -187,7 +187,7 @@ gap_between(cluster_rows *c, size_t a, size_t b)
  * sets its deviation.
  */
 static double
-gap_along(cluster_rows *c, const float *x, size_t count, size_t d,
+gap_along(hidden_search * c, const float *x, size_t count, size_t d,
 		  double *deviation)
 {
 	for (size_t r = 0; r < count; r++)
@@ -196,7 +196,7 @@ gap_along(cluster_rows *c, const float *x, size_t count, size_t d,
 }
 
 static void
-gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
+gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		axes = smaller(FC_HIDDEN_AXES, c->d);
@@ -241,7 +241,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 }
 
 static void
-find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena,
+find_hidden(hidden_search * c, const int32_t *nearest, fc_arena *arena,
 			uint8_t *hides)
 {
 	for (size_t a = 0; a < c->k; a++)
@@ -258,7 +258,7 @@ find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena,
 
 /* Labels each row with its nearest centroid. */
 static void
-label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
+label_rows(hidden_search * c, const fc_halves *halves, fc_arena *arena)
 {
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
 	fc_kmeans_options options = {0};	/* no starts and no steps: labels are
@@ -279,7 +279,7 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		n = rows->n;
 	size_t		d = rows->d;
-	cluster_rows c = {.y = rows->y,.n = n,.d = d,.k = k,.centroids = centroids};
+	hidden_search c = {.y = rows->y,.n = n,.d = d,.k = k,.centroids = centroids};
 	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
 	double	   *distance = FC_TAKE(arena, k, double);
 	uint8_t    *hides = FC_TAKE_ZEROED(arena, k, uint8_t);

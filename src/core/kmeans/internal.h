@@ -336,7 +336,7 @@ void		fc_kmeans_converge(fc_kmeans_work *w);
 void		fc_kmeans_rounds(fc_kmeans_work *w);
 
 /*
- * Runs rounds from w->centroid, which has been settled, and leaves there the
+ * Runs rounds from w->centroid, which has been converged, and leaves there the
  * centroids whose largest cluster has the smallest weight. Once no cluster
  * exceeds options.max, Lloyd's steps lower the SSE while that holds.
  */

@@ -114,7 +114,7 @@ is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 
 /* Computes the small clusters of the first half. */
 static void
-cluster_rows (missing_values *q, uint64_t seed, fc_arena *arena)
+assign_clusters(missing_values *q, uint64_t seed, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
@@ -338,7 +338,7 @@ fc_missing_informative(float *x, size_t n, size_t d,
 		informative[c] = is_constant(&q, column, c);
 	if (q.m >= 2)
 	{
-		cluster_rows (&q, seed, arena);
+		assign_clusters(&q, seed, arena);
 
 		group_columns(&q);
 		count_nulls(&q, column);
@@ -368,7 +368,7 @@ typedef struct imputation
 	bool	   *null;			/* count x NEAR: true if that donor is NULL in
 								 * the column */
 	bool	   *wanted;			/* count: true if the column is to be NULL */
-	bool	   *asked;			/* count: true if the donor should be NULL
+	bool	   *exact;			/* count: true if the donor should be NULL
 								 * exactly where wanted */
 } imputation;
 
@@ -384,7 +384,7 @@ take_imputation(size_t n, size_t count, fc_arena *arena)
 	q.nearest = FC_TAKE(arena, count * FC_MISSING_NEAR, double);
 	q.null = FC_TAKE(arena, count * FC_MISSING_NEAR, bool);
 	q.wanted = FC_TAKE(arena, count, bool);
-	q.asked = FC_TAKE(arena, count, bool);
+	q.exact = FC_TAKE(arena, count, bool);
 	return q;
 }
 
@@ -453,7 +453,7 @@ measure_donors(imputation *q, size_t row)
 		bool		null = has_null(q, row, c);
 
 		had -= null ? (double) q->column[c].values : 0.0;
-		q->asked[c] = null || q->kept[c];
+		q->exact[c] = null || q->kept[c];
 		for (size_t i = c * FC_MISSING_NEAR; i < (c + 1) * FC_MISSING_NEAR; i++)
 		{
 			q->nearest[i] = INFINITY;
@@ -534,7 +534,7 @@ choose_donor(const imputation *q)
 		size_t		failed = isinf(q->gap[j]) ? q->count : 0;
 
 		for (size_t c = 0; c < q->count; c++)
-			failed += q->asked[c] && has_null(q, j, c) != q->wanted[c];
+			failed += q->exact[c] && has_null(q, j, c) != q->wanted[c];
 		if (failed < fewest || (failed == fewest && q->gap[j] < q->gap[best]))
 		{
 			fewest = failed;

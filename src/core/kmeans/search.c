@@ -99,8 +99,8 @@ typedef struct kdtree_search
 	float	   *half;			/* k: half squared norms of these */
 
 	/* nodes of each level whose boxes were tested */
-	size_t		asked[64];
-	size_t		told[64];		/* nodes of each level whose boxes shortened
+	size_t		tested[64];
+	size_t		shortened[64];	/* nodes of each level whose boxes shortened
 								 * their lists; a level where these are few is
 								 * no longer tested */
 } kdtree_search;
@@ -196,18 +196,18 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 	const float *near;
 	candidate_list left = {c.free, 0, NULL};
 
-	if (c.count == 1 || (t->asked[a.depth] >= LEVEL_TRIALS &&
-						 t->told[a.depth] * LEVEL_TRIALS < t->asked[a.depth]))
+	if (c.count == 1 || (t->tested[a.depth] >= LEVEL_TRIALS &&
+						 t->shortened[a.depth] * LEVEL_TRIALS < t->tested[a.depth]))
 		return c;
 	near = nearest_to_middle(w, box, &c);
 	for (size_t p = 0; p < c.count; p++)
 		if (!is_farther(w->rounded + c.list[p] * w->rows.d, near, box,
 						w->rows.d))
 			c.free[left.count++] = c.list[p];
-	t->asked[a.depth]++;
+	t->tested[a.depth]++;
 	if ((double) left.count > SHORTER_SHARE * (double) c.count)
 		return c;
-	t->told[a.depth]++;
+	t->shortened[a.depth]++;
 	left.free = c.free + left.count;
 	return left;
 }
@@ -256,8 +256,8 @@ label_by_tree(fc_kmeans_work *w)
 	kdtree_search *t = w->searched;
 	candidate_list all = {t->list, w->k, t->list + w->k};
 
-	memset(t->asked, 0, sizeof(t->asked));
-	memset(t->told, 0, sizeof(t->told));
+	memset(t->tested, 0, sizeof(t->tested));
+	memset(t->shortened, 0, sizeof(t->shortened));
 	for (size_t j = 0; j < w->k; j++)
 		t->list[j] = (uint32_t) j;
 	label_node(w, t, fc_kdtree_root(&t->rows), all);

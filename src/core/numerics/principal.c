@@ -62,7 +62,7 @@ typedef struct subspace
 	size_t		r;				/* rows wanted */
 	double	   *q;				/* p x n, orthonormal */
 	double	   *z;				/* p x n: images of the rows of q */
-	double	   *turned;			/* p x TILE */
+	double	   *rotated;		/* p x TILE */
 	double	   *coefficient;	/* ORTHO_AXES x p */
 	double	   *h;				/* p x p; NULL: no Ritz step */
 	eigen_work	eigen;
@@ -91,7 +91,7 @@ take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows,
 			.rows = rows,
 			.q = FC_TAKE(arena, p * n, double),
 			.z = FC_TAKE(arena, p * n, double),
-			.turned = FC_TAKE(arena, p * TILE, double),
+			.rotated = FC_TAKE(arena, p * TILE, double),
 			.coefficient = FC_TAKE(arena, ORTHO_AXES * p, double),
 			.h = ritz ? FC_TAKE(arena, p * p, double) : NULL,
 			.eigen = take_eigen(arena, ritz ? p : 0),
@@ -218,7 +218,7 @@ apply_covariance(subspace *s)
  * first; works on a tile of columns at a time.
  */
 static void
-turn(subspace *s, double *rows)
+rotate(subspace *s, double *rows)
 {
 	int			n = (int) s->n;
 	int			p = (int) s->p;
@@ -229,10 +229,10 @@ turn(subspace *s, double *rows)
 
 		fc_check();
 		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p,
-					1.0, s->h, p, rows + start, n, 0.0, s->turned, TILE);
+					1.0, s->h, p, rows + start, n, 0.0, s->rotated, TILE);
 		for (size_t j = 0; j < s->p; j++)	/* backwards: the greatest value
 											 * first */
-			memcpy(rows + (s->p - 1 - j) * s->n + start, s->turned + j * TILE,
+			memcpy(rows + (s->p - 1 - j) * s->n + start, s->rotated + j * TILE,
 				   (size_t) columns * sizeof(double));
 	}
 }
@@ -304,8 +304,8 @@ take_images(subspace *s)
 	fc_multiply(&inner, s->z, s->q, s->h);
 	fc_symmetric_eigen(s->h, s->p, s->eigen.values, s->eigen.lapack,
 					   s->eigen.integers);
-	turn(s, s->q);
-	turn(s, s->z);
+	rotate(s, s->q);
+	rotate(s, s->z);
 }
 
 /* Iterates from random rows; the r leading rows of q are the result. */

@@ -97,7 +97,7 @@ fc_step_size(int kind, const fc_operator_header *header, size_t operator_size,
 }
 
 fc_step_view
-fc_step_open(const fc_step *step)
+fc_step_view_of(const fc_step *step)
 {
 	fc_step_view view;
 	size_t		k;
@@ -237,7 +237,7 @@ is_bounded(fc_pair p)
 static bool
 counts_valid(const fc_step *step)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 
 	for (size_t j = 0; j < view.header->k; j++)
 		if (view.counts[j] < 0 || view.counts[j] > step->count)
@@ -252,7 +252,7 @@ counts_valid(const fc_step *step)
 static fc_status
 check_sums(const fc_step *step)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 	size_t		k = view.header->k;
 
 	if (!counts_valid(step))
@@ -292,7 +292,7 @@ is_sound(const fc_step *step)
 void
 fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 	fc_operator own;
 	step_work	waiting;
 
@@ -311,7 +311,7 @@ void
 fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 			double weight, fc_scratch scratch)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 	size_t		d = view.header->d;
 	fc_operator own;
 
@@ -342,7 +342,7 @@ fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 					 const double *x, const fc_sparse_row *elements,
 					 double weight, fc_scratch scratch)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 
 	FC_ASSERT(!fc_step_sums_scores(step->kind) &&
 			  scratch.count >= fc_step_scratch(op, step->capacity));
@@ -353,8 +353,8 @@ fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 fc_status
 fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 {
-	fc_step_view to = fc_step_open(target);
-	fc_step_view from = fc_step_open(source);
+	fc_step_view to = fc_step_view_of(target);
+	fc_step_view from = fc_step_view_of(source);
 	size_t		k = to.header->k;
 	fc_operator op;
 
@@ -478,7 +478,7 @@ void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 				 size_t n, fc_scratch scratch)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 	rows_work	w = open_rows_work(op, n, scratch);
 	double		total = 0.0;
 
@@ -527,7 +527,7 @@ finish_sum(const fc_step *step, const fc_step_view *view,
 void
 fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
-	fc_step_view view = fc_step_open(step);
+	fc_step_view view = fc_step_view_of(step);
 	fc_pair		total = step->total;
 	fc_operator op;
 	step_work	waiting;

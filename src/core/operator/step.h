@@ -91,7 +91,7 @@ typedef struct fc_step_view
 	double	   *w;
 } fc_step_view;
 
-fc_step_view fc_step_open(const fc_step *step);
+fc_step_view fc_step_view_of(const fc_step *step);
 
 /*
  * Returns how many rows wait for one batched assignment, 1 to 256: a larger

@@ -64,7 +64,7 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 	size_t		row = fc_row_length(spec->dim, tracked_dimensions(spec));
 	size_t		size = front_size(spec) + moments_size(spec, flags);
 
-	if (flags & FC_SKETCH_OPEN)
+	if (flags & FC_SKETCH_UNPACKED)
 		size += FC_SKETCH_WAITING * row * sizeof(double) +
 			capacity * sizeof(int64_t) + fc_padded(spec->dim) +
 			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) /
@@ -102,7 +102,7 @@ fc_sketch_view_of(const fc_sketch *sketch)
 		view.wide_z = (fc_wide *) z;
 	else
 		view.z = (int64_t *) z;
-	if (sketch->flags & FC_SKETCH_OPEN)
+	if (sketch->flags & FC_SKETCH_UNPACKED)
 	{
 		view.row = fc_row_length(spec->dim, view.tracked);
 		view.waiting = (double *) (z + moments_size(spec, sketch->flags));
@@ -196,7 +196,7 @@ fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity,
 	int			down = narrow ? FC_WEIGHT_BITS : 0;
 	fc_sketch_view to = init_front(from->spec,
 								   flags &
-								   (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN),
+								   (FC_SKETCH_WEIGHTED | FC_SKETCH_UNPACKED),
 								   capacity, target);
 	bool		overflow = false;
 

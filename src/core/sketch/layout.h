@@ -22,7 +22,7 @@
  *     fc_wide sum[tracked], high[tracked], cross[tracked], low[tracked]
  *     double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]
- * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for their
+ * and, only with FC_SKETCH_UNPACKED (an aggregate state), rows that wait for their
  * batch:
  *     double sum, high, cross, low, lower, upper of the waiting rows: row
  *         arrays
@@ -91,8 +91,8 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 													 * lower, upper */
 #define FC_SKETCH_WEIGHTED	0x01
 #define FC_SKETCH_BOUNDS	0x02	/* lower and upper are known */
-#define FC_SKETCH_OPEN		0x04	/* waiting rows are stored behind the
-									 * moments */
+#define FC_SKETCH_UNPACKED		0x04	/* waiting rows are stored behind the
+										 * moments */
 
 #define FC_COSINE_BITS	22		/* cosines and sines are integers in units of
 								 * 2^-22 */
@@ -130,7 +130,7 @@ fc_sketch_spec(const fc_sketch *sketch)
 /*
  * A sketch in memory: its bytes and the addresses of their arrays. A view is
  * invalid after the bytes have moved or have changed their flags
- * FC_SKETCH_WEIGHTED or FC_SKETCH_OPEN.
+ * FC_SKETCH_WEIGHTED or FC_SKETCH_UNPACKED.
  */
 typedef struct fc_sketch_view
 {

@@ -92,8 +92,8 @@ double
 
 /*
  * Chooses the fields of a spec for rows with the sample's distribution (rows x
- * d; weight: multiplicities, also the sample's). The parts point into the arena
- * `found` and to weight.
+ * d; weight: multiplicities, also of the sample rows kept). The fields point
+ * into the arena `found` and to weight.
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows,
 						   size_t d, const fc_spec_options *options,

@@ -29,8 +29,8 @@
 int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;
 
-static int	asked_budget = BUDGET;	/* value of GUC fastclust.memory_budget in
-									 * kB */
+static int	requested_budget = BUDGET;	/* value of GUC
+										 * fastclust.memory_budget in kB */
 static int	budget_limit = MAX_KILOBYTES;	/* value of GUC
 											 * fastclust.memory_budget_limit
 											 * in kB */
@@ -175,7 +175,7 @@ text_of_kilobytes(int kilobytes)
  * and cut to it where they are used.
  */
 static bool
-check_asked_budget(int *budget, void **extra, GucSource source)
+check_requested_budget(int *budget, void **extra, GucSource source)
 {
 	if (*budget <= budget_limit || source < PGC_S_INTERACTIVE ||
 		InitializingParallelWorker)
@@ -190,7 +190,7 @@ check_asked_budget(int *budget, void **extra, GucSource source)
 }
 
 static void
-assign_asked_budget(int budget, void *extra)
+assign_requested_budget(int budget, void *extra)
 {
 	fastclust_memory_budget = Min(budget, budget_limit);
 }
@@ -198,7 +198,7 @@ assign_asked_budget(int budget, void *extra)
 static void
 assign_budget_limit(int limit, void *extra)
 {
-	fastclust_memory_budget = Min(asked_budget, limit);
+	fastclust_memory_budget = Min(requested_budget, limit);
 }
 
 /* ---- loading ---- */
@@ -241,8 +241,8 @@ _PG_init(void)
 							NULL, assign_budget_limit, NULL);
 	DefineCustomIntVariable("fastclust.memory_budget", "Memory one fastclust function may take.",
 							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
-							&asked_budget, BUDGET, MIN_BUDGET, MAX_KILOBYTES, PGC_USERSET,
-							GUC_UNIT_KB, check_asked_budget, assign_asked_budget, NULL);
+							&requested_budget, BUDGET, MIN_BUDGET, MAX_KILOBYTES, PGC_USERSET,
+							GUC_UNIT_KB, check_requested_budget, assign_requested_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
 							"Largest sums of a training scan that workers may share.",
 							"Larger ones stay in one process; no value holds more than 1 GB.",

@@ -58,11 +58,11 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 		if (v.doubles == NULL)
 			return unchanged_state(fcinfo);
 	}
-	state = PG_ARGISNULL(0) ? drift_counts_opened(spec)
+	state = PG_ARGISNULL(0) ? new_drift_counts(spec)
 		: (fc_drift_counts *) PG_GETARG_POINTER(0);
 	/* packed or short-header counts are copied */
-	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_OPEN)))
-		state = drift_counts_open(DRIFT_COUNTS_ARG(0));
+	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_UNPACKED)))
+		state = drift_counts_unpack(DRIFT_COUNTS_ARG(0));
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("spec must be the same for all rows of drift_counts"));
@@ -85,8 +85,8 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
 		/* the executor copies it */
-		PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(1)));
-	counts = drift_counts_closed(DRIFT_COUNTS_ARG(1));
+		PG_RETURN_POINTER(drift_counts_pack(DRIFT_COUNTS_ARG(1)));
+	counts = drift_counts_pack(DRIFT_COUNTS_ARG(1));
 	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), counts, 1));
 }
 
@@ -97,7 +97,7 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0) || DRIFT_COUNTS_ARG(0)->rows == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
+	PG_RETURN_POINTER(drift_counts_pack(DRIFT_COUNTS_ARG(0)));
 }
 
 /*
@@ -113,7 +113,7 @@ fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 	for (int n = 0; n < 3; n++)
 	{
 		fc_drift_counts *counts = (PG_ARGISNULL(n) ? NULL
-								   : drift_counts_closed(DRIFT_COUNTS_ARG(n)));
+								   : drift_counts_pack(DRIFT_COUNTS_ARG(n)));
 
 		if (counts == NULL || counts->rows == 0)
 			continue;
@@ -127,5 +127,5 @@ fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 	}
 	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(drift_counts_closed(sum));
+	PG_RETURN_POINTER(drift_counts_pack(sum));
 }

@@ -136,8 +136,8 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 	for (int side = 0; side < 2; side++)
 	{
 		if (!PG_ARGISNULL(first + side))
-			sides.counts[side] = drift_counts_closed(DRIFT_COUNTS_ARG(first +
-																	  side));
+			sides.counts[side] = drift_counts_pack(DRIFT_COUNTS_ARG(first +
+																	side));
 		if (!PG_ARGISNULL(first + 2 + side))
 		{
 			fc_sketch_view *view = palloc(sizeof(fc_sketch_view));

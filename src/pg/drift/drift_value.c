@@ -49,14 +49,14 @@ Datum
 fastclust_drift_counts_out(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_CSTRING(value_text((struct varlena *)
-								 drift_counts_closed(DRIFT_COUNTS_ARG(0))));
+								 drift_counts_pack(DRIFT_COUNTS_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
 Datum
 fastclust_drift_counts_send(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
+	PG_RETURN_BYTEA_P(drift_counts_pack(DRIFT_COUNTS_ARG(0)));
 }
 
 /* ---- specs prepared ---- */
@@ -89,14 +89,14 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 /* ---- layouts ---- */
 
 fc_drift_counts *
-drift_counts_opened(const fc_drift_spec *spec)
+new_drift_counts(const fc_drift_spec *spec)
 {
-	Size		size = fc_drift_size_of_spec(spec, FC_DRIFT_OPEN);
+	Size		size = fc_drift_size_of_spec(spec, FC_DRIFT_UNPACKED);
 	fc_drift_counts *counts;
 
 	check_budget(2 * size, "drift_counts");
 	counts = palloc(size);
-	fc_drift_counts_init(spec, FC_DRIFT_OPEN, counts);
+	fc_drift_counts_init(spec, FC_DRIFT_UNPACKED, counts);
 	SET_VARSIZE(counts, size);
 	return counts;
 }
@@ -116,15 +116,15 @@ converted(const fc_drift_counts *source, uint8 flags)
 }
 
 fc_drift_counts *
-drift_counts_open(fc_drift_counts *counts)
+drift_counts_unpack(fc_drift_counts *counts)
 {
-	return (counts->flags & FC_DRIFT_OPEN)
+	return (counts->flags & FC_DRIFT_UNPACKED)
 		? counts
-		: converted(counts, counts->flags | FC_DRIFT_OPEN);
+		: converted(counts, counts->flags | FC_DRIFT_UNPACKED);
 }
 
 fc_drift_counts *
-drift_counts_closed(const fc_drift_counts *counts)
+drift_counts_pack(const fc_drift_counts *counts)
 {
 	uint8		flags = fc_drift_width(counts->rows);
 	fc_drift_counts *copy;
@@ -155,7 +155,7 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles,
 				 !(counts->flags & FC_DRIFT_WIDE)))
 	{
 		fc_drift_fold(counts);
-		counts = converted(counts, FC_DRIFT_OPEN | FC_DRIFT_WIDE);
+		counts = converted(counts, FC_DRIFT_UNPACKED | FC_DRIFT_WIDE);
 	}
 	status = fc_drift_count_row(prepared, doubles, floats, counts);
 	if (unlikely(status == FC_EVALUE))

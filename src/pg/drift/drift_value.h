@@ -40,10 +40,10 @@ extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec
 /* ---- counts, in the current context ---- */
 
 /* Creates unpacked counts without rows. */
-extern fc_drift_counts *drift_counts_opened(const fc_drift_spec *spec);
+extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec);
 
 /* Returns the counts unpacked: themselves, or a copy. */
-extern fc_drift_counts *drift_counts_open(fc_drift_counts *counts);
+extern fc_drift_counts *drift_counts_unpack(fc_drift_counts *counts);
 
 /*
  * Adds a row of d doubles or floats (the other is NULL; may be unaligned) to
@@ -71,6 +71,6 @@ extern void reject_negative_counts(void) __attribute__((noreturn));
  * Returns the counts as they are stored, folded and canonical: themselves, or
  * a copy.
  */
-extern fc_drift_counts *drift_counts_closed(const fc_drift_counts *counts);
+extern fc_drift_counts *drift_counts_pack(const fc_drift_counts *counts);
 
 #endif							/* FASTCLUST_DRIFT_VALUE_H */

@@ -55,7 +55,7 @@ typedef struct learning_call_state
 	Jsonb	   *options;
 	int			count;			/* number of columns */
 	const char **names;
-	encoder_options asked;
+	encoder_options requested;
 	Size	   *first;			/* first feature of each column, and the
 								 * number of features */
 	json_path  *paths;			/* paths of the features */
@@ -96,18 +96,18 @@ label_features(learning_call_state *call)
 	int			column = -1;
 
 	call->first = palloc(((Size) call->count + 1) * sizeof(Size));
-	call->paths = palloc(call->asked.features * sizeof(json_path));
-	call->cells = palloc0(call->asked.features * sizeof(fc_feature_cell));
-	call->kinds = palloc0(call->asked.features * sizeof(fc_feature_kind));
-	for (Size i = 0; i < call->asked.features; i++)
+	call->paths = palloc(call->requested.features * sizeof(json_path));
+	call->cells = palloc0(call->requested.features * sizeof(fc_feature_cell));
+	call->kinds = palloc0(call->requested.features * sizeof(fc_feature_kind));
+	for (Size i = 0; i < call->requested.features; i++)
 	{
-		const feature_options *feature = &call->asked.feature[i];
+		const feature_options *feature = &call->requested.feature[i];
 
 		if (i == 0 || feature->name != feature[-1].name)
 			call->first[++column] = i;
 		call->paths[i] = path_of_feature(feature->name, feature->path);
 	}
-	call->first[call->count] = call->asked.features;
+	call->first[call->count] = call->requested.features;
 }
 
 static bool
@@ -140,7 +140,7 @@ read_arguments(FunctionCallInfo fcinfo, learning_call_state *call)
 		? PG_GETARG_JSONB_P_COPY(ARGUMENT_OPTIONS)
 		: NULL;
 	read_names(call, columns);
-	call->asked = read_encoder_options(call->names, call->count, call->options);
+	call->requested = read_encoder_options(call->names, call->count, call->options);
 	label_features(call);
 	call->record = (record_reader)
 	{
@@ -174,13 +174,13 @@ learning_call_state_of(FunctionCallInfo fcinfo)
 /* ---- kinds of columns ---- */
 
 static void
-reject_transform(const feature_options *feature, const char *asked,
+reject_transform(const feature_options *feature, const char *requested,
 				 fc_feature_kind kind)
 {
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s",
-				   asked, feature->name, feature_kind_name((int) kind)),
-			errdetail("%s", strcmp(asked, "log") == 0
+				   requested, feature->name, feature_kind_name((int) kind)),
+			errdetail("%s", strcmp(requested, "log") == 0
 					  ? "Numbers and intervals have logarithms."
 					  : "Numbers, dates and times have quartiles."));
 }
@@ -196,7 +196,7 @@ has_log(fc_feature_kind kind)
 static void
 check_column(const learning_call_state *call, int column, fc_feature_kind kind)
 {
-	const feature_options *feature = &call->asked.feature[call->first[column]];
+	const feature_options *feature = &call->requested.feature[call->first[column]];
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -293,13 +293,13 @@ move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
  * this kind.
  */
 static fc_learner
-asked_learner(const learning_call_state *call, Size i, fc_feature_kind kind)
+learner_of_options(const learning_call_state *call, Size i, fc_feature_kind kind)
 {
-	const feature_options *asked = &call->asked.feature[i];
+	const feature_options *requested = &call->requested.feature[i];
 
-	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling,
-							asked->nulls, asked->weight,
-							(uint32_t) call->asked.max_categories);
+	return fc_learner_start(kind, requested->log && has_log(kind), requested->scaling,
+							requested->nulls, requested->weight,
+							(uint32_t) call->requested.max_categories);
 }
 
 static const char *
@@ -318,7 +318,7 @@ start_state(const learning_call_state *call, MemoryContext context)
 
 	state->context = context;
 	state->memory.what = "encoder_agg";
-	state->features = call->asked.features;
+	state->features = call->requested.features;
 	state->learners = take_cleared(state, state->features * sizeof(fc_learner));
 	state->names = take_cleared(state,
 								state->features * sizeof(fc_feature_name));
@@ -329,7 +329,7 @@ start_state(const learning_call_state *call, MemoryContext context)
 			fc_learner *learner = &state->learners[i];
 			fc_feature_name *name = &state->names[i];
 
-			*learner = asked_learner(call, i, call->record.readers[c].kind);
+			*learner = learner_of_options(call, i, call->record.readers[c].kind);
 			if (learner->kind != FC_FEATURE_VECTOR &&
 				learner->kind != FC_FEATURE_CATEGORY)
 				take_sums(state, learner, 1);
@@ -371,13 +371,13 @@ reject_other_features(void)
 static void
 check_same_rows(encoder_state *state, const learning_call_state *call)
 {
-	if (state->features != call->asked.features)
+	if (state->features != call->requested.features)
 		reject_other_features();
 	for (int c = 0; c < call->count; c++)
 		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
 		{
-			fc_learner	asked = asked_learner(call, i,
-											  call->record.readers[c].kind);
+			fc_learner	requested = learner_of_options(call, i,
+													   call->record.readers[c].kind);
 			fc_feature_name name = {
 				call->names[c],
 				strlen(call->names[c]),
@@ -385,7 +385,7 @@ check_same_rows(encoder_state *state, const learning_call_state *call)
 				call->paths[i].length
 			};
 
-			if (!same_learner(&state->learners[i], &state->names[i], &asked,
+			if (!same_learner(&state->learners[i], &state->names[i], &requested,
 							  &name))
 				reject_other_features();
 		}
@@ -434,7 +434,7 @@ pass_nulls(encoder_state *state, const learning_call_state *call)
 					errmsg("%s is NULL", call->paths[i].label),
 					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to give them values: %s.",
 							options_for_both(column_option("nulls",
-														   call->asked.feature[i].name,
+														   call->requested.feature[i].name,
 														   "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
@@ -521,7 +521,7 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *
 
 	(void) read_json(jsonb, &call->paths[i], true, &text);
 	if (call->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
-		check_size(call->paths[i].label, call->asked.feature[i].name,
+		check_size(call->paths[i].label, call->requested.feature[i].name,
 				   call->cells[i].number);
 	make_room(state, &learner->categories, text.length);
 	if (learner->scaling == FC_SCALING_ROBUST)
@@ -551,7 +551,7 @@ learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
 		learn_number(state, learner, call->paths[i].label,
-					 call->asked.feature[i].name, cell->number);
+					 call->requested.feature[i].name, cell->number);
 	else
 		learn_vector(state, learner, call->paths[i].label, cell);
 }

@@ -81,11 +81,11 @@ check_min_budget(double budget, size_t min, const char *what, size_t k,
 }
 
 /*
- * Reads and checks the options; `asked` is the requested method, `method` the
+ * Reads and checks the options; `requested` is the requested method, `method` the
  * one that runs.
  */
 static fc_factorize_options
-factorize_options(Jsonb *json, fc_method asked, fc_method method,
+factorize_options(Jsonb *json, fc_method requested, fc_method method,
 				  const fc_operator *op, uint32 *rerank, bool *verbose)
 {
 	fc_factorize_options options = fc_factorize_defaults();
@@ -104,7 +104,7 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method,
 	};
 
 	read_options(json, known, lengthof(known));
-	check_used(json, asked);
+	check_used(json, requested);
 	options.method = method;
 	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
 	check_min_budget(options.budget, fc_factorize_min_budget(op, &options),
@@ -243,14 +243,14 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
-	fc_method	asked = method_of_name(name);
-	fc_method	method = (asked == FC_METHOD_AUTO && rows == NULL
+	fc_method	requested = method_of_name(name);
+	fc_method	method = (requested == FC_METHOD_AUTO && rows == NULL
 						  ? FC_METHOD_PALM4MSA
-						  : asked);
+						  : requested);
 
 	open_operator(centroids, &op);
 	check_metric_has_means(op.metric);
-	options = factorize_options(settings, asked, method, &op, &rerank,
+	options = factorize_options(settings, requested, method, &op, &rerank,
 								&kept.verbose);
 	if (rows != NULL)
 	{
@@ -260,7 +260,7 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 	kept.sse_ratio = options.sse_ratio;
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
-	if (method != asked)
+	if (method != requested)
 		ereport(NOTICE,
 				errmsg("factorize was given no sample, so that auto uses palm4msa"),
 				errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT"

@@ -209,7 +209,7 @@ make_sketch(live_changes *changes, row_side *side)
 	changes->bytes += VARSIZE(side->sketch);
 	if (changes->live->drift_spec != NULL)
 	{
-		side->counts = drift_counts_opened(changes->live->drift_spec);
+		side->counts = new_drift_counts(changes->live->drift_spec);
 		changes->bytes += VARSIZE(side->counts);
 	}
 	if (side->rows.data != NULL)
@@ -388,7 +388,7 @@ closed_side(const row_side *side)
 			: sketch_pack(side->sketch),
 			.counts = side->counts == NULL
 			? NULL
-			: drift_counts_closed(side->counts)
+			: drift_counts_pack(side->counts)
 	};
 }
 

@@ -115,8 +115,8 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || (PG_ARGISNULL(2) && PG_ARGISNULL(3)))
 		return unchanged_state(fcinfo);
 	spec = DRIFT_SPEC_ARG(1);
-	state = PG_ARGISNULL(0) ? drift_counts_opened(spec)
-		: drift_counts_open(DRIFT_COUNTS_ARG(0));
+	state = PG_ARGISNULL(0) ? new_drift_counts(spec)
+		: drift_counts_unpack(DRIFT_COUNTS_ARG(0));
 	if (!PG_ARGISNULL(2))
 	{
 		const bytea *rows = PG_GETARG_BYTEA_PP(2);
@@ -127,7 +127,7 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	}
 	if (!PG_ARGISNULL(3))
 		state = drift_counts_combined(state,
-									  drift_counts_closed(DRIFT_COUNTS_ARG(3)),
+									  drift_counts_pack(DRIFT_COUNTS_ARG(3)),
 									  1);
 	PG_RETURN_POINTER(state);
 }

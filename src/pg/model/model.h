@@ -26,7 +26,7 @@ typedef struct served_model
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
-	Size		asked;			/* number of calls that used the model */
+	Size		uses;			/* number of calls that used the model */
 
 	/*
 	 * columns of the centroids for sparse rows; NULL if not made yet

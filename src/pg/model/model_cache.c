@@ -530,13 +530,13 @@ add_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
  * worthwhile; these need larger buffers.
  */
 static const served_model *
-asked_again(model_call_state *call, served_model *model)
+count_use(model_call_state *call, served_model *model)
 {
 	Size		bytes;
 
-	model->asked++;
+	model->uses++;
 	if (model->header != NULL &&
-		(bytes = prepare_operator(&model->view, model->asked, model->context)) >
+		(bytes = prepare_operator(&model->view, model->uses, model->context)) >
 		0)
 	{
 		model->bytes += bytes;
@@ -555,7 +555,7 @@ columns_of_model(model_call_state *call)
 	if (model->center != NULL || model->map_header != NULL ||
 		model->encoder != NULL)
 		return NULL;
-	(void) columns_of(&model->columns, &model->view, model->asked,
+	(void) columns_of(&model->columns, &model->view, model->uses,
 					  model->context, &allocated);
 	call->bytes += allocated - model->bytes;
 	model->bytes = allocated;
@@ -622,12 +622,12 @@ served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *gro
 	else if (call->last != NULL && same_text(call->last->name, name) &&
 			 same_text(call->last->group, group) &&
 			 call->last->version == call->version)
-		return asked_again(call, call->last);
+		return count_use(call, call->last);
 	key.name = name;
 	key.group = group;
 	key.version = call->version;
 	slot = models_lookup(call->models, key);
 	call->last = slot != NULL ? slot->model
 		: add_model(fcinfo, call, name, group);
-	return asked_again(call, call->last);
+	return count_use(call, call->last);
 }

@@ -55,14 +55,14 @@ cluster_within(FunctionCallInfo fcinfo, const model_row *row,
 }
 
 static Datum
-cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+label_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	return cluster_within(fcinfo, row, INFINITY);
 }
 
 /* Returns the cluster within the distance in argument 3, which may be NULL. */
 static Datum
-near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+label_within_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	double		max_distance = PG_ARGISNULL(3) ? INFINITY : PG_GETARG_FLOAT8(3);
 
@@ -153,21 +153,21 @@ PG_FUNCTION_INFO_V1(fastclust_predict);
 Datum
 fastclust_predict(PG_FUNCTION_ARGS)
 {
-	return answer_row(fcinfo, 2, 4, ROW_GIVEN, near_cluster_answer);
+	return answer_row(fcinfo, 2, 4, ROW_GIVEN, label_within_answer);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_predict_list);
 Datum
 fastclust_predict_list(PG_FUNCTION_ARGS)
 {
-	return answer_row(fcinfo, -1, -1, ROW_LIST, cluster_answer);
+	return answer_row(fcinfo, -1, -1, ROW_LIST, label_answer);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_predict_columns);
 Datum
 fastclust_predict_columns(PG_FUNCTION_ARGS)
 {
-	return answer_row(fcinfo, -1, -1, ROW_COLUMNS, cluster_answer);
+	return answer_row(fcinfo, -1, -1, ROW_COLUMNS, label_answer);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_predict_name);

@@ -21,10 +21,10 @@
 /* ---- labels of sparsevecs by the columns of an operator ---- */
 
 const fc_columns *
-columns_of(fc_columns **columns, const fc_operator *op, Size asked,
+columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 		   MemoryContext context, Size *charged)
 {
-	Size		size = (*columns == NULL && asked >= COLUMNS_FROM
+	Size		size = (*columns == NULL && uses >= COLUMNS_FROM
 						? fc_columns_worksize(op)
 						: 0);
 	fc_arena	arena;
@@ -129,7 +129,7 @@ typedef struct cached_value
 								 * value is used in place */
 	const void *seen;			/* bytes for which the view was made */
 	void	   *view;
-	Size		asked;			/* number of rows that have used the operator */
+	Size		uses;			/* number of rows that have used the operator */
 	fc_columns *columns;
 } cached_value;
 
@@ -421,9 +421,9 @@ cached_operator(FunctionCallInfo fcinfo, int argument,
 					   &bytes);
 	cache = cache_of_call(fcinfo);
 	op = cache->last->view;
-	if (cache->last->asked++ == 0)
+	if (cache->last->uses++ == 0)
 		cache->size += slice_operator(op, cache->context);
-	cache->size += prepare_operator(op, cache->last->asked, cache->context);
+	cache->size += prepare_operator(op, cache->last->uses, cache->context);
 	if (header != NULL)
 		*header = bytes;
 	return op;
@@ -434,7 +434,7 @@ static const fc_columns *
 cached_columns(operator_cache *cache)
 {
 	return columns_of(&cache->last->columns, cache->last->view,
-					  cache->last->asked, cache->context, &cache->size);
+					  cache->last->uses, cache->context, &cache->size);
 }
 
 sparse_outcome

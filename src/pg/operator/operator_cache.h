@@ -49,12 +49,12 @@ typedef enum sparse_outcome
 #define COLUMNS_FROM	16
 
 /*
- * Returns the columns of op, which are made in `context` once `asked` reaches
+ * Returns the columns of op, which are made in `context` once `uses` reaches
  * COLUMNS_FROM, and adds their bytes to *held. Returns NULL before that, for
  * an operator that is not a single dense codebook, or if they do not fit into
  * a quarter of the memory budget together with *held.
  */
-extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size asked,
+extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 									MemoryContext context, Size *charged);
 
 /*

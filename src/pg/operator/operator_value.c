@@ -42,12 +42,12 @@ prune_operator(fc_operator *op, MemoryContext context)
 }
 
 Size
-prepare_operator(fc_operator *op, Size asked, MemoryContext context)
+prepare_operator(fc_operator *op, Size uses, MemoryContext context)
 {
 	fc_arena	arena;
 
-	if (asked != PACKED_FROM)
-		return asked == pruning_from(op->k) ? prune_operator(op, context) : 0;
+	if (uses != PACKED_FROM)
+		return uses == pruning_from(op->k) ? prune_operator(op, context) : 0;
 	arena = make_arena_in(context, "the operator's packs");
 	fc_operator_pack(op, &arena);
 	return arena.allocated;

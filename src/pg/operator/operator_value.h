@@ -32,11 +32,11 @@ pruning_from(Size k)
 extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
- * Prepares the form that makes single rows faster once `asked` rows have come:
+ * Prepares the form that makes single rows faster once `uses` rows have come:
  * packed rows, or pruning bounds. Returns the bytes taken, or 0.
  */
 extern Size
-			prepare_operator(fc_operator *op, Size asked, MemoryContext context);
+			prepare_operator(fc_operator *op, Size uses, MemoryContext context);
 
 /*
  * Prepare an operator for many rows, in `context`: slice_operator rearranges

@@ -245,7 +245,7 @@ add_step(fc_step *left, const fc_step *right)
 	fc_scratch	scratch;
 	fc_status	status;
 
-	open_operator(fc_step_open(left).header, &op);
+	open_operator(fc_step_view_of(left).header, &op);
 	scratch = make_scratch(fc_step_scratch(&op, left->capacity));
 	status = fc_step_combine(left, right, scratch);
 	if (status == FC_EMISMATCH)
@@ -296,7 +296,7 @@ finish_step(const fc_step *step, Size width)
 	finished	f;
 	fc_scratch	scratch;
 
-	open_operator(fc_step_open(step).header, &f.op);
+	open_operator(fc_step_view_of(step).header, &f.op);
 	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
 	f.result.counts = palloc(f.op.k * sizeof(int64));
 	f.result.weights = palloc(f.op.k * sizeof(double));
@@ -328,7 +328,7 @@ next_operator(const finished *f)
 fc_operator_header *
 finish_lloyd(const fc_step *step, fc_step_result *result)
 {
-	finished	f = finish_step(step, fc_step_open(step).width);
+	finished	f = finish_step(step, fc_step_view_of(step).width);
 	fc_operator_header *next = next_operator(&f);
 
 	*result = f.result;
@@ -354,7 +354,7 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(result.count);
 	values[2] = Float8GetDatum(result.total);
 	values[3] = make_int8_array(result.counts,
-								(int) fc_step_open(step).header->k);
+								(int) fc_step_view_of(step).header->k);
 	return row_result(fcinfo, values, NULL);
 }
 

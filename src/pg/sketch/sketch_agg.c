@@ -27,9 +27,9 @@
 static Size
 whole_bytes(const fc_spec *spec, Size batch, bool weights)
 {
-	Size		unit = fc_sketch_size(spec, FC_SKETCH_OPEN, batch);
+	Size		unit = fc_sketch_size(spec, FC_SKETCH_UNPACKED, batch);
 	Size		state = (weights ? fc_sketch_size(spec,
-												  FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED,
+												  FC_SKETCH_UNPACKED | FC_SKETCH_WEIGHTED,
 												  batch)
 						 : unit);
 	Size		result = fc_sketch_size(spec, weights ? FC_SKETCH_WEIGHTED : 0, 0);
@@ -37,7 +37,7 @@ whole_bytes(const fc_spec *spec, Size batch, bool weights)
 	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
 }
 
-#define TOLD_ROWS	50000		/* row count assumed in estimates of work,
+#define ESTIMATED_ROWS	50000	/* row count assumed in estimates of work,
 								 * since an aggregate does not know the real
 								 * one */
 
@@ -49,9 +49,9 @@ new_state(FunctionCallInfo fcinfo)
 	const fc_prepared *prepared = prepared_of_spec(spec);
 
 	if (fcinfo->flinfo->fn_extra == NULL)
-		announce_work(psprintf("%d rows of %s take", TOLD_ROWS,
+		announce_work(psprintf("%d rows of %s take", ESTIMATED_ROWS,
 							   aggregate_name(fcinfo)),
-					  TOLD_ROWS * fc_sketch_operations(spec), false, NULL);
+					  ESTIMATED_ROWS * fc_sketch_operations(spec), false, NULL);
 	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3),
 				 aggregate_name(fcinfo));
 	return sketch_unpack(NULL, spec);
@@ -63,7 +63,7 @@ state_argument(FunctionCallInfo fcinfo)
 {
 	fc_sketch  *state = (fc_sketch *) PG_GETARG_POINTER(0);
 
-	if (likely(VARATT_IS_4B_U(state) && (state->flags & FC_SKETCH_OPEN)))
+	if (likely(VARATT_IS_4B_U(state) && (state->flags & FC_SKETCH_UNPACKED)))
 		return state;
 	return sketch_unpack(SKETCH_ARG(0), NULL);
 }

@@ -142,8 +142,8 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	}
 	if (sketch.head->weight == 0)
 		PG_RETURN_NULL();
-	bytes = palloc(fc_sketch_size(sketch.spec, FC_SKETCH_OPEN, 1));
-	fc_sketch_init(sketch.spec, FC_SKETCH_OPEN, 1, bytes);
+	bytes = palloc(fc_sketch_size(sketch.spec, FC_SKETCH_UNPACKED, 1));
+	fc_sketch_init(sketch.spec, FC_SKETCH_UNPACKED, 1, bytes);
 	single = fc_sketch_view_of(bytes);
 	status = fc_sketch_add(prepared, &row, &single);
 	if (status != FC_OK)

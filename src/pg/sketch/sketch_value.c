@@ -118,12 +118,12 @@ sketch_unpack(fc_sketch *sketch, const fc_spec *spec)
 	fc_sketch_view view;
 
 	if (sketch == NULL)
-		return empty_sketch(spec, FC_SKETCH_OPEN,
+		return empty_sketch(spec, FC_SKETCH_UNPACKED,
 							prepared_of_spec(spec)->batch);
-	if (sketch->flags & FC_SKETCH_OPEN)
+	if (sketch->flags & FC_SKETCH_UNPACKED)
 		return sketch;
 	view = fc_sketch_view_of(sketch);
-	return convert(&view, sketch->flags | FC_SKETCH_OPEN,
+	return convert(&view, sketch->flags | FC_SKETCH_UNPACKED,
 				   prepared_of_spec(view.spec)->batch);
 }
 
@@ -133,9 +133,9 @@ sketch_pack(const fc_sketch *sketch)
 	fc_sketch_view view;
 	fc_sketch  *packed;
 
-	if ((sketch->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN)) == 0)
+	if ((sketch->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_UNPACKED)) == 0)
 		return (fc_sketch *) sketch;
-	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_OPEN)
+	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_UNPACKED)
 							 ? sketch_copy(sketch)
 							 : sketch);
 	if (view.waiting != NULL)

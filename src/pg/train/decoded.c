@@ -41,7 +41,7 @@
 /* ---- decode ---- */
 
 static fc_sketch *
-closed_sketch(Datum value)
+packed_sketch(Datum value)
 {
 	return sketch_pack((fc_sketch *) aligned_value(value));
 }
@@ -51,10 +51,10 @@ decode_sketch(const training *t, const struct varlena *sketch,
 			  const fc_spec *spec, Size k, const fc_operator_header *initial,
 			  bool quiet, bool forget)
 {
-	fc_sketch  *told = (forget
-						? (fc_sketch *)
-						PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch))
-						: (fc_sketch *) sketch);
+	fc_sketch  *input = (forget
+						 ? (fc_sketch *)
+						 PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch))
+						 : (fc_sketch *) sketch);
 	char	   *settings = psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}",
 									t->options->seed, quiet ? "true" : "false");
 	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(settings)));
@@ -77,8 +77,8 @@ decode_sketch(const training *t, const struct varlena *sketch,
 		};
 	}
 	if (forget)
-		sketch_forget_bounds(told);
-	decode_clusters(&call, sketch_pack(told), (int32) k, options, init, spec,
+		sketch_forget_bounds(input);
+	decode_clusters(&call, sketch_pack(input), (int32) k, options, init, spec,
 					centroids);
 	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN,
 								 centroids, call.result.weights, k, d);
@@ -378,7 +378,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	for (uint64 j = 0; j < count; j++)
 	{
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 1, &null);
-		sketches[j] = closed_sketch(value);
+		sketches[j] = packed_sketch(value);
 		sketch = j == 0 ? (fc_sketch *) PG_DETOAST_DATUM_COPY(value)
 			: sketch_combined(sketch, sketches[j], 1);
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 2, &null);
@@ -460,7 +460,7 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 	{
 		bool		null;
 
-		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2,
+		rows += packed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2,
 											&null))
 			->count;
 	}
@@ -479,7 +479,7 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 		for (int j = 0; j < 6; j++)
 			value[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1,
 									 &null[j]);
-		sketch = closed_sketch(value[1]);
+		sketch = packed_sketch(value[1]);
 		if (!null[3])
 			t->source.group_by = NameStr(*DatumGetName(value[3]));
 		else

@@ -540,7 +540,7 @@ static char *
 shares_of_nulls(const fc_encoder *encoder)
 {
 	StringInfoData shares;
-	bool	   *told = palloc0(encoder->features * sizeof(bool));
+	bool	   *listed = palloc0(encoder->features * sizeof(bool));
 
 	initStringInfo(&shares);
 	for (;;)
@@ -548,13 +548,13 @@ shares_of_nulls(const fc_encoder *encoder)
 		int			max = -1;
 
 		for (Size i = 0; i < encoder->features; i++)
-			if (!told[i] &&
+			if (!listed[i] &&
 				encoder->feature[i].nulls_seen >
 				(max < 0 ? 0 : encoder->feature[max].nulls_seen))
 				max = (int) i;
 		if (max < 0)
 			return shares.data;
-		told[max] = true;
+		listed[max] = true;
 		appendStringInfo(&shares, "%s%s %.1f %%", shares.len > 0 ? ", " : "",
 						 feature_name(encoder, &encoder->feature[max]),
 						 100 * null_share(encoder, (Size) max));

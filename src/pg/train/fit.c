@@ -32,7 +32,7 @@
 									 * must be better than the serving ones */
 #define MAX_OVERFIT		10
 #define MAX_ERROR			0.01	/* maximum standard error that
-									 * sample_tells allows for, relative to
+									 * sample_suffices allows for, relative to
 									 * the sample's objective */
 #define MICRO_STEPS			12	/* Lloyd steps for micro-clusters */
 #define FARTHEST_SHARE		0.05	/* share of the rows, the farthest ones,
@@ -142,7 +142,7 @@ take_old(group_fit *fit, const fc_operator_header *old)
 {
 	fit->op = (fc_operator_header *) old;
 	fit->objective = NAN;
-	fit->settled = true;
+	fit->converged = true;
 	for (int i = 0; i < fit->found.count; i++)
 		if (memcmp(fit->found.op[i]->digest, old->digest,
 				   sizeof(old->digest)) == 0)
@@ -163,7 +163,7 @@ take_old(group_fit *fit, const fc_operator_header *old)
  * weighted sample contains.
  */
 static bool
-sample_tells(const training *t, const group_fit *fit, Size k)
+sample_suffices(const training *t, const group_fit *fit, Size k)
 {
 	const candidates *found = &fit->found;
 	double		all;
@@ -185,7 +185,7 @@ take_candidate(const training *t, group_fit *fit, int i)
 {
 	fit->op = fit->next[i];
 	fit->objective = Max(0, fit->sse[i] - fit->gain[i]) / (double) fit->n;
-	fit->settled = fit->gain[i] <= tolerance_of(t->options) * fit->sse[i];
+	fit->converged = fit->gain[i] <= tolerance_of(t->options) * fit->sse[i];
 }
 
 /*
@@ -204,7 +204,7 @@ fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 	fit->op = searched_clusters(t, rows, k,
 								t->start == NULL ? SEARCHED_NUMBERS
 								: SHARED_NUMBERS);
-	fit->settled = t->options->trim > 0;
+	fit->converged = t->options->trim > 0;
 	if (t->start != NULL && t->start->d == fit->op->d &&
 		t->start->k == fit->op->k)
 	{
@@ -238,19 +238,19 @@ keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		return;
 	fit->op = continued;
 	fit->objective = NAN;
-	fit->settled = t->options->trim > 0;
+	fit->converged = t->options->trim > 0;
 }
 
 static void
 fit_kmeans(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		   const fc_operator_header *old, Size k)
 {
-	if (!sample_tells(t, fit, k))
+	if (!sample_suffices(t, fit, k))
 		fit_sample(t, fit, rows, k);
 	else
 	{
 		take_candidate(t, fit, best_candidate(fit));
-		if (!fit->settled)
+		if (!fit->converged)
 			fit->op = fit_rows_of(t, rows, k, fit->op, false);
 	}
 	if (old != NULL)
@@ -341,8 +341,8 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 	Size		more;
 
 	fit->op = clusters_to_keep(t, fit, rows, "frozen");
-	fit->settled = fit->op->k >= k;
-	if (fit->settled)
+	fit->converged = fit->op->k >= k;
+	if (fit->converged)
 		return;
 	more = k - fit->op->k;
 	fit->op = appended(fit->op,
@@ -430,7 +430,7 @@ fit_pinned(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 		last = Max(last, list->values[i]);
 	}
 	pins = chosen_rows(rows_of_operator(old), pinned);
-	fit->settled = true;
+	fit->converged = true;
 	if (pins == NULL || pins->k >= k || (k < old->k && last >= (double) k))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f",
@@ -488,8 +488,8 @@ fit_compressive(const training *t, group_fit *fit,
 	{
 		fc_comparison c = compare_fits(old, fit->op, rows, FARTHEST_SHARE);
 
-		fit->settled = c.mean_a <= c.mean_b * (1 + MIN_GAIN);
-		if (fit->settled)
+		fit->converged = c.mean_a <= c.mean_b * (1 + MIN_GAIN);
+		if (fit->converged)
 			fit->op = (fc_operator_header *) old;
 	}
 }
@@ -606,7 +606,7 @@ announce_groups(const training *t, const group_fit *fits, int count)
 	{
 		fc_kmeans_options options = search_options(t, fits[i].rows, t->k);
 
-		if (!sample_tells(t, &fits[i], t->k))
+		if (!sample_suffices(t, &fits[i], t->k))
 			operations += fc_kmeans_operations(fits[i].rows->n,
 											   fits[i].rows->d, t->k,
 											   &options);
@@ -629,7 +629,7 @@ fit_group(const training *t, group_fit *fit)
 		fit->op = with_weights(fit->op,
 							   profile_of_fit(fit->op, rows, NULL, 0)
 							   .weights);
-		fit->settled = true;
+		fit->converged = true;
 		return;
 	}
 	k = possible_clusters(t, rows);

@@ -103,10 +103,10 @@ static char *
 missing_text(const train_source *source)
 {
 	StringInfoData columns;
-	int			asked = 0;
+	int			count = 0;
 
 	initStringInfo(&columns);
-	for (int i = 0; i < source->feature_count && asked < MAX_NULL_COLUMNS; i++)
+	for (int i = 0; i < source->feature_count && count < MAX_NULL_COLUMNS; i++)
 	{
 		HeapTuple	tuple = SearchSysCacheAttName(source->id,
 												  source->features[i]);
@@ -114,11 +114,11 @@ missing_text(const train_source *source)
 		if (!HeapTupleIsValid(tuple))
 			continue;
 		if (!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
-			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "",
+			appendStringInfo(&columns, "%st.%s", count++ > 0 ? ", " : "",
 							 quote_identifier(source->features[i]));
 		ReleaseSysCache(tuple);
 	}
-	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
+	return count > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
 }
 
 /*

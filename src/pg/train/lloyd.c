@@ -271,20 +271,20 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 
 	if (t->frozen)
 		sums->next = frozen_centroids(t, fit, sums->next);
-	if (!fit->settled)
+	if (!fit->converged)
 		gain = gain_of_step(fit->op, sums->next);
 	if (t->source.cosine)		/* lower bound on the mean length of the
 								 * clusters' means */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	fit->objective = Max(0, sums->sse - gain) / (double) sums->n;
-	fit->op = fit->settled ? with_weights_of(fit->op, sums->next)
+	fit->op = fit->converged ? with_weights_of(fit->op, sums->next)
 		: sums->next;
 	return gain > tolerance * sums->sse;
 }
 
 /*
  * Repeats scans until a step gains less than the tolerance, up to `steps`
- * times. A settled operator is only measured, unless it has been measured
+ * times. A converged operator is only measured, unless it has been measured
  * before.
  */
 void
@@ -296,7 +296,7 @@ lloyd_scans(training *t, group_fit *fits, int count, int steps)
 	int			left = 0;
 
 	for (int i = 0; i < count; i++)
-		if (!fits[i].settled || isnan(fits[i].objective))
+		if (!fits[i].converged || isnan(fits[i].objective))
 			active[left++] = i;
 	for (int step = 1; step <= steps && left > 0; step++)
 	{
@@ -357,8 +357,8 @@ largest_share(const fc_operator_header *header)
 void
 balance_clusters(training *t, group_fit *fit)
 {
-	double		asked = given_or(t->options->balance, 1);
-	double		target = asked;
+	double		limit = given_or(t->options->balance, 1);
+	double		target = limit;
 	double		min = INFINITY;
 	double		mean = 0;
 	fc_operator_header *candidate = fit->op;
@@ -381,20 +381,20 @@ balance_clusters(training *t, group_fit *fit)
 			fit->op = with_weights_of(candidate, sums.next);
 			fit->objective = sums.sse / (double) sums.n;
 		}
-		if (times <= asked)
+		if (times <= limit)
 			break;
 		target = round == 1
-			? asked
-			: Max(1, 0.98 * target * Min(1, sqrt(asked / times)));
+			? limit
+			: Max(1, 0.98 * target * Min(1, sqrt(limit / times)));
 		tried = candidate;
 		candidate = even_clusters(fit->rows, tried, target * mean);
 		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) ==
 			0)
 			break;
 	}
-	if (min > asked)
+	if (min > limit)
 		ereport(WARNING,
 				errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g",
-					   t->model, min, asked),
+					   t->model, min, limit),
 				errhint("Ask for less balance, or for more clusters; equal rows are never parted."));
 }

@@ -836,15 +836,15 @@ void
 warn_idle_options(train_method method, const train_options *given,
 				  const train_options *all)
 {
-	train_method asked = method == METHOD_AUTO ? METHOD_KMEANS : method;
+	train_method effective = method == METHOD_AUTO ? METHOD_KMEANS : method;
 
 	for (int i = 0; i < lengthof(training_options); i++)
 	{
 		const training_option *row = &training_options[i];
 
-		if (row->methods != 0 && !(row->methods & asked) &&
+		if (row->methods != 0 && !(row->methods & effective) &&
 			value_of(given->json, row->option.name) != NULL &&
-			!acts_all_the_same(row->option.name, asked, all))
+			!acts_all_the_same(row->option.name, effective, all))
 			warn_idle(row->option.name, method, row->methods);
 	}
 	if (all->group_by == NULL && value_of(given->json, "align") != NULL)

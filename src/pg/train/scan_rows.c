@@ -62,7 +62,7 @@ start_step(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state, in
 									fc_step_rows_scratch(op, state->capacity) *
 									sizeof(float),
 									op, header);
-	open_operator(fc_step_open(state->step[i]).header, op);
+	open_operator(fc_step_view_of(state->step[i]).header, op);
 	(void) slice_operator(op, CurrentMemoryContext);
 	reserve_scratch(call, Max(fc_step_rows_scratch(op, state->capacity),
 							  fc_step_scratch(op, 1)));
@@ -151,7 +151,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 	if (plan->spec != NULL)
 		state->sketch = sketch_unpack(NULL, plan->spec);
 	if (plan->drift_spec != NULL)
-		state->counts = drift_counts_opened(plan->drift_spec);
+		state->counts = new_drift_counts(plan->drift_spec);
 	if (plan->sample.size > 0)
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
 									plan->metric, waiting);

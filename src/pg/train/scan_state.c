@@ -57,7 +57,7 @@ pack_sections(const scan_state *state, void *sections[SECTIONS], uint64 size[SEC
 
 	sections[SECTION_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
 	sections[SECTION_COUNTS] = state->counts != NULL && state->counts->rows > 0
-		? drift_counts_closed(state->counts)
+		? drift_counts_pack(state->counts)
 		: NULL;
 	sections[SECTION_SAMPLE] = state->sample;
 	memcpy(sections + SECTION_STEP, state->step, sizeof(state->step));
@@ -230,7 +230,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 			PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
 	else if (right->counts != NULL)
 		left->counts = drift_counts_combined(left->counts,
-											 drift_counts_closed(right->counts),
+											 drift_counts_pack(right->counts),
 											 1);
 	if (left->sample == NULL && right->sample != NULL)
 	{

@@ -111,7 +111,7 @@ typedef struct group_fit
 	fc_operator_header *op;
 	double		objective;		/* mean squared distance of all rows from op;
 								 * NAN: not measured */
-	bool		settled;		/* true: no scan moves the operator any more */
+	bool		converged;		/* true: no scan moves the operator any more */
 	struct varlena *sketch;
 	struct varlena *counts;
 	bool		measured;		/* true: the objective is exact, from all rows */

@@ -24,7 +24,7 @@ CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT
 DECLARE
     live kept_sketches := locked_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
-    asked text := concat_ws(' AND ', 'true',
+    condition text := concat_ws(' AND ', 'true',
                             CASE WHEN group_value IS NOT NULL
                                      THEN format('group_value = %L::text', group_value) END,
                             CASE WHEN bucket IS NOT NULL
@@ -60,7 +60,7 @@ BEGIN
                         OR k.added_counts::text IS DISTINCT FROM
                            changed_drift_counts(q.counts, k.removed_counts, NULL)::text
                      ORDER BY group_value COLLATE "C", bucket $query$,
-                    live_scan(live, live.relation, false), asked)
+                    live_scan(live, live.relation, false), condition)
                     USING live.spec, live.drift_spec, name
             LOOP
                 group_value := CASE WHEN live.group_by IS NOT NULL

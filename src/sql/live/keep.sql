@@ -67,7 +67,7 @@ END
 $$;
 
 -- Checks the arguments of keep_sketch and returns the live sketch that they describe.
-CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[],
+CREATE FUNCTION fastclust_internal.requested_live(name text, relation regclass, features name[],
         vector boolean, spec sketch_spec, options jsonb)
     RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -302,41 +302,41 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
+CREATE FUNCTION fastclust_internal.keep_live(requested kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     about float8;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed'),
-            check_live_isolation(asked.name);
-    IF NOT owns_relation(role_id(current_user), asked.relation) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
+            check_live_isolation(requested.name);
+    IF NOT owns_relation(role_id(current_user), requested.relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', requested.relation);
     END IF;
-    IF asked.id IS NOT NULL THEN
-        PERFORM claim_live(asked);
+    IF requested.id IS NOT NULL THEN
+        PERFORM claim_live(requested);
         RETURN NULL;
-    ELSIF asked.counting THEN
+    ELSIF requested.counting THEN
         -- slow steps come before the lock, including the loading of functions
-        PERFORM check_live_tables(asked);
-        live := claim_live(asked);
+        PERFORM check_live_tables(requested);
+        live := claim_live(requested);
         PERFORM set_live_triggers(live.id, t.id, false),
                 CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END
           FROM live_tables(live.relation) t;
-        PERFORM lock_briefly(asked.relation);
+        PERFORM lock_briefly(requested.relation);
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
         RETURN NULL;
     END IF;
-    about := estimated_rows(asked.relation);
+    about := estimated_rows(requested.relation);
     IF about >= 1e6 THEN
         RAISE NOTICE USING
             MESSAGE = format('writers of %s wait until about %s million rows are counted',
-                             asked.relation, round(about / 1e6)),
+                             requested.relation, round(about / 1e6)),
             HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';
     END IF;
-    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
-    PERFORM check_live_tables(asked);
-    RETURN count_live(claim_live(asked), true);
+    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', requested.relation);
+    PERFORM check_live_tables(requested);
+    RETURN count_live(claim_live(requested), true);
 END
 $$;
 
@@ -345,7 +345,7 @@ CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features tex
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN keep_live(asked_live(name, relation,
+    RETURN keep_live(requested_live(name, relation,
                                 CASE WHEN features LIKE '{%' THEN features::name[]
                                      ELSE ARRAY[features::name] END,
                                 CASE WHEN features LIKE '{%' THEN false END, spec, options));
@@ -361,7 +361,7 @@ CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features nam
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN keep_live(asked_live(name, relation, features, false, spec, options));
+    RETURN keep_live(requested_live(name, relation, features, false, spec, options));
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS

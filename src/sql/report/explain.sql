@@ -76,8 +76,8 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
         OUT name text)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    WITH told AS (
-             SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS telling,
+    WITH described AS (
+             SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS first_place,
                     max(abs(p.apart)) OVER feature AS apart,
                     p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated,
                     CASE WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5
@@ -114,19 +114,19 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
              WINDOW feature AS (PARTITION BY p.cluster, p.feature)),
          phrases AS (
              SELECT DISTINCT ON (t.cluster, t.feature) t.*
-               FROM told t
+               FROM described t
               WHERE t.words IS NOT NULL
               ORDER BY t.cluster, t.feature, t.negated, t.place),
-         told_first AS (
+         ranked_phrases AS (
              SELECT p.*,
                     row_number() OVER (PARTITION BY p.cluster ORDER BY p.words LIKE 'average %',
-                                       p.negated, p.telling) AS first
+                                       p.negated, p.first_place) AS first
                FROM phrases p),
          ordered AS (
              SELECT p.cluster, p.words, p.negated,
                     row_number() OVER (PARTITION BY p.cluster ORDER BY p.first > 1, p.apart < 0.5,
-                                       p.negated, p.apart DESC, p.telling) AS i
-               FROM told_first p),
+                                       p.negated, p.apart DESC, p.first_place) AS i
+               FROM ranked_phrases p),
          named AS (
              SELECT c.cluster,
                     string_agg(o.words, ', ' ORDER BY o.negated, o.i)

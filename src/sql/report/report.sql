@@ -4,7 +4,7 @@
 -- Describes the clusters in a paragraph: how many there are, the largest one, the one that differs
 -- most from all rows, and the changes since the previous version.
 CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
-        clusters report_cluster[], told profile_value[], lines version_line[])
+        clusters report_cluster[], profile profile_value[], lines version_line[])
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH named AS (
@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                FROM unnest(clusters) c),
          unlike AS (
              SELECT v.cluster
-               FROM unnest(told) v
+               FROM unnest(profile) v
               GROUP BY 1
               ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
          before AS (
@@ -44,7 +44,7 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                                       ', ' ORDER BY abs(v.difference) DESC, v.place))
                       FROM unlike u JOIN named n USING (cluster),
                            LATERAL (SELECT *
-                                      FROM unnest(told) t
+                                      FROM unnest(profile) t
                                      WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5
                                      ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
                      WHERE cardinality(clusters) > 1
@@ -170,7 +170,7 @@ DECLARE
     heading text := COALESCE(html($4), concat(html(stored.model), ': ' || html($3)));
     lead text;    -- one sentence about the model
     shown report_cluster[];
-    told profile_value[];
+    profile profile_value[];
     encoding name := pg_client_encoding();
 BEGIN
     IF overview THEN
@@ -181,7 +181,7 @@ BEGIN
     ELSE
         version := explained_version(stored, $3);
         shown := report_clusters(stored, version);
-        told := profile_values(version, shown);
+        profile := profile_values(version, shown);
     END IF;
     lead :=
         format(
@@ -217,7 +217,7 @@ BEGIN
                E'</title>\n<style>', report_style(),
                E'</style>\n</head>\n<body>\n<div class="page">\n',
                format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading,
-                      lead, report_story(stored, $3, shown, told, lines)),
+                      lead, report_story(stored, $3, shown, profile, lines)),
                E'<dl class="facts">\n',
                (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n',
                                          f.name, f.id, f.class, f.value),
@@ -238,9 +238,9 @@ BEGIN
                                         'word')) u(id, name, value, class)) f),
                E'</dl>\n',
                CASE WHEN overview THEN report_groups(stored)
-                    ELSE concat(report_map(shown, told), report_tree(version, shown),
+                    ELSE concat(report_map(shown, profile), report_tree(version, shown),
                                 report_sizes(stored, version, shown),
-                                report_profile(version, told, shown),
+                                report_profile(version, profile, shown),
                                 CASE WHEN $2 THEN report_rules(stored, $3, shown) END) END,
                report_versions(lines), report_drift(stored), report_steps(stored),
                report_details(summary, version),

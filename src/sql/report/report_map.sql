@@ -112,7 +112,7 @@ CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width inte
 $$;
 
 -- Draws a wide picture and a narrow one; the style sheet shows the one that fits.
-CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[])
+CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], profile profile_value[])
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -149,7 +149,7 @@ BEGIN
                                                         CASE axis
                                                              WHEN 1 THEN c.x
                                                              ELSE c.y END))) OVER () AS largest
-                                   FROM unnest(told) v JOIN unnest(clusters) c USING (cluster)
+                                   FROM unnest(profile) v JOIN unnest(clusters) c USING (cluster)
                                   GROUP BY v.place, v.feature) q
                           WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.largest)
                    FROM generate_series(1, 2) axis

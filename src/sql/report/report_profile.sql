@@ -17,7 +17,7 @@ CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
     WITH p AS MATERIALIZED (
              SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p
                JOIN unnest(clusters[:1000]) c USING (cluster)),
-         telling AS (
+         ranked AS (
              SELECT p.dimension,
                     row_number()
                         OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST,
@@ -29,14 +29,14 @@ CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
     SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference,
                          p.lift)::profile_value ORDER BY t.place,
                      p.cluster)
-      FROM p JOIN telling t USING (dimension)
+      FROM p JOIN ranked t USING (dimension)
 $$;
 
 -- ---- the heat map ----
 
 -- Shows the clusters in columns, largest first: with values if there are few clusters, else as
 -- colours alone, from hm4 (far below the mean) to h4 (far above).
-CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[],
+CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profile profile_value[],
         clusters report_cluster[])
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -65,7 +65,7 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told 
                                                        shown_value(v.lift, 'number', false)) END)),
                             CASE WHEN c.wide THEN html_value(v.value, v.kind) END),
                         '' ORDER BY c.i) AS cells
-               FROM cluster c JOIN unnest(told) v USING (cluster),
+               FROM cluster c JOIN unnest(profile) v USING (cluster),
                     shown_value(v.value, v.kind, false) shown
               GROUP BY 1, 2, 3, 4)
     SELECT html_section(
@@ -77,9 +77,9 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told 
                                                                  to_char(cardinality(clusters),
                                                                          'FM9,999,990')) END,
                    CASE WHEN dim(version.operator) > (
-                                 SELECT count(DISTINCT place) FROM unnest(told))
+                                 SELECT count(DISTINCT place) FROM unnest(profile))
                             THEN format(' The %s that differ most, of %s features.',
-                                        (SELECT count(DISTINCT place) FROM unnest(told)),
+                                        (SELECT count(DISTINCT place) FROM unnest(profile)),
                                         to_char(dim(version.operator), 'FM999,990')) END),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'
                || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i)
@@ -101,7 +101,7 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told 
                               html(shown_value(overall, kind, false))),
                           E'\n' ORDER BY place)))
       FROM cell
-    HAVING report_profile.told IS NOT NULL AND cardinality(clusters) > 1
+    HAVING report_profile.profile IS NOT NULL AND cardinality(clusters) > 1
 $$;
 
 -- ---- rules ----

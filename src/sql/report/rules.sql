@@ -41,7 +41,7 @@ DECLARE
     source record := version_query(version, scanned, stored.group_by, 1e6);
     encoder encoder := COALESCE(version.encoder,
                                 encoder_of_vector(version.features[1], dimension, NULL, NULL));
-    told record;
+    rules_found record;
 BEGIN
     WITH f AS MATERIALIZED (
              SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number
@@ -54,7 +54,7 @@ BEGIN
                                     (SELECT array_agg(f.number ORDER BY f.dimension)::integer[]
                                        FROM f),
                                     conditions) q),
-         asked AS (
+         merged_conditions AS (
              SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower,
                     min(u.upper) AS upper, max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is,
                     array_agg(f.category ORDER BY u.i) AS is_not,
@@ -87,13 +87,13 @@ BEGIN
                                     ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true),
                                                 a.feature, shown_value(a.upper, a.kind, true)) END,
                                ' and ' ORDER BY a.place) AS rule
-               FROM asked a
+               FROM merged_conditions a
               GROUP BY 1)
     SELECT array_agg(r.cluster ORDER BY id) AS clusters,
            array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules,
            max(r.fidelity) AS fidelity,
            array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions,
-           array_agg(r.is_short ORDER BY id) AS shorts INTO told
+           array_agg(r.is_short ORDER BY id) AS shorts INTO rules_found
       FROM r LEFT JOIN words w USING (id);
     -- a short rule is dropped if its precision is below 0.8
     RETURN QUERY EXECUTE format($query$
@@ -114,12 +114,12 @@ BEGIN
           FROM r
          WHERE NOT r.short OR r.hit >= 0.8 * r.met $query$,
         (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i)
-           FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
+           FROM unnest(rules_found.conditions) WITH ORDINALITY c(condition, i)),
         source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c),
         source.rows)
         USING version.center, version.scale, version.map,
               COALESCE(version.micro_clusters, version.operator),
-              told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
+              rules_found.clusters, rules_found.rules, rules_found.conditions, rules_found.shorts, rules_found.fidelity;
 END
 $$;
 

@@ -92,7 +92,7 @@ BEGIN
                         mode() WITHIN GROUP (ORDER BY w.token) AS word
                    FROM words w
                   GROUP BY 1, 2),
-             told AS (
+             typical_words AS (
                  SELECT c.cluster, c.word,
                         row_number() OVER (
                             PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f) DESC,
@@ -102,7 +102,7 @@ BEGIN
                                     SELECT count(DISTINCT cluster) FROM rows) AS mean
                            FROM counts c) c)
         SELECT c.cluster,
-               (SELECT array_agg(t.word ORDER BY t.place) FROM told t
+               (SELECT array_agg(t.word ORDER BY t.place) FROM typical_words t
                  WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
                (SELECT array_agg(r.text ORDER BY r.place) FROM rows r
                  WHERE r.cluster = c.cluster AND r.place <= 3) AS texts

@@ -324,7 +324,7 @@ DECLARE
     stored stored_models := readable_model($1);
     version stored_versions := largest_group(stored);
     members text := CASE WHEN stored.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
-    told jsonb := (SELECT jsonb_build_object(
+    facts jsonb := (SELECT jsonb_build_object(
                               'version', m.version, 'versions', m.versions, 'method', m.method,
                               'relation', m.relation, 'rows', m.n, 'sketched_rows',
                               CASE WHEN m.groups IS NULL
@@ -375,9 +375,9 @@ DECLARE
                                         WHERE v.model = $1 AND v.serves
                                         ORDER BY v.n DESC, v.group_value LIMIT 100) END;
 BEGIN
-    told := jsonb_strip_nulls(told);
-    RETURN told
-           || jsonb_build_object(members, first_elements(largest, 4070 - octet_length(told::text)));
+    facts := jsonb_strip_nulls(facts);
+    RETURN facts
+           || jsonb_build_object(members, first_elements(largest, 4070 - octet_length(facts::text)));
 END
 $$;
 CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb

@@ -8,7 +8,7 @@ CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regc
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    asked kept_sketches;
+    requested kept_sketches;
 BEGIN
     PERFORM live_bucket_width(relation, options ->> 'group_by', options -> 'live'),
             check_live_isolation(model);
@@ -16,9 +16,9 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', relation),
             HINT = 'A live model makes triggers on its table.';
     END IF;
-    asked.relation := relation;
-    asked.columns := features;
-    PERFORM check_live_tables(asked);
+    requested.relation := relation;
+    requested.columns := features;
+    PERFORM check_live_tables(requested);
     PERFORM check_model_follows(ROW(m.*)::stored_models, $2) FROM readable_models m
      WHERE m.model = $1;
 END
@@ -33,7 +33,7 @@ CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     trained stored_versions;
-    asked kept_sketches;
+    requested kept_sketches;
 BEGIN
     SELECT v.* INTO trained
       FROM readable_versions v
@@ -43,7 +43,7 @@ BEGIN
         PERFORM end_model_live(model_id);
         RETURN NULL;
     END IF;
-    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector,
+    requested := requested_live(trained.model, trained.relation::regclass, trained.features, trained.vector,
                         trained.spec,
                         jsonb_strip_nulls(
                             jsonb_build_object(
@@ -52,17 +52,17 @@ BEGIN
                             || CASE jsonb_typeof(trained.options -> 'live')
                                     WHEN 'object' THEN trained.options -> 'live'
                                     ELSE '{}' END));
-    asked.model_id := model_id;
+    requested.model_id := model_id;
     -- The counts of each micro-cluster are left out if they are larger than its sketch, as with
     -- many columns.
-    asked.drift_spec := CASE WHEN micro_clusters IS NULL
+    requested.drift_spec := CASE WHEN micro_clusters IS NULL
                                   OR octet_length(trained.drift_counts::text)
                                          <= octet_length(trained.training_sketch::text)
                                  THEN drift_spec_of(trained) END;
-    asked.micro_clusters := micro_clusters;
-    asked.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
-    asked.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;
-    asked.micro_options := CASE WHEN micro_clusters IS NOT NULL
+    requested.micro_clusters := micro_clusters;
+    requested.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
+    requested.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;
+    requested.micro_options := CASE WHEN micro_clusters IS NOT NULL
                                     THEN jsonb_build_array(
                                              trained.options -> 'micro_clusters',
                                              trained.options -> 'min_cluster_rows') END;
@@ -72,11 +72,11 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM end_model_live(model_id);
-    asked.id := (SELECT l.id
-                   FROM live_of_rows(asked.relation, asked.features, true, trained.options, true) l
-                  WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL
+    requested.id := (SELECT l.id
+                   FROM live_of_rows(requested.relation, requested.features, true, trained.options, true) l
+                  WHERE l.spec = requested.spec AND requested.micro_clusters IS NULL
                   LIMIT 1);
-    RETURN COALESCE(keep_live(asked) || ' rows', 'that was ready');
+    RETURN COALESCE(keep_live(requested) || ' rows', 'that was ready');
 END
 $$;
 

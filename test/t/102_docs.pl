@@ -124,6 +124,48 @@ for my $page (sort keys %text)
 	is(join("\n", long_sentences($text{$page})), '', "$page: sentences have 30 words at most");
 }
 
+# ---- the sources: a comment stands alone, without marks of sentences that nobody would write ----
+my $opening = qr/(?:of|by|in|on|at|for|from|with|without|to|that|those|these|this|they|it|which|whose|where|whether|their|its|as|than)\b/i;
+my $mark = qr/\b(so many|so much|those|tells?|told|asks?|asked|whoever|whatever|beside|dear|dearer|anew)\b|\b(at (?:least|most))[.,]?$/i;
+
+# Comments of a C or SQL file, each on one line; lines of -- that follow each other are one comment.
+sub comments
+{
+	my ($path, $text) = @_;
+	my @found = $path =~ /\.sql$/
+		? $text =~ /((?:^[ \t]*--[^\n]*\n)+|(?<=[^\s\n])[ \t]+--(?=\s)[^\n']*\n)/gm
+		: grep { defined } $text =~ m{"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(/\*.*?\*/)}gs;
+	return map { s{^[ \t]*(?:/?\*+/?|--)}{}gmr =~ s{\*/}{}r =~ s/\s+/ /gr =~ s/^[ -]+| +$//gr } @found;
+}
+
+# Comments that begin with a preposition or a pronoun, or have a mark, or name a file that does not exist.
+sub unclear
+{
+	my ($path, $text, $files) = @_;
+	my @found;
+	for my $comment (comments($path, $text))
+	{
+		my $what = $comment =~ /^($opening)/ || $comment =~ $mark ? $1 // $2 : undef;
+		($what) = grep { !$files->{$_} } $comment =~ m{(?<![\w./*-])((?:[\w-]+/)*[\w-]+\.(?:c|sql|py|pl))\b(?!\()}g if !defined $what;
+		push @found, "$path: $what: " . substr($comment, 0, 70) if defined $what;
+	}
+	return @found;
+}
+
+my %files;
+for my $file (split /\n/, qx(cd "$root" && find src bench test tools sql -type f))
+{
+	$files{$file} = 1;
+	$files{$file} = 1 while $file =~ s{^[^/]+/}{};
+}
+is(join(' ', map { (split /: /)[1] } unclear('x.c', qq{/* of the rows */ /* Returns the rows. */ "/* of a text */" /* k, so many */ /* see away.c */}, \%files)), 'of so many away.c', 'an unclear comment is seen');
+is(join(' ', map { (split /: /)[1] } unclear('x.sql', qq{-- Returns rows,\n-- of all groups.\n--\nSELECT 1 -- of one\n}, \%files)), 'of', 'and in SQL');
+for my $folder (map { s{^\Q$root\E/}{}r } sort glob "$root/src/core/* $root/src/pg/* $root/src/sql/*")
+{
+	my @found = map { unclear($_, read_file("$root/$_"), \%files) } grep { -f "$root/$_" } -d "$root/$folder" ? map { s{^\Q$root\E/}{}r } glob "$root/$folder/*.[ch] $root/$folder/*.sql" : $folder =~ /\.(?:[ch]|sql)$/ ? $folder : ();
+	is(join("\n", @found), '', "$folder: comments stand alone");
+}
+
 # ---- links: files and headings that are there ----
 sub anchor
 {

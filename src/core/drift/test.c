@@ -501,7 +501,7 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
 }
 
-/* ---- which columns moved ---- */
+/* ---- columns that moved ---- */
 
 /*
  * Turns tables with a p below exp(limit) into moves, up to `most` in all and

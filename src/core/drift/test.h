@@ -2,8 +2,7 @@
  * test.h - tests if rows have changed since training, by how much, and in
  * which columns.
  *
- * Four test sets of statistics, each of which detects changes that others
- * miss:
+ * Four sets of tests; each detects changes that the others miss:
  *     columns   exact two-sided p of each count below an edge; p1 = T1 min p,
  *               T1 = edges + columns. Edges are training rows, yet Fisher's
  *               tail is never below the true (negative hypergeometric) one.

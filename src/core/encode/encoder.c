@@ -350,7 +350,7 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 }
 
 /*
- * Returns true if the dimensions follow those read so far and their number
+ * Returns true if the dimensions follow the ones read so far and their number
  * fits the kind of the feature.
  */
 static bool

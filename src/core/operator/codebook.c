@@ -303,7 +303,7 @@ fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 	return FC_OK;
 }
 
-/* ---- on a plane ---- */
+/* ---- centroids on a plane ---- */
 
 typedef struct plane_work
 {

@@ -59,7 +59,7 @@ fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
 	return 0.0;
 }
 
-/* ---- from a factor of the kernel matrix to coordinates ---- */
+/* ---- coordinates, from a factor of the kernel matrix ---- */
 
 size_t
 fc_inverse_root(const double *values, const double *vectors, size_t count,

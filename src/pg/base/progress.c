@@ -6,7 +6,7 @@
  * announced it: after an error the next transaction has another start time,
  * and nothing is reported for the old step.
  *
- * The board is in shared memory: a named segment on servers that have those
+ * The board is in shared memory: a named segment where the server has them
  * (17 and later), else memory that the module requested when it was in
  * shared_preload_libraries. Without either nothing is posted, and rows are
  * counted in this process alone. A slot belongs to a process from its first

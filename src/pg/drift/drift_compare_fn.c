@@ -22,7 +22,7 @@
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
 
-/* ---- from a sample ---- */
+/* ---- specs of a sample ---- */
 
 /*
  * Returns argument 0 as rows; an operator that is not a codebook is an error.

@@ -33,8 +33,8 @@ typedef struct qkmeans_call
 	int			trials;			/* number of sparsities tried */
 
 	/*
-	 * first trial whose labels are as good as those of the start; factors is
-	 * 0 if there is none
+	 * first trial whose labels are as good as the labels of the start;
+	 * factors is 0 if there is none
 	 */
 	fc_trial	same_labels;
 	memory_account memory;

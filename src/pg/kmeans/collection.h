@@ -55,7 +55,8 @@ extern void
 
 /*
  * Scales k x d cosine centroids, which a search left within rounding of the
- * unit sphere, to length 1; leaves those of another metric as they are.
+ * unit sphere, to length 1; leaves centroids of
+ * another metric unchanged.
  */
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 

@@ -27,8 +27,8 @@ extern int64 clusters_of_levels(const train_options *options, int64 k);
 /*
  * Returns the number of clusters of a retrain with these options, which are
  * merged into the settings. Without option k it is the number of the version,
- * whatever product its levels have, because clusters may have been merged. A
- * new k and levels must agree.
+ * which need not be the product of its levels, because clusters may have been
+ * merged. A new k and levels must agree.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,

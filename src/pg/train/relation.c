@@ -238,7 +238,7 @@ row_hash(const train_source *source)
 		: psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
 }
 
-/* ---- where the rows are stored ---- */
+/* ---- storage of the rows ---- */
 
 static int
 by_oid(const ListCell *a, const ListCell *b)
@@ -629,7 +629,7 @@ use_encoder(train_source *source, const fc_encoder_header *header)
 							  psprintf("%s IS NOT NULL", source->raw));
 }
 
-/* ---- for SQL ---- */
+/* ---- expressions of a row ---- */
 
 bool
 has_numbers(const train_source *source)

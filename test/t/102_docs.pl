@@ -166,6 +166,16 @@ for my $folder (map { s{^\Q$root\E/}{}r } sort glob "$root/src/core/* $root/src/
 	is(join("\n", @found), '', "$folder: comments stand alone");
 }
 
+# ---- the map of the sources: its files exist, and its functions are in the files it names ----
+my $map = read_file("$root/src/README.md");
+my @lost = grep { !$files{$_} } $map =~ m{`((?:[\w-]+/)*[\w-]+\.(?:c|h|sql|py|csv))`}g;
+while ($map =~ m{`(\w+)` (?:\(|of |in )`((?:\w+/)*\w+\.(?:c|h|sql))`}g)
+{
+	my ($name, $file) = ($1, $2);
+	push @lost, "$name in $file" if !grep { read_file($_) =~ /\b$name\b/ } grep { m{/\Q$file\E$} } map { "$root/src/$_" } grep { -f "$root/src/$_" } keys %files;
+}
+is(join(' ', @lost), '', 'the map of the sources names what is there');
+
 # ---- links: files and headings that are there ----
 sub anchor
 {

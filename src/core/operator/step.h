@@ -38,8 +38,8 @@ enum
 								 * own behind the same first fields */
 	FC_STEP_CORESET = 6,		/* fc_coreset, which has a layout of its own,
 								 * too */
-	FC_STEP_SCAN = 7			/* several states in one value
-								 * (pg/train/scan_result.h) */
+	FC_STEP_SCAN = 7			/* several states in one value, which the
+								 * caller lays out */
 };
 
 /*

@@ -25,7 +25,7 @@ void
 			fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
 /*
- * Counts the distinct rows among n by their hashes, stopping at `most`. A
+ * Counts the distinct rows among n by their hashes, stopping at `max`. A
  * prefix suffices if few rows are equal. items has room for 2 n.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,

@@ -56,7 +56,7 @@ squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 }
 
 /*
- * Sorts the micro-clusters within a squared distance of `most` into `near`,
+ * Sorts the micro-clusters within a squared distance of `max` into `near`,
  * and returns their number. The distance grows until they hold `rows` rows.
  */
 static size_t

@@ -504,7 +504,7 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 /* ---- columns that moved ---- */
 
 /*
- * Turns tables with a p below exp(limit) into moves, up to `most` in all and
+ * Turns tables with a p below exp(limit) into moves, up to `max` in all and
  * one per pair of columns. log_tests is the logarithm of F T.
  */
 static void

@@ -118,7 +118,7 @@ typedef struct fc_drift_move
 } fc_drift_move;
 
 /*
- * Lists up to `most` (>= 1) columns with F T1 p below the threshold,
+ * Lists up to `max` (>= 1) columns with F T1 p below the threshold,
  * smallest p first; if there is room, then pairs with F T2 p below it, made
  * of columns that did not move.
  */

@@ -29,7 +29,7 @@ typedef struct fc_wave_null
 
 /*
  * Estimates tr S^2 and tr S^3 for the rows of a prepared spec, from up to
- * `most` rows of the sample (512 suffice), chosen by the spec's seed. With K
+ * `max` rows of the sample (512 suffice), chosen by the spec's seed. With K
  * the centred kernel of two rows, the estimates are sums over distinct rows,
  * each with its weight:
  *     tr S^2 = E K(x, y)^2,   tr S^3 = E K(x, y) K(y, z) K(z, x)

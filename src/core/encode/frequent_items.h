@@ -104,7 +104,7 @@ void		fc_frequent_quantiles(const fc_frequent_items *frequent, const double *sha
 int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
 
 /*
- * Fills in the slots of the most frequent texts, up to `most`, in the order
+ * Fills in the slots of the most frequent texts, up to `max`, in the order
  * of their bytes; ties in frequency go to the first in that order. `chosen`
  * needs room for `used` slots. Returns the number of slots.
  */

@@ -76,7 +76,7 @@ bool		fc_grower_split(fc_grower *grower);
 
 /*
  * Fills in the axes with the largest positive gains, best first and up to
- * `most`, and clears their gains. Returns the number of axes.
+ * `max`, and clears their gains. Returns the number of axes.
  */
 size_t		fc_best_axes(double *gains, size_t d, size_t max, uint32_t *axes);
 

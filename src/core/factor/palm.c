@@ -309,7 +309,7 @@ normalise(fc_sparse *s)
 }
 
 /*
- * Updates factor q by a projected gradient step. If `held`, the objective must
+ * Updates factor q by a projected gradient step. If `monotone`, the objective must
  * not rise: a projection that may raise it is replaced by the step on the old
  * support.
  */

@@ -445,7 +445,7 @@ rival_of(const k_search *s)
 }
 
 /*
- * Tries numbers up to `most` and chooses one. A number's stability is judged
+ * Tries numbers up to `max` and chooses one. A number's stability is judged
  * with its neighbours tried; it is clear if its clusters hide no others and it
  * has no rival.
  */

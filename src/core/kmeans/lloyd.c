@@ -273,7 +273,7 @@ seed_one(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Draws one row from each of `most` equal shares of the weight of w->rows, in
+ * Draws one row from each of `max` equal shares of the weight of w->rows, in
  * row order.
  */
 static fc_kmeans_rows

@@ -20,11 +20,11 @@ typedef struct fc_ordering
 								 * scale */
 } fc_ordering;
 
-#define FC_ORDERED_LIMIT	0x1p126 /* limit that `most` must stay below */
+#define FC_ORDERED_LIMIT	0x1p126 /* limit that `max` must stay below */
 
 /*
  * Orders, centres and scales x (n x d) into ordered (n x d). Returns FC_EFAR
- * if a coordinate is FC_ORDERED_LIMIT or more from its mean; `most` then holds
+ * if a coordinate is FC_ORDERED_LIMIT or more from its mean; `max` then holds
  * the greatest magnitude.
  */
 fc_status	fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,

@@ -533,7 +533,7 @@ split_cluster(fc_kmeans_work *w, size_t j)
 /* ---- rounds of splits and merges ---- */
 
 /*
- * Pairs up to `most` greatest gains with the lowest costs, and moves
+ * Pairs up to `max` greatest gains with the lowest costs, and moves
  * centroids. Returns the number of moves.
  */
 static size_t
@@ -761,7 +761,7 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 
 /*
  * Returns the next cluster by cost that may leave, as it and its partner weigh
- * at most `most`; w->k if there is no such cluster.
+ * at most `max`; w->k if there is no such cluster.
  */
 static size_t
 next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)

@@ -71,7 +71,7 @@ void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
 /*
  * Stores vector j: u (n, double), half its square, and the length of its rest.
- * `most` is the length of the longest vector.
+ * `max` is the length of the longest vector.
  */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
 						 double half, double rest, double max);

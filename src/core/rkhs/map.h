@@ -154,7 +154,7 @@ typedef struct fc_spectral
 	 */
 	size_t		rank;
 	size_t		landmarks;
-	size_t	   *landmark;		/* numbers of the landmark rows; `most`
+	size_t	   *landmark;		/* numbers of the landmark rows; `max`
 								 * entries, allocated by the caller */
 
 	/*
@@ -169,7 +169,7 @@ typedef struct fc_spectral
 /* Returns the approximate number of multiply-adds of fc_spectral_choose. */
 double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t max);
 
-/* Returns the maximum rank with up to `most` landmarks. */
+/* Returns the maximum rank with up to `max` landmarks. */
 size_t		fc_spectral_rank(size_t k, size_t max);
 
 /*

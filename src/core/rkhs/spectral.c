@@ -34,7 +34,7 @@ typedef struct spectral_work
 	/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
 	double	   *cross;
 	double	   *phi;			/* n x found features */
-	double	   *sum;			/* sum of phi over the rows, `most` values
+	double	   *sum;			/* sum of phi over the rows, `max` values
 								 * allocated */
 	double	   *degree;			/* n degrees */
 	double	   *row;			/* k coordinates of the current row */

@@ -22,7 +22,7 @@ extern fc_drift_spec *drift_spec_of_rows(const fc_weighted_rows *sample, int64 s
 extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed);
 
 /*
- * Computes tr S^2 and tr S^3 of the sketches of a spec from up to `most` rows.
+ * Computes tr S^2 and tr S^3 of the sketches of a spec from up to `max` rows.
  * Returns false if the spec projects rows or there are too few.
  */
 extern bool

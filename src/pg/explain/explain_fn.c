@@ -288,7 +288,7 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
  * Takes (op, center, scale, means, deviations, kinds, most). Returns rows
  * (cluster, dimension, value, overall, difference, lift, place, apart), where
  * place 1 is the most characteristic dimension. Each cluster has its first
- * `most` dimensions, and the `most` that separate it best from the nearest
+ * `max` dimensions, and the `max` that separate it best from the nearest
  * other cluster, unless there are too many clusters to compare all pairs. NULL
  * center and scale stand for 0 and 1.
  */

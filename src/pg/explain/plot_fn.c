@@ -48,7 +48,7 @@ columns_of(const char *character)
 }
 
 /*
- * Appends the characters that fit into `most` columns; returns the columns
+ * Appends the characters that fit into `max` columns; returns the columns
  * used.
  */
 static int

@@ -45,7 +45,7 @@ typedef struct qkmeans_call
 } qkmeans_call;
 
 /*
- * Raises an error if option `budget` (0: no limit) is below `least`, the
+ * Raises an error if option `budget` (0: no limit) is below `min`, the
  * smallest number of values that `what` can keep to for k x d centroids.
  */
 extern void check_min_budget(double budget, size_t min, const char *what,

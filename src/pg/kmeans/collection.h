@@ -47,7 +47,7 @@ extern void check_ordered(fc_status status, const fc_ordering *ordering);
 extern fc_kmeans_effort effort_of_options(const char *name);
 
 /*
- * Reads the options of kmeans_agg over the defaults; n_init must be `least` or
+ * Reads the options of kmeans_agg over the defaults; n_init must be `min` or
  * more.
  */
 extern void
@@ -70,14 +70,14 @@ extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
 								   const fc_codebook *start, double trim);
 
 /*
- * Moves the centroids of the start until no cluster has more than `most` of
+ * Moves the centroids of the start until no cluster has more than `max` of
  * the rows' weight, as far as possible.
  */
 extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 								  const fc_codebook *start,
 								  double max);
 
-/* Counts the distinct rows, up to `most`. */
+/* Counts the distinct rows, up to `max`. */
 extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*

@@ -79,7 +79,7 @@ extern char *listed_numbers(const fc_operator *op);
 
 /*
  * Raises an error if floats cannot represent centroids whose largest
- * coordinate about the offset has the magnitude `most`.
+ * coordinate about the offset has the magnitude `max`.
  */
 extern void check_centroid_size(double max);
 

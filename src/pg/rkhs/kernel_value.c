@@ -203,7 +203,7 @@ skip_spaces(const char *at)
 }
 
 /*
- * Reads up to `most` numbers separated by commas, and a closing parenthesis
+ * Reads up to `max` numbers separated by commas, and a closing parenthesis
  * that must end the text. Returns how many there are; anything else is an
  * error.
  */

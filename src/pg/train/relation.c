@@ -182,7 +182,7 @@ is_short(Oid type)
 }
 
 /*
- * Appends the hashes of up to `most` columns, either of features or of other
+ * Appends the hashes of up to `max` columns, either of features or of other
  * short columns, and returns their number.
  */
 static int

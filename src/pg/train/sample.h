@@ -19,7 +19,7 @@
 								 * come */
 
 /*
- * Returns how many rows fit into the memory budget besides `held` bytes, no
+ * Returns how many rows fit into the memory budget besides `used` bytes, no
  * more than `size` but no less than 100.
  */
 extern Size
@@ -56,12 +56,12 @@ extern const fc_weighted_rows *sample_of_source(const training *t,
 extern scaling encoder_scaling(const train_source *source);
 
 /*
- * Returns the rows 0, step, 2 step, ... as centroids, but no more than `most`
+ * Returns the rows 0, step, 2 step, ... as centroids, but no more than `max`
  * of them.
  */
 extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size max);
 
-/* Returns the first `most` rows, or all if there are fewer. */
+/* Returns the first `max` rows, or all if there are fewer. */
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max);
 
 /*

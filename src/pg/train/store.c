@@ -282,7 +282,7 @@ find_parents(const fc_operator_header *nodes, Size max, int64 seed,
 
 /*
  * Returns the number of nodes on level `count`, which is the product of the
- * levels down to it, but no more than `most`.
+ * levels down to it, but no more than `max`.
  */
 static Size
 nodes_of_level(const float_list *levels, int count, Size max)

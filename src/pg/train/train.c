@@ -178,7 +178,7 @@ check_imported(const training *t)
 /* ---- k from the sample ---- */
 
 /*
- * Returns the evidence for each number of clusters up to `most`, from a
+ * Returns the evidence for each number of clusters up to `max`, from a
  * limited number of rows.
  */
 static fc_choice *

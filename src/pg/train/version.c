@@ -238,7 +238,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 
 /*
  * Puts out a row (value, sketch, counts, rows) for each value of the column.
- * Returns false if a value has fewer than `least` rows.
+ * Returns false if a value has fewer than `min` rows.
  */
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t,

@@ -37,8 +37,8 @@ CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, ex
 
 -- ---- the profile ----
 
--- Returns rows for clusters and dimensions: in each cluster the `most` dimensions with the lowest
--- place, where 1 is the most distinctive, and the `most` with the largest |apart|, the distance of
+-- Returns rows for clusters and dimensions: in each cluster the `max` dimensions with the lowest
+-- place, where 1 is the most distinctive, and the `max` with the largest |apart|, the distance of
 -- the centroid from the nearest other centroid in standard deviations.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],

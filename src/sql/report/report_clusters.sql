@@ -31,7 +31,7 @@ CREATE FUNCTION fastclust_internal.report_clusters(stored stored_models, version
       LEFT JOIN version_names(version) n USING (cluster)
 $$;
 
--- Returns the displayed label of a cluster: its number, and its name if it has one, cut to `most`
+-- Returns the displayed label of a cluster: its number, and its name if it has one, cut to `max`
 -- characters.
 CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, max_length integer)
     RETURNS text

@@ -101,7 +101,7 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- Escapes up to `most` characters of a text, without the control characters that HTML forbids and
+-- Escapes up to `max` characters of a text, without the control characters that HTML forbids and
 -- terminals execute.
 CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$

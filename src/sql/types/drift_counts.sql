@@ -8,7 +8,7 @@ CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigi
     RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
--- Returns tr S^2 and tr S^3 of the moments of a row, estimated from up to `most` rows of the
+-- Returns tr S^2 and tr S^3 of the moments of a row, estimated from up to `max` rows of the
 -- sample: how sketches of the spec vary without drift. NULL if the spec projects rows, or if there
 -- are too few rows.
 CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec,

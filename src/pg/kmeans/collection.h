@@ -13,14 +13,15 @@ typedef struct collection
 {
 	const state_kind *kind;		/* functions of the kmeans_agg state */
 	int32		d;
-	int32		k;				/* clusters requested */
+	int32		k;				/* requested number of clusters */
 	fc_metric	metric;			/* metric in the options; cosine rows have
 								 * length 1 */
 	Size		n;
 	Size		room;
 	Jsonb	   *options;
 	double	   *x;				/* n x d values */
-	memory_account *account;	/* account of the scanning call, or NULL */
+	memory_account *account;	/* memory account of the call that scans the
+								 * rows, or NULL */
 } collection;
 
 extern const state_kind kmeans_state_kind;
@@ -38,51 +39,52 @@ collection_bytes(const collection *rows, Size n)
 }
 
 /*
- * Raises the error of a status, as check_status does; FC_EFAR means rows too
- * far from their mean.
+ * Raises the error of a status, as check_status does; FC_EFAR means that rows
+ * are too far from their mean.
  */
 extern void check_ordered(fc_status status, const fc_ordering *ordering);
 
-/* Returns the value of option "effort"; the default for NULL. */
+/* Returns the effort with this name, or the default for NULL. */
 extern fc_kmeans_effort effort_of_options(const char *name);
 
 /*
- * Reads the options of kmeans_agg over the defaults; n_init must be `min` or
- * more.
+ * Reads the options of kmeans_agg into *options, which has the defaults.
+ * n_init must be at least `min`.
  */
 extern void
 			read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options);
 
 /*
- * Scales k x d cosine centroids, which a search left within rounding of the
- * unit sphere, to length 1; leaves centroids of
- * another metric unchanged.
+ * Scales k x d centroids to length 1 if the metric is cosine, and returns
+ * them. A zero centroid becomes the unit vector of the first dimension.
  */
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
 
 /*
- * Runs k-means on weighted rows and returns k centroids in their metric. A
- * start may be NULL; with n_init 0 the search begins from the start alone. The
- * share `trim` of the weight that is farthest from the centroids is left out.
+ * Runs k-means on weighted rows and returns k centroids for the metric of the
+ * rows. start may be NULL; with n_init 0 the search begins from the start
+ * alone. The share `trim` of the weight that is farthest from the centroids is
+ * left out.
  */
 extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
 								   fc_kmeans_options *options,
 								   const fc_codebook *start, double trim);
 
 /*
- * Moves the centroids of the start until no cluster has more than `max` of
- * the rows' weight, as far as possible.
+ * Moves the centroids of the start so that, if possible, no cluster has more
+ * than the weight `max`.
  */
 extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 								  const fc_codebook *start,
 								  double max);
 
-/* Counts the distinct rows, up to `max`. */
+/* Returns the number of distinct rows, or max if there are more. */
 extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*
  * Tries the numbers of clusters up to max_k on the rows, without the share
- * `trim` that is farthest out; apart has the meaning of fc_choose_k.
+ * `trim` of the rows, the farthest from their median. apart has the same
+ * meaning as in fc_choose_k.
  */
 extern fc_choice *choose_clusters(const fc_weighted_rows *rows, Size max_k,
 								  int64 seed, double trim, const bool *apart);

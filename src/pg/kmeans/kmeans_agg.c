@@ -3,8 +3,8 @@
  *
  * Rows are collected within fastclust.memory_budget, sorted by a hash of their
  * values so that the result depends on the rows alone, and clustered by the
- * core. The state is internal with serial functions, so it is not pushed to
- * shards.
+ * core. The state is internal with serial functions, so it is not pushed down
+ * to shards.
  */
 #include "postgres.h"
 
@@ -26,8 +26,9 @@ resize_collection(collection *rows, Size room)
 }
 
 /*
- * Returns the bytes of n rows and of the final function: an arena for the
- * clustering, the centroids, then an operator made of them.
+ * Returns the memory in bytes of n rows and of the final function: the
+ * centroids, and either the arena of the clustering or the operator, whichever
+ * is larger.
  */
 static Size
 kmeans_bytes(const void *collected, Size n)

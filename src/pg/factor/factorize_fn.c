@@ -81,8 +81,8 @@ check_min_budget(double budget, size_t min, const char *what, size_t k,
 }
 
 /*
- * Reads and checks the options; `requested` is the requested method, `method` the
- * one that runs.
+ * Reads and checks the options. `requested` is the requested method, `method`
+ * the one that runs.
  */
 static fc_factorize_options
 factorize_options(Jsonb *json, fc_method requested, fc_method method,
@@ -117,7 +117,10 @@ factorize_options(Jsonb *json, fc_method requested, fc_method method,
 	return options;
 }
 
-/* Checks the sample; only method auto uses one. */
+/*
+ * Raises an error if the method does not use a sample, or if the rows of the
+ * sample have another dimension than op.
+ */
 static void
 check_sample(fc_method method, const fc_operator *op,
 			 const fc_weighted_rows *sample)
@@ -141,8 +144,8 @@ check_sample(fc_method method, const fc_operator *op,
 								 * below which an SVD is suggested */
 
 /*
- * Warns if the product is far from the centroids or an SVD of equal size is
- * clearly closer.
+ * Raises a notice if the product is far from the centroids, or if an SVD of
+ * equal size is clearly closer to them.
  */
 static void
 report_error(const fc_factorization *from, const fc_operator *op)
@@ -281,7 +284,9 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 	return header;
 }
 
-/* Takes (fastop, method, options, sample). */
+/*
+ * Takes (fastop, method, options, sample) and returns the factorized operator.
+ */
 PG_FUNCTION_INFO_V1(fastclust_factorize);
 Datum
 fastclust_factorize(PG_FUNCTION_ARGS)

@@ -107,8 +107,8 @@ collected_rows(const collection *rows)
 /* ---- start ---- */
 
 /*
- * Returns k x d start centroids; also the offset, which is the mean of the
- * sample, and the rows to measure on.
+ * Returns k x d start centroids. Sets offset (d values) to the mean of the
+ * sample, and *measured to the rows on which operators are measured.
  */
 static double *
 make_start(qkmeans_call *call, const collection *sample, double *offset,
@@ -172,9 +172,10 @@ put_qkmeans_entry(const qkmeans_call *call)
 }
 
 /*
- * Puts out the previous entry and stores the operator of this scan, so that
- * only one is kept. Its record of errors is left out; product.c replaces the
- * last operator by that of the whole run, which has it.
+ * Puts the previous entry into the result set and stores the operator of this
+ * scan in the entry, so that only one operator is in memory. It is stored
+ * without its factorization record; product.c replaces the last operator by
+ * the result of the run, which has that record.
  */
 static void
 store_step(qkmeans_call *call, const fc_operator *op)
@@ -251,8 +252,9 @@ report_dense(const qkmeans_call *call, Size values)
 }
 
 /*
- * Chooses the sparsity if the call gives neither sparsity nor budget. Returns
- * an arena to be released when the product warm_factors is no longer needed.
+ * Chooses the sparsity if the call specifies neither sparsity nor budget.
+ * Returns the arena that contains options.warm_factors, to be released when
+ * these are no longer needed.
  */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
@@ -300,7 +302,8 @@ report_factors(const fc_operator *op, const fc_factorization *from,
 }
 
 /*
- * Reports an operator that is much worse than the centroids it started from.
+ * Raises a notice if the operator is much worse than the centroids it started
+ * from.
  */
 static void
 report_quality(qkmeans_call *call, const fc_operator *op,
@@ -333,7 +336,7 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 fc_operator_header *
 run_qkmeans(qkmeans_call *call, const collection *sample,

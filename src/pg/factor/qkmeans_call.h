@@ -17,7 +17,8 @@ typedef struct qkmeans_entry
 	fc_qkmeans_step step;
 	double		seconds;		/* elapsed since the previous entry */
 	fc_operator_header *op;		/* operator of the scan; NULL before the first
-								 * scan, and if no rows are returned */
+								 * scan, and if the log is not returned as
+								 * rows */
 } qkmeans_entry;
 
 typedef struct qkmeans_call
@@ -45,8 +46,8 @@ typedef struct qkmeans_call
 } qkmeans_call;
 
 /*
- * Raises an error if option `budget` (0: no limit) is below `min`, the
- * smallest number of values that `what` can keep to for k x d centroids.
+ * Raises an error if option `budget` (0: no limit) is below `min`, the minimum
+ * number of values that `what` needs for k x d centroids.
  */
 extern void check_min_budget(double budget, size_t min, const char *what,
 							 size_t k, size_t d, const char *hint);
@@ -57,21 +58,22 @@ extern void check_min_budget(double budget, size_t min, const char *what,
  */
 extern fc_row_source collected_rows(const collection *rows);
 
-/* Returns the last log entry as a row of qkmeans_log. */
+/* Puts the last log entry into the result set as a row of qkmeans_log. */
 extern void put_qkmeans_entry(const qkmeans_call *call);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 
 /*
- * Factorizes the centroids by a method of factorize with its options; rows are
- * the sample that auto compares labels on, or NULL (factorize_fn.c).
+ * Factorizes the centroids by a method of factorize with its options. rows:
+ * sample on which method auto compares labels, or NULL (factorize_fn.c).
  */
 extern fc_operator_header *factorized_operator(const fc_operator_header *centroids,
 											   const char *method,
 											   Jsonb *options, const fc_weighted_rows *rows);
 
 /*
- * Runs QK-means. The start is made from `sample`; `source` scans all n rows.
+ * Runs QK-means. The start is computed from `sample`; `source` scans all n
+ * rows.
  */
 extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample,
 									   const fc_row_source *source, Size n);

@@ -10,7 +10,7 @@
 
 /* ---- kernel_value.c ---- */
 
-/* Returns the text form, such as rbf(0.5), palloced. */
+/* Returns the kernel as text, such as "rbf(0.5)". */
 extern char *kernel_text(const fc_kernel *kernel);
 
 /*
@@ -21,8 +21,8 @@ extern fc_kernel_method kernel_method_of_name(const char *name);
 extern const char *kernel_method_name(fc_kernel_method method);
 
 /*
- * Raises the error of a status, as check_status does; FC_EFAR means kernel
- * values out of range.
+ * Raises the error of a status, as check_status does; FC_EFAR means that
+ * kernel values are out of range.
  */
 extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 
@@ -30,7 +30,7 @@ extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 
 /*
  * Collected rows: the state of kernel_projection_agg, and of landmarks_agg,
- * whose rows have no ids
+ * whose rows have no ids.
  */
 typedef struct kernel_rows
 {
@@ -38,11 +38,11 @@ typedef struct kernel_rows
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
-	int32		rank;			/* rank of the projection; without ids, number
-								 * of landmarks */
+	int32		rank;			/* rank of the projection; without ids,
+								 * maximum number of landmarks */
 	int32		oversampling;	/* additional columns of method one_pass */
-	int32		columns;		/* columns read by nystroem and
-								 * pivoted_cholesky */
+	int32		columns;		/* number of columns of the kernel matrix that
+								 * nystroem and pivoted_cholesky read */
 	int32		d;
 	int32		width;			/* bytes per element: 4 or 8 */
 	uint64		seed;
@@ -50,8 +50,8 @@ typedef struct kernel_rows
 	Size		room;
 	int64	   *ids;			/* n ids, if has_ids */
 	char	   *x;				/* n x d floats or doubles */
-	Jsonb	   *options;		/* options read; NULL if none were given or
-								 * the rows came from a worker */
+	Jsonb	   *options;		/* options as given; NULL if there are none,
+								 * or if the rows are from a worker */
 } kernel_rows;
 
 extern const state_kind kernel_state_kind;
@@ -72,8 +72,8 @@ extern fc_kernel_map_header *spectral_map(const fc_weighted_rows *rows,
 										  Size k, Size landmarks, int64 seed);
 
 /*
- * Estimates the bytes that a final function needs for n rows beyond the
- * collected ones.
+ * Estimates the memory in bytes that the final function needs for n rows in
+ * addition to the collected rows.
  */
 extern Size kernel_worksize(const kernel_rows *rows, Size n);
 

@@ -32,8 +32,8 @@ input_of(const kernel_rows *rows, const size_t *order)
 }
 
 /*
- * Returns the indexes of n sorted items (2 n allocated), in the memory of the
- * items.
+ * Converts n sorted items to an array of row indexes in the same memory, in
+ * which 2 n items were allocated.
  */
 static size_t *
 places_of(fc_keyed *items, Size n)
@@ -70,7 +70,7 @@ order_of_ids(const kernel_rows *rows)
 }
 
 /*
- * Allocates a projection and fills in everything but the coordinates,
+ * Allocates a projection and fills in everything except the coordinates,
  * eigenvalues, error and workspace.
  */
 static fc_kernel_projection_header *

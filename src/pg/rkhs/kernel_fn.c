@@ -81,7 +81,10 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 /* ---- making maps ---- */
 
-/* Builds a stored map from the solution for the landmarks of an operator. */
+/*
+ * Serializes a kernel map from the solution for its landmarks, the centroids
+ * of op.
+ */
 static fc_kernel_map_header *
 store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
 		  const double *norms, const double *t, const fc_operator_header *op)
@@ -146,7 +149,10 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 								t, bytes));
 }
 
-/* Builds the map of the chosen features; x holds n x d rows. */
+/*
+ * Serializes the chosen kernel map. x contains the n x d values of the rows
+ * from which its landmarks are taken.
+ */
 static fc_kernel_map_header *
 write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 		  Size d)
@@ -207,11 +213,14 @@ _Static_assert(offsetof(fc_kernel_map_header, digest) ==
 			   offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");
 
-/* Prepared map in the call state, kept until another map comes */
+/*
+ * Prepared map in the call state, kept until the call site uses another map.
+ */
 typedef struct map_call_state
 {
 	fc_kernel_map map;
-	uint64		digest[2];		/* digest of the map prepared last; 0: none */
+	uint64		digest[2];		/* digest of the map prepared last; 0 if there
+								 * is none */
 	fc_arena	arena;			/* memory of the prepared map */
 	const struct fc_operator_sell *sell;
 	const float *single;

@@ -2,10 +2,11 @@
  * kernel_rows.c - collects the rows of kernel_projection_agg and
  * landmarks_agg, with parallel workers.
  *
- * The state is `internal` with serial functions, so it is not pushed to
- * shards. Rows are kept in their own precision, 4 or 8 bytes per element. The
- * need of the final function is checked against fastclust.memory_budget
- * whenever the collection grows, so a table that is too large fails early.
+ * The state is `internal` with serial functions, so it is not pushed down to
+ * shards. Rows are kept in the precision of the input, 4 or 8 bytes per
+ * element. The memory that the final function needs is checked against
+ * fastclust.memory_budget whenever the collection grows, so that a table that
+ * is too large fails early.
  */
 #include "postgres.h"
 
@@ -31,9 +32,10 @@ kernel_aggregate_name(const kernel_rows *rows)
 }
 
 /*
- * Estimates the bytes that the core takes for n rows, the sorted indexes and
- * the result: prepared rows, the columns read (Omega's in bytes too) and the
- * eigenproblem of a matrix of their order.
+ * Estimates the memory in bytes of the final function for n rows: the prepared
+ * rows, the sorted indexes, the columns of the kernel matrix that are read
+ * (for one_pass also one byte for each element of Omega), the eigenproblem of
+ * a matrix with as many columns, and the result.
  */
 Size
 kernel_worksize(const kernel_rows *rows, Size n)
@@ -65,8 +67,7 @@ kernel_worksize(const kernel_rows *rows, Size n)
 }
 
 /*
- * Returns the bytes of n collected rows and of the final function's work on
- * them.
+ * Returns the memory in bytes of n collected rows and of the final function.
  */
 static Size
 whole_size(const void *collection, Size n)
@@ -87,7 +88,7 @@ set_room(kernel_rows *rows, Size room)
 	rows->room = room;
 }
 
-/* Makes room for n rows when states of workers are joined. */
+/* Makes room for n rows when states of workers are combined. */
 static void
 join_room(kernel_rows *rows, Size n)
 {
@@ -185,8 +186,8 @@ parameters(FunctionCallInfo fcinfo, bool has_ids)
 }
 
 /*
- * Raises an error if the arguments differ from the first row's, since a query
- * may vary them.
+ * Raises an error if kernel, rank or options differ from their values at the
+ * first row.
  */
 static void
 check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)

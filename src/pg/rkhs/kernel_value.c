@@ -204,7 +204,7 @@ skip_spaces(const char *at)
 
 /*
  * Reads up to `max` numbers separated by commas, and a closing parenthesis
- * that must end the text. Returns how many there are; anything else is an
+ * that must end the text. Returns the count of numbers; any other text is an
  * error.
  */
 static int

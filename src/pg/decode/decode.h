@@ -1,6 +1,6 @@
 /*
- * decode.h - a decoder call, from the sketch to centroids in the user's
- * coordinates
+ * decode.h - a call of a decoder, from the sketch to centroids in the
+ * coordinates of the rows
  */
 #ifndef FASTCLUST_DECODE_H
 #define FASTCLUST_DECODE_H
@@ -21,7 +21,7 @@ typedef struct decode_call
 	double		sigma;			/* option sigma: a sigma of the spec; 0 lets
 								 * the decoder choose */
 	bool		verbose;
-	bool		quiet;			/* true to suppress notices about limits */
+	bool		quiet;			/* true if notices about limits are suppressed */
 	bool		covariances;	/* true if the caller needs covariances: the
 								 * default model is then gaussian */
 	fc_problem	problem;
@@ -32,9 +32,9 @@ typedef struct decode_call
 } decode_call;
 
 /*
- * Decodes a packed sketch with decoder auto into k x d centroids in the rows'
- * own units, by options and an `init` of centroids. Weights and spreads are in
- * call->result.
+ * Decodes a packed sketch by decoder auto into k x d centroids, which are not
+ * scaled. init: centroids of a start, or empty; sample: spec of the sketch
+ * with its sample rows, or NULL. Weights and spreads are in call->result.
  */
 extern void
 			decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,

@@ -36,8 +36,8 @@ notice_progress(void *context, const char *stage, int step, double cost)
 }
 
 /*
- * Checks the requirements of model gaussian, which reads covariances off a
- * field that only Gaussian frequencies make.
+ * Checks the requirements of model gaussian, which computes covariances from a
+ * density estimate that only Gaussian frequencies give.
  */
 static void
 check_model(const decode_call *call)
@@ -94,7 +94,8 @@ check_sigma(const decode_call *call)
 }
 
 /*
- * Reads the decoder and options of a call and checks them against its sketch.
+ * Reads the decoder and the options of a call, and checks them against its
+ * sketch.
  */
 static void
 read_decoder(decode_call *call, const char *name, Jsonb *json)
@@ -169,8 +170,8 @@ check_rows(const decode_call *call)
 }
 
 /*
- * Checks the spec that holds the sample rows to start from: it must be the one
- * that the sketch was made with.
+ * Checks the spec whose sample rows are starts of the decoder: it must be the
+ * spec of the sketch.
  */
 static void
 check_decode_sample(const decode_call *call, const fc_spec *sample)
@@ -231,9 +232,9 @@ run(decode_call *call, const fc_spec *sample)
 }
 
 /*
- * Warns about frequencies of another law than gaussian: the paper's decoders
- * climb a density that only Gaussian frequencies make, unless a polish makes
- * up for it.
+ * Warns if the frequencies of the sketch are not Gaussian but the decoder
+ * needs it. The decoders of the paper climb a density estimate that only
+ * Gaussian frequencies give; the polish of decoder shift makes up for that.
  */
 static void
 warn_of_law(const decode_call *call)
@@ -254,8 +255,8 @@ warn_of_law(const decode_call *call)
 }
 
 /*
- * Are the atoms as wide as the clusters? Only then does the residual of the
- * sketch show a poor fit.
+ * Returns true if the atoms of the decoder are as wide as the clusters. Only
+ * then does a large residual of the sketch show a poor fit.
  */
 static bool
 fits_widths(const decode_call *call)
@@ -266,8 +267,8 @@ fits_widths(const decode_call *call)
 }
 
 /*
- * Reports that a sketch is not enough (limits measured by bench/decoders.py)
- * and suggests a remedy.
+ * Reports that a sketch is not sufficient, and suggests a remedy. The limits
+ * were measured by bench/decoders.py.
  */
 static void
 warn_of_limits(const decode_call *call)
@@ -318,7 +319,10 @@ read_centroid(const decode_call *call, int32 j, double *x)
 							 (Size) j * call->spec->reduced,
 							 x);
 	if (fc_spec_metric(call->spec) == FC_COSINE)
-		/* means are inside the sphere; one without direction stays 0 */
+
+		/*
+		 * means are inside the unit sphere; a mean without direction stays 0
+		 */
 		(void) fc_unit_row(x, call->spec->dim, x);
 }
 
@@ -392,7 +396,10 @@ make_matrix(const double *values, int rows, int columns)
 	return matrix;
 }
 
-/* Returns each cluster's covariance matrix, which requires model gaussian. */
+/*
+ * Returns the covariance matrix of each cluster, which requires model
+ * gaussian.
+ */
 PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
 Datum
 fastclust_decode_covariances(PG_FUNCTION_ARGS)

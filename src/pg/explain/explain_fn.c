@@ -1,9 +1,9 @@
 /*
  * explain_fn.c - rules_of_sample: threshold rules for the labels that an
  * operator assigns to rows. quality_of_sample: how compact and separated its
- * clusters are. The rows of both are the centroids of another operator.
- * profile_of_centroids: compares centroids with the means of all rows.
- * shown_value: formats a value for display.
+ * clusters are. Both functions take the rows as the centroids of another
+ * operator. profile_of_centroids: compares centroids with the means of all
+ * rows. shown_value: formats a value for display.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- rows and their labels ---- */
 
-/* Returns the values of the rows by columns (d x n). */
+/* Returns the values of the rows transposed (d x n). */
 static double *
 columns_of_rows(const fc_weighted_rows *rows)
 {
@@ -58,8 +58,9 @@ columns_of_rows(const fc_weighted_rows *rows)
 }
 
 /*
- * Labels the rows in argument 1 by the operator in argument 0, in its space.
- * Rows without a cluster get the label *clusters, which follows the others.
+ * Labels the rows in argument 1 by the operator in argument 0; the rows are
+ * scaled and mapped as the operator takes them. Sets *clusters to the number
+ * of labels, which is also the label of rows without a cluster.
  */
 static int32_t *
 read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
@@ -107,8 +108,8 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 /* ---- rules ---- */
 
 /*
- * Returns the share of test rows, which the rules were not learned from, whose
- * rule gives their label.
+ * Returns the fidelity of the rules: the share of the test rows, which were
+ * not used for learning, whose rule predicts their label.
  */
 static double
 share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
@@ -122,8 +123,8 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 }
 
 /*
- * Puts out a rule as a row (cluster, dimensions, lower, upper, is_short,
- * fidelity); a missing bound is infinite.
+ * Puts a rule into the result set as a row (cluster, dimensions, lower, upper,
+ * is_short, fidelity); a missing bound is infinite.
  */
 static void
 return_rule(FunctionCallInfo fcinfo, int32 label,
@@ -151,8 +152,8 @@ return_rule(FunctionCallInfo fcinfo, int32 label,
 }
 
 /*
- * Puts out the rules of the leaves, then the short ones; rules for rows
- * without a cluster are left out.
+ * Puts the rules of the leaves, then the short rules, into the result set.
+ * Rules for rows without a cluster are left out.
  */
 static void
 return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
@@ -187,8 +188,9 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
 
 /*
  * Takes (op, space_rows, raw_rows, kinds, columns, conditions). Returns rules
- * for the labels that op assigns to space_rows, in terms of raw_rows, whose
- * dimensions have the given kinds (fc_axis_kind) and columns.
+ * for the labels that op assigns to space_rows. The conditions of the rules
+ * are on raw_rows, whose dimensions have the given kinds (fc_axis_kind) and
+ * columns.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
@@ -222,7 +224,10 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 
 /* ---- quality ---- */
 
-/* Puts out the quality of a cluster; cluster -1 stands for all clusters. */
+/*
+ * Puts the quality of a cluster into the result set; cluster -1 stands for all
+ * clusters.
+ */
 static void
 return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q,
 			   double weight)
@@ -285,12 +290,13 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 								 * nearest other centroids */
 
 /*
- * Takes (op, center, scale, means, deviations, kinds, most). Returns rows
- * (cluster, dimension, value, overall, difference, lift, place, apart), where
- * place 1 is the most characteristic dimension. Each cluster has its first
- * `max` dimensions, and the `max` that separate it best from the nearest
- * other cluster, unless there are too many clusters to compare all pairs. NULL
- * center and scale stand for 0 and 1.
+ * Takes (op, center, scale, means, deviations, kinds, max_features). Returns
+ * rows (cluster, dimension, value, overall, difference, lift, place, apart),
+ * where place 1 is the most characteristic dimension of the cluster. A cluster
+ * has rows for its max_features most characteristic dimensions, and for the
+ * max_features dimensions that separate it best from the nearest other
+ * cluster, unless there are too many clusters to compare all pairs. A NULL
+ * center counts as 0, a NULL scale as 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -460,8 +466,8 @@ shown_fraction(int microseconds)
 
 /*
  * Formats a timestamp, given in seconds since 2000-01-01: to the nearest
- * minute, or if exact to the microsecond, where zero parts at the end are left
- * out.
+ * minute, or to the microsecond if exact, in which case trailing fields that
+ * are zero are omitted.
  */
 static char *
 shown_timestamp(double seconds, bool exact)
@@ -483,8 +489,8 @@ shown_timestamp(double seconds, bool exact)
 }
 
 /*
- * Formats an interval such as "3 days 04:00:00": to the nearest second, or if
- * exact rounded down to the microsecond.
+ * Formats an interval such as "3 days 04:00:00": to the nearest second, or
+ * rounded down to the microsecond if exact.
  */
 static char *
 shown_interval(double seconds, bool exact)

@@ -2,9 +2,9 @@
  * nearest_rows_agg.c - nearest_rows_agg: returns the n rows nearest to each
  * centroid, with all columns.
  *
- * Each cluster that has rows keeps them sorted by distance; a row is copied
- * when it enters. Ties are broken by a hash of the row's values, so that the
- * result does not depend on the order of the rows.
+ * Each cluster keeps its n nearest rows sorted by distance. A row is copied
+ * when it becomes one of them. Ties are broken by a hash of the row's values,
+ * so that the result does not depend on the order of the rows.
  */
 #include "postgres.h"
 
@@ -51,12 +51,12 @@ typedef struct near_rows
 	int32		n;
 	near_row  **rows;			/* k arrays, nearest row first; NULL for a
 								 * cluster without rows */
-	int32	   *counts;			/* k counts of kept rows */
+	int32	   *counts;			/* k numbers of rows in these arrays */
 } near_rows;
 
 /* ---- the nearest rows of a cluster ---- */
 
-/* Is a farther than b? */
+/* Returns true if a is farther than b. Equal distances are ordered by hash. */
 static inline bool
 is_farther(const near_row *a, const near_row *b)
 {
@@ -64,7 +64,7 @@ is_farther(const near_row *a, const near_row *b)
 		(a->distance == b->distance && a->hash > b->hash);
 }
 
-/* Adds to the bytes of the state and checks the budget. */
+/* Adds to the size of the state and checks the budget. */
 static void
 add_bytes(near_rows *state, Size bytes)
 {
@@ -73,8 +73,8 @@ add_bytes(near_rows *state, Size bytes)
 }
 
 /*
- * Inserts the row into the sorted n nearest of its cluster if it belongs
- * there; the farthest is dropped if there are more than n.
+ * Inserts the row into the sorted n nearest rows of its cluster if it is one
+ * of them, and drops the farthest row if there are more than n.
  */
 static void
 offer_row(near_rows *state, Size cluster, near_row item)
@@ -167,8 +167,8 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	if (label < 0)
 		PG_RETURN_POINTER(state);
 	cluster = (Size) label;
-	if (op->regions.clusters > 0)	/* density model: rows are typical in its
-									 * densest regions */
+	if (op->regions.clusters > 0)	/* density model: rows in the densest
+									 * regions are typical */
 		item.distance = Max(item.distance,
 							(double) op->regions.radius[nearest] *
 							(double) op->regions.radius[nearest]);
@@ -197,7 +197,7 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 
 /*
  * Makes the rows (cluster, rank, distance, row_data) of a cluster as composite
- * values; returns their size in bytes.
+ * values. Returns their total size in bytes.
  */
 static Size
 make_rows(const near_rows *state, Size cluster, TupleDesc descriptor,

@@ -1,8 +1,8 @@
 /*
- * plot_fn.c - helpers of plot: text cut or padded to a width on the terminal,
- * and bars.
+ * plot_fn.c - helpers of plot: text that is cut or padded to a width on the
+ * terminal, and bars.
  *
- * In a database whose encoding is not UTF8 bars consist of "#", and no
+ * If the encoding of the database is not UTF8, bars consist of "#", and no
  * character is wider than one column.
  */
 #include "postgres.h"
@@ -38,8 +38,8 @@ append_times(StringInfo line, const char *value, int times)
 /* ---- text ---- */
 
 /*
- * Returns the columns that the character takes; 0 for a control character,
- * which is left out.
+ * Returns the number of terminal columns that the character takes; 0 for a
+ * control character, which is left out.
  */
 static int
 columns_of(const char *character)
@@ -48,8 +48,8 @@ columns_of(const char *character)
 }
 
 /*
- * Appends the characters that fit into `max` columns; returns the columns
- * used.
+ * Appends the characters that fit into `max` terminal columns. Returns the
+ * number of columns used.
  */
 static int
 append_fitting(StringInfo line, const char *value, int max)
@@ -105,7 +105,10 @@ fastclust_fit_text(PG_FUNCTION_ARGS)
 
 /* ---- bars ---- */
 
-/* Appends a bar of `eighths` eighths of a column; returns the columns used. */
+/*
+ * Appends a bar whose length is `eighths` eighths of a column. Returns the
+ * number of columns used.
+ */
 static int
 append_blocks(StringInfo line, int eighths)
 {
@@ -121,8 +124,8 @@ append_blocks(StringInfo line, int eighths)
 }
 
 /*
- * Appends x, from -1 to 1, as a bar to the left or right of an axis with
- * `width` columns on either side.
+ * Appends x, from -1 to 1, as a bar to the left or to the right of an axis,
+ * with `width` columns on either side.
  */
 static void
 append_two_sides(StringInfo line, double x, int width)

@@ -15,8 +15,8 @@
 #define FIRST_CAPACITY 64
 
 /*
- * Returns an empty table, which the executor copies. held: bytes of the table
- * that it replaces, 0 for the first.
+ * Returns an empty table, which the executor copies. charged: bytes of the
+ * table that it replaces, or 0.
  */
 static fc_contingency *
 new_table(Size charged, Size capacity)

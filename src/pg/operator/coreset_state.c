@@ -2,8 +2,8 @@
  * coreset_state.c - the state of a weighted sample of rows, and conversion of
  * its rows to the centroids of an operator.
  *
- * The state is flat bytes. The sample in it does not depend on the order in
- * which rows are added.
+ * The state is a single varlena value. Its sample does not depend on the order
+ * in which rows are added.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@
 /* ---- the state ---- */
 
 /*
- * Allocates a state for `capacity` rows, which the executor copies. held:
- * bytes of the state that it replaces.
+ * Allocates a state for `capacity` rows, which the executor copies. charged:
+ * bytes of the state that it replaces, or 0.
  */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)

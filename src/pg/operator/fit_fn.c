@@ -1,6 +1,6 @@
 /*
- * fit_fn.c - weighted rows: moments, changes of units, and the fit of an
- * operator to the rows.
+ * fit_fn.c - weighted rows: moments, changes of their scaling, and the fit of
+ * an operator to the rows.
  */
 #include "postgres.h"
 
@@ -153,8 +153,9 @@ scalings_differ(scaling from, scaling to)
 }
 
 /*
- * Returns the rows in new units as a codebook. Its metric is Euclidean if the
- * units differ, because cosines depend on the units.
+ * Converts rows from one scaling to another, and returns them as a codebook.
+ * Its metric is Euclidean if there is any scaling, because cosines depend on
+ * the scaling.
  */
 static fc_codebook *
 move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
@@ -198,8 +199,8 @@ rescaled_operator(const fc_operator_header *header, scaling from, scaling to)
 }
 
 /*
- * (op, center, scale, new_center, new_scale): returns the centroids in new
- * units. A NULL center counts as 0, a NULL scale as 1.
+ * Takes (op, center, scale, new_center, new_scale) and returns the operator in
+ * the new scaling. A NULL center counts as 0, a NULL scale as 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_rescaled_operator);
 Datum
@@ -361,7 +362,8 @@ gain_of_step(const fc_operator_header *old_header,
 /*
  * ---- labels of the same rows by two operators ----
  *
- * Each operator gets the rows in its own coordinates.
+ * Each operator has its own copy of the rows, scaled and mapped as it takes
+ * them.
  */
 
 two_labellings
@@ -408,7 +410,7 @@ counted_labels(const two_labellings *labels)
 	return counts;
 }
 
-/* ---- rows that are not read ---- */
+/* ---- rows drawn at random ---- */
 
 fc_weighted_rows *
 rows_drawn_from(const fc_operator_header *header, const double *spreads,

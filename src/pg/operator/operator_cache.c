@@ -18,7 +18,7 @@
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 
-/* ---- labels of sparsevecs by the columns of an operator ---- */
+/* ---- labels of sparsevecs by centroids stored by column ---- */
 
 const fc_columns *
 columns_of(fc_columns **columns, const fc_operator *op, Size uses,
@@ -224,7 +224,7 @@ make_room(operator_cache *cache)
 
 /*
  * Returns the value with this digest, after adding an empty one if it is new.
- * Callers have called make_room.
+ * The caller must have called make_room.
  */
 static cached_value *
 value_of_digest(operator_cache *cache, const uint64 *digest)
@@ -242,11 +242,11 @@ value_of_digest(operator_cache *cache, const uint64 *digest)
 	return value;
 }
 
-/* ---- values that do not lie flat in the row ---- */
+/* ---- values that are not stored inline and uncompressed ---- */
 
 /*
- * Returns the digest of an uncompressed value. It is unaligned if the value
- * has a short header.
+ * Returns the digest of an uncompressed value. The pointer is unaligned if the
+ * value has a short header.
  */
 static const void *
 digest_of(const void *value)
@@ -255,8 +255,8 @@ digest_of(const void *value)
 }
 
 /*
- * Returns true if the value is the one of the previous row. A value with a
- * short header is unaligned, so the cache must have a copy of it.
+ * Returns true if the value is equal to the value of the previous row. A value
+ * with a short header is unaligned, so the cache must have a copy of it.
  */
 static bool
 is_last(const operator_cache *cache, const struct varlena *stored)
@@ -429,7 +429,10 @@ cached_operator(FunctionCallInfo fcinfo, int argument,
 	return op;
 }
 
-/* Returns the columns of the operator used last; NULL if they are not made. */
+/*
+ * Returns the centroids, stored by column, of the operator used last; NULL
+ * until they are made.
+ */
 static const fc_columns *
 cached_columns(operator_cache *cache)
 {

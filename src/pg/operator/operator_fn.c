@@ -27,8 +27,8 @@ typedef struct codebook
 } codebook;
 
 /*
- * Returns the bytes of n collected centroids and of the operator made from
- * them.
+ * Returns the size in bytes of n collected centroids and of the operator made
+ * from them.
  */
 static Size
 collected_bytes(const void *collected, Size n)
@@ -62,7 +62,10 @@ grow(codebook *book)
 	book->room = room;
 }
 
-/* Returns the metric in the options, argument 3; Euclidean without options. */
+/*
+ * Returns the metric in the options, which are argument 3; Euclidean without
+ * options.
+ */
 static fc_metric
 metric_argument(FunctionCallInfo fcinfo)
 {
@@ -76,7 +79,10 @@ metric_argument(FunctionCallInfo fcinfo)
 	return metric_of_options(metric);
 }
 
-/* Scales a centroid to length 1 for cosines; a zero vector is an error. */
+/*
+ * Scales a centroid to length 1 if the metric is cosine; a zero vector is an
+ * error.
+ */
 static void
 normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 {
@@ -141,7 +147,10 @@ fastclust_fastop_final(PG_FUNCTION_ARGS)
 
 /* ---- the metric ---- */
 
-/* Returns the centroids of op (k x d), scaled to length 1 for cosines. */
+/*
+ * Returns the k x d centroids of op, scaled to length 1 if the metric is
+ * cosine.
+ */
 static double *
 centroids_for(fc_metric metric, const fc_operator *op)
 {
@@ -191,8 +200,9 @@ typedef struct row_call
 } row_call;
 
 /*
- * Reads and checks the operator in argument 0 and the vector in argument 1. x
- * is the row prepared for the operator's metric, NULL if it has no direction.
+ * Reads and checks the operator in argument 0 and the vector in argument 1.
+ * Sets x to the row, scaled to length 1 if the metric is cosine, or to NULL if
+ * it is a zero vector then.
  */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
@@ -210,8 +220,8 @@ row_arguments(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the label of a row, given its nearest centroid; NULL if the row is
- * in no cluster.
+ * Returns the label of a row with this nearest centroid; NULL if the row is in
+ * no cluster.
  */
 static Datum
 label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest,
@@ -420,7 +430,7 @@ fastclust_clusters(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
 }
 
-/* (operator): returns the numbers of its clusters in ascending order. */
+/* Takes (operator). Returns the numbers of its clusters in ascending order. */
 PG_FUNCTION_INFO_V1(fastclust_cluster_numbers);
 Datum
 fastclust_cluster_numbers(PG_FUNCTION_ARGS)
@@ -433,7 +443,7 @@ fastclust_cluster_numbers(PG_FUNCTION_ARGS)
 	return make_int4_array(numbers, (int) op->k);
 }
 
-/* (operator): returns one more than the highest cluster number. */
+/* Takes (operator). Returns the highest cluster number plus 1. */
 PG_FUNCTION_INFO_V1(fastclust_cluster_labels);
 Datum
 fastclust_cluster_labels(PG_FUNCTION_ARGS)
@@ -473,7 +483,10 @@ listed_numbers(const fc_operator *op)
 	return list.data;
 }
 
-/* (operator): returns its cluster numbers as text, "0 to 4" or "0, 2 to 5". */
+/*
+ * Takes (operator). Returns its cluster numbers as text, "0 to 4" or "0, 2 to
+ * 5".
+ */
 PG_FUNCTION_INFO_V1(fastclust_listed_numbers);
 Datum
 fastclust_listed_numbers(PG_FUNCTION_ARGS)
@@ -539,7 +552,8 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 /* ---- neighbours ---- */
 
 /*
- * (x, y): returns the Euclidean distance of two vectors, computed in double.
+ * Takes (x, y). Returns the Euclidean distance of two vectors, computed in
+ * double precision.
  */
 PG_FUNCTION_INFO_V1(fastclust_l2_distance);
 Datum

@@ -167,8 +167,8 @@ codebook_bytes(Size k, Size d)
 }
 
 /*
- * Writes the stored form of an operator, within the budget. Returns FC_EFORMAT
- * if floats cannot represent it.
+ * Serializes an operator, within the budget. Returns FC_EFORMAT if floats
+ * cannot represent it.
  */
 static fc_status
 write_operator(const fc_operator *op, fc_operator_header **header)

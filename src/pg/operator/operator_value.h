@@ -7,7 +7,7 @@
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
 
-/* Makes op a view of a stored operator, which must stay in memory. */
+/* Makes op a view of a serialized operator, which must stay in memory. */
 static inline void
 open_operator(const fc_operator_header *header, fc_operator *op)
 {
@@ -27,29 +27,31 @@ pruning_from(Size k)
 
 /*
  * Prepares pruning bounds for an operator's centroids in `context`, if they
- * help and the budget allows. Returns the bytes taken, or 0.
+ * help and the budget allows. Returns the number of bytes allocated, or 0.
  */
 extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
- * Prepares the form that makes single rows faster once `uses` rows have come:
- * packed rows, or pruning bounds. Returns the bytes taken, or 0.
+ * Called for each row, with the number of rows so far in `uses`. When that
+ * number is large enough, packs the centroids for single rows, and later
+ * prepares pruning bounds. Returns the number of bytes allocated, or 0.
  */
 extern Size
 			prepare_operator(fc_operator *op, Size uses, MemoryContext context);
 
 /*
- * Prepare an operator for many rows, in `context`: slice_operator rearranges
- * sparse factors; expand_operator computes the rows of a product for many
- * distances, if the budget allows. Both return the bytes taken.
+ * Prepare an operator for many rows; memory is allocated in `context`.
+ * slice_operator rearranges sparse factors. expand_operator computes the rows
+ * of a product, for functions that compute many distances, if the budget
+ * allows. Both return the number of bytes allocated.
  */
 extern Size slice_operator(fc_operator *op, MemoryContext context);
 extern Size
 			expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
 
 /*
- * Returns FC_EFORMAT if the half norms or error bounds of untrusted bytes do
- * not match the factors.
+ * Checks an operator from untrusted bytes. Returns FC_EFORMAT if its half
+ * norms or error bounds do not match its factors.
  */
 extern fc_status verify_operator(const fc_operator *op);
 
@@ -60,14 +62,14 @@ extern fc_status verify_operator(const fc_operator *op);
 extern void check_operator_status(fc_status status);
 
 /*
- * Returns the stored form of an operator; one that floats cannot represent is
+ * Returns the serialized operator. An operator that floats cannot represent is
  * an error.
  */
 extern fc_operator_header *store_operator(const fc_operator *op);
 
 /*
- * Returns the stored operator `header` with the cluster numbers of op, which
- * has the same number of centroids.
+ * Returns the serialized operator `header` with the cluster numbers of op,
+ * which has the same number of centroids.
  */
 extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header *header);
 
@@ -78,35 +80,37 @@ extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header
 extern char *listed_numbers(const fc_operator *op);
 
 /*
- * Raises an error if floats cannot represent centroids whose largest
- * coordinate about the offset has the magnitude `max`.
+ * Raises an error if centroids are too small for floats. max: largest
+ * magnitude of a coordinate, relative to the offset.
  */
 extern void check_centroid_size(double max);
 
 /*
- * Return the centroids of an operator (k x d): expanded_rows as floats about
- * its offset, rescaled_centroids as doubles times scale plus center. Scale and
- * center may be NULL.
+ * Return the k x d centroids of an operator. expanded_rows returns floats
+ * relative to its offset. rescaled_centroids returns doubles, multiplied by
+ * scale and increased by center; both may be NULL.
  */
 extern float *expanded_rows(fc_operator *op);
 extern double *rescaled_centroids(const fc_operator *op, const double *center,
 								  const double *scale);
 
 /*
- * Returns a stored Euclidean operator with k x d centroids as its only factor.
+ * Returns a serialized Euclidean operator with k x d centroids as its only
+ * factor.
  */
 extern fc_codebook *make_codebook(const double *centroids, const double *weights, size_t k,
 								  size_t d);
 
 /*
- * Returns a stored operator with k x d centroids for any metric. Centroids of
- * cosines must be unit vectors.
+ * Returns a serialized operator with k x d centroids for any metric. For the
+ * cosine metric they must be unit vectors.
  */
 extern fc_codebook *make_codebook_for(fc_metric metric, const double *centroids,
 									  const double *weights, size_t k, size_t d);
 
 /*
- * Returns a stored operator with the centroids of any source, for any metric.
+ * Returns a serialized operator with the centroids of any source, for any
+ * metric.
  */
 extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 									 const double *weights);
@@ -122,7 +126,7 @@ extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric m
 
 /*
  * Attaches the exact centroids of source to op for re-ranking
- * (fc_operator_attach_exact); does nothing if rerank is 0.
+ * (fc_operator_keep_exact); does nothing if rerank is 0.
  */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source,
 								   uint32 rerank);
@@ -132,7 +136,7 @@ extern void attach_exact_centroids(fc_operator *op, const fc_operator *source,
 
 /*
  * Returns the aggregate_state in a datum, detoasted. Raises an error unless
- * its kind is `kind`, one of operator/step.h, ANY_STATE or ANY_STEP.
+ * its kind is `kind`: a kind of operator/step.h, ANY_STATE or ANY_STEP.
  */
 extern void *state_of_datum(Datum datum, int kind);
 
@@ -142,9 +146,7 @@ state_argument(FunctionCallInfo fcinfo, int n, int kind)
 	return state_of_datum(PG_GETARG_DATUM(n), kind);
 }
 
-/*
- * Combine functions, which add an aggregate_state to another one of its kind.
- */
+/* Combine functions for two values of aggregate_state of the same kind. */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
 extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 

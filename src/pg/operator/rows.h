@@ -1,8 +1,8 @@
 /*
- * rows.h - weighted rows in memory: moments, changes of units, and the fit of
- * operators to the rows.
+ * rows.h - weighted rows in memory: moments, changes of their scaling, and the
+ * fit of operators to the rows.
  *
- * Results are allocated in the current context. Work memory is charged to
+ * Results are allocated in the current context. Scratch space is charged to
  * fastclust.memory_budget while a function runs.
  */
 #ifndef FASTCLUST_ROWS_H
@@ -12,8 +12,9 @@
 #include "operator/fit.h"
 
 /*
- * Returns the centroids of an operator as rows, weighted by the rows of their
- * clusters: a view of a codebook, or a copy of the rows of a product.
+ * Returns the centroids of an operator as rows, whose weights are the weights
+ * of the clusters. They are a view of a codebook, or a copy of the rows of a
+ * product.
  */
 extern fc_weighted_rows *rows_of_operator(const fc_operator_header *centroids);
 
@@ -24,33 +25,33 @@ centroids_of_rows(const fc_weighted_rows *rows)
 	return (fc_operator_header *) rows->storage;
 }
 
-/* Returns the bytes of the rows in memory. */
+/* Returns the size of the rows in bytes. */
 static inline Size
 bytes_of_rows(const fc_weighted_rows *rows)
 {
 	return rows->n * (rows->d * sizeof(float) + sizeof(double));
 }
 
-/* Returns the rows (n x d) in double precision. */
+/* Returns the n x d values of the rows in double precision. */
 extern double *numbers_of_rows(const fc_weighted_rows *rows);
 
 /*
- * Returns the rows whose flag (n) is set as a codebook; NULL if no flag is
- * set.
+ * Returns a codebook of the rows whose flag is set (n flags), or NULL if no
+ * flag is set.
  */
 extern fc_codebook *chosen_rows(const fc_weighted_rows *rows,
 								const bool *chosen);
 
 /*
  * Computes the weighted mean and standard deviation of each dimension (d
- * each).
+ * values each).
  */
 extern void moments_of_rows(const fc_weighted_rows *rows, double *mean,
 							double *deviation);
 
 /*
- * Units of rows: (x - center) / scale. A NULL center counts as 0, a NULL scale
- * as 1.
+ * Scaling of rows: (x - center) / scale. A NULL center counts as 0, a NULL
+ * scale as 1.
  */
 typedef struct scaling
 {
@@ -58,13 +59,13 @@ typedef struct scaling
 	const double *scale;
 }			scaling;
 
-/* The units of unscaled rows. */
+/* Scaling that leaves rows unchanged. */
 static const scaling no_scaling = {NULL, NULL};
 
 /*
- * Convert rows from one set of units to another; rows are returned unchanged
- * if all units are NULL. rescaled_operator converts the centroids of an
- * operator, and returns a codebook.
+ * Convert rows or centroids from one scaling to another. rescaled_rows returns
+ * the rows themselves if there is no scaling. rescaled_operator returns the
+ * centroids of an operator as a codebook.
  */
 extern const fc_weighted_rows *rescaled_rows(const fc_weighted_rows *rows,
 											 scaling from, scaling to);
@@ -72,8 +73,8 @@ extern fc_operator_header *rescaled_operator(const fc_operator_header *op,
 											 scaling from, scaling to);
 
 /*
- * Returns the limit of ranks (coreset.h) below which a share in (0, 1) of rows
- * like these is expected. variance 0: uniform sample.
+ * Returns the limit of ranks (coreset.h) below which the given share (0 <
+ * share < 1) of rows like these is expected. variance 0: uniform sample.
  */
 extern double
 			limit_of_ranks(const fc_weighted_rows *rows, const double *center,
@@ -81,15 +82,18 @@ extern double
 
 /*
  * Fit of an operator to rows: the mean squared distance and its standard
- * error, quantiles of the distances, and the deviation of each cluster.
+ * error, quantiles of the distances, and the standard deviation of each
+ * cluster.
  */
 typedef struct fit_profile
 {
 	double		mean;
 	double		error;
-	double	   *quantiles;		/* quantiles of the distances, `count` values */
-	double	   *spreads;		/* k: deviation per dimension of each cluster */
-	double	   *weights;		/* k: weight of the rows of each cluster */
+	double	   *quantiles;		/* `count` quantiles of the distances */
+	double	   *spreads;		/* k standard deviations per dimension, one
+								 * for each cluster */
+	double	   *weights;		/* k values: total weight of the rows of each
+								 * cluster */
 } fit_profile;
 
 /*
@@ -110,14 +114,14 @@ extern fit_profile
 						   const double *places, Size count);
 
 /*
- * Returns the operator with other weights (k), the rows or weight of each
- * cluster.
+ * Returns the operator with other weights (k values): the number or the weight
+ * of the rows of each cluster.
  */
 extern fc_operator_header *with_weights(const fc_operator_header *op, const double *weights);
 
 /*
- * Returns the operator with the weights of `moved`, the result of a scan that
- * has counted the rows of the same clusters.
+ * Returns the operator with the weights of `moved`, an operator for the same
+ * clusters from a scan that has counted their rows.
  */
 extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 										   const fc_operator_header *moved);
@@ -129,48 +133,49 @@ extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 extern fc_operator_header *plain_operator(const fc_operator_header *op);
 
 /*
- * Compares two operators on the same rows. Each leaves out the share `trim` of
- * the weight that is farthest from its centroids.
+ * Compares two operators on the same rows. For each operator, the share `trim`
+ * of the weight that is farthest from its centroids is left out.
  */
 extern fc_comparison
 			compare_fits(const fc_operator_header *a, const fc_operator_header *b,
 						 const fc_weighted_rows *rows, double trim);
 
 /*
- * Returns sum_j w_j ||c_j - c'_j||^2, w_j the weights of next: the amount by
- * which one Lloyd step reduces the sum of squares if no label changes. With
- * cosine the reduction of each cluster is smaller by the factor ||m_j||, m_j
- * its mean before it was scaled to length 1.
+ * Returns sum_j w_j ||c_j - c'_j||^2, where w_j are the weights of next: the
+ * amount by which one Lloyd step reduces the sum of squares if no label
+ * changes. With the cosine metric the reduction of cluster j is smaller by the
+ * factor ||m_j||, where m_j is its mean before it was scaled to length 1.
  */
 extern double
 			gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
 
 /*
- * Draws `count` rows from spherical normal clouds around the centroids, with
- * these standard deviations (k), where no rows can be read.
+ * Draws `count` rows from spherical normal distributions around the centroids,
+ * with k standard deviations `spreads`. Used if the rows of the table cannot
+ * be read.
  */
 extern fc_weighted_rows *rows_drawn_from(const fc_operator_header *op,
 										 const double *spreads, Size count,
 										 int64 seed);
 
 /*
- * Returns the weighted means of clusters with equal numbers, which are 0 ..
- * count - 1 without gaps (tree_fn.c).
+ * Returns the weighted means of clusters with equal numbers. The numbers must
+ * be 0 .. count - 1 without gaps (tree_fn.c).
  */
 extern fc_codebook *joined_clusters(const fc_operator_header *op,
 									const int32 *number, Size count);
 
 /*
- * Measures the recall of a nearest-neighbour search in `probes` buckets. The
- * rows, two or more, are a sample of n rows (tree_fn.c).
+ * Measures the recall of a nearest-neighbour search in `probes` buckets.
+ * `rows` must be two or more, and a sample of n rows (tree_fn.c).
  */
 extern fc_search_result
 			recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
 							 double n, int64 probes);
 
 /*
- * Labels of the same rows by two operators, each given the rows in its own
- * coordinates.
+ * Labels of the same rows by two operators. Each operator has its own copy of
+ * the rows, scaled and mapped as it takes them.
  */
 typedef struct two_labellings
 {
@@ -182,12 +187,12 @@ extern two_labellings
 			label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 						const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
-/* Returns the share of the weight whose labels differ. */
+/* Returns the weighted share of the rows whose labels differ. */
 extern double changed_labels(const two_labellings *labels);
 
 /*
- * Returns the weight of each pair of labels (k_a x k_b); NULL if the table is
- * too large to allocate.
+ * Returns the contingency table of the labels (k_a x k_b weights), or NULL if
+ * it is too large to allocate.
  */
 extern double *counted_labels(const two_labellings *labels);
 

@@ -2,10 +2,11 @@
  * step_agg.c - aggregates over rows assigned to an operator: lloyd_step_agg,
  * sse_agg, simplified_silhouette_agg, davies_bouldin_agg.
  *
- * The state is flat bytes (type aggregate_state) that are changed in place and
- * contain the operator; rows wait in it for batched assignment. Lloyd sums too
- * large for a value are the same bytes in the aggregate's memory
- * (lloyd_large_agg), which only one process adds up.
+ * The state is a single varlena value (type aggregate_state), which is updated
+ * in place. It contains the operator, and a buffer of rows that are assigned
+ * in batches. Lloyd sums that are too large for a varlena value have the same
+ * layout, but are in the memory of the aggregate (lloyd_large_agg), so that
+ * only one process can compute them.
  */
 #include "postgres.h"
 
@@ -23,8 +24,8 @@
 /* ---- memory ---- */
 
 /*
- * Returns the peak memory of the final function for k x d centroids, without
- * its scratch.
+ * Returns the peak memory in bytes of the final function for k x d centroids,
+ * excluding its scratch space.
  */
 static Size
 final_bytes(int kind, Size k, Size d)
@@ -44,9 +45,9 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * Allocates a state without rows. The budget must hold the state, `kept` bytes
- * of the call site, and the larger of the executor's copy of the state and the
- * final function's memory.
+ * Allocates a state without rows. The budget must cover the state, `kept`
+ * bytes of the call site, and either the executor's copy of the state or the
+ * memory of the final function, whichever is larger.
  */
 static fc_step *
 new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity,
@@ -100,8 +101,8 @@ step_weight(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the row in argument 2 prepared for the operator's metric; NULL if it
- * has no direction.
+ * Returns the row in argument 2, scaled to length 1 if the metric is cosine;
+ * NULL if it is a zero vector then.
  */
 static const double *
 row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
@@ -126,8 +127,8 @@ current_step(FunctionCallInfo fcinfo, int kind, bool large,
 }
 
 /*
- * Transition function (state, operator, x [, weight]). large: the state is
- * memory of the aggregate, not a value of type aggregate_state.
+ * Implements the transition functions (state, operator, x [, weight]). large:
+ * the state is memory of the aggregate, not a value of type aggregate_state.
  */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind, bool large)
@@ -279,7 +280,7 @@ fastclust_step_combine_kept(PG_FUNCTION_ARGS)
 
 /* ---- results ---- */
 
-/* A state's operator and its results. */
+/* Operator and results of a state. */
 typedef struct finished
 {
 	fc_operator op;
@@ -287,8 +288,8 @@ typedef struct finished
 } finished;
 
 /*
- * Computes the results of a state, with `width` sums per cluster; the state is
- * not changed.
+ * Computes the results of a state, with `width` sums per cluster, without
+ * changing the state.
  */
 static finished
 finish_step(const fc_step *step, Size width)
@@ -308,8 +309,8 @@ finish_step(const fc_step *step, Size width)
 }
 
 /*
- * Returns the operator of the cluster means; a cluster without rows keeps its
- * centroid.
+ * Returns an operator whose centroids are the cluster means. A cluster without
+ * rows keeps its centroid.
  */
 static fc_operator_header *
 next_operator(const finished *f)
@@ -336,8 +337,8 @@ finish_lloyd(const fc_step *step, fc_step_result *result)
 }
 
 /*
- * Returns the lloyd_step of a state, either a value or the larger sums of
- * lloyd_large_agg, which have 0 in place of a value's length word.
+ * Converts a state to a lloyd_step. The state is either a varlena value or the
+ * in-memory sums of lloyd_large_agg, whose length word is 0.
  */
 PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
 Datum
@@ -369,8 +370,8 @@ davies_bouldin(const fc_step *step)
 }
 
 /*
- * Returns the score of a state: the mean of the scores of rows, the SSE, or
- * the Davies-Bouldin index.
+ * Returns the score for which the state was accumulated: the mean of the
+ * scores of rows, the SSE, or the Davies-Bouldin index.
  */
 PG_FUNCTION_INFO_V1(fastclust_score_final);
 Datum

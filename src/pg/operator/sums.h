@@ -23,11 +23,11 @@ typedef struct coreset_plan
 	double	   *center;			/* d values; NULL: uniform sample */
 	double		variance;
 	uint64		seed;
-	double		limit;			/* upper limit of ranks, exclusive; INFINITY:
-								 * no limit */
+	double		limit;			/* exclusive upper limit of ranks; INFINITY
+								 * for no limit */
 } coreset_plan;
 
-/* Raises an error if a number of the plan is out of range. */
+/* Raises an error if a parameter of the plan is out of range. */
 extern void check_coreset_plan(const coreset_plan *plan);
 
 /*
@@ -44,7 +44,7 @@ extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan
 extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 									 const fc_coreset *right);
 
-/* Returns a copy of the state with another capacity, an even number. */
+/* Returns a copy of the state with another capacity, which must be even. */
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
 									 const fc_coreset *state, Size capacity);
 
@@ -53,9 +53,9 @@ extern fc_codebook *centroids_of_coreset(const fc_coreset *state,
 										 memory_account *memory);
 
 /*
- * Capacities, always even: full_coreset is the maximum for a sample of `size`
- * rows, which stores one row more; packed_coreset is the minimum for the rows
- * stored.
+ * full_coreset returns the maximum capacity of a sample of `size` rows, which
+ * stores one row more. packed_coreset returns the minimum capacity for the
+ * stored rows. Capacities are always even.
  */
 static inline Size
 full_coreset(Size size)
@@ -73,17 +73,17 @@ packed_coreset(const fc_coreset *state)
 
 /*
  * Returns a state without rows that assigns each row immediately. kept: bytes
- * that the caller keeps besides it, for the budget.
+ * of the caller that count against the budget as well.
  */
 extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
 							   const fc_operator_header *header);
 
-/* left += right; a different operator is an error */
+/* Computes left += right; different operators are an error. */
 extern void add_step(fc_step *left, const fc_step *right);
 
 /*
- * Returns the operator of the cluster means; a cluster without rows keeps its
- * centroid. Fills *result, whose sums have been freed.
+ * Returns an operator whose centroids are the cluster means. A cluster without
+ * rows keeps its centroid. Fills *result, but frees its sums.
  */
 extern fc_operator_header *finish_lloyd(const fc_step *step, fc_step_result *result);
 

@@ -1,6 +1,6 @@
 /*
- * tree_fn.c - the tree of an operator's clusters, their places in a plane, and
- * searches through their buckets
+ * tree_fn.c - the tree of an operator's clusters, their positions in a plane,
+ * and the recall of searches through their buckets
  */
 #include "postgres.h"
 
@@ -17,8 +17,8 @@
 								 * sample has its share of them */
 
 /*
- * Returns the number of a node: a cluster keeps its own, and joins are
- * numbered after all labels.
+ * Returns the number of a node: the number of a cluster, or for a join a
+ * number after all cluster labels.
  */
 static int32
 numbered_node(const fc_operator *op, int32 node)
@@ -29,8 +29,8 @@ numbered_node(const fc_operator *op, int32 node)
 }
 
 /*
- * (operator): returns rows (step, left, right, height, weight) in ascending
- * order of height.
+ * Takes (operator). Returns rows (step, left, right, height, weight) in
+ * ascending order of height.
  */
 PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
 Datum
@@ -84,8 +84,8 @@ joined_clusters(const fc_operator_header *header, const int32 *number,
 }
 
 /*
- * (operator, numbers): returns the operator with clusters of equal numbers
- * joined.
+ * Takes (operator, numbers). Returns the operator in which clusters with equal
+ * numbers are joined.
  */
 PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
 Datum
@@ -143,9 +143,10 @@ recall_of_search(const fc_operator_header *header,
 }
 
 /*
- * (operator, rows as an operator, n, probes): returns (recall, share of the
- * rows read, rows per bucket, sum of their squared distances per bucket). The
- * rows are a sample of n.
+ * Takes (operator, rows, n, probes), where the rows are the centroids of an
+ * operator, and a sample of n rows. Returns (recall, share of the rows read,
+ * number of rows per bucket, sum of their squared distances per bucket), or
+ * NULL for fewer than two rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
 Datum
@@ -168,8 +169,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 }
 
 /*
- * (operator): returns rows (cluster, x, y, shown_x, shown_y). shown_x and
- * shown_y are the shares of the squared distances along each axis.
+ * Takes (operator). Returns rows (cluster, x, y, shown_x, shown_y). shown_x
+ * and shown_y are the shares of the squared distances along each axis.
  */
 PG_FUNCTION_INFO_V1(fastclust_cluster_places);
 Datum

@@ -1,6 +1,6 @@
 /*
- * checks.h - errors that several steps of a training raise, and the number of
- * clusters of a training
+ * checks.h - errors that several steps of a training raise; the number of
+ * clusters and the window of recent rows of a retrain
  */
 #ifndef FASTCLUST_TRAIN_CHECKS_H
 #define FASTCLUST_TRAIN_CHECKS_H
@@ -11,7 +11,7 @@
 /* Raises the error that no row has all features. */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
-/* Raises the error that a method does not support something. */
+/* Raises an error about the method: its name, followed by `problem`. */
 extern void reject_with_method(train_method method, const char *problem,
 							   const char *hint) __attribute__((noreturn));
 
@@ -19,16 +19,16 @@ extern void reject_with_method(train_method method, const char *problem,
 extern void check_k_of_count(const training *t, int64 n);
 
 /*
- * Returns the number of clusters: the product of option levels if it is
- * given, in which case k may be 0 (SQL NULL), else k.
+ * Returns the product of option levels if it is given, else k. With option
+ * levels, k must be equal to the product, or 0 (SQL NULL).
  */
 extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
- * Returns the number of clusters of a retrain with these options, which are
- * merged into the settings. Without option k it is the number of the version,
- * which need not be the product of its levels, because clusters may have been
- * merged. A new k and levels must agree.
+ * Returns the number of clusters of a retrain. `settings` are the version's
+ * options with the given `options` merged in. Without option k it is the
+ * number of the version, which need not be the product of its levels, because
+ * clusters may have been merged. A new k and levels must agree.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,

@@ -58,8 +58,8 @@ is_among(const char *name, const char *const *names, int count)
 }
 
 /*
- * Returns the text "ARRAY['a', 'b']" if the name is a list "a, b" of columns;
- * else NULL.
+ * Returns the text "ARRAY['a', 'b']" if the name is a list "a, b" of existing
+ * columns, else NULL.
  */
 static char *
 listed_columns(const char *name, const char *const *names, int count)

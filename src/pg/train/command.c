@@ -2,8 +2,8 @@
  * command.c - the SQL functions train, import_model, retrain,
  * retrain_if_drifted and choose_k.
  *
- * Each reads and checks its arguments in the order in which its errors are
- * documented, then passes a job to job.c or a sketch to decoded.c.
+ * Each function reads and checks its arguments in the order in which its
+ * errors are documented, then passes a job to job.c or a sketch to decoded.c.
  */
 #include "postgres.h"
 
@@ -33,9 +33,9 @@
 /* ---- train ---- */
 
 /*
- * Returns the names in the argument features, or NULL. The argument is an
- * array, or a text with an array or one column. Sets *vector to true if a text
- * names one column, and that has vectors.
+ * Returns the column names in the argument features, or NULL if it is NULL.
+ * The argument is an array, or a text that holds an array or one name. Sets
+ * *vector to true if a text names a single column of vectors.
  */
 static ArrayType *
 features_argument(FunctionCallInfo fcinfo, int argument, Oid relation,
@@ -189,9 +189,9 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 /* ---- retrain ---- */
 
 /*
- * Returns the options of the version with the given ones merged in. Objects
- * are merged key by key, true leaves an object unchanged, and null removes an
- * option.
+ * Returns the options of the version, updated by the given options. Objects
+ * are merged key by key, the value true leaves an object unchanged, and null
+ * removes an option.
  */
 static train_options *
 merged_options(const stored_version *version, const train_options *options)
@@ -244,8 +244,8 @@ scanned_relation(const locked_model *locked, const stored_version *version,
 }
 
 /*
- * Freezes the serving clusters in this retrain alone, since the option is not
- * stored. A method that cannot freeze clusters, or a smaller k, is an error.
+ * Freezes the serving clusters in this retrain only; the option is not stored.
+ * A method that cannot freeze clusters, or a smaller k, is an error.
  */
 static void
 freeze(training *t, const stored_version *version)
@@ -319,8 +319,8 @@ live_for_retraining(const locked_model *locked, const stored_version *version,
 
 /*
  * Returns the options of the call, with the relation looked up in the caller's
- * search_path. Afterwards the search_path is fixed, until AtEOXact_GUC
- * restores it at nest level *level.
+ * search_path. Then sets a fixed search_path, until AtEOXact_GUC restores the
+ * caller's at nest level *level.
  */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
@@ -381,7 +381,7 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 
 /* ---- retrain_if_drifted ---- */
 
-/* Returns a number as the user wrote it, for an error message. */
+/* Returns a float8 argument as text for an error message. */
 static char *
 shown_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -389,10 +389,7 @@ shown_argument(FunctionCallInfo fcinfo, int argument)
 		: DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
 }
 
-/*
- * Raises an error unless the limits of the p-value and the effect are in
- * range.
- */
+/* Raises an error unless threshold, a p-value, and min_effect are in range. */
 static void
 check_limits(FunctionCallInfo fcinfo)
 {
@@ -409,7 +406,7 @@ check_limits(FunctionCallInfo fcinfo)
 				errdetail("It is a shift in standard deviations, 0 or more."));
 }
 
-/* Returns a number with six digits, or an empty text for NULL. */
+/* Returns a number with six significant digits, or "" if it is NULL. */
 static char *
 shown_number(Datum value, bool null)
 {
@@ -417,8 +414,8 @@ shown_number(Datum value, bool null)
 }
 
 /*
- * Tests the current rows for drift, enters the result into the record of a
- * check, and returns the verdict.
+ * Tests the current rows for drift, stores the result in `check`, a record of
+ * drift_checks, and returns the verdict.
  */
 static char *
 check_drift(FunctionCallInfo fcinfo, const stored_version *version,
@@ -551,8 +548,8 @@ number_or_null(double x, bool *null)
 }
 
 /*
- * Returns the evidence from a live sketch, which is computed in SQL
- * (sql/training/live_choice.sql).
+ * Implements choose_k for a live sketch: puts the rows computed by
+ * choose_k_live (sql/training/live_choice.sql) into the result set.
  */
 static void
 choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
@@ -578,7 +575,10 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 	}
 }
 
-/* Returns the evidence from k-means on a sample and on its halves. */
+/*
+ * Runs k-means on a sample and on its halves, and puts a row for each tried
+ * number of clusters into the result set.
+ */
 static void
 choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 				 bool vector, const train_options *options)

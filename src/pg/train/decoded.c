@@ -2,10 +2,11 @@
  * decoded.c - versions made from a sketch alone: from a live sketch, or from
  * the training sketch and a sketch of new rows.
  *
- * No row is read, and the table need not exist any more. Each group starts from
- * the same group of the serving version and keeps its units, its spec, its
- * distance quantiles and the null law of drift; decode gives the centroids,
- * weights and spreads. store.c writes the groups, like the groups of a training.
+ * No row is read, and the table need not exist any more. Each group starts
+ * from the same group of the serving version and keeps its scaling, its spec,
+ * its distance quantiles and the null distribution of its drift test. decode
+ * computes the centroids, weights and spreads. store.c writes the groups, like
+ * the groups of a training.
  */
 #include "postgres.h"
 
@@ -96,8 +97,8 @@ decode_sketch(const training *t, const struct varlena *sketch,
 /* ---- a group ---- */
 
 /*
- * Returns the root mean square of the scales, which is the unit of spreads:
- * they average over all dimensions.
+ * Returns the root mean square of the scales, or 1 without scaling. Spreads
+ * are divided by it, because they average over all dimensions.
  */
 static double
 mean_scale(scaling scaling, Size d)
@@ -113,9 +114,10 @@ mean_scale(scaling scaling, Size d)
 }
 
 /*
- * Decodes the clusters of a sketch, in units. Notices of decode are
- * suppressed, since they suggest another spec. fresh: use the units of the old
- * version, but not its centroids, the rows of its sample, or bounds.
+ * Decodes the clusters of a sketch and scales them. Notices of decode are
+ * suppressed, because they suggest another spec. fresh: use the scaling of the
+ * old version, but not its centroids, the sample rows of its spec, or the
+ * sketch's bounds.
  */
 static decoded_clusters
 decode_group(const training *t, Size k, const char *group,
@@ -151,8 +153,8 @@ decode_group(const training *t, Size k, const char *group,
 }
 
 /*
- * Sets the spec of a fresh version, and its distance quantiles and null law
- * from rows drawn from the new clusters.
+ * Sets the spec of a fresh version. Computes its distance quantiles and the
+ * null moments of its drift test from rows drawn from the new clusters.
  */
 static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
@@ -182,7 +184,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 
 /*
  * Scales the distance quantiles if the number of clusters has changed,
- * assuming that they change like the root mean square distance.
+ * assuming that they are proportional to the root mean square distance.
  */
 static void
 scale_quantiles(record_builder *row, Size k, const stored_version *old,
@@ -257,7 +259,8 @@ decoded_group(const training *t, Size k, const char *group,
 /* ---- versions ---- */
 
 /*
- * Raises an error if the version has no sketch or spec, as in an edited dump.
+ * Raises an error if the version lacks its operator, method, relation, sketch
+ * or spec, which happens only in an edited dump.
  */
 static void
 check_sketched(const stored_version *version)
@@ -285,8 +288,8 @@ next_options(const stored_version *before, const train_options *options)
 }
 
 /*
- * Returns the job of a version that needs no relation. Its steps are logged
- * like the steps of a training.
+ * Starts a training that makes a version without reading a relation. Its steps
+ * are logged like the steps of a training on rows.
  */
 static training *
 begin_decoded(const locked_model *locked, const stored_version *version,
@@ -316,9 +319,9 @@ begin_decoded(const locked_model *locked, const stored_version *version,
 }
 
 /*
- * Returns the means of k sketches, converted to units, as centroids. Adds the
- * mean squared distance of the rows of each sketch from their mean, in units,
- * to squares (k).
+ * Returns the scaled means of t->k sketches as centroids. Adds the mean
+ * squared distance of each sketch's rows from their scaled mean to squares (k
+ * values).
  */
 static fc_operator_header *
 rescaled_micro(const training *t, fc_sketch *const *sketches, double *squares)
@@ -350,8 +353,8 @@ rescaled_micro(const training *t, fc_sketch *const *sketches, double *squares)
 /*
  * Makes the next version of a model of method density. The live sketch has
  * integer sums for each micro-cluster, which are bitwise equal to the sums of
- * a scan. Distance quantiles and null law come from rows drawn from the
- * micro-clusters.
+ * a scan. The distance quantiles and the null distribution of drift come from
+ * rows drawn from the micro-clusters.
  */
 static int32
 retrain_live_density(const locked_model *locked, const stored_version *before,
@@ -423,8 +426,8 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 }
 
 /*
- * Makes the next version of a model of another method by decoding the sketch
- * of each group.
+ * Makes the next version of a model of any method except density by decoding
+ * the sketch of each group.
  */
 static int32
 retrain_live_decoded(const locked_model *locked, const stored_version *template,

@@ -6,14 +6,14 @@
 
 typedef struct decoded_clusters
 {
-	fc_operator_header *op;		/* centroids and weights; decode_sketch
-								 * returns them in the rows' own units */
+	fc_operator_header *op;		/* centroids and weights; the centroids that
+								 * decode_sketch returns are not scaled */
 	double	   *spreads;
 	double		objective;
 } decoded_clusters;
 
 /*
- * Decodes k clusters from a sketch. initial: centroids to start from as well,
+ * Decodes k clusters from a sketch. initial: centroids of an additional start,
  * or NULL; forget: ignore the sketch's bounds, which deleted rows may have
  * set.
  */
@@ -23,14 +23,16 @@ extern decoded_clusters
 						  bool quiet, bool forget);
 
 /*
- * Returns the options of the next decoded version: the previous options,
- * replaced by the given ones.
+ * Returns the options of the next decoded version: the options of the previous
+ * version, overridden by the given ones.
  */
 extern Jsonb *next_options(const stored_version *before, const train_options *options);
 
 /*
- * Make the next version and return its number: retrain_live a group for each
- * group of a live sketch, retrain_from_sketch one from a sketch of new rows.
+ * Make the next version and return its number. retrain_live makes one group
+ * for each group of a live sketch. retrain_from_sketch makes a single group
+ * from a sketch of new rows, added to the training sketch unless option
+ * replace is true.
  */
 extern int32
 			retrain_live(const locked_model *locked, const stored_version *template, Datum live,

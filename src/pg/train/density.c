@@ -2,12 +2,12 @@
  * density.c - method density: clusters of any shape, and noise, from
  * micro-clusters that k-means has found and a scan has counted.
  *
- * Each micro-cluster is a bubble (core/density/density.h): its number of rows,
- * their mean, and their mean squared distance from the mean. The distance is
- * measured on the weighted sample, or exactly for a live model. The result has
- * two operators: the micro-clusters with their regions
- * (core/operator/operator.h), which label rows, and the means of the clusters,
- * which describe them.
+ * Each micro-cluster sums up its rows (core/density/density.h): their number,
+ * their mean, and their mean squared distance from the mean. The squared
+ * distance is measured on the weighted sample, or taken from the sketch of the
+ * micro-cluster for a live model. The result has two operators: the
+ * micro-clusters with their regions (core/operator/operator.h), which label
+ * rows, and the means of the clusters, which describe them.
  */
 #include "postgres.h"
 
@@ -116,20 +116,20 @@ check_live_size(const training *t)
 typedef struct micro_cluster_set
 {
 	fc_micro_clusters b;		/* view of the arrays below */
-	double	   *n;				/* m: numbers of rows */
-	double	   *x;				/* m x d: means */
-	double	   *mean;			/* m x d: means relative to the mean of all
+	double	   *n;				/* m numbers of rows */
+	double	   *x;				/* m x d means */
+	double	   *mean;			/* m x d means relative to the mean of all
 								 * rows */
-	double	   *square;			/* m: mean squared distances of rows from
-								 * their mean */
+	double	   *square;			/* m mean squared distances of rows from their
+								 * mean */
 	double		rows;
 	double		variance;		/* mean squared distance of all rows from
 								 * their mean */
 } micro_cluster_set;
 
 /*
- * Computes the fields of the set that depend on all rows. Means become
- * relative to the mean of all rows, because differences of them are taken.
+ * Computes the fields of the set that depend on all rows. The mean of all rows
+ * is subtracted from the means, because later their differences are computed.
  */
 static void
 center_micro_clusters(micro_cluster_set *set, Size m, Size d)
@@ -175,9 +175,10 @@ take_micro_clusters(fc_arena *arena, Size m, Size d)
 }
 
 /*
- * Returns the micro-clusters that have rows. Imputed cells would form a ridge
- * at the mean of their column, so only complete rows are counted if they are
- * given; the counts are scaled to all rows.
+ * Returns the micro-clusters that have rows. If `complete` is given, only
+ * these rows, which have no imputed values, are counted, and the counts are
+ * scaled up to all rows: imputed values would form a ridge at the mean of
+ * their column.
  */
 static micro_cluster_set
 micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
@@ -200,7 +201,10 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 	x = rescaled_centroids(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
-		/* count in the sample if no scan has counted the rows */
+		/*
+		 * number of rows, estimated from the sample if no scan has counted
+		 * them
+		 */
 		double		n = (complete != NULL || isnan(fit->objective)
 						 ? scale * profile.weights[j]
 						 : op.weights[j]);
@@ -227,8 +231,9 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 /* ---- comparison with half as many micro-clusters ---- */
 
 /*
- * Returns larger micro-clusters, half as many or fewer, which k-means makes of
- * the given ones. Sets number[a] (m) to the larger one that contains a.
+ * Merges the micro-clusters by k-means into at most half as many larger ones,
+ * and returns the larger ones. Sets number[a] (m values) to the index of the
+ * larger micro-cluster that contains a.
  */
 static micro_cluster_set
 halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena *arena,
@@ -339,7 +344,10 @@ compare_halved(const training *t, const micro_cluster_set *set,
 
 /* ---- regions ---- */
 
-/* Regions of a group; the arrays have a value for each micro-cluster kept */
+/*
+ * Regions of a group; the arrays have one value for each remaining
+ * micro-cluster.
+ */
 typedef struct found_regions
 {
 	Size		clusters;
@@ -393,8 +401,8 @@ micro_operator(const training *t, const micro_cluster_set *set,
 
 /*
  * Sets the operators of the group: the means of the clusters, without noise,
- * and the micro-clusters that label rows. Sets its spreads, which are
- * deviations per dimension.
+ * and the micro-clusters that label rows. Sets the spreads of the group to the
+ * standard deviations of its clusters per dimension.
  */
 static void
 describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
@@ -512,9 +520,9 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 }
 
 /*
- * Finds the regions at a single density, option scale, and removes the
+ * Finds the regions at the density that option scale gives, and removes the
  * micro-clusters that are not dense from the set. A row then belongs to the
- * nearest dense one, or is noise.
+ * nearest dense micro-cluster, or is noise.
  */
 static found_regions
 find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
@@ -568,8 +576,9 @@ find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 }
 
 /*
- * Warns if a micro-cluster of a live model has become too large, since
- * micro-clusters stay where the last training on rows found them.
+ * Warns if a micro-cluster of a live model has too many rows. Micro-clusters
+ * stay where the last training on rows found them, even if new rows are
+ * elsewhere.
  */
 static void
 warn_outgrown(const training *t, const micro_cluster_set *set)
@@ -680,8 +689,8 @@ number_regions(group_fit *fit, int32 *numbers)
 }
 
 /*
- * Returns the profile of a group with regions: quantiles are of outlier scores
- * instead of distances, and mean and error are NAN.
+ * Returns the profile of a group with regions. Its quantiles are quantiles of
+ * outlier scores instead of distances, and its mean and error are NAN.
  */
 fit_profile
 profile_of_regions(const group_fit *fit, const double *places, Size count)

@@ -5,29 +5,29 @@
 #include "pg/train/training.h"
 
 /*
- * Raises an error if method density cannot do the training; k is the
- * requested number of clusters, or 0. Other methods pass.
+ * Raises an error if method density cannot do the training; k is the requested
+ * number of clusters, or 0. Does nothing for other methods.
  */
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);
 
 /*
- * Raises an error if a live sketch for each micro-cluster exceeds the memory
- * budget.
+ * Raises an error if the live sketches, one for each micro-cluster, together
+ * exceed the memory budget.
  */
 extern void check_live_size(const training *t);
 
 /*
- * Joins the micro-clusters in each group's operator to clusters. Afterwards
- * the operator has the means of the clusters.
+ * Joins the micro-clusters of each group into clusters. Afterwards the
+ * operator of the group holds the means of the clusters.
  */
 extern void find_regions(training *t, const fc_weighted_rows *sample,
 						 group_fit *fits, int count);
 
 /*
- * Gives the clusters these numbers, completed to a permutation; NULL leaves
- * them unchanged.
+ * Renumbers the clusters of a group. Missing and repeated entries of `numbers`
+ * are first replaced by unused numbers; NULL changes nothing.
  */
 extern void number_regions(group_fit *fit, int32 *numbers);
 extern fit_profile

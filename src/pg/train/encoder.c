@@ -35,8 +35,8 @@ null_share(const fc_encoder *encoder, Size i)
 }
 
 /*
- * Returns true if a feature other than a category has NULLs that count as its
- * mean.
+ * Returns true if a feature is not a category, and is NULL in some rows, where
+ * its NULL counts as its mean.
  */
 static bool
 is_imputed(const fc_encoder *encoder, Size i)
@@ -51,8 +51,8 @@ is_imputed(const fc_encoder *encoder, Size i)
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
 
 /*
- * Returns the encoder with a NULL indicator added to each flagged feature,
- * which must not be a category or have an indicator.
+ * Returns the encoder with a NULL indicator added to each flagged feature. A
+ * flagged feature must not be a category, nor have an indicator already.
  */
 static fc_encoder_header *
 flagged_encoder(const fc_encoder_header *header, const bool *flag)
@@ -76,8 +76,8 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 
 /*
  * Returns a copy of the values of encoded rows. Sets *columns to the
- * dimensions of the features with an indicator, *numbers to the indexes of
- * these features, and *count to their number.
+ * dimensions of the features with a NULL indicator, categories excluded,
+ * *numbers to the indexes of these features, and *count to their number.
  */
 static float *
 read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
@@ -110,8 +110,8 @@ read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
 }
 
 /*
- * Returns for each feature whether its NULLs distinguish rows. The rows are in
- * units and in random order.
+ * Returns one flag per feature, true if its NULLs distinguish rows. The rows
+ * must be scaled and in random order.
  */
 static bool *
 informative_nulls(const fc_encoder_header *flagged,
@@ -141,7 +141,7 @@ informative_nulls(const fc_encoder_header *flagged,
 }
 
 /*
- * Converts row x of encoder `from` to row y in the units of encoder `to`,
+ * Converts row x, encoded and scaled by `from`, to row y of encoder `to`,
  * which has the same features, but perhaps fewer indicators.
  */
 static void
@@ -160,7 +160,9 @@ write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
 		}
 }
 
-/* Returns true if the row has no NULL, except in columns that are kept. */
+/*
+ * Returns true if each NULL of the row is in a column whose indicator is kept.
+ */
 static bool
 is_complete(const float *x, const fc_missing_column *column, Size count,
 			const bool *kept)
@@ -173,9 +175,9 @@ is_complete(const float *x, const fc_missing_column *column, Size count,
 
 /*
  * Converts rows of encoder `from`, which has an indicator for each column with
- * NULLs, to rows of encoder `to` with imputed NULLs. If a tenth of the rows,
- * and COMPLETE_ROWS of them, are complete, only these are returned, because
- * imputed cells blur the clusters of few columns.
+ * NULLs, to rows of encoder `to`, and imputes their NULLs. If a tenth of the
+ * rows, and at least COMPLETE_ROWS, are complete, only these are returned,
+ * because imputed values blur clusters if there are few columns.
  */
 static const fc_weighted_rows *
 imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
@@ -225,7 +227,7 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	return rows_of_operator(make_codebook(rows, weights, n, encoder.dim));
 }
 
-/* Returns a sample of rows in units, encoded with indicators. */
+/* Returns a scaled sample of rows, encoded with indicators. */
 static const fc_weighted_rows *
 flagged_rows(const training *t, const fc_encoder_header *flagged)
 {
@@ -258,8 +260,8 @@ report_indicators(const training *t, const fc_encoder *encoder,
 }
 
 /*
- * Returns the encoder with a dimension for the NULLs of each column where
- * NULLs distinguish rows, except for columns in option nulls.
+ * Returns the encoder with an indicator dimension for each column whose NULLs
+ * distinguish rows, except for columns in option nulls.
  */
 static fc_encoder_header *
 with_indicators(const training *t, fc_encoder_header *learned)
@@ -288,9 +290,9 @@ with_indicators(const training *t, fc_encoder_header *learned)
 
 /*
  * Gives categories the minimum weight for method density, unless option weight
- * names them. No row can be between two categories, so a gap between them is
- * no evidence for two clusters, and each would be a dense region. If all
- * columns are categories, they keep their weights.
+ * names them. Otherwise each category would be a dense region, although a gap
+ * between two categories is no evidence for two clusters: no row can lie
+ * between them. If all columns are categories, they keep their weights.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)
@@ -381,8 +383,8 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 }
 
 /*
- * Returns the condition that a row has no NULL in an imputed column, or NULL
- * if samples take all rows. Imputed rows pull centroids to places between
+ * Returns the SQL condition that a row has no NULL in an imputed column, or
+ * NULL if samples take all rows. Imputed rows pull centroids to places between
  * clusters, so clusters are also searched in complete rows if there are
  * enough.
  */
@@ -426,8 +428,9 @@ complete_rows(const training *t)
 
 /*
  * Learns the encoder from the rows of a FROM clause; returns NULL if there are
- * none. An existing encoder keeps its dimensions unless the columns have
- * changed; more categories are learned, so that its own are found among them.
+ * no rows. An existing encoder keeps its dimensions unless the columns have
+ * changed. More categories than it has are learned, so that its categories are
+ * found among them.
  */
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)

@@ -5,22 +5,22 @@
 #include "pg/train/training.h"
 
 /*
- * Learns the encoder of columns from some rows; an existing encoder keeps its
- * dimensions.
+ * Learns the encoder of columns from a sample of rows; an existing encoder
+ * keeps its dimensions.
  */
 extern void learn_encoder(training *t);
 
 /*
- * Returns the sample in units. Where columns have NULLs, draws another sample
- * and imputes them or leaves incomplete rows out, except NULLs that have a
- * dimension.
+ * Returns the scaled sample. If columns have NULLs that are imputed, draws
+ * another sample, and imputes its NULLs or leaves out incomplete rows. A row
+ * is incomplete if it has a NULL without an indicator dimension.
  */
 extern const fc_weighted_rows *rows_without_nulls(const training *t,
 												  const fc_weighted_rows *sample);
 
 /*
- * Returns for each dimension whether it is an indicator of NULLs, which is
- * made where NULLs distinguish rows; NULL if the rows are vectors.
+ * Returns one flag per dimension, true if it is a NULL indicator, which exists
+ * where NULLs distinguish rows. Returns NULL if the rows are vectors.
  */
 extern bool *null_dimensions(const train_source *source);
 

@@ -1,6 +1,6 @@
 /*
- * fit.c - the methods of a training: from the weighted sample, the sketch and
- * the measurements of the scan to the operator of a group.
+ * fit.c - the methods of a training: compute the operator of a group from the
+ * weighted sample, the sketch and the measurements of the scan.
  *
  * A new solution replaces the serving clusters only if it is better by more
  * than noise.
@@ -42,8 +42,8 @@
 /* ---- k-means ---- */
 
 /*
- * Returns the options of a search. Groups share the minimum budget of 30
- * searches in proportion to their rows.
+ * Returns the options of a search. All groups together have 30 times the
+ * minimum budget of a search, and share it in proportion to their rows.
  */
 static fc_kmeans_options
 search_options(const training *t, const fc_weighted_rows *rows, Size k)
@@ -65,8 +65,8 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 }
 
 /*
- * Runs k-means for k clusters, or for the clusters of a start if one is given.
- * `search`: search in addition to continuing from the start.
+ * Runs k-means for k clusters or, if a start is given, for as many clusters as
+ * the start has. `search`: search in addition to continuing from the start.
  */
 static fc_codebook *
 fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
@@ -81,8 +81,8 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /*
- * Searches in every n-th row and continues from the result on all rows. Too
- * few rows for that are searched directly.
+ * Searches in every step-th row, and continues from the result on all rows. If
+ * there are too few rows for a subset, searches in all of them.
  */
 fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
@@ -104,8 +104,8 @@ searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 
 /*
  * Returns true if operator a fits the rows as well as b. Its mean squared
- * distance may be higher by the share `slack`, or with `noise` by the standard
- * error of the difference if that is more.
+ * distance may exceed b's by the fraction `slack` or, with `noise`, by the
+ * standard error of the difference if that is more.
  */
 static bool
 as_good(const training *t, const fc_operator_header *a,
@@ -135,7 +135,8 @@ best_candidate(const group_fit *fit)
 
 /*
  * Keeps the old clusters and marks them as final, so that no scan moves them.
- * If the scan measured them, they get its weights and mean squared distance.
+ * If a scan measured them, their weights and mean squared distance are taken
+ * from it.
  */
 static void
 take_old(group_fit *fit, const fc_operator_header *old)
@@ -155,12 +156,12 @@ take_old(group_fit *fit, const fc_operator_header *old)
 
 /*
  * Returns true if clusters found in the uniform sample fit all rows as well as
- * that sample. The mean squared distance of all rows is expected to be higher
- * by the share 2 k / n where clusters are well separated (half because they
- * are fitted to the sample, half because their centroids are inaccurate), by 6
- * k / n where they overlap, and the sample's mean has an error. A larger
- * difference means that the sample lacks influential far rows, which the
- * weighted sample contains.
+ * that sample. The mean squared distance of all rows is expected to exceed the
+ * sample's by the fraction 2 k / n if clusters are well separated (half
+ * because they are fitted to the sample, half because their centroids are
+ * inaccurate), or 6 k / n if they overlap. The sample's mean also has a
+ * standard error. A larger difference means that the sample lacks influential
+ * far rows, which the weighted sample contains.
  */
 static bool
 sample_suffices(const training *t, const group_fit *fit, Size k)
@@ -177,8 +178,8 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 }
 
 /*
- * Takes the candidate that the scan moved, and marks it as final if another
- * scan would gain less than the tolerance.
+ * Takes the operator to which the scan moved candidate i. Marks it as final if
+ * the step gained no more than the tolerance.
  */
 static void
 take_candidate(const training *t, group_fit *fit, int i)
@@ -190,9 +191,9 @@ take_candidate(const training *t, group_fit *fit, int i)
 
 /*
  * Runs k-means on the weighted sample. The result is the better of a search
- * and of Lloyd's steps from the start, unless the best candidate of the scan
- * is as good. If option trim is set, the farthest rows are ignored, and no
- * scan moves the centroids that were found without them.
+ * and of Lloyd's steps from the start; but the best candidate of the scan is
+ * preferred if it is as good. If option trim is set, the farthest rows are
+ * ignored, and no scan moves the centroids that were found without them.
  */
 static void
 fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -219,8 +220,8 @@ fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Keeps the serving clusters unless the new ones are better by more than
- * noise. In that case k-means continues from the serving clusters, and its
- * result is preferred to the new ones if it is as good.
+ * noise. If they are, k-means also continues from the serving clusters, and
+ * its result is preferred to the new clusters if it is as good.
  */
 static void
 keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -265,8 +266,9 @@ fit_kmeans(const training *t, group_fit *fit, const fc_weighted_rows *rows,
  */
 
 /*
- * Returns the rows that are farthest from the old clusters, in their order: a
- * quarter of all rows, or 50 for each new cluster if that is more.
+ * Returns the rows that are farthest from the old clusters, without changing
+ * their order: a quarter of all rows, or 50 for each new cluster if that is
+ * more.
  */
 static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
@@ -459,7 +461,8 @@ fit_pinned(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 /*
  * Decodes the clusters from the sketch alone. Groups share a spec, which may
  * not suit each of them, so the old clusters of a group, or k-means on its
- * sample, are the start of the decoder and stay if they fit the sample better.
+ * sample, are the start of the decoder and are kept if they fit the sample
+ * better.
  */
 static void
 fit_compressive(const training *t, group_fit *fit,
@@ -547,9 +550,9 @@ alternate_factorized(const training *t, group_fit *fit,
 /* ---- micro-clusters ---- */
 
 /*
- * Runs a few steps of Lloyd's algorithm from random rows, after which
- * micro-clusters are still as dense as the rows. Minimizing the sum of squares
- * would give fewer and heavier ones where rows are dense. If there are too few
+ * Runs a few steps of Lloyd's algorithm from random rows, so that
+ * micro-clusters are still denser where rows are denser. Minimizing the sum of
+ * squares would make them fewer and heavier there. If there are too few
  * distinct rows, each of them becomes a micro-cluster.
  */
 static void

@@ -5,8 +5,8 @@
 #include "pg/train/training.h"
 
 /*
- * Runs k-means by a search in max(10000, 100 k, max_numbers / d) of the
- * rows, continued on all of them.
+ * Runs k-means for k clusters: searches in a subset of max(10000, 100 k,
+ * max_numbers / d) rows, and continues from the result on all rows.
  */
 extern fc_codebook *searched_clusters(const training *t,
 									  const fc_weighted_rows *rows, Size k,
@@ -17,16 +17,16 @@ extern fc_codebook *searched_clusters(const training *t,
 								 * the time of one */
 
 /*
- * Returns the serving clusters of a group in units, or NULL if they cannot be
- * compared with k new ones.
+ * Returns the serving clusters of a group in the scaling of this training, or
+ * NULL if they cannot be compared with k new ones.
  */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
 extern void fit_group(const training *t, group_fit *fit);
 
 /*
- * Announces the k-means of all groups before the first one begins; exceeding
- * the time budget is an error.
+ * Announces the time of k-means in all groups before it begins in the first
+ * one. Exceeding the time budget is an error.
  */
 extern void
 			announce_groups(const training *t, const group_fit *fits, int count);

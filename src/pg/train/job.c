@@ -1,13 +1,13 @@
 /*
- * job.c - the job of a training: locks the model, checks the options, and runs
- * the steps until the version serves.
+ * job.c - the job of a training: locks the model, checks the options, runs the
+ * steps, and makes the version the serving one.
  *
  * train and retrain call lock_model, which locks the model; begin_training,
  * which checks the options against the method and the relation before any row
  * is read; and run_training, which calls train_rows (train.c), start_serving,
- * and keep_live for a live sketch. Functions that read or write the model
- * tables are SQL with rights of their own (sql/models/writers.sql); everything
- * else runs with the caller's rights.
+ * and keep_live for a live sketch. The model tables are read and written by
+ * SECURITY DEFINER functions in SQL (sql/models/writers.sql); everything else
+ * runs with the caller's rights.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@
 
 /*
  * Warns a superuser if a scan of these columns may run code of other roles.
- * The warning comes now because a scheduled retrain runs unattended.
+ * The warning is raised now, because nobody watches a scheduled retrain.
  */
 void
 warn_foreign_code(Oid relation, const feature_list *features,
@@ -178,9 +178,9 @@ lock_model(FunctionCallInfo fcinfo, bool wait, bool make)
 }
 
 /*
- * Starts a live sketch that counts rows as the version's sketch did, keeps a
- * suitable one, or ends it if the options say so. A version that does not
- * serve leaves the live sketch unchanged.
+ * Starts a live sketch with the spec of the version's sketch, keeps a live
+ * sketch that has it already, or ends it if the options say so. A version that
+ * does not serve leaves the live sketch unchanged.
  */
 static void
 keep_live(const training *t)
@@ -240,7 +240,11 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->options = options;
 	t->recall = NAN;
 	add_options(&t->source, options);
-	/* names are resolved because other sessions read the options again */
+
+	/*
+	 * names are resolved, because sessions with another search_path read the
+	 * stored options again
+	 */
 	t->stored = options_to_store(options, t->source.condition);
 	t->estimate = rows_to_sample(&t->source, options->sample);
 	if (method == METHOD_KERNEL && t->source.cosine)
@@ -261,9 +265,9 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 }
 
 /*
- * All rows of a training have equal weights. If there is a half-life, a second
- * version, in which recent rows weigh more, is decoded from the live sketch,
- * and its number is returned.
+ * Trains on all rows with equal weights. If there is a half-life, also decodes
+ * a second version, in which recent rows weigh more, from the live sketch, and
+ * returns the number of that version.
  */
 int32
 run_training(FunctionCallInfo fcinfo, training *t)
@@ -275,7 +279,11 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	Datum		live;
 
 	role.value = ObjectIdGetDatum(GetUserId());
-	/* retrain comes here, too, and needs the privilege for train */
+
+	/*
+	 * retrain also calls this function, and needs the privilege to execute
+	 * train
+	 */
 	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);
 	train_rows(t);
 	start_serving(t);

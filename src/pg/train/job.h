@@ -13,13 +13,13 @@ typedef struct locked_model
 	Datum		record;			/* value of type stored_models */
 	int64		id;
 	char	   *model;
-	int32		version;		/* current version; 0: none */
+	int32		version;		/* current version; 0 if there is none */
 } locked_model;
 
 /*
  * Locks the model named by the call's first argument. wait: wait for another
- * training of it, else raise an error; make: create a missing model, else
- * raise an error.
+ * training of the model, else raise an error; make: create a missing model,
+ * else raise an error.
  */
 extern locked_model lock_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
@@ -40,12 +40,16 @@ extern training *begin_training(const locked_model *locked, const train_source *
 								train_method method, const train_options *options);
 
 /*
- * Returns the job of the next version with the settings of the current one,
- * except settings that the options change (command.c). run_training runs a
- * job and returns the version, which serves unless option activate is false.
+ * Returns the job of the next version, with the settings of the current
+ * version and the options that change them (command.c).
  */
 extern training *begin_retraining(const locked_model *locked, const stored_version *version,
 								  const train_options *options);
+
+/*
+ * Runs a job and returns the number of the version, which serves unless option
+ * activate is false.
+ */
 extern int32 run_training(FunctionCallInfo fcinfo, training *t);
 
 #endif							/* FASTCLUST_TRAIN_JOB_H */

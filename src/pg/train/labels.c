@@ -1,6 +1,6 @@
 /*
- * labels.c - write_labels: makes the query for the labels, and writes its rows
- * to a table in batches.
+ * labels.c - write_labels: makes the query that labels rows, and writes its
+ * result to a table in batches.
  *
  * CREATE TABLE AS and INSERT write row by row, in one process, and log each
  * row. Here a thousand rows are gathered and written together, with one WAL
@@ -51,7 +51,7 @@
 #define MAX_WORK	2048		/* maximum k d of a model whose rows the
 								 * leader labels itself */
 
-/* Vectors of a batch, in the coordinates of their model */
+/* Vectors of a batch, transformed as the operator of the model needs them. */
 typedef struct row_labels
 {
 	FunctionCallInfo fcinfo;
@@ -76,7 +76,7 @@ typedef struct row_writer
 	 * no free space in older pages; else 0
 	 */
 	int			flags;
-	MemoryContext context;		/* memory of a batch */
+	MemoryContext context;		/* memory of a batch, reset after it */
 
 	/*
 	 * labels of a batch, which replace the vectors in the last column; NULL
@@ -96,8 +96,8 @@ typedef struct row_writer
 								 * predict */
 
 /*
- * Returns the condition that a feature of row t is NULL, for up to MAX_NULL_COLUMNS
- * features that can be NULL.
+ * Returns an SQL condition that is true if a feature of row t is NULL. Checks
+ * at most MAX_NULL_COLUMNS of the features that can be NULL.
  */
 static char *
 missing_text(const train_source *source)
@@ -122,8 +122,8 @@ missing_text(const train_source *source)
 }
 
 /*
- * Returns true if predict can take the columns as a list of numbers, which is
- * twice as fast as a whole row, but needs values without NULLs.
+ * Returns true if predict can take the columns as a list of numbers. This is
+ * twice as fast as a whole row, but does not allow NULLs.
  */
 static bool
 takes_list(const train_source *source, const stored_version *version)
@@ -159,10 +159,10 @@ call_of(const char *function, const train_source *source,
 
 /*
  * Takes (version, relation, keys, options) and returns (query, vectors). The
- * query gives the key and the cluster of each row of the relation, and the
+ * query returns the key and the cluster of each row of the relation, and the
  * cluster's name and the distance if the options request them. `vectors` is
- * the query with vectors in place of clusters, to be labelled in batches, or
- * NULL if that is impossible.
+ * the same query with vectors in place of clusters, to be labelled in batches,
+ * or NULL if that is impossible.
  */
 PG_FUNCTION_INFO_V1(fastclust_label_query);
 Datum
@@ -235,8 +235,8 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 /* ---- rows received from the executor ---- */
 
 /*
- * Assigns a transaction ID before the plan runs, since none can be assigned in
- * parallel mode.
+ * Assigns a transaction ID before the plan runs, because it cannot be assigned
+ * in parallel mode.
  */
 static void
 begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
@@ -282,8 +282,8 @@ write_batch(row_writer *writer)
 }
 
 /*
- * Adds the vector in the last column to the batch that is to be labelled; the
- * column becomes NULL if predict would return NULL.
+ * Adds the vector in the last column to the batch that is to be labelled. Sets
+ * the column to NULL if predict would return NULL.
  */
 static void
 note_vector(row_labels *labels, TupleTableSlot *row)
@@ -409,7 +409,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	table_finish_bulk_insert(relation, writer->flags);
 }
 
-/* ---- choice of the way to write ---- */
+/* ---- choice between batches and INSERT ---- */
 
 /*
  * Returns true if rows can be added without index entries, triggers, rules,
@@ -476,7 +476,8 @@ write_each(Relation relation, TupleDesc row, const char *query)
 
 /*
  * Raises an error unless the user may insert into the table or some of its
- * columns, so that no table without that privilege is locked.
+ * columns. Called before the table is locked, so that users cannot lock a
+ * table without that privilege.
  */
 static void
 check_insert(Oid relation)
@@ -563,8 +564,9 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 
 /*
  * Takes (model, relation, target, options) and returns the number of rows
- * written. The target is found or made by the caller's search_path;
- * label_rows, which does the rest, has a search_path of its own.
+ * written. The name of the target is resolved here, by the caller's
+ * search_path, because label_rows, which does the rest, sets its own
+ * search_path.
  */
 PG_FUNCTION_INFO_V1(fastclust_write_labels);
 Datum

@@ -50,8 +50,9 @@ state_size(const fc_operator_header *header)
 }
 
 /*
- * Returns true if the states of the leader, and the states that workers have
- * queued for it, fit into the memory budget. A process has one state.
+ * Returns true if the states of the leader, the states that workers have
+ * queued for it, and the operators fit into the memory budget. Each process
+ * has one state.
  */
 static bool
 workers_fit(const fc_operator_header *op)
@@ -69,7 +70,7 @@ sums_are_shared(const fc_operator_header *op)
 		workers_fit(op);
 }
 
-/* Scans in one process, for sums that are too large for a value. */
+/* Runs a scan in one process, for sums that are too large for a value. */
 static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
@@ -135,9 +136,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 
 /* ---- groups: sums for each group and its own operator ---- */
 
-/*
- * Returns a query whose rows are (index, state), one for each group with rows.
- */
+/* Returns a query with one row (index, state) for each group that has rows. */
 static char *
 groups_text(const training *t, Size groups)
 {
@@ -157,8 +156,8 @@ groups_text(const training *t, Size groups)
 		appendStringInfoString(&query,
 							   ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
 	}
-	else						/* postgres_fdw ships neither a join with an
-								 * array nor an array of operators */
+	else						/* postgres_fdw pushes down neither a join
+								 * with an array nor an array of operators */
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
@@ -187,8 +186,8 @@ groups_text(const training *t, Size groups)
 }
 
 /*
- * Computes the sums of the active groups. A group that has no rows any more gets
- * the operator NULL.
+ * Computes the sums of the active groups. The operator of a group that no
+ * longer has rows is set to NULL.
  */
 static void
 scan_groups(const training *t, group_fit *fits, const int *active, int count,
@@ -237,8 +236,8 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 /* ---- scans ---- */
 
 /*
- * Returns the moved operator with the serving clusters, its first ones, back
- * at their old centroids.
+ * Returns the moved operator, with the old centroids of the serving clusters,
+ * which are its first ones.
  */
 static fc_operator_header *
 frozen_centroids(const training *t, const group_fit *fit,
@@ -260,7 +259,8 @@ frozen_centroids(const training *t, const group_fit *fit,
 }
 
 /*
- * Moves the operator of a group by the sums of a scan. Returns true if the step
+ * Moves the centroids of a group to the means that a scan computed, or only
+ * updates their weights if they have converged. Returns true if the step
  * gained more than the tolerance, so that another scan is worthwhile.
  */
 static bool
@@ -273,8 +273,8 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 		sums->next = frozen_centroids(t, fit, sums->next);
 	if (!fit->converged)
 		gain = gain_of_step(fit->op, sums->next);
-	if (t->source.cosine)		/* lower bound on the mean length of the
-								 * clusters' means */
+	if (t->source.cosine)		/* the factor is a lower bound on the mean
+								 * length of the clusters' means */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	fit->objective = Max(0, sums->sse - gain) / (double) sums->n;
 	fit->op = fit->converged ? with_weights_of(fit->op, sums->next)
@@ -283,7 +283,7 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 }
 
 /*
- * Repeats scans until a step gains less than the tolerance, up to `steps`
+ * Repeats scans until a step gains less than the tolerance, at most `steps`
  * times. A converged operator is only measured, unless it has been measured
  * before.
  */
@@ -329,7 +329,7 @@ lloyd_scans(training *t, group_fit *fits, int count, int steps)
 /*
  * ---- balance ----
  *
- * Limits the rows of each cluster to a multiple of the mean number.
+ * Limits the number of rows of each cluster to a multiple of the mean number.
  */
 
 static double
@@ -349,10 +349,10 @@ largest_share(const fc_operator_header *header)
 }
 
 /*
- * Moves the centroids by the rows of the sample until the clusters are
- * balanced. A scan then counts all rows; if a cluster is still too large, the
- * next limit in the sample is tighter. The result is the most even operator of
- * all rounds.
+ * Moves the centroids until the clusters are balanced in the sample, and
+ * counts all rows by a scan. If a cluster is still too large, the next round
+ * has a tighter limit in the sample. The result is the most balanced operator
+ * of all rounds.
  */
 void
 balance_clusters(training *t, group_fit *fit)

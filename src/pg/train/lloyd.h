@@ -8,7 +8,8 @@ extern void lloyd_scans(training *t, group_fit *fits, int count, int steps);
 extern void balance_clusters(training *t, group_fit *fit);
 
 /*
- * Result of a Lloyd scan: the moved operator, its sum of squares, the rows.
+ * Result of a Lloyd scan: the operator after the step, the sum of squared
+ * distances before the step, and the number of rows.
  */
 typedef struct lloyd_sums
 {
@@ -17,7 +18,10 @@ typedef struct lloyd_sums
 	int64		n;
 } lloyd_sums;
 
-/* Returns true if workers can hold the sums of a scan and send them. */
+/*
+ * Returns true if parallel workers have memory for the sums of a scan and can
+ * send them to the leader.
+ */
 extern bool sums_are_shared(const fc_operator_header *op);
 
 extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);

@@ -1,8 +1,8 @@
 /*
  * merge.c - merge_clusters: makes a version in which chosen clusters are
- * joined to one
+ * merged into one
  *
- * The merged cluster is their weighted mean, with the number and the name of
+ * The merged cluster has their weighted mean, with the number and the name of
  * the largest. The other clusters keep their centroids, numbers and names, so
  * that the operator has gaps among its numbers (core/operator/operator.h).
  */
@@ -30,7 +30,7 @@ typedef struct cluster_list
 	const stored_version *version;
 	fc_operator op;
 	const char **name;			/* k names as model_clusters shows them */
-	char	  **given;			/* k names set by name_cluster; NULL: the
+	char	  **given;			/* k names set by name_cluster; NULL if the
 								 * shown name is only suggested */
 	bool	   *chosen;			/* k flags: true for a cluster to merge */
 } cluster_list;
@@ -66,7 +66,7 @@ list_clusters(const locked_model *locked, const stored_version *version)
 	return list;
 }
 
-/* Returns the row of the cluster with a number, or -1. */
+/* Returns the row of the cluster with this number, or -1. */
 static int64
 row_of_number(const cluster_list *list, int64 number)
 {
@@ -86,9 +86,9 @@ reject_number(const cluster_list *list, const char *number)
 }
 
 /*
- * Returns the row of the only cluster with a name, or -1 if no cluster has it;
- * several clusters are an error. *bearers lists the numbers of the clusters
- * with the name.
+ * Returns the row of the only cluster with this name, or -1 if no cluster has
+ * it; several clusters are an error. Appends the numbers of the clusters with
+ * the name to bearers.
  */
 static int64
 row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
@@ -112,8 +112,8 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 }
 
 /*
- * Chooses a cluster by its name, or by its number written as text. A number
- * that is also the name of another cluster is an error.
+ * Chooses a cluster to merge by its name, or by its number written as text. A
+ * number that is also the name of another cluster is an error.
  */
 static void
 choose_by_text(cluster_list *list, const char *text)
@@ -149,8 +149,8 @@ choose_by_text(cluster_list *list, const char *text)
 }
 
 /*
- * Chooses the clusters in an array of integers or of texts; returns the number
- * of distinct clusters.
+ * Chooses the clusters to merge from an array of integers or of texts. Returns
+ * the number of distinct clusters.
  */
 static int
 choose_clusters(cluster_list *list, ArrayType *array)
@@ -199,8 +199,8 @@ choose_clusters(cluster_list *list, ArrayType *array)
 
 /*
  * Returns the row of the largest chosen cluster, the first one if several are
- * equal. named: consider only clusters with a given name; returns -1 if there
- * is none.
+ * equally large. named: consider only clusters that a user has named. Returns
+ * -1 if there is none.
  */
 static int64
 largest_chosen(const cluster_list *list, bool named)
@@ -214,7 +214,7 @@ largest_chosen(const cluster_list *list, bool named)
 	return largest;
 }
 
-/* Returns true if the row of a cluster remains in the merged version. */
+/* Returns true if cluster j remains after the merge. */
 static inline bool
 is_left(const cluster_list *list, Size j, int64 kept)
 {
@@ -261,7 +261,7 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 }
 
 /*
- * Sets the clusters of the new version. The merged cluster gets the number of
+ * Sets the clusters of the new version. The merged cluster takes the number of
  * the largest one, and all others keep their numbers.
  */
 static void
@@ -352,7 +352,7 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 }
 
 /*
- * Makes a version in which the given clusters are joined at their weighted
+ * Makes a version in which the given clusters are replaced by their weighted
  * mean; returns its number.
  */
 static int32

@@ -49,7 +49,7 @@ typedef struct given_options
 
 typedef struct training_option
 {
-	int			users;			/* bits of option_user: functions that know
+	int			users;			/* bits of option_user: functions that accept
 								 * the option */
 	Size		place;			/* offset of its value in given_options; 0:
 								 * the option is checked, but not read here */
@@ -502,7 +502,8 @@ static const train_options defaults = {
 /* ---- objects of jsonb ---- */
 
 /*
- * Returns the value of a key, or NULL if the key is missing or its value null.
+ * Returns the value of a key, or NULL if the key is missing or its value is
+ * null.
  */
 static JsonbValue *
 value_of(const Jsonb *json, const char *name)
@@ -542,7 +543,7 @@ json_of_text(const char *text)
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
-/* Joins two objects; where both have a key, the second one wins. */
+/* Merges two objects; a key that both have takes its value from b. */
 static Jsonb *
 joined(Jsonb *a, Jsonb *b)
 {
@@ -552,7 +553,7 @@ joined(Jsonb *a, Jsonb *b)
 
 /* ---- checks ---- */
 
-/* Returns true if the function knows a top-level option of this name. */
+/* Returns true if the function accepts a top-level option of this name. */
 static bool
 is_known(const char *name, int function)
 {
@@ -565,8 +566,8 @@ is_known(const char *name, int function)
 }
 
 /*
- * Raises an error if an option is given that only another function knows, or
- * that is a key of an object.
+ * Raises an error if the option `known` is given at the top level, but belongs
+ * to another function or to an object.
  */
 static void
 reject_elsewhere(Jsonb *json, const training_option *known, int function)
@@ -661,8 +662,9 @@ sampling_of_name(const char *name)
 }
 
 /*
- * Reads option "factors". Method auto gets a default for sse_ratio, so that it
- * compares the distances of the training rows as well as their labels.
+ * Reads option "factors". Sets a default for sse_ratio if the method is auto,
+ * so that it compares the distances of the training rows as well as their
+ * labels.
  */
 static factor_options
 read_factors(Jsonb *json)
@@ -953,7 +955,7 @@ options_to_store(const train_options *options, const char *condition)
 
 /* ---- help ---- */
 
-/* Settings that limit a training, which option_help lists as well. */
+/* Settings that limit a training, which option_help also lists. */
 static const option settings[] = {
 	{
 		"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",

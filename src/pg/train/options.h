@@ -1,6 +1,6 @@
 /*
  * options.h - the options of train, retrain, choose_k, write_labels and
- * keep_sketch, read once from jsonb by the table of options.c.
+ * keep_sketch, read once from jsonb as the table in options.c describes.
  *
  * The rest of pg/train reads the fields of train_options instead of jsonb.
  */
@@ -13,7 +13,10 @@
 #include "numerics/metric.h"
 #include "pg/base/options.h"
 
-/* Functions that know an option, and modes of functions that know fewer. */
+/*
+ * Functions that accept an option, and modes of these functions that accept
+ * fewer options.
+ */
 typedef enum option_user
 {
 	FOR_TRAIN = 1,
@@ -59,7 +62,7 @@ typedef struct row_window
 	char	   *interval;
 	char	   *partition;
 	char	   *where;
-	struct row_window *except;	/* window whose rows are left out; NULL: none */
+	struct row_window *except;	/* window whose rows are left out, or NULL */
 } row_window;
 
 typedef struct live_options
@@ -73,12 +76,12 @@ typedef struct live_options
 typedef struct factor_options
 {
 	char	   *method;			/* method of factorize; NULL: QK-means */
-	Jsonb	   *settings;		/* options of that method */
+	Jsonb	   *settings;		/* options of the method */
 } factor_options;
 
 /*
- * Options of a call. A number is NAN, and a text or a list NULL, if its
- * option is not given.
+ * Options of a call. If an option is not given, a number is NAN, and a text or
+ * a list is NULL.
  */
 typedef struct train_options
 {
@@ -88,15 +91,16 @@ typedef struct train_options
 	char	   *relation;
 	char	   *group_by;
 	char	   *where;
-	bool		since_given;	/* true also for null, which removes an
-								 * earlier window */
+	bool		since_given;	/* true if option "since" is given, also as
+								 * null, which removes an earlier window */
 	row_window *since;
-	Jsonb	   *since_json;		/* the window as given, which drift reads in
-								 * SQL */
+	Jsonb	   *since_json;		/* option "since" as given; drift tests read
+								 * it in SQL */
 	bool		standardize;
-	Jsonb	   *encoder;		/* options of encoder_agg; NULL: none */
-	double		categories;		/* categories of a column with a dimension of
-								 * their own, an option of the encoder */
+	Jsonb	   *encoder;		/* options of encoder_agg, or NULL */
+	double		categories;		/* an option of the encoder: number of
+								 * categories of a column that have their own
+								 * dimension */
 	fc_metric	metric;
 	double		trim;
 	row_sampling sample;
@@ -139,7 +143,7 @@ typedef struct train_options
 	bool		distance;
 } train_options;
 
-/* Returns the given number, or the other one if it is NAN. */
+/* Returns `given`, or `missing` if `given` is NAN. */
 static inline double
 given_or(double given, double missing)
 {
@@ -163,9 +167,9 @@ extern train_options *read_train_options(Jsonb *json, option_user function);
 extern train_options *options_of_text(const char *text);
 
 /*
- * Returns the name of the first given option that a mode of a function does
- * not take, or NULL. In a retrain null counts as given, because it removes an
- * option of the version before.
+ * Returns the name of the first given option that `user`, a mode of a
+ * function, does not accept, or NULL. In a retrain null counts as given,
+ * because it removes an option of the previous version.
  */
 extern const char *unknown_option(const train_options *options, option_user user);
 
@@ -177,8 +181,8 @@ extern void warn_idle_options(train_method method, const train_options *given,
 							  const train_options *all);
 
 /*
- * Returns the options of encoder_agg. again: an encoder exists, so more
- * categories are learned in order to find its own among them.
+ * Returns the options of encoder_agg. again: request more categories, so that
+ * the categories of the existing encoder are found among them.
  */
 extern Jsonb *encoder_settings(const train_options *options, bool again);
 
@@ -189,8 +193,8 @@ extern bool other_dimensions(const train_options *a, const train_options *b);
 extern Jsonb *product_settings(const train_options *options);
 
 /*
- * Returns true if an option of the encoder (nulls, weight) applies to the
- * feature, to its column or to a path above it.
+ * Returns true if an option of the encoder (nulls, weight) is set for all
+ * features, or names the feature, its column or a path above it.
  */
 extern bool names_feature(const train_options *options, const char *option,
 						  const char *feature);

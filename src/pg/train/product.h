@@ -4,7 +4,7 @@
 
 #include "pg/train/training.h"
 
-/* Returns how many numbers an operator stores. */
+/* Returns the number of values that an operator stores. */
 extern Size stored_values(const fc_operator_header *header);
 
 /*

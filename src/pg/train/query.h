@@ -29,19 +29,21 @@ extern query_argument text_argument(const char *value);
 extern void run_query(const char *text, int count,
 					  const query_argument *arguments, int flags);
 extern void end_query(void);	/* frees the result, as the next query does */
-extern Datum query_value(uint64 row, int column, bool *null);	/* value of the result,
-																 * not copied */
+
+/* Returns a value of the result, not copied. */
+extern Datum query_value(uint64 row, int column, bool *null);
 
 /*
  * Returns the value of a query with one row and one column, copied into the
- * current context. NULL or no row gives 0 and sets *null if that is given.
+ * current context; 0 if the value is NULL or there is no row. *null, unless
+ * `null` is NULL, becomes true in that case, else false.
  */
 extern Datum
 			query_datum(const char *text, int count, const query_argument *arguments,
 						int flags, bool *null);
 
 /*
- * Builder of a composite value of one of fastclust's types, column by column.
+ * Builds a composite value of one of fastclust's types, column by column.
  * Columns that are not set are NULL, or copied from another record.
  */
 typedef struct record_builder
@@ -51,12 +53,12 @@ typedef struct record_builder
 	bool	   *nulls;
 } record_builder;
 
-extern record_builder begin_record(const char *type, Datum other);	/* other: record to
-																	 * copy, or 0 */
+/* Starts a record, as a copy of the record `other` unless that is 0. */
+extern record_builder begin_record(const char *type, Datum other);
 extern void set_column(record_builder *row, const char *name, Datum value);
 extern void set_value(record_builder *row, const char *name,
-					  const void *value);	/* a NULL pointer sets NULL, also
-											 * below */
+					  const void *value);	/* a NULL pointer sets the column
+											 * to NULL */
 extern void set_text(record_builder *row, const char *name, const char *value);
 extern void set_number(record_builder *row, const char *name, double value);	/* NAN sets NULL */
 extern void set_numbers(record_builder *row, const char *name,

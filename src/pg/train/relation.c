@@ -117,8 +117,8 @@ columns_of_text(Oid relation, const char *given, bool *vector)
 
 /*
  * Returns the call of a hash function for a column, as a format, or NULL if
- * the type has none. Every server computes these functions alike, and
- * postgres_fdw and Citus send them to the rows.
+ * the type has none. These functions give the same results on every server,
+ * and postgres_fdw and Citus push them down.
  */
 static const char *
 hash_call(Oid type)
@@ -182,8 +182,9 @@ is_short(Oid type)
 }
 
 /*
- * Appends the hashes of up to `max` columns, either of features or of other
- * short columns, and returns their number.
+ * Appends the hashes of up to `max` columns, and returns their number. The
+ * columns are features or, if `features` is false, other columns of short
+ * values.
  */
 static int
 append_hashes(StringInfo calls, const train_source *source, bool features,
@@ -213,9 +214,9 @@ append_hashes(StringInfo calls, const train_source *source, bool features,
 
 /*
  * Returns the expression of a row's hash, which does not depend on where the
- * row is stored. It covers the features, and some short other columns that
- * distinguish rows with equal features. Where no column can be hashed, it
- * covers the row's text.
+ * row is stored. It covers the features, and some other columns of short
+ * values that distinguish rows with equal features. If no column can be
+ * hashed, it covers the row's text.
  */
 static char *
 row_hash(const train_source *source)
@@ -266,9 +267,9 @@ leaf_name(const FormData_pg_class *class)
  * hold other rows.
  *
  * leaves: the tables with the rows, if one of them is foreign, because
- * postgres_fdw sends an aggregate over one foreign table, but never a part of
- * an aggregate over several tables. Other relations have no leaves: the server
- * or Citus aggregates their rows in place.
+ * postgres_fdw pushes down an aggregate over one foreign table, but never the
+ * partial aggregates of several tables. Other relations have no leaves: the
+ * server or Citus aggregates their rows in place.
  */
 static void
 find_tables(train_source *source)
@@ -340,11 +341,11 @@ is_sharded(Oid relation)
 }
 
 /*
- * Citus adds up the states of the shards by the first aggregate sum with one
- * argument of their type, in any schema and with the caller's rights. Another
- * role may have created one for that purpose, so the extension's own must be
- * the only one. The catalog is read in its current state, regardless of the
- * snapshot, as Citus reads it.
+ * Citus adds up the states of the shards by the first aggregate named sum with
+ * one argument of their type, in any schema and with the caller's rights.
+ * Another role may have created one for that purpose, so the extension's own
+ * must be the only one. The catalog is read in its current state, regardless
+ * of the snapshot, as Citus reads it.
  */
 bool
 sums_on_shards(const train_source *source)
@@ -374,7 +375,9 @@ sums_on_shards(const train_source *source)
 
 /* ---- the source ---- */
 
-/* Raises an error if the relation does not exist or has no rows to read. */
+/*
+ * Raises an error if the relation does not exist, or is not a table or view.
+ */
 static void
 check_relation(Oid relation)
 {
@@ -431,8 +434,8 @@ find_vector(train_source *source)
 }
 
 /*
- * Returns the vector as an array, which Citus passes to every aggregate; other
- * types it passes only to fastclust_internal.sum.
+ * Returns the expression of the vector as an array. Citus passes arrays to
+ * every aggregate, but other types only to fastclust_internal.sum.
  */
 static char *
 array_text(const train_source *source)
@@ -538,7 +541,7 @@ add_options(train_source *source, const train_options *options)
 
 /*
  * Returns true if no setting of a session changes the meaning of the features,
- * so that postgres_fdw may send the call that encodes them.
+ * so that postgres_fdw may push down the call that encodes them.
  */
 static bool
 is_constant(const train_source *source)
@@ -592,9 +595,9 @@ listed(const char *alias, char *const *names, int count)
 }
 
 /*
- * Returns the call that encodes a row: from its columns in the encoder's
- * order, or from the whole row if these are too many for a call. The encoder
- * is a constant.
+ * Returns the call that encodes a row. Its arguments are the columns in the
+ * encoder's order, or the whole row if there are too many columns for a call.
+ * The encoder is a constant.
  */
 static char *
 encoding(const train_source *source, bool scaled)
@@ -611,7 +614,10 @@ encoding(const train_source *source, bool scaled)
 					: "t.*");
 }
 
-/* Leaves out rows with a NULL in a column whose NULLs are to be skipped. */
+/*
+ * Restricts the source to rows without a NULL in columns whose NULLs are to be
+ * skipped.
+ */
 void
 use_encoder(train_source *source, const fc_encoder_header *header)
 {

@@ -25,26 +25,26 @@ typedef struct train_source
 	bool		cast;			/* true if a cast makes the column a vector */
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
-	char	   *group_by;		/* grouping column; NULL: no groups */
+	char	   *group_by;		/* grouping column; NULL without groups */
 	char	   *integer;		/* type of an integer grouping column, whose
 								 * values are grouped as integers; NULL:
 								 * grouped as texts */
 	bool
-				planned;		/* true if groups in the array $2 have plans
-								 * of their own in $3, and other rows have
+				planned;		/* true if groups in the array $2 have their
+								 * own scan plans in $3, and other rows have
 								 * plan $1 (group_plan) */
 	struct varlena *encoder;	/* encoder of columns; NULL until it is
 								 * learned, and for vectors */
-	char	   *raw;			/* row as an array in its own units; NULL
-								 * until there is an encoder */
-	char	   *encoded;		/* row as an array in units; NULL without an
+	char	   *raw;			/* the row as an unscaled array; NULL until
+								 * there is an encoder */
+	char	   *encoded;		/* the row as a scaled array; NULL without an
 								 * encoder */
-	char	   *complete;		/* condition on rows of samples, that imputed
-								 * columns are not NULL; NULL: samples take
-								 * all rows */
-	char	   *group_value;	/* group as text; '' without groups */
-	char	   *condition;		/* option "where" with every name resolved;
-								 * NULL: none */
+	char	   *complete;		/* condition that a sampled row has no NULL in
+								 * an imputed column; NULL: samples take all
+								 * rows */
+	char	   *group_value;	/* the group as text; '' without groups */
+	char	   *condition;		/* option "where" with every name resolved, or
+								 * NULL */
 	char	   *filter;			/* condition on all rows that are read: vector
 								 * and group are not NULL, and the options
 								 * hold */
@@ -73,8 +73,8 @@ typedef struct feature_list
 extern feature_list read_features(ArrayType *array);
 
 /*
- * Returns the columns named by a text: '{a,b}', or 'a'. Sets *vector if it
- * names one column and that has vectors.
+ * Returns the columns named by a text: '{a,b}', or 'a'. Sets *vector to true
+ * if it names a single column of vectors.
  */
 extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector);
 extern ArrayType *array_of_names(char *const *names, int count);
@@ -82,7 +82,7 @@ extern bool is_among(const char *name, const char *const *names, int count);
 
 /*
  * open_source initializes a source with all rows of a relation; add_options
- * restricts it to the rows of the options and sets the metric.
+ * restricts it to the rows that the options select, and sets the metric.
  */
 extern void
 			open_source(train_source *source, Oid relation, const feature_list *features,
@@ -109,10 +109,15 @@ extern bool has_numbers(const train_source *source);
 
 extern bool has_citus(void);
 
-/* Returns true if shards may be sent the aggregates that are named "sum". */
+/*
+ * Returns true if the rows are on shards of Citus, and the extension's
+ * aggregates named "sum" can be pushed down to them safely.
+ */
 extern bool sums_on_shards(const train_source *source);
 
-/* Returns the expression of a value of the grouping column as text. */
+/*
+ * Returns the expression of `value`, a value of the grouping column, as text.
+ */
 extern char *group_text(const train_source *source, const char *value);
 
 #endif							/* FASTCLUST_TRAIN_RELATION_H */

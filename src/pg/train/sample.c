@@ -1,10 +1,10 @@
 /*
- * sample.c - the uniform sample of a training, from which units, frequencies
- * and landmarks are chosen
+ * sample.c - the uniform sample of a training, from which the scaling, the
+ * frequencies and the landmarks are chosen
  *
- * Samples are chosen by hashes of the rows' places, or of their values where
- * rows have no places, so that they depend neither on the order of rows nor on
- * workers (core/operator/coreset.h).
+ * Rows are sampled by hashes of their ctids, or of their values if they have
+ * no ctids, so that samples depend neither on the order of rows nor on workers
+ * (core/operator/coreset.h).
  */
 #include "postgres.h"
 

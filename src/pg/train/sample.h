@@ -19,30 +19,35 @@
 								 * come */
 
 /*
- * Returns how many rows fit into the memory budget besides `used` bytes, no
- * more than `size` but no less than 100.
+ * Returns the number of rows that fit into the memory budget in addition to
+ * `used` bytes, at most `size` and at least 100. A row takes `of_number` bytes
+ * for each of its `dimension` numbers.
  */
 extern Size
 			rows_in_budget(double size, Size used, Size of_number, Size dimension);
 
 /*
- * Returns scan_flags of a scan for a sample of `rows` rows, without workers
- * if the budget has no room for their samples.
+ * Returns the scan_flags of a scan for a sample of `rows` rows, without
+ * parallel workers if their samples do not fit into the memory budget.
  */
 extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
 
-/* Returns how many rows a training wants in its uniform sample. */
+/*
+ * Returns the number of rows that the uniform sample of a training should
+ * have.
+ */
 extern double wanted_rows(const training *t);
 
 /*
- * Returns how many rows a sample has for all clusters, `usual` for each, or
- * fewer for method density, and for kmeans with option effort fast.
+ * Returns the number of sampled rows for all clusters: `usual` for each
+ * cluster, or fewer for method density, and for kmeans with option effort
+ * fast.
  */
 extern double rows_of_clusters(const training *t, double usual);
 
 /*
- * Returns a uniform sample of `wanted` rows in random order and in their own
- * units; wanted 0: as many as the options say.
+ * Returns a uniform sample of `wanted` rows in random order, not scaled;
+ * wanted 0: as many rows as wanted_rows returns.
  */
 extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 
@@ -56,7 +61,7 @@ extern const fc_weighted_rows *sample_of_source(const training *t,
 extern scaling encoder_scaling(const train_source *source);
 
 /*
- * Returns the rows 0, step, 2 step, ... as centroids, but no more than `max`
+ * Returns every step-th row, beginning with row 0, as centroids, at most `max`
  * of them.
  */
 extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size max);
@@ -65,8 +70,8 @@ extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size 
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max);
 
 /*
- * Returns the kernel features of the rows by a map; map NULL returns the
- * rows.
+ * Returns the rows mapped to kernel features, or the rows themselves if map is
+ * NULL.
  */
 extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
 											 const fc_weighted_rows *rows);
@@ -74,13 +79,16 @@ extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
 /* Compares two doubles, for qsort. */
 extern int	ascending(const void *a, const void *b);
 
-/* Sets three arguments, which are the parameters of row_text. */
+/*
+ * Sets arguments[0 .. 2], the parameters of the expression of row_text, to the
+ * center, the scale and the kernel map of the training.
+ */
 extern void set_scaling(const training *t, query_argument *arguments);
 
 /* ---- the plan of a scan ---- */
 
 /*
- * Results requested from a scan; a member that is zero or NULL is not
+ * Results requested from a scan. A result whose member is zero or NULL is not
  * computed.
  */
 typedef struct scan_request
@@ -91,7 +99,7 @@ typedef struct scan_request
 	const fc_drift_spec *drift_spec;
 	int			share;			/* a power of 2: one row in `share` enters
 								 * sketch and counts; 0: all rows */
-	double		size;			/* rows of the weighted sample */
+	double		size;			/* number of rows in the weighted sample */
 	const double *center;
 	double		variance;		/* mean squared distance of the rows from
 								 * center; 0: a uniform sample */

@@ -1,6 +1,6 @@
 /*
- * scan.c - the one scan of a training: weighted sample, sketch, counts of
- * drift and Lloyd's sums of the candidates, for every group
+ * scan.c - the one scan of a training: weighted sample, sketch, drift counts
+ * and Lloyd's sums of the candidates, for every group
  */
 #include "postgres.h"
 
@@ -88,10 +88,11 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 }
 
 /*
- * Returns the limit of ranks in the sample of a scan; 0: no limit. Rows of
- * higher rank are not examined, and not sent where the samples of workers,
- * shards or servers are merged. Estimated from the uniform sample, the limit
- * admits 10 % more rows than wanted, plus their random variation.
+ * Returns the limit of ranks in the sample of a scan, or 0 for no limit. Rows
+ * of higher rank are not examined, and not sent where the samples of workers,
+ * shards or servers are merged. The limit is estimated from the uniform
+ * sample, so that it admits 10 % more rows than wanted, plus their random
+ * variation.
  *
  * A sample by hashes (option "sample") must be the same wherever the rows are
  * stored, so its limit is not estimated: ranks are up to twice as large as the
@@ -118,8 +119,8 @@ rank_limit(const training *t, const fc_weighted_rows *rows,
 /*
  * Requests the weighted sample: its size, its rank limit, and the center and
  * variance that define the importance of scaled rows. The sample is uniform
- * for methods that take rows without weights (qkmeans) or their density
- * (density), and with option trim, because it ignores the farthest rows.
+ * for methods that need rows without weights (qkmeans) or the density of the
+ * rows (density), and with option trim, which ignores the farthest rows.
  */
 static void
 request_sample(const training *t, const fc_weighted_rows *sample,
@@ -161,7 +162,7 @@ estimated_groups(const training *t, Size wanted)
 	return (double) Max(1, groups);
 }
 
-/* A quarter of the memory budget becomes work_mem, but no less than 64 MB. */
+/* Sets work_mem to a quarter of the memory budget, but at least 64 MB. */
 int
 enter_grouping(const training *t, bool sparse)
 {
@@ -217,7 +218,7 @@ hash_on_shards(const training *t, bool hashing)
 					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
-/* Sets the results for the candidates that the scan has measured. */
+/* Stores the results of the scan for each candidate of a group. */
 static void
 take_steps(const training *t, group_fit *fit, const scan_result *result)
 {
@@ -284,8 +285,9 @@ set_operators(scan_request *request, const candidates *found)
 }
 
 /*
- * Sets arguments $2, the groups with candidates, and $3, their plans. *request
- * is left for the other groups, which have no candidates.
+ * Sets arguments $2, the groups with candidates, and $3, their plans.
+ * Afterwards *request describes the scan of the other groups, which have no
+ * candidates.
  */
 static void
 plan_groups(const training *t, scan_request *request, bool limited,
@@ -394,7 +396,8 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 		(void) query_value(row, 2, &null);
 		if (!null && read_group(t, row, &fits[*count]))
 			(*count)++;
-		heap_freetuple(SPI_tuptable->vals[row]);	/* states of many groups
+		heap_freetuple(SPI_tuptable->vals[row]);	/* freed here, because the
+													 * states of many groups
 													 * take much memory */
 	}
 	end_query();
@@ -433,8 +436,9 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 }
 
 /*
- * Each group gets its share of the rows that are read. If the sample would
- * take every eighth row of most blocks, it takes an eighth of the blocks
+ * The sizes of the samples are proportional to the groups' numbers of rows, up
+ * to `wanted`. If the scan would read more than half of the blocks and take
+ * every eighth row of them, it takes all rows of an eighth of the blocks
  * instead, which costs less.
  */
 group_sample *

@@ -12,14 +12,14 @@ extern void
 			announce_scan(const training *t, const scan_request *request, int flags);
 
 /*
- * Estimates the number of groups from a sample of `wanted` rows; 1 without
- * groups.
+ * Estimates the number of groups from a sample of `wanted` rows; returns 1 if
+ * the rows have no groups.
  */
 extern double estimated_groups(const training *t, Size wanted);
 
 /*
- * Returns the number of rows for each one that enters sketch and counts, a
- * power of 2.
+ * Returns s, a power of 2: one in s rows enters the sketch and the drift
+ * counts.
  */
 extern int	sketched_share(const training *t, double groups);
 
@@ -30,18 +30,18 @@ extern int	sketched_share(const training *t, double groups);
 extern int	enter_grouping(const training *t, bool sparse);
 extern group_fit *scan_fits(training *t, const fc_weighted_rows *sample, int *fits);
 
-/*
- * Uniform sample of a group in random order and in the rows' own units.
- * sample_groups reads about `rows` rows of all groups, and keeps up to
- * `wanted` of each.
- */
+/* Uniform sample of a group in random order; its rows are not scaled. */
 typedef struct group_sample
 {
 	char	   *group;
 	const fc_weighted_rows *rows;
-	int64		n;				/* rows of the group that were read */
+	int64		n;				/* number of rows of the group that were read */
 } group_sample;
 
+/*
+ * Reads about `rows` rows of all groups together, and returns a sample of up
+ * to `wanted` rows for each group.
+ */
 extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
 
 #endif							/* FASTCLUST_TRAIN_SCAN_H */

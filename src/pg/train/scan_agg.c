@@ -4,7 +4,8 @@
  * and Lloyd's sums
  *
  * A call site reads the plan at the first row of a state, and keeps it without
- * the operators for later states. Rows wait in their state (scan_rows.c).
+ * the operators for later states. Rows are buffered in their state
+ * (scan_rows.c).
  */
 #include "postgres.h"
 
@@ -171,8 +172,8 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 }
 
 /*
- * Decodes the row into x. Returns false if no row waits there: it was skipped
- * or, being sparse, is already in the sums.
+ * Decodes the row into x. Returns false if x is not to be buffered: the row
+ * was skipped or, being sparse, is already in the sums.
  */
 static bool
 read_cells(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,

@@ -70,8 +70,8 @@ same_fields(const plan_fields *a, const plan_fields *b)
 }
 
 /*
- * Sets the dimension of the rows, as one field gives it. A field that gives
- * another dimension is an error.
+ * Sets the dimension of the rows to the dimension of a field, which of_what
+ * names. Fields of different dimensions are an error.
  */
 static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
@@ -126,8 +126,8 @@ prepare_sample(scan_plan *plan)
 }
 
 /*
- * Prepares the plan except its units, which wait for the dimension of the
- * first row.
+ * Prepares the plan except its scaling, which needs the dimension of the first
+ * row.
  */
 static void
 prepare_plan(scan_plan *plan)
@@ -223,7 +223,7 @@ enum
 	ARGUMENT_GROUP
 };
 
-/* Groups and their plans, kept by a call site. */
+/* Groups and their plans, kept between the calls of a call site. */
 typedef struct group_plans
 {
 	int			count;
@@ -231,8 +231,8 @@ typedef struct group_plans
 	text	  **group;			/* groups as texts; NULL: groups are integers,
 								 * which are their own hashes */
 	Datum	   *plan;
-	Oid			type;			/* type of the grouping column; 0: not yet
-								 * read */
+	Oid			type;			/* type of the grouping column; 0 until the
+								 * plans have been read */
 } group_plans;
 
 static uint64

@@ -13,21 +13,24 @@
 /* Lloyd's sums of one operator of the plan. */
 typedef struct scan_step
 {
-	fc_operator_header *next;	/* means of the clusters; a cluster without
-								 * rows keeps its centroid */
+	fc_operator_header *next;	/* operator of the cluster means; a cluster
+								 * without rows keeps its centroid */
 	int64		n;
 	double		sse;
-	int64	   *counts;			/* rows of each cluster, k values */
+	int64	   *counts;			/* k numbers of rows, one for each cluster */
 } scan_step;
 
 typedef struct scan_result
 {
-	int64		n;				/* rows taken, in the share or not */
+	int64		n;				/* number of all rows, not only of the share
+								 * that is sketched */
 	int64
-				nulls;			/* rows with a NULL cell; with cosine zero
-								 * vectors, which are not in n */
-	struct varlena *sketch;		/* sketch, counts and sample: NULL if not
-								 * requested, or if no row entered */
+				nulls;			/* number of rows with a NULL; for metric
+								 * cosine, number of zero vectors, which are
+								 * not in n */
+	struct varlena *sketch;		/* sketch of the share; NULL, as are counts
+								 * and sample, if it was not requested or has
+								 * no rows */
 	struct varlena *counts;
 	fc_coreset *sample;
 	int			steps;

@@ -1,9 +1,9 @@
 /*
- * scan_rows.c - rows of a scan_agg state, which wait as doubles and enter the
- * sums in batches
+ * scan_rows.c - rows of a scan_agg state, which are buffered as doubles and
+ * added to the sums in batches
  *
- * A state without operators makes its sums when its first rows enter them. The
- * rows of a small group enter together, at the end.
+ * A state without operators allocates its sums when its first rows are added
+ * to them. The rows of a small group are added together, at the end.
  */
 #include "postgres.h"
 
@@ -40,7 +40,10 @@ reserve_scratch(scan_call_state *call, Size floats)
 								 &call->scratch.count, floats, sizeof(float));
 }
 
-/* Makes the sums of an operator, and the view of it that labels rows. */
+/*
+ * Makes empty sums for an operator, and the view of the operator that labels
+ * rows.
+ */
 static void
 start_step(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state, int i,
 		   const fc_operator_header *header)
@@ -107,7 +110,10 @@ add_room(scan_state *state, Size room)
 	state->rows = rows;
 }
 
-/* Returns the number of rows that fit, from 1 to the capacity of the state. */
+/*
+ * Returns the number of rows that fit into a block of `bytes` bytes, from 1 to
+ * the capacity of the state.
+ */
 Size
 rows_in(const scan_state *state, Size bytes)
 {
@@ -135,8 +141,8 @@ state_bytes(const scan_state *state)
 }
 
 /*
- * Makes empty sums, and work space for batches. The rows that follow wait for
- * a full batch.
+ * Makes empty sums, and scratch space for batches. Later rows are buffered
+ * until they fill a batch.
  */
 void
 start_sums(FunctionCallInfo fcinfo, scan_state *state)
@@ -159,8 +165,8 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 		reserve_scratch(call, fc_kernel_map_scratch(plan->map));
 
 	/*
-	 * work space of a batch: scaled rows, ranks, features as doubles and as
-	 * floats
+	 * scratch space for a batch: scaled rows, ranks, features as doubles and
+	 * as floats
 	 */
 	call->doubles = grown(call->home, call->doubles, &call->doubles_count,
 						  state->capacity * (plan->d + 1 + rank) + rank,
@@ -176,7 +182,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- batches ---- */
 
 /*
- * A large sample gets its full capacity from the start: the system provides
+ * A large sample is allocated with its full capacity: the system provides
  * pages as rows arrive, and no row is copied again.
  */
 Size
@@ -191,7 +197,10 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 	return Min(wanted, full);
 }
 
-/* Returns the batch scaled: the raw rows, or a copy in the call state. */
+/*
+ * Returns the rows of a batch scaled, in the scratch space of the call state,
+ * or the raw rows if there is no scaling.
+ */
 static const double *
 scaled_batch(const scan_state *state, const scan_rows *rows)
 {
@@ -206,8 +215,8 @@ scaled_batch(const scan_state *state, const scan_rows *rows)
 }
 
 /*
- * Adds the rows that their hashes select to sketch and counts. sparse: the
- * elements of the only row, or NULL.
+ * Adds rows to the sketch and the drift counts, except rows whose hash is
+ * outside the share. sparse: the elements of the only row, or NULL.
  */
 static void
 add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
@@ -278,7 +287,10 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 	state->sample->count += (int64) n;
 }
 
-/* Returns the kernel features of the rows, in the call state. */
+/*
+ * Returns the kernel features of the rows, in the scratch space of the call
+ * state.
+ */
 static const double *
 features_of(const scan_state *state, const double *x, Size n)
 {
@@ -333,8 +345,8 @@ count_rows(scan_state *state, Size rows)
 }
 
 /*
- * Adds n rows to Lloyd's sums. Pruning bounds of many centroids are made only
- * after some rows, when they are worth their cost.
+ * Adds n rows to Lloyd's sums. Pruning bounds for many centroids are computed
+ * only after some rows, when they are worth their cost.
  */
 static void
 add_to_step(scan_state *state, int i, const double *x, Size n)
@@ -396,8 +408,9 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 }
 
 /*
- * Full blocks wait further while they are small and the state has no sums.
- * Otherwise their rows enter the sums, and later rows fill whole batches.
+ * Called when the block of buffered rows is full. While the rows are few and
+ * the state has no sums, only adds another block. Otherwise adds the rows to
+ * the sums, and makes later rows fill whole batches.
  */
 void
 make_room(FunctionCallInfo fcinfo, scan_state *state)
@@ -421,11 +434,12 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 	}
 }
 
-/* ---- sparse rows, which do not wait ---- */
+/* ---- sparse rows, which are not buffered ---- */
 
 /*
- * Adds the row in the call state to Lloyd's sums. The columns of the operator
- * find its cluster, or the dense row does if they cannot.
+ * Adds the sparse row in the call state to Lloyd's sums. Its cluster is found
+ * by the centroids stored by column, or by the dense row x if they cannot
+ * decide.
  */
 static void
 add_sparse_step(scan_state *state, int i, const double *x)
@@ -447,8 +461,8 @@ add_sparse_step(scan_state *state, int i, const double *x)
 }
 
 /*
- * A row that is scaled or mapped to features does not stay sparse, which gives
- * SPARSE_UNKNOWN.
+ * Returns SPARSE_UNKNOWN if rows are scaled or mapped to kernel features,
+ * because such rows are not sparse any more.
  */
 sparse_outcome
 add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state)

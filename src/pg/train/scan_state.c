@@ -2,8 +2,8 @@
  * scan_state.c - merges and packs states of scan_agg; the type
  * aggregate_state, which holds packed states of this and of other kinds
  *
- * A packed state is a packed_scan, followed by the sections that exist. Each section
- * is a value of its own type, at an offset that is a multiple of 8.
+ * A packed state is a packed_scan, followed by the sections that exist. Each
+ * section is a value of its own type, at an offset that is a multiple of 8.
  */
 #include "postgres.h"
 
@@ -46,8 +46,9 @@ typedef struct packed_scan
 /* ---- packing ---- */
 
 /*
- * Returns the sections as they are packed, with their sizes. The sample is packed
- * later, into its final place, so that its rows are copied once.
+ * Sets `sections` to the packed sections and `size` to their sizes in bytes.
+ * The sample is packed later, into its final place, so that its rows are
+ * copied once.
  */
 static void
 pack_sections(const scan_state *state, void *sections[SECTIONS], uint64 size[SECTIONS])
@@ -267,7 +268,7 @@ packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 	struct varlena *packed = pack_scan(fcinfo, state);
 	void	   *sections[] = {state->sample, state->sketch, state->counts, state->rows};
 
-	/* a merged state may share all sections except its sample */
+	/* sections of a merged state, except the sample, may be shared */
 	for (Size i = 0; i < (state->call != NULL ? lengthof(sections) : 1); i++)
 		if (sections[i] != NULL)
 			pfree(sections[i]);
@@ -317,7 +318,7 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 
 /* ---- states of workers, for all aggregates that collect or scan rows ---- */
 
-/* Kinds of states. A serialized state begins with its index in this list. */
+/* Kinds of states. A serialized state begins with the index of its kind. */
 static const state_kind *const kinds[] = {
 	&scan_state_kind,
 	&spec_state_kind,

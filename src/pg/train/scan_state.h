@@ -1,6 +1,6 @@
 /*
- * scan_state.h - plans and states of scan_agg; a state holds several sums,
- * each a value of its own
+ * scan_state.h - plans and states of scan_agg; the sums in a state are
+ * separate varlena values
  */
 #ifndef FASTCLUST_SCAN_STATE_H
 #define FASTCLUST_SCAN_STATE_H
@@ -45,10 +45,11 @@ typedef struct scan_plan
 {
 	MemoryContext context;		/* owns everything in this struct */
 	plan_fields fields;			/* own copies, except of the operators */
-	Size		d;				/* dimension of rows in their own units; 0:
-								 * not yet known */
+	Size		d;				/* dimension of unscaled rows; 0 until it is
+								 * known */
 	const char *of_what;		/* name of the field that set d, for errors */
-	prepared_encoder *encoder;	/* encoder of columns; NULL: rows are vectors */
+	prepared_encoder *encoder;	/* encoder of columns; NULL if rows are
+								 * vectors */
 	record_reader record;
 	listed_reader listed;		/* readers of columns given as arguments; made
 								 * at the first row */
@@ -56,46 +57,56 @@ typedef struct scan_plan
 	const double *center;		/* center and scale: d values each; NULL: rows
 								 * are not scaled */
 	const double *scale;
-	fc_kernel_map *map;			/* kernel features; NULL: none */
-	const fc_spec *spec;		/* NULL: no sketch */
-	const fc_drift_spec *drift_spec;	/* NULL: no counts */
-	uint64		share;			/* mask: rows whose hash has none of its bits
-								 * enter sketch and counts */
-	coreset_plan sample;		/* weighted sample; size 0: none */
-	bool		complete;		/* true once dimension and units are set, if
-								 * need be from the first row */
+	fc_kernel_map *map;			/* map to kernel features, or NULL */
+	const fc_spec *spec;		/* spec of the sketch, or NULL */
+	const fc_drift_spec *drift_spec;	/* spec of the drift counts, or NULL */
+	uint64		share;			/* mask: rows with (hash & share) == 0 enter
+								 * the sketch and the drift counts */
+	coreset_plan sample;		/* weighted sample; size 0 if it is not
+								 * requested */
+	bool		complete;		/* true once complete_plan has set the
+								 * dimension and the scaling */
 } scan_plan;
 
-/*
- * Functions of scan_plan.c: read_plan_fields returns the fields of a plan;
- * plan_of_fields returns `kept` if all its fields but the operators are the
- * same, else a new plan in a child context of `home`.
- */
+/* Returns the fields of a plan (scan_plan.c). */
 extern plan_fields read_plan_fields(Datum plan);
+
+/*
+ * Returns `kept` if its fields except the operators are equal to `fields`,
+ * else a new plan in a child context of `home`.
+ */
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
 
-/* Sets the dimension of rows, if no field has set it, and their units. */
+/*
+ * Sets the dimension of rows to d, unless a field has set it, and reads the
+ * scaling of rows.
+ */
 extern void complete_plan(scan_plan *plan, Size d);
 
-/* Block of rows that wait to enter the sums, no more than a batch. */
+/* Block of buffered rows, which are not yet in the sums; at most a batch. */
 typedef struct scan_rows
 {
-	struct scan_rows *earlier;	/* the block before, or NULL */
+	struct scan_rows *earlier;	/* the previous block, or NULL */
 	Size		room;
 	Size		count;
-	uint64	   *keys;			/* keys to hash, one for each of `room` rows */
-	/* room x d numbers, in the rows' own units; of length 1 with cosine */
+	uint64	   *keys;			/* `room` keys to be hashed, one for each row */
+
+	/*
+	 * room x d values of rows, not scaled; the rows have length 1 if the
+	 * metric is cosine
+	 */
 	double		raw[FLEXIBLE_ARRAY_MEMBER];
 } scan_rows;
 
 /*
- * Transition state of scan_agg. A sum is NULL if the plan has no such section,
- * or no row has entered it.
+ * Transition state of scan_agg. A sum is NULL if the plan does not request it,
+ * and may be NULL while it has no rows.
  */
 typedef struct scan_state
 {
 	const state_kind *kind;
-	int64		n;				/* rows in the sums, without rows that wait */
+	int64		n;				/* number of rows in the sums, excluding
+								 * buffered rows */
 	int64		nulls;
 	fc_sketch  *sketch;
 	fc_drift_counts *counts;
@@ -103,18 +114,19 @@ typedef struct scan_state
 	fc_step    *step[SCAN_STEPS];
 
 	/*
-	 * SCAN_STEPS views into the steps; this and the following fields are only
-	 * set in a state that takes rows
+	 * SCAN_STEPS views of the operators in `step`; this and the following
+	 * fields are only set in a state to which rows are added
 	 */
 	fc_operator *op;
 	bool		pruning_tried[SCAN_STEPS];	/* true once pruning bounds of
 											 * many centroids have been tried */
-	fc_columns *columns[SCAN_STEPS];	/* columns of the operator, for sparse
-										 * rows; NULL: not made */
+	fc_columns *columns[SCAN_STEPS];	/* centroids stored by column, for
+										 * sparse rows; NULL until they are
+										 * made */
 	struct scan_call_state *call;
 	scan_plan  *plan;
-	scan_rows  *rows;			/* latest block of rows that wait */
-	Size		waiting;		/* number of waiting rows in earlier blocks */
+	scan_rows  *rows;			/* latest block of buffered rows */
+	Size		waiting;		/* number of buffered rows in earlier blocks */
 	bool		started;		/* true once the sums have been made */
 	Size		capacity;		/* rows per batch */
 } scan_state;
@@ -130,21 +142,21 @@ enum
 	ARGUMENT_CELLS
 };
 
-/* Call state: readers, the last plan, and the work space of a batch. */
+/* Call state: readers, the latest plan, and the scratch space of a batch. */
 typedef struct scan_call_state
 {
 	MemoryContext home;
 	vector_reader reader;
-	row_places	places;			/* places of plain rows, for prefetching */
+	row_places	places;			/* addresses of plain rows, for prefetching */
 	sparse_scratch sparse;
-	bool		record;			/* true if the cells are one composite
-								 * argument */
+	bool		record;			/* true if the columns are passed as one
+								 * composite argument */
 	scan_plan  *plan;			/* plan of the latest state */
 	Size		rows;			/* rows since progress was last reported */
 	fc_scratch	scratch;
 	Size		doubles_count;
-	double	   *doubles;		/* rows in units, ranks and features of a
-								 * batch */
+	double	   *doubles;		/* scratch space for one batch: scaled rows,
+								 * ranks and features */
 } scan_call_state;
 
 #define FIRST_BYTES	512			/* bytes of a state's first block, small
@@ -158,34 +170,36 @@ key_of(FunctionCallInfo fcinfo)
 		: (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
 }
 
-/* Returns the capacity for a sample that needs room for `wanted` rows. */
+/*
+ * Returns the capacity to allocate for a sample that must hold `wanted` rows.
+ */
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
 
-/* Makes room for `floats` floats of work space in the call state. */
+/* Grows the scratch space in the call state to at least `floats` floats. */
 extern void reserve_scratch(scan_call_state *call, Size floats);
 
 /*
- * start_steps makes Lloyd's sums of the plan's operators; start_sums makes
- * sketch, counts and sample.
+ * start_steps makes empty Lloyd's sums for the operators of the plan;
+ * start_sums makes an empty sketch, empty counts and an empty sample.
  */
 extern void start_steps(FunctionCallInfo fcinfo, scan_call_state *call,
 						scan_state *state, Datum operators);
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
 /*
- * add_room adds a block for `room` rows that wait; rows_in returns how many
- * rows fit into some bytes.
+ * add_room adds a block for `room` buffered rows. rows_in returns the number
+ * of rows that fit into a block of `bytes` bytes.
  */
 extern void add_room(scan_state *state, Size room);
 extern Size rows_in(const scan_state *state, Size bytes);
 
 /*
- * Makes room for a next row once a block is full: adds a larger block while a
- * state has few rows and no sums, else adds the rows to the sums.
+ * Makes room for the next row when a block is full: adds a larger block while
+ * a state has few rows and no sums, else adds the rows to the sums.
  */
 extern void make_room(FunctionCallInfo fcinfo, scan_state *state);
 
-/* Adds the rows that wait to the sums. */
+/* Adds the buffered rows to the sums. */
 extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * serving.c - reads the groups of the serving version and the names of its
- * clusters, and makes the next version serve
+ * clusters, and makes the next version the serving one
  */
 #include "postgres.h"
 
@@ -31,7 +31,10 @@ float_values(Datum array)
 	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
 }
 
-/* Returns the dimension of the rows that a group labels. */
+/*
+ * Returns the dimension of the rows that a group labels, before any kernel
+ * map.
+ */
 static Size
 row_length(const serving_group *found)
 {

@@ -1,4 +1,4 @@
-/* serving.h - the version that serves */
+/* serving.h - the serving version of a model */
 #ifndef FASTCLUST_TRAIN_SERVING_H
 #define FASTCLUST_TRAIN_SERVING_H
 
@@ -15,7 +15,8 @@ extern int	by_group(const void *a, const void *b);
 extern void read_serving(training *t);
 
 /*
- * Returns the serving version of a group; its operator is NULL if there is none.
+ * Returns the group in the serving version; its operator is NULL if there is
+ * no such group.
  */
 extern serving_group serving_of(const training *t, const char *group);
 
@@ -23,8 +24,9 @@ extern serving_group serving_of(const training *t, const char *group);
 extern void read_named_clusters(training *t);
 
 /*
- * Returns the numbers of a group that have names. A new cluster must not take
- * one of these numbers, or it would bear the name of a cluster that is gone.
+ * Returns the numbers of the named clusters of a group. A new cluster must not
+ * take one of these numbers, or it would have the name of a cluster that no
+ * longer exists.
  */
 extern Bitmapset *named_numbers(const training *t, const char *group);
 
@@ -34,8 +36,8 @@ extern Bitmapset *named_numbers(const training *t, const char *group);
 extern int32 next_version(int64 model_id);
 
 /*
- * Makes the version of the training serve, and updates the labels that follow
- * the model.
+ * Makes the version of the training the serving one, and updates the labels
+ * that follow the model.
  */
 extern void start_serving(const training *t);
 

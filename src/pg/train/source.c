@@ -3,8 +3,8 @@
  *
  * A plain table is read as a whole. Citus aggregates a table whose rows are on
  * shards. A relation with a foreign table in it is aggregated leaf by leaf,
- * because postgres_fdw sends an aggregate over a foreign table, but never a
- * part of an aggregate over several tables.
+ * because postgres_fdw pushes down an aggregate over one foreign table, but
+ * never the partial aggregates of several tables.
  */
 #include "postgres.h"
 
@@ -51,8 +51,8 @@ find_group_type(train_source *source)
 
 /*
  * Appends FROM and WHERE for all rows of the relation or of one leaf. A
- * positive `wanted` selects about that many rows: by blocks, or by hashes of
- * rows that have no places.
+ * positive `wanted` selects about that many rows: by blocks, or by hashes if
+ * rows have no ctids.
  */
 void
 append_rows_from(StringInfo query, const train_source *source, double wanted,
@@ -85,9 +85,10 @@ append_rows_from(StringInfo query, const train_source *source, double wanted,
 /*
  * Returns a query whose rows are (value, packed state).
  *
- * value: expression of a row or, over leaves, a column. group: expression
- * after GROUP BY; NULL: all rows are one group. merged: value in the outer
- * query, which merges the states of leaves.
+ * value: expression of a row or, if there are leaves, a column. group:
+ * expression after GROUP BY, or NULL if all rows are one group. merged:
+ * expression of the value in the outer query, which merges the states of
+ * leaves.
  */
 static char *
 scan_query(const train_source *source, const char *value, const char *group,
@@ -179,9 +180,9 @@ scan_flags(const train_source *source)
 /* ---- number of rows ---- */
 
 /*
- * Returns the planner's estimate. If Citus is installed, the rows are counted:
- * after an EXPLAIN of any table Citus runs statements over a connection to
- * itself that it ran locally before, and fails.
+ * Returns the planner's estimate. If Citus is installed, the rows are counted
+ * instead. After an EXPLAIN of any table, Citus runs statements that it ran
+ * locally before over a connection to itself, and they fail.
  */
 double
 estimated_rows(const train_source *source)
@@ -204,8 +205,8 @@ estimated_rows(const train_source *source)
 }
 
 /*
- * Raises an error if the caller may read only some columns of a heap table:
- * sampling needs the places of rows, so the message says so.
+ * Raises an error if the caller may read only some columns of a heap table.
+ * Sampling needs the ctids of rows, and the message says so.
  */
 static void
 check_places(const train_source *source)
@@ -223,8 +224,9 @@ check_places(const train_source *source)
 }
 
 /*
- * Returns the planner's number, or with option sample "hash" the exact number.
- * In that case rows are sampled by their hashes, regardless of their places.
+ * Returns the planner's estimate, or with option sample "hash" the exact
+ * number of rows. In that case rows are sampled by hashes of their values, not
+ * by their ctids.
  */
 double
 rows_to_sample(train_source *source, row_sampling sample)
@@ -251,7 +253,7 @@ rows_to_sample(train_source *source, row_sampling sample)
 									  NULL));
 }
 
-/* Takes (relation). Returns the planner's number of rows. */
+/* Takes (relation). Returns the planner's estimate of its number of rows. */
 PG_FUNCTION_INFO_V1(fastclust_estimated_rows);
 Datum
 fastclust_estimated_rows(PG_FUNCTION_ARGS)

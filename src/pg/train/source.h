@@ -24,24 +24,25 @@ extern void
 
 /*
  * Returns the query of a scan with plan $1. Its rows are (group, packed
- * state), one for each group, or one in all.
+ * state): one row for each group, or a single row if there are no groups.
  */
 extern char *scan_text(const train_source *source, double wanted,
 					   double estimate, int64 seed);
 
 /*
  * Returns the query of a scan with plan $1. Its rows are (value as text,
- * packed state), one for each value of a column, or one for column NULL.
- * keyed: pass the key of each row, as a scan of a share or a sample needs.
+ * packed state): one row for each value of a column, or a single row if column
+ * is NULL. keyed: pass the key of each row, which a scan with a share or a
+ * sample needs.
  */
 extern char *bucket_scan_text(const train_source *source, const char *column, bool keyed);
 
 extern int	scan_flags(const train_source *source);
 
 /*
- * estimated_rows returns the planner's number of rows; rows_to_sample the
- * same, or with option sample "hash" the exact number, and then rows are
- * identified by their values.
+ * estimated_rows returns the planner's estimate. rows_to_sample returns the
+ * estimate, too, or with option sample "hash" the exact number; that option
+ * also makes the source identify rows by their values.
  */
 extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);

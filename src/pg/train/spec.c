@@ -1,10 +1,11 @@
 /*
- * spec.c - choices made from the sample before the scan: the specs of sketch
- * and drift, and the features of a kernel
+ * spec.c - choices made from the sample before the scan: the specs of the
+ * sketch and of the drift counts, and the kernel map
  *
  * A sketch that will be decoded needs frequencies that fit the clusters of the
- * sample, and keeps some of its rows for the decoder. A sketch that is only
- * compared needs a few hundred waves in all dimensions. Groups share one spec.
+ * sample, and keeps some sample rows for the decoder. A sketch that is only
+ * compared needs a few hundred frequencies in all dimensions. Groups share one
+ * spec.
  */
 #include "postgres.h"
 
@@ -55,8 +56,8 @@ copied(const double *values, Size d)
 }
 
 /*
- * Converts a spec for scaled rows to a spec for rows in their own units.
- * shared: groups share the spec, so drop the sample rows and centroids in it.
+ * Converts a spec for scaled rows to a spec for unscaled rows. shared: drop
+ * the sample rows and centroids in the spec, because groups share it.
  */
 static fc_spec *
 for_raw_rows(const training *t, const fc_spec *spec, bool shared)
@@ -64,7 +65,7 @@ for_raw_rows(const training *t, const fc_spec *spec, bool shared)
 	fc_spec_fields fields = fc_spec_fields_of(spec);
 
 	if (t->scaling.center != NULL)
-		/* overwrites the copies */
+		/* overwrites its arguments, so copies are passed */
 		fc_spec_fields_rescale(&fields, copied(t->scaling.center, t->dim),
 							   copied(t->scaling.scale, t->dim));
 	if (shared)
@@ -111,7 +112,7 @@ largest_first(const void *a, const void *b)
 		: strcmp(x->group, y->group);
 }
 
-/* Chooses a spec for scaled rows from a sample in the rows' own units. */
+/* Chooses a spec for scaled rows from an unscaled sample. */
 static fc_spec *
 spec_of_sample(const training *t, const fc_weighted_rows *sample,
 			   Size clusters)
@@ -124,8 +125,8 @@ spec_of_sample(const training *t, const fc_weighted_rows *sample,
 
 /*
  * Returns the spec with the median cluster width among the largest groups of
- * the sample. Returns NULL if it projects wide rows, or if no group has more
- * than k rows.
+ * the sample. Returns NULL if that spec projects rows to fewer dimensions, or
+ * if no group has more than k rows.
  */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
@@ -182,7 +183,7 @@ is_followed(const training *t)
 									&id, 0, NULL));
 }
 
-/* Returns true if a live sketch follows the rows from this version on. */
+/* Returns true if a live sketch follows the rows after this training. */
 static bool
 stays_live(const training *t)
 {
@@ -192,8 +193,8 @@ stays_live(const training *t)
 }
 
 /*
- * Announces the time of decoding before the sketch is made for it; exceeding
- * the time budget is an error.
+ * Announces the time of decoding before the sketch is computed; exceeding the
+ * time budget is an error.
  */
 static void
 announce_decoding(const training *t)
@@ -215,8 +216,10 @@ announce_decoding(const training *t)
 }
 
 /*
- * Only a sketch that is decoded needs many frequencies, perhaps along axes of
- * the sample. Drift compares waves in all dimensions.
+ * Chooses the specs of the sketch and of the drift counts from the sample.
+ * Only a sketch that will be decoded needs many frequencies, which may be
+ * restricted to leading axes of the sample. Drift tests use frequencies in all
+ * dimensions.
  */
 void
 choose_specs(training *t, const fc_weighted_rows *sample)
@@ -240,7 +243,8 @@ choose_specs(training *t, const fc_weighted_rows *sample)
 /* ---- kernel: the features of a map ---- */
 
 /*
- * Returns the kernel of option "kernel", or an rbf kernel as wide as the rows.
+ * Returns the kernel of option "kernel", or by default an rbf kernel with
+ * gamma = 1 / (variance of the rows).
  */
 static fc_kernel *
 kernel_of_rows(const training *t, const fc_weighted_rows *rows)
@@ -265,9 +269,9 @@ kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 }
 
 /*
- * Chooses landmarks from the sample, and the map. Options kernel and rank
- * select plain Nystrom features; without them, some rows choose the width of
- * the kernel (core/rkhs/map.h).
+ * Chooses the landmarks from the sample, and the kernel map. Options kernel
+ * and rank select plain Nystrom features; without them, the width of the
+ * kernel is chosen on some rows of the sample (core/rkhs/map.h).
  */
 void
 choose_map(training *t, const fc_weighted_rows *sample)

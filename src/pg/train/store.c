@@ -43,8 +43,8 @@
 typedef struct group_result
 {
 	fit_profile profile;
-	double		churn;			/* share of rows whose label changed; NAN: no
-								 * version before */
+	double		churn;			/* share of rows whose label changed; NAN if
+								 * there is no previous version */
 	Datum		paths;
 	bool		no_paths;
 } group_result;
@@ -53,8 +53,8 @@ typedef struct group_result
 								 * keeps to keep its name */
 
 /*
- * Returns the numbers that have other rows now: less than a tenth of their
- * rows had the same number before.
+ * Returns the numbers of clusters that have other rows than before: less than
+ * a tenth of their rows had the same number.
  */
 static Bitmapset *
 moved_numbers(const two_labellings *labels)
@@ -113,9 +113,9 @@ listed_names(const training *t, const char *group, const Bitmapset *numbers)
 }
 
 /*
- * Warns about names that now belong to other rows. Density clusters are
- * numbered from 0 without gaps, so they cannot avoid the numbers of named
- * clusters.
+ * Warns about named clusters that have other rows than before. Density
+ * clusters are numbered from 0 without gaps, so they cannot avoid the numbers
+ * of named clusters.
  */
 static void
 warn_moved_names(const training *t, const char *group,
@@ -132,8 +132,8 @@ warn_moved_names(const training *t, const char *group,
 }
 
 /*
- * Warns about named clusters of the old operator whose numbers the new one
- * does not have, so that nothing shows their names any more.
+ * Warns about named clusters of the old operator whose numbers the new
+ * operator does not have, so that their names are not shown any more.
  */
 static void
 warn_lost_names(const training *t, const char *group,
@@ -167,9 +167,9 @@ pinned_numbers(const training *t, const fc_operator_header *op)
 }
 
 /*
- * Renumbers clusters that have the number of a named cluster, but other rows:
- * a name belongs to its cluster. Returns the numbers of all clusters, or NULL
- * if no number changes.
+ * Renumbers clusters that have the number of a named cluster, but other rows
+ * than it had, so that they do not get its name. Returns the numbers of all
+ * clusters, or NULL if no number changes.
  */
 static int32 *
 numbers_beside_names(const training *t, const group_fit *fit,
@@ -197,8 +197,8 @@ numbers_beside_names(const training *t, const group_fit *fit,
 
 /*
  * Gives clusters the numbers of the old ones that they continue. They are
- * matched by distance in the old units; or by labels if features have
- * different maps, or a cluster has many centroids. *churn is the share of rows
+ * matched by distance in the old scaling, or by labels if the kernel maps
+ * differ or a cluster has several centroids. Sets *churn to the share of rows
  * whose label changed.
  */
 static void
@@ -248,7 +248,7 @@ continue_numbers(const training *t, group_fit *fit,
 
 /*
  * Groups nodes under parents by k-means, weighted by their rows. Parents are
- * numbered in the order of their lowest child; returns how many there are.
+ * numbered in the order of their lowest child. Returns the number of parents.
  */
 static Size
 find_parents(const fc_operator_header *nodes, Size max, int64 seed,
@@ -281,8 +281,8 @@ find_parents(const fc_operator_header *nodes, Size max, int64 seed,
 }
 
 /*
- * Returns the number of nodes on level `count`, which is the product of the
- * levels down to it, but no more than `max`.
+ * Returns the number of nodes on level `count`: the product of the levels down
+ * to it, but at most `max`.
  */
 static Size
 nodes_of_level(const float_list *levels, int count, Size max)
@@ -295,10 +295,10 @@ nodes_of_level(const float_list *levels, int count, Size max)
 }
 
 /*
- * Returns the numbers of the nodes above each cluster, from the top level down
- * (k x levels above); sets *null if there are no levels above. Option levels
- * gives the number of nodes on each level, but clusters may have been merged,
- * and then there are fewer.
+ * Returns the numbers of the nodes above each cluster, from the top level
+ * down, as an array of k rows; sets *null to true if there are no levels
+ * above. Option levels gives the number of nodes on each level, but there may
+ * be fewer if clusters have been merged.
  */
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)
@@ -330,8 +330,9 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 }
 
 /*
- * Numbers and measures a group. A group without an old one takes its numbers
- * from other_group, if that is not NULL.
+ * Numbers and measures a group. If the serving version does not have the
+ * group, its clusters are numbered like the nearest ones of other_group,
+ * unless that is NULL.
  */
 static group_result
 measure_group(const training *t, group_fit *fit,
@@ -369,8 +370,9 @@ measure_group(const training *t, group_fit *fit,
 /* ---- the row of a group ---- */
 
 /*
- * Sets the law of the sketch. It is estimated from the uniform sample in the
- * rows' own units, or for a group from some of its weighted rows.
+ * Sets the moments of the null distribution of drift. They are estimated from
+ * the uniform sample, which is not scaled, or for a group from some of its
+ * weighted rows.
  */
 static void
 set_law(record_builder *row, const training *t,
@@ -453,8 +455,8 @@ write_groups(Datum *records, int count)
 
 /*
  * Measures the largest group and returns its operator, from which the other
- * groups take their numbers; of equally large groups, the first by name.
- * Returns NULL if groups are not aligned.
+ * groups take their numbers. If several groups are the largest, the first by
+ * name is taken. Returns NULL if groups are not aligned.
  */
 static const fc_operator_header *
 aligned_operator(const training *t, group_fit *fits, int count)

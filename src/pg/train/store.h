@@ -1,4 +1,4 @@
-/* store.h - the groups of a version, as they are written */
+/* store.h - numbers, measures and writes the groups of a version */
 #ifndef FASTCLUST_TRAIN_STORE_H
 #define FASTCLUST_TRAIN_STORE_H
 

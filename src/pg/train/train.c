@@ -50,11 +50,12 @@
 #define MAX_CHOSEN_K		50	/* maximum number of clusters if the training
 								 * chooses k */
 
-/* ---- units of rows ---- */
+/* ---- scaling of rows ---- */
 
 /*
- * Returns the units of the encoder, or for standardised vectors the means and
- * deviations of the sample. A dimension that is constant there has scale 1.
+ * Returns the scaling of the encoder or, with option standardize, the means
+ * and standard deviations of the sample. A dimension that is constant in the
+ * sample has scale 1.
  */
 static scaling
 standard_scaling(const training *t, const fc_weighted_rows *sample)
@@ -80,7 +81,7 @@ standard_scaling(const training *t, const fc_weighted_rows *sample)
 
 /* ---- checks of the sample ---- */
 
-/* Returns true if the sample holds all rows. */
+/* Returns true if the sample contains all rows. */
 static bool
 is_whole(const training *t, const fc_weighted_rows *sample)
 {
@@ -113,7 +114,7 @@ check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 
 /*
  * Raises an error if a training without groups has fewer distinct rows than k.
- * This is only checked if the sample holds all rows.
+ * This is only checked if the sample contains all rows.
  */
 static void
 check_clusters(const training *t, const fc_weighted_rows *sample)
@@ -269,7 +270,7 @@ scans_candidates(const training *t, double rows)
 
 /*
  * Returns `first`, which was found in these scaled rows, and the serving
- * clusters as candidates; count 0 if the scan cannot measure them.
+ * clusters as candidates. Their count is 0 if the scan cannot measure them.
  */
 static candidates
 candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
@@ -433,8 +434,8 @@ fit_groups(training *t, group_fit *fits, int count)
 }
 
 /*
- * Returns how many scans of Lloyd's algorithm may follow: none if the weighted
- * rows are all rows.
+ * Returns the maximum number of Lloyd scans after the fit. By default it is 0
+ * if the weighted sample contains all rows.
  */
 static int
 planned_scans(const training *t, const group_fit *fits, int count)

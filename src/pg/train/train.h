@@ -1,9 +1,9 @@
 /*
  * train.h - the steps of a training, from a job to a written version.
  *
- *     encoder of columns      from some rows                     encoder.c
- *     sample, units, specs    from some rows                     sample.c
- *     one scan                of every group: sketch, counts of drift,
+ *     encoder of columns      from a sample                      encoder.c
+ *     sample, scaling, specs  from a sample                      sample.c
+ *     one scan                of every group: sketch, drift counts,
  *                             weighted sample and Lloyd's sums   scan.c
  *     operator                in memory, of every group          fit.c
  *     Lloyd's algorithm       scans, while they still gain       lloyd.c
@@ -21,11 +21,16 @@
 /* Trains and writes a version, which does not serve yet. */
 extern void train_rows(training *t);
 
-/* Returns the evidence for numbers of clusters up to t->k, from a sample. */
+/*
+ * Returns the evidence for each number of clusters up to t->k, from a sample.
+ */
 extern fc_choice *try_clusters(training *t);
 extern const char *verdict_of(const fc_choice *choice);
 
-/* Returns why no number is clear, or NULL if one is. */
+/*
+ * Returns the reason why no number of clusters is clear, or NULL if one is
+ * clear.
+ */
 extern const char *reason_of(const fc_choice *choice);
 
 #endif							/* FASTCLUST_TRAIN_H */

@@ -20,19 +20,20 @@ typedef struct serving_group
 } serving_group;
 
 /*
- * Operators in units that the scan measures and moves, for all rows or for a
- * group.
+ * Scaled operators that the scan measures and moves by one step, for all rows
+ * or for one group.
  */
 typedef struct candidates
 {
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	const fc_weighted_rows *sample; /* rows in units in which the first
-									 * operator was found */
-	double		n;				/* estimated rows of the group */
+	const fc_weighted_rows *sample; /* scaled rows in which the first operator
+									 * was found */
+	double		n;				/* estimated number of rows of the group */
 	double		objective;		/* mean squared distance of the sample from
-								 * the first operator, and its standard error */
+								 * the first operator; `error` is its standard
+								 * error */
 	double		error;
 } candidates;
 
@@ -46,7 +47,8 @@ typedef struct named_cluster
 typedef struct training
 {
 	/* the job */
-	int64		model_id;		/* 0: no version is made, only a sample drawn */
+	int64		model_id;		/* 0 if no version is made and only a sample
+								 * is drawn */
 	char	   *model;
 	int32		version;
 	train_source source;
@@ -60,8 +62,8 @@ typedef struct training
 								 * warnings about columns */
 
 	/*
-	 * given clusters in the rows' own units, which no step moves; NULL:
-	 * clusters are learned
+	 * given clusters, not scaled, which no step moves; NULL: clusters are
+	 * learned
 	 */
 	const fc_operator_header *imported;
 	const int32
@@ -69,8 +71,8 @@ typedef struct training
 								 * ascending; NULL: taken from the clusters
 								 * that they continue */
 	Datum		paths;			/* numbers of the nodes above each cluster, as
-								 * a version stores them; 0: made from option
-								 * levels */
+								 * a version stores them; 0 if they are
+								 * computed from option levels */
 
 	/* results */
 	TimestampTz begun;
@@ -79,15 +81,15 @@ typedef struct training
 	Size		dim;			/* dimension of a row */
 	double		groups;			/* estimated number of groups */
 	scaling		scaling;		/* center and scale of rows */
-	struct varlena *map;		/* kernel features that operators take in
-								 * place of rows; NULL: none */
-	fc_codebook *start;			/* another start of k-means, in units; NULL:
-								 * none */
+	struct varlena *map;		/* map to the kernel features that operators
+								 * take in place of rows, or NULL */
+	fc_codebook *start;			/* scaled centroids of an additional start of
+								 * k-means, or NULL */
 	fc_spec    *spec;
-	bool		decodable;		/* true: the sketch can be decoded, and takes
-								 * all rows */
+	bool		decodable;		/* true if the sketch may be decoded; it then
+								 * contains all rows */
 	fc_drift_spec *drift_spec;
-	serving_group *serving;		/* groups of the version before, sorted by
+	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */
 	int			serving_count;
 	named_cluster *named;		/* named clusters of all groups, sorted by
@@ -95,45 +97,49 @@ typedef struct training
 	int			named_count;
 	candidates *found;			/* candidates for the scan, sorted by group */
 	int			found_count;
-	double		recall;			/* recall of a search with option probes; NAN:
-								 * not measured */
-	fc_operator_header *micro;	/* micro-clusters in units, of method density
+	double		recall;			/* recall of a search with option probes; NAN
+								 * if it is not measured */
+	fc_operator_header *micro;	/* scaled micro-clusters of method density
 								 * without groups; else NULL */
 } training;
 
-/* Group of a version: the rows of a group, or all rows. */
+/*
+ * Clusters and sums of one group of a version, or of all rows if there are no
+ * groups.
+ */
 typedef struct group_fit
 {
 	char	   *group;			/* "" without groups */
 	int64		n;				/* number of rows */
-	int64		nulls;			/* rows of these with a NULL; -1: not counted */
-	const fc_weighted_rows *rows;	/* weighted sample, in units */
+	int64		nulls;			/* number of these rows with a NULL; -1 if
+								 * they are not counted */
+	const fc_weighted_rows *rows;	/* weighted sample of scaled rows */
 	fc_operator_header *op;
 	double		objective;		/* mean squared distance of all rows from op;
-								 * NAN: not measured */
+								 * NAN if it is not measured */
 	bool		converged;		/* true: no scan moves the operator any more */
 	struct varlena *sketch;
 	struct varlena *counts;
 	bool		measured;		/* true: the objective is exact, from all rows */
 	candidates
-				found;			/* candidates that the scan measured; next,
-								 * sse and gain are their operators after
-								 * Lloyd's step, sums of squares before it,
-								 * and its gains */
+				found;			/* candidates that the scan measured; `next`
+								 * has their operators after a Lloyd step,
+								 * `sse` the sums of squares before it, and
+								 * `gain` the decreases by it */
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
 	fc_operator_header *micro;	/* micro-clusters that label rows of method
 								 * density, while op has the means of
 								 * clusters; else NULL */
-	double	   *spreads;		/* deviation per dimension of each density
-								 * cluster */
-	double	   *splits;			/* tree of the density clusters, 4 (k - 1)
-								 * numbers: left, right, radius, rows; NULL:
-								 * none */
+	double	   *spreads;		/* standard deviation per dimension of each
+								 * density cluster */
+	double	   *splits;			/* tree of the density clusters: left, right,
+								 * radius and rows of its k - 1 splits; else
+								 * NULL */
 	double	   *squares;		/* mean squared distance of the rows of each
-								 * micro-cluster from their mean; NULL:
-								 * estimated from the sample */
+								 * micro-cluster from their mean; NULL if it
+								 * is estimated from the sample */
 } group_fit;
 
 #endif							/* FASTCLUST_TRAIN_TRAINING_H */

@@ -123,8 +123,8 @@ open_version_source(train_source *source, const stored_version *version,
 }
 
 /*
- * Opens a relation as the version reads it, and with group_by restricts it to
- * the group of the version.
+ * Opens a relation as the version reads it, and restricts it to the group of
+ * the version if group_by is not NULL.
  */
 static void
 open_group_source(train_source *source, const stored_version *version,
@@ -140,8 +140,8 @@ open_group_source(train_source *source, const stored_version *version,
 }
 
 /*
- * Returns the version in argument 0. Raises an error if it is NULL, or the
- * relation in argument 1.
+ * Returns the version in argument 0. Raises an error if argument 0 or the
+ * relation in argument 1 is NULL.
  */
 static stored_version
 version_argument(FunctionCallInfo fcinfo)
@@ -160,7 +160,7 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 
 /*
  * Takes (version, relation, group_by, wanted). Returns a uniform sample of
- * about `wanted` rows of the group, in their own units.
+ * about `wanted` rows of the group, not scaled.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -181,9 +181,9 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, rows). Converts rows in their own units to rows as the
- * operator of the version takes them. Fields that are NULL in the record
- * change nothing.
+ * Takes (version, rows). Converts unscaled rows to rows as the operator of the
+ * version takes them, by its scaling and its kernel map. A scaling or map that
+ * is NULL in the record is not applied.
  */
 PG_FUNCTION_INFO_V1(fastclust_rows_of_version);
 Datum
@@ -198,9 +198,11 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, relation, group_by, wanted). Returns (x, rows): the
- * expression of a row t of the group as the operator takes it, with parameters
- * $1 center, $2 scale and $3 map, and the FROM and WHERE clauses.
+ * Takes (version, relation, group_by, wanted). Returns two SQL fragments for a
+ * query on the group. x is the expression of a row t as the operator takes it,
+ * with parameters $1 center, $2 scale and $3 map. rows consists of the FROM
+ * and WHERE clauses for about `wanted` rows, or for all rows if `wanted` is
+ * infinite.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
@@ -237,8 +239,9 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 /* ---- sketches of the present rows ---- */
 
 /*
- * Puts out a row (value, sketch, counts, rows) for each value of the column.
- * Returns false if a value has fewer than `min` rows.
+ * Puts a row (value, sketch, counts, rows) for each value of the column into
+ * the result set. Stops and returns false if a value has fewer than `min`
+ * rows.
  */
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t,
@@ -272,10 +275,10 @@ put_sketches(FunctionCallInfo fcinfo, const training *t,
 }
 
 /*
- * Takes (version, relation, column). Returns rows (value, sketch, counts,
- * rows) of the relation's rows as the version reads them, for each value of
- * the column in one scan. Without a column there is one row; its sketch is of
- * up to 262144 of `rows` rows.
+ * Takes (version, relation, column). Returns a row (value, sketch, counts,
+ * rows) for each value of the column, from one scan of the relation as the
+ * version reads it. Without a column it returns one row, whose sketch contains
+ * a share of the `rows` rows, at most about 262144.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_rows);
 Datum

@@ -6,14 +6,16 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* Group of a stored version; fields that the record does not have are NULL. */
+/*
+ * Group of a stored version. Fields that are NULL in the record are NULL or 0.
+ */
 typedef struct stored_version
 {
 	Datum		record;			/* value of type stored_versions */
 	char	   *model;
 	int32		version;
 	char	   *group;
-	train_method method;		/* METHOD_NONE: missing in the record */
+	train_method method;		/* METHOD_NONE if the record has no method */
 	char	   *relation;
 	feature_list features;
 	bool		is_vector;
@@ -28,7 +30,9 @@ typedef struct stored_version
 
 extern stored_version open_version(Datum record);
 
-/* Returns the units of the version's rows of d numbers. */
+/*
+ * Returns the scaling of the version for rows of d dimensions, or no scaling.
+ */
 extern scaling scaling_of_version(const stored_version *version, Size d);
 
 #endif							/* FASTCLUST_TRAIN_VERSION_H */

@@ -1,6 +1,6 @@
 /*
- * warnings.c - warnings about columns before a first training, from the sample
- * that it has drawn anyway
+ * warnings.c - warnings about columns before a first training, computed from
+ * its sample
  *
  * Each warning names the column and the remedy. Identifiers and times that
  * only grow are recognised by the catalog, or by the physical order of the
@@ -45,7 +45,8 @@
 /*
  * Returns true if values grow from row to row in the physical order of the
  * table. Values that start again every hundred rows grow in 99 of 100 steps,
- * so the ranks of values and places must be correlated, too.
+ * so the ranks of the values must also be correlated with the positions of the
+ * rows.
  */
 static bool
 grows(const training *t, const char *column)
@@ -94,7 +95,7 @@ is_identifier(const training *t, const char *column,
 		(facts->unique == 1 && grows(t, column));
 }
 
-/* Returns the smallest or the largest value of a column as text. */
+/* Returns the smallest or the largest sampled value of a column as text. */
 static char *
 end_value(const training *t, const char *column, bool greatest)
 {
@@ -157,8 +158,9 @@ constant_of(fc_feature_kind kind, double x)
 }
 
 /*
- * Returns options, as an SQL literal, that leave out the rows beyond the fence
- * on the side of the skew. A given option "where" stays in force.
+ * Returns options, as an SQL literal, with a condition that leaves out the
+ * extreme values on the side of the skew (beyond facts->fence). A given option
+ * "where" remains a part of the condition.
  */
 static char *
 where_within_fence(const training *t, const fc_encoder_feature *feature,
@@ -186,7 +188,7 @@ where_within_fence(const training *t, const fc_encoder_feature *feature,
  * Warns about a skewed column. The hint suggests the logarithm if that removes
  * the skew. Dates have no logarithm, and for values far from 0 and most tails
  * to the left it does not help. In these cases the hint is a condition that
- * leaves out the rows beyond the fence, if there are any.
+ * leaves out rows with extreme values, if there are any.
  */
 static void
 warn_skew(const training *t, const fc_encoder_feature *feature,

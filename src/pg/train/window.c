@@ -77,9 +77,9 @@ interval_condition(Oid relation, const char *rows, const char *column,
 }
 
 /*
- * Returns the bounds of the last partition with rows, in the order of bounds,
- * or "false" if no partition has rows. The default partition has no bounds and
- * is skipped.
+ * Returns the bounds of the last partition that has rows, as a condition, or
+ * "false" if no partition has rows. Partitions are ordered by their bounds.
+ * The default partition has no bounds and is skipped.
  */
 static char *
 partition_condition(Oid relation, const char *rows, const char *which)

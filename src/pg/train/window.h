@@ -5,8 +5,8 @@
 #include "pg/train/options.h"
 
 /*
- * Returns a window as a condition on the rows t of a relation; `rows` is the
- * name of that relation.
+ * Returns the SQL condition that a row t of the relation is in the window;
+ * `rows` is the name of the relation.
  */
 extern char *window_condition(Oid relation, const char *rows, const row_window *since);
 

@@ -1,6 +1,6 @@
 /*
- * arguments.c - checks of arguments that functions share, and the rows that
- * functions return
+ * arguments.c - checks of arguments, and results that are rows; see
+ * arguments.h
  */
 #include "postgres.h"
 
@@ -66,7 +66,7 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 	return weight;
 }
 
-/* A window function has no Aggref, hence the default. */
+/* An aggregate that is called as a window function has no Aggref. */
 const char *
 aggregate_name(FunctionCallInfo fcinfo)
 {

@@ -1,7 +1,6 @@
 /*
- * arguments.h - helpers of an entry point: the checks of arguments that
- * functions share, and the rows that functions return, one or a materialised
- * set
+ * arguments.h - helpers for functions that SQL calls: checks of arguments, and
+ * results that are a row or a materialised set of rows
  */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
@@ -11,14 +10,14 @@
 #include "pg/base/errors.h"
 
 /*
- * Returns the context of the aggregate's states. Raises an error outside of an
- * aggregate.
+ * Returns the memory context of the states of the running aggregate. Raises an
+ * error if no aggregate called the function.
  */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /*
- * Returns the name of the aggregate that a support function works for, for
- * error messages.
+ * Returns the name of the aggregate that called a support function, or "the
+ * aggregate" if it is unknown. For error messages.
  */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
@@ -44,8 +43,8 @@ internal_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Is the argument in the call, even as a NULL? A default is a constant NULL
- * without a location in the query.
+ * Returns true if the caller wrote the argument, even as NULL. An omitted
+ * argument has its default, a constant NULL without a location in the query.
  */
 extern bool is_given(FunctionCallInfo fcinfo, int argument);
 
@@ -63,12 +62,12 @@ extern void check_count(const char *name, int64 value, int64 min, int64 max);
  */
 extern char *relation_name(Oid relation);
 
-/* Raises an error if there are fewer rows than k. */
+/* Raises an error if k exceeds the number of rows. */
 extern void check_enough_rows(Size k, Size rows);
 
 /*
- * Raises an error unless the value is positive and in a range that leaves room
- * for products such as sigma times scale.
+ * Raises an error unless the value is from 1e-300 to 1e300. Products such as
+ * sigma * scale then neither overflow nor become 0.
  */
 extern void check_positive(const char *name, double value);
 
@@ -78,14 +77,13 @@ extern void check_positive(const char *name, double value);
 extern void check_not_negative(const char *name, const double *values, Size n);
 
 /*
- * Prepares fcinfo's result set as a tuplestore, alike on all supported
- * servers.
+ * Makes a tuplestore for the rows of fcinfo's result set (SFRM_Materialize).
  */
 extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
 
 /*
- * Adds a row to that set; row_result returns a single row. A NULL array nulls
- * means that no value is NULL.
+ * put_row adds a row to fcinfo's result set. row_result returns a row as the
+ * function's result. If `nulls` is NULL, no value is NULL.
  */
 extern void
 			put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
@@ -99,8 +97,8 @@ extern Datum
 extern Oid	function_owner(Oid function);
 
 /*
- * Fixes the settings of these kinds; returns the nest level for AtEOXact_GUC,
- * which restores them.
+ * Sets the settings of the given kinds (flags below) to fixed values. Returns
+ * the nest level for AtEOXact_GUC, which restores them.
  */
 #define FIX_READING		1		/* settings that affect how the text of a
 								 * query is read */
@@ -113,8 +111,9 @@ extern Oid	function_owner(Oid function);
 extern int	fix_settings(int kinds);
 
 /*
- * Raises an error if the sketch is a NULL written in the call. Without a
- * sketch, functions read the table, which the caller did not mean.
+ * Raises an error if the caller wrote the argument and it is NULL. Without a
+ * sketch these functions read the table, which a caller who passes a sketch
+ * does not want.
  */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

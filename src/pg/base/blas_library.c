@@ -4,25 +4,26 @@
  *
  * A backend that only sketches or assigns never pays for loading them (7 ms).
  *
- * One OpenBLAS in a process. Debian has three builds of it (serial, pthread,
- * openmp), which may all be installed; each brings a libopenblas.so.0, a
- * libblas.so.3 and a liblapack.so.3, and update-alternatives chooses the build
- * that these names refer to. The dynamic linker reuses a loaded library for
- * every library with the same name, and a liblapack.so.3 cannot be loaded with
- * the libopenblas.so.0 of another build (undefined symbol: sgetrs_N_parallel).
- * Therefore the libblas.so.3 and liblapack.so.3 in the directory of the
- * OpenBLAS are opened with it. L-BFGS-B, and every library that this backend
- * loads later (PostGIS, numpy), then binds to them, regardless of the
- * alternatives. OpenBLAS is taken from, in this order,
- * - libraries that the process has already (LD_PRELOAD, another extension),
+ * There must be one OpenBLAS in a process. Debian has three builds of it
+ * (serial, pthread, openmp), which may all be installed; each has a
+ * libopenblas.so.0, a libblas.so.3 and a liblapack.so.3, and
+ * update-alternatives chooses the build that these names refer to. The dynamic
+ * linker reuses a loaded library for every library with the same name, and a
+ * liblapack.so.3 cannot be loaded with the libopenblas.so.0 of another build
+ * (undefined symbol: sgetrs_N_parallel). Therefore the libblas.so.3 and
+ * liblapack.so.3 in the directory of the OpenBLAS are opened with it.
+ * L-BFGS-B, and every library that this backend loads later (PostGIS, numpy),
+ * then binds to them, regardless of the alternatives. OpenBLAS is taken from,
+ * in this order,
+ * - libraries that the process has loaded (LD_PRELOAD, another extension),
  * - the directory of the serial build, or the one given to make,
  * - the system's choice.
  *
- * One thread. The pthread build starts its threads when it is loaded, the
- * openmp build when it first multiplies large matrices. Both read the number
- * of threads from the environment when they are loaded, so the variables are 1
- * during that time. Other users of the OpenBLAS in this backend then have one
- * thread too.
+ * OpenBLAS must use one thread. The pthread build starts its threads when it
+ * is loaded, the openmp build when it first multiplies large matrices. Both
+ * read the number of threads from the environment when they are loaded, so the
+ * environment variables are 1 during that time. Other users of the OpenBLAS in
+ * this backend then have one thread too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* declares dladdr */
@@ -58,8 +59,8 @@ static void *openblas = NULL;
 static void *lbfgsb = NULL;
 
 /*
- * A variable of the environment that is set while OpenBLAS is loaded; a NULL
- * value leaves it unchanged.
+ * An environment variable that is set while OpenBLAS is loaded; a NULL value
+ * leaves it unchanged.
  */
 typedef struct variable
 {
@@ -114,8 +115,9 @@ open_library(const char *file)
 }
 
 /*
- * Keeps the dynamic linker's message. A message about a library that exists
- * says more than "not found", so it is not overwritten.
+ * Stores the dynamic linker's message, unless a message is stored already. A
+ * message about a library that exists replaces one about a missing library,
+ * because it says more.
  */
 static void
 note_failure(const char *name, blas_failure *failure)
@@ -128,8 +130,8 @@ note_failure(const char *name, blas_failure *failure)
 		words = "unknown error";
 
 	/*
-	 * A message about a file begins with its path, a message about a name
-	 * that was not found with the name.
+	 * If a library exists, the message begins with its path. If a name was
+	 * not found, the message begins with this name and a colon.
 	 */
 	missing = strchr(name, '/') == NULL && strncmp(words, name, length) == 0 &&
 		words[length] == ':';
@@ -140,8 +142,8 @@ note_failure(const char *name, blas_failure *failure)
 }
 
 /*
- * Opens the first of the names that can be loaded. Returns NULL if there is
- * none.
+ * Opens the first library in the list that can be loaded. Returns NULL if no
+ * library can be loaded.
  */
 static void *
 open_first(const char *const *names, blas_failure *failure)
@@ -175,8 +177,8 @@ openblas_file(char file[PATH_MAX])
 }
 
 /*
- * Opens the BLAS and LAPACK that belong to the OpenBLAS, so that other
- * libraries bind to them by these names.
+ * Opens libblas.so.3 and liblapack.so.3 in the directory of the loaded
+ * OpenBLAS, so that libraries loaded later bind to these files.
  */
 static void
 open_siblings(void)
@@ -197,11 +199,11 @@ open_siblings(void)
 }
 
 /*
- * Limits an OpenBLAS to one thread that was loaded before, when the
- * environment did not limit it. In a process forked since then the pool of
- * threads is gone; the next large product, or openblas_set_num_threads itself,
- * would start it again with as many threads as before, so the variables are
- * set first.
+ * Limits OpenBLAS to one thread, in case it was loaded earlier without the
+ * limit in the environment. A process that was forked since then has no pool
+ * of threads any more. The next large product, or openblas_set_num_threads
+ * itself, would start a pool with as many threads as before, so OpenBLAS's
+ * variables are set first.
  */
 static void
 use_one_thread(void)
@@ -220,8 +222,8 @@ use_one_thread(void)
 }
 
 /*
- * Returns OpenBLAS's name of the best kernels that the CPU's instructions
- * allow, NULL if only the slowest kernels fit.
+ * Returns OpenBLAS's name of the fastest kernels whose instructions the CPU
+ * has, or NULL if it has only the slowest kernels' instructions.
  */
 static const char *
 best_core_type(void)
@@ -239,9 +241,10 @@ best_core_type(void)
 }
 
 /*
- * Opens OpenBLAS again with the kernels named, if it is older than the CPU. It
- * then does not know the model (Debian 12's: any from 2023 on) and takes its
- * slowest kernels, "Prescott", with which products take four times as long.
+ * Opens OpenBLAS again with its kernels chosen by name, if it does not know
+ * the model of the CPU because it is older (Debian 12's knows no model from
+ * 2023 on). For an unknown model it takes its slowest kernels, "Prescott",
+ * with which products take four times as long.
  */
 static void
 reopen_for_cpu(blas_failure *failure)

@@ -17,7 +17,7 @@ typedef struct blas_failure
 	const char *package;		/* name of the Debian package that contains it */
 
 	/*
-	 * true if there is no such library; false if it does not load or lacks a
+	 * true if the library was not found; false if it does not load or lacks a
 	 * routine
 	 */
 	bool		missing;
@@ -27,15 +27,16 @@ typedef struct blas_failure
 } blas_failure;
 
 /*
- * Returns the address of a routine, after opening its library. Does not return
- * if there is none.
+ * Return the address of a routine of OpenBLAS or L-BFGS-B, and open the
+ * library at the first call. If there is no such routine, they call
+ * report_blas_failure, which does not return.
  */
 extern void *openblas_routine(const char *name);
 extern void *lbfgsb_routine(const char *name);
 
 /*
- * Reports a failure. Each program defines it: the module raises an error
- * (errors.c), a test ends.
+ * Reports a failure and does not return. Each program defines its own: the
+ * module's raises an error (errors.c), a test's ends the program.
  */
 extern void
 			report_blas_failure(const blas_failure *failure) __attribute__((noreturn));

@@ -1,12 +1,12 @@
 /*
- * call_cache.c - memory that a function keeps from call to call, and states of
- * aggregates that are flat values; see call_cache.h
+ * call_cache.c - memory that a function keeps between calls, and states of
+ * type internal that are flat values; see call_cache.h
  *
  * The executor calls a function with one FmgrInfo for a whole query, whose
- * fn_extra belongs to the function. A caller that uses fmgr_info for every
- * row, as worker_partial_agg of Citus does, leaves fn_extra empty each time,
- * and fn_expr too. A transition function called in this way finds its memory
- * by the aggregate's context, which lives as long as the states.
+ * fn_extra belongs to the function. worker_partial_agg of Citus instead calls
+ * fmgr_info for every row, so that fn_extra and fn_expr are NULL each time. A
+ * transition function called in this way finds its memory by the aggregate's
+ * context, which lives as long as the states.
  */
 #include "postgres.h"
 

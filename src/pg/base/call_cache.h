@@ -1,9 +1,10 @@
 /*
- * call_cache.h - memory that a function keeps from call to call at one place
- * in a query.
+ * call_cache.h - memory that a function keeps between calls, separately for
+ * each call site of a query.
  *
- * Aggregates of "any" have a state of type internal: the bytes of the state of
- * the typed aggregate, in the aggregate's memory.
+ * Aggregates declared for "any" have a state of type internal. It points to
+ * the state value of the typed aggregate, stored in the aggregate's memory
+ * context.
  */
 #ifndef FASTCLUST_CALL_CACHE_H
 #define FASTCLUST_CALL_CACHE_H
@@ -11,16 +12,19 @@
 #include "pg/base/arguments.h"
 
 /*
- * Returns `size` bytes for this call site, zero at first, and in *home the
- * memory context for data that they point to. Called only when fn_extra is
- * empty, and sets it. Citus calls transition functions with a new FmgrInfo for
- * every row: these calls share memory in the aggregate's context.
+ * Returns `size` bytes for this call site, initially zero, and sets fn_extra
+ * to them. Callers first check that fn_extra is NULL. *home receives the
+ * memory context for data that the bytes point to. Citus calls transition
+ * functions with a new FmgrInfo for every row: these calls share memory in the
+ * aggregate's context.
  */
 extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
 
 /*
- * Returns the state that a transition or combine function of the typed state
- * returned, copied into the aggregate's context as the executor would do.
+ * Copies a state into the aggregate's context, as the executor does for states
+ * that are values, and frees the old state. `state` is the result of a
+ * transition or combine function of the typed aggregate. Returns the copy, or
+ * `state` itself if it is NULL or the old state.
  */
 extern Datum kept_state(FunctionCallInfo fcinfo, Datum state);
 

@@ -1,6 +1,6 @@
 /*
- * collect.h - helpers of aggregates that collect rows: reading a row, and the
- * states that workers send
+ * collect.h - helpers of aggregates that collect rows: they read a row, choose
+ * the memory for rows, and send states from workers to the leader
  */
 #ifndef FASTCLUST_COLLECT_H
 #define FASTCLUST_COLLECT_H
@@ -11,12 +11,15 @@
 #include "pg/base/vectors.h"
 
 /*
- * Returns a row to collect from an argument that is not NULL. Raises an error
- * unless it is finite and has 1 to FC_MAX_DIM elements.
+ * Returns the vector in an argument that is not NULL. Raises an error unless
+ * the vector is finite and has 1 to FC_MAX_DIM elements.
  */
 extern vector row_argument(FunctionCallInfo fcinfo, int argument);
 
-/* Copies a row as d doubles; -0 becomes 0, because the two are one value. */
+/*
+ * Copies a row to `to` as d doubles. -0 becomes 0, so that equal rows have
+ * equal bytes.
+ */
 extern void copy_row(const vector *v, double *to);
 
 /*
@@ -28,31 +31,31 @@ typedef struct row_need
 	Size		(*bytes) (const void *collection, Size n);
 	const void *collection;
 	const char *name;			/* name of the aggregate */
-	const char *instead;		/* end of the hint for too many rows: another
-								 * way to proceed */
+	const char *instead;		/* text appended to the error hint: an
+								 * alternative to a larger budget */
 } row_need;
 
 /*
- * Returns the number of rows to make room for, given the present room (0:
- * none). It is n or, if the budget allows, more. Raises an error if n rows
- * exceed the budget.
+ * Returns the new capacity, in rows, for a collection of n rows whose present
+ * capacity is `room`. The result is n or, if the budget allows, more. Raises
+ * an error if n rows exceed the budget.
  */
 extern Size grown_room(Size room, Size n, const row_need *need);
 
 /*
- * Raises an error unless the rows of two workers have the same dimension;
- * check_state_size does if a worker's state is too large to send.
+ * check_same_dim raises an error unless the rows of two states have the same
+ * dimension. check_state_size raises one if a worker's state is too large to
+ * send.
  */
 extern void check_same_dim(int32 left, int32 right);
 extern void check_state_size(Size bytes);
 
 /*
- * Functions that bring states of a kind, of type internal, from workers to the
- * leader. A state begins with a pointer to this struct. combine adds right to
- * left in the aggregate's context; if left is NULL, it returns a copy of
- * right. deserialize reads the bytes in the order in which serialize wrote
- * them.
- * pg/train/scan_state.c lists the kinds.
+ * Functions that send states of type internal from workers to the leader and
+ * combine them, for one kind of state. A state begins with a pointer to its
+ * state_kind. combine adds right to left in the aggregate's context; if left
+ * is NULL, it returns a copy of right. deserialize reads fields in the order
+ * in which serialize wrote them. pg/train/scan_state.c lists the kinds.
  */
 typedef struct state_kind
 {
@@ -62,8 +65,9 @@ typedef struct state_kind
 } state_kind;
 
 /*
- * Returns a copy of the options in the current context; the others send and
- * receive them. NULL options stay NULL.
+ * copy_options returns a copy of the options in the current context.
+ * send_options appends options to a message, and receive_options reads them
+ * from one. NULL stays NULL.
  */
 extern Jsonb *copy_options(const Jsonb *options);
 extern void send_options(StringInfo message, const Jsonb *options);

@@ -25,8 +25,9 @@
 #endif
 
 /*
- * A module can create named shared memory when needed since 17. Before, it
- * requests memory while it is preloaded, since 15 in a hook.
+ * Since version 17 a module can create named shared memory when it needs it.
+ * In older versions it must request the memory while it is preloaded; versions
+ * 15 and 16 require a hook for the request.
  */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
@@ -63,7 +64,7 @@
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
 #endif
 
-/* SPI can send the rows of a plan to a receiver since 14. */
+/* Since 14 SPI can send the rows of a plan to a DestReceiver. */
 #if PG_VERSION_NUM >= 140000
 #define SPI_HAS_RECEIVERS true
 #define execute_into(plan, rows) \

@@ -46,10 +46,10 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * Finds the function in a schema whose name is the prefix and the entry's
- * name. Its argument types are the entry's, with the caller's oid added if
- * takes_caller. Reads the catalog without checking rights: the schema belongs
- * to the owner alone.
+ * Finds a function in `schema` whose name is the prefix followed by the entry
+ * point's name. Its argument types are the entry point's, followed by the oid
+ * of the calling role if takes_caller is true. Reads the catalog without
+ * checking rights: the schema belongs to the owner alone.
  */
 static FmgrInfo *
 find_called(FmgrInfo *entry, const char *schema, const char *prefix,
@@ -80,8 +80,8 @@ find_called(FmgrInfo *entry, const char *schema, const char *prefix,
 }
 
 /*
- * Calls a function with the arguments of the entry, and with the calling role
- * if it has one argument more.
+ * Calls a function with the arguments of this call, followed by the calling
+ * role if the function has one more parameter.
  */
 static Datum
 call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
@@ -104,8 +104,8 @@ call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
 }
 
 /*
- * (arguments of the function): returns the result of fastclust_owner.<its
- * name>, which also gets the calling role.
+ * (any arguments): calls the function of the same name in fastclust_owner with
+ * these arguments and the calling role. Returns its result.
  */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
@@ -130,9 +130,9 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * (arguments of the function): returns the result of
- * fastclust_internal.read_<its name>; raises an error for a sketch that is
- * written as NULL.
+ * (any arguments): calls fastclust_internal.read_<name of this function> with
+ * these arguments and returns its result. Raises an error if the caller wrote
+ * a sketch that is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_with_sketch);
 Datum

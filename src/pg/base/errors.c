@@ -1,6 +1,6 @@
 /*
- * errors.c - maps fc_status, and libraries that do not load, to SQLSTATE,
- * message, detail and hint
+ * errors.c - SQLSTATE, message, detail and hint for each fc_status, and for a
+ * library that cannot be loaded
  */
 #include "postgres.h"
 

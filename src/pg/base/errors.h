@@ -1,4 +1,4 @@
-/* errors.h - errors of the server for statuses of the core */
+/* errors.h - PostgreSQL errors for status codes of the core */
 #ifndef FASTCLUST_ERRORS_H
 #define FASTCLUST_ERRORS_H
 

@@ -1,6 +1,6 @@
 /*
  * memory.c - memory within fastclust.memory_budget, the interrupt check of the
- * server, loading, and the settings
+ * server, and the loading of the module with its settings
  */
 #include "postgres.h"
 
@@ -170,9 +170,9 @@ text_of_kilobytes(int kilobytes)
 }
 
 /*
- * Rejects a value above the ceiling that a session sets. Values from files,
- * databases and roles, and values set before the ceiling, are accepted here
- * and cut to it where they are used.
+ * Rejects a value above the ceiling if a session sets it. Values of
+ * configuration files, databases and roles, and values set before the ceiling,
+ * are accepted; the budget in force is then the ceiling.
  */
 static bool
 check_requested_budget(int *budget, void **extra, GucSource source)
@@ -204,7 +204,8 @@ assign_budget_limit(int limit, void *extra)
 /* ---- loading ---- */
 
 /*
- * Interrupt check of the core: lets the server cancel, and reports progress.
+ * Interrupt check that the core calls: lets the server cancel the query, and
+ * reports progress.
  */
 static void
 check_for_interrupts(void)
@@ -227,8 +228,8 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 /*
- * Interrupts are held: a cancel at a warning in here would leave the library
- * half loaded, and the server could not load it again.
+ * Holds off interrupts: a cancel during a warning would leave the library half
+ * loaded, and the server could not load it again.
  */
 void
 _PG_init(void)

@@ -9,9 +9,9 @@
 
 #include "base/fc.h"
 
-extern int	fastclust_memory_budget;	/* budget in kB that is in force: GUC
-										 * fastclust.memory_budget, up to
-										 * fastclust.memory_budget_limit */
+extern int	fastclust_memory_budget;	/* budget in force, in kB: the smaller
+										 * of the GUCs fastclust.memory_budget
+										 * and fastclust.memory_budget_limit */
 extern int	fastclust_largest_state;	/* GUC fastclust.largest_state in kB */
 
 extern void check_budget(Size bytes, const char *what);
@@ -31,9 +31,10 @@ typedef struct memory_account
 extern void charge_memory(memory_account *account, Size bytes);
 
 /*
- * Return an arena whose blocks are charged: charged_arena to the given account,
- * in the current context; the others to an account of their own. release_arena
- * frees its blocks.
+ * Return an arena whose blocks are charged to an account. charged_arena uses
+ * the given account, make_arena and make_arena_in a new one. make_arena_in
+ * allocates in `context`, the other two in the current context. release_arena
+ * frees all blocks of an arena.
  */
 extern fc_arena charged_arena(memory_account *account);
 extern fc_arena make_arena(const char *what);
@@ -41,22 +42,24 @@ extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);
 
 /*
- * Allocate memory of any size in a context, or the current one. Advises huge
- * pages from 4 MB on, with which the first touch takes a tenth of the time or
- * less; a kernel without them ignores the advice.
+ * Allocate memory of any size; alloc_large allocates in the current context.
+ * From 4 MB on they advise the kernel to use huge pages, which reduce the time
+ * of the first access to a tenth or less. A kernel without huge pages ignores
+ * the advice.
  */
 extern void *alloc_large_in(MemoryContext context, Size bytes);
 extern void *alloc_large(Size bytes);
 
 /*
- * Returns a scratch of this many floats in the current context; free it with
- * pfree(scratch.floats).
+ * Returns scratch space for this many floats, in the current context. Free it
+ * with pfree(scratch.floats).
  */
 extern fc_scratch make_scratch(Size floats);
 
 /*
- * Returns memory for `count` items, and sets *room to its capacity in items.
- * The old content is lost if the memory moves.
+ * Returns memory for at least `count` items of `item` bytes. If the capacity
+ * *room of `memory`, in items, is too small, allocates new memory without the
+ * old content, and updates *room.
  */
 extern void *grown(MemoryContext context, void *memory, Size *room, Size count, Size item);
 

@@ -1,7 +1,4 @@
-/*
- * options.c - jsonb options: all known options are listed, every other is an
- * error
- */
+/* options.c - reads options that are given as a jsonb object; see options.h */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -66,7 +63,10 @@ float_of(const JsonbValue *value)
 															  .numeric)));
 }
 
-/* Returns a value as JSON text, cut to NAMEDATALEN bytes. */
+/*
+ * Returns a value as text for an error message. A string is cut to NAMEDATALEN
+ * bytes.
+ */
 static const char *
 value_text(const JsonbValue *value)
 {
@@ -265,8 +265,8 @@ set_option(const option *opt, const JsonbValue *value)
 }
 
 /*
- * Reads a list of lists of numbers, all of the same length. The iterator is
- * behind the outer WJB_BEGIN_ARRAY.
+ * Reads a list of lists of numbers, all of the same length. The iterator must
+ * be just past the outer WJB_BEGIN_ARRAY.
  */
 static void
 set_rows(const option *opt, JsonbIterator **iterator, int count)
@@ -301,12 +301,12 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		reject(opt, "another list");
 }
 
-/* Reads a list. The iterator is behind WJB_BEGIN_ARRAY. */
+/* Reads a list. The iterator must be just past WJB_BEGIN_ARRAY. */
 static void
 set_list(const option *opt, JsonbIterator **iterator, int count)
 {
-	float_list	checked;		/* used if the list is only checked and SQL
-								 * reads it */
+	float_list	checked;		/* result for an option that is checked here
+								 * but read by SQL */
 	float_list *list = opt->value != NULL ? opt->value : &checked;
 	JsonbValue	value;
 
@@ -329,7 +329,7 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		list->values[list->count++] = number_of(opt, &value);
 }
 
-/* Skips an object. The iterator is behind WJB_BEGIN_OBJECT. */
+/* Skips an object. The iterator must be just past WJB_BEGIN_OBJECT. */
 static void
 skip_object(const option *opt, JsonbIterator **iterator)
 {
@@ -450,8 +450,8 @@ put_option_help(FunctionCallInfo fcinfo, const option *known,
 }
 
 /*
- * (given, names, what): returns a hint about an unknown name: the known name
- * that was probably meant, if there is one, and all names.
+ * (given, names, what): returns a hint about an unknown name. It proposes a
+ * similar name, if there is one; `what` and the list of names follow.
  */
 PG_FUNCTION_INFO_V1(fastclust_name_hint);
 Datum

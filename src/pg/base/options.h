@@ -1,4 +1,4 @@
-/* options.h - jsonb options */
+/* options.h - reads options that are given as a jsonb object */
 #ifndef FASTCLUST_OPTIONS_H
 #define FASTCLUST_OPTIONS_H
 
@@ -17,8 +17,8 @@ typedef enum option_kind
 	OPTION_BOOL,
 	OPTION_TEXT,
 	OPTION_FLOATS,
-	OPTION_NAMES,				/* a name or a list of names, which are only
-								 * checked */
+	OPTION_NAMES,				/* a name or a list of names; checked but not
+								 * stored */
 	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", stored as
 								 * OPTION_EXACT */
 	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
@@ -41,7 +41,7 @@ typedef struct option
 	double		lower;			/* allowed range of a number, inclusive */
 	double		upper;
 
-	/* default and a description, if a function lists its options; else NULL */
+	/* default as text (may be NULL) and description, for put_option_help */
 	const char *initial;
 	const char *meaning;
 } option;
@@ -54,7 +54,8 @@ typedef struct float_list
 
 typedef struct text_or_rows
 {
-	char	   *text;			/* NULL if rows were given, or nothing */
+	char	   *text;			/* NULL if the option is absent or a list of
+								 * rows */
 	double	   *values;			/* rows x columns */
 	int			rows;
 	int			columns;
@@ -68,8 +69,9 @@ typedef struct named_value
 } named_value;
 
 /*
- * Returns the value of a name. Raises an error that lists the choices if the
- * name is unknown; `what` begins it: "law", or "option \"init\":".
+ * Returns the value of a name. If the name is unknown, raises an error that
+ * begins with `what`, such as "law" or "option \"init\":", and lists the
+ * choices.
  */
 extern int	choice_of_name(const char *what, const char *name,
 						   const named_value *choices, int count);
@@ -78,21 +80,22 @@ extern int	choice_of_name(const char *what, const char *name,
 extern const char *name_of_choice(int value, const named_value *choices, int count);
 
 /*
- * Returns a hint: the name that is most similar to the given one, if any is
- * similar, then all names after the text `what`.
+ * Returns a hint that proposes the most similar name, if there is a similar
+ * one. `what` and a list of the names follow.
  */
 extern char *name_hint(const char *given, int length, const char *const *names,
 					   int count, const char *what);
 
 /*
- * Returns options of train as an SQL literal for a hint, in which an option of
- * the encoder has the JSON `value` for one column.
+ * Returns options of train as an SQL literal, for a hint. They set an option
+ * of the encoder to the JSON text `value` for one column.
  */
 extern char *column_option(const char *option, const char *column, const char *value);
 
 /*
- * Returns such a literal with a remark about encoder_agg, for hints that both
- * give: the options of encoder_agg are the object inside of "encoder".
+ * Appends a remark to a literal with options of train, for hints of both train
+ * and encoder_agg: the options of encoder_agg are the object inside of
+ * "encoder".
  */
 extern char *options_for_both(const char *literal);
 
@@ -100,39 +103,45 @@ extern char *options_for_both(const char *literal);
 extern JsonbValue *value_of_key(const Jsonb *options, const char *name);
 
 /*
- * Reads a jsonb object. Raises an error for an option that is not in the list,
- * has another type or is out of range.
+ * Reads a jsonb object into the variables that the known options point to.
+ * Raises an error for an option that is not in the list, has another type or
+ * is out of range.
  */
 extern void read_options(Jsonb *options, const option *known, int count);
 
 /*
- * Adds a row of option_help to fcinfo's rows: (option, type, range, default,
- * meaning). `within` is the name of the object that contains the option, or
- * NULL.
+ * Adds a row of option_help to fcinfo's result set: (option, type, range,
+ * default, meaning). `within` is the name of the object that contains the
+ * option, or NULL.
  */
 extern void put_option_help(FunctionCallInfo fcinfo, const option *known,
 							const char *within);
 
 /*
- * Returns the metric named by the option "metric"; NULL means Euclidean.
- * Raises an error that lists the metrics for another name.
+ * Returns the metric with this name, the value of the option "metric"; NULL
+ * means Euclidean. Raises an error that lists the metrics if the name is
+ * unknown.
  */
 extern fc_metric metric_of_options(const char *name);
 
 /*
- * Returns the metric from options that the caller checks otherwise; NULL means
- * that no options were given.
+ * Returns the metric that the options name, or the Euclidean metric if they
+ * name no metric or `options` is NULL. Ignores all other options, which the
+ * caller must check.
  */
 extern fc_metric metric_among_options(const Jsonb *options);
 
 /*
- * Returns the row as a metric needs it: itself, converted into room (d
- * doubles), or scaled there to length 1. Returns NULL if it has no direction,
- * in which case it is skipped.
+ * Returns the row as d doubles, which for the cosine metric are scaled to
+ * length 1. Unless the row can be returned itself, the result is in `room`.
+ * Returns NULL for a row without a direction, which callers skip.
  */
 extern const double *metric_row(fc_metric metric, const vector *v, double *room);
 
-/* Raises an error for a metric that can only assign rows. */
+/*
+ * Raises an error for the metric inner_product, which has no cluster means and
+ * can only assign rows.
+ */
 extern void check_metric_has_means(fc_metric metric);
 
 #endif							/* FASTCLUST_OPTIONS_H */

@@ -1,13 +1,13 @@
 /*
- * progress.c - how long work will take, notices during a long step, and the
- * running trainings, for other sessions to see.
+ * progress.c - estimates of how long work takes, notices during a long step,
+ * and a board of the running trainings that other sessions can read.
  *
  * A step is announced with its name and belongs to the transaction that
  * announced it: after an error the next transaction has another start time,
  * and nothing is reported for the old step.
  *
- * The board is in shared memory: a named segment where the server has them
- * (17 and later), else memory that the module requested when it was in
+ * The board is in shared memory: a named segment where the server has them (17
+ * and later), else memory that the module requested when it was in
  * shared_preload_libraries. Without either nothing is posted, and rows are
  * counted in this process alone. A slot belongs to a process from its first
  * post to the end of the (sub)transaction of that post, or of the process. A
@@ -237,8 +237,8 @@ watch_transactions(void)
 }
 
 /*
- * Posts this process' training with a new step that has done no rows yet. The
- * end of the (sub)transaction removes it.
+ * Writes the training of this process and its new step to the board, with a
+ * row count of 0. The end of the (sub)transaction removes the entry.
  */
 static void
 post_on_board(const board_entry *entry)
@@ -347,14 +347,15 @@ static struct
 }			step;
 
 /*
- * Returns how far the step is: ", about 40 % of the rows", or "at least" if
- * the rows of parallel workers are unknown; or ", 30 s more are expected"; or
- * "".
+ * Returns the progress of the step, as the end of a notice: ", about 40 % of
+ * the rows" with "at least" in place of "about" if the rows of parallel
+ * workers are unknown. If less than 0.5 % of the rows are done, returns ", 30
+ * s more are expected" or, without an estimate, "".
  */
 static const char *
 share_done(TimestampTz now)
 {
-	/* rows of parallel workers are missing in rows_here */
+	/* rows_here does not include rows of parallel workers */
 	uint64		rows = (mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here);
 	double		percent = (step.rows_about > 0
 						   ? 100.0 * (double) rows / step.rows_about
@@ -393,8 +394,8 @@ report_rows(void)
 	board_slot *slot = mine;
 
 	/*
-	 * Rows belong to this process' step or, in a parallel worker, to its
-	 * leader's.
+	 * Rows count for the step of this process or, in a parallel worker, for
+	 * the step of its leader.
 	 */
 	rows_here += PROGRESS_ROWS;
 	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
@@ -461,8 +462,8 @@ announce_step(const char *name, int64 model_id, const char *model,
 /* ---- how long work will take ---- */
 
 /*
- * Records that the step, or a call outside of a step, ends after this many
- * seconds. Raises a NOTICE unless the call or the step is quiet.
+ * Records that the step, or a call outside of a step, is expected to end after
+ * this many seconds. Raises a NOTICE unless the call or the step is quiet.
  */
 static void
 expect_end(const char *subject, double seconds, const char *text, bool quiet)
@@ -472,7 +473,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 						(TimestampTz) (Min(seconds, MAX_SECONDS) *
 									   USECS_PER_SEC));
 
-	/* a part of work whose end is already recorded */
+	/* the work is part of a step whose recorded end is later */
 	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)
 		return;
 	step.ends = ends;
@@ -489,8 +490,8 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 }
 
 /*
- * Returns a duration such as "40 seconds", in the largest unit of which there
- * are two or more.
+ * Returns a duration such as "40 seconds". The unit is the largest one for
+ * which the number is at least 2.
  */
 static const char *
 text_of_seconds(double seconds)

@@ -1,6 +1,6 @@
 /*
- * progress.h - how long a step will take, how far it is, and the running
- * trainings
+ * progress.h - estimated durations, notices of progress, and the list of
+ * running trainings
  */
 #ifndef FASTCLUST_PROGRESS_H
 #define FASTCLUST_PROGRESS_H
@@ -15,9 +15,9 @@ extern double fastclust_time_budget;	/* maximum estimated time of a step in
 										 * fastclust.time_budget */
 
 /*
- * Begins a step of a training, which itself began at `begun`. Notices begin
- * with the name; NULL means no notices. The step scans about rows_about rows;
- * 0 means that it does not scan.
+ * Announces a step of a training that began at `begun`. Notices begin with
+ * `name`; if it is NULL, there are no notices. rows_about is the estimated
+ * number of rows that the step scans, or 0 if it scans no rows.
  */
 extern void
 			announce_step(const char *name, int64 model_id, const char *model,
@@ -25,13 +25,13 @@ extern void
 extern void end_step(void);
 
 /*
- * Announces work of about this many multiply-adds. Raises an error if it takes
- * more than fastclust.time_budget, else a NOTICE if it takes more than some
- * seconds, and training_progress shows the time left. The message begins with
- * `subject`, which includes the verb: "kmeans_agg of 10 rows takes". `hint`
- * names the options that reduce the work, or a better method; NULL means that
- * there is none, and the time is not limited. `quiet` suppresses the NOTICE,
- * as does a quiet step.
+ * Announces work of about this many multiply-adds. Raises an error if the
+ * estimated time exceeds fastclust.time_budget, else a NOTICE if it exceeds a
+ * few seconds; training_progress then shows the estimated end. The message
+ * begins with `subject`, which includes the verb: "kmeans_agg of 10 rows
+ * takes". `hint` names the options that reduce the work, or a better method;
+ * NULL means that there is none, and the time is not limited. `quiet`
+ * suppresses the NOTICE, as does a quiet step.
  */
 extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);
@@ -39,8 +39,8 @@ extern void announce_work(const char *subject, double operations, bool quiet,
 #define PROGRESS_ROWS	1024
 
 /*
- * Called often during work. Raises a NOTICE if an interval has passed in the
- * step announced last.
+ * Raises a NOTICE about the step announced last if fastclust.progress_interval
+ * has passed since the previous NOTICE. Called often during work.
  */
 extern void report_progress(void);
 

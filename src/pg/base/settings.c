@@ -2,8 +2,8 @@
  * settings.c - fixed settings for reading and writing text.
  *
  * A stored condition is text, because a node tree belongs to one server
- * version and contains oids that no dump restores. It means the same
- * everywhere because it is written and read under these settings. SQL
+ * version and contains oids that no dump restores. Its meaning does not depend
+ * on the session, because it is written and read under these settings. SQL
  * functions that run stored conditions have the relevant settings in their own
  * SET clauses.
  */

@@ -1,9 +1,8 @@
 /*
- * values.h - the stored types: text and binary I/O, access.
- *
- * Each is a varlena whose bytes behind the length word are canonical, so all
- * types share one text form (hex) and the comparison of bytea. They differ in
- * the core function that validates untrusted bytes.
+ * values.h - text and binary I/O of the stored types, and access to their
+ * values. Each type is a varlena whose bytes behind the length word are
+ * canonical, so all types share one text form (hex) and the comparison of
+ * bytea. They differ in the core function that validates untrusted bytes.
  */
 #ifndef FASTCLUST_VALUES_H
 #define FASTCLUST_VALUES_H
@@ -18,13 +17,19 @@ typedef struct value_type
 	fc_status	(*check) (const void *bytes, size_t size);
 } value_type;
 
-/* Returns the value itself or a flat copy, with the alignment of its type. */
+/*
+ * Returns the value with the alignment of its type: the datum itself if it is
+ * stored so, else a detoasted copy.
+ */
 extern void *aligned_value(Datum datum);
 
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
 extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 
-/* Returns the text form, which all types share; the binary form is bytea's. */
+/*
+ * Returns the text form of a value of any stored type: \x and hexadecimal
+ * digits. The binary form is written by bytea's send function.
+ */
 extern char *value_text(const struct varlena *value);
 
 /* Appends the key and the numbers as a JSON list, for describe(). */

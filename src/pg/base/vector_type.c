@@ -197,8 +197,8 @@ form_of_type(Oid type)
 }
 
 /*
- * Returns the form of a type. Raises an error if it is not a vector nor, with
- * `rows`, a number or a row.
+ * Returns the form of a type. Accepts vector types, and if `rows` is true also
+ * numbers and row types. Raises an error for any other type.
  */
 static vector_form
 checked_form(Oid type, bool rows)
@@ -252,7 +252,10 @@ array_of_text(char *text)
 
 /* ---- planning ---- */
 
-/* Returns the array that a literal stands for, or the node unchanged. */
+/*
+ * Returns a constant array parsed from x if x is a literal of unknown type,
+ * else x.
+ */
 static Node *
 without_literal(Node *x)
 {
@@ -285,10 +288,10 @@ marked_null(Node *x)
 }
 
 /*
- * (request): simplifies a call. A wrong type of an argument declared "any" is
- * an error even if there are no rows, and a literal is converted to an array
- * once. Functions of a model, whose first argument is its name, take rows and
- * numbers, too.
+ * (request): planner support function that simplifies a call. It checks the
+ * types of arguments declared "any", so that a wrong type is an error even if
+ * there are no rows. It converts a literal to an array once. Functions whose
+ * first argument is text, the name of a model, also accept rows and numbers.
  */
 PG_FUNCTION_INFO_V1(fastclust_vector_support);
 Datum

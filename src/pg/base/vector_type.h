@@ -1,5 +1,5 @@
 /*
- * vector_type.h - types that a vector may have.
+ * vector_type.h - SQL types that are accepted as vectors.
  *
  * Functions of a vector are declared for "any". The type is looked up once for
  * each call site: an array of numbers, row_vector, a type of pgvector, a
@@ -13,8 +13,8 @@
 typedef enum vector_form
 {
 	VECTOR_ARRAY = 0,			/* an array of numbers, or row_vector */
-	VECTOR_FLOATS,				/* vector; halfvec and sparsevec follow
-								 * (pgvector) */
+	VECTOR_FLOATS,				/* vector of pgvector; its halfvec is
+								 * VECTOR_HALVES, its sparsevec VECTOR_SPARSE */
 	VECTOR_HALVES,
 	VECTOR_SPARSE,
 	VECTOR_LITERAL,				/* text of an array as a C string */
@@ -27,7 +27,10 @@ typedef enum vector_form
 
 extern vector_form form_of_type(Oid type);
 
-/* Do values of this type, as a column has it, contain vectors? */
+/*
+ * Returns true if a column of this type contains vectors. Text and literals do
+ * not count.
+ */
 static inline bool
 is_vector_type(Oid type)
 {
@@ -36,13 +39,13 @@ is_vector_type(Oid type)
 
 /*
  * Returns the form of an argument by its type. Raises an error
- * (datatype_mismatch) if it is not a vector; `rows` accepts numbers and rows,
- * too.
+ * (datatype_mismatch) unless the type is a vector or, if `rows` is true, a
+ * number or a row.
  */
 extern vector_form
 			form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
 
-/* Returns the double precision[] that a text stands for. */
+/* Parses the text of an array. Returns a double precision[]. */
 extern Datum array_of_text(char *text);
 
 /*
@@ -54,11 +57,11 @@ extern Datum array_of_text(char *text);
  *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros]
  *                 rising from 0, float value[nonzeros]
  *
- * behind the length of a varlena. A value whose size or indices do not fit its
- * head is an error (data_corrupted).
+ * behind the length of a varlena. A value whose size or indices do not match
+ * its header is an error (data_corrupted).
  */
 
-/* A value in place. Pointers may be unaligned. */
+/* A view of a stored value, which is not copied. Pointers may be unaligned. */
 typedef struct pgvector_value
 {
 	int			d;
@@ -98,8 +101,7 @@ extern void
 
 typedef struct column_reader
 {
-	int			first;			/* number of the argument with the first
-								 * column */
+	int			first;			/* index of the argument with the first column */
 	int			d;
 	Oid			types[FUNC_MAX_ARGS];	/* base types of the columns */
 } column_reader;
@@ -110,7 +112,10 @@ typedef struct column_reader
  */
 extern bool is_column_type(Oid type);
 
-/* Converts a number of one of these types, which must not be a domain. */
+/*
+ * Converts a number to double. The type is smallint, integer, bigint, real,
+ * double precision or numeric, not a domain.
+ */
 extern double number_as_double(Datum number, Oid type);
 
 /*
@@ -121,8 +126,8 @@ extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count,
 							   column_reader *reader);
 
 /*
- * Reads the columns of this row into x (d values), 0 for NULL. Returns false
- * if one is NULL.
+ * Reads the columns of this row into x (d values); a NULL is read as 0.
+ * Returns false if a column is NULL.
  */
 extern bool
 			read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);

@@ -32,7 +32,8 @@ reserve(vector_reader *reader, Size bytes)
 }
 
 /*
- * Reads any array of numbers: integers, numerics, arrays with a null bitmap.
+ * Reads an array element by element, for integers, numerics and arrays with a
+ * null bitmap.
  */
 static vector
 read_elements(vector_reader *reader, Datum datum, const char *argument)
@@ -164,7 +165,10 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 							  v->d, of_what, expected));
 }
 
-/* Returns the vector as doubles: its own, or converted into buffer. */
+/*
+ * Returns the elements as doubles: the vector's own, or floats converted into
+ * buffer.
+ */
 const double *
 vector_doubles(const vector *v, double *buffer)
 {
@@ -361,8 +365,8 @@ scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
 /* ---- text of a vector of any kind ---- */
 
 /*
- * (row_vector): writes a vector in double precision, as it is read, so a real
- * shows more digits.
+ * (row_vector): returns the text of the vector in double precision, the type
+ * in which it is read. Elements of type real therefore show more digits.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
 Datum

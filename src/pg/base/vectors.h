@@ -53,7 +53,8 @@ int32_at(const char *bytes)
 
 /*
  * Returns the elements, perhaps unaligned, of a stored array of one dimension
- * without NULLs; NULL for any other value.
+ * without NULLs, and sets *type and *d to their type and number. Returns NULL
+ * for any other value.
  */
 static inline const char *
 plain_elements(Datum datum, Oid *type, int *d)
@@ -75,8 +76,8 @@ extern vector
 			read_vector(vector_reader *reader, Datum datum, const char *argument);
 
 /*
- * Returns a vector of pgvector in place; a sparsevec is aligned, if necessary
- * in the buffer.
+ * Returns a view of a value of pgvector. The indices and values of a sparsevec
+ * are aligned, by copying them to the reader's buffer if necessary.
  */
 extern pgvector_value read_pgvector_in_place(vector_reader *reader, Datum datum,
 											 const char *argument);
@@ -103,15 +104,16 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 
 typedef struct row_places
 {
-	const char *last_row;		/* address of the last row; never dereferenced */
+	const char *last_row;		/* address of the previous row; never
+								 * dereferenced */
 	ptrdiff_t	step;			/* distance in bytes between neighbouring rows
 								 * of a page */
 } row_places;
 
 /*
- * Prefetches a row that is ROWS_AHEAD rows on, or all rows up to it on a new
- * page. A scan reads a page's rows from its end to its beginning, which
- * hardware prefetchers miss.
+ * Prefetches the row that the scan reaches ROWS_AHEAD rows later; on a new
+ * page, all rows up to it. A scan reads a page's rows from its end to its
+ * beginning, which hardware prefetchers miss.
  */
 static inline void
 prefetch_rows(row_places *places, const char *x)
@@ -132,7 +134,10 @@ prefetch_rows(row_places *places, const char *x)
 
 /* ---- arguments ---- */
 
-/* Reads an argument by its type. A reader serves only one argument. */
+/*
+ * Reads a vector argument of any accepted type. Each argument needs a reader
+ * of its own.
+ */
 static inline vector
 read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader,
 					 int argument, const char *name)
@@ -153,28 +158,31 @@ extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
 
-/* Returns an int4[] of two dimensions from its elements, row by row. */
+/*
+ * Returns a two-dimensional int4[] made from its elements in row-major order.
+ */
 extern Datum make_int4_rows(Datum *elements, int rows, int columns);
 extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 
 /*
- * Returns the values of an argument (`expected` of them), or NULL if it is
- * NULL; scales_argument requires each to be positive.
+ * numbers_argument returns the elements of an array argument, which must have
+ * `expected` elements; NULL if the argument is NULL. scales_argument also
+ * requires each element to be positive.
  */
 extern double *numbers_argument(FunctionCallInfo fcinfo, int argument,
 								Size expected, const char *name);
 extern double *scales_argument(FunctionCallInfo fcinfo, int argument, Size expected);
 
 /*
- * Returns an element of a row of floats if `floats` is not NULL, else of
- * doubles; both may be unaligned.
+ * Returns element i of a row. The row is `floats` or, if this is NULL,
+ * `doubles`; both may be unaligned.
  */
 extern double row_element(const double *doubles, const float *floats, size_t i);
 
 /*
- * Raises an error for the first element of such a row that is NaN or infinite;
- * does nothing if there is none.
+ * Raises an error if an element of a row is NaN or infinite. The row is
+ * `floats` or, if this is NULL, `doubles`; both may be unaligned.
  */
 extern void
 			reject_not_finite(const double *doubles, const float *floats, size_t d);

@@ -1,9 +1,8 @@
 /*
- * condition.c - ranges of an encoder's coordinates as an SQL condition on the
- * column that they come from, which can be pasted behind WHERE.
- *
- * The encoder replaces a NULL by coordinates of its own; if these are in
- * range, the condition admits NULL.
+ * condition.c - writes ranges of an encoder's coordinates as an SQL condition
+ * on their column, which can be pasted after WHERE. The encoder imputes
+ * coordinates for a NULL; if they are in the ranges, the condition accepts
+ * NULL.
  */
 #include "postgres.h"
 
@@ -71,7 +70,10 @@ holds_at_null(const ranges *r)
 
 /* ---- the column ---- */
 
-/* Returns ARRAY['a', 'b'] for the path a.b, which is cut into its keys. */
+/*
+ * Returns the SQL text of an array of the keys in a path: ARRAY['a', 'b'] for
+ * a.b. Overwrites the dots in the path.
+ */
 static char *
 path_array(char *path)
 {
@@ -93,8 +95,9 @@ path_array(char *path)
 }
 
 /*
- * Returns the SQL expression for the value of a feature at a place, as the
- * encoder reads it.
+ * Returns an SQL expression for the value of a feature as the encoder reads
+ * it; for a vector, the expression is for its element with index `place`, from
+ * 0.
  */
 static char *
 value_of(const ranges *r, Oid relation, uint32 place)
@@ -138,8 +141,9 @@ value_of(const ranges *r, Oid relation, uint32 place)
 /* ---- conditions ---- */
 
 /*
- * Extends a condition on values that are not NULL, or NULL for none, by
- * whether a NULL meets it too.
+ * Returns the condition, extended by OR value IS NULL if `null` is true. If
+ * the condition is NULL, returns value IS NULL or, if `null` is false, value
+ * IS NOT NULL.
  */
 static char *
 with_null(const char *condition, const char *value, bool null)
@@ -164,8 +168,9 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 }
 
 /*
- * Lists the categories that meet the ranges; if unlisted categories meet them,
- * lists the categories that do not.
+ * Returns a condition that lists the categories in the ranges. If categories
+ * that the encoder does not list are in the ranges too, the condition instead
+ * excludes the listed categories outside of the ranges.
  */
 static char *
 category_condition(const ranges *r, const char *value)
@@ -234,8 +239,8 @@ range_condition(const ranges *r, Oid relation, Size i)
 	one.dimension += i;
 	one.lower += i;
 	one.upper += i;
-	if (indicator)				/* the range of an indicator of NULL is cut
-								 * between 0 and 1 */
+	if (indicator)				/* an indicator of NULL is 0 or 1, so that a
+								 * range of it means IS NULL or IS NOT NULL */
 		return with_null(NULL, value, holds_at_null(&one));
 	if (r->lower[i] > -INFINITY)
 		condition = psprintf("%s > %s", value, bound(r, i, false));
@@ -246,7 +251,10 @@ range_condition(const ranges *r, Oid relation, Size i)
 	return with_null(condition, value, holds_at_null(&one));
 }
 
-/* Returns the elements of an array that has one for each range. */
+/*
+ * Returns the elements of an array argument, which must have `expected`
+ * elements.
+ */
 static Datum *
 read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
 			  Size expected)

@@ -1,7 +1,4 @@
-/*
- * encode.h - rows of columns of any type encoded as numbers; shared by the
- * rooms of the glue
- */
+/* encode.h - encodes rows, whose columns may have any type, as numbers */
 #ifndef FASTCLUST_ENCODE_H
 #define FASTCLUST_ENCODE_H
 
@@ -15,7 +12,7 @@
 #define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))
 
 /*
- * Returns a piece of the encoder's text as a string: a name, a path or a
+ * Returns part of the encoder's text as a C string: a name, a path or a
  * category.
  */
 static inline char *
@@ -73,12 +70,14 @@ typedef struct value_reader
 	enum_label *labels;			/* SOURCE_ENUM: cache of labels */
 	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: true if settings
 								 * affect the text */
-	bool		date;			/* true if DateStyle is the only such setting */
+	bool		date;			/* true if DateStyle is the only setting that
+								 * affects the text */
 } value_reader;
 
 /*
  * Makes a reader for values of a type. Raises an error if the type cannot be a
- * feature; with as_text, for value_as_text, every type can be read.
+ * feature. If as_text is true, the reader is for value_as_text, and every type
+ * can be read.
  */
 extern void make_value_reader(Oid type, const char *name, bool as_text,
 							  MemoryContext context, value_reader *reader);
@@ -90,14 +89,14 @@ extern void make_value_reader(Oid type, const char *name, bool as_text,
 extern bool text_has_settings(Oid type);
 
 /*
- * Returns the value as a cast to text writes it under fixed settings, so that
- * sessions do not differ.
+ * Returns the value cast to text. Settings that affect the text are fixed
+ * meanwhile, so that the text is the same in all sessions.
  */
 extern const text *value_as_text(value_reader *reader, Datum value);
 
 /*
- * Reads a finite number that is stored in the Datum, as most columns are.
- * Returns false for anything else.
+ * Reads a finite number of a type from smallint to double precision; most
+ * columns have one of these types. Returns false for any other value.
  */
 static inline bool
 read_plain_number(const value_reader *reader, Datum value,
@@ -158,24 +157,25 @@ extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
-/* An encoder prepared for rows. */
+/* An encoder with all that is needed to encode rows. */
 typedef struct prepared_encoder
 {
 	fc_encoder	view;
 	const char **names;			/* names of the columns */
 
 	/*
-	 * paths of the features, labelled; a feature without a path has the label
-	 * of its column
+	 * paths of the features, each with a label; a feature without a path has
+	 * the label of its column
 	 */
 	json_path  *paths;
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 
 	/*
-	 * dimension of each column that is encoded as the number itself, else -1
+	 * for each column: its dimension if a number is copied to it unchanged,
+	 * else -1
 	 */
 	int		   *plain;
-	bool		imputes;		/* true if all NULLs are imputed */
+	bool		imputes;		/* true if NULLs of all features are imputed */
 } prepared_encoder;
 
 /* Prepares an encoder in a context. The header must keep its address. */
@@ -202,7 +202,8 @@ typedef struct record_reader
 } record_reader;
 
 /*
- * Is the row of the type whose columns were found, and is that type unchanged?
+ * Returns true if the row has the type whose columns find_columns found, and
+ * this type has not changed since.
  */
 extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
@@ -217,30 +218,32 @@ extern void find_columns(record_reader *record, HeapTupleHeader row,
 extern void read_record(record_reader *record, HeapTupleHeader row);
 
 /*
- * Encodes a list of numbers, one per feature, some of which are NULL. Returns
- * false like encode_record.
+ * Encodes one number per feature as raw coordinates x (dim values); nulls[i]
+ * marks a NULL. Returns false if a NULL causes the row to be skipped.
  */
 extern bool encode_numbers(prepared_encoder *encoder, const double *values,
 						   const bool *nulls, double *x);
 
 /*
- * Encodes a record as coordinates x (dim values), scaled or raw. Returns
- * false if a NULL in a column causes the row to be skipped. `record` belongs
- * to one encoder; before the first row all of it but its context is zero.
+ * Encodes a record as coordinates x (dim values), scaled or raw. Returns false
+ * if a NULL in a column causes the row to be skipped. Each encoder needs a
+ * `record` of its own, which is zero except for its context before the first
+ * row.
  */
 extern bool encode_record(prepared_encoder *encoder, record_reader *record,
 						  HeapTupleHeader row, bool scaled, double *x);
 
 /*
- * Raises the error for a row whose scaled coordinates are not all finite. Its
- * raw coordinates are in raw; NULL stands for the row read last.
+ * Raises an error if the scaled coordinates x of a row are not all finite. The
+ * message shows the value of the column, computed from the raw coordinates
+ * `raw`. If `raw` is NULL, the row is the one read last.
  */
 extern void
 			reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
 
 /*
- * Reader of a row given as arguments, from `first` on, of VARIADIC "any": one
- * for each column in the encoder's order.
+ * Reader of a row whose columns are arguments (VARIADIC "any") in the
+ * encoder's order, from index `first` on.
  */
 typedef struct listed_reader
 {
@@ -257,8 +260,8 @@ extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
 /* ---- encoder_value.c ---- */
 
 /*
- * Returns the old encoder with the centers and scales that the other one
- * learned; returns `learned` if old is NULL or has other dimensions.
+ * Returns a copy of `old` with the centers and scales of `learned`. Returns
+ * `learned` itself if `old` is NULL or has other dimensions.
  */
 extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned,
 												const fc_encoder_header *old);
@@ -291,15 +294,16 @@ typedef struct encoder_options
 
 extern const named_value null_policies[FC_NULLS_POLICIES];
 
-/* Returns the options for the columns, palloc'd. */
+/* Returns the options of all features of the columns, in palloc'd memory. */
 extern encoder_options
 			read_encoder_options(const char *const *names, int count, Jsonb *options);
 
 extern const char *feature_kind_name(int kind);
 
 /*
- * Returns the names of all dimensions; same_dimensions compares the names of
- * two encoders, which may be NULL.
+ * dimension_names returns the names of all dimensions as text[].
+ * same_dimensions returns true if two encoders have equal names, or if both
+ * are NULL.
  */
 extern ArrayType *dimension_names(const fc_encoder_header *encoder);
 extern bool

@@ -1,11 +1,10 @@
 /*
- * encode_fn.c - encode_row: rows into coordinates.
- *
- * A call site keeps the last encoder, prepared, and the readers of the rows'
- * columns. The encoder is recognised by its digest, a TOASTed one by its
- * pointer. A change of the user looks up the columns again, because casts of
- * columns may be code of another role, and PL/pgSQL keeps call sites until the
- * transaction ends.
+ * encode_fn.c - encode_row, and functions for the scans of train, which encode
+ * rows as coordinates. A call site keeps the last encoder, prepared, and the
+ * readers of the rows' columns. The encoder is recognised by its digest, a
+ * TOASTed one by its pointer. When the user changes, the columns are looked up
+ * again, because casts of columns may run code of another role. PL/pgSQL keeps
+ * call sites until the transaction ends.
  */
 #include "postgres.h"
 
@@ -17,7 +16,8 @@
 
 typedef struct encoder_call_state
 {
-	MemoryContext context;		/* owns everything that belongs to the encoder */
+	MemoryContext context;		/* context of everything that belongs to the
+								 * encoder */
 	uint64		digest[2];
 	char		pointer[TOAST_POINTER_SIZE];	/* TOAST pointer of the
 												 * encoder, valid if

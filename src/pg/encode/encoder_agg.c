@@ -3,8 +3,8 @@
  *
  * The state consists of counts and exact sums, so that the order of the rows
  * does not matter (encode/learn.h); its memory is charged to the memory
- * budget. Rows are mostly a sample: states are not merged, and parallel
- * workers only read rows.
+ * budget. The rows are usually a sample, so there is no combine function:
+ * parallel workers only read rows.
  */
 #include "postgres.h"
 
@@ -32,8 +32,9 @@ typedef struct encoder_state
 	memory_account memory;
 	int64		rows;			/* number of rows, including skipped ones */
 	int64		skipped;
-	uint64		generation;		/* generation of the call site's arguments
-								 * that the features were checked against */
+	uint64		generation;		/* generation of the call state whose columns
+								 * and options were last compared with the
+								 * features */
 	Size		features;
 	fc_learner *learners;
 	fc_feature_name *names;
@@ -42,8 +43,8 @@ typedef struct encoder_state
 /* ---- state shared by rows of the same arguments ---- */
 
 /*
- * State of a call site while columns and options stay the same. An
- * encoder_state points to nothing in it.
+ * State of a call site, read again when columns or options change. An
+ * encoder_state has no pointer into it.
  */
 typedef struct learning_call_state
 {
@@ -56,13 +57,13 @@ typedef struct learning_call_state
 	int			count;			/* number of columns */
 	const char **names;
 	encoder_options requested;
-	Size	   *first;			/* first feature of each column, and the
-								 * number of features */
+	Size	   *first;			/* index of the first feature of each column,
+								 * then the number of features */
 	json_path  *paths;			/* paths of the features */
 	record_reader record;
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
-	fc_feature_kind *kinds;		/* kinds of the values at paths in the current
-								 * row */
+	fc_feature_kind *kinds;		/* kinds of the values at the paths in the
+								 * current row */
 } learning_call_state;
 
 static void
@@ -218,8 +219,8 @@ check_column(const learning_call_state *call, int column, fc_feature_kind kind)
 }
 
 /*
- * Finds the columns of rows by name again if their type is not the type of the
- * rows before.
+ * Looks up the columns by name if the type of the row is not the type of the
+ * previous row.
  */
 static void
 find_record(learning_call_state *call, HeapTupleHeader row)
@@ -289,8 +290,8 @@ move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
 }
 
 /*
- * Returns a new learner for a feature, as the options request for a column of
- * this kind.
+ * Returns a new learner for feature i of a column of this kind, with the
+ * requested options.
  */
 static fc_learner
 learner_of_options(const learning_call_state *call, Size i, fc_feature_kind kind)
@@ -446,7 +447,8 @@ pass_nulls(encoder_state *state, const learning_call_state *call)
 }
 
 /*
- * Rejects a number that is too large; column is NULL if it has no logarithm.
+ * Raises an error if a number is too large. The hint proposes to take the
+ * logarithm of the column or, if `column` is NULL, to scale the data.
  */
 static void
 check_size(const char *label, const char *column, double x)
@@ -464,8 +466,8 @@ check_size(const char *label, const char *column, double x)
 }
 
 /*
- * Makes room for a value of this length in a counter; settle() enlarges the
- * counter afterwards if the value filled it.
+ * Makes room in a counter for a text of this length, or for a number (length
+ * 0). If the counter is full afterwards, grow_frequent enlarges it.
  */
 static void
 make_room(encoder_state *state, fc_frequent_items *frequent, Size length)
@@ -512,7 +514,10 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
 	fc_learn_vector(learner, cell);
 }
 
-/* Learns a value at a path, by its kind and also as text. */
+/*
+ * Learns the jsonb value at a path, both by its kind and as text, because the
+ * kind of the feature is not known yet.
+ */
 static void
 learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *call,
 		  Size i, const Jsonb *jsonb)

@@ -37,9 +37,9 @@ const named_value null_policies[FC_NULLS_POLICIES] = {
 };
 
 /*
- * An option that may be an object with a value per column. The function `set`
- * receives each value; if it is NULL, only the names of the columns are
- * checked.
+ * An option that may be an object with a value for each column. `set` stores a
+ * value in the features first .. last - 1 of its column. If `set` is NULL,
+ * only the names of the columns are checked.
  */
 typedef struct named_option
 {
@@ -185,8 +185,8 @@ set_by_name(encoder_options *options, const named_option *named, Jsonb *given,
 /* ---- paths ---- */
 
 /*
- * Returns the list of a column's paths, or NULL. Unknown columns are not
- * noticed here but by set_by_name.
+ * Returns the list of paths of a column, or NULL if there is none. set_by_name
+ * has checked the names of the columns.
  */
 static JsonbContainer *
 paths_of(JsonbContainer *object, const char *name)
@@ -222,9 +222,9 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 }
 
 /*
- * Makes a feature for each column, or for each of its paths. first (count + 1
- * values) receives the first feature of each column and the number of
- * features.
+ * Makes a feature for each path of a column with paths, and one feature for
+ * every other column. first (count + 1 values) receives the index of the first
+ * feature of each column, then the number of features.
  */
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names,

@@ -1,6 +1,6 @@
 /*
  * encoder_value.c - the type encoder, and functions that show the contents of
- * a value: describe, feature_names and internal ones
+ * an encoder: describe, feature_names and internal ones
  */
 #include "postgres.h"
 
@@ -108,8 +108,9 @@ feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 }
 
 /*
- * Returns the name of the category of a dimension. Categories that look like
- * "other" or "missing" are quoted.
+ * Returns the name of the category of a dimension. A category is quoted if its
+ * name is empty, "other" or "missing", or begins with a quote, so that it
+ * cannot be taken for the dimensions other and missing.
  */
 static char *
 category_name(const fc_encoder *view, const fc_encoder_feature *feature,
@@ -194,7 +195,10 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 		memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
 }
 
-/* (encoder): returns the columns that it reads, in its order. */
+/*
+ * (encoder): returns the names of the columns that the encoder reads, in its
+ * order.
+ */
 PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
 Datum
 fastclust_encoder_columns(PG_FUNCTION_ARGS)
@@ -265,8 +269,8 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /*
- * (feature, d, center, scale): returns an encoder of a column of vectors; NULL
- * for a NULL feature or d.
+ * (feature, d, center, scale): returns an encoder of one column of vectors
+ * with d dimensions. Returns NULL if feature or d is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
 Datum

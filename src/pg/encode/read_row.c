@@ -152,7 +152,7 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader,
 	}
 }
 
-/* Computes the raw coordinates of a column. */
+/* Computes the raw coordinates of the features of a column. */
 static inline void
 encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 			  Datum value, bool null, double *x)
@@ -198,8 +198,8 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
 
 			/*
-			 * value to show: the current row's cell, or computed back from
-			 * the raw coordinates
+			 * value for the message: the number in the current row's cell, or
+			 * the inverse of the raw coordinate
 			 */
 		{
 			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER
@@ -219,8 +219,8 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 }
 
 /*
- * Scales the row whose columns were encoded, if needed. Returns false if the
- * row is skipped.
+ * Scales the encoded row x if `scaled` is true. Returns false if a NULL causes
+ * the row to be skipped.
  */
 static bool
 finish_row(const prepared_encoder *encoder, bool scaled, double *x)
@@ -280,8 +280,8 @@ find_column(TupleDesc desc, const char *name)
 }
 
 /*
- * Compares definitions too, because a call site may outlive ALTER TABLE, as an
- * expression in PL/pgSQL does.
+ * Compares the definitions of the type, too, because a call site may outlive
+ * ALTER TABLE, as an expression in PL/pgSQL does.
  */
 bool
 has_row_type(const record_reader *record, HeapTupleHeader row)
@@ -335,8 +335,8 @@ read_record(record_reader *record, HeapTupleHeader row)
 }
 
 /*
- * Finds the columns and checks their kinds. The shape is set last, because an
- * error may be caught and the row type used again.
+ * Finds the columns and checks their kinds. Sets the shape last: if an error
+ * is caught, the next row of this type must look up the columns again.
  */
 static void
 find_encoded_columns(const prepared_encoder *encoder, record_reader *record,

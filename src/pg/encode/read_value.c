@@ -123,7 +123,9 @@ find_source(Oid type, value_reader *reader)
 		reads(reader, SOURCE_NUMBER_BY_CAST, FC_FEATURE_NUMBER);
 }
 
-/* types whose text makes no categories, because it hardly ever repeats */
+/*
+ * types whose values hardly ever repeat, so that their texts are no categories
+ */
 static const Oid without_categories[] = {
 	BYTEAOID,
 	JSONPATHOID,
@@ -138,8 +140,8 @@ static const Oid without_categories[] = {
 };
 
 /*
- * Returns true if a function casts one type to the other, perhaps element by
- * element.
+ * Returns true if a function casts one type to the other. For arrays, it may
+ * cast each element.
  */
 static bool
 casts_to(Oid from, Oid to)
@@ -151,7 +153,7 @@ casts_to(Oid from, Oid to)
 	return path == COERCION_PATH_FUNC || path == COERCION_PATH_ARRAYCOERCE;
 }
 
-/* Returns the hint about a column of arrays that are no vectors. */
+/* Returns the hint about a column whose arrays cannot be read as vectors. */
 static char *
 advice_on_array(Oid type, const char *column)
 {
@@ -256,7 +258,10 @@ text_has_settings(Oid type)
 	return !type_is_enum(base);
 }
 
-/* Finds how an explicit cast to text reads the type. */
+/*
+ * Sets the source of a reader that does what an explicit cast to text does: it
+ * relabels the value, calls a cast function or calls the output function.
+ */
 static void
 find_text_source(Oid type, value_reader *reader)
 {
@@ -326,8 +331,8 @@ checked_number(const char *label, double x)
 }
 
 /*
- * Returns a numeric as a number. A finite numeric may be too large for double
- * precision, which is an error.
+ * Converts a numeric to double. Raises an error for NaN, for infinity, and for
+ * a finite numeric that is too large.
  */
 static double
 number_of_numeric(const char *label, Datum numeric)
@@ -360,7 +365,10 @@ reject_infinity(const value_reader *reader, Datum value)
 			errhint("Make such values NULL, or leave out their rows."));
 }
 
-/* Returns the length in seconds, as extract(epoch from value) does. */
+/*
+ * Returns the length of an interval in seconds, as extract(epoch from value)
+ * does.
+ */
 static double
 length_of(const value_reader *reader, Datum value)
 {
@@ -376,8 +384,8 @@ length_of(const value_reader *reader, Datum value)
 }
 
 /*
- * Calls the function of a cast, which may also take the type modifier and
- * whether the cast is explicit.
+ * Calls the function of a cast. Some of these functions have two more
+ * parameters: the type modifier, and whether the cast is explicit.
  */
 static Datum
 cast_value(value_reader *reader, Datum value)
@@ -448,7 +456,10 @@ value_as_text(value_reader *reader, Datum value)
 {
 	if (reader->source == SOURCE_TEXT_BY_OUTPUT)
 	{
-		/* fixing settings costs a microsecond, so it is avoided */
+		/*
+		 * fixing the settings takes a microsecond, so it is done only if they
+		 * affect the text
+		 */
 		bool		fix = (reader->settings &&
 						   !(reader->date && DateStyle == USE_ISO_DATES));
 		int			level = fix ? fix_settings(FIX_OUTPUT) : 0;
@@ -487,8 +498,8 @@ set_number(fc_feature_cell *cell, double number)
 }
 
 /*
- * Reads the label of an enum. Labels are in the catalog, so the last ones are
- * cached.
+ * Reads the label of an enum value. Labels are in the catalog, so recent ones
+ * are cached.
  */
 static void
 read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)

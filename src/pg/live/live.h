@@ -1,4 +1,4 @@
-/* live.h - live sketches: sketches that follow their tables */
+/* live.h - live sketches, which triggers keep up to date with their tables */
 #ifndef FASTCLUST_LIVE_H
 #define FASTCLUST_LIVE_H
 
@@ -22,8 +22,8 @@ enum
 };
 
 /*
- * The expressions of a live sketch, ready to be evaluated by one statement at
- * a time.
+ * The expressions of a live sketch, initialized for evaluation. One statement
+ * at a time uses them.
  */
 typedef struct live_evaluation
 {
@@ -37,8 +37,8 @@ typedef struct live_evaluation
 } live_evaluation;
 
 /*
- * A live sketch as the triggers of one leaf know it: cached in this process
- * until the table changes.
+ * A live sketch together with one leaf, a table or partition whose rows it
+ * counts. Cached in this process until the table changes.
  */
 typedef struct live_sketch
 {
@@ -58,8 +58,8 @@ typedef struct live_sketch
 	bool		settings;		/* true if expressions depend on settings of
 								 * the session */
 	char	   *name;
-	char	   *lost;			/* why the leaf cannot be followed; NULL if it
-								 * can */
+	char	   *lost;			/* reason why the leaf cannot be followed;
+								 * NULL if it can */
 	fc_spec    *spec;			/* sketch spec without its sample rows */
 	fc_drift_spec *drift_spec;	/* NULL if rows are not counted for drift */
 	Oid			deltas;			/* OID of the table live_deltas */
@@ -69,8 +69,9 @@ typedef struct live_sketch
 	 * expression or if it is a plain column
 	 */
 	Node	   *expressions[LIVE_EXPRESSIONS];
-	int			plain[LIVE_EXPRESSIONS];	/* attribute number of that plain
-											 * column, else 0 */
+	int			plain[LIVE_EXPRESSIONS];	/* attribute number of an
+											 * expression that is a plain
+											 * column; 0 for other expressions */
 	bool		lasting;		/* true if an evaluation may serve many
 								 * statements */
 	live_evaluation *evaluation;	/* kept from the last statement for the
@@ -84,22 +85,24 @@ typedef struct live_sketch
 } live_sketch;
 
 /*
- * Returns the live sketch of an id on a leaf, valid until the transaction
- * ends; NULL if the table is no leaf of it.
+ * Returns the live sketch with this id, as read for a leaf. It is valid until
+ * the transaction ends. Returns NULL if the live sketch does not have this
+ * leaf.
  */
 extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
 
 /*
- * Returns the live sketch that the trigger's argument names, valid until the
- * transaction ends; NULL if the table is no leaf of it or if the trigger was
- * not made by keep_sketch.
+ * Returns the live sketch whose id is the trigger's argument. It is valid
+ * until the transaction ends. Returns NULL if the table is not a leaf of it,
+ * or if keep_sketch did not make the trigger.
  */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
 /*
- * Returns the expressions ready to be evaluated; NULL if all of them are plain
- * columns. They belong to the context, and vanish with it after an error,
- * until live_end_evaluation takes them back after the statement.
+ * live_begin_evaluation returns the expressions, initialized for evaluation;
+ * NULL if all of them are plain columns. They belong to `context` until
+ * live_end_evaluation, called after the statement, keeps them for the next
+ * one. After an error they are freed with `context`.
  */
 extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
 extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
@@ -110,7 +113,10 @@ extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
  */
 extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
 
-/* Frees replaced live sketches; called at the end of a transaction. */
+/*
+ * Frees cached live sketches that were replaced by newer ones; called at the
+ * end of a transaction.
+ */
 extern void live_free_retired(void);
 
 /* Changes of one leaf that are still in memory, by group and bucket. */
@@ -136,18 +142,21 @@ enum
 	DELTA_AT,
 	DELTA_GROUP,
 	DELTA_BUCKET,
-	DELTA_ROWS,					/* ROWS, SKETCH and COUNTS are pairs: added,
-								 * removed */
+	DELTA_ROWS,					/* two columns each for ROWS, SKETCH and
+								 * COUNTS: added, removed */
 	DELTA_SKETCH = DELTA_ROWS + 2,
 	DELTA_COUNTS = DELTA_SKETCH + 2,
 	DELTA_LOST = DELTA_COUNTS + 2,
 	DELTA_COLUMNS
 };
 
-/* Returns the OID of the table live_deltas, or InvalidOid if it is gone. */
+/*
+ * Returns the OID of the table live_deltas, or InvalidOid if it does not
+ * exist.
+ */
 extern Oid	live_deltas_id(void);
 
-/* Rows that were all added or all removed. */
+/* The added rows of a delta, or its removed rows. */
 typedef struct live_side
 {
 	const void *rows;			/* bytea in the format of LIVE_ROWS_FRONT */
@@ -156,7 +165,8 @@ typedef struct live_side
 } live_side;
 
 /*
- * A row of live_deltas. A missing part is NULL, a missing bucket DT_NOBEGIN.
+ * A row of live_deltas. Pointers are NULL where the column is NULL; a NULL
+ * bucket is DT_NOBEGIN.
  */
 typedef struct live_delta
 {
@@ -168,7 +178,7 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Appends the changes in memory to live_deltas, and forgets them. */
+/* Appends the changes in memory to live_deltas, and frees them. */
 extern void live_write_changes(live_changes *changes);
 
 /*
@@ -188,8 +198,9 @@ extern void live_end_deltas(live_writer *writer);
 #define LIVE_ROWS_FRONT	1
 
 /*
- * Adds the rows of such a bytea to an unpacked sketch, or to open counts.
- * live_count_rows returns the counts, which may be a larger copy.
+ * live_add_rows adds rows stored in a bytea (LIVE_ROWS_FRONT) to an unpacked
+ * sketch. live_count_rows adds them to unpacked drift counts, and returns the
+ * counts or a larger copy.
  */
 extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch,
 						  const unsigned char *bytes, Size size);

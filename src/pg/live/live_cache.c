@@ -1,16 +1,16 @@
 /*
- * live_cache.c - live sketches as the triggers of a leaf know them, read once
- * per process.
+ * live_cache.c - cache of live sketches for the triggers of their leaves, each
+ * read once per process.
  *
  * A live sketch with a given id always counts the same things, so an entry is
  * valid until the server invalidates the relation because the table changes.
  * It is read under the latest snapshot: a transaction that began before
  * keep_sketch must count the rows that it writes afterwards.
  *
- * Expressions are made ready once, too: an encoder is prepared and the types
+ * Expressions are initialized once, too: an encoder is prepared and the types
  * of its columns are looked up in the first statement of a session, not in
- * every one. A change of any function, type, cast, enum or role makes them
- * ready again, and so does another user: an encoder looks up the casts of
+ * every one. They are initialized again after a change of any function, type,
+ * cast, enum or role, and for another user: an encoder looks up the casts of
  * columns, and runs only code that belongs to the user or to superusers.
  */
 #include "postgres.h"
@@ -65,7 +65,8 @@ typedef struct live_entry
 	live_key	key;
 	bool		valid;
 	int			name_length;	/* length of `name` in bytes */
-	char		name[NAMEDATALEN];	/* name of its triggers up to the event */
+	char		name[NAMEDATALEN];	/* common prefix of the names of its
+									 * triggers */
 	MemoryContext context;		/* owns everything that was read */
 	live_sketch *live;			/* NULL if the table is no leaf of this live
 								 * sketch */
@@ -147,8 +148,8 @@ entry_of(const live_key *key)
 /* ---- reading ---- */
 
 /*
- * Reads a live sketch and a leaf. Expressions are NULL if the leaf lacks one
- * of the columns.
+ * Query for a live sketch and a leaf. The expressions are NULL if the leaf has
+ * lost or renamed a column.
  */
 static const char live_query[] = "SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns,"
 " x.vector, x.group_value, x.bucket, x.filter"
@@ -269,8 +270,8 @@ is_foreign(Oid function, void *live)
 }
 
 /*
- * Is such a function called? This runs before planning, which inlines the
- * bodies of functions.
+ * Does the node call a function for which is_foreign is true? Must run before
+ * planning, which inlines the bodies of functions.
  */
 static bool
 calls_foreign(Node *node, void *live)
@@ -280,8 +281,8 @@ calls_foreign(Node *node, void *live)
 }
 
 /*
- * Does an expression convert to a domain? Making it ready reads the
- * constraints of the domain, which ALTER DOMAIN changes.
+ * Does an expression convert to a domain? Its initialization reads the
+ * constraints of the domain, which ALTER DOMAIN may change later.
  */
 static bool
 checks_domain(Node *node, void *unused)
@@ -319,8 +320,8 @@ plan_expressions(live_sketch *live, Relation table)
 }
 
 /*
- * Adds the columns that were read when the leaf was counted. Their numbers
- * stay when they are renamed.
+ * Adds the attribute numbers that were read when the leaf was counted. They do
+ * not change when columns are renamed.
  */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)
@@ -333,7 +334,7 @@ read_numbers(live_sketch *live, const ArrayType *numbers)
 			live->columns = bms_add_member(live->columns, number[i]);
 }
 
-/* Returns the live sketch in the row that the query found. */
+/* Returns the live sketch in the result row of live_query. */
 static live_sketch *
 read_live_sketch(const live_key *key, Relation table)
 {
@@ -475,11 +476,11 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 /* ---- evaluation ---- */
 
 /*
- * Returns an expression ready to be evaluated with the writer's rights. The
- * server checks the right to execute each function, which a writer need not
- * have for functions of this extension. Expressions with foreign code are made
- * ready with the writer's rights, because this evaluates constants in the
- * constraints of domains.
+ * Returns an expression initialized for evaluation. Initialization checks the
+ * right to execute each function, which a writer need not have for functions
+ * of this extension, so it runs with the rights of the extension's owner. An
+ * expression with foreign functions is initialized with the writer's rights,
+ * because initialization evaluates constants in the constraints of domains.
  */
 static ExprState *
 ready_expression(const live_sketch *live, int expression)

@@ -1,9 +1,8 @@
 /*
- * live_changes.c - changes of a leaf in memory, by group and bucket, and the
- * rows of live_deltas that they become.
- *
- * A side (added, removed) is kept as rows while these take fewer bytes than a
- * sketch, then as a sketch, and as counts if there is a drift_spec.
+ * live_changes.c - collects the changes of a leaf in memory, by group and
+ * bucket, and writes them as rows of live_deltas. Added and removed rows are
+ * kept apart. Each side is a list of rows while this takes fewer bytes than a
+ * sketch; then it is a sketch and, if there is a drift_spec, drift counts.
  */
 #include "postgres.h"
 
@@ -37,8 +36,9 @@ typedef struct row_side
 	StringInfoData rows;		/* rows as a bytea; data is NULL if there are
 								 * no rows */
 	fc_sketch  *sketch;			/* unpacked; NULL while there are few rows */
-	fc_drift_counts *counts;	/* open counts of the same rows; NULL without
-								 * a sketch or a drift_spec */
+	fc_drift_counts *counts;	/* unpacked drift counts of the rows in the
+								 * sketch; NULL without a sketch or a
+								 * drift_spec */
 } row_side;
 
 /* The group and bucket of a change. */
@@ -67,13 +67,15 @@ struct live_changes
 	group_change *only;			/* single change if there are neither groups
 								 * nor buckets */
 	Size		bytes;			/* approximate memory of the changes */
-	Size		sketch_bytes;	/* size of a sketch with its counts, beyond
-								 * which rows become a sketch */
+	Size		sketch_bytes;	/* size of a sketch with its drift counts;
+								 * longer lists of rows are turned into a
+								 * sketch */
 	const fc_prepared *prepared;	/* valid while prepared_generation equals
 									 * `generation` */
 	uint64		generation;
 	vector_reader reader;
-	vector		given;			/* current row as it came, for error messages */
+	vector		given;			/* current row before it is scaled, for error
+								 * messages */
 
 	/*
 	 * scratch for a row scaled to length 1, d values; NULL unless the metric
@@ -174,7 +176,8 @@ prepared_of_changes(live_changes *changes)
 }
 
 /*
- * Adds the row to a sketch. A NULL sketch only checks that it could be added.
+ * Adds the row to a sketch. If `sketch` is NULL, only checks that a sketch
+ * would accept the row. Raises an error if it would not.
  */
 static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
@@ -201,7 +204,10 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 				   (size_t) v->d);
 }
 
-/* Moves the rows of a side into a new sketch, and into counts if needed. */
+/*
+ * Moves the rows of a side into a new sketch and, if there is a drift_spec,
+ * into new drift counts.
+ */
 static void
 make_sketch(live_changes *changes, row_side *side)
 {
@@ -229,8 +235,8 @@ make_sketch(live_changes *changes, row_side *side)
 }
 
 /*
- * Appends the row to the rows of a side. Raises the error of a sketch for a
- * row that a sketch would refuse.
+ * Appends the row to the list of a side. Raises an error for a row that a
+ * sketch would not accept.
  */
 static void
 keep_row(live_changes *changes, row_side *side, const vector *v)
@@ -255,7 +261,10 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 	changes->bytes += (Size) (side->rows.maxlen - before);
 }
 
-/* Can the row be kept with the rows of a side? */
+/*
+ * Can the row be appended to the list of a side? Not if the side is a sketch,
+ * has elements of another width, or would become too long.
+ */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 {
@@ -270,8 +279,8 @@ row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 }
 
 /*
- * Reads the row in the form that the spec sketches. Returns false for a row
- * without one, such as a zero vector under cosine.
+ * Reads the row; for a cosine sketch, scales it to length 1. Returns false for
+ * a zero vector, which cannot be scaled.
  */
 static bool
 read_row(live_changes *changes, Datum value, vector *v)
@@ -285,7 +294,10 @@ read_row(live_changes *changes, Datum value, vector *v)
 	return v->doubles != NULL;
 }
 
-/* Counts a vector in its change, as a row or in the sketch. */
+/*
+ * Counts a row in the change of its group and bucket, either in the list of
+ * rows or in the sketch.
+ */
 static void
 count_vector(live_changes *changes, int sign, const vector *v,
 			 const text *group, TimestampTz bucket)
@@ -323,8 +335,8 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group,
 		MemoryContextSwitchTo(changes->context);
 
 		/*
-		 * limited for the index of live_bases; write_leaf in SQL raises the
-		 * same error for groups that a scan counts
+		 * A group must fit into an index entry of live_bases. For rows that a
+		 * scan counts, write_leaf in SQL raises this error.
 		 */
 		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -1,6 +1,6 @@
 /*
- * live_ddl.c - DDL on followed tables: the parts of a command that adds
- * leaves, or changes values past the triggers.
+ * live_ddl.c - reports which subcommands of a DDL command on followed tables
+ * add leaves, or change values without firing the triggers.
  *
  * The event triggers of sql/live/ddl.sql call these functions for commands on
  * followed tables only, so that other DDL need not even load the library.
@@ -23,8 +23,9 @@
 #include "pg/live/live.h"
 
 /*
- * Returns in words how a part of ALTER TABLE changes rows without firing
- * triggers; NULL if it does not.
+ * Returns a phrase for messages about a subcommand of ALTER TABLE after which
+ * rows may have changed without firing triggers. Returns NULL for other
+ * subcommands.
  */
 static const char *
 loss_by(const AlterTableCmd *command)
@@ -52,7 +53,7 @@ loss_by(const AlterTableCmd *command)
 
 /*
  * (relation): returns the table and all its descendants, as the executor would
- * scan them; NULL if the table is gone.
+ * scan them; NULL if the table does not exist.
  */
 PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
 Datum
@@ -77,9 +78,9 @@ fastclust_scanned_tables(PG_FUNCTION_ARGS)
 /* ---- leaves of a restored dump ---- */
 
 /*
- * (relation, exclusive): locks the tree of a table until the end of the
- * transaction, shared or exclusive. The lock has a tag of its own that no
- * statement on a table takes.
+ * (relation, exclusive): locks the inheritance tree of a table until the end
+ * of the transaction, shared or exclusive. This lock is separate from the
+ * locks that statements on a table take.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_tree);
 Datum
@@ -98,8 +99,8 @@ static const char uncounted_leaves[] = "SELECT l, u FROM kept_sketches l, uncoun
 " u WHERE l.id = $1 AND $2 IS NOT NULL";
 
 /*
- * (live_id): returns pairs of live sketch and leaf for the leaves that have
- * their triggers but are not counted yet, under the latest snapshot.
+ * (live_id): returns rows (live sketch, leaf) for the leaves that have their
+ * triggers but are not counted yet. Reads under the latest snapshot.
  */
 PG_FUNCTION_INFO_V1(fastclust_restored_leaves);
 Datum
@@ -125,8 +126,8 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 /* ---- the parts of a command ---- */
 
 /*
- * Returns a row for a part of a command. The column and the trigger are NULL
- * if the part names none or means all of them, the loss if nothing is lost.
+ * Adds a result row for a subcommand. `column` and `trigger` are NULL if the
+ * subcommand does not name one; `loss` is NULL if no change of rows is missed.
  */
 static void
 put_change(FunctionCallInfo fcinfo, bool adds, const char *column,
@@ -146,7 +147,10 @@ put_change(FunctionCallInfo fcinfo, bool adds, const char *column,
 	put_row(fcinfo, values, nulls);
 }
 
-/* Does the part of ALTER TABLE name a trigger? */
+/*
+ * Does the subcommand of ALTER TABLE name a trigger that it enables for some
+ * sessions only, or disables?
+ */
 static bool
 names_trigger(const AlterTableCmd *command)
 {
@@ -181,10 +185,10 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 }
 
 /*
- * Reports renamed and replaced triggers. Rows change past a trigger while it
- * has another name, events or conditions, even if the old ones come back
- * later. CREATE TRIGGER needs no report: the loss was recorded when the
- * trigger went.
+ * Reports renamed and replaced triggers. A trigger misses changes while it has
+ * another name, events or conditions, even if the old ones are restored later.
+ * CREATE TRIGGER needs no report: the loss was recorded when the trigger was
+ * dropped.
  */
 static void
 put_trigger(FunctionCallInfo fcinfo, const Node *statement)
@@ -210,9 +214,10 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 }
 
 /*
- * (command): returns a row for each part: does it add a leaf, its column, its
- * trigger (each NULL for all), the loss (NULL for no loss), and does it enable
- * a trigger of this extension?
+ * (command): returns a row for each subcommand (does it add a leaf? its
+ * column; its trigger; the loss as a phrase; does it enable a trigger of this
+ * extension?). Column and trigger are NULL if it does not name one; the loss
+ * is NULL if no change of rows is missed.
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_changes);
 Datum

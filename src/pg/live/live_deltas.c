@@ -1,5 +1,5 @@
 /*
- * live_deltas.c - rows appended to live_deltas.
+ * live_deltas.c - appends rows to the table live_deltas.
  *
  * Rows are inserted as catalog rows are, without checks of privileges or
  * policies: a role that may write the followed table appends to live_deltas
@@ -36,8 +36,8 @@ live_deltas_id(void)
 }
 
 /*
- * Opens the table. Raises an error if it is gone, or belongs to another
- * version of the extension.
+ * Opens live_deltas. Raises an error if the table does not exist, or belongs
+ * to another version of the extension.
  */
 static Relation
 live_open_deltas(Oid id, LOCKMODE mode)
@@ -56,7 +56,7 @@ live_open_deltas(Oid id, LOCKMODE mode)
 }
 
 /*
- * Opens the table with its indexes. The server fills them as indexes of a
+ * Opens live_deltas with its indexes. The server fills them as indexes of a
  * catalog, so expressions, predicates and exclusion constraints are refused.
  */
 live_writer *

@@ -1,4 +1,7 @@
-/* live_rows.c - rows that are stored unsketched, and sums of deltas */
+/*
+ * live_rows.c - rows that are stored as they are, before they are added to a
+ * sketch, and sums of deltas
+ */
 #include "postgres.h"
 
 #include "common/int.h"
@@ -133,8 +136,8 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 }
 
 /*
- * (sketch, counts, spec, drift_spec): do sketch and counts belong to these
- * specs? Counts and drift_spec may both be NULL.
+ * (sketch, counts, spec, drift_spec): returns true if sketch and counts belong
+ * to these specs. Counts and drift_spec may both be NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_is_live_group);
 Datum
@@ -151,8 +154,9 @@ fastclust_is_live_group(PG_FUNCTION_ARGS)
 }
 
 /*
- * (added, removed): returns the sketch of the rows left, or NULL if no row is
- * left. It has no bounds, so that it depends only on the present rows.
+ * (added, removed): returns the sketch of the rows that were added and not
+ * removed; NULL if no row is left. The minimum and maximum of its columns are
+ * unknown, so that it depends only on the present rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum

@@ -60,7 +60,10 @@ static List *pendings = NIL;	/* pending_changes of all levels, in
 
 /* ---- a row ---- */
 
-/* Returns the value of an expression that the live sketch has. */
+/*
+ * Returns the value of an expression for the row in the slot. The live sketch
+ * must have this expression.
+ */
 static Datum
 value_of(const pending_changes *p, int expression, ExprContext *context,
 		 TupleTableSlot *slot, bool *null)
@@ -107,7 +110,7 @@ count_values(const pending_changes *p, ExprContext *context,
 
 /*
  * Counts the row in the slot. Evaluation may change followed tables and so
- * enter this function again, hence each row has an expression context.
+ * call this function again, hence each call makes an expression context.
  */
 static void
 count_row(pending_changes *p, TupleTableSlot *slot, int sign)
@@ -296,12 +299,12 @@ pending_of(live_sketch *live)
 }
 
 /*
- * (id): has this transaction changes that are not in live_deltas yet? It has
- * within a statement, and after a statement on a table without a statement
- * trigger of the live sketch: a parent of a partition that is followed alone,
- * or a table to which a subscription applies rows. A reader in the same
- * transaction would miss them, and gets an error; readers in other
- * transactions see neither rows nor deltas.
+ * (id): returns true if this transaction has changes that are not in
+ * live_deltas yet. It has some within a statement, and after a statement on a
+ * table without a statement trigger of the live sketch: a parent of a
+ * partition that is followed alone, or a table to which a subscription applies
+ * rows. A reader in the same transaction would miss them, and gets an error;
+ * readers in other transactions see neither rows nor deltas.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
@@ -414,9 +417,10 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 /* ---- TRUNCATE ---- */
 
 /*
- * All rows of the leaf go: rows added are removed, and rows removed are added.
- * Taking the difference would fail for a live sketch that has lost track of
- * its table. Nobody else writes the table until this transaction ends.
+ * Statement for TRUNCATE. It counts all added rows of the leaf as removed, and
+ * all removed rows as added, so that both sums become equal. Their difference
+ * would be an error for a live sketch that has lost track of its table. No
+ * other transaction writes the table until this one ends.
  */
 static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group_value,"
 " bucket, added, removed, added_counts, removed_counts)"
@@ -468,8 +472,8 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		return PointerGetDatum(NULL);
 	}
 	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
-	if (live == NULL)			/* not made by keep_sketch, or the table is
-								 * not counted */
+	if (live == NULL)			/* keep_sketch did not make the trigger, or
+								 * the table is not a leaf of the live sketch */
 		return PointerGetDatum(NULL);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
 		same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))

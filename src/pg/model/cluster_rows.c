@@ -1,12 +1,13 @@
 /*
  * cluster_rows.c - the clusters of a stored version as the views list them
  *
- * A role that shares a model may have written any numbers into its rows.
- * These functions therefore raise no error for the numbers of a version: a
- * number that overflows is infinite, and a version whose list of centroids
- * exceeds the memory budget is a WARNING and has no rows.  A version that
- * cannot be shown hides no other one, and no subtransaction is needed to catch
- * its errors, which a parallel worker of a server before 17 could not start.
+ * A role that shares a model may have written any numbers into its rows. These
+ * functions therefore raise no error for the numbers of a version: a number
+ * that overflows is infinite, and a version whose list of centroids exceeds
+ * the memory budget causes a WARNING and has no result rows. A version that
+ * cannot be shown then does not hide other versions. Errors would have to be
+ * caught in a subtransaction, which a parallel worker cannot start before
+ * version 17.
  */
 #include "postgres.h"
 
@@ -64,21 +65,22 @@ fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_within_budget(&op));
 }
 
-/* State of one list of clusters. */
+/* The clusters of one version. */
 typedef struct cluster_list
 {
 	fc_operator op;
-	double		n;				/* training rows that have a cluster */
+	double		n;				/* number of training rows in a cluster */
 	double		total;			/* sum of the weights of the clusters */
 	double	   *centroids;		/* k x d, in the coordinates of the operator */
 	bool		mapped;			/* true if the coordinates are kernel
-								 * features, which no column corresponds to */
-	const double *center;		/* d; NULL: 0 */
-	const double *scale;		/* d; NULL: 1 */
-	const double *spreads;		/* k; NULL if unknown */
-	int32	   *nearest;		/* k: the nearest other cluster, -1 if there
-								 * is none */
-	double	   *distance;		/* k: the distance to it */
+								 * features; centroids are then not shown */
+	const double *center;		/* d values; NULL means 0 */
+	const double *scale;		/* d values; NULL means 1 */
+	const double *spreads;		/* k values; NULL if unknown */
+	int32	   *nearest;		/* k values: index of the nearest other
+								 * cluster, -1 if there is no other */
+	double	   *distance;		/* k values: distance to the nearest other
+								 * cluster */
 } cluster_list;
 
 static Datum
@@ -102,7 +104,7 @@ rescaled_centroid(const cluster_list *list, Size j)
 	return array;
 }
 
-/* Sets a number of a row; NULL if it is not known. */
+/* Sets a column of a result row, to NULL unless the number is known. */
 static void
 set_number(Datum *value, bool *null, double number, bool known)
 {
@@ -138,9 +140,9 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 
 /*
  * (model, n, operator, mapped, center, scale, spreads): returns rows (cluster,
- * size, share, centroid, spread, nearest_cluster, nearest_distance). A NULL n
- * is the sum of the weights of the clusters; a NULL center and scale leave the
- * centroids in the coordinates of the operator.
+ * size, share, centroid, spread, nearest_cluster, nearest_distance). If n is
+ * NULL, the sum of the weights of the clusters is used. If center and scale
+ * are NULL, centroids are in the coordinates of the operator.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_cluster_rows);
 Datum

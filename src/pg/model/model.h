@@ -1,5 +1,6 @@
 /*
- * model.h - a stored model applied to rows: read once per query and call site
+ * model.h - stored models applied to rows; each call site reads a model once
+ * per query
  */
 #ifndef FASTCLUST_MODEL_H
 #define FASTCLUST_MODEL_H
@@ -29,29 +30,29 @@ typedef struct served_model
 	Size		uses;			/* number of calls that used the model */
 
 	/*
-	 * columns of the centroids for sparse rows; NULL if not made yet
+	 * transpose of the centroids, for sparse rows; NULL until it is made
 	 */
 	fc_columns *columns;
-	fc_kernel_map_header *map_header;	/* NULL if the operator takes rows,
-										 * not their features */
+	fc_kernel_map_header *map_header;	/* kernel feature map; NULL if the
+										 * operator takes the rows themselves */
 	fc_kernel_map map;
 	Size		d;				/* dimension of the rows */
-	double	   *center;			/* d values, or NULL if rows are used as they
-								 * are */
+	double	   *center;			/* d values, or NULL if rows are not scaled */
 	double	   *scale;
-	double	   *quantiles;		/* quantiles of the training distances; number
-								 * i has the probability 1 - (1 - i / (count -
-								 * 1))^2 */
+	double	   *quantiles;		/* quantiles of the training distances;
+								 * element i is for the probability 1 - (1 - i
+								 * / (count - 1))^2 */
 	int			quantile_count;
-	double		contamination;	/* share of the rows, 0 to 1, that anomaly
+	double		contamination;	/* share of the rows, 0 to 1, that anomaly()
 								 * flags by default */
-	double	   *spreads;		/* k deviations per dimension, or NULL */
+	double	   *spreads;		/* standard deviation per dimension of each of
+								 * the k clusters, or NULL */
 	Datum	   *names;			/* names of its clusters; NULL until they are
 								 * needed */
 	int			name_count;
 
 	/*
-	 * k x levels: numbers of the nodes above each cluster, from the top; NULL
+	 * numbers of the nodes above each cluster, from the top, k x levels; NULL
 	 * without levels
 	 */
 	int32	   *paths;
@@ -80,7 +81,10 @@ typedef struct served_model
 #define CURRENT_VERSION	-1		/* default in the SQL declarations */
 #define NULL_VERSION	PG_INT32_MIN
 
-/* Validity of models: one user, snapshot and epoch (model_cache.c). */
+/*
+ * What cached models are valid for: one user, snapshot and epoch
+ * (model_cache.c).
+ */
 typedef struct model_validity
 {
 	uint64		epoch;
@@ -115,8 +119,9 @@ typedef struct model_call_state
 	char	   *group_column;
 	struct value_reader *group_reader;	/* reader of a group argument that is
 										 * not text */
-	fc_scratch	scratch;		/* scratch of the operator; features of a map
-								 * come first, then the map's scratch */
+	fc_scratch	scratch;		/* scratch space of the operator; with a map,
+								 * the row's features followed by scratch
+								 * space of the map */
 	double	   *row;
 	Size		row_doubles;
 } model_call_state;
@@ -125,23 +130,24 @@ typedef struct model_call_state
 extern model_validity model_validity_now(void);
 
 /*
- * Is a model that was read under this validity still valid? An all-zero
- * validity never is. Called for every row.
+ * Is a model that was read under this validity still valid? False if the
+ * validity is all zero. Called for every row.
  */
 extern bool model_validity_holds(const model_validity *valid);
 
 extern model_call_state *model_call_state_of(FunctionCallInfo fcinfo);
 
 /*
- * Returns the model in argument 0 in the version of the site, for a group, or
- * for no group if that is NULL.
+ * Returns the model that argument 0 names, in version call->version, for a
+ * group. A NULL group is for a model without groups.
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_call_state *call, const text *group);
 
 /*
- * Returns the columns of the model that served_model_of returned last; NULL
- * unless its rows are in the coordinates of its operator.
+ * Returns the transpose of the centroids of the model that served_model_of
+ * returned last. Returns NULL if rows must be transformed before the operator
+ * takes them, or if columns_of returns NULL.
  */
 extern const fc_columns *columns_of_model(model_call_state *call);
 
@@ -156,10 +162,11 @@ extern text *shown_name_of(model_call_state *call, int32 cluster);
 /* Forms in which a row may be given. */
 typedef enum row_form
 {
-	ROW_GIVEN,					/* one of the last three, by the argument type */
-	ROW_LIST,					/* two numbers and an array, perhaps empty, of
-								 * the further ones */
-	/* numbers of any type: all arguments, VARIADIC "any", or a single one */
+	ROW_GIVEN,					/* ROW_COLUMNS, ROW_VECTOR or ROW_RECORD, by
+								 * the argument type */
+	ROW_LIST,					/* two numbers, then an array of the remaining
+								 * numbers (may be empty) */
+	/* numbers of any type: all arguments (VARIADIC "any"), or one argument */
 	ROW_COLUMNS,
 	ROW_VECTOR,
 	/* a whole row, from which the model's columns are taken by name */
@@ -181,33 +188,34 @@ typedef struct model_row
  * 0. The group is in argument `group` (-1: no such argument) or in a column of
  * a whole row, the version in argument `version` (-1: the current one).
  * Returns false if the row has no answer: its group is NULL or has no model; a
- * NULL is among listed values of a model of vectors, or in a column whose
- * NULLs are skipped; the metric is cosine and the vector is zero.
+ * listed value is NULL and the model is one of vectors; a column whose NULLs
+ * are skipped is NULL; the metric is cosine and the vector is zero.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,
 						   int argument, row_form form, model_row *row);
 
 /*
- * Returns a vector, in the form of the site's reader, in the coordinates of
- * the model's operator; the result is in the site's buffer. Returns NULL if it
- * has no direction.
+ * Converts a vector x, whose form is call->reader.form, to the coordinates of
+ * the model's operator. The result is in the buffer of the call state. Returns
+ * NULL if the metric is cosine and the vector is zero.
  */
 extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *call,
 									 const served_model *model, Datum x);
 
 /*
- * Returns the number of each cluster of `new`: the number of the cluster of
- * `old` that it continues by distance, or else the lowest one that is neither
- * used nor reserved. Returns NULL if the two cannot be compared.
+ * Returns the number of each cluster of `new`. Clusters of `new` and `old` are
+ * matched by distance; a matched cluster keeps the old number, any other has
+ * the lowest number that is neither used nor reserved. Returns NULL if the two
+ * cannot be compared.
  */
 extern int32 *numbers_by_distance(const fc_operator_header *old,
 								  const fc_operator_header *new, const Bitmapset *reserved);
 
 /*
- * Returns for each row of the new operator the row of the old one that it
- * continues, or -1. Rows are matched by distance, or by the weight of rows
- * with both labels (k_new x k_old). Returns NULL if the two cannot be
- * compared.
+ * Return the index of the old cluster that each new cluster continues, or -1.
+ * rows_by_distance matches clusters by distance. rows_by_labels matches them
+ * by a contingency table (k_new x k_old), the weights of rows with each pair
+ * of labels. Both return NULL if the operators cannot be compared.
  */
 extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
@@ -216,23 +224,24 @@ extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
 extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);
 
 /*
- * Replaces negative ones of k numbers by the lowest that are neither used nor
- * reserved.
+ * Replaces each negative element of number[k] by the lowest number that is
+ * neither used nor reserved.
  */
 extern void
 			number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
 
 /*
- * Returns for each of k numbers how many others are lower: the row in a
- * renumbered operator.
+ * Returns for each of k numbers how many others are lower. This is the index
+ * of the cluster in a renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 
 /*
- * Returns the new operator with the old numbers for the clusters that continue
- * clusters of the old one. They are matched by distance if `moved`, the new
- * operator in the units of the old, is not NULL; else by the labels of rows,
- * given in the space of each operator.
+ * Returns the new operator, in which a cluster that continues an old one has
+ * the old number. If `moved` is not NULL, it is the new operator in the
+ * coordinates of the old one, and clusters are matched by distance. Else they
+ * are matched by the labels of rows: old_rows and new_rows are the same rows
+ * in the coordinates of each operator.
  */
 extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
 										   const fc_weighted_rows *old_rows,
@@ -242,8 +251,8 @@ extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
 										   const Bitmapset *reserved);
 
 /*
- * Returns the operator with number numbers[j] for the cluster of row j, and
- * its rows in the order of numbers. NULL numbers return op itself.
+ * Returns a copy of op in which cluster j has number numbers[j], with clusters
+ * sorted by number. Returns op itself if numbers is NULL.
  */
 extern fc_operator_header *renumbered(const fc_operator_header *op, const int32 *numbers);
 

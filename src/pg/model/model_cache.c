@@ -1,9 +1,9 @@
 /*
  * model_cache.c - reading a named model once per query, not per row.
  *
- * A call site keeps the models it met. They are valid for one user and one
- * snapshot: a later command, another role, or a plpgsql expression that
- * outlives its statement reads again, through views of the rows that the
+ * A call site keeps the models that it has read. They are valid for one user
+ * and one snapshot: a later command, another role, or a plpgsql expression
+ * that outlives its statement reads again, through views of the rows that the
  * caller may read.
  *
  * A snapshot is identified by its bounds and command number. These may repeat
@@ -115,8 +115,8 @@ column(int number, bool *null)
 }
 
 /*
- * Returns a copy of a float8[] column in the model's context, of *count
- * values; NULL if the column is NULL.
+ * Copies a float8[] column to the model's context, and sets *count to its
+ * length. Returns NULL, and sets *count to 0, if the column is NULL.
  */
 static double *
 read_numbers(served_model *model, int number, const char *name, int *count)
@@ -156,7 +156,10 @@ read_map(served_model *model)
 	model->d = model->map.op.d;
 }
 
-/* Reads the encoder of the columns, or the name of the column of vectors. */
+/*
+ * Reads the encoder of the columns or, without one, the name of the vector
+ * column.
+ */
 static void
 read_encoder(served_model *model)
 {
@@ -214,7 +217,10 @@ read_paths(served_model *model)
 	model->bytes += bytes;
 }
 
-/* Returns the hint fastclust_internal.<function>(model). */
+/*
+ * Returns the text of an error hint, the result of
+ * fastclust_internal.<function>(model).
+ */
 static char *
 hint_of(const char *function, const served_model *model)
 {
@@ -266,7 +272,8 @@ prepare_rows(served_model *model)
 }
 
 /*
- * Reads a row of stored_versions, whose parts fit each other (version_fits.c).
+ * Reads a row of stored_versions. Its columns are consistent: version_fits.c
+ * checked them.
  */
 static void
 read_row(served_model *model)
@@ -526,8 +533,8 @@ add_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
 }
 
 /*
- * Counts a use of the model. Many uses make bounds on the distances
- * worthwhile; these need larger buffers.
+ * Counts a use of the model. After many uses, prepare_operator computes bounds
+ * on the distances, which need larger buffers.
  */
 static const served_model *
 count_use(model_call_state *call, served_model *model)

@@ -13,10 +13,7 @@
 
 typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 
-/*
- * Returns the row number of the centroid of the model's operator nearest to
- * the row.
- */
+/* Returns the index of the centroid nearest to the row. */
 static size_t
 nearest_of_row(const model_row *row)
 {
@@ -92,8 +89,9 @@ distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 /*
- * Returns the distance that a share `contamination` of the training rows
- * exceeded; for a model of regions, the outlier score.
+ * Returns the limit that a share `contamination` of the training rows
+ * exceeded. The limit is a distance or, for a model of regions, an outlier
+ * score.
  */
 static double
 anomaly_limit(const served_model *model, double contamination)
@@ -208,8 +206,9 @@ fastclust_anomaly(PG_FUNCTION_ARGS)
 /* ---- paths in a tree of clusters ---- */
 
 /*
- * Returns the numbers of the nodes above the cluster, from the top, and its
- * own.
+ * Returns an array with the numbers of the nodes above the row's cluster, from
+ * the top, and then the number of the cluster. Returns NULL if the row has no
+ * cluster.
  */
 static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
@@ -259,8 +258,9 @@ by_key(const void *a, const void *b)
 }
 
 /*
- * Sorts the clusters of regions by the distances to their nearest centroids,
- * and returns the first `count`.
+ * Finds the `count` clusters nearest to the row in a model of regions. Stores
+ * the clusters and their squared distances, nearest first. The distance of a
+ * cluster is that from the row to the nearest of its centroids.
  */
 static void
 nearest_regions(const model_row *row, size_t count, int32 *clusters,
@@ -335,7 +335,7 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 
 /* ---- probabilities ---- */
 
-/* Returns rows (cluster, probability) for a row, most probable first. */
+/* Adds result rows (cluster, probability) for a row, most probable first. */
 static void
 return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -368,8 +368,9 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 /*
- * Returns two rows for a model of regions: the cluster, or the one nearest to
- * noise, and a NULL cluster with the outlier score as its probability.
+ * Adds two result rows for a model of regions, most probable first. One has
+ * the cluster around the nearest centroid, the other a NULL cluster, which
+ * means noise. The probability of noise is the outlier score.
  */
 static void
 return_membership(FunctionCallInfo fcinfo, const model_row *row)

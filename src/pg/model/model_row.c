@@ -1,6 +1,6 @@
 /*
- * model_row.c - a row in a function's arguments, brought into the coordinates
- * of a model's operator; see model.h
+ * model_row.c - converts a row in a function's arguments to the coordinates of
+ * a model's operator; see model.h
  */
 #include "postgres.h"
 
@@ -25,9 +25,9 @@
 /* ---- buffers ---- */
 
 /*
- * Makes the buffers of the site large enough for a model: d doubles for the
- * row, d for its columns, and with a map its features as floats and as
- * doubles.
+ * Makes the buffers of the call state large enough for a model: d doubles for
+ * the row and d for its columns. With a map, they also hold the row's features
+ * as floats and as doubles.
  */
 static void
 reserve(FunctionCallInfo fcinfo, model_call_state *call, const served_model *model)
@@ -50,7 +50,10 @@ reserve(FunctionCallInfo fcinfo, model_call_state *call, const served_model *mod
 
 /* ---- coordinates ---- */
 
-/* Returns the features phi(x) as doubles. Raises an error if they overflow. */
+/*
+ * Returns the kernel features phi(x) as doubles. Raises an error if they
+ * overflow.
+ */
 static const double *
 features_of(const model_call_state *call, const served_model *model, const double *x)
 {
@@ -70,9 +73,10 @@ features_of(const model_call_state *call, const served_model *model, const doubl
 }
 
 /*
- * Returns the row in the operator's coordinates: (x - center) / scale, and
- * then its features, or under cosine scaled to length 1. Returns NULL if it
- * has no direction.
+ * Returns the row in the operator's coordinates. The row is scaled, (x -
+ * center) / scale, if the model has a center. With a map, its kernel features
+ * follow from this; for the cosine metric, it is scaled to length 1. Returns
+ * NULL if the metric is cosine and the row is zero.
  */
 static const double *
 transformed(const model_call_state *call, const served_model *model, const vector *v)
@@ -122,7 +126,8 @@ list_argument(FunctionCallInfo fcinfo, model_call_state *call,
 
 /*
  * Encodes listed values without NULLs. Works from the last value backwards,
- * because the dimensions of a value are at its place in the list or behind it.
+ * because the first dimension of a value is at the value's index in the list
+ * or later.
  */
 static vector
 encoded_values(const model_call_state *call, const served_model *model, vector v)
@@ -229,8 +234,8 @@ new_record(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the reader of records, which holds the columns of one model at a
- * time.
+ * Returns the call site's reader of records. It reads the columns of one model
+ * at a time, and looks them up again for another model.
  */
 static record_reader *
 record_of(FunctionCallInfo fcinfo, model_call_state *call, const served_model *model)
@@ -243,7 +248,7 @@ record_of(FunctionCallInfo fcinfo, model_call_state *call, const served_model *m
 	return call->record;
 }
 
-/* Reads the column of vectors of a record; returns false if it is NULL. */
+/* Reads the vector column of a record. Returns false if it is NULL. */
 static bool
 vector_of_record(record_reader *record, const served_model *model,
 				 HeapTupleHeader row, vector *v)
@@ -319,9 +324,9 @@ has_null(FunctionCallInfo fcinfo, const model_call_state *call, int argument,
 }
 
 /*
- * Encodes listed values of which some are NULL, like the columns of a whole
- * row. Returns false if the model is one of vectors, or if such NULLs are
- * skipped.
+ * Encodes listed values, some of which are NULL, as the columns of a whole row
+ * are encoded. Returns false if the model is one of vectors, or if a NULL
+ * causes the row to be skipped.
  */
 static bool
 values_with_nulls(FunctionCallInfo fcinfo, model_call_state *call,
@@ -412,8 +417,8 @@ find_column_types(FunctionCallInfo fcinfo, model_call_state *call, int argument,
 }
 
 /*
- * Returns the group of a record as text, from the column of that name; NULL if
- * it is NULL.
+ * Returns the value of the group column of a record as text, or NULL if the
+ * value is NULL.
  */
 static const text *
 group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *column,
@@ -457,7 +462,7 @@ group_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument)
 
 /*
  * Returns the model in argument 0, for the group in argument `group` or in the
- * column of the row; NULL if the group is NULL.
+ * group column of a whole row. Returns NULL if the group is NULL.
  */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int argument,
@@ -490,8 +495,9 @@ model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int arg
 }
 
 /*
- * Labels a sparsevec through the columns of the centroids where possible, and
- * sets the row's coordinates then.
+ * Finds the nearest centroid of a sparsevec by the transpose of the centroids,
+ * and sets the row's coordinates. Returns SPARSE_UNKNOWN if the row must be
+ * read in another form.
  */
 static sparse_outcome
 sparse_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument,

@@ -1,7 +1,7 @@
 /*
- * model_tools.c - support functions of the SQL that trains, watches and
- * retrains models: roles, hashes of places, rows in standardised units, the
- * fit to a sketch, numbers of clusters, locks.
+ * model_tools.c - functions for the SQL code that trains, monitors and
+ * retrains models: roles, hashes of ctid, scaled rows, the fit of a model to a
+ * sketch, numbers of clusters, locks.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 /* ---- rights ---- */
 
 /*
- * (roles): has the current user the rights of one of them? Role 0 stands for
- * everyone, NULL for nobody.
+ * (roles): returns true if the current user has the rights of one of the
+ * roles. Role 0 stands for everyone, NULL for nobody.
  */
 PG_FUNCTION_INFO_V1(fastclust_has_a_role);
 Datum
@@ -51,7 +51,7 @@ fastclust_has_a_role(PG_FUNCTION_ARGS)
 
 /* ---- rows and groups of a table ---- */
 
-/* (ctid): returns a hash of the row's place. */
+/* (ctid): returns a hash of the block and offset of a row. */
 PG_FUNCTION_INFO_V1(fastclust_place_key);
 Datum
 fastclust_place_key(PG_FUNCTION_ARGS)
@@ -86,15 +86,14 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 
 /* ---- standardised units ---- */
 
-/* Kept for the rows of a query: constant units and the types of columns. */
+/* State of a call site: the reader of vectors, and center and scale. */
 typedef struct scaling_call_state
 {
 	vector_reader vectors;
 	bool		fixed;			/* true if center and scale are constants of
 								 * the query */
 	int			d;
-	const double *center;		/* d values, or NULL if rows keep their own
-								 * units */
+	const double *center;		/* d values, or NULL if rows are not scaled */
 	const double *scale;
 } scaling_call_state;
 
@@ -111,7 +110,10 @@ is_constant(FunctionCallInfo fcinfo, int argument)
 		IsA(list_nth(((FuncExpr *) call)->args, argument), Const);
 }
 
-/* Returns the state of a call whose arguments 0 and 1 are the units. */
+/*
+ * Returns the state of a call site whose arguments 0 and 1 are center and
+ * scale.
+ */
 static scaling_call_state *
 scaling_call_state_of(FunctionCallInfo fcinfo)
 {
@@ -126,7 +128,10 @@ scaling_call_state_of(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* Reads the units of a row of d numbers into the site. */
+/*
+ * Reads center and scale for rows of d values into the call state. Constants
+ * are read only once.
+ */
 static void
 find_scaling(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 {
@@ -142,7 +147,10 @@ find_scaling(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 	MemoryContextSwitchTo(old);
 }
 
-/* (center, scale, x): returns (x - center) / scale, or x if these are NULL. */
+/*
+ * (center, scale, x): returns (x - center) / scale, or x if center or scale is
+ * NULL.
+ */
 PG_FUNCTION_INFO_V1(fastclust_scaled_vector);
 Datum
 fastclust_scaled_vector(PG_FUNCTION_ARGS)
@@ -172,9 +180,9 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 /* ---- operators in user units ---- */
 
 /*
- * (sketch, operator, center, scale, spreads): returns the relative residual of
- * the model's mixture; NULL without an operator or spreads or for an empty
- * sketch.
+ * (sketch, operator, center, scale, spreads): returns the relative distance of
+ * the sketch from the mixture that the model describes. Returns NULL if the
+ * sketch, operator or spreads are NULL, or if the sketch is empty.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
@@ -210,8 +218,9 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 }
 
 /*
- * Does matching fit into the memory budget? Raises only a NOTICE if it does
- * not, because new numbers are better than a failure.
+ * Returns true if `bytes`, the memory for matching k clusters, fit into the
+ * memory budget. If they do not, raises a NOTICE and no error, because new
+ * numbers are better than a failure.
  */
 static bool
 can_match(Size bytes, Size k)
@@ -301,9 +310,10 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
 }
 
 /*
- * Replaces rows of the old operator by their numbers, and gives new clusters
- * the lowest that are neither used nor reserved. If k shrinks, clusters
- * numbered k or higher get lower numbers, unless the number has a name.
+ * Replaces each index of an old cluster in number[k] by the number of this
+ * cluster, and each -1 by the lowest number that is neither used nor reserved.
+ * If there are fewer clusters than before, numbers from k on are replaced by
+ * lower ones, too, unless they are reserved.
  */
 static int32 *
 continued_numbers(const fc_operator_header *old_header, int32 *number, Size k,
@@ -393,8 +403,10 @@ with_numbers_of(const fc_operator_header *old,
 }
 
 /*
- * (old, rows for it, new, rows for it, new in the units of old or NULL):
- * returns the share of the rows whose labels differ after renumbering.
+ * (old operator, rows in its coordinates, new operator, rows in its
+ * coordinates, new operator in the coordinates of the old one or NULL):
+ * returns the share of the weight of the rows whose labels differ after the
+ * new clusters are matched with the old ones.
  */
 PG_FUNCTION_INFO_V1(fastclust_labels_changed);
 Datum

@@ -1,5 +1,6 @@
 /*
- * read_once.c - values that are read by the name of a model once a query
+ * read_once.c - functions of a model's name, each of which reads its value
+ * once per query
  *
  * A function such as model_operator('m') may stand in an expression that is
  * evaluated for every row.  All such functions have the same entry in C: it
@@ -10,9 +11,9 @@
  * budget.
  *
  * A result keeps its address until results are forgotten, so that assign,
- * encode_row and the aggregates recognise the value.  A new snapshot, user or
- * setting forgets all results, and so do results beyond a quarter of the
- * budget.
+ * encode_row and the aggregates recognise the value.  All results are dropped
+ * when the snapshot, the user or a setting changes, and when they exceed a
+ * quarter of the memory budget.
  */
 #include "postgres.h"
 
@@ -140,8 +141,8 @@ hash_arguments(const read_call *call, call_key key)
 #include "lib/simplehash.h"
 
 /*
- * Is each argument a constant? A parameter is not: PL/pgSQL may change it from
- * call to call.
+ * Is each argument a constant? A parameter is not constant: PL/pgSQL may
+ * change it from call to call.
  */
 static bool
 has_constant_arguments(const Node *expression)
@@ -343,7 +344,7 @@ add_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 	return entry;
 }
 
-/* Returns the arguments of the call, detoasted. */
+/* Sets key to the arguments of the call, detoasted. */
 static void
 read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 {
@@ -358,8 +359,8 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 }
 
 /*
- * (arguments of the function): returns the result of
- * fastclust_internal.read_<its name>.
+ * (any arguments): returns the result of fastclust_internal.read_<name of this
+ * function> for these arguments.
  */
 PG_FUNCTION_INFO_V1(fastclust_read_once);
 Datum

@@ -58,8 +58,8 @@ typedef struct read_condition
 	Relation	relation;
 	List	   *columns;		/* attribute numbers of its columns, without
 								 * duplicates */
-	bool		in_server;		/* true while an error would be one of the
-								 * server's parser */
+	bool		in_server;		/* true while the server's parser runs, so
+								 * that an error is its own */
 } read_condition;
 
 /* ---- errors ---- */
@@ -440,8 +440,8 @@ column_names(const read_condition *c)
 }
 
 /*
- * Conditions are always read under the same settings, and times in the zone of
- * the session, but the result is written with a zone.
+ * The condition is read under fixed settings, except that times without a zone
+ * are in the session's time zone. The result is written in UTC, with a zone.
  */
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)

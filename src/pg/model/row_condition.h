@@ -5,9 +5,10 @@
 #include "utils/array.h"
 
 /*
- * Returns a condition on rows with the alias t in which every name is
- * resolved, and the columns that it reads (NULL if they are not needed).
- * Raises an error for an expression that is not allowed as a condition.
+ * Returns the condition as SQL text in which every name is resolved and rows
+ * have the alias t. If `columns` is not NULL, sets *columns to the names of
+ * the columns that the condition reads. Raises an error for an expression that
+ * is not allowed as a condition.
  */
 extern char *resolved_condition(Oid relation, const char *condition, ArrayType **columns);
 

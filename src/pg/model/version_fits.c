@@ -1,6 +1,6 @@
 /*
- * version_fits.c - checks that the parts of a stored model version fit each
- * other, so that every reader can use it
+ * version_fits.c - checks that the columns of a stored model version are
+ * consistent, so that every reader can use it
  */
 #include "postgres.h"
 
@@ -202,7 +202,8 @@ check_paths(ArrayType *array, int32 k)
 /*
  * (operator, map, center, scale, spreads, distance_quantiles, null_moments,
  * spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
- * splits, paths): returns true, or raises an error.
+ * splits, paths): returns true if these columns of a version are consistent,
+ * else raises an error. Returns NULL without an operator.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum

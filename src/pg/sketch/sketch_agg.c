@@ -1,10 +1,10 @@
 /*
  * sketch_agg.c - sketch_agg and merge_agg, whose state is a sketch.
  *
- * A state is an unpacked sketch: a flat varlena changed in place, with up to a
- * batch of rows waiting for the kernel at its tail. Only a transition, inverse
- * or combine function may change it, as its argument 0. The final, output and
- * send functions return a packed copy.
+ * A state is an unpacked sketch: a flat varlena that is changed in place. Its
+ * tail holds up to a batch of pending rows, which are not yet in the sums.
+ * Only a transition, inverse or combine function may change it, as its
+ * argument 0. The final, output and send functions return a packed copy.
  */
 #include "postgres.h"
 
@@ -20,9 +20,10 @@
 /* ---- states ---- */
 
 /*
- * Returns the peak memory of an aggregate in bytes: the prepared spec; a state
- * and the executor's copy of a new one, in both layouts if a weight converts
- * one into the other; finally a packed copy and the result.
+ * Returns the peak memory of an aggregate in bytes. This is the prepared spec,
+ * plus a state and the executor's copy of it, plus the packed result or, if
+ * this is larger and rows may have weights, a state in the layout without
+ * weights.
  */
 static Size
 whole_bytes(const fc_spec *spec, Size batch, bool weights)
@@ -69,9 +70,8 @@ state_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * Call state: a buffer for rows, the prepared spec last used, and the digest
- * of a TOASTed spec with its pointer, which saves fetching the spec for every
- * row.
+ * State of a call site. The digest and pointer of a TOASTed spec save fetching
+ * the spec for every row.
  */
 typedef struct sketch_call_state
 {
@@ -82,12 +82,15 @@ typedef struct sketch_call_state
 	const fc_prepared *prepared;	/* valid while prepared_generation equals
 									 * generation */
 	uint64		generation;
-	fc_sketch_view view;		/* view of the last state, which has the
+	fc_sketch_view view;		/* view of the last state, a sketch of the
 								 * prepared spec */
 	uint32		capacity;		/* capacity of the last state */
 	fc_sparse_row sparse;		/* current row, if sparse */
 
-	/* buffer for a unit row and its floats, used if the spec is cosine */
+	/*
+	 * buffer for a row scaled to length 1, used for the cosine metric: d
+	 * doubles, then d floats; also for the values of a sparsevec
+	 */
 	double	   *unit;
 	Size		unit_doubles;
 	row_places	places;			/* addresses of plain rows, for prefetching */
@@ -203,7 +206,10 @@ grid_weight(FunctionCallInfo fcinfo)
 	return grid;
 }
 
-/* Reads a row of any form into a copy in the call state. */
+/*
+ * Reads a row of any form; if it must be converted, the result is in the
+ * reader's buffer.
+ */
 static fc_row
 read_row(sketch_call_state *call, Datum x, size_t d)
 {
@@ -217,8 +223,8 @@ read_row(sketch_call_state *call, Datum x, size_t d)
 }
 
 /*
- * Reads a pgvector value in place; sparse elements are widened into the
- * buffer.
+ * Reads a pgvector value in place. Only the elements of a sparsevec are
+ * copied, as doubles, to a buffer.
  */
 static fc_row
 pgvector_row(sketch_call_state *call, Datum x, size_t d)
@@ -273,7 +279,7 @@ row_of_datum(sketch_call_state *call, Datum x, size_t d)
 	return row;
 }
 
-/* Scales the row to length 1; returns false if it has no direction. */
+/* Scales the row to length 1. Returns false if the row is zero. */
 static bool
 to_unit_row(sketch_call_state *call, fc_row *row, size_t d)
 {
@@ -305,8 +311,10 @@ to_unit_row(sketch_call_state *call, fc_row *row, size_t d)
 }
 
 /*
- * Adds or subtracts the row in arguments 1 to 3. Returns the state, or a
- * larger copy; NULL for a row without direction.
+ * Adds the row in argument 1 to the state, or subtracts it. The spec is
+ * argument 2, the weight argument 3. Returns the state, or a copy in the
+ * layout for weights. Returns NULL if the metric is cosine and the row is
+ * zero.
  */
 static inline fc_sketch *
 apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
@@ -337,8 +345,8 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 }
 
 /*
- * Folds the waiting rows into the sums. Windows need this because they read
- * the state again at every row.
+ * Adds the pending rows to the sums. Window functions need this because they
+ * read the state after every row.
  */
 static void
 fold_state(fc_sketch *state)
@@ -378,8 +386,8 @@ fastclust_sketch_accum_kept(PG_FUNCTION_ARGS)
 }
 
 /*
- * Forward transition of a moving frame. Never returns NULL; leaves no row
- * waiting and keeps no bounds.
+ * Forward transition function of a moving frame. Never returns NULL. The state
+ * that it returns has no pending rows, and no minimum and maximum of columns.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
 Datum
@@ -456,8 +464,8 @@ fastclust_sketch_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns NULL for an empty frame. Bounds are dropped, so that the first frame
- * looks like the later ones.
+ * Returns NULL for an empty frame. Drops the minimum and maximum of columns,
+ * because later frames do not have them.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
 Datum

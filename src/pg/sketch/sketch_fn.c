@@ -1,4 +1,6 @@
-/* sketch_fn.c - accessors of a sketch: description, distance, density */
+/*
+ * sketch_fn.c - functions that read a sketch: description, distance, density
+ */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -31,7 +33,10 @@ deviation(const fc_sketch_view *sketch, size_t i)
 	return sqrt(fc_sketch_variance(sketch, i));
 }
 
-/* Returns one number per dimension; NULL for a sketch without weight. */
+/*
+ * Returns an array with a statistic of each dimension; NULL if the total
+ * weight of the sketch is 0.
+ */
 static Datum
 per_dimension(FunctionCallInfo fcinfo,
 			  double (*statistic) (const fc_sketch_view *, size_t))
@@ -108,8 +113,8 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 	if (a.head->weight == 0 || b.head->weight == 0)
 		PG_RETURN_NULL();
 	distance = fc_sketch_distance(&a, &b);
-	if (isnan(distance))		/* the unbiased estimate needs two rows on
-								 * each side */
+	if (isnan(distance))		/* the unbiased estimate needs two rows in
+								 * each sketch */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
 }
@@ -174,7 +179,10 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 fc_spec_size(spec));
 }
 
-/* Takes (spec, dimensions); 0 dimensions match any spec. */
+/*
+ * (spec, dimensions): returns the spec without its sample. Raises an error if
+ * dimensions is neither 0 nor the number of dimensions of the spec.
+ */
 PG_FUNCTION_INFO_V1(fastclust_spec_without_sample);
 Datum
 fastclust_spec_without_sample(PG_FUNCTION_ARGS)

@@ -80,8 +80,9 @@ spec_without_sample(const fc_spec *spec)
 /* ---- layouts ---- */
 
 /*
- * Returns a copy in another layout. The executor copies it again if it becomes
- * an aggregate's state.
+ * Returns a copy of a sketch in another layout. The budget check includes a
+ * second copy, which the executor makes if the result becomes an aggregate's
+ * state.
  */
 static fc_sketch *
 convert(const fc_sketch_view *source, uint8 flags, Size capacity)
@@ -218,8 +219,8 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 }
 
 /*
- * Raises the error of a status; FC_EVALUE and FC_EFAR name the element that
- * caused it.
+ * Raises the error for a status. For FC_EVALUE and FC_EFAR, the message shows
+ * the element that caused it.
  */
 void
 report_row(fc_status status, const double *doubles, const float *floats,

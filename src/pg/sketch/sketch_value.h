@@ -13,20 +13,26 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 #define SKETCH_ARG(n)	((fc_sketch *) aligned_value(PG_GETARG_DATUM(n)))
 
 /*
- * Returns the sketch with room for waiting rows: itself, or a copy; for NULL,
+ * Returns the sketch in the unpacked layout, with space for pending rows: the
+ * sketch itself if it is unpacked, else a copy. If `sketch` is NULL, returns
  * an empty sketch of the spec.
  */
 extern fc_sketch *sketch_unpack(fc_sketch *sketch, const fc_spec *spec);
 
 /*
- * Returns the sketch as it is stored, folded and canonical: itself, or a copy.
+ * Returns the sketch in the packed layout, in which it is stored: the sketch
+ * itself if it is packed, else a copy. Pending rows are added to the sums of
+ * the copy.
  */
 extern fc_sketch *sketch_pack(const fc_sketch *sketch);
 
 /* Returns a copy in the current context. */
 extern fc_sketch *sketch_copy(const fc_sketch *sketch);
 
-/* Returns a sketch that takes weighted rows: itself, or a copy. */
+/*
+ * Returns the sketch in the layout for weighted rows: the sketch itself if it
+ * has this layout, else a copy.
+ */
 extern fc_sketch *sketch_weighted(fc_sketch *sketch);
 
 /* Marks the minimum and maximum of each column as unknown. */
@@ -42,15 +48,17 @@ extern fc_spec *spec_without_sample(const fc_spec *spec);
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 
 /*
- * Computes target += weight * source, in units of 2^-40 per row; source is
- * packed and must be unweighted. A NULL target counts as empty.
+ * Computes target += weight * source, where weight is in units of 2^-40 and
+ * source is packed. Raises an error if the rows of source have weights. If
+ * target is NULL, it is an empty sketch. Returns the target or a weighted copy
+ * of it.
  */
 extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 										   int64 weight);
 
 /*
- * Raises the error of a row that could not be sketched, naming the element
- * that caused it.
+ * Raises the error for a row that could not be sketched. The message shows the
+ * element that caused it.
  */
 extern void report_row(fc_status status, const double *doubles,
 					   const float *floats, size_t d) __attribute__((noreturn));
@@ -71,15 +79,16 @@ extern const state_kind spec_state_kind;
 extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);
 
 /*
- * Returns the prepared spec, made once per process. It stays valid until
- * prepared_generation changes.
+ * Returns the spec prepared for sketching, from a cache of this process. The
+ * result stays valid until prepared_generation changes.
  */
 extern const fc_prepared *prepared_of_spec(const fc_spec *spec);
 extern uint64 prepared_generation;
 
 /*
- * Was it prepared from this spec? Compares the digest, and all fields that
- * sizes depend on, so that a digest collision cannot overrun a buffer.
+ * Returns true if `prepared` was made from this spec. Compares the digest, and
+ * all fields that sizes depend on, so that a digest collision cannot overrun a
+ * buffer.
  */
 static inline bool
 prepared_serves(const fc_prepared *prepared, const fc_spec *spec)

@@ -39,8 +39,8 @@ law_of_name(const char *name)
 }
 
 /*
- * Is the option's metric (see metric_of_options) cosine? A metric that no
- * sketch supports is an error.
+ * Returns true if `metric`, the value of an option or NULL, is cosine. Raises
+ * an error for a metric that sketches do not support.
  */
 static bool
 sketches_cosine(const char *metric)
@@ -148,15 +148,15 @@ typedef struct spec_state
 {
 	const state_kind *kind;
 	fc_reservoir sample;
-	Size		room;			/* allocated entries */
+	Size		room;			/* number of allocated entries */
 	int32		clusters;
 	int64		rows;			/* rows added so far */
 	bool		sparse;			/* true if any row was a sparsevec */
 	Jsonb	   *options;
 
 	/*
-	 * true if the options say cosine: rows are scaled to length 1, and rows
-	 * without direction are skipped
+	 * true if the metric is cosine: rows are scaled to length 1, and zero
+	 * rows are skipped
 	 */
 	bool		cosine;
 } spec_state;
@@ -175,7 +175,7 @@ new_state(int32 d)
 	return state;
 }
 
-/* Returns the bytes of the allocated entries. */
+/* Returns the size of the allocated entries in bytes. */
 static Size
 state_bytes(const spec_state *state)
 {
@@ -183,7 +183,10 @@ state_bytes(const spec_state *state)
 		(sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
 }
 
-/* Enlarges the entries, in the memory context of the state. */
+/*
+ * Enlarges the arrays of entries and values, in the memory context of the
+ * state.
+ */
 static void
 grow(spec_state *state)
 {
@@ -231,8 +234,8 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 }
 
 /*
- * Returns a copy of the sample with equal rows merged; the state is unchanged
- * and charged to the account.
+ * Returns a copy of the sample with equal rows merged. Charges the state,
+ * which does not change, and the copy to the account.
  */
 static fc_reservoir
 compacted(const spec_state *state, memory_account *memory)
@@ -255,8 +258,8 @@ compacted(const spec_state *state, memory_account *memory)
 #define MAX_ELEMENT 1e30
 
 /*
- * Checks the arguments (x, clusters [, options]) and stores them in a new
- * state.
+ * Checks the arguments clusters and options. Stores them in a new state;
+ * raises an error if they differ from the values in a used state.
  */
 static void
 check_arguments(FunctionCallInfo fcinfo, spec_state *state)
@@ -334,7 +337,7 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 
 /* ---- parallel plans ---- */
 
-/* Creates an empty state with the same parameters. */
+/* Creates an empty state with the parameters of another state. */
 static spec_state *
 like_state(const spec_state *from)
 {

@@ -2,10 +2,10 @@
  * drift_agg.c - drift_counts_agg and merge_drift_counts_agg, whose state is a
  * drift_counts.
  *
- * A state is unpacked counts: a flat varlena changed in place, with the bits
- * of up to a batch of rows at its tail. Only a transition or combine function
- * may change it, as its argument 0. The final, output and send functions
- * return a packed copy.
+ * A state is an unpacked drift_counts: a flat varlena that is changed in
+ * place. Its tail holds the bits of up to a batch of pending rows, which are
+ * not counted yet. Only a transition or combine function may change it, as its
+ * argument 0. The final, output and send functions return a packed copy.
  */
 #include "postgres.h"
 
@@ -27,7 +27,9 @@ keep_nothing(const void *bytes, void *view)
 {
 }
 
-/* Transition function: (state, x, spec). */
+/*
+ * Transition (state, x, spec): counts the row x. A NULL row changes nothing.
+ */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
 Datum
 fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
@@ -90,7 +92,10 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), counts, 1));
 }
 
-/* Returns NULL if no row was counted because none had a direction. */
+/*
+ * Returns NULL if no row was counted, as for zero vectors under the cosine
+ * metric.
+ */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_final);
 Datum
 fastclust_drift_counts_final(PG_FUNCTION_ARGS)
@@ -101,8 +106,8 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns counts + added - removed, where NULL stands for no rows; NULL if no
- * rows are left.
+ * (counts, added, removed): returns counts + added - removed, where NULL
+ * stands for no rows. Returns NULL if no rows are left.
  */
 PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
 Datum

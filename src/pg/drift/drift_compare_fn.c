@@ -1,6 +1,7 @@
 /*
- * drift_compare_fn.c - chooses the spec of drift from a sample; tests if rows
- * changed since training, by how much, and in which columns
+ * drift_compare_fn.c - chooses the specs of drift tests from a sample; tests
+ * if rows changed since training, by how much, and in which columns; finds
+ * change points in a series of sketches
  */
 #include "postgres.h"
 
@@ -25,7 +26,8 @@
 /* ---- specs of a sample ---- */
 
 /*
- * Returns argument 0 as rows; an operator that is not a codebook is an error.
+ * Returns the rows in argument 0, an operator. Raises an error unless it is a
+ * codebook with the metric euclidean or cosine.
  */
 static const fc_weighted_rows *
 sample_argument(FunctionCallInfo fcinfo)
@@ -56,7 +58,7 @@ drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 	return spec;
 }
 
-/* Takes (sample, seed). */
+/* (sample, seed): returns a drift_spec chosen from the sample. */
 PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
 Datum
 fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
@@ -106,8 +108,9 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 }
 
 /*
- * Takes (sample, sketch_spec, most). Returns NULL if there are too few rows or
- * the spec projects rows.
+ * (sample, sketch_spec, most): returns tr S^2 and tr S^3 of the null
+ * distribution (drift/waves.h), estimated from up to `most` rows. Returns NULL
+ * if there are too few rows or the spec projects rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
@@ -125,8 +128,8 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 /* ---- the test ---- */
 
 /*
- * Reads the arguments from number `first` on: training counts, counts,
- * training sketch, sketch; the drift_spec is the argument before them.
+ * Reads the arguments from index first - 1 on: drift_spec, training counts,
+ * counts, training sketch, sketch. Each may be NULL.
  */
 static fc_drift_sides
 sides_argument(FunctionCallInfo fcinfo, int first)
@@ -184,9 +187,8 @@ static const char *const verdicts[] = {
 };
 
 /*
- * Takes (drift_spec, training counts, counts, training sketch, sketch, null
- * moments, threshold, min_effect). Returns (mmd2, null_sd, p_value, effect,
- * verdict).
+ * (drift_spec, training counts, counts, training sketch, sketch, null moments,
+ * threshold, min_effect): returns (mmd2, null_sd, p_value, effect, verdict).
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_compare);
 Datum
@@ -232,9 +234,9 @@ rounded(double value)
 }
 
 /*
- * Takes (drift_spec, training counts, counts, training sketch, sketch,
- * threshold, most). Returns rows (dimension from 1, other dimension of a pair,
- * p_value, shift, spread).
+ * (drift_spec, training counts, counts, training sketch, sketch, threshold,
+ * most): returns up to `most` rows (dimension from 1, other dimension of a
+ * pair, p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -298,8 +300,9 @@ hint_query(void *unused)
 }
 
 /*
- * Runs the query and reads its dates and sketches, skipping NULLs and sketches
- * of fewer than two rows. Returns how many there are.
+ * Runs the query and reads its dates and sketches, in the order of dates.
+ * Skips NULLs and sketches with fewer than two rows. Returns the number of
+ * sketches.
  */
 static Size
 read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
@@ -355,8 +358,8 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 }
 
 /*
- * Takes (query). Returns rows (changed_at, found_at, p_value, effect,
- * dimension, shift).
+ * (query): returns rows (changed_at, found_at, p_value, effect, dimension,
+ * shift).
  */
 PG_FUNCTION_INFO_V1(fastclust_change_points);
 Datum

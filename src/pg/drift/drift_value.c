@@ -41,8 +41,7 @@ fastclust_drift_counts_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * The counts are packed first, since an aggregate's state may have rows
- * waiting.
+ * Packs the counts first, because an aggregate's state may have pending rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
 Datum
@@ -101,7 +100,10 @@ new_drift_counts(const fc_drift_spec *spec)
 	return counts;
 }
 
-/* Returns a copy of folded counts in another layout. */
+/*
+ * Returns a copy of counts in another layout. The counts must not have pending
+ * rows.
+ */
 static fc_drift_counts *
 converted(const fc_drift_counts *source, uint8 flags)
 {

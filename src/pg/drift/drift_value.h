@@ -15,15 +15,17 @@
  */
 
 /*
- * Choose the spec of the counts, and the sketch_spec of the waves; sparse puts
- * the latter's center at 0.
+ * drift_spec_of_rows chooses the drift_spec, for counts. wave_spec_of_rows
+ * chooses the sketch_spec for the comparison of sketches (drift/waves.h); if
+ * `sparse` is true, its center is 0.
  */
 extern fc_drift_spec *drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed);
 extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed);
 
 /*
- * Computes tr S^2 and tr S^3 of the sketches of a spec from up to `max` rows.
- * Returns false if the spec projects rows or there are too few.
+ * Estimates tr S^2 and tr S^3, the moments of the null distribution of drift
+ * for sketches of a spec (drift/waves.h), from up to `max` rows. Returns false
+ * if the spec projects rows or there are too few rows.
  */
 extern bool
 			null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
@@ -32,8 +34,8 @@ extern bool
 /* ---- specs ---- */
 
 /*
- * Returns the prepared spec; only the last one is cached, until another is
- * requested.
+ * Returns the spec prepared for counting. Only one prepared spec is cached;
+ * the result is valid until another spec is requested.
  */
 extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec);
 
@@ -42,7 +44,10 @@ extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec
 /* Creates unpacked counts without rows. */
 extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec);
 
-/* Returns the counts unpacked: themselves, or a copy. */
+/*
+ * Returns the counts in the unpacked layout, with space for pending rows: the
+ * counts themselves if they are unpacked, else a copy.
+ */
 extern fc_drift_counts *drift_counts_unpack(fc_drift_counts *counts);
 
 /*
@@ -64,12 +69,13 @@ extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 											  const fc_drift_counts *source,
 											  int sign);
 
-/* Raises the error of a negative row count. */
+/* Raises the error for counts that would become negative. */
 extern void reject_negative_counts(void) __attribute__((noreturn));
 
 /*
- * Returns the counts as they are stored, folded and canonical: themselves, or
- * a copy.
+ * Returns the counts in the packed layout, in which they are stored: the
+ * counts themselves if they are packed, else a copy. Pending rows are counted
+ * in the copy.
  */
 extern fc_drift_counts *drift_counts_pack(const fc_drift_counts *counts);
 

@@ -1,8 +1,8 @@
 
 -- Rights, set when all objects exist
 
--- A parallel restore loads the model tables in any order, so inserts are not checked against
--- models. The functions that write insert while they lock the model's row. Deletes still cascade.
+-- A parallel restore loads the model tables in any order, so the foreign keys do not check inserts.
+-- The writing functions lock the model's row before they insert. Deletes still cascade.
 DO $$
 DECLARE
     foreign_key record;
@@ -19,8 +19,8 @@ BEGIN
 END
 $$;
 
--- Lets the owner of the database dump the tables, and restore models of roles whose rights it has
--- and live sketches of their tables.
+-- The owner of the database may dump the tables. It may restore models of roles whose rights it
+-- has, and live sketches of tables that belong to these roles. The trigger rejects other rows.
 CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -76,7 +76,7 @@ BEGIN
 END
 $$;
 
--- Trigger functions are in fastclust_owner, too: on a table of another role they would read rows of
--- types whose casts are that role's code. The exception is live_change, because keep_sketch makes
--- its triggers with the rights of the caller.
+-- Trigger functions are in fastclust_owner, too: a role could otherwise use them on its own table,
+-- whose rows may have types with casts that are the role's code. The exception is live_change,
+-- because keep_sketch makes its triggers with the rights of the caller.
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_owner FROM PUBLIC;

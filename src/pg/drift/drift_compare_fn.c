@@ -108,7 +108,7 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 }
 
 /*
- * (sample, sketch_spec, most): returns tr S^2 and tr S^3 of the null
+ * (sample, sketch_spec, max_count): returns tr S^2 and tr S^3 of the null
  * distribution (drift/waves.h), estimated from up to `most` rows. Returns NULL
  * if there are too few rows or the spec projects rows.
  */

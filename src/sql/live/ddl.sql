@@ -1,22 +1,22 @@
 
--- Live sketches and DDL: new leaves are counted, changes of values that fire no triggers make a
--- leaf lost, and dropped tables are forgotten
+-- Live sketches and DDL: new leaves are counted, a leaf is lost if values change without firing its
+-- triggers, and live sketches of dropped tables are dropped
 --
--- A role that issues DDL needs no right to the extension. The event triggers return at once if no
--- live sketch was made since kept_sketches was last vacuumed. They test the size of the table
+-- A role that issues DDL needs no right to the extension. The event triggers return immediately if
+-- no live sketch was made since kept_sketches was last vacuumed. They test the size of the table
 -- instead of a snapshot, because uncommitted live sketches count, too. For ALTER TABLE they first
 -- look for triggers of a restored live sketch, even if kept_sketches is empty. The event triggers
--- are in PL/pgSQL and call the module for followed tables only, so that other DDL works if its file
--- is missing.
+-- are in PL/pgSQL and call the module for followed tables only, so that other DDL works if the file
+-- of the module is missing.
 --
 -- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each is noted when it
 -- happens: the trigger may be the same again when a reader looks, although rows have changed
--- meanwhile. The row of pg_trigger would show this only within one cluster, because pg_upgrade
--- makes all triggers again.
+-- meanwhile. The row in pg_trigger does not show this after pg_upgrade, which creates all triggers
+-- again.
 
 -- Records that a command changed values without firing the triggers: values of a column, of a
--- table, or of columns of an enum whose labels changed; or that it changed the triggers. A dropped
--- table takes its live sketches with it, no matter who drops it.
+-- table, or of columns of an enum whose labels changed; or that it changed the triggers. Drops the
+-- live sketches of a dropped table, no matter who drops it.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
@@ -93,8 +93,8 @@ BEGIN
 END
 $$;
 
--- Counts the leaves that the command added to tables whose owner the caller is. The function is an
--- error outside of an event trigger.
+-- Counts the leaves that the command added to tables that the caller owns. Raises an error outside
+-- of an event trigger.
 CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

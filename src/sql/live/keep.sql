@@ -247,8 +247,8 @@ BEGIN
 END
 $$;
 
--- Counts the rows of a leaf and returns their number. One query reads the rows and the deltas that
--- include them, so that writers need not wait.
+-- Counts the rows of a leaf and returns their number. One query counts the rows and lists the
+-- deltas that its snapshot shows, which write_leaf deletes. So writers need not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres

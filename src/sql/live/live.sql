@@ -8,7 +8,7 @@
 --
 -- A live sketch consists of sketches of leaves, the tables that hold rows. The sketch of a tree of
 -- partitions or children is the sum over the leaves that the tree has when it is read. So ATTACH,
--- DETACH, INHERIT and DROP need no bookkeeping: a leaf that leaves the tree is not added, its
+-- DETACH, INHERIT and DROP need no bookkeeping: a leaf that leaves the tree is not in the sum, its
 -- triggers go on counting, and its counts are right when it returns. The command that adds a new
 -- leaf counts it, with the rights of the role that issues the command. If that fails, readers get
 -- an error that names the leaf and rebuild_sketch.
@@ -57,7 +57,7 @@ CREATE TABLE fastclust_internal.kept_sketches (
     counting boolean NOT NULL DEFAULT false,
     -- micro-clusters of a model of method density: a group has the rows nearest to one of them
     micro_clusters fastop,
-    center double precision[],    -- center and scale of the units of micro_clusters
+    center double precision[],    -- scaling of micro_clusters: center and scale
     scale double precision[],
     -- options micro_clusters and min_cluster_rows of the version that found the micro-clusters
     micro_options jsonb,
@@ -249,8 +249,8 @@ $$;
 
 -- ---- the values of a row that are counted ----
 
--- Returns the expressions of a live sketch for rows of the alias t, from its table or a leaf. A row
--- whose vector, group_value or bucket is NULL is not counted.
+-- Returns the expressions of a live sketch for rows of its table or a leaf, which have the alias t.
+-- A row whose vector, group_value or bucket is NULL is not counted.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass,
         OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$

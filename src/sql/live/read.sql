@@ -1,9 +1,9 @@
 
 -- Live sketches: reading the current sketch
 
--- Returns the reason why a live sketch no longer matches its table, or NULL if it does. The setting
--- forces use of the index on live_deltas, whose statistics may describe the rows of other live
--- sketches.
+-- Returns the reason why a live sketch no longer matches its table, or NULL if it does.
+-- enable_seqscan = off forces use of the index on live_deltas, because its statistics may describe
+-- the rows of other live sketches.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
@@ -74,8 +74,8 @@ $$;
 
 -- Returns the sums of added rows and of removed rows, by group and bucket, for a comparison: a
 -- sketch that has lost its table may have removed more rows than it added. Only the owner may call
--- it, because removed describes rows that were deleted before a role got the right to read the
--- table.
+-- it, because `removed` also describes rows that were deleted before another role was allowed to
+-- read the table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -186,9 +186,10 @@ BEGIN
 END
 $$;
 
--- Returns the current rows by group; with `since` only the newest buckets; with a half-life the
--- weighted rows, where the newest bucket of each group has weight 1. Without groups there is one
--- row, without rows none. by_micro: by micro-cluster instead of by group.
+-- Returns the sketch and the counts of the present rows of each group: one result row without
+-- groups, and no result row if the table has no rows. With `since`, only the newest buckets are
+-- included. With a half-life, rows are weighted by their bucket's age, and the newest bucket of
+-- each group has weight 1. by_micro: one result row for each micro-cluster in place of each group.
 CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL,
         by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
@@ -222,8 +223,8 @@ BEGIN
 END
 $$;
 
--- Raises an error for a group or a bucket that cannot have rows, because it would look like one
--- without rows.
+-- Raises an error for a group or a bucket that the live sketch cannot have. Without the error, it
+-- would look like a group or bucket without rows.
 CREATE FUNCTION fastclust_internal.check_live_group(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void
@@ -306,8 +307,8 @@ BEGIN
 END
 $$;
 
--- Returns the live sketch of the version's model if it counts the rows as the version was trained
--- and its buckets can select the window `since`; else NULL.
+-- Returns the live sketch of the version's model if it has the features, groups and condition of
+-- the version's training and if its buckets can select the window `since`; else NULL.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions,
         since jsonb DEFAULT NULL)
     RETURNS kept_sketches
@@ -401,8 +402,8 @@ BEGIN
 END
 $$;
 
--- Returns the live sketches of the rows that the options describe and that the caller may read,
--- live sketches of models first.
+-- Returns the live sketches that count the rows described by the options and that the caller may
+-- read. Live sketches of models come first.
 --
 -- ready: only live sketches that the caller owns, that can be read and belong to no model, and
 -- whose spec a model of these vectors may take over.

@@ -1,7 +1,7 @@
 
 -- Live sketches: counting after a restore
 --
--- A dump has the definition of a live sketch and its triggers, but no sums. A restore brings the
+-- A dump has the definition of a live sketch and its triggers, but no sums. A restore creates the
 -- rows, the triggers of a leaf and the row of kept_sketches in an unknown order; pg_restore with
 -- several jobs may use any order. The triggers or the row, whichever comes last, start the count.
 -- The count locks out writers. It includes rows loaded before; the triggers count rows loaded
@@ -97,8 +97,8 @@ BEGIN
 END
 $$;
 
--- Resets the times of folds and checks in rows of kept_sketches that no keep_sketch of this
--- transaction made: they belong to an earlier count.
+-- Resets the times of folds and checks in a restored row of kept_sketches, because they belong to
+-- an earlier count. A row is a restored one if this transaction did not create it by keep_sketch.
 CREATE FUNCTION fastclust_owner.begin_restored() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

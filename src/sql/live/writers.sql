@@ -144,7 +144,8 @@ $$;
 -- Result of a scan of a leaf: the deltas seen by the same query, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], groups live_group[]);
 
--- Records a leaf as counted from now on, with the present numbers and types of its columns.
+-- Records a leaf as counted from now on, with the present attribute numbers and types of its
+-- columns.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -216,8 +217,8 @@ BEGIN
 END
 $$;
 
--- internal: removes a live sketch with the triggers on its tables, for any caller. Triggers of such
--- a name on other tables are not touched, because their owner could hold a lock.
+-- internal: removes a live sketch with the triggers on its tables, for any caller. Triggers with
+-- these names on other tables are not touched, because their owner could hold a lock.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN

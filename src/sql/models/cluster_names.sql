@@ -16,8 +16,8 @@ CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
     SELECT n.* FROM readable_models m JOIN stored_names n ON n.model_id = m.id;
 GRANT SELECT ON readable_names TO PUBLIC;
 
--- Returns the current version, or its part for a group. Models with groups require group_value,
--- others reject it. A missing version or group is an error.
+-- Returns the row of the current version, or of one of its groups. Models with groups require
+-- group_value, others reject it. Raises an error if the version or the group does not exist.
 CREATE FUNCTION fastclust_internal.explained_version(stored stored_models, group_value text)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$

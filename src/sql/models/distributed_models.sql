@@ -1,11 +1,12 @@
 
 -- Models on the workers of Citus: the copy that predict reads there
 --
--- The coordinator has the models. In the transaction that changes a model, the parts that predict
+-- The coordinator has the models. In the transaction that changes a model, the columns that predict
 -- needs are copied into a reference table. Citus commits it on all nodes or on none, and copies it
 -- to nodes that are added later.
 
--- Each node has its own role OIDs: generated columns look up the names where a row arrives.
+-- The OIDs of roles differ between nodes: generated columns look up the names on the node that
+-- stores the row.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL, owner name NOT NULL,
     owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED, readers name[] NOT NULL,
@@ -19,8 +20,8 @@ COMMENT ON TABLE shared_models IS
     'internal: copies of the current versions on every node of Citus; empty until '
     'distribute_models is called';
 
--- Returns the version that predict reads on a worker. It reads the worker's own shard, because
--- Citus plans no query of its tables within the task of a shard.
+-- Returns the version that predict reads on a worker. It reads the worker's shard directly, because
+-- Citus does not plan queries of distributed tables within the task of a shard.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name,
         OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[],

@@ -9,8 +9,8 @@ CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS bool
       FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
 $$;
 
--- One row per check by retrain_if_drifted or check_drift. drift explains the columns that it
--- returns.
+-- One row per check by retrain_if_drifted or check_drift. The columns have the meaning of the
+-- result columns of drift.
 CREATE TABLE fastclust_internal.drift_checks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,

@@ -31,7 +31,7 @@ CREATE TABLE fastclust_internal.stored_models (
     group_by name,
     created_at timestamptz NOT NULL DEFAULT now());
 
--- Returns true if the parts of a version are consistent, so that stored rows are always readable;
+-- Returns true if the columns of a version are consistent, so that stored rows are always readable;
 -- otherwise raises an error.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map,
         center double precision[], scale double precision[], spreads double precision[],
@@ -55,32 +55,33 @@ CREATE TABLE fastclust_internal.version_groups (
     encoder encoder,
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
-    operator fastop NOT NULL,    -- centroids, in units of (x - center) / scale
-    -- micro-clusters of method density, each with the number of its cluster, which label rows;
-    -- NULL: operator labels them
+    operator fastop NOT NULL,    -- centroids of the scaled rows, (x - center) / scale
+    -- micro-clusters of method density, each with the number of its cluster. Rows are labelled by
+    -- them, or by the operator if this is NULL
     micro_clusters fastop,
     -- condensed tree of method density, four numbers per split: two nodes (below k: clusters), the
-    -- radius of the valley between them, and the rows of both
+    -- radius of the valley between them, and the number of rows of both
     splits double precision[],
     -- subtracted from the rows: their means; NULL: not centered
     center double precision[],
     -- divides the rows: their standard deviations; NULL: not scaled
     scale double precision[],
-    -- feature map whose features of a row the operator takes; NULL without a kernel
+    -- feature map of method kernel, whose features of a row the operator takes; NULL for other
+    -- methods
     map kernel_map,
     spec sketch_spec,
     training_sketch sketch,
-    -- edges and pairs of columns at which drift counts rows; all groups of a version share one,
-    -- which one of its rows stores
+    -- edges and pairs of columns at which drift counts rows. All groups of a version use the same
+    -- drift_spec, which is stored in one row of the version
     drift_spec drift_spec,
     -- counts of the training rows by drift_spec; NULL for a version made from a sketch alone
     drift_counts drift_counts,
-    -- tr S^2 and tr S^3 of the moments of a row, which give the law of the sketch's drift when
-    -- nothing has changed; NULL if the spec projects rows on axes of the sample
+    -- tr S^2 and tr S^3 (drift/waves.h), which give the null distribution of drift for the sketch;
+    -- NULL if the spec projects rows on axes of the sample
     null_moments double precision[],
-    -- standard deviation per dimension of each cluster, in units of scale
+    -- standard deviation per dimension of the scaled rows of each cluster
     spreads double precision[],
-    -- quantiles of the distances of the training rows, at 1 - (1 - i / 200)^2
+    -- quantiles of the distances of the training rows, for the probabilities 1 - (1 - i / 200)^2
     distance_quantiles double precision[],
     n bigint NOT NULL CHECK (n >= 0),
     -- number of training rows with a NULL that was replaced by a value; NULL if they were not
@@ -110,8 +111,8 @@ CREATE TABLE fastclust_internal.version_groups (
                         splits, paths)));
 CREATE UNIQUE INDEX ON version_groups (model_id, version) WHERE drift_spec IS NOT NULL;
 -- Adds the model's name, which is stored in a single row so that renaming a model with 100,000
--- versions writes only that row. A subquery instead of the join would keep parallel workers from
--- every query of the view.
+-- versions writes only that row. A subquery in place of the join would prevent parallel plans for
+-- all queries of the view.
 CREATE VIEW fastclust_internal.stored_versions AS
     SELECT v.*, m.model FROM version_groups v LEFT JOIN stored_models m ON m.id = v.model_id;
 
@@ -175,7 +176,8 @@ $$;
 -- session.
 CREATE FUNCTION fastclust_internal.group_text(value "any") RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_group_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the row in units, (x - center) / scale, unscaled if these are NULL; NULL for a NULL row.
+-- Returns the scaled row, (x - center) / scale, or the row itself if center or scale is NULL.
+-- Returns NULL for a NULL row.
 CREATE FUNCTION fastclust_internal.scaled_vector(center double precision[],
         scale double precision[], x "any")
     RETURNS double precision[]
@@ -187,13 +189,14 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Checks that train, retrain or choose_k knows each option, and that each has the right type and
--- range, whether the method uses it or not; raises an error otherwise. pg/train/options.c lists all
--- options.
+-- Raises an error unless `function`, such as train or write_labels, knows each option, and each
+-- option has the right type and range. Options that the method does not use are checked, too.
+-- pg/train/options.c lists all options.
 CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
--- Returns a boolean option that was checked, or the default. An object counts as true.
+-- Returns a boolean option, or `value` if it is not given. An object counts as true. The options
+-- must have been checked before.
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text,
         value boolean DEFAULT false)
     RETURNS boolean
@@ -226,8 +229,8 @@ CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
                     'A model of another role can be read after grant_model.')
 $$;
 
--- Returns the group id of this node among the nodes that share models: 0 is the coordinator, NULL
--- means that none are shared.
+-- Returns the Citus group id of this node, 0 for the coordinator. Returns NULL if models are not
+-- distributed.
 CREATE FUNCTION fastclust_internal.sharing_node() RETURNS integer
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -293,9 +296,9 @@ BEGIN
 END
 $$;
 
--- Returns the clusters of a version with their neighbours, in the units of the rows. If the list of
--- centroids exceeds the memory budget, raises a WARNING and returns no rows, so that other models
--- are still listed.
+-- Returns the clusters of a version and the nearest other cluster of each. Centroids are in the
+-- units of the table. If the list of centroids exceeds the memory budget, raises a WARNING and
+-- returns no rows, so that other models are still listed.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop,
         mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint,

@@ -25,8 +25,8 @@ CREATE FUNCTION fastclust.predict(model text, x "any", group_value text DEFAULT 
 COMMENT ON FUNCTION predict(text, "any", text, double precision, integer) IS
     'Returns the number of the nearest cluster of a model. NULL if predict_distance exceeds '
     'max_distance, for noise, and for a group without clusters.';
--- group_value of a type other than text. If the list of numbers below also matches a call, the list
--- is preferred.
+-- Takes a group_value of a type other than text. If the declaration with a list of numbers below
+-- also matches a call, PostgreSQL prefers the list.
 CREATE FUNCTION fastclust.predict(model text, x "any", group_value anycompatible,
         max_distance double precision DEFAULT NULL, version integer DEFAULT -1)
     RETURNS integer
@@ -106,8 +106,8 @@ CREATE FUNCTION fastclust.model_operator(model text, group_value anycompatible D
     RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION fastclust.model_operator IS
-    'Returns the operator of a model: its centroids in the units of model_encoder. With method '
-    'density it contains the micro-clusters, for which assign returns their clusters.';
+    'Returns the operator of a model: its centroids, in the coordinates of model_encoder. With '
+    'method density it contains the micro-clusters, for which assign returns their clusters.';
 CREATE FUNCTION fastclust_internal.read_model_encoder(model text, group_value text) RETURNS encoder
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE

@@ -5,11 +5,12 @@
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
 
--- Checks columns of a relation and returns SQL expressions on a row t: its features as an array in
--- their own units, by the encoder if there is one; its group as text; the condition; and the
--- columns that the condition reads. relation_name is qualified and quoted. vector NULL takes the
--- kind of the column. dimensions is NULL for vectors, and for columns that are not all numbers if
--- there is no encoder.
+-- Checks columns of a relation and returns SQL expressions for a row with the alias t. listed: its
+-- features as an unscaled array, computed by the encoder if there is one. group_value: its group as
+-- text. condition: the condition with all names resolved. columns: the columns that the condition
+-- reads. relation_name is qualified and quoted. If the argument `vector` is NULL, the type of the
+-- column decides. dimensions is NULL for vectors, and for columns that are not all numbers if there
+-- is no encoder.
 CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[],
         vector boolean, group_by name, encoder encoder, condition text DEFAULT NULL,
         OUT relation_name text, OUT vector boolean, OUT listed text, OUT group_value text,
@@ -17,11 +18,11 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
--- Both functions read the rows of a relation as a version of a model does, restricted to its group
--- if the model has groups. version_query returns the expression of a row t in the form that the
--- operator takes, with parameters $1 center, $2 scale and $3 map, and the FROM and WHERE clauses of
--- about `wanted` rows, or of all. rows_sampled returns a uniform sample of about `wanted` rows in
--- their own units.
+-- Both functions read the rows of a relation that a version of a model describes, and only its
+-- group if the model has groups. version_query returns two SQL fragments: x, an expression that
+-- converts row t to the input of the version's operator (parameters $1 center, $2 scale, $3 map),
+-- and rows, the FROM and WHERE clauses for about `wanted` rows, or for all rows. rows_sampled
+-- returns a uniform sample of about `wanted` unscaled rows.
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
         group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path FROM CURRENT;
@@ -31,14 +32,14 @@ CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relatio
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
--- Converts rows from their own units to the input of a version's operator.
+-- Converts unscaled rows to the input of a version's operator.
 CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, sample fastop)
     RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_rows_of_version' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
 
--- Returns a condition on rows of the alias t with all names resolved, and the columns that it
--- reads; raises an error if the text is not allowed as a condition.
+-- Returns a condition on rows with the alias t, in which all names are resolved, and the columns
+-- that it reads. Raises an error if the text is not allowed as a condition.
 CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text,
         OUT condition text, OUT columns name[])
     AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT;

@@ -1,5 +1,6 @@
 
--- Rights of a scan: whose code may run, which training and watching check before they read a table
+-- Rights of a scan: whose code a scan may run. Trainings and checks of drift test this before they
+-- read a table.
 
 -- Raises an error if the caller may not execute any function of this name in schema fastclust.
 -- Without this check, a role could do the same work through an internal function.

@@ -77,8 +77,8 @@ BEGIN
 END
 $$;
 
--- Locks a model that the caller may change until the end of the transaction, and returns it. make:
--- creates a missing model.
+-- Locks a model until the end of the transaction, and returns it. Raises an error if the caller may
+-- not change the model. If `make` is true, creates a missing model.
 CREATE FUNCTION fastclust_internal.locked_model(model_name text, wait boolean,
         make boolean DEFAULT false)
     RETURNS stored_models
@@ -152,7 +152,7 @@ BEGIN
 END
 $$;
 
--- Locks a model by its id, which a training got earlier. A caller who may not read the model does
+-- Locks a model by its id, which a training read earlier. A caller who may not read the model does
 -- not learn its name. A given version must be in the range from 1, or from the newest version if
 -- `newest` is true, to the next version.
 CREATE FUNCTION fastclust_owner.locked_model(id bigint, version integer, newest boolean, caller oid)
@@ -198,8 +198,8 @@ BEGIN
 END
 $$;
 
--- Writes the parts of a new version, which does not serve yet: one part, or one per group. The
--- caller is recorded as the role that trained it.
+-- Writes the rows of a new version: one row, or one for each group. The version is not current yet.
+-- The caller is recorded as the role that trained it.
 CREATE FUNCTION fastclust_internal.write_groups(groups stored_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_groups(groups stored_versions[], caller oid) RETURNS void

@@ -37,9 +37,10 @@ CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, ex
 
 -- ---- the profile ----
 
--- Returns rows for clusters and dimensions: in each cluster the `max` dimensions with the lowest
--- place, where 1 is the most distinctive, and the `max` with the largest |apart|, the distance of
--- the centroid from the nearest other centroid in standard deviations.
+-- Returns rows for clusters and dimensions: for each cluster the max_features most distinctive
+-- dimensions, numbered by place from 1, and the max_features dimensions with the largest |apart|.
+-- apart is the difference from the nearest other centroid in this dimension, in standard
+-- deviations.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
         kinds integer[], max_features integer, OUT cluster integer, OUT dimension integer,

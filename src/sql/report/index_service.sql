@@ -39,8 +39,9 @@ COMMENT ON FUNCTION fastclust.index_centroids IS
 
 -- ---- index_health ----
 
--- Returns two sketches, with the moments of their null law from the model or from a sample of
--- present rows; and the counts of both if the model has counted them.
+-- Returns the sketch of the rows at build, the sketch of the present rows, and the moments of their
+-- null distribution, which come from the model or from a sample of the present rows. Also returns
+-- the drift counts of both if the model has them.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name,
         version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts,

@@ -1,14 +1,14 @@
 
 -- Report: the sections about the clusters
 
--- A cluster in the report. x and y: its place on the two principal axes; shown_x and shown_y: share
--- of the squared distances that each axis shows.
+-- A cluster in the report. x and y: its coordinates on the two principal axes; shown_x and shown_y:
+-- share of the squared distances that each axis shows.
 CREATE TYPE fastclust_internal.report_cluster AS (
     cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision,
     shown_x double precision, shown_y double precision);
 
--- Returns the places of the clusters on their two principal axes, and the share of the squared
+-- Returns the coordinates of the clusters on their two principal axes, and the share of the squared
 -- distances to their mean that each axis shows.
 CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer,
         OUT x double precision, OUT y double precision, OUT shown_x double precision,
@@ -31,8 +31,8 @@ CREATE FUNCTION fastclust_internal.report_clusters(stored stored_models, version
       LEFT JOIN version_names(version) n USING (cluster)
 $$;
 
--- Returns the displayed label of a cluster: its number, and its name if it has one, cut to `max`
--- characters.
+-- Returns the label to display for a cluster: its number and, if it has one, its name, cut to
+-- max_length characters.
 CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, max_length integer)
     RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$

@@ -5,9 +5,9 @@ CREATE TYPE fastclust_internal.map_circle AS (
     cluster integer, name text, share double precision, x double precision, y double precision,
     r double precision);
 
--- Returns the labels of the sixty largest circles. A label is in its circle if it fits, else right,
--- left, above or below, at the first place where it meets no other label or circle; if there is
--- none, the number alone is tried.
+-- Returns the labels of the sixty largest circles as SVG. A label is inside its circle if it fits,
+-- else right, left, above or below it, at the first position where it overlaps no other label or
+-- circle. If there is no such position, the label is only the number of the cluster, if that fits.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer)
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$

@@ -101,8 +101,8 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- Escapes up to `max` characters of a text, without the control characters that HTML forbids and
--- terminals execute.
+-- Escapes a text for HTML, cut to max_length characters, and removes the control characters that
+-- HTML forbids and terminals execute.
 CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT replace(
@@ -123,7 +123,7 @@ CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT N
            || CASE WHEN length(value) > max_length THEN '&hellip;' ELSE '' END
 $$;
 
--- Returns a number as it is displayed: kind 'category' is a share, kind 'count' a whole number. The
+-- Returns HTML that displays a number: kind 'category' is a share, kind 'count' a whole number. The
 -- attribute "value" has all digits.
 CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -144,7 +144,7 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
                             to_char(at, 'YYYY-MM-DD HH24:MI')) END
 $$;
 
--- Returns a bar as long as a part of the whole, from 0 to 1.
+-- Returns a bar whose length is a share, from 0 to 1, of the whole width.
 CREATE FUNCTION fastclust_internal.html_bar(share double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format(

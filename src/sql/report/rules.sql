@@ -1,10 +1,11 @@
 
 -- Rules: conditions on columns that the rows of a cluster have in common
 
--- Returns rules for the labels that op assigns to space_rows, as ranges lower < value <= upper of
--- raw_rows, in which a bound may be infinite. Rows come in random order. kinds: 0 number, 1 log, 2
--- days, 3 seconds, 4 flag. is_short: a short rule in addition to the rules of the tree. fidelity is
--- measured on rows from which no rule was learned.
+-- Returns rules for the labels that op assigns to rows, as ranges lower < value <= upper of their
+-- unscaled values, in which a bound may be infinite. space_rows are the rows as op takes them,
+-- raw_rows the same rows unscaled, both in random order. kinds: 0 number, 1 log, 2 days, 3 seconds,
+-- 4 flag. is_short: a short rule in addition to the rules of the tree. fidelity is measured on rows
+-- from which no rule was learned.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
         kinds integer[], columns integer[], conditions integer, OUT cluster integer,
         OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[],

@@ -64,8 +64,8 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     COST 1000000 ROWS 10;
 
 -- Returns the share of the rows whose label by `new` differs from the label by `old`. Clusters of
--- new that continue a cluster of old first get its number, as in a retrain. moved: new in the units
--- of old, or NULL if they have no common space.
+-- new that continue a cluster of old first get its number, as in a retrain. moved: the operator
+-- `new` in the coordinates of `old`, or NULL if they have no common coordinates.
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop,
         new_rows fastop, moved fastop)
     RETURNS double precision

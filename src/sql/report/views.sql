@@ -87,8 +87,8 @@ COMMENT ON COLUMN model_versions.imputed IS
     'number of training rows with a NULL that was replaced by a value; NULL if they were not '
     'counted';
 COMMENT ON COLUMN model_versions.recall IS
-    'share of the ten nearest rows that a search finds in as many buckets as option probes says; '
-    'NULL without the option';
+    'share of the ten nearest rows that a search through the number of buckets in option probes '
+    'finds; NULL without the option';
 COMMENT ON COLUMN model_versions.training_sketch IS 'sketch of the training rows';
 COMMENT ON COLUMN model_versions.trained_at IS 'time when the version was stored';
 COMMENT ON COLUMN model_versions.trained_by IS 'role that trained the version';
@@ -129,9 +129,9 @@ COMMENT ON FUNCTION fastclust.predict_name IS
     'Returns the name of the nearest cluster of a model, as profile shows it. NULL if predict '
     'returns NULL.';
 
--- Returns the features of the centroids of a version; a WARNING and no rows if version_cluster_rows
--- returns none. The argument with the model's name, which the view reads from readable_models,
--- keeps the planner from profiling versions of other models.
+-- Returns the features of the centroids of a version. If version_cluster_rows returns no rows, it
+-- raises a WARNING and returns no rows, too. The argument with the model's name, which the view
+-- reads from readable_models, keeps the planner from profiling versions of other models.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
@@ -142,7 +142,8 @@ BEGIN
 END
 $$;
 
--- The view has no subquery, because that would keep parallel workers from every query of it.
+-- The view has no subquery, because a subquery would prevent parallel plans for all queries of the
+-- view.
 CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
     SELECT m.model, m.version,
            CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,

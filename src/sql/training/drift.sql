@@ -1,8 +1,8 @@
 
 -- Drift: tests whether the rows of a model have changed since its training
 
--- Returns the current version of a model; with groups, its part that has the most clusters, or an
--- error if `groups` is false.
+-- Returns the current version of a model. For a model with groups, returns the group with the most
+-- clusters, or raises an error if `groups` is false.
 CREATE FUNCTION fastclust_internal.largest_group(stored stored_models, groups boolean DEFAULT true)
     RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -28,8 +28,8 @@ BEGIN
 END
 $$;
 
--- Returns true if the waves of the spec run in all dimensions instead of along axes of a sample,
--- which fit the training rows better than any later rows.
+-- Returns true if the frequencies of the spec have all dimensions. Otherwise rows are projected on
+-- axes of a sample, which fit the training rows better than any later rows.
 CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
@@ -71,8 +71,8 @@ END
 $$;
 
 -- Compares a version with other rows by the statistics that both have: counts, and sketches if
--- their waves run in all dimensions. counted: number of these rows; only a share of them may be
--- sketched. New values of categories are reported if the rows were scanned.
+-- their frequencies have all dimensions. counted: number of the other rows, of which only a share
+-- may be sketched. New values of categories are reported if the rows were scanned.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -100,7 +100,7 @@ BEGIN
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                              THEN fit_residual(s, version.operator, version.center, version.scale,
                                                version.spreads) END;
-    -- up to five columns and pairs of columns that changed more than chance explains, smallest p
+    -- up to five columns and pairs of columns that changed more than by chance, smallest p-value
     -- first
     columns := (SELECT COALESCE(
                            jsonb_agg(CASE WHEN c.other IS NULL

@@ -80,7 +80,7 @@ CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
     SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
 GRANT SELECT ON own_label_tables TO PUBLIC;
 
--- Records that the table follows the model; options NULL: it no longer does.
+-- Records that the table follows the model. If options is NULL, deletes the record.
 CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text,
         options jsonb)
     RETURNS void

@@ -1,8 +1,9 @@
 
--- choose_k of a live sketch: the fit of each number of clusters to the sketch; no row is read
+-- choose_k for a live sketch: compares numbers of clusters by their fit to the sketch, without
+-- reading rows
 
--- Returns the cost that a decode of a live sketch has for each number of clusters, and marks the
--- elbow. stability is NULL, because a sketch cannot be split in halves.
+-- Returns, for each number of clusters that is tried, the cost of clusters decoded from a live
+-- sketch, and marks the elbow. stability is NULL, because a sketch cannot be split in halves.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[],
         vector boolean, max_k integer, options jsonb, OUT k integer, OUT cost double precision,
         OUT gain double precision, OUT stability double precision, OUT verdict text)

@@ -24,9 +24,10 @@ BEGIN
 END
 $$;
 
--- Makes a live sketch follow the rows of a trained version, counted as its sketch was, or ends it
--- if the options of the version say so. Returns a note about a new live sketch, else NULL. Each
--- training of method density on rows has new micro-clusters and so needs a new live sketch.
+-- Makes a live sketch that counts rows as the training sketch of a version did. If the version was
+-- trained with option live false, drops the live sketch of the model. Returns a note about a new
+-- live sketch, else NULL. Each training of method density on rows has new micro-clusters and so
+-- needs a new live sketch.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer,
         micro_clusters fastop)
     RETURNS text

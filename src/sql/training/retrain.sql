@@ -36,8 +36,8 @@ COMMENT ON FUNCTION fastclust.merge_clusters IS
     'mean. The merged cluster has the number and the name of the largest one; the others keep '
     'theirs. Returns the number of the version.';
 
--- The pinned numbers are an option of the current version that retrains keep; clusters that persist
--- keep their numbers.
+-- The numbers of pinned clusters are stored in option pinned of the current version, and retrain
+-- copies the option. They stay right because clusters that persist keep their numbers.
 CREATE FUNCTION fastclust.pin_cluster(model text, cluster integer, pinned boolean DEFAULT true)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

@@ -1,8 +1,8 @@
 
 -- internal: weighted samples of rows, stored as operators whose centroids are the rows
 
--- Converts the centroids of an operator from one set of units to another. A NULL center means 0, a
--- NULL scale means 1.
+-- Converts the centroids of an operator from the scaling (center, scale) to (new_center,
+-- new_scale). A NULL center means 0, a NULL scale means 1.
 CREATE FUNCTION fastclust_internal.rescaled_operator(op fastop, center double precision[],
         scale double precision[], new_center double precision[], new_scale double precision[])
     RETURNS fastop

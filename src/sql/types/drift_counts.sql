@@ -1,16 +1,17 @@
 
--- internal: counts that drift compares (training/drift.sql), of rows at edges and of pairs of bits,
--- and the test that compares them
+-- internal: counts of rows, and the test for drift that compares them (training/drift.sql). Counted
+-- are the rows in each cell between the edges of a column, and the rows with both bits of a pair of
+-- columns.
 
--- Chooses the edges and pairs to count from a sample. The sample holds random rows in their own
--- units, as centroids.
+-- Chooses the edges and the pairs of columns from a sample. The sample is an operator whose
+-- centroids are random rows, unscaled.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint)
     RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
--- Returns tr S^2 and tr S^3 of the moments of a row, estimated from up to `max` rows of the
--- sample: how sketches of the spec vary without drift. NULL if the spec projects rows, or if there
--- are too few rows.
+-- Returns tr S^2 and tr S^3 (drift/waves.h), estimated from up to max_count rows of the sample.
+-- They give the null distribution of drift for sketches of the spec. Returns NULL if the spec
+-- projects rows, or if there are too few rows.
 CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec,
         max_count integer DEFAULT 512)
     RETURNS double precision[]
@@ -51,8 +52,8 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
--- Lists columns that drifted, then pairs of other columns, smallest p first. `other` is NULL for a
--- single column. Shift and spread come from the sketches.
+-- Lists columns that drifted, then pairs of other columns, smallest p-value first. `other` is NULL
+-- for a single column. Shift and spread come from the sketches.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         max_count integer, OUT dimension integer, OUT other integer, OUT p_value double precision,

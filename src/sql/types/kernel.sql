@@ -18,7 +18,8 @@ CREATE FUNCTION fastclust.cosine_kernel() RETURNS kernel
 COMMENT ON FUNCTION fastclust.cosine_kernel IS
     'Returns the cosine kernel <x, y> / (||x|| ||y||), which is 0 for a zero row.';
 
--- Aggregates that collect rows in internal states: they run in parallel, but not on shards.
+-- Aggregates that collect rows in internal states: they run in parallel, but not on shards of
+-- Citus.
 
 CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS kernel_projection
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -85,7 +86,8 @@ COMMENT ON FUNCTION describe(kernel_projection) IS
 
 -- Features of old and new rows
 
--- If rank is NULL, the map has a coordinate for each eigenvalue above rounding.
+-- If rank is NULL, the map has a coordinate for each eigenvalue that is larger than rounding
+-- errors.
 CREATE FUNCTION fastclust.nystroem(landmarks fastop, kernel kernel, rank integer DEFAULT NULL)
     RETURNS kernel_map
     AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

@@ -3,19 +3,19 @@
 -- the weighted sample and Lloyd's sums
 
 CREATE TYPE fastclust_internal.scan_plan AS (
-    encoder encoder,    -- NULL: the only cell of a row is a vector
+    encoder encoder,    -- NULL if the only cell of a row is a vector
     metric text,    -- 'cosine' or NULL
     center double precision[],
-    scale double precision[],    -- units of a row; NULL: unscaled
-    -- feature map that rows in units pass before the operators; NULL: none
+    scale double precision[],    -- divisor of the rows; NULL: rows are not scaled
+    -- feature map of scaled rows, whose features the operators take; NULL: no map
     map kernel_map,
-    spec sketch_spec,    -- spec of the sketch, whose rows are in their own units; NULL: no sketch
-    drift_spec drift_spec,    -- spec of the counts of rows in their own units; NULL: no counts
+    spec sketch_spec,    -- spec of the sketch of unscaled rows; NULL: no sketch
+    drift_spec drift_spec,    -- spec of the counts of unscaled rows; NULL: no counts
     -- one row out of `share`, a power of two, is chosen by its key for sketch and counts; NULL: all
     -- rows
     share integer,
-    -- weighted sample of rows in units: size, center and variance for importances, seed, limit on
-    -- ranks
+    -- weighted sample of scaled rows: its size, the center and variance from which importances are
+    -- computed, the seed, and the limit on ranks
     size integer,
     sample_center double precision[],
     sample_variance double precision,
@@ -53,7 +53,8 @@ CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cel
     SFUNC = scan_accum, STYPE = internal, SSPACE = 65536, FINALFUNC = scan_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
 
--- Unpacks a state into its parts. A part is NULL if it was not requested or if no row entered it.
+-- Returns the results in a state. A result is NULL if it was not requested or if no row was added
+-- to it.
 CREATE FUNCTION fastclust_internal.scan_result(scan aggregate_state, OUT n bigint,
         OUT nulls bigint, OUT sketch sketch, OUT counts drift_counts, OUT sample fastop,
         OUT steps lloyd_step[])

@@ -7,13 +7,14 @@ COMMENT ON COLUMN lloyd_step.next IS 'operator whose centroids are the means of 
 COMMENT ON COLUMN lloyd_step.n IS 'number of rows';
 COMMENT ON COLUMN lloyd_step.sse IS 'sum of squared distances of the rows to the old centroids';
 COMMENT ON COLUMN lloyd_step.counts IS 'number of rows in each cluster';
--- Each aggregate has two declarations, as sketch_agg has: one with row_vector for Citus, one with
--- an internal state for other types.
+-- Each aggregate is declared twice, like sketch_agg: for row_vector, so that Citus can run it on
+-- shards, and for "any", with an internal state.
 CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- Returns the score of the aggregate that made the state.
+-- Returns the score of the rows in a state: the SSE, the simplified silhouette or the
+-- Davies-Bouldin index. The state records which one.
 CREATE FUNCTION fastclust_internal.score_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_score_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.lloyd_final(internal) RETURNS lloyd_step

@@ -120,8 +120,8 @@ CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
 CREATE FUNCTION fastclust.sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION fastclust.sketch_distance IS
-    'Returns the unbiased squared maximum mean discrepancy (MMD) of two sketches: about 0 if '
-    'both come from one distribution. NULL with fewer than two rows on a side.';
+    'Returns the unbiased squared maximum mean discrepancy (MMD) of two sketches: about 0 if both '
+    'come from one distribution. NULL if a sketch has fewer than two rows.';
 CREATE FUNCTION fastclust.density(sketch sketch, x "any") RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 500 SUPPORT vector_support;

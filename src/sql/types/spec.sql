@@ -11,8 +11,8 @@ COMMENT ON FUNCTION fastclust.sketch_spec IS 'Returns a spec with the given para
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'Returns the parameters of a spec.';
--- Returns the spec without its sample rows. dimensions: dimensions of the rows to be sketched; an
--- error if the spec has others; 0: any.
+-- Returns the spec without its sample rows. Raises an error unless `dimensions`, the number of
+-- dimensions of the rows, is 0 or the spec's.
 CREATE FUNCTION fastclust_internal.without_sample_rows(spec sketch_spec,
         dimensions integer DEFAULT 0)
     RETURNS sketch_spec

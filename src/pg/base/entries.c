@@ -1,11 +1,10 @@
 /*
- * entries.c - entry points in C that call another function with the same name.
- *
- * A function that needs the rights of the extension's owner is SECURITY
- * DEFINER, in the schema fastclust_owner, where only its owner may call it.
- * Its last argument is the calling role, because inside of the function
- * current_user is the owner, and session_user ignores SET ROLE. Other roles
- * call an entry point with the same name and the other arguments.
+ * entries.c - entry points in C that call another SQL function, which they
+ * find by their own name. A function that needs the rights of the extension's
+ * owner is SECURITY DEFINER, in the schema fastclust_owner, where only its
+ * owner may call it. Its last argument is the calling role, because inside of
+ * the function current_user is the owner, and session_user ignores SET ROLE.
+ * Other roles call an entry point with the same name and the other arguments.
  */
 #include "postgres.h"
 

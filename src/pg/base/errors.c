@@ -10,14 +10,17 @@
 
 typedef struct status_error
 {
-	int			sqlstate;		/* 0: an internal error, not caused by the
-								 * user */
+	int			sqlstate;		/* 0 for an internal error, which the user did
+								 * not cause */
 	const char *message;
 	const char *detail;			/* or NULL */
 	const char *hint;			/* or NULL */
 } status_error;
 
-/* The details below contain FC_MAX_ROWS, FC_MIN_WEIGHT and FC_MAX_WEIGHT. */
+/*
+ * The details below contain the values of FC_MAX_ROWS, FC_MIN_WEIGHT and
+ * FC_MAX_WEIGHT.
+ */
 _Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 
 static const status_error errors[] = {

@@ -334,8 +334,8 @@ double		fastclust_time_budget = 3600;
 
 static struct
 {
-	char		name[256];		/* empty if there is no step, or if it is
-								 * quiet */
+	char		name[256];		/* name of the step; empty if there is no
+								 * step, or if it is quiet */
 	bool		quiet;
 	double		rows_about;		/* estimated number of rows of a scan; 0 if
 								 * the step is not a scan */

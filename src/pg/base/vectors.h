@@ -11,7 +11,8 @@
  */
 typedef struct vector
 {
-	const double *doubles;		/* one of doubles and floats is not NULL */
+	const double *doubles;		/* exactly one of doubles and floats is not
+								 * NULL */
 	const float *floats;
 	int			d;
 } vector;

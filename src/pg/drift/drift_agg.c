@@ -93,8 +93,8 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns NULL if no row was counted, as for zero vectors under the cosine
- * metric.
+ * Returns NULL if no row was counted, for example because the metric is cosine
+ * and all rows are zero.
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_final);
 Datum

@@ -109,8 +109,8 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 
 /*
  * (sample, sketch_spec, max_count): returns tr S^2 and tr S^3 of the null
- * distribution (drift/waves.h), estimated from up to `most` rows. Returns NULL
- * if there are too few rows or the spec projects rows.
+ * distribution (drift/waves.h), estimated from up to max_count rows. Returns
+ * NULL if there are too few rows or the spec projects rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
@@ -235,8 +235,8 @@ rounded(double value)
 
 /*
  * (drift_spec, training counts, counts, training sketch, sketch, threshold,
- * most): returns up to `most` rows (dimension from 1, other dimension of a
- * pair, p_value, shift, spread).
+ * max_count): returns up to max_count rows (dimension from 1, other dimension
+ * of a pair, p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum

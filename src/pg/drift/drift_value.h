@@ -11,7 +11,7 @@
 #define DRIFT_COUNTS_ARG(n)	((fc_drift_counts *) aligned_value(PG_GETARG_DATUM(n)))
 
 /*
- * ---- specs chosen from a sample in its own units (drift_compare_fn.c) ----
+ * ---- specs chosen from a sample of unscaled rows (drift_compare_fn.c) ----
  */
 
 /*

@@ -95,7 +95,7 @@ extern bool text_has_settings(Oid type);
 extern const text *value_as_text(value_reader *reader, Datum value);
 
 /*
- * Reads a finite number of a type from smallint to double precision; most
+ * Reads a finite smallint, integer, bigint, real or double precision. Most
  * columns have one of these types. Returns false for any other value.
  */
 static inline bool
@@ -171,14 +171,17 @@ typedef struct prepared_encoder
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 
 	/*
-	 * for each column: its dimension if a number is copied to it unchanged,
-	 * else -1
+	 * dimension of each column whose numbers are copied unchanged; -1 for
+	 * other columns
 	 */
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
 } prepared_encoder;
 
-/* Prepares an encoder in a context. The header must keep its address. */
+/*
+ * Prepares an encoder in a context. The header must not move while the result
+ * is in use.
+ */
 extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, MemoryContext context);
 
 /*

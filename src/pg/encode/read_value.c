@@ -124,7 +124,7 @@ find_source(Oid type, value_reader *reader)
 }
 
 /*
- * types whose values hardly ever repeat, so that their texts are no categories
+ * types whose values hardly ever repeat, so that no cast to text is proposed
  */
 static const Oid without_categories[] = {
 	BYTEAOID,

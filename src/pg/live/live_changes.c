@@ -35,7 +35,8 @@ typedef struct row_side
 {
 	StringInfoData rows;		/* rows as a bytea; data is NULL if there are
 								 * no rows */
-	fc_sketch  *sketch;			/* unpacked; NULL while there are few rows */
+	fc_sketch  *sketch;			/* unpacked sketch of the rows; NULL while
+								 * there are few rows */
 	fc_drift_counts *counts;	/* unpacked drift counts of the rows in the
 								 * sketch; NULL without a sketch or a
 								 * drift_spec */
@@ -262,8 +263,9 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 }
 
 /*
- * Can the row be appended to the list of a side? Not if the side is a sketch,
- * has elements of another width, or would become too long.
+ * Returns true if the row can be appended to the list of a side. It cannot if
+ * the side is a sketch, has elements of another width, or would become too
+ * long.
  */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)

@@ -123,7 +123,7 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* ---- the parts of a command ---- */
+/* ---- subcommands ---- */
 
 /*
  * Adds a result row for a subcommand. `column` and `trigger` are NULL if the
@@ -214,10 +214,10 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 }
 
 /*
- * (command): returns a row for each subcommand (does it add a leaf? its
- * column; its trigger; the loss as a phrase; does it enable a trigger of this
- * extension?). Column and trigger are NULL if it does not name one; the loss
- * is NULL if no change of rows is missed.
+ * (command): returns rows (adds, column_name, trigger_name, loss, enables),
+ * one for each subcommand. adds: it adds a leaf. enables: it enables a trigger
+ * of this extension. column_name and trigger_name are NULL if the subcommand
+ * names none. loss is a phrase, or NULL if no change of rows is missed.
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_changes);
 Datum

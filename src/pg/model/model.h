@@ -19,7 +19,8 @@ typedef struct served_model
 {
 	MemoryContext context;
 	text	   *name;
-	text	   *group;			/* empty if no group was requested */
+	text	   *group;			/* requested group; empty for a model without
+								 * groups */
 	int32		version;		/* requested version, or CURRENT_VERSION or
 								 * NULL_VERSION */
 	char	   *group_by;		/* name of the column with the group; NULL

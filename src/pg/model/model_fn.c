@@ -57,7 +57,10 @@ label_answer(FunctionCallInfo fcinfo, const model_row *row)
 	return cluster_within(fcinfo, row, INFINITY);
 }
 
-/* Returns the cluster within the distance in argument 3, which may be NULL. */
+/*
+ * Returns the cluster, or NULL if the nearest centroid is farther than
+ * argument 3, max_distance. If that is NULL, the distance is not limited.
+ */
 static Datum
 label_within_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -259,8 +262,8 @@ by_key(const void *a, const void *b)
 
 /*
  * Finds the `count` clusters nearest to the row in a model of regions. Stores
- * the clusters and their squared distances, nearest first. The distance of a
- * cluster is that from the row to the nearest of its centroids.
+ * the clusters and their squared distances, nearest first. A cluster is as far
+ * from the row as the nearest of its centroids.
  */
 static void
 nearest_regions(const model_row *row, size_t count, int32 *clusters,

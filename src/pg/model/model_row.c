@@ -155,8 +155,9 @@ encoded_values(const model_call_state *call, const served_model *model, vector v
 }
 
 /*
- * Returns constants for all columns of the model, for a hint; NULL if there
- * are too many.
+ * Returns SQL text with a constant for each column of the model, for a hint.
+ * Returns NULL if there are too many columns, or if a column has no such
+ * constant.
  */
 static char *
 row_of_constants(const prepared_encoder *prepared)

@@ -84,7 +84,7 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P((text *) value_as_text(reader, PG_GETARG_DATUM(0)));
 }
 
-/* ---- standardised units ---- */
+/* ---- scaled rows ---- */
 
 /* State of a call site: the reader of vectors, and center and scale. */
 typedef struct scaling_call_state
@@ -177,7 +177,7 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 	return row;
 }
 
-/* ---- operators in user units ---- */
+/* ---- fit to a sketch, and matching of clusters ---- */
 
 /*
  * (sketch, operator, center, scale, spreads): returns the relative distance of

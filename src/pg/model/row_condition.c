@@ -50,7 +50,7 @@
 #define MAX_SHOWN	200			/* maximum bytes of the condition that a
 								 * message shows */
 
-/* State of reading a condition. */
+/* A condition that is being read. */
 typedef struct read_condition
 {
 	const char *given;			/* the condition as it was given */

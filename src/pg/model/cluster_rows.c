@@ -69,7 +69,8 @@ fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 typedef struct cluster_list
 {
 	fc_operator op;
-	double		n;				/* number of training rows in a cluster */
+	double		n;				/* number of training rows that belong to a
+								 * cluster */
 	double		total;			/* sum of the weights of the clusters */
 	double	   *centroids;		/* k x d, in the coordinates of the operator */
 	bool		mapped;			/* true if the coordinates are kernel

@@ -19,8 +19,8 @@ typedef struct served_model
 {
 	MemoryContext context;
 	text	   *name;
-	text	   *group;			/* requested group; empty for a model without
-								 * groups */
+	text	   *group;			/* requested group; empty if no group was
+								 * requested */
 	int32		version;		/* requested version, or CURRENT_VERSION or
 								 * NULL_VERSION */
 	char	   *group_by;		/* name of the column with the group; NULL
@@ -140,7 +140,7 @@ extern model_call_state *model_call_state_of(FunctionCallInfo fcinfo);
 
 /*
  * Returns the model that argument 0 names, in version call->version, for a
- * group. A NULL group is for a model without groups.
+ * group. If the group is NULL, no group is requested.
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_call_state *call, const text *group);

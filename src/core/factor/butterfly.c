@@ -1,10 +1,11 @@
 /*
  * butterfly.c - fixed supports and rank-1 approximations; see internal.h.
  *
- * State at a level: 2^level blocks of `height` rows and disjoint ranges of
- * columns, side by side in one height x columns matrix. A split gives each
- * block's halves of columns `half` rows each; the piece of rows i, i + half
- * and one half of the columns is
+ * At a level there are 2^level blocks of `height` rows over disjoint ranges of
+ * columns, stored side by side in one height x columns matrix. A split cuts
+ * the columns of each block into two halves, and reduces each half to half the
+ * rows. The piece of rows a (index i) and b (index i + half) in one half of
+ * the columns is replaced by
  *     (x, y)' (x a + y b),
  *     (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
  */
@@ -29,8 +30,8 @@ range_start(size_t columns, size_t level, size_t b)
 }
 
 /*
- * Fits one piece of rows a and b (NULL: only a) and `count` columns; a becomes
- * the new row.
+ * Fits one piece: rows a and b, `count` columns. Replaces a by x a + y b. If b
+ * is NULL, the piece has only row a, and x = 1, y = 0.
  */
 static void
 fit_piece(double *a, const double *b, size_t count, double *x, double *y)
@@ -57,8 +58,8 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 }
 
 /*
- * Adds the left factor of a split: rows block * height + r, columns (2 block +
- * side) * half + i.
+ * Splits every block and adds the left factor of the split. Row r of block
+ * b has index b * height + r; its columns are (2 b + side) * half + i.
  */
 static void
 split(butterfly_work *w)

@@ -20,8 +20,8 @@ fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 /* ---- marks ---- */
 
 /*
- * Marks the `count` largest of n values, stride apart, except zeros; items has
- * room for 2 n.
+ * Marks the `count` largest of n values, except zeros. `stride` is the stride
+ * of the values and marks; items has room for 2 n entries.
  */
 static void
 mark_line(const double *line, size_t n, size_t stride, size_t count,

@@ -23,7 +23,7 @@ typedef struct fc_factorize_work
 	const fc_factorize_options *options;
 	fc_arena   *arena;
 	fc_target	target;
-	double	   *offset;			/* d: offset of the result */
+	double	   *offset;			/* offset of the result, d values */
 	fc_scratch	scratch;
 	size_t		factors;
 	size_t		budget;
@@ -137,8 +137,8 @@ fc_factorize_operations(const fc_operator *op,
 /* ---- the target matrix ---- */
 
 /*
- * Sets the offset to the weighted mean of the centroids, or to the operator's
- * own.
+ * Sets w->offset to the weighted mean of the centroids if centered, else to
+ * the operator's own offset.
  */
 static void
 set_offset(const fc_factorize_work *w, const double *u)
@@ -185,7 +185,7 @@ centre(const fc_factorize_work *w, double *u)
 		memset(u, 0, w->op->k * d * sizeof(double));
 }
 
-/* Sets target, offset and scratch from op, options and arena. */
+/* Sets the other fields of w from op, options and arena. */
 static void
 prepare(fc_factorize_work *w)
 {
@@ -197,7 +197,7 @@ prepare(fc_factorize_work *w)
 
 	w->factors = factors_of(op, w->options);
 	w->budget = budget_of(op, w->options);
-	/* a butterfly has one more factor */
+	/* a butterfly has up to one factor more than fc_factor_count */
 	factors = larger(larger(w->factors, 2), fc_factor_count(op->k, op->d) + 1);
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena,
@@ -228,7 +228,7 @@ prepare(fc_factorize_work *w)
 
 /* ---- factors as stored ---- */
 
-/* Stores a factor times scale; one without zeros is stored dense. */
+/* Stores a factor times scale. A factor without zeros is stored dense. */
 static void
 store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 {
@@ -394,7 +394,7 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
 	if (method == FC_METHOD_SVD)
-		/* same factors, up to the rounding of the product */
+		/* the factors are the SVD; only the rounding differs */
 		from->svd_error = from->relative_error;
 	out->factorization = from;
 }
@@ -481,7 +481,7 @@ lowest_share(double share, double n)
 
 /*
  * Labels `count` judged rows by `fast`, starting with row `first`, and
- * compares them with the exact labels; the result goes to *trial.
+ * compares the labels with the exact ones. Stores the result in *trial.
  */
 static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first,
@@ -535,8 +535,8 @@ typedef struct tried_method
 } tried_method;
 
 /*
- * Returns the sparsity of the longer of two factors, which holds half of the
- * values, or more if the shorter one is full.
+ * Returns the sparsity of the longer of two factors. It receives half of the
+ * budget, or more if the shorter factor has no zeros.
  */
 static size_t
 balanced_sparsity(size_t k, size_t d, size_t budget)
@@ -566,8 +566,8 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options,
 #define MAX_CANDIDATES			5	/* methods tried at a budget */
 
 /*
- * Lists the methods to try at a budget: they can keep to it, and are worth
- * their time at this size. Returns how many.
+ * Lists the methods to try at a budget: their minimum budget is within it, and
+ * they are not too expensive at this size. Returns their number.
  */
 static size_t
 list_candidates(const fc_operator *op, const fc_factorize_options *options,
@@ -619,8 +619,8 @@ cost_of(const fc_operator *op)
 }
 
 /*
- * Expands the product to a codebook: labels are the same, and batches of them
- * are cheap.
+ * Expands the product to a dense codebook, which gives equal labels and is
+ * faster for batches of rows.
  */
 static void
 flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
@@ -643,7 +643,10 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	fc_operator_measure(flat, w->scratch, half_norms);
 }
 
-/* Returns the work of a candidate; its options go to *own. */
+/*
+ * Returns a copy of *w with the options of a candidate, which are stored in
+ * *own.
+ */
 static fc_factorize_work
 candidate_work(const fc_factorize_work *w, const tried_method *c,
 			   fc_factorize_options *own)

@@ -2,9 +2,9 @@
  * factorize.h - approximates an operator's centroids by a product with fewer
  * parameters.
  *
- * With U the centroids around the offset (their weighted mean when centered:
- * subtracting a constant from rows and centroids changes no label), W their
- * weights:
+ * U are the centroids minus the offset, W their weights. If `centered`, the
+ * offset is the weighted mean of the centroids; subtracting a constant from
+ * rows and centroids changes no label. The methods are:
  *     palm4msa      sparse factors, palm.h
  *     hierarchical  sparse factors from the hierarchical start, internal.h
  *     butterfly     sparse factors of fixed support, internal.h
@@ -51,8 +51,8 @@ typedef struct fc_factorize_trial
 typedef struct fc_factorize_options
 {
 	fc_method	method;
-	int			factors;		/* Q; 0: FC_PALM_FACTORS for palm4msa,
-								 * otherwise log2(min(k, d)) */
+	int			factors;		/* number of factors Q; 0: FC_PALM_FACTORS for
+								 * palm4msa, otherwise log2(min(k, d)) */
 
 	/*
 	 * minimum non-zeros per row and column of a factor; 0: 3, or as many as
@@ -64,10 +64,11 @@ typedef struct fc_factorize_options
 	 * maximum values in all factors together; 0: as many as sparsity allows
 	 */
 	double		budget;
-	bool		centered;		/* subtracts the weighted mean; default true */
+	bool		centered;		/* subtract the weighted mean of the
+								 * centroids; default true */
 	fc_palm_options palm;
 
-	/* rows of d columns that auto judges by */
+	/* sample of rows (d columns) on which auto compares the labels */
 	const fc_weighted_rows *sample;
 
 	/*
@@ -82,42 +83,46 @@ typedef struct fc_factorize_options
 
 fc_factorize_options fc_factorize_defaults(void);
 
-/* Returns an estimate of the multiply-adds of fc_factorize. */
+/* Returns the estimated number of multiply-adds of fc_factorize. */
 double		fc_factorize_operations(const fc_operator *op,
 									const fc_factorize_options *options);
 
 /*
- * Return the minimum budget that a method can keep, given its factors and
- * sparsity: one rank for svd, one value per line of every factor (but
- * `sparsity` for the longest factor, if given) for palm4msa and hierarchical,
- * otherwise 1.
+ * fc_factorize_min_budget returns the smallest budget that the method of the
+ * options can meet: the values of rank 1 for svd, fc_min_budget for palm4msa
+ * and hierarchical, otherwise 1. fc_min_budget counts one value per row and
+ * column of `count` factors, but `sparsity` values (unless 0) for the factor
+ * with the longest side.
  */
 size_t		fc_factorize_min_budget(const fc_operator *op,
 									const fc_factorize_options *options);
 size_t		fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity);
 
 /*
- * Factors an operator. out: factors, offset and half norms in the arena,
- * weights from op; out->factorization points to `from`, which receives the
- * errors and, for auto, the agreement. Weights below 1 % of their mean are
- * raised to it, so that no centroid is free to attract other rows.
+ * Factors an operator. *out receives factors, offset and half norms in the
+ * arena, and shares the weights of op. out->factorization points to *from,
+ * which receives the errors and, for auto, the agreement. Weights below 1 % of
+ * their mean are raised to that value, because a centroid of nearly no weight
+ * could be displaced freely and attract rows of other clusters.
  */
 void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
- * Method auto chooses by measurement. Budgets rise by 1/16, 1/8, 1/4, 1/2 of k
- * d, or there is only the given budget, or the one of a given sparsity. At
- * each budget svd, prune and, where k d Q is small enough, palm4msa with two
- * factors (equal numbers of values) and with Q, and hierarchical
- * (FC_AUTO_SWEEPS) are tried. Their labels are compared with the dense
- * operator's on half of the judged rows, FC_JUDGED_ROWS or fewer, drawn at
- * random from the sample. The search ends at the first budget whose best
- * product keeps FC_AUTO_LABELS of the labels; the other half, which had no
- * part in the choice, must promise that share for all rows. Candidates within
- * FC_AUTO_TIE of the best are ordered by cost, where a sparse value counts as
- * FC_SPARSE_COST dense ones. If no candidate is good enough, the operator
- * stays dense.
+ * Method auto chooses by measurement. It tries budgets of 1/16, 1/8, 1/4 and
+ * 1/2 of k d, or only the given budget or that of a given sparsity. At each
+ * budget it tries svd and prune and, if k d Q is small enough, hierarchical
+ * and palm4msa, the latter with Q factors and with two factors of equal
+ * numbers of values (at most FC_AUTO_SWEEPS sweeps). It compares their labels
+ * with the labels of the dense operator on the judged rows, at most
+ * FC_JUDGED_ROWS rows drawn at random from the sample. One half of the judged
+ * rows chooses the best product at a budget. Products whose agreement differs
+ * by at most FC_AUTO_TIE are ordered by cost, where a sparse value counts as
+ * FC_SPARSE_COST dense ones. The search ends at the first budget whose best
+ * product keeps FC_AUTO_LABELS of the labels; the other half of the judged
+ * rows must show with confidence that all rows keep that share. If no product
+ * is good enough, the operator stays dense, unless a budget or a sparsity was
+ * given.
  */
 #define FC_AUTO_WORK	((size_t) 1 << 21)	/* maximum k d Q for palm4msa; the
 											 * next one for hierarchical */
@@ -141,7 +146,7 @@ void
 
 /*
  * Returns || W^(1/2) (U - V) || / || W^(1/2) U || for the stored factors of
- * op, or 0 if U is 0. Scratch: fc_operator_scratch.
+ * op, or 0 if U is 0. scratch has fc_operator_scratch(op) floats.
  */
 double		fc_relative_error(const fc_target *target, const fc_operator *op,
 							  fc_scratch scratch);

@@ -145,8 +145,8 @@ longest_factor(size_t k, size_t d, size_t count)
 }
 
 /*
- * Returns the values of factors with sparsity `own` on the factor with the
- * longest side, and `sparsity` on the others.
+ * Returns the maximum number of values in `count` factors, with sparsity `own`
+ * on the factor with the longest side and `sparsity` on the others.
  */
 static size_t
 mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)

@@ -1,14 +1,15 @@
 /*
  * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
- * The work is done on T (rows >= columns, U or its transpose): all = S_1 ..
- * S_i R_i. The residual R_i is last, so that palm4MSA updates it first, and it
- * starts at zero.
+ * T is U or its transpose, with at least as many rows as columns. It is
+ * approximated by the product `all` = S_1 .. S_i R_i. The residual R_i starts
+ * at zero; it is the last factor, so that palm4MSA updates it first.
  */
 #include "factor/internal.h"
 
 /*
- * Returns the constraint of R_(i + 1); the last residual is the last factor.
+ * Returns the constraint of R_(i + 1). The last residual is the last factor,
+ * whose constraint does not change.
  */
 static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)

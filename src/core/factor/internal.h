@@ -14,30 +14,36 @@ typedef struct fc_omp
 {
 	const double *gram;			/* n x n Gram matrix of the atoms */
 	size_t		n;
-	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms of
+	double	   *root;			/* n values: 1 / sqrt(G_ii), 0 for atoms of
 								 * negligible length */
-	double	   *rest;			/* n: correlations with the residual */
+	double	   *rest;			/* n values: correlations of the atoms with
+								 * the residual */
 
 	/*
-	 * n: share, 0 .. 1, of each atom's square outside the span of the chosen
-	 * atoms
+	 * n values: share, 0 .. 1, of each atom's square outside the span of the
+	 * chosen atoms
 	 */
 	double	   *left;
-	double	   *size;			/* n: |rest| root; 0 for atoms that depend on
-								 * the chosen ones */
-	double	   *rows;			/* K, n values per row */
-	double		noise;			/* maximum size that counts as rounding */
+	double	   *size;			/* n values: |rest| root; 0 for atoms that
+								 * depend on the chosen ones */
+	double	   *rows;			/* rows of the matrix K of omp.c, n values
+								 * each */
+	double		noise;			/* value of `size` up to which it counts as
+								 * rounding */
 	double	   *cholesky;		/* Cholesky factor of the chosen atoms' Gram
 								 * matrix, rows packed */
-	double	   *value[2];		/* coefficients of the pursuit, and of the old
-								 * support */
+	double	   *value[2];		/* coefficients: [0] of the pursuit, [1] of
+								 * least squares on the old support */
 	uint32_t   *chosen[2];
 } fc_omp;
 
 void
 			fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
 
-/* A line of a sparse matrix: columns ascending, values times scale. */
+/*
+ * A line (row or column) of a sparse matrix: indices in ascending order, and
+ * values to be multiplied by scale.
+ */
 typedef struct fc_line
 {
 	const uint32_t *column;
@@ -48,11 +54,12 @@ typedef struct fc_line
 
 /*
  * Minimises s' G s - 2 s' b over sparse s. Takes the best of three: orthogonal
- * matching pursuit with `entries` entries (as many as the old line has, if
- * more), least squares on the old support, and the old line itself. Atoms that
- * nearly depend on the chosen ones are skipped: their coefficients would be
- * large and cancel. Writes up to `room` entries, columns ascending; returns
- * how many. n <= 2^20, no more than 512 entries.
+ * matching pursuit with `entries` entries (or as many as the old line has, if
+ * these are more), least squares on the old support, and the old line itself.
+ * Atoms that nearly depend on the chosen ones are skipped: their coefficients
+ * would be large and cancel. Writes up to `room` entries, columns ascending,
+ * and returns their number. n must be at most 2^20; a line gets at most 512
+ * entries.
  */
 size_t
 			fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
@@ -67,8 +74,8 @@ size_t
 /*
  * Steps of the pursuit. fc_omp_begin starts without atoms; fc_omp_extend
  * updates K, rest, left and size for the count-th atom (from 0), given its row
- * of the Cholesky factor (count + 1); fc_omp_best returns the atom of the
- * largest size, or n if all are 0.
+ * of the Cholesky factor (count + 1 values); fc_omp_best returns the atom of
+ * the largest size, or n if all are 0.
  */
 void		fc_omp_begin(fc_omp *pursuit, const double *b);
 void		fc_omp_extend(fc_omp *pursuit, size_t atom, const double *cholesky,
@@ -87,8 +94,8 @@ typedef struct fc_palm_work
 	size_t		panel;			/* values in one panel of y, h or product */
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;
-	double	   *step;			/* D, dense, where the constraint is too wide
-								 * for lists of the largest entries */
+	double	   *step;			/* D as a dense matrix, used if the constraint
+								 * keeps too many entries for lists */
 	double	   *stepped;		/* D on the support of S_q, in the order of
 								 * its transpose */
 	fc_largest	largest;
@@ -100,16 +107,16 @@ typedef struct fc_palm_work
 	double	   *y;
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h or S_q y */
-	double	   *tile[2];		/* two buffers of longest side x
-								 * FC_TILE_COLUMNS */
-	double	   *vector[2];		/* two buffers of the longest side */
+	double	   *tile[2];		/* two buffers, longest side x FC_TILE_COLUMNS
+								 * each */
+	double	   *vector[2];		/* two vectors of the longest side */
 	const fc_palm_options *options;
-	double	   *left[FC_MAX_FACTORS];	/* power iteration for the factors
-										 * left of S_q: one value per row of
-										 * S_q */
-	double	   *right[FC_MAX_FACTORS];	/* power iteration for the factors
-										 * right of S_q: one value per column
-										 * of S_q */
+	double	   *left[FC_MAX_FACTORS];	/* vector of the power iteration for
+										 * the factors left of S_q, one value
+										 * per row of S_q */
+	double	   *right[FC_MAX_FACTORS];	/* vector of the power iteration for
+										 * the factors right of S_q, one value
+										 * per column of S_q */
 	bool		power_warm;
 	fc_sparse	saved[FC_MAX_FACTORS];	/* factors before the current sweep */
 	double		saved_lambda;
@@ -123,41 +130,48 @@ typedef struct fc_palm_work
  */
 
 /*
- * Computes columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) into
- * w->stepped and into the lists or w->step; adds to <S_q, D>.
+ * Computes columns of D = S_q - lambda / c L' W (lambda L S_q H - Y). Offers
+ * them to the lists, or stores them in w->step if lists are not used. Stores
+ * the values on the support of S_q in w->stepped too, and adds <S_q, D> of
+ * these columns to *along.
  */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first,
 						 size_t count, double *along);
 
 /*
- * Compute product = S_q y, product = S_q h, and h = S_q product'; the last
- * needs all of S_q h first.
+ * fc_palm_multiply_y computes columns of product = S_q y, fc_palm_multiply_h
+ * computes columns of product = S_q h. fc_palm_grow_h computes columns of h =
+ * S_q product', once all of product = S_q h is known.
  */
 void		fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count);
 void		fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first);
 void		fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count);
 
 /*
- * Compute columns of the n x n Gram matrix of an end, row-major, and its right
- * sides, n values per line.
+ * Compute columns of the n x n Gram matrix, row-major, for the first or last
+ * factor, and the right-hand sides of its lines, n values each.
  */
 void		fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first,
 						 size_t count, double *gram);
 void		fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 								size_t count, double *side);
 
-/* Returns the address of columns of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
+/*
+ * Computes columns first .. first + count - 1 of S_0 .. S_(Q - 1); returns
+ * their tile, k x FC_TILE_COLUMNS.
+ */
 const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count);
 
 /* ---- other factorisations ---- */
 
 /*
  * Computes factors one after the other (Le Magoarou & Gribonval 2016; Giffon
- * et al. 2019, supplement E). U = S_1 R_1, R_1 = S_2 R_2, ..: each split is a
- * palm4MSA of two factors whose residual R_i starts at zero and keeps max(s,
- * max(k, d) / 2^i) entries of every row and column, followed by palm4MSA of
- * all factors so far. The chain is peeled from the longer side, so for d >= k
- * the work is done on U'. Weights count only in the last refinement.
+ * et al. 2019, supplement E). U is split into S_1 R_1, then R_1 into S_2 R_2,
+ * and so on. Each split is a palm4MSA of two factors; a palm4MSA of all
+ * factors so far follows. The residual R_i starts at zero and keeps max(s,
+ * max(k, d) / 2^i) entries of every row and column. The first factor must have
+ * the longer side, so for d >= k the work is done on U'. Weights are used only
+ * in the last refinement.
  *
  * factors: allocated by fc_factors_take; their entries are overwritten.
  */
@@ -167,14 +181,14 @@ void
 
 /*
  * Computes factors with fixed butterfly supports by rank-1 approximations
- * (Zheng, Riccietti & Gribonval 2021-24). U = S_1 M, S_1 pairing row i with
- * row i + k/2, M block-diagonal over two halves of the columns; then each
- * block in turn, until blocks are two rows high. Every inner index owns a
- * 2-row piece of U, whose best rank-1 approximation has a closed form: no
- * iteration, 2 k d log2 k operations. About 2 non-zeros per row; the fit
- * depends on the order of clusters and columns. For k > d the work is done on
- * U'. factors receives log2(min(k, d)) factors, rounded up; between them
- * vectors are no longer than 2 min(k, d).
+ * (Zheng, Riccietti & Gribonval 2021-24). U = S_1 M, where S_1 combines row i
+ * with row i + k/2, and M is block-diagonal over two halves of the columns.
+ * Each block is split in turn, until blocks are two rows high. A split
+ * approximates pieces of two rows by rank 1, which has a closed form; all
+ * splits take 2 k d log2 k operations. The factors have about 2 non-zeros per
+ * row; the fit depends on the order of clusters and columns. For k > d the
+ * work is done on U'. *factors receives log2(min(k, d)) factors, rounded up;
+ * vectors between them have at most 2 min(k, d) values.
  */
 void
 			fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors);
@@ -195,9 +209,9 @@ void		fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 size_t		fc_rank_within(size_t k, size_t d, size_t budget);
 
 /*
- * Returns the relative error of the target's truncated SVD with as many
- * values, for comparison with other factors. Returns 1 if the values do not
- * suffice for rank 1, unless rank 1 has no error.
+ * Returns the relative error of a truncated SVD of the target that stores at
+ * most `values` values, for comparison with other factors. Returns 1 if the
+ * values do not suffice for rank 1, unless rank 1 has no error.
  */
 double		fc_equal_svd(const fc_target *target, size_t values, uint64_t seed,
 						 fc_arena *arena);

@@ -18,8 +18,8 @@ fc_rank_within(size_t k, size_t d, size_t budget)
 }
 
 /*
- * Returns the squared length of u - left right, with left rounded. Differences
- * of squares would cancel.
+ * Returns the squared length of u - left right, summed value by value, because
+ * the difference of the squared lengths of u and left would cancel.
  */
 static double
 square_left(const double *u, const float *left, const float *right, size_t rank,
@@ -44,8 +44,9 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 }
 
 /*
- * Computes left_j = right u_j; adds the weighted square of U's residual to
- * sums[0], and the square of U to sums[1].
+ * Computes left_j = right u_j. Adds the weighted squared length of the
+ * residuals to sums[0], and the weighted squared length of the rows of U to
+ * sums[1].
  */
 static void
 project_rows(const fc_target *target, size_t rank, const float *right,

@@ -4,11 +4,11 @@
  *
  * The next atom is the one most correlated with the residual, rest = b - G_I
  * s. With the Cholesky factor G_II = L L' continued to all atoms, K = L^-1
- * G_I, another atom adds another row K_r of K (palm_simd.c):
+ * G_I, each chosen atom adds a row K_r to K (palm_simd.c):
  *     rest -= z K_r,    left -= K_r^2,
  *     z = rest_i / sqrt(left_i) of the new atom i,
- * where left_i is the part of atom i's square outside the span of the chosen
- * atoms. A support I explains s' b_I.
+ * where left_i is the part of G_ii outside the span of the chosen atoms
+ * (stored as a share of G_ii). The atoms of I reduce the objective by s' b_I.
  */
 #include "factor/internal.h"
 
@@ -52,7 +52,8 @@ packed_row(double *cholesky, size_t r)
 }
 
 /*
- * Adds atom i to the `count` chosen ones; returns false if it depends on them.
+ * Adds atom i to the Cholesky factor of the `count` chosen atoms. Returns
+ * false if it nearly depends on them.
  */
 static bool
 add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
@@ -76,7 +77,8 @@ add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 }
 
 /*
- * Computes coefficients of the chosen atoms; returns the explained part s' b.
+ * Computes the least-squares coefficients of the chosen atoms; returns s' b,
+ * the decrease of the objective.
  */
 static double
 solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b,
@@ -140,7 +142,7 @@ refit(fc_omp *p, const double *b, const fc_line *old, size_t room,
 	return count;
 }
 
-/* Returns the part that the unchanged old line explains. */
+/* Returns the decrease of the objective by the unchanged old line. */
 static double
 explained_by(const fc_omp *p, const double *b, const fc_line *old)
 {

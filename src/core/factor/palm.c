@@ -13,23 +13,24 @@
  *
  * Objective: with D = S_q - lambda / c G, a step onto any unit S with ||S -
  * D|| <= ||S_q - D|| does not raise it (c bounds the curvature). The
- * projection on the union of rows and columns may miss that; then D is
- * projected on the old support, which never does. Since the norms in c are
- * estimates, the objective is also computed after every sweep; a sweep that
- * raised it is undone and c doubled.
+ * projection on the largest entries of rows and columns may miss this
+ * condition; D is then projected on the old support, which always meets it.
+ * Since the norms in c are estimates, the objective is also computed after
+ * every sweep; a sweep that raised it is undone and c doubled.
  *
  * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and
  * ||R||_2^2 = lambda_max(R R'), products of sparse factors and a vector only.
  * Each starts from the vector it ended with in the last sweep.
  *
- * The ends are solved line by line: with everything else fixed, the columns of
- * S_Q (R = I) are separate problems with one Gram matrix,
+ * The first and last factor are solved line by line: with everything else
+ * fixed, the columns of S_Q (R = I) are separate problems with one Gram
+ * matrix,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,
  *     G = L' W L, b = L' W u,
  * and so are the rows of S_1 (L = I), with G = R R', b = R u. Each line takes
  * the better of orthogonal matching pursuit (omp.c) and least squares on its
- * old support, so that the objective does not rise. Where a gradient step only
- * drifts to another support, pursuit jumps there.
+ * old support, so that the objective does not rise. Gradient steps change a
+ * support slowly; pursuit replaces it in one step.
  */
 #include "factor/internal.h"
 
@@ -78,8 +79,8 @@ widest_between(const fc_factors *factors)
 /* ---- memory ---- */
 
 /*
- * Returns true if lines are short enough for lists (FC_SHORT_LIST); longer
- * ones need a dense matrix.
+ * Returns true if rows and columns keep few enough entries for lists
+ * (FC_SHORT_LIST). Otherwise the projection needs a dense matrix.
  */
 static bool
 is_listed(const fc_constraint *constraint)
@@ -88,8 +89,8 @@ is_listed(const fc_constraint *constraint)
 }
 
 /*
- * Returns the cells of the largest factor that needs a dense matrix; 0 if
- * there is no such factor.
+ * Returns the number of cells of the largest factor that needs a dense matrix,
+ * or 0 if there is no such factor.
  */
 static size_t
 max_cells(const fc_factors *factors)
@@ -104,8 +105,8 @@ max_cells(const fc_factors *factors)
 }
 
 /*
- * Returns the values in the panels of the largest matrix between two factors:
- * y, h, or a factor times one of them.
+ * Returns the number of values in the panels of the largest intermediate
+ * matrix: y, h, or the product of a factor and one of them.
  */
 static size_t
 panels_size(const fc_factors *factors)
@@ -151,8 +152,8 @@ take_work(fc_palm_work *w)
 /* ---- objective and scale ---- */
 
 /*
- * Adds weighted sums over columns first ..: ||U - lambda V||^2, <U - lambda V,
- * V>, ||V||^2.
+ * Adds the weighted sums ||U - lambda V||^2, <U - lambda V, V> and ||V||^2
+ * over columns first .. first + count - 1 to sums[0 .. 2].
  */
 static void
 residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
@@ -277,7 +278,10 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 
 /* ---- one factor ---- */
 
-/* Computes D as far as the constraint needs it; *along = <S_q, D>. */
+/*
+ * Computes D into the lists, or into w->step if the constraint is too wide for
+ * lists. Sets *along = <S_q, D>.
+ */
 static void
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 {
@@ -309,9 +313,9 @@ normalise(fc_sparse *s)
 }
 
 /*
- * Updates factor q by a projected gradient step. If `monotone`, the objective must
- * not rise: a projection that may raise it is replaced by the step on the old
- * support.
+ * Updates factor q by a projected gradient step. If `monotone`, the objective
+ * must not rise: a projection that may raise it is replaced by the step on the
+ * old support.
  */
 static void
 update_factor(fc_palm_work *w, size_t q, bool monotone)
@@ -323,8 +327,8 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 	double		along;
 	double		norm;
 
-	if (!(c > 0.0))				/* another factor is zero: this one does not
-								 * matter */
+	if (!(c > 0.0))				/* another factor is zero, so the product is 0
+								 * for any S_q */
 		return;
 	gradient_step(w, q, c, &along);
 	if (w->largest.per_row > 0)
@@ -351,8 +355,8 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 /* ---- the ends, line by line ---- */
 
 /*
- * Returns the entries that a line may have: its own, and its share of the ones
- * that the other direction may add.
+ * Returns the number of entries that a line may have: its own limit, plus an
+ * equal share of the entries that the limit of the other direction may add.
  */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
@@ -380,8 +384,8 @@ is_pursued(const fc_palm_work *w, size_t q)
 }
 
 /*
- * Solves the lines of `out`, as compressed rows, starting from the lines of
- * `old`.
+ * Solves factor q line by line and stores the lines as the rows of `out`. Each
+ * is at least as good as its row in `old`.
  */
 static void
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
@@ -533,8 +537,9 @@ start(fc_palm_work *w, const fc_palm_options *options)
 }
 
 /*
- * Runs the sweeps. A sweep that raises the objective is undone; the following
- * sweeps use supports that do not raise it, with smaller steps.
+ * Runs the sweeps. A sweep that raises the objective is undone. In later
+ * sweeps, no update of a factor may raise it; if it still rises, the steps
+ * become smaller.
  */
 static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
@@ -598,7 +603,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 	start(&w, options);
 	if (options->warm)
 	{
-		/* Factors get unit norm; lambda takes the scale. */
+		/* Scale the factors to unit norm; lambda receives their scale. */
 		for (size_t q = 0; q < w.factors->count; q++)
 		{
 			double		norm = normalise(&w.factors->factor[q].plain);

@@ -20,10 +20,10 @@
 /*
  * Sparse matrices in double, for training factors.
  *
- * Compressed rows that change their support in place (with fixed capacity),
- * products with tiles of FC_TILE_COLUMNS columns that stay in cache, and
- * products with single vectors. A tile is rows x FC_TILE_COLUMNS without gaps;
- * unused columns are zero.
+ * Rows are compressed, and the support changes in place up to a fixed
+ * capacity. A matrix can be multiplied by a vector or by a tile. A tile holds
+ * FC_TILE_COLUMNS columns, so that it stays in cache; it is stored as rows x
+ * FC_TILE_COLUMNS without gaps, and unused columns are zero.
  */
 #define FC_TILE_COLUMNS		32
 
@@ -32,8 +32,9 @@ typedef struct fc_sparse
 	size_t		rows;
 	size_t		columns;
 	size_t		nonzeros;
-	size_t		capacity;		/* room for entries */
-	uint32_t   *row_start;		/* rows + 1 */
+	size_t		capacity;		/* number of entries allocated */
+	uint32_t   *row_start;		/* start of each row in column and value, rows
+								 * + 1 values */
 	uint32_t   *column;			/* ascending within a row */
 	double	   *value;
 } fc_sparse;
@@ -45,24 +46,27 @@ typedef struct fc_sparse_pair
 	fc_sparse	transposed;
 } fc_sparse_pair;
 
-/* Allocate an empty (zero) matrix, or a pair. */
+/* Allocate a zero matrix, or a zero matrix and its transpose. */
 void		fc_sparse_take(fc_arena *arena, size_t rows, size_t columns,
 						   size_t capacity, fc_sparse *a);
 void		fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns,
 								size_t capacity, fc_sparse_pair *a);
 
-/* Copies a matrix; to has the same shape and enough capacity. */
+/* Copies a matrix. *to must have the same shape and enough capacity. */
 void		fc_sparse_copy(const fc_sparse *from, fc_sparse *to);
 
-/* Computes to = from'; to has the transposed shape and enough capacity. */
+/*
+ * Stores the transpose of *from in *to, which must have the transposed shape
+ * and enough capacity.
+ */
 void		fc_sparse_transpose(const fc_sparse *from, fc_sparse *to);
 
 /* Recomputes the transpose of a pair after a change. */
 void		fc_sparse_pair_changed(fc_sparse_pair *a);
 
 /*
- * Sets ones on the diagonal and zeros elsewhere; capacity is min(rows,
- * columns) or more.
+ * Sets a to ones on the diagonal and zeros elsewhere. Its capacity must be at
+ * least min(rows, columns).
  */
 void		fc_sparse_identity(fc_sparse *a);
 
@@ -80,7 +84,7 @@ void		fc_sparse_vector(const fc_sparse *a, const double *x, double *y);
 
 /*
  * Copies columns first .. first + count - 1 of a matrix to a tile (rows x
- * FC_TILE_COLUMNS); rows of the matrix are stride apart.
+ * FC_TILE_COLUMNS). `stride` is the row stride of the matrix.
  */
 void		fc_tile_columns(const double *matrix, size_t stride, size_t rows,
 							size_t first, size_t count, double *tile);
@@ -93,8 +97,9 @@ void		fc_tile_rows(const double *matrix, size_t stride, size_t columns,
 						 size_t first, size_t count, double *tile);
 
 /*
- * Copy a tile back to columns of a matrix, or its transpose back to the first
- * rows.
+ * fc_tile_to_columns copies a tile to columns first .. first + count - 1 of a
+ * matrix; fc_tile_to_rows copies the transpose of a tile to the first `count`
+ * rows of a matrix.
  */
 void		fc_tile_to_columns(const double *tile, size_t rows, size_t first,
 							   size_t count, double *matrix, size_t stride);
@@ -104,14 +109,14 @@ void		fc_tile_to_rows(const double *tile, size_t columns, size_t count,
 /* ---- constraints on factors (constraint.c) ---- */
 
 /*
- * The constraint on a sparse factor: the union of the largest entries of every
- * row and of every column ("splincol"), at unit Frobenius norm (a separate
- * lambda carries the scale).
+ * The constraint on a sparse factor ("splincol"): only the largest entries of
+ * every row and of every column are kept, and the Frobenius norm is 1. A
+ * separate lambda holds the scale.
  */
 typedef struct fc_constraint
 {
-	size_t		per_row;		/* largest entries that each row keeps; each
-								 * column keeps per_column */
+	size_t		per_row;		/* number of largest entries that each row
+								 * keeps; each column keeps per_column */
 	size_t		per_column;
 } fc_constraint;
 
@@ -120,10 +125,10 @@ size_t		fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 								   size_t columns);
 
 /*
- * Project a dense matrix (rows x columns of a) onto the entries that the
- * constraint keeps, or onto the `total` largest of all. Ties go to the lowest
- * column of a row, the lowest row of a column, the lowest place of all. Zeros
- * are not stored.
+ * fc_constraint_project keeps the entries of a dense matrix (rows x columns of
+ * a) that the constraint selects; fc_largest_of_all keeps the `total` largest
+ * entries of the matrix. Ties go to the lowest column in a row, the lowest row
+ * in a column, and the lowest index in the whole matrix. Zeros are not stored.
  */
 void		fc_constraint_project(const fc_constraint *constraint, const double *dense,
 								  fc_arena *arena, fc_sparse *a);
@@ -133,7 +138,8 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
 /*
  * ---- the projection of a matrix that is not stored ----
  *
- * The matrix passes once, tile by tile: columns first .. in all rows.
+ * The matrix is computed once, tile by tile. A tile holds all rows of up to
+ * FC_TILE_COLUMNS columns.
  */
 
 #define FC_SHORT_LIST	16		/* maximum entries of a list sorted by
@@ -147,17 +153,19 @@ typedef struct fc_entry
 
 typedef struct fc_largest
 {
-	size_t		per_row;		/* list length per row, 1 .. FC_SHORT_LIST; 0:
-								 * lists are not in use */
+	size_t		per_row;		/* list length per row, 1 .. FC_SHORT_LIST; 0
+								 * if lists are not used */
 	size_t		per_column;
 	fc_entry   *in_row;			/* rows x per_row, descending in magnitude;
 								 * unused entries are 0 */
-	fc_entry   *in_column;		/* columns x per_column, likewise */
-	double	   *min;			/* rows: magnitude of the last entry in each
-								 * row's list */
-	fc_entry   *bucket;			/* columns x per_column: the entries of the
-								 * columns' lists, by row */
-	uint32_t   *start;			/* rows + 1: start of each row in bucket */
+	fc_entry   *in_column;		/* columns x per_column, descending in
+								 * magnitude; unused entries are 0 */
+	double	   *min;			/* magnitude of the last entry in each row's
+								 * list (rows values) */
+	fc_entry   *bucket;			/* entries of the columns' lists, sorted by
+								 * row (columns x per_column) */
+	uint32_t   *start;			/* start of each row in bucket (rows + 1
+								 * values) */
 } fc_largest;
 
 /*
@@ -171,15 +179,16 @@ void		fc_largest_start(fc_largest *lists, size_t rows, size_t columns,
 							 size_t per_row, size_t per_column);
 
 /*
- * Adds a tile of `rows` rows to the lists: columns first .. first + count - 1,
- * count <= FC_TILE_COLUMNS, in ascending order (palm_simd.c).
+ * Offers a tile to the lists: all `rows` rows of columns first .. first +
+ * count - 1, count <= FC_TILE_COLUMNS. Tiles must be offered in ascending
+ * order of columns. Defined in palm_simd.c.
  */
 void		fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 							 size_t first, size_t count);
 
 /*
- * Collects the union of the lists after the last tile; a has the shape of the
- * matrix and enough capacity.
+ * Stores the union of the lists in a, after the last tile. a must have the
+ * shape of the matrix and enough capacity.
  */
 void		fc_largest_gather(const fc_largest *lists, fc_sparse *a);
 
@@ -199,8 +208,8 @@ typedef struct fc_factors
 } fc_factors;
 
 /*
- * Return the size of factor q of `count` factors of a k x d product with
- * min(k, d) between them.
+ * Return the number of rows or columns of factor q in a k x d product of
+ * `count` factors. All inner dimensions are min(k, d).
  */
 size_t		fc_factor_rows(size_t k, size_t d, size_t q);
 size_t		fc_factor_columns(size_t k, size_t d, size_t count, size_t q);
@@ -213,46 +222,50 @@ size_t		fc_factor_count(size_t k, size_t d);
 
 /*
  * fc_factors_take allocates factors with these constraints and shapes, and
- * starts them. fc_factors_start sets the usual start: S_count zero, the others
- * rectangular identities, lambda 1.
+ * calls fc_factors_start. fc_factors_start sets the usual start: S_count zero,
+ * the others rectangular identities, lambda 1.
  */
 void		fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count,
 							const fc_constraint *constraint, fc_factors *factors);
 void		fc_factors_start(fc_factors *factors);
 
 /*
- * Moves the ones of S_1, if it has more rows than columns, from its first rows
- * to the rows with the largest `length` (k, not negative; overwritten): the
- * product starts from these rows of U, which must not all be zero (the corners
- * of images are).
+ * Moves the ones of S_1 from its first rows to the rows with the largest
+ * `length`, if S_1 has more rows than columns. `length` has k values, not
+ * negative, and is overwritten. The product starts from these rows of U,
+ * because its first rows may all be zero, like the corners of images.
  */
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
 /*
- * Transposes the product: (S_1 .. S_Q)' = S_Q' .. S_1', constraints likewise.
+ * Transposes the product, (S_1 .. S_Q)' = S_Q' .. S_1', and its constraints.
  */
 void		fc_factors_transpose(fc_factors *factors);
 
 /*
  * fc_sparsity_budget returns the maximum number of values in factors with
- * `sparsity` entries per line; fc_sparsity_within returns the greatest
- * sparsity within a budget, 1 or more.
+ * `sparsity` entries per row and per column; fc_sparsity_within returns the
+ * greatest sparsity within a budget, 1 or more.
  */
 size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
 size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
 
 /*
- * Sets constraints for `count` factors: every line keeps `sparsity` (0: 3)
- * entries, or as many as a budget of values (0: unlimited) allows. Given both,
- * the factor with the longest side keeps the sparsity and the others share the
- * rest.
+ * Sets the constraints of `count` factors. Every row and every column keeps
+ * `sparsity` entries. If sparsity is 0, it keeps as many as the budget allows,
+ * or FC_DEFAULT_SPARSITY if there is no budget either. The budget is a number
+ * of values; 0 means unlimited. If both are given, the factor with the longest
+ * side keeps the sparsity and the others share the rest of the budget.
  */
 #define FC_DEFAULT_SPARSITY	3
 void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 								double budget, fc_constraint *constraint);
 
-/* Returns the length of the longest vector on the way through the product. */
+/*
+ * Returns the length of the longest vector that occurs when a vector is
+ * multiplied by the factors one after the other.
+ */
 size_t		fc_factors_longest(const fc_factors *factors);
 
 /* ---- palm4MSA (palm.c) ---- */
@@ -271,12 +284,13 @@ typedef struct fc_target
 
 typedef struct fc_palm_options
 {
-	int			sweeps;			/* maximum number of sweeps; 300 */
+	int			sweeps;			/* maximum number of sweeps; default 300 */
 	double		tolerance;		/* minimum relative decrease of the objective
-								 * per sweep; 1e-6 */
+								 * per sweep; default 1e-6 */
 
 	/*
-	 * solves the lines of the first and last factor by matching pursuit; true
+	 * solves the rows of the first factor and the columns of the last one by
+	 * matching pursuit; default true
 	 */
 	bool		pursuit;
 
@@ -307,8 +321,8 @@ typedef struct fc_palm_result
 fc_palm_options fc_palm_defaults(void);
 
 /*
- * Improves the factors. The objective does not rise from the second sweep on
- * (warm: the first). U and weights are finite.
+ * Improves the factors. From the second sweep on (if warm, from the first),
+ * the objective does not rise. U and the weights must be finite.
  */
 void		fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);

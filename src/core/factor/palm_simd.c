@@ -20,8 +20,8 @@ typedef double vdouble
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
 /*
- * Computes y = a x for tiles: FC_TILE_COLUMNS sums stay in registers during a
- * row of a.
+ * Computes y = a x, where x and y are tiles. The FC_TILE_COLUMNS sums of a row
+ * stay in registers.
  */
 FC_CLONES
 static void
@@ -48,8 +48,8 @@ times(const fc_sparse *a, const double *x, double *y)
 /* ---- transposition ---- */
 
 /*
- * Computes to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count`
- * rows of a tile; the other columns are zero.
+ * Stores the transpose of `count` rows of a tile in `to` (FC_TILE_COLUMNS x
+ * FC_TILE_COLUMNS); sets its other columns to zero.
  */
 static void
 transpose_tile(const double *from, size_t count, double *to)
@@ -65,7 +65,7 @@ transpose_tile(const double *from, size_t count, double *to)
 
 /*
  * Fills a tile (columns x FC_TILE_COLUMNS) with the transpose of rows first ..
- * of a matrix in panels.
+ * first + count - 1 of a matrix whose panels are `stride` values apart.
  */
 static void
 transpose_tile_rows(const double *panels, size_t stride, size_t columns, size_t first,
@@ -93,8 +93,8 @@ other_tile(const fc_palm_work *w, const double *tile)
 }
 
 /*
- * Compute S_0 .. S_(q - 1) x, and the transpose of that product times x;
- * return the tile with the result.
+ * up computes S_0 .. S_(q - 1) x; down multiplies x by the transpose of that
+ * product. Both return the tile with the result.
  */
 static double *
 up(fc_palm_work *w, size_t q, double *x)
@@ -122,7 +122,10 @@ down(fc_palm_work *w, size_t q, double *x)
 	return x;
 }
 
-/* Fills a tile with columns first .. of a factor, given its transpose. */
+/*
+ * Fills a tile with columns first .. first + count - 1 of a factor, given its
+ * transpose.
+ */
 static void
 sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 			   double *tile)
@@ -138,8 +141,8 @@ sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 /* ---- the gradient of a factor ---- */
 
 /*
- * Computes rows first .. (count) of x <- scale_j (lambda x - y); y has
- * FC_TILE_COLUMNS values per row.
+ * Computes x <- scale * weight_j (lambda x - y) for `count` rows j of two
+ * tiles; weight_j is 1 if weight is NULL.
  */
 FC_CLONES
 static void
@@ -158,8 +161,8 @@ scaled_residual(double *x, const double *y, size_t count, double lambda,
 }
 
 /*
- * Computes columns first .. of -lambda / c L' W (lambda L S_q H - Y); returns
- * the tile, rows of S_q x FC_TILE_COLUMNS.
+ * Computes columns first .. first + count - 1 of -lambda / c L' W (lambda L
+ * S_q H - Y). Returns the tile, rows of S_q x FC_TILE_COLUMNS.
  */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
@@ -198,8 +201,9 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 /*
  * ---- the largest entries ----
  *
- * Few values enter a list, so a row of the tile is compared with the smallest
- * entries of all its lists together.
+ * Few values enter a list. A whole row of the tile is therefore compared with
+ * the smallest entries of its lists first; only if one value may enter, they
+ * are examined one by one.
  */
 
 /*
@@ -255,8 +259,9 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 }
 
 /*
- * Adds the gradient of columns first .. to S_q, and offers the result to the
- * lists or w->step. Its values on the support go to w->stepped.
+ * Computes columns first .. first + count - 1 of D: S_q plus the gradient
+ * step. Offers them to the lists, or stores them in w->step if lists are not
+ * used. Stores the values on the support of S_q in w->stepped too.
  */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
@@ -283,7 +288,10 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
 
 /* ---- products grown from the right ---- */
 
-/* Computes one panel of product = S_q (U' or y): columns first .. . */
+/*
+ * Computes the panel of product = S_q y (S_q U' for the last factor) that
+ * starts at column `first`.
+ */
 void
 fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
@@ -298,7 +306,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 	times(&w->factors->factor[q].plain, x, w->product + panel);
 }
 
-/* Computes one panel of product = S_q h. */
+/* Computes the panel of product = S_q h that starts at column `first`. */
 void
 fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
@@ -307,7 +315,10 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 	times(&w->factors->factor[q].plain, w->h + panel, w->product + panel);
 }
 
-/* Computes one panel of h = S_q (S_q h)'. */
+/*
+ * Computes the panel of h = S_q (S_q h)' (S_q S_q' for the last factor) that
+ * starts at column `first`.
+ */
 void
 fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 {
@@ -333,8 +344,8 @@ weigh(const fc_palm_work *w, double *tile)
 }
 
 /*
- * Computes columns first .. of the Gram matrix (n x n, row-major): L' W L, or
- * H.
+ * Computes columns first .. first + count - 1 of the n x n Gram matrix,
+ * row-major: H for the first factor, L' W L for the last one.
  */
 void
 fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count,
@@ -357,8 +368,8 @@ fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first, size_t count,
 }
 
 /*
- * Computes the right sides of lines first .., n values each: L' W U, or rows
- * of Y.
+ * Computes the right-hand sides of lines first .. first + count - 1, n values
+ * each: rows of Y for the first factor, columns of L' W U for the last one.
  */
 void
 fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
@@ -379,7 +390,10 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 
 /* ---- the product ---- */
 
-/* Computes columns first .. of S_0 .. S_(Q - 1), k x FC_TILE_COLUMNS. */
+/*
+ * Computes columns first .. first + count - 1 of S_0 .. S_(Q - 1); returns
+ * their tile, k x FC_TILE_COLUMNS.
+ */
 const double *
 fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 {

@@ -34,13 +34,15 @@ typedef struct qkmeans_work
 	double	   *mean;			/* k x d: means of the clusters, minus the
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */
-	double	   *moved_mean;		/* k x d: means with far rows moved to empty
-								 * clusters; the weights follow */
+	double	   *moved_mean;		/* k x d: means with the farthest rows moved
+								 * to the empty clusters; moved_weight are
+								 * their weights */
 	double	   *moved_weight;
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: rows of the product */
-	const fc_operator *op;		/* factors as an operator, as scanned last */
+	const fc_operator *op;		/* the factors as an operator, as used in the
+								 * last scan */
 	fc_qkmeans_step step;
 } qkmeans_work;
 
@@ -56,8 +58,8 @@ fc_qkmeans_defaults(void)
 	};
 
 	options.palm.sweeps = 10;
-	options.palm.tolerance = 1e-2;	/* the next iteration has other means
-									 * anyway, so precision is wasted */
+	options.palm.tolerance = 1e-2;	/* more precision is wasted, because the
+									 * means change in the next iteration */
 	return options;
 }
 
@@ -118,7 +120,8 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	size_t		count = set_constraints(k, d, options, constraint);
 	size_t		inner = smaller(k, d);
 	size_t		values = 0;
-	size_t		dense = 5;		/* means, moved means, the product, an SVD */
+	size_t		dense = 5;		/* number of k x d matrices of doubles: means,
+								 * moved means, the product, an SVD */
 
 	for (size_t q = 0; q < count; q++)
 	{
@@ -171,7 +174,10 @@ copy_factors(const fc_factors *from, fc_factors *to)
 	to->lambda = from->lambda;
 }
 
-/* Makes the factors an operator of floats, with the rows of its product. */
+/*
+ * Converts the factors to an operator in floats, and expands the rows of its
+ * product.
+ */
 static void
 make_operator(qkmeans_work *w, fc_operator *op)
 {
@@ -189,7 +195,7 @@ make_operator(qkmeans_work *w, fc_operator *op)
 }
 
 /*
- * Scans the rows with op: per cluster the weight and the mean of its rows, and
+ * Scans the rows with op. Computes the weight and mean of each cluster, and
  * the sums of squares.
  */
 static void
@@ -226,7 +232,10 @@ scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
 	fc_arena_release(arena, used);
 }
 
-/* Scans the rows and records the step. */
+/*
+ * Scans the rows, records the step, and subtracts the offset from the means.
+ * The mean of an empty cluster is its centroid.
+ */
 static void
 measure_step(qkmeans_work *w)
 {
@@ -252,8 +261,8 @@ measure_step(qkmeans_work *w)
 }
 
 /*
- * Moves a row to empty cluster j; returns the decrease of the SSE to the
- * means, 0 if the row's own cluster has no other rows.
+ * Moves a row to empty cluster j. Returns the decrease of the SSE around the
+ * means, or 0 if the row's own cluster has no other rows.
  */
 static double
 move_row(qkmeans_work *w, const double *x, size_t j)
@@ -279,8 +288,8 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 }
 
 /*
- * Computes means and weights with the farthest rows in the empty clusters;
- * returns the decrease of the SSE to the means.
+ * Moves the farthest rows into the empty clusters, and recomputes means and
+ * weights. Returns the decrease of the SSE around the means.
  */
 static double
 fill_empty(qkmeans_work *w)
@@ -306,8 +315,9 @@ fill_empty(qkmeans_work *w)
 }
 
 /*
- * Returns true if one factor may hold every value: the means are then copied,
- * where gradient steps would leave small clusters behind.
+ * Returns true if there is only one factor and it may hold every value. The
+ * means are then copied, because gradient steps would fit small clusters
+ * badly.
  */
 static bool
 holds_all(const qkmeans_work *w)
@@ -338,7 +348,8 @@ copy_means(qkmeans_work *w, const double *mean)
 }
 
 /*
- * Runs palm4MSA on the means from the current factors; returns the objective.
+ * Runs palm4MSA on the means, starting from the current factors; returns the
+ * objective. Copies the means if holds_all.
  */
 static double
 train(qkmeans_work *w, const double *mean, const double *weight)
@@ -409,7 +420,7 @@ factor_start(qkmeans_work *w, const double *start)
 		copy_factors(&w->saved, &w->factors);
 }
 
-/* Returns the work of a call, with the factors of the start. */
+/* Returns the state of a new run, with the initial centroids factored. */
 static qkmeans_work
 factored(const double *start, const double *offset, size_t k, size_t d,
 		 const fc_row_source *source, const fc_qkmeans_options *options,
@@ -533,7 +544,7 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d,
 
 /* ---- trials ---- */
 
-/* Sets one factor of all values: the unfactored centroids. */
+/* Sets options for one factor with all values, i.e. unfactored centroids. */
 static void
 set_dense(size_t k, size_t d, fc_qkmeans_options *options)
 {
@@ -594,7 +605,8 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial,
 }
 
 /*
- * Decides for a call that leaves the number of factors open; see qkmeans.h.
+ * Chooses the options of a call that leaves the number of factors open; see
+ * qkmeans.h.
  */
 static void
 decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)

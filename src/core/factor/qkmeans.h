@@ -6,7 +6,7 @@
  * u_j and sizes n_j of the clusters, and improves the current factors by
  * palm4MSA on
  *     sum_j n_j ||u_j - o - lambda (S_1 .. S_Q)_j||^2
- * As sum ||x - v_j||^2 = sum ||x - u_j||^2 + n_j ||u_j - v_j||^2 over a
+ * Because sum ||x - v_j||^2 = sum ||x - u_j||^2 + n_j ||u_j - v_j||^2 over a
  * cluster's rows, neither half of an iteration raises the objective sum_x
  * min_j ||x - o - v_j||^2.
  *
@@ -23,15 +23,16 @@ typedef struct fc_row_source
 	void	   *ctx;
 
 	/*
-	 * one scan of the rows: the SSE to op, and per cluster the weight of its
-	 * rows and (k x d) their means
+	 * scans the rows once; computes their SSE to op, and the weight and mean
+	 * (k x d) of each cluster
 	 */
 	void		(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights,
 						 double *means);
 
 	/*
-	 * finds the `count` rows, of all or of a sample, farthest from their
-	 * centroids, farthest first; *found is their number
+	 * finds the `count` rows that are farthest from their centroids, among
+	 * all rows or a sample, farthest first; sets *found to the number of rows
+	 * found
 	 */
 	void		(*farthest) (void *ctx, const fc_operator *op, size_t count,
 							 double *rows, size_t *found);
@@ -39,10 +40,11 @@ typedef struct fc_row_source
 
 typedef struct fc_qkmeans_step
 {
-	int			iteration;		/* 0 for the start */
-	double		objective;		/* SSE of the rows to the operator's own rows */
-	double		wcss;			/* SSE of the rows to the means of their
-								 * labels */
+	int			iteration;		/* index of the iteration, 0 for the start */
+	double		objective;		/* SSE of the rows to the centroids of the
+								 * operator */
+	double		wcss;			/* sum of squared distances of the rows to the
+								 * means of their clusters */
 	size_t		nonzeros;
 	size_t		empty;			/* number of clusters without rows */
 } fc_qkmeans_step;
@@ -55,28 +57,29 @@ typedef struct fc_qkmeans_step
 
 typedef struct fc_qkmeans_options
 {
-	int			iterations;		/* maximum number of iterations; 10 */
+	int			iterations;		/* maximum number of iterations; default 10 */
 	double		tolerance;		/* minimum relative decrease of the objective
-								 * per iteration; 1e-6 */
+								 * per iteration; default 1e-6 */
 	int			factors;		/* factors, sparsity and budget as in
 								 * factorize.h */
 	int			sparsity;
 	double		budget;
 
 	/*
-	 * factorisation of the start: PALM4MSA, HIERARCHICAL, or AUTO, the better
-	 * of the two
+	 * method that factors the initial centroids: PALM4MSA, HIERARCHICAL, or
+	 * AUTO, the better of the two
 	 */
 	fc_method	start;
 
 	/*
-	 * factors of the start with these constraints, if known; NULL: not yet
-	 * factored
+	 * factors of the initial centroids under these constraints; NULL if they
+	 * must be computed
 	 */
 	const fc_factors *warm_factors;
-	int			start_sweeps;	/* sweeps of each palm4MSA of the start; 50 */
-	fc_palm_options palm;		/* palm4MSA of one iteration: up to 10 sweeps,
-								 * tolerance 1e-2 */
+	int			start_sweeps;	/* maximum sweeps of each palm4MSA that
+								 * factors the initial centroids; default 50 */
+	fc_palm_options palm;		/* options of palm4MSA in an iteration;
+								 * default 10 sweeps, tolerance 1e-2 */
 	/* called after each scan of op, or NULL */
 	void		(*log) (void *ctx, const fc_qkmeans_step *step, const fc_operator *op);
 	void	   *log_ctx;
@@ -89,32 +92,33 @@ size_t
 			fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
 
 /*
- * Returns an estimate of the multiply-adds of QK-means of n rows, without the
- * k-means of its start.
+ * Returns the estimated number of multiply-adds of QK-means on n rows, without
+ * the k-means that computes its start.
  */
 double		fc_qkmeans_operations(size_t n, size_t k, size_t d,
 								  const fc_qkmeans_options *options);
 
 /*
- * Returns an upper estimate of the bytes in the arena, the result included.
+ * Returns an upper estimate of the number of bytes that QK-means takes from
+ * the arena, including its result.
  */
 size_t
 			fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
 
 /*
- * Runs QK-means. start: k x d centroids; offset: d, becomes the operator's.
- * out receives views into the arena, with the sizes of the clusters as
- * weights; from receives the errors of the operator against the means of its
- * labels. A cluster without rows is given the farthest row that the source
- * finds, if this does not raise the objective.
+ * Runs QK-means. start has k x d centroids; offset (d values) becomes the
+ * operator's offset. *out points into the arena; its weights are the sizes of
+ * the clusters. *from receives the errors of the operator, relative to the
+ * means of its clusters. An empty cluster receives one of the farthest rows
+ * that the source finds, unless this raises the objective.
  */
 void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 					   const fc_row_source *source, const fc_qkmeans_options *options,
 					   fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
- * Runs iteration 0 alone: factors the start, in the arena, and measures it in
- * one scan.
+ * Runs iteration 0 alone: factors the start and measures the product in one
+ * scan. *factors points into the arena.
  */
 void
 			fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
@@ -124,25 +128,30 @@ void
 /* ---- the number of values, chosen by trials on a sample ---- */
 
 /*
- * Random centroids are no product of few sparse factors, smooth or repeated
- * ones are; only a trial can decide. So the start is factored at rising
- * sparsities, and each product is compared with the unfactored start on the
- * sample.
+ * Smooth or repeated centroids are close to a product of few sparse factors,
+ * random ones are not; only a trial can decide. The start is therefore
+ * factored at rising sparsities, and each product is compared with the
+ * unfactored start on the sample.
  */
 
 /* Sums of squares of an operator over the rows of a sample. */
 typedef struct fc_measure
 {
-	double		objective;		/* SSE of the rows to the operator's rows */
-	double		wcss;			/* SSE of the rows to the means of their
-								 * labels */
-	double		scatter;		/* SSE of the rows to the mean of all */
+	double		objective;		/* SSE of the rows to the centroids of the
+								 * operator */
+	double		wcss;			/* sum of squared distances of the rows to the
+								 * means of their clusters */
+	double		scatter;		/* sum of squared distances of the rows to the
+								 * mean of all rows */
 } fc_measure;
 
 void		fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 								fc_arena *arena, fc_measure *measure);
 
-/* Measures k x d unfactored centroids; needs as many bytes again. */
+/*
+ * Measures k x d unfactored centroids, which are copied to the arena as
+ * floats.
+ */
 void		fc_measure_start(const double *start, const double *offset, size_t k,
 							 size_t d, const fc_row_source *sample, fc_arena *arena,
 							 fc_measure *measure);
@@ -158,10 +167,10 @@ typedef struct fc_trial
 	int			factors;
 	int			sparsity;
 	size_t		nonzeros;
-	double		objective;		/* SSE of the factored start, relative to the
-								 * start */
-	double		wcss;			/* SSE to the means of the labels, relative to
-								 * the start */
+	double		objective;		/* SSE to the centroids of the factored start,
+								 * relative to the unfactored start */
+	double		wcss;			/* SSE to the means of the clusters, relative
+								 * to the unfactored start */
 } fc_trial;
 
 typedef struct fc_trials
@@ -196,19 +205,20 @@ typedef struct fc_trials
 												 * d) (k + d) */
 
 /*
- * Chooses factors, sparsity and budget of *options, given with sparsity and
- * budget 0. Uses two factors (measured: closer than more factors at equal
- * values) unless options->factors is set; sparsity s = 2, 3, 4, 6, 9, 13 .. on
- * the longest factor and as many values for the other one, while the product
- * has fewer than k d values and a sweep no more than FC_TRIAL_WORK
- * multiplications. Takes the first product within FC_CLOSE_SSE_RATIO of the
- * start's SSE on the sample. If there is no such product, takes for
- * FC_LARGE_CENTROIDS centroids the closest one within FC_NEAR_SSE_RATIO, or
- * else the sparsest with equally good labels (FC_SAME_LABELS_SSE_RATIO);
- * failing these, one factor with all k d values. If options->factors is set,
- * every factor has sparsity s, and the closest product is the last resort.
- * options->log is not called. options->warm_factors receives the product that
- * ended the search, in the arena, or NULL.
+ * Chooses factors, sparsity and budget of *options; sparsity and budget must
+ * be 0 on entry. Unless options->factors is set, there are two factors, which
+ * were measured to be closer than more factors with equally many values. The
+ * sparsity s of the longer factor rises through 2, 3, 4, 6, 9, 13 ..; the
+ * other factor has as many values. Trials continue while the product has fewer
+ * than k d values and a sweep needs at most FC_TRIAL_WORK multiplications. The
+ * first product within FC_CLOSE_SSE_RATIO of the start's SSE on the sample is
+ * used. If there is no such product and k d is at least FC_LARGE_CENTROIDS,
+ * the closest product within FC_NEAR_SSE_RATIO is used, else the sparsest one
+ * with equally good labels (FC_SAME_LABELS_SSE_RATIO). In all other cases the
+ * result is one factor with all k d values. If options->factors is set, every
+ * factor has sparsity s, and the closest product is used if no product is
+ * within FC_CLOSE_SSE_RATIO. options->log is not called. options->warm_factors
+ * receives the product that ended the search, in the arena, or NULL.
  */
 void
 			fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,

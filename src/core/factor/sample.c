@@ -68,7 +68,7 @@ cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 	};
 	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
 
-	/* affordable Lloyd steps of all starts */
+	/* number of Lloyd steps of all starts that START_WORK allows */
 	double		steps = START_WORK / ((double) n * (double) k * (double) d);
 
 	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
@@ -131,8 +131,8 @@ fc_greatest_magnitude(const double *points, const double *offset, size_t n,
 /* ---- scans ---- */
 
 /*
- * An operator in its stored form, with the rows of its product for distances,
- * and scratch.
+ * A serialized operator, its dense rows for distance computations, and scratch
+ * space.
  */
 typedef struct stored_operator
 {
@@ -140,8 +140,8 @@ typedef struct stored_operator
 	fc_operator op;
 
 	/*
-	 * scratch of fc_step_add and fc_operator_assign_batch for `batch` rows,
-	 * and of a single row
+	 * scratch space of fc_step_add and fc_operator_assign_batch for `batch`
+	 * rows, and of functions for a single row
 	 */
 	fc_scratch	scratch;
 	size_t		batch;

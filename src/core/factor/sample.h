@@ -1,7 +1,6 @@
 /*
- * sample.h - rows in memory for QK-means: the initial centroids and the
- * measured rows; one scan, a step of Lloyd; the rows farthest from their
- * centroids.
+ * sample.h - rows in memory for QK-means: computes the initial centroids,
+ * scans the rows, and finds the rows farthest from their centroids.
  */
 #ifndef FC_FACTOR_SAMPLE_H
 #define FC_FACTOR_SAMPLE_H
@@ -32,9 +31,10 @@ typedef struct fc_start_options
 size_t		fc_start_measured(size_t n, size_t k);
 
 /*
- * Computes start (k x d), ordering (its mean is the offset) and measured:
- * fc_start_measured rows spread evenly over the n x d sample, which is ordered
- * by its values. Returns FC_EFAR as fc_order_rows.
+ * Computes the initial centroids start (k x d), the ordering of the sample
+ * (its mean is the offset), and measured: fc_start_measured rows spread evenly
+ * over the n x d sample, sorted by its values. Returns FC_EFAR if
+ * fc_order_rows does.
  */
 fc_status
 			fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
@@ -51,10 +51,10 @@ double		fc_greatest_magnitude(const double *points, const double *offset,
 /* ---- scans ---- */
 
 /*
- * Computes the SSE of op over x (n x d), and per cluster the weight of its
- * rows and (k x d) their means. The operator is converted to its stored form,
- * so that a scan in memory rounds like one by lloyd_step_agg. Returns
- * FC_EFORMAT if the factors are too large for floats.
+ * Computes the SSE of op over x (n x d), and the weight and mean (k x d) of
+ * each cluster. The operator is converted to its stored form, so that a scan
+ * in memory rounds like one by lloyd_step_agg. Returns FC_EFORMAT if the
+ * factors are too large for floats.
  */
 fc_status
 			fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
@@ -62,8 +62,8 @@ fc_status
 
 /*
  * Finds the `count` rows farthest from their centroids, farthest first; ties
- * go by a hash of their values, so that the order of x does not matter. *found
- * is their number.
+ * go by a hash of their values, so that the order of x does not matter. Sets
+ * *found to the number of rows found.
  */
 fc_status
 			fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,

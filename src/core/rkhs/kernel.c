@@ -128,8 +128,8 @@ longest_row(const fc_kernel_input *input, const double *mean)
 }
 
 /*
- * Computes the factor from x to x', and the constants of the two
- * expressions. Returns FC_EFAR if kernel values would be out of range.
+ * Computes the factor from x to x', and the degree, coef0 and scale of *rows.
+ * Returns FC_EFAR if kernel values would be out of range.
  */
 static fc_status
 choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows,
@@ -339,7 +339,10 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
 
 /* ---- K times a matrix ---- */
 
-/* Adds op(block) o to w; the block has `rows` x `columns` values. */
+/*
+ * Adds block * o to w, or block' * o if `transpose`. The block has `rows` x
+ * `columns` values, o has c columns; `product` is scratch space.
+ */
 static void
 add_product(const float *block, bool transpose, size_t rows, size_t columns,
 			const float *o, size_t c, float *product, double *w)
@@ -353,7 +356,7 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns,
 	fc_axpy(1.0, product, out * c, w);
 }
 
-/* Converts a block of rows of o, from row `start` on, to floats. */
+/* Converts up to BLOCK rows of o (n x c), from row `start` on, to floats. */
 static void
 read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 {

@@ -30,8 +30,8 @@ typedef enum fc_kernel_kind
 } fc_kernel_kind;
 
 /*
- * A kernel as a stored value. Fields that a kind does not use are 0, so that
- * equal kernels have equal bytes.
+ * A serialized kernel. Fields that a kind does not use are 0, so that equal
+ * kernels have equal bytes.
  */
 typedef struct fc_kernel
 {
@@ -43,7 +43,7 @@ typedef struct fc_kernel
 	double		coef0;			/* constant of a polynomial kernel, >= 0 */
 } fc_kernel;
 
-/* Validates a kernel: FC_OK or FC_EFORMAT. */
+/* Validates a kernel. Returns FC_OK or FC_EFORMAT. */
 fc_status	fc_kernel_check(const fc_kernel *kernel);
 
 /*
@@ -53,8 +53,8 @@ double		fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 							double square_y, double distance);
 
 /*
- * Input rows: n x d floats or doubles; row i is at place order[i] (order
- * NULL: i).
+ * Input rows: n x d floats or doubles. Row i is stored at index order[i], or
+ * at i if order is NULL.
  */
 typedef struct fc_kernel_input
 {
@@ -70,8 +70,8 @@ typedef struct fc_kernel_rows
 {
 	size_t		n;
 	size_t		d;
-	int			degree;			/* degree of the polynomial; 0: the
-								 * exponential */
+	int			degree;			/* degree of the polynomial expression; 0: the
+								 * exponential expression is used */
 	double		coef0;
 	double		scale;			/* factor of block values, kappa = scale *
 								 * value */
@@ -83,10 +83,11 @@ typedef struct fc_kernel_rows
 } fc_kernel_rows;
 
 /*
- * Prepares rows, allocated in the arena. With exact = false they are floats,
- * unless rounding would change an rbf exponent by more than 1e-4. Returns
- * FC_EFAR if the greatest kappa(x, x) is outside FC_KERNEL_SMALLEST ..
- * FC_KERNEL_GREATEST, because embeddings are single precision.
+ * Prepares rows in the arena. They are doubles if `exact`, else floats, unless
+ * rounding would change an rbf exponent by more than 1e-4. Returns FC_EFAR if
+ * the greatest kappa(x, x) is outside FC_KERNEL_SMALLEST ..
+ * FC_KERNEL_GREATEST, because embeddings are in single precision, or if rows
+ * of an rbf kernel are too far from their mean.
  */
 #define FC_KERNEL_SMALLEST		1e-70
 #define FC_KERNEL_GREATEST	1e70
@@ -108,16 +109,17 @@ void
 #define FC_KERNEL_BLOCK		128
 
 /*
- * Sets out (na x nb, without gaps) to kappa / scale of rows from a and from
- * b on; na and nb are limited to FC_KERNEL_BLOCK. Returns the sum of
- * squares.
+ * Sets out (na x nb, without gaps) to kappa / scale of rows a .. a + na - 1
+ * and rows b .. b + nb - 1; na and nb are at most FC_KERNEL_BLOCK. `room` is
+ * scratch space for na * nb doubles. Returns the sum of the squared values.
  */
 double		fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na,
 							size_t b, size_t nb, double *room, float *out);
 
 /*
- * Sets out, in double precision, to kappa / scale between two sets of exact
- * rows; out has nb columns and rows ldo values apart.
+ * Sets out (na x nb doubles, rows ldo values apart) to kappa / scale of rows a
+ * .. a + na - 1 of `left` and rows b .. b + nb - 1 of `right`, all in double
+ * precision.
  */
 void		fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 								  const fc_kernel_rows *right, size_t b, size_t nb,

@@ -215,7 +215,7 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 }
 
 /*
- * Computes V (x - offset), which is stored in the scratch space behind the d
+ * Computes V (x - offset), which is stored in the scratch space after the d
  * floats of the shifted row. Returns ||x - offset||^2.
  */
 static double
@@ -259,8 +259,8 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 }
 
 /*
- * Computes rbf features behind factors, from t in single precision. `room`
- * is scratch space for 2 k floats.
+ * Computes rbf features of a factored operator, from t in single precision.
+ * `room` is scratch space for 2 k floats.
  */
 static void
 single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
@@ -283,8 +283,8 @@ single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
 }
 
 /*
- * Returns the floats that the operator needs, plus room for k + rank aligned
- * doubles, or for 2 k floats in the same place.
+ * Returns the size of the scratch space in floats: the operator's, plus k +
+ * rank aligned doubles, whose space also serves as 2 k floats.
  */
 size_t
 fc_kernel_map_scratch(const fc_kernel_map *map)

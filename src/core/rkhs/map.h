@@ -1,20 +1,20 @@
 /*
- * map.h - Nystrom features of any row from the landmarks of an operator, as
- * a stored value.
+ * map.h - a serialized map from any row to its Nystrom features, with the
+ * centroids of an operator as landmarks.
  *
  *     M = kappa(U, U),  M = V L V',
  *     phi(x) = L_r^-1/2 V_r' kappa(U, x)      (r coordinates)
- * so that phi(x).phi(y) is the Nystrom approximation of kappa(x, y): exact
- * if x or y is a landmark and r is full. U consists of the k rows of the
- * operator's product plus its offset.
+ * so that phi(x).phi(y) is the Nystrom approximation of kappa(x, y): exact if
+ * x or y is a landmark and all eigenpairs are used. U consists of the k rows
+ * of the operator's product plus its offset.
  *
- * kappa(U, x) needs U x (for rbf the distances, from V (x - offset)), which
- * is computed through the operator's factors, and norms. A plain codebook is
- * compared in double precision, and M^+ has the floor 1e-12 L_1. Factors
- * work in single precision, whose rounding errors a small eigenvalue would
- * magnify, and the floor is 1e-8 L_1. With that floor no accuracy is lost if
- * the values of rbf (at most 1) and L_r^-1/2 V_r' are in single precision
- * behind factors, too.
+ * kappa(U, x) needs U x (for rbf the distances, from V (x - offset)), which is
+ * computed through the operator's factors, and norms. A plain codebook is
+ * compared in double precision, and M^+ has the floor 1e-12 L_1. Factors work
+ * in single precision, whose rounding errors a small eigenvalue would magnify,
+ * and the floor is 1e-8 L_1. With that floor, the values of rbf (at most 1)
+ * and L_r^-1/2 V_r' of a factored operator can be in single precision, too,
+ * without loss of accuracy.
  *
  * Layout of the value (native byte order, padding zero):
  *     fc_kernel_map_header, double norms[k] (||u_j||^2), double t[rank * k],
@@ -34,7 +34,7 @@ typedef struct fc_kernel_map_header
 								 * ignored here */
 	uint16_t	version;
 	uint16_t	padding;		/* always 0 */
-	uint64_t	digest[2];		/* hash of all bytes behind it */
+	uint64_t	digest[2];		/* hash of all bytes after it */
 	fc_kernel	kernel;
 	uint32_t	k;
 	uint32_t	d;
@@ -54,8 +54,8 @@ typedef struct fc_kernel_map
 	const double *t;			/* rank x k values of L_r^-1/2 V_r' */
 
 	/*
-	 * t in single precision, set by fc_kernel_map_prepare for rbf behind
-	 * factors; otherwise NULL
+	 * t in single precision, set by fc_kernel_map_prepare for the rbf kernel
+	 * of a factored operator; otherwise NULL
 	 */
 	const float *single;
 	fc_operator op;
@@ -74,8 +74,8 @@ double		fc_kernel_features_operations(const fc_kernel_map *map);
 
 /*
  * Computes norms (k) and t (pairs x k), and sets *found to the number of
- * eigenvalues above the floor. Their rows of t come first, the other rows
- * are 0. Returns FC_EFAR as fc_kernel_prepare does.
+ * eigenvalues above the floor. The rows of t for these eigenvalues come first;
+ * the other rows are 0. Returns FC_EFAR if fc_kernel_prepare does.
  */
 fc_status
 			fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
@@ -90,8 +90,8 @@ void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
 /*
- * Prepares what many rows share, in the arena: rearranged sparse factors
- * (fc_operator_slice), and t in single precision.
+ * Prepares data that all rows share, in the arena: rearranged sparse factors
+ * (fc_operator_slice), and map->single.
  */
 void		fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena);
 
@@ -107,8 +107,8 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 /* ---- spectral features (spectral.c) ---- */
 
 /*
- * Features of an rbf kernel that show k clusters of any shape; its width is
- * chosen from rows.
+ * Features that separate k clusters of any shape, from an rbf kernel whose
+ * width is chosen by trials on sample rows.
  *
  *     phi(x) = L^-1/2 V' kappa(U, x)        Nystrom features on landmarks U,
  *                                           K ~ Phi Phi'
@@ -117,19 +117,19 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
  *     y(x)   = A phi(x) / ||A phi(x)||      rows of one connected cluster
  *                                           share a direction
  *
- * Ng, Jordan, Weiss (2001), On spectral clustering, sections 2 and 4:
- * spectral clustering, and the choice of the width by the distortion of
- * k-means; Fowlkes, Belongie, Chung, Malik (2004): computation by the
- * Nystrom method. New rows have features as well, because their degree
- * cancels in y.
+ * Ng, Jordan, Weiss (2001), On spectral clustering, sections 2 and 4: spectral
+ * clustering, and the choice of the width by the distortion of k-means;
+ * Fowlkes, Belongie, Chung, Malik (2004): computation by the Nystrom method.
+ * New rows have features as well, because their degree cancels in y.
  *
  * Widths from the deviation of the rows down to a sixteenth of it are tried,
- * and the widest one with clear clusters is used: the mean squared distance
- * of y from the centroids is below FC_SPECTRAL_CLEAR (about 1 - 1/k for
- * random rows), and no cluster is a handful of outliers. If no width has
- * clear clusters, or k-means of the rows finds the same clusters, features
- * are plain: phi(x) of a kernel seven times as wide as the rows, which give
- * about the result of k-means.
+ * and the widest one with clear clusters is used. Clusters are clear if the
+ * mean squared distance of y from the centroids is below FC_SPECTRAL_CLEAR
+ * (about 1 - 1/k for random rows) and the smallest cluster has at least
+ * FC_SPECTRAL_SHARE n / k rows. If no width has clear clusters, or k-means of
+ * the rows finds the same clusters, features are plain: phi(x) of a kernel
+ * seven times as wide as the deviation of the rows, with which k-means finds
+ * about the clusters that it finds in the rows.
  *
  * Cost per width: m^2 (3 n + 20 m) multiply-adds for n rows and m landmarks,
  * and a search of k-means on n rows in k dimensions.
@@ -154,12 +154,12 @@ typedef struct fc_spectral
 	 */
 	size_t		rank;
 	size_t		landmarks;
-	size_t	   *landmark;		/* numbers of the landmark rows; `max`
+	size_t	   *landmark;		/* row indices of the landmarks; `max`
 								 * entries, allocated by the caller */
 
 	/*
 	 * rank x landmarks values without gaps; the caller allocates
-	 * fc_spectral_rank(k, most) x most
+	 * fc_spectral_rank(k, max) x max
 	 */
 	double	   *t;
 	double		cost;			/* mean squared distance of y from its
@@ -173,8 +173,8 @@ double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t max);
 size_t		fc_spectral_rank(size_t k, size_t max);
 
 /*
- * Chooses kernel and landmarks for x (n x d), whose values have magnitudes
- * below 2^63.
+ * Chooses the kernel and up to `max` landmarks for x (n x d), whose values
+ * have magnitudes below 2^63.
  */
 void
 			fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t max,

@@ -19,9 +19,9 @@ typedef struct nystroem_work
 	size_t		m;
 	size_t		pairs;			/* number of eigenpairs to compute of the
 								 * inner matrix */
-	size_t	   *chosen;			/* m numbers of the chosen columns */
+	size_t	   *chosen;			/* indices of the m chosen columns */
 	double	   *columns;		/* n x m columns of K */
-	double	   *inner;			/* m x m rows of the chosen columns */
+	double	   *inner;			/* m x m: the chosen rows of `columns` */
 	double	   *values;			/* eigenvalues, one per pair */
 	double	   *vectors;		/* pairs x m eigenvectors */
 	double	   *t;				/* m x pairs inverse root */
@@ -165,8 +165,8 @@ take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 }
 
 /*
- * Returns the first place with a residual where the running sum exceeds
- * target, or the last place with a residual.
+ * Returns the first index with a positive residual at which the running sum of
+ * the residuals exceeds target, or the last index with a positive residual.
  */
 static size_t
 draw_pivot(const pivoted_cholesky_work *k, double target)

@@ -4,19 +4,20 @@
  *
  * One pass: W = K Omega.
  *
- * Omega' W (r' x r') = V L V'; E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes
- * from single-precision blocks: its noise, relative to the first eigenvalue
- * of K, is about 1e-8); Y from E by fc_kernel_embed.
+ * Omega' W (r' x r') = V L V'; E = W V L^-1/2 over the eigenpairs with L_j >
+ * 1e-10 L_1, because W comes from single-precision blocks: its noise, relative
+ * to the first eigenvalue of K, is about 1e-8. fc_kernel_embed computes Y from
+ * E.
  *
  * Error. First Y is computed from the r' columns alone, and probes z (the
  * other columns) measure E = K - Y Y': each has two unbiased estimates of
  * ||E||^2,
  *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
- * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the
- * squared eigenvalues. The second hardly varies if Y spans leading
- * eigenvectors, the first is better for small errors: the estimate with the
- * smaller variance is used. Then Y is computed from all columns. It is
- * better than the measured Y, and since W (Omega' W)^+ W' <= K
+ * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared
+ * eigenvalues. The second hardly varies if Y spans leading eigenvectors, the
+ * first is better for small errors: the estimate with the smaller variance is
+ * used. Then Y is computed from all columns. It is better than the measured Y,
+ * and since W (Omega' W)^+ W' <= K
  *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
  * holds for it: the smaller of the two is reported.
  */
@@ -82,13 +83,13 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q rows of E */
 	double	   *values;			/* q eigenvalues of the Gram matrix */
 	double	   *vectors;		/* q x q eigenvectors of the Gram matrix */
-	double	   *deciding;		/* q entries: so far the one that decides the
-								 * sign of each column */
+	double	   *deciding;		/* q values: the entry of each column so far
+								 * that decides its sign */
 } embed_work;
 
 /*
- * Sets tile to rows of w, from row `start` on, times t. Returns the number
- * of rows.
+ * Multiplies up to TILE rows of w, from row `start` on, by t. Returns the
+ * number of rows.
  */
 static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
@@ -262,7 +263,7 @@ typedef struct projection_work
 	size_t		columns;
 	size_t		probes;
 	size_t		c;				/* columns + probes */
-	size_t	   *column;			/* numbers of the chosen columns of H */
+	size_t	   *column;			/* indices of the chosen columns of H */
 	int8_t	   *omega;			/* n x c signs */
 	double	   *w;				/* n x c: W = K Omega */
 	double	   *inner;			/* c x c: Omega' W */
@@ -381,7 +382,7 @@ read_coordinates(const projection_work *k, const fc_embedding *result,
 		k->y[i] = (double) result->y[start * result->rank + i] / sqrt(scale);
 }
 
-/* Computes Y' Z. */
+/* Computes along = Y' Z, where Z are the probes. */
 static void
 project_probes(size_t n, double scale, const fc_embedding *result,
 			   projection_work *k)

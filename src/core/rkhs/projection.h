@@ -73,8 +73,8 @@ void		fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 							fc_embedding *result);
 
 /*
- * Sets t (m x q) = vectors' / sqrt(values) for the q leading pairs above
- * floor times the first value. Returns q.
+ * Sets t (m x q) = vectors' / sqrt(values) for the q leading eigenpairs whose
+ * eigenvalue exceeds floor times the first one. Returns q.
  */
 size_t		fc_inverse_root(const double *values, const double *vectors,
 							size_t count, size_t m, double floor, double *t);
@@ -100,26 +100,26 @@ void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 #define FC_MAX_KERNEL_COLUMNS	500
 
 /*
- * Returns r', the columns of D H R for n rows: rank + oversampling, limited
- * to the order of H.
+ * Returns r', the number of columns of D H R for n rows: rank + oversampling,
+ * limited to the order of H.
  */
 size_t		fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling);
 
 /*
- * Returns the number of columns of independent random signs that accompany
- * r': 4, plus as many as make the total a multiple of eight. While held out
- * they measure the error of the projection from the other columns; then they
- * join Omega. Products work on groups of eight, so that the additional
- * columns cost nothing; with r' = 7 the mean error on data with close
- * eigenvalues r and r + 1 drops from 3.5 to 0.1 % above the exact error.
+ * Returns the number of columns of independent random signs that accompany the
+ * r' columns: the smallest number from 4 on that makes the total a multiple of
+ * eight. They first measure the error of a projection computed from the other
+ * columns, and then join Omega. Products work on groups of eight, so that the
+ * additional columns cost nothing; with r' = 7 the mean error on data with
+ * close eigenvalues r and r + 1 drops from 3.5 to 0.1 % above the exact error.
  */
 size_t		fc_kernel_projection_probes(size_t columns);
 
 /*
  * Computes coordinates of n rows, which must be in the order of their ids,
- * because a row's place determines its sign. Memory: 9 bytes per row and
+ * because a row's index determines its sign. Memory: 9 bytes per row and
  * column (r' and probes), plus the prepared rows; K is never stored.
- * Interrupts are checked once per pair of blocks of K, then rarely.
+ * Interrupts are checked once per block of K.
  */
 void		fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling,
 							  uint64_t seed, fc_arena *arena, fc_embedding *result);
@@ -154,7 +154,7 @@ void		fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right,
 							 double *out);
 
 /*
- * Fills in the numbers of up to m pivots, in the order drawn. Returns their
+ * Stores the row indices of up to m pivots, in the order drawn. Returns their
  * number, which is less than m if K is exhausted.
  */
 size_t
@@ -169,13 +169,13 @@ void
 /* ---- bytes ---- */
 
 /*
- * The stored value.  Layout (native byte order, padding zero):
+ * Layout of a serialized projection (native byte order, padding zero):
  *     fc_kernel_projection_header
  *     double  eigenvalues[rank]  descending, >= 0
  *     int64   ids[n]     ascending
  *     float   y[n * rank] row by row; zeros up to a multiple of 8 bytes
- * All fields except the container depend on the rows, the arguments and the
- * processor alone: equal runs give equal bytes.
+ * All fields except the container depend only on the rows, the arguments and
+ * the processor: equal runs give equal bytes.
  */
 #define FC_KERNEL_PROJECTION_VERSION	1
 
@@ -198,14 +198,16 @@ typedef struct fc_kernel_projection_header
 	uint64_t	workspace;		/* bytes of memory used by the computation */
 } fc_kernel_projection_header;
 
-/* Returns the bytes of a projection, or SIZE_MAX on overflow. */
+/* Returns the size of a projection in bytes, or SIZE_MAX on overflow. */
 size_t		fc_kernel_projection_size(size_t n, size_t rank);
 
 double	   *fc_kernel_projection_eigenvalues(const fc_kernel_projection_header *header);
 int64_t    *fc_kernel_projection_ids(const fc_kernel_projection_header *header);
 float	   *fc_kernel_projection_rows(const fc_kernel_projection_header *header);
 
-/* Validates size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+/*
+ * Validates `size` untrusted bytes, aligned to 8. Returns FC_OK or FC_EFORMAT.
+ */
 fc_status	fc_kernel_projection_check(const void *bytes, size_t size);
 
 #endif							/* FC_RKHS_PROJECTION_H */

@@ -24,14 +24,17 @@ typedef struct spectral_work
 	size_t		d;
 	size_t		k;
 	size_t		max;
-	size_t		found;			/* eigenpairs above the floor, the dimension
-								 * of phi */
+	size_t		found;			/* number of eigenpairs above the floor, the
+								 * dimension of phi */
 	uint64_t	seed;
-	double	   *matrix;			/* most x most scratch matrix */
-	double	   *values;			/* most eigenvalues */
-	double	   *vectors;		/* most x most eigenvectors */
+	double	   *matrix;			/* max x max scratch matrix */
+	double	   *values;			/* up to `max` eigenvalues */
+	double	   *vectors;		/* eigenvectors, up to max x max values */
 	double	   *root;			/* landmarks x found: V L^-1/2 */
-	/* n x landmarks: kappa(x_i, u_j), then n x found: phi / sqrt(deg) */
+
+	/*
+	 * first kappa(x_i, u_j), n x landmarks; later phi / sqrt(deg), n x found
+	 */
 	double	   *cross;
 	double	   *phi;			/* n x found features */
 	double	   *sum;			/* sum of phi over the rows, `max` values
@@ -42,12 +45,13 @@ typedef struct spectral_work
 	double	   *centroids;		/* k x max(k, d) centroids */
 	double	   *weights;		/* k cluster weights */
 	double	   *mean;			/* d column means */
-	float	   *z;				/* n x d: x minus its mean, in units of the
-								 * total deviation */
+	float	   *z;				/* n x d: x minus its mean, divided by the
+								 * root of the total variance */
 	int32_t    *label[2];		/* n labels each: [0] of the features, [1] of
 								 * k-means of z */
-	double	   *counts;			/* k x k: rows by both labels */
-	int32_t    *number;			/* k matched labels */
+	double	   *counts;			/* k x k contingency table of the two labels */
+	int32_t    *number;			/* k labels of k-means, matched to the labels
+								 * of the features */
 } spectral_work;
 
 /*
@@ -164,7 +168,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 
 /* ---- spectral features ---- */
 
-/* Sets vectors (k x found) to A. */
+/* Sets vectors (k x found) to the matrix A of map.h. */
 static void
 find_axes(spectral_work *w, fc_arena *arena)
 {
@@ -237,8 +241,8 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 }
 
 /*
- * Computes features of one width. Returns true if their clusters are clear;
- * the result is then complete.
+ * Computes features for the kernel of s. Returns true if their clusters are
+ * clear; *s is then complete.
  */
 static bool
 try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)
@@ -270,7 +274,10 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 			s->t[j * s->landmarks + i] = w->root[i * w->found + j];
 }
 
-/* Returns true if k-means of the rows finds the clusters of the features. */
+/*
+ * Returns true if k-means of the rows finds nearly the clusters of the
+ * features.
+ */
 static bool
 compare_with_kmeans(spectral_work *w, fc_arena *arena)
 {

@@ -21,8 +21,9 @@ double		fc_exponential_values(float *values, size_t count, float left,
 								  const float *right);
 
 /*
- * Sets distances[j] = ||x - offset - v_j||^2 (offset NULL: 0), or dots[j] =
- * <x, v_j>, in double precision, for the k rows of v (k x d).
+ * fc_row_distances sets distances[j] = ||x - offset - v_j||^2 (offset NULL
+ * means 0); fc_row_dots sets dots[j] = <x, v_j>. v_j are the k rows of v (k x
+ * d); sums are in double precision.
  */
 void		fc_row_distances(const double *x, const double *offset, const float *v,
 							 size_t k, size_t d, double *distances);
@@ -30,8 +31,8 @@ void
 			fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
 
 /*
- * Sets y = matrix x (rows x columns, row-major). It does without BLAS, so
- * that features of new rows do not need to load it.
+ * Sets y = matrix x (rows x columns, row-major). It does not use BLAS, so that
+ * BLAS is not loaded to compute features of new rows.
  */
 void		fc_matrix_apply(const double *matrix, size_t rows, size_t columns,
 							const double *x, double *y);

@@ -85,7 +85,7 @@ fc_power_values(float *values, size_t count, int degree, float coef0)
 #define MAGIC	12582912.0f		/* 1.5 x 2^23; adding it leaves the nearest
 								 * integer in the low bits */
 
-/* Sets *value = exp(*value); positive values are taken as 0. */
+/* Sets *value = exp(*value), with *value clamped to -87 .. 0. */
 INLINE void
 vector_exponential(vfloat *value)
 {

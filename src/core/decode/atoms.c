@@ -2,7 +2,8 @@
  * atoms.c - the moments of Gaussian atoms, and the sums made of them.
  *
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
- *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,   J = mean_j |r_j|^2
+ *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,
+ *     J    = mean_j |r_j|^2
  *
  * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
  * the angles, one sincos for the block, one GEMM to reduce it, so memory is

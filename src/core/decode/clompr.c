@@ -16,8 +16,8 @@
  * atoms. One start climbs by L-BFGS-B, as in the paper; several climb together
  * by mean shift and the highest is polished.
  *
- * Cost: 2k (L m n a mean-shift step + k m n a gradient). Keriven, Tremblay,
- * Traonmilin, Gribonval 2017 (compressive K-means), algorithm 1.
+ * Cost: 2k times L m n per mean-shift step plus k m n per gradient. Keriven,
+ * Tremblay, Traonmilin, Gribonval 2017 (compressive K-means), algorithm 1.
  */
 #include "decode/internal.h"
 
@@ -82,7 +82,7 @@ climb(fc_decoding *d, double *center)
 	memcpy(center, w->x, d->n * sizeof(double));
 }
 
-/* Step 1: appends the new atom to the mixture. */
+/* Steps 1 and 2: finds a new atom and appends it to the mixture. */
 static void
 find_atom(fc_decoding *d, fc_mixture *mixture)
 {
@@ -98,8 +98,8 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 }
 
 /*
- * Steps 2 to 5 with the new atom in place. *cost is the mixture's cost,
- * updated if the step is kept.
+ * Does steps 3 to 5 after find_atom. *cost is the mixture's cost, updated if
+ * the step is kept.
  */
 static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)

@@ -18,8 +18,9 @@
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the
  * algorithms of the papers: clompr.c, sketch_shift.c.
  *
- * Why more atoms than clusters: moments of a non-Gaussian cluster are fitted
- * by two atoms, and matching moments is not minimising the SSE; step 4 is.
+ * There are more atoms than clusters because a non-Gaussian cluster needs two
+ * atoms to fit its moments. Matching the moments does not minimise the SSE;
+ * step 4 does.
  */
 #include "decode/internal.h"
 
@@ -142,8 +143,8 @@ fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,
 }
 
 /*
- * Returns the maximum number of clusters: the requested one, or the one that
- * the sketch was made for.
+ * Returns the requested number of clusters, or the number that the sketch was
+ * made for if that is larger.
  */
 static size_t
 max_clusters(const fc_decoding *d)
@@ -168,7 +169,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 	return ATOMS_PER_CLUSTER * max_clusters(d) + 1;
 }
 
-/* Lays out all memory; d->n, m, k, rows and options are set. */
+/* Allocates all memory. d->n, m, k, rows and options must be set. */
 static void
 take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
@@ -253,9 +254,9 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 
 /*
  * Steps 1 to 3: fits d->current and d->skeleton; returns the cost of all atoms
- * and stores the cost of k. The first replicate begins with the sample's
- * clusters. A climb would leave them: in many dimensions the kernels of well
- * separated clusters merge into one mode between them.
+ * and stores the cost of k atoms. The first replicate begins with the sample's
+ * clusters. Climbs would move away from them: in many dimensions the kernels
+ * of well separated clusters merge into one mode between them.
  */
 static double
 fit_density(fc_decoding *d, int replicate, double *cost_of_k)
@@ -321,7 +322,7 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
 
 /*
  * Returns true if clusters may have been missed. One missed cluster of k equal
- * ones leaves 1 / sqrt(k) of the sketch.
+ * ones leaves a relative residual of 1 / sqrt(k).
  */
 static bool
 poor_fit(const fc_decoding *d, double cost_of_k)
@@ -334,8 +335,9 @@ poor_fit(const fc_decoding *d, double cost_of_k)
 }
 
 /*
- * Runs all replicates, then once more from many more starts if the fit is
- * poor: in a box of many bandwidths few of 64 starts are on a slope.
+ * Runs all replicates, and one more with many more starts if the rows have
+ * moved or the fit is poor: in a box of many bandwidths, few of 64 starts are
+ * on the slope of a mode.
  */
 static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
@@ -351,7 +353,10 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
 	try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
 }
 
-/* Steps 4 and 5: leaves the result in d->points. */
+/*
+ * Steps 4 and 5: runs k-means on the density and stores the result in
+ * d->points.
+ */
 static void
 cluster_density(fc_decoding *d, double cost)
 {
@@ -376,8 +381,8 @@ cluster_density(fc_decoding *d, double cost)
 }
 
 /*
- * Makes the atoms the result. A spread is the root of the atom's
- * variance plus the covariance's mean variance.
+ * Copies the atoms to d->points as the result. A spread is the root of the
+ * atom's variance plus the covariance's mean variance.
  */
 static void
 take_atoms(fc_decoding *d)
@@ -397,8 +402,8 @@ take_atoms(fc_decoding *d)
 }
 
 /*
- * Sets place (k values), the position of each cluster in the result. Clusters
- * that continue one of the given initial centroids take its number.
+ * Sets place (k values), the position of each cluster in the result. A cluster
+ * that continues one of the given initial centroids takes its index.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)

@@ -3,8 +3,8 @@
  *
  * A problem is the input of a decoder: moments z_j = mean of exp(i omega_j .
  * y) over rows y in reduced coordinates, y = basis' (x - center) / scale /
- * sigma, so the radius laws hold with sigma = 1 and every length below is in
- * units of sigma.
+ * sigma, so that the laws of the frequencies hold with sigma = 1. Every length
+ * below is in units of sigma.
  */
 #ifndef FC_DECODE_DECODE_H
 #define FC_DECODE_DECODE_H
@@ -17,32 +17,37 @@
 
 typedef struct fc_problem
 {
-	size_t		n;				/* reduced dimensions */
-	size_t		m;				/* frequencies */
+	size_t		n;				/* number of reduced dimensions */
+	size_t		m;				/* number of frequencies */
 	const float *omega;			/* frequencies, m x n, in radians */
 	const double *z_re;			/* real parts of the normalised moments, m
 								 * values */
-	const double *z_im;			/* imaginary parts, m values */
+	const double *z_im;			/* imaginary parts of the normalised moments,
+								 * m values */
 	const double *lower;		/* lower corner of the box that holds the
 								 * rows, n values; infinite if unknown */
-	const double *upper;		/* upper corner, n values */
+	const double *upper;		/* upper corner of the box, n values */
 	const double *mean;			/* mean of the rows, n values */
 	const double *stddev;		/* standard deviations of the rows, n values */
-	size_t		clusters;		/* clusters that the sketch was made for; 0:
-								 * unknown */
+	size_t		clusters;		/* number of clusters that the sketch was made
+								 * for; 0: unknown */
 	double		rows;			/* effective number of rows, W^2 / W2 */
 	const float *sample;		/* sample rows, sample_rows x n, or NULL */
 	const double *sample_weight;	/* weights of the sample rows, sample_rows
 									 * values, or NULL if all are 1 */
 	size_t		sample_rows;
-	/* further points to start from, sample_centroid_count x n, or NULL */
+
+	/*
+	 * centroids of the sample, which are further points to start from,
+	 * sample_centroid_count x n, or NULL
+	 */
 	const float *sample_centroids;
 	size_t		sample_centroid_count;
 	const double *initial;		/* centroids to start from, initial_count x n,
 								 * or NULL */
 	size_t		initial_count;	/* number of initial centroids, up to k */
 	double		bandwidth;		/* bandwidth of the kernel of law gaussian, in
-								 * reduced coordinates; 0: 1 */
+								 * reduced coordinates; 0 means 1 */
 } fc_problem;
 
 typedef enum fc_decoder
@@ -77,14 +82,14 @@ typedef enum fc_init
 typedef struct fc_decode_options
 {
 	/*
-	 * starts of climbs in a round; 0: the decoder's default (64, or more with
-	 * many sample centroids; shift and discretized 1000)
+	 * number of starts of climbs in a round; 0: the decoder's default (64, or
+	 * more with many sample centroids; shift and discretized 1000)
 	 */
 	int			starts;
 	int			rounds;			/* maximum number of atoms tried, or of
 								 * improvement rounds; 0: 2k */
-	int			replicates;		/* independent runs, the cheapest is kept;
-								 * default 1 */
+	int			replicates;		/* number of independent runs, default 1; the
+								 * run with the lowest cost is kept */
 	uint64_t	seed;			/* seed of all random numbers; default 0 */
 	/* relative fall of the cost below which a stage stops; 0: default */
 	double		tolerance;
@@ -116,9 +121,9 @@ typedef struct fc_decode_result
 	 */
 	double		cost;
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
-	int			iterations;		/* gradient evaluations of the joint
+	int			iterations;		/* number of gradient evaluations of the joint
 								 * refinements and shifts */
-	int			atoms;			/* atoms of the fitted density */
+	int			atoms;			/* number of atoms of the fitted density */
 	size_t		informative;	/* number of moments above their sampling
 								 * noise */
 	double		noise;			/* cost that noise alone explains */
@@ -135,7 +140,7 @@ typedef struct fc_decode_result
 fc_decode_options fc_decode_defaults(void);
 
 /*
- * Returns the approximate multiply-adds of decoding k centroids in n
+ * Returns the approximate number of multiply-adds of decoding k centroids in n
  * dimensions from m frequencies. The actual number depends on the clusters and
  * is within a factor of five.
  */
@@ -144,8 +149,9 @@ double		fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,
 
 /*
  * Decodes k centroids. The same problem, options and seed give the same bits.
- * Returns FC_EEMPTY if rows = 0. If k is larger than the sketch can resolve,
- * the result still has k centroids, the surplus ones with small weights.
+ * Returns FC_EEMPTY if problem->rows is 0. If k is larger than the sketch can
+ * resolve, the result still has k centroids, the surplus ones with small
+ * weights.
  */
 fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 					  const fc_decode_options *options,
@@ -155,8 +161,8 @@ fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 
 typedef struct fc_problem_inputs
 {
-	double		sigma;			/* one sigma of the spec, decoded alone; 0:
-								 * chosen by the decoder */
+	double		sigma;			/* sigma of the spec to decode alone; 0: the
+								 * decoder chooses */
 	const fc_spec *sample;		/* the sketch's spec including its sample
 								 * rows, or NULL */
 	/* centroids to start from in user units, initial_count x dim, or NULL */
@@ -165,10 +171,10 @@ typedef struct fc_problem_inputs
 } fc_problem_inputs;
 
 /*
- * Makes the problem of a folded sketch with rows. auto and clompr fit all
- * scales of the spec together, the others only the first, unless inputs->sigma
- * names one. The arrays of the problem belong to the arena, the sketch and the
- * sample.
+ * Makes the problem of a folded sketch, which must have rows. auto and clompr
+ * fit all scales of the spec together, the other decoders fit only the first
+ * scale, unless inputs->sigma names one. The arrays of the problem belong to
+ * the arena, the sketch and the sample.
  */
 void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 							const fc_problem_inputs *inputs, fc_arena *arena,
@@ -225,7 +231,10 @@ void		fc_back_project_centroid(const fc_back_projection *back, const double *y,
 void		fc_back_project_covariance(const fc_back_projection *back,
 									   const double *reduced, double *covariance);
 
-/* Returns the units of x per sigma: the root mean square of the scales. */
+/*
+ * Returns the length of one sigma in user units: spec->sigma times the root
+ * mean square of the scales.
+ */
 double		fc_spread_unit(const fc_spec *spec);
 
 #endif							/* FC_DECODE_DECODE_H */

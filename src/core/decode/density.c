@@ -1,14 +1,14 @@
 /*
- * density.c - k-means on the fitted density: moments become an SSE.
+ * density.c - k-means on points that represent the fitted density.
  *
- * The mixture describes where the rows are; the centroids that minimise the
- * SSE are not its atoms but the k-means solution of the density. So:
- * antithetic normal points around each atom (c + tau e and c - tau e, scaled
- * so that their mean and mean square are exactly the atom's), weights alpha_i
- * / points of i, then weighted k-means++ and Lloyd, the k-atom solution being
- * one start.
+ * The centroids that minimise the SSE are not the atoms of the mixture but the
+ * k-means solution of its density. The density is therefore represented by
+ * antithetic pairs of normal points around each atom, c + tau e and c - tau e,
+ * scaled so that their mean and mean square are exactly the atom's. The weight
+ * alpha_i of an atom is divided equally among its points. Weighted k-means
+ * runs on all points; the k-atom solution is one of its starts.
  *
- * Cost: points x k x n a Lloyd step.
+ * Cost: points x k x n per Lloyd step.
  */
 #include "decode/internal.h"
 
@@ -184,20 +184,21 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
  *                         + lambda R sum_rows (p_i / w_i)^2
  *
  * over the atoms of the fitted density (penalty ATOM_PENALTY) and R sample
- * rows of multiplicity w_i (mean 1): a non-negative ridge. The rows bring the
- * shape of the clusters, the sketch brings the counts of all rows; k-means on
- * both then sees a sample calibrated by the whole table.
+ * rows of multiplicity w_i (mean 1): a non-negative ridge. The rows show the
+ * shapes of the clusters; the sketch shows the weights of the clusters in the
+ * whole table. k-means then works on a sample calibrated by the whole table.
  *
  * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such
  * a row is alone, so its weight is the field f_r at it, which is noise of size
  * sqrt(J0 / 2m), and a handful of outliers with noise weights and huge squares
  * would take centroids away from the clusters. Heavy tails reach 10 to 20
- * deviations and must stay in (they carry SSE); with 1 % of rows at 50 times
- * the spread 12 to 20 do equally well and 40 does not.
+ * deviations and must be kept, because they contribute to the SSE. With 1 % of
+ * the rows at 50 times the spread, limits of 12 to 20 deviations work equally
+ * well, and 40 does not.
  *
- * Cost: R^2 m for the Gram matrix, a few Cholesky factorisations of the
- * positive part. Survey statistics calls this calibration: Deville, Sarndal
- * 1992.
+ * Cost: R^2 m for the Gram matrix, and a few Cholesky factorisations for the
+ * columns of positive weight. Survey statistics calls this calibration:
+ * Deville, Sarndal 1992.
  */
 
 /* Returns true if the row is within FARTHEST_DEVIATIONS of some atom. */
@@ -219,8 +220,9 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 }
 
 /*
- * Chooses up to limit rows and lays out the columns, atoms first, then rows;
- * returns the number of columns.
+ * Chooses up to `limit` sample rows at random, and sets up the columns of the
+ * least-squares problem: first the atoms, then these rows. Returns the number
+ * of columns.
  */
 static size_t
 lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
@@ -258,9 +260,10 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 }
 
 /*
- * Fills points with the atoms' points at their new weights, then the rows of
- * positive weight; returns their number, 0 if nothing has weight. certified:
- * the mixture already fits to the noise floor, so few rows suffice.
+ * Fills d->points with the points of the atoms at their new weights, then with
+ * the sample rows of positive weight. Returns the number of points, or 0 if
+ * all weights are 0. `certified` means that the mixture already fits to the
+ * noise floor, so that few sample rows suffice.
  */
 size_t
 fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)

@@ -113,7 +113,7 @@ typedef struct fc_select_work
 								 * atoms^2 */
 	double	   *sub_rhs;		/* correlations of the chosen entries */
 	double	   *weight;			/* weights of the chosen entries */
-	size_t	   *chosen;			/* numbers of the chosen entries */
+	size_t	   *chosen;			/* indices of the chosen entries */
 	bool	   *taken;			/* marks the chosen entries */
 	double	   *cosine;			/* features of the dictionary, size x
 								 * FC_FREQUENCY_BLOCK */
@@ -155,15 +155,17 @@ typedef struct fc_points_work
 typedef struct fc_reweight_work
 {
 	size_t		capacity;		/* maximum number of sample rows used */
-	size_t	   *row;			/* numbers of the chosen sample rows */
+	size_t	   *row;			/* indices of the chosen sample rows */
 	double	   *center;			/* centers of atoms, then rows; (rows + atoms)
 								 * x n */
-	double	   *variance;		/* one per column, 0 for rows */
+	double	   *variance;		/* variance of each column, 0 for rows */
 	double	   *penalty;
 	double	   *rhs;
 	double	   *weight;
-	double	   *gram;			/* (rows + atoms)^2 */
-	double	   *cosine;			/* (rows + atoms) x FC_FREQUENCY_BLOCK */
+	double	   *gram;			/* Gram matrix of the columns, (rows +
+								 * atoms)^2 */
+	double	   *cosine;			/* features of the columns, (rows + atoms) x
+								 * FC_FREQUENCY_BLOCK */
 	double	   *sine;
 } fc_reweight_work;
 
@@ -182,7 +184,8 @@ typedef struct fc_decoding
 	size_t		sample_centroids;
 	bool		uniform_starts; /* true: random starts are uniform in the box;
 								 * false: normal */
-	bool		discretized;	/* true: starts are candidates, no climbs */
+	bool		discretized;	/* true: starts do not climb, the highest is
+								 * used */
 
 	/*
 	 * number of given initial centroids, which come first among the sample
@@ -262,8 +265,8 @@ fc_clip(double x, double lower, double upper)
 }
 
 /*
- * setup.c: derives the decoding's values from the problem; its memory has been
- * taken
+ * Derives the values of *d from its problem; the memory of *d must be
+ * allocated. Defined in setup.c.
  */
 void		fc_set_up(fc_decoding *d);
 
@@ -308,7 +311,7 @@ void		fc_sincos_double(size_t count, double *cosine, double *sine);
 void		fc_damp_double(size_t count, double variance, const double *half_norm,
 						   double *cosine, double *sine);
 
-/* y[i] = exp(-variance half_norm[i]) */
+/* Computes y[i] = exp(-variance half_norm[i]). */
 void		fc_envelope_double(size_t count, double variance, const double *half_norm,
 							   double *y);
 
@@ -322,8 +325,8 @@ typedef enum fc_width_mode
 /* modes.c */
 
 /*
- * Returns the number of the turn-th row of a random order, which
- * d->permutation builds as rows are drawn.
+ * Returns the index of the sample row at position `index` of a random order,
+ * which is drawn in d->permutation step by step.
  */
 size_t		fc_draw_row(fc_decoding *d, size_t index);
 void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -332,7 +335,7 @@ void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
 /*
- * Climbs f_r from d->start; returns the number of the start that reaches the
+ * Climbs f_r from d->start. Returns the index of the start that reaches the
  * greatest height.
  */
 size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
@@ -347,15 +350,16 @@ double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
 					  fc_mixture *mixture);
 
 /*
- * Refines the first count sample centroids with fitted weights into the
- * mixture (empty if count is 0); returns the cost.
+ * Sets the mixture to the first `count` sample centroids, fits their weights
+ * and refines it. Returns the cost. The mixture is empty if count is 0.
  */
 double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
 						  fc_mixture *mixture);
 
 /*
- * Runs the last refinement of the papers' decoders: atoms as they are; then,
- * if option polish is set and atoms are points, with a width that all share.
+ * Runs the last refinement of clompr and sketch-and-shift: without widths, and
+ * then, if option polish is set and atoms are points, with a width that all
+ * atoms share. Returns the cost.
  */
 double		fc_polish(fc_decoding *d, fc_mixture *mixture);
 
@@ -374,7 +378,7 @@ size_t
 void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 							  double margin, int iterations);
 
-/* clompr.c; both functions return the cost */
+/* clompr.c; returns the cost of the mixture */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /*
@@ -383,7 +387,10 @@ double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
  */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
-/* sketch_shift.c; fc_covariance_take takes memory for model gaussian only */
+/*
+ * sketch_shift.c; fc_covariance_take allocates memory for model gaussian only,
+ * fc_sketch_shift returns the cost of the mixture
+ */
 void		fc_covariance_take(fc_decoding *d, fc_arena *arena);
 double		fc_sketch_shift(fc_decoding *d, fc_mixture *mixture);
 

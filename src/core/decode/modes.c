@@ -5,13 +5,14 @@
  *     sample     sample rows, without repetition until all were drawn
  *     kmeans++   sample rows drawn with probability w_i min_j |x_i - c_j|^2,
  *                c_j the present atoms
- *     default    sample centroids if all of them fit, then sample rows; every
- *                fourth start, or all without rows, uniform in the box
- *                (discretized, or sketch-and-shift without polish) or normal
- *                with the rows' mean and deviation: rows may have moved since
- *                the sample was taken
+ *     default    sample centroids if all of them fit, then sample rows. Every
+ *                fourth start, or every start without sample rows, is random,
+ *                because rows may have moved since the sample was taken:
+ *                uniform in the box (discretized, or sketch-and-shift without
+ *                polish), or normal with the rows' mean and deviation
  *
- * Compressive K-means, s3.2 (range, sample, k++).
+ * Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive K-means), section
+ * 3.2 (range, sample, kmeans++).
  */
 #include "decode/internal.h"
 
@@ -140,8 +141,8 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
  * and shrinks four times on failure; starts that no longer move leave the
  * batch. e matches the field to atoms of variance v.
  *
- * Cost: starts x m x n a step. Belhadji, Gribonval 2022 (sketch and shift),
- * s4.
+ * Cost: starts x m x n per step. Belhadji, Gribonval 2022 (sketch and shift),
+ * section 4.
  */
 
 void
@@ -167,7 +168,10 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 	w->order = FC_TAKE(arena, d->starts, size_t);
 }
 
-/* Returns eta of the field matched to variance; leaves e in shift.envelope. */
+/*
+ * Returns eta of the field matched to the variance; stores e in
+ * shift.envelope.
+ */
 static double
 bandwidth(fc_decoding *d, double variance)
 {
@@ -240,9 +244,10 @@ evaluate_field(fc_decoding *d, size_t count)
 }
 
 /*
- * Keeps or rejects the point just evaluated (packed number i of `start`) and
- * proposes the next. Returns its distance from the best point, divided by the
- * root of a step factor above 1.
+ * Accepts or rejects the point just evaluated, which is packed point i and
+ * belongs to start `start`, and proposes the next point. Returns the distance
+ * of the next point from the best one, divided by the root of the step factor
+ * if that is above 1.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
@@ -281,7 +286,7 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 
 /*
  * Climbs f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and
- * value receive the highest points.
+ * value receive the highest point of each start and its height.
  */
 static void
 mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
@@ -326,7 +331,7 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 }
 
 /*
- * Sorts the starts into `order` by descending value, ties by number. Insertion
+ * Sorts the starts into `order` by descending value, ties by index. Insertion
  * sort suffices, because starts are few.
  */
 static void

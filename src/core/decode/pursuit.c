@@ -246,20 +246,20 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
  *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
  *             of the cost without it
  *
- * A round tries the most promising splits in turn, then, if no split helps,
- * the highest mode (a mean shift costs as much as a trial): apply, drop one
- * other atom, refine, keep if the cost falls by 1 %. The number of atoms never
- * changes. Atoms whose importance is below their share of the noise are
- * dropped at the end.
+ * A round tries the most promising splits in turn. If no split helps, it tries
+ * the highest mode, because a mean shift costs as much as a trial. A trial
+ * applies the move, drops one other atom and refines; it is kept if the cost
+ * falls by 1 %. The number of atoms never changes. Atoms whose importance is
+ * below their share of the noise are dropped at the end.
  *
- * Cost of the Hessians: atoms x m x n^2 a round.
+ * Cost of the Hessians: atoms x m x n^2 per round.
  */
 
 typedef struct mixture_move
 {
 	double		gain;
 	bool		split;
-	size_t		index;			/* number of the mode or atom */
+	size_t		index;			/* index of the mode or atom */
 } mixture_move;
 
 /* Computes importance_i = weight_i^2 / (G^-1)_ii. */
@@ -531,7 +531,7 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
 	{
 		const mixture_move add = {.split = false};	/* adds the highest mode,
-													 * number 0 */
+													 * index 0 */
 		mixture_move splits[SPLITS_PER_ROUND];
 		size_t		count = propose_splits(d, mixture, splits);
 
@@ -543,7 +543,10 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 	}
 }
 
-/* Returns true if the atom is out of reach of every atom at least as heavy. */
+/*
+ * Returns true if every atom that is at least as heavy is at least
+ * ISOLATION_BANDWIDTHS away.
+ */
 static bool
 isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
@@ -556,7 +559,10 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 	return true;
 }
 
-/* Returns the logarithm of the number of bandwidths that fill the box. */
+/*
+ * Returns the logarithm of the number of cells, one bandwidth wide in each
+ * dimension, that fill the box.
+ */
 static double
 log_cells(const fc_decoding *d)
 {
@@ -569,9 +575,9 @@ log_cells(const fc_decoding *d)
 
 /*
  * Drops atoms, least important first, whose importance is below 2 J0 (n + 1) /
- * m, and isolated ones that the mixture's residual (cost) explains: the
- * highest of C peaks of a random field of that energy has a gain of about cost
- * log(C) / m.
+ * m. An isolated atom must also exceed what the mixture's residual (cost)
+ * explains by chance: the highest of C peaks of a random field of that energy
+ * has a gain of about cost log(C) / m.
  */
 void
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)

@@ -12,14 +12,14 @@
  * the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal
  * of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate
  * of c_i and a_i^2 q_2 for v_i (summed over i when shared). A center's
- * curvature is a_i^2 times a weight's, so without this thirty atoms need ten
- * times the iterations.
+ * curvature is a_i^2 times a weight's, so without these scales thirty atoms
+ * need ten times the iterations.
  *
  * With one variance for all, e multiplies vectors of length m instead of the
  * features. Double precision: near the noise floor J is 1e-6 of |z|^2 and
  * float features would stall the line search.
  *
- * Cost: atoms x m x n an evaluation.  Keriven, Tremblay, Traonmilin, Gribonval
+ * Cost: atoms x m x n per evaluation. Keriven, Tremblay, Traonmilin, Gribonval
  * 2017 (compressive K-means), alg. 1 step 5.
  */
 #include "decode/internal.h"
@@ -141,7 +141,7 @@ multiply(int rows, int columns, double factor, const double *matrix,
 
 /*
  * Computes the residual of one block, weighted for the gradient: 2/m e_j r_j,
- * and the product with |omega_j|^2/2.  Returns sum_j |r_j|^2.
+ * and its product with |omega_j|^2 / 2. Returns sum_j |r_j|^2.
  */
 static double
 block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
@@ -174,7 +174,9 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 	return sum;
 }
 
-/* Adds one block's share of the gradient; the block's residual is ready. */
+/*
+ * Adds one block's share of the gradient, after block_residual of this block.
+ */
 static void
 block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 			   const double *weight, size_t first, size_t width,
@@ -251,7 +253,8 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
 }
 
 /*
- * Computes q_0, q_1, q_2 as the file's head defines them, bounded away from 0.
+ * Computes q_0, q_1, q_2 as defined at the top of this file, bounded away from
+ * 0.
  */
 static void
 curvatures(fc_decoding *d, double variance, double q[3])
@@ -280,8 +283,8 @@ curvatures(fc_decoding *d, double variance, double q[3])
 }
 
 /*
- * Sets scale = curvature^(-1/2); an atom counts with a minimum of a tenth of
- * the mean weight.
+ * Sets scale = curvature^(-1/2); for this purpose, weights are raised to at
+ * least a tenth of the mean weight.
  */
 static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)

@@ -1,8 +1,9 @@
 /*
  * setup.c - converts a problem to the decoder's own coordinates.
  *
- *     u = (y - mean) / h,   h^2 = n / mean_j |omega_j|^2,   z_j exp(-i omega_j . mean)
- *     J0 = mean_j (1 - |z_j|^2) / rows                        the cost that noise alone explains
+ *     u = (y - mean) / h,   h^2 = n / mean_j |omega_j|^2
+ *     z_j exp(-i omega_j . mean)          the moments in these coordinates
+ *     J0 = mean_j (1 - |z_j|^2) / rows    the cost that noise alone explains
  */
 #include "decode/internal.h"
 
@@ -60,8 +61,8 @@ set_frequencies(fc_decoding *d)
 }
 
 /*
- * Returns true if a point is in the box. A sample row outside belongs to other
- * rows than the sketch's, or is an outlier.
+ * Returns true if a point is in the box. A sample row outside is not among the
+ * rows of the sketch, or is an outlier.
  */
 static bool
 inside_box(const fc_decoding *d, const double *u)
@@ -74,8 +75,8 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /*
- * Converts sample centroids, and the sample rows of positive weight in the box,
- * to u; scales the rows' weights to mean 1.
+ * Converts sample centroids, and the sample rows of positive weight in the
+ * box, to u. Scales the rows' weights to mean 1.
  */
 static void
 set_rows(fc_decoding *d)
@@ -133,10 +134,10 @@ mean_envelope(fc_decoding *d, double variance)
 }
 
 /*
- * Detects that the rows have left the sample centroids of the sample's k
- * clusters. sum_i f_z(c_i) is then noise; if clusters stayed it is the mean of
- * a cluster's envelope, or more if they overlap. Sample centroids and sample
- * rows are discarded once the rows have moved.
+ * Detects that the rows have left the sample centroids. sum_i f_z(c_i) over
+ * the centroids of the sample's k clusters is then only noise; otherwise it is
+ * about the mean of a cluster's envelope, or more if clusters overlap. Sample
+ * centroids and sample rows are discarded once the rows have moved.
  */
 static void
 check_sample_centroids(fc_decoding *d)
@@ -167,21 +168,22 @@ check_sample_centroids(fc_decoding *d)
  * The box that bounds the centers, and the distribution of random starts.
  *
  * The box is the rows' bounding box, or mean +- 6 deviations if their bounds
- * are unknown. A handful of rows far out would make it large enough for noise
- * alone to have high peaks in it, and any of them fits better than nothing.
- * With sample centroids (centroids of a sample) in c_l +- A_l, a dimension
- * whose farthest row is at distance D_l is cut to c_l +- 2 A_l when
+ * are unknown. A few rows far out would make it so large that noise alone has
+ * high peaks in it, each of which fits better than no atom. If the sample
+ * centroids are in c_l +- A_l, a dimension whose farthest row is at distance
+ * D_l is cut to c_l +- 2 A_l when
  *
  *     D_l > 10 A_l,  s_l^2 / D_l^2 < 1 / (5 k)  and  |mean_l - c_l| < s_l / 2
  *
- * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a
- * fifth of an average cluster: outliers. A cluster of more rows keeps its
- * place at any distance. A share w at D_l moves the mean by w D_l, far less
- * than s_l = w^(1/2) D_l; rows that have all moved do not.
+ * A share w of the rows at distance D_l adds about w D_l^2 to the variance
+ * s_l^2. The second condition therefore limits w to a fifth of an average
+ * cluster: these rows are outliers, and a cluster of more rows keeps its place
+ * at any distance. The outliers move the mean by w D_l, far less than s_l =
+ * w^(1/2) D_l. The third condition fails if all rows have moved.
  */
 
 /*
- * Computes center and half width of the sample centroids' interval along
+ * Computes center and half width of the interval of the sample centroids along
  * dimension l, margin included, in the problem's coordinates.
  */
 static void

@@ -12,13 +12,13 @@
  * covariance is read off the sketch at the mode (model gaussian, below). The
  * discretized variant takes the highest of the L starts without climbing.
  *
- * Without polish this is the paper, and starts are uniform in the box: their
- * number must then grow with box volume / sigma^n, or no start is on a slope.
- * With polish they are normal, and sigma may be 1 to 4 deviations of a cluster
- * for any law (1.4 to 2 for law gaussian alone).
+ * Without polish this is the algorithm of the paper, and starts are uniform in
+ * the box. Their number must then grow with box volume / sigma^n, or no start
+ * is on a slope. With polish they are normal, and sigma may be 1 to 4
+ * deviations of a cluster for any law (1.4 to 2 for law gaussian alone).
  *
- * Cost: T L m n a step. Belhadji, Gribonval 2024 (sketch and shift), algorithm
- * 2, s4.1.
+ * Cost: T L m n per step. Belhadji, Gribonval 2024 (sketch and shift), section
+ * 4.1, algorithm 2.
  */
 #include "decode/internal.h"
 
@@ -43,13 +43,14 @@
  *     atom_j = exp(i omega_j . c) exp(-omega_j' Sigma_c omega_j / 2)
  *
  * H is minus the Hessian of log f. Around an isolated Gaussian cluster f is a
- * Gaussian of covariance Sigma_c + s^2 I, whose log has that Hessian. A
- * direction in which Sigma_c comes out negative by less than s^2 / 2 has no
- * width (a constant column, noise); when c is no mode, or f is narrower than
- * its kernel by more, the atom is a point. Model gaussian needs frequencies of
- * the law `gaussian`, for which f is a density smoothed by a Gaussian kernel.
+ * Gaussian of covariance Sigma_c + s^2 I, whose log has that Hessian. If
+ * Sigma_c is negative in some direction by less than s^2 / 2, because of a
+ * constant column or noise, the atom has no width in that direction. If it is
+ * more negative, or c is not a mode, the atom is a point. Model gaussian needs
+ * frequencies of the law `gaussian`, for which f is a density smoothed by a
+ * Gaussian kernel.
  *
- * Cost: m n^2 an atom. Belhadji, Gribonval 2024 (sketch and shift), appendix
+ * Cost: m n^2 per atom. Belhadji, Gribonval 2024 (sketch and shift), appendix
  * B.
  */
 void
@@ -113,8 +114,8 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
 }
 
 /*
- * Computes the covariance (n x n) from H (destroyed): all zero if H is not the
- * matrix of a mode.
+ * Computes the covariance (n x n) from H, which is destroyed. The covariance
+ * is 0 if the atom must be a point (see above).
  */
 static void
 covariance_of(fc_decoding *d, double *h, double *covariance)
@@ -244,8 +245,8 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 		return cost;
 
 	/*
-	 * Centers and weights move together; points get a common width, and
-	 * missed clusters replace others.
+	 * Refine centers and weights together, points with a common width. Then
+	 * replace atoms by missed clusters.
 	 */
 	cost = fc_polish(d, mixture);
 	if (d->options.model == FC_MODEL_DIRAC)

@@ -31,10 +31,11 @@ enum
 typedef struct fc_sketch_isa
 {
 	/*
-	 * Converts one row, not a sparse one, to the row arrays prepared->value
-	 * and prepared->q, and its reduced coordinates to y (written up to
-	 * fc_padded(n), garbage after n), and with a basis also to
-	 * prepared->projected. Returns FC_ROW_... bits.
+	 * Converts one row, not a sparse one. Stores its values and grid integers
+	 * in the row arrays prepared->value and prepared->q, and its reduced
+	 * coordinates in y and, with a basis, in prepared->projected.
+	 * fc_padded(n) values of y are written; the values after the n-th are
+	 * garbage. Returns FC_ROW_... bits.
 	 */
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
@@ -48,18 +49,18 @@ typedef struct fc_sketch_isa
 							  double *raw);
 
 	/*
-	 * Does the work of prepare and track for rows stored before: computes
-	 * their y, n apart, and adds their sums.
+	 * Does the work of prepare and track for rows stored by store_raw:
+	 * computes their y, n values per row, and adds their sums.
 	 */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw,
 							 size_t rows, float *y, double *sums);
 
 	/*
 	 * Does the work of prepare and track for a sparse near row if
-	 * prepared->zeros_vanish: the same y to the bit and the same sums, except
-	 * for the bounds of dimensions whose elements are 0. With sums NULL, only
-	 * computes the near row's y and the reduced dimensions in prepared->q and
-	 * ->value. Returns false if the row is not near.
+	 * prepared->zeros_vanish. y and the sums have the same bits, except for
+	 * the bounds of dimensions whose elements are 0. If sums is NULL, only
+	 * computes y, and the reduced dimensions in prepared->q and
+	 * prepared->value. Returns false if the row is not near.
 	 */
 	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x,
 								float *y, double *sums);
@@ -79,8 +80,8 @@ typedef struct fc_sketch_isa
 							   int64_t *z);
 
 	/*
-	 * Adds weight times prepared->phases to prepared->limbs, the two limbs of
-	 * the weight (not negative) one after the other.
+	 * Adds prepared->phases times the lower and the upper limb of the weight
+	 * (not negative) to the two halves of prepared->limbs.
 	 */
 	void		(*weigh) (const fc_prepared *prepared, int64_t weight);
 
@@ -101,9 +102,10 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 
 /*
- * Returns the maximum number of nonzero dense coordinates that are looked up
- * one by one; 0: always use all coordinates. A limit is needed because a row
- * alone does not share its reads of the frequencies with others.
+ * Returns the maximum number of nonzero coordinates of a row for which only
+ * these coordinates are read; 0: all coordinates are always read. A row with
+ * more of them is processed together with others, which share its reads of the
+ * frequencies.
  */
 static inline size_t
 fc_few_coordinates(size_t n)
@@ -111,7 +113,7 @@ fc_few_coordinates(size_t n)
 	return n >= 256 ? n / 8 : 0;
 }
 
-/* Returns the bytes of prepared->scratch. */
+/* Returns the size of prepared->scratch in bytes. */
 size_t		fc_sketch_isa_scratch(const fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_ISA_H */

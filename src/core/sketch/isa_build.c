@@ -7,8 +7,8 @@
  * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles stays in registers;
  * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
  * .. n-1 for any tile and vector length, so a row's angles do not depend on
- * its place. Structured: lanes are rows; H D1 H D2 H D3 y by butterflies, O(p
- * log p).
+ * its position in the batch. Structured: lanes are rows; H D1 H D2 H D3 y by
+ * butterflies, O(p log p).
  *
  * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| <
  * 2^22), r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine,
@@ -16,8 +16,8 @@
  *
  * Fixed point: adding 3.0 leaves rint(2^22 c) in the mantissa bits of the sum,
  * since [2, 4) has ulp 2^-22; the bits are summed as integers, the offset
- * removed at the end. 64 rows stay below 2^31; sums are exact, hence free of
- * any order.
+ * removed at the end. The sums of 64 rows stay below 2^31. They are exact, so
+ * the order of rows does not matter.
  */
 #include "sketch/isa.h"
 
@@ -120,8 +120,8 @@ sincos_raw(vfloat h, vint *cosine, vint *sine)
 }
 
 /*
- * Computes h[r][v], the half-turns of `rows` rows against one tile of
- * frequencies.
+ * Computes h[r][v], the angles of `rows` rows for one tile of frequencies, in
+ * half-turns.
  */
 INLINE void
 dense_angles(const float *tile, size_t n, const float *y, int rows,
@@ -145,8 +145,8 @@ dense_angles(const float *tile, size_t n, const float *y, int rows,
 }
 
 /*
- * Separate functions on ARM: inlined, gcc keeps the constants of sincos_raw in
- * registers and the sums in memory.
+ * These functions are not inlined on ARM, because gcc would keep the constants
+ * of sincos_raw in registers and the sums in memory.
  */
 #ifdef __aarch64__
 static __attribute__((noinline))
@@ -207,7 +207,10 @@ add_rows(const float *tile, size_t n, const float *y, int rows, float ratio,
 		}
 }
 
-/* Adds the integers of `rows` raw sums of a tile to z[0 .. count). */
+/*
+ * Converts the raw sums over `rows` rows of a tile to integers, and adds them
+ * to z[0 .. count).
+ */
 INLINE void
 widen(const vint raw[VECTORS], size_t rows, size_t count, int64_t *z)
 {
@@ -245,8 +248,8 @@ dense_tile(const fc_prepared *prepared, size_t start, const float *y,
 /* ---- coordinates that are mostly 0 ---- */
 
 /*
- * The nonzero coordinates of a row that has few: their places and values in
- * the scratch.
+ * The nonzero coordinates of a row that has few: their indices and values in
+ * the scratch space.
  */
 typedef struct few_coordinates
 {
@@ -256,8 +259,8 @@ typedef struct few_coordinates
 } few_coordinates;
 
 /*
- * Finds the nonzero coordinates; returns false if the scratch has no room for
- * them.
+ * Finds the nonzero coordinates; returns false if there are too many for the
+ * scratch space.
  */
 INLINE bool
 find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
@@ -380,8 +383,8 @@ butterflies(vfloat *v, size_t p)
 {
 	size_t		half = 1;
 
-	for (; 4 * half <= p; half *= 4)	/* two stages a pass halve the memory
-										 * traffic */
+	for (; 4 * half <= p; half *= 4)	/* two stages per pass halve the
+										 * memory traffic */
 		for (size_t start = 0; start < p; start += 4 * half)
 			for (size_t i = start; i < start + half; i++)
 			{
@@ -460,7 +463,7 @@ scratch_of(const fc_prepared *prepared)
 
 /*
  * Returns the sum over the lanes of raw integers; lanes of absent rows hold 0.
- * alone: only lane 0 is used.
+ * If `alone`, only lane 0 is used.
  */
 INLINE int64_t
 lane_sum(vint raw, bool alone)

@@ -1,12 +1,12 @@
 /*
- * isa_raw.h - raw waiting rows, converted to grid and reduced coordinates a
+ * isa_raw.h - converts raw pending rows to grid and reduced coordinates, a
  * batch at a time.
  *
- * Short rows: the sums of a column stay in registers over the batch. With a
- * large basis: a tile of it is read once for several rows. Each row has the
- * bits that isa_rows.h gives it alone.
+ * For short rows, the sums of a column stay in registers over the batch. With
+ * a large basis, a tile of it is read once for several rows. The results have
+ * the same bits as the results of isa_rows.h.
  *
- * A part of isa_build.c, like isa_rows.h.
+ * Included by isa_build.c, like isa_rows.h.
  */
 #ifndef FC_SKETCH_ISA_RAW_H
 #define FC_SKETCH_ISA_RAW_H
@@ -148,8 +148,8 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * Takes the last columns first, because numbers written past a row's end
- * belong to the first columns of later rows.
+ * Processes the last columns first, because the floats written past a row's
+ * end are overwritten by the first columns of the next row.
  */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
@@ -174,13 +174,13 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
 }
 
 /*
- * Conversion of a row whose nonzero elements alone are given.
+ * Conversion of a sparse row.
  *
  * If the center is 0, an element 0 has the grid integer 0 and the coordinate
  * 0, and adds exactly 0 to every sum, also to a coordinate's sum with a basis.
- * The other elements are added in the same order by the same operations, to
- * the same bits. (A sum that rounds to -0 may become +0: no angle and no grid
- * integer differs.)
+ * The other elements are added in the same order by the same operations, so
+ * that the results have the same bits as for a dense row. (A sum that rounds
+ * to -0 may become +0: no angle and no grid integer differs.)
  */
 /* Returns element p of the row; -0 becomes 0. */
 INLINE double

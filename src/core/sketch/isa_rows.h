@@ -4,19 +4,20 @@
  *     q = rint(x / u) - shift        integers, so that sums of them are exact
  *     y = basis (x - center) / scale / sigma
  *
- * A part of isa_build.c, which includes it once per instruction set and
- * defines the vector types.  Row arrays are padded to multiples of FC_PAD with
+ * Included by isa_build.c, which is compiled once per instruction set and
+ * defines the vector types. Row arrays are padded to multiples of FC_PAD with
  * zeros, so the loops have no remainders.
  */
 #ifndef FC_SKETCH_ISA_ROWS_H
 #define FC_SKETCH_ISA_ROWS_H
 
 /*
- * The only intrinsics besides conversions of half precision: loads of `left`
- * elements that neither read past the end nor go through memory (a vector load
- * of bytes just stored piecewise stalls), rounding to nearest, the smaller and
- * the larger value (the second of two equals), and a test for lanes outside
- * limits, NaN included.
+ * All intrinsics except the conversions from half precision. load_doubles and
+ * load_floats load `left` elements. They do not read past the end, and do not
+ * copy through memory, because a vector load of bytes just stored one by one
+ * stalls. round_vector rounds to the nearest integer. smaller_of and larger_of
+ * return the second operand if both are equal. any_out returns true if any
+ * lane of a mask is set.
  */
 #if FC_ISA == 4
 INLINE vdouble
@@ -112,7 +113,7 @@ any_out(vlong out)
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
 #else
-/* Copies of a length known at compile time become loads, at any alignment. */
+/* The compiler turns a memcpy of constant length into an unaligned load. */
 INLINE vdouble
 load_doubles(const double *x, size_t left)
 {
@@ -200,11 +201,11 @@ below(vdouble x, vdouble y)
  *     y_c = sum over the terms of t_i basis_ic, in the order of the terms
  *
  * Each column is one chain of fused multiply-adds, for any vector length, so
- * that a row's bits do not depend on it. The sums of up to BASIS_VECTORS
- * vectors of columns stay in registers: 8 chains keep two units of latency 4
- * busy. With several rows the sums of BASIS_ROWS x BLOCK_VECTORS vectors stay
- * there, and the columns of a tile are read from the cache once for each
- * BASIS_ROWS rows.
+ * that the bits of y do not depend on the vector length. The sums of up to
+ * BASIS_VECTORS vectors of columns stay in registers: 8 chains keep two units
+ * of latency 4 busy. With several rows, the sums of BASIS_ROWS x BLOCK_VECTORS
+ * vectors stay in registers, and the columns of a tile are read from the cache
+ * once for each BASIS_ROWS rows.
  */
 #define BASIS_VECTORS 8
 #define BASIS_ROWS 4
@@ -248,8 +249,8 @@ project_columns(basis_terms terms, const double *tile, size_t width,
 }
 
 /*
- * Calls project_columns with a constant number of vectors, so that the sums
- * have registers.
+ * Calls project_columns with a number of vectors known at compile time, so
+ * that the compiler keeps the sums in registers.
  */
 INLINE void
 project_vectors(basis_terms terms, const double *tile, size_t width,
@@ -369,7 +370,7 @@ apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 
 /*
  * Computes projected (rows x fc_padded(n)) = centered (rows x fc_padded(d))
- * basis, each row to the same bits as apply_basis.
+ * basis. Each row has the same bits as from apply_basis.
  */
 static void
 apply_basis_rows(const fc_prepared *prepared, size_t rows)
@@ -437,7 +438,10 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
 	excess->far_q |= outside(q, FC_FAR_Q);
 }
 
-/* Loads of `left` numbers of half precision; x86-64-v3 and v4 have F16C. */
+/*
+ * load_halves loads `left` numbers of half precision; x86-64-v3 and v4 have
+ * F16C.
+ */
 #if FC_ISA == 4
 INLINE vdouble
 load_halves(const uint16_t *x, size_t left)
@@ -529,8 +533,9 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i,
 }
 
 /*
- * Stores reduced coordinates (fc_padded(n) values) as floats, and on their
- * grid after the d dimensions of prepared->value and ->q.
+ * Stores reduced coordinates (fc_padded(n) values) as floats in y. Also stores
+ * these values and their grid integers in prepared->value and prepared->q,
+ * after the d dimensions.
  */
 INLINE void
 bring_reduced(const fc_prepared *prepared, const double *projected, float *y,

@@ -6,7 +6,7 @@
 
 /*
  * Returns true if the center is 0: zeros of sparse rows then add nothing, so
- * it pays to reduce such rows one by one.
+ * that it is faster to reduce such rows one by one.
  */
 static bool
 centered_at_zero(const fc_spec *spec)
@@ -49,7 +49,7 @@ moments_size(const fc_spec *spec, uint8_t flags)
 		((flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t));
 }
 
-/* Returns the bytes before the moments. */
+/* Returns the number of bytes before the moments. */
 static size_t
 front_size(const fc_spec *spec)
 {
@@ -114,7 +114,9 @@ fc_sketch_view_of(const fc_sketch *sketch)
 	return view;
 }
 
-/* Writes an empty sketch except for its moments, which do not change. */
+/*
+ * Writes an empty sketch except for its moments, which are left as they are.
+ */
 static fc_sketch_view
 init_front(const fc_spec *spec, uint8_t flags, size_t capacity,
 		   fc_sketch *sketch)
@@ -154,7 +156,7 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity,
 	memset((char *) sketch + front_size(spec), 0, moments_size(spec, flags));
 }
 
-/* Copies the moments, times up and 2^-down. */
+/* Copies the moments, multiplied by `up` or by 2^-down. */
 static void
 copy_moments(const fc_sketch_view *from, fc_wide up, int down,
 			 const fc_sketch_view *to)

@@ -1,8 +1,8 @@
 /*
  * layout.h - the flat, versioned bytes of a sketch, and the sums in them.
  *
- * Linear in the rows and exact: every contribution is an integer, so the same
- * rows give the same bytes in any order, grouping or split.
+ * A sketch is linear in the rows and exact: every contribution is an integer,
+ * so the same rows give the same bytes in any order, grouping or split.
  *     Z_j    = sum_n b_n phi_j(x_n)       integers in units of 2^-22 (b = 1)
  *     W, W2  = sum b, sum b^2
  *     sum b q, sum b q^2                  q: the row on the spec's grid
@@ -12,28 +12,28 @@
  *     q = 2^24 a + b, a = rint(2^-24 q):
  *     sum q^2 = 2^48 high + 2^25 cross + low,
  *     high = sum a^2, cross = sum a b, low = sum b^2
- * Unit weights: W, W2 and these sums count in ones and Z is 64 bits wide.
- * After the first fractional or large weight (FC_SKETCH_WEIGHTED) all of them
- * count in 2^-40 and Z is 128 bits wide; fc_sketch_is_unit reports when they
- * can go back.
+ * With unit weights, W, W2 and these sums are in units of 1, and Z is 64 bits
+ * wide. After the first fractional or large weight (FC_SKETCH_WEIGHTED) all of
+ * them are in units of 2^-40, and Z is 128 bits wide; fc_sketch_is_unit
+ * reports when unit weights suffice again.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_sketch, then the spec's bytes without sample rows (spec_size)
  *     fc_wide sum[tracked], high[tracked], cross[tracked], low[tracked]
  *     double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]
- * and, only with FC_SKETCH_UNPACKED (an aggregate state), rows that wait for their
- * batch:
- *     double sum, high, cross, low, lower, upper of the waiting rows: row
+ * and, only with FC_SKETCH_UNPACKED (an aggregate state), the pending rows,
+ * which are folded into the sums in batches:
+ *     double sum, high, cross, low, lower, upper of the pending rows: row
  *         arrays
  *     int64 weight[capacity]
- *     uint8 present[fc_padded(d)]: number of waiting sparse rows with an
+ *     uint8 present[fc_padded(d)]: number of pending sparse rows with an
  *         element in the dimension
- *     fc_rows_raw: raw rows, double x[capacity * fc_padded(d)]; all their sums
- *         are taken when they are folded
- *     other rows: float y[capacity * n + FC_PAD]; their sums are in the row
- *         arrays above
- * count, W and W2 include waiting rows only after these are folded.
+ *     if fc_rows_raw: raw rows, double x[capacity * fc_padded(d)]; their sums
+ *         are computed when they are folded
+ *     else: float y[capacity * n + FC_PAD]; the sums of these rows are in the
+ *         row arrays above
+ * count, W and W2 include pending rows only after these are folded.
  */
 #ifndef FC_SKETCH_LAYOUT_H
 #define FC_SKETCH_LAYOUT_H
@@ -56,8 +56,8 @@ fc_padded(size_t n)
 }
 
 /*
- * Returns the length of a row array: d dimensions, padded; with a projection
- * also the n reduced ones, padded.
+ * Returns the length of a row array: d dimensions, padded, followed by the
+ * tracked - d dimensions of the projection, if there is one, padded too.
  */
 static inline size_t
 fc_row_length(size_t d, size_t tracked)
@@ -65,7 +65,7 @@ fc_row_length(size_t d, size_t tracked)
 	return fc_padded(d) + fc_padded(tracked - d);
 }
 
-/* Returns the position of tracked dimension i in a row array. */
+/* Returns the index of tracked dimension i in a row array. */
 static inline size_t
 fc_row_place(size_t d, size_t i)
 {
@@ -73,12 +73,15 @@ fc_row_place(size_t d, size_t i)
 }
 
 /*
- * Returns true if rows wait as raw values: short rows, and rows for a large
- * basis whose center is not 0.
+ * Returns true if pending rows are stored as raw values: if rows are short, or
+ * if the basis is large and the center is not 0.
  */
 bool		fc_rows_raw(const fc_spec *spec);
 
-/* Returns the bytes of a waiting row: fc_padded(d) doubles, or n floats. */
+/*
+ * Returns the size of a pending row in bytes: fc_padded(d) doubles if raw,
+ * else n floats.
+ */
 size_t		fc_waiting_row(const fc_spec *spec);
 
 typedef __int128 fc_wide __attribute__((aligned(8)));
@@ -111,11 +114,11 @@ typedef struct fc_sketch
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
 	uint32_t	spec_size;
-	uint32_t	pending;		/* number of waiting rows, 0 unless open */
-	uint32_t	capacity;		/* maximum number of waiting rows, 0 unless
-								 * open */
-	uint32_t	sparse;			/* number of sparse rows among the waiting
-								 * ones, 0 unless open */
+	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
+	uint32_t	capacity;		/* maximum number of pending rows; 0 unless
+								 * unpacked */
+	uint32_t	sparse;			/* number of sparse rows among the pending
+								 * ones; 0 unless unpacked */
 	int64_t		count;
 	fc_wide		weight;
 	fc_wide		weight2;
@@ -128,9 +131,9 @@ fc_sketch_spec(const fc_sketch *sketch)
 }
 
 /*
- * A sketch in memory: its bytes and the addresses of their arrays. A view is
- * invalid after the bytes have moved or have changed their flags
- * FC_SKETCH_WEIGHTED or FC_SKETCH_UNPACKED.
+ * A sketch in memory: its bytes and the addresses of their arrays. A view
+ * becomes invalid when the bytes move or when FC_SKETCH_WEIGHTED or
+ * FC_SKETCH_UNPACKED changes.
  */
 typedef struct fc_sketch_view
 {
@@ -148,25 +151,30 @@ typedef struct fc_sketch_view
 	double	   *upper;
 	int64_t    *z;				/* cosines, then sines; NULL if weighted */
 	fc_wide    *wide_z;			/* cosines, then sines; NULL unless weighted */
-	size_t		row;			/* doubles of a row array; 0 unless open */
+	size_t		row;			/* length of a row array in doubles; 0 unless
+								 * unpacked */
 
 	/*
-	 * FC_SKETCH_WAITING row arrays; NULL unless open, like the next three
-	 * fields
+	 * FC_SKETCH_WAITING row arrays of the pending rows; this and the next
+	 * three fields are NULL unless unpacked
 	 */
 	double	   *waiting;
 	int64_t    *pending_weight;
 	uint8_t    *present;
-	char	   *pending_rows;	/* waiting rows of fc_waiting_row bytes each */
+	char	   *pending_rows;	/* pending rows of fc_waiting_row bytes each */
 } fc_sketch_view;
 
 /*
- * Resolves every offset of a sketch. The bytes behind a const view must not
- * change.
+ * Returns a view of a sketch. If the view is const, the sketch must not be
+ * changed through it.
  */
 fc_sketch_view fc_sketch_view_of(const fc_sketch *sketch);
 
-/* Returns the bytes of a sketch with these flags (capacity counts if open). */
+/*
+ * fc_sketch_size returns the size in bytes of a sketch with these flags;
+ * capacity is used only with FC_SKETCH_UNPACKED. fc_sketch_bytes returns the
+ * size of an existing sketch.
+ */
 size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);
 
@@ -175,7 +183,7 @@ void		fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity,
 						   fc_sketch *sketch);
 
 /*
- * Copies a sketch with other flags (weighted or open); target has
+ * Copies a sketch with other flags (weighted or unpacked); target has
  * fc_sketch_size bytes. Returns FC_EOVERFLOW if a sum no longer fits.
  */
 fc_status	fc_sketch_convert(const fc_sketch_view *source, uint8_t flags,

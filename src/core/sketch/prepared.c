@@ -10,8 +10,8 @@ extern const fc_sketch_isa fc_sketch_isa_v3;
 extern const fc_sketch_isa fc_sketch_isa_v4;
 
 /*
- * Tests for the whole level if the compiler can, else for its most significant
- * members.
+ * has_v3 and has_v4 test for the whole instruction-set level if the compiler
+ * can, else for its most important extensions.
  */
 #if defined(__clang__) || __GNUC__ < 12
 static bool
@@ -68,8 +68,9 @@ fc_sketch_isa_select(void)
 }
 
 /*
- * Structured: the widest build holds FC_MAX_BATCH rows of p floats, one
- * transform, and two sums per scale, in 16 lanes; narrower builds need less.
+ * With structured frequencies, the widest build has 16 lanes and needs room
+ * for FC_MAX_BATCH rows of p floats, one transform, and two sums per scale.
+ * Narrower builds need less.
  */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
@@ -166,8 +167,8 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 }
 
 /*
- * Returns true if x is near in dimension i, by the formulas of isa_rows.h.
- * Monotone: values between near ones are near. With a basis near_y is
+ * Returns true if x is near in dimension i, by the formulas of isa_rows.h. The
+ * test is monotone: values between near ones are near. With a basis near_y is
  * infinite, because it limits reduced coordinates only.
  */
 static bool
@@ -180,8 +181,9 @@ is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 }
 
 /*
- * Sets the bounds 1 % inside the limits, because isa_rows.h decides at the
- * limits; the range is empty if rounding leaves no near values.
+ * Sets lowest and highest 1 % inside the limits, because isa_rows.h decides
+ * about values at the limits. The range is empty if rounding leaves no near
+ * values.
  */
 static void
 set_near_values(fc_prepared *prepared)

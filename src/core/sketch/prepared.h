@@ -1,14 +1,15 @@
 /*
- * prepared.h - a spec ready to run: frequencies drawn, grids chosen.
+ * prepared.h - a spec prepared for adding rows: its frequencies are drawn and
+ * its grids chosen.
  *
  * Built once per spec and process; the sketch functions only read it, except
  * for the scratch fields, which one caller at a time may use.
  *
- * The grid of tracked dimension i is u_i = 2^e_i, 2^-40 of the spec's scale
- * there, so a value is the integer q = rint(x / u_i) - shift_i and sums of q
- * and of q^2 are exact: deviations are right for columns a millionth of sigma
- * wide, too. Tracked dimensions are the d of the rows and, with a projection,
- * the n reduced ones after them.
+ * The grid of tracked dimension i has steps of u_i = 2^e_i, about 2^-40 of the
+ * spec's scale in that dimension, so a value is the integer q = rint(x / u_i)
+ * - shift_i and sums of q and of q^2 are exact: deviations are right for
+ * columns a millionth of sigma wide, too. Tracked dimensions are the d of the
+ * rows and, with a projection, the n reduced ones after them.
  */
 #ifndef FC_SKETCH_PREPARED_H
 #define FC_SKETCH_PREPARED_H
@@ -65,14 +66,14 @@ typedef struct fc_prepared
 	size_t		padded;
 	size_t		batch;			/* preferred number of rows in a call of
 								 * accumulate */
-	bool		raw_rows;		/* rows wait as raw values */
+	bool		raw_rows;		/* pending rows are stored as raw values */
 
 	/*
-	 * center is 0 and rows do not wait raw: zeros of a row add nothing to any
-	 * sum
+	 * true if the center is 0 and pending rows are not raw: zeros of a row
+	 * then add nothing to any sum
 	 */
 	bool		zeros_vanish;
-	size_t		waiting_row;	/* bytes of one waiting row */
+	size_t		waiting_row;	/* size of a pending row in bytes */
 
 	/*
 	 * Row arrays are padded with zeros to a multiple of FC_PAD, separately
@@ -156,15 +157,15 @@ fc_basis_tile(const fc_prepared *prepared, size_t c)
 }
 
 /*
- * Returns the grid of tracked dimension i: 1 / u_i, and the center in grid
+ * Computes the grid of tracked dimension i: 1 / u_i, and the center in grid
  * steps.
  */
 void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit,
 						 double *shift);
 
 /*
- * Returns an upper bound on the bytes that fc_spec_prepare takes from its
- * arena.
+ * Returns an upper bound on the number of bytes that fc_spec_prepare takes
+ * from its arena.
  */
 size_t		fc_prepared_size(const fc_spec *spec);
 

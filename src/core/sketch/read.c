@@ -14,8 +14,9 @@
 #include "sketch/isa.h"
 
 /*
- * 113 bits, because the difference of squares and squared mean cancels some
- * 80. (long double is not the same everywhere.)
+ * A type of 113 bits, because the difference of the mean square and the
+ * squared mean cancels about 80 bits. (long double is not the same
+ * everywhere.)
  */
 #ifdef __SIZEOF_FLOAT128__
 typedef __float128 quad;

@@ -45,8 +45,8 @@ fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
 }
 
 /*
- * Merges the entries in ascending order of hash, equal rows into one; returns
- * their number.
+ * Copies the entries in ascending order of hash and merges entries of equal
+ * rows. Returns the number of merged entries.
  */
 static size_t
 merge_entries(const fc_reservoir *from, const fc_keyed *order,

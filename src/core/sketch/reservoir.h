@@ -2,14 +2,14 @@
  * reservoir.h - a sample of rows that does not depend on their order.
  *
  * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007):
- * a row is in iff its hash is among the R smallest. Equal rows share a hash
- * and are stored once, with a count. Up to 2 R entries are kept before equal
- * ones are merged and the largest hashes dropped, so a row costs O(d) and a
- * comparison.
+ * a row is in the sample if and only if its hash is among the R smallest.
+ * Equal rows share a hash and are stored once, with a count. Up to 2 R entries
+ * are kept before equal ones are merged and the largest hashes dropped, so a
+ * row costs O(d) and a comparison.
  *
  * operator/coreset.h samples rows by their keys instead: there each copy of a
  * row is a row of its own, with an importance. A spec needs distinct rows:
- * with few values and many copies, a sample of copies would have no widths.
+ * with few values and many copies, a sample of copies could have no spread.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H
@@ -34,7 +34,7 @@ typedef struct fc_reservoir
 	uint64_t	threshold;		/* upper bound on the hashes of the sample */
 	fc_reservoir_entry *entries;	/* entries, allocated and grown by the
 									 * caller */
-	double	   *values;			/* rows of the entries, as many x d */
+	double	   *values;			/* rows of the entries, d values each */
 } fc_reservoir;
 
 /* Returns an empty reservoir without memory. */
@@ -56,7 +56,10 @@ fc_reservoir_is_full(const fc_reservoir *reservoir)
 	return reservoir->used == 2 * reservoir->capacity;
 }
 
-/* Adds a row that is wanted; the caller has made room for it. */
+/*
+ * Adds a row for which fc_reservoir_wants returned true. The caller must have
+ * made room for it.
+ */
 void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
 							 const double *row);
 

@@ -71,8 +71,8 @@ add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Computes the integers of the row in prepared->value, in double; uses
- * prepared->limbs.
+ * Computes the integers of the row in prepared->value, in double;
+ * prepared->limbs is work space.
  */
 static void
 find_far_phases(const fc_prepared *prepared)
@@ -216,8 +216,8 @@ add_weight(const fc_sketch_view *sketch, int64_t weight, int sign)
 }
 
 /*
- * Extends the bounds of the waiting rows by the prepared row, from position
- * `first` of its arrays on.
+ * Extends the bounds of the pending rows to include the prepared row, from
+ * index `first` of its arrays on.
  */
 static void
 widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -277,8 +277,8 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Adds the moments of the prepared row: in double to the waiting rows' if they
- * fit, else in 128 bits.
+ * Adds the moments of the prepared row to the pending sums, in double, if
+ * `fit` is true, else to the 128-bit sums. Returns false if a sum overflows.
  */
 static bool
 add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
@@ -293,7 +293,7 @@ add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
 	return add_wide_moments(prepared, sketch, 0, weight);
 }
 
-/* Returns the address for the next waiting row. */
+/* Returns the address for the next pending row. */
 static inline void *
 next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
@@ -301,8 +301,8 @@ next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 }
 
 /*
- * Adds a row that let_wait refused; sets *waits if its phases can wait for a
- * batch.
+ * Adds a row that let_wait did not accept. Sets *waits to true if its phases
+ * can be added with a batch.
  */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row,
@@ -335,7 +335,7 @@ add_slowly(const fc_prepared *prepared, const fc_row *row,
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
-/* Stores the row at the tail and returns true if it is near. */
+/* Stores the row as the next pending row and returns true if it is near. */
 static inline bool
 let_wait(const fc_prepared *prepared, const fc_row *row, void *place,
 		 double *sums)
@@ -393,9 +393,9 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Stores a sparse row at the tail and returns true if it is near and its zeros
- * add nothing; counts its elements, so that the bounds can include its zeros
- * later.
+ * Stores a sparse row as the next pending row and returns true if it is near
+ * and its zeros add nothing. Counts its elements per dimension, so that the
+ * bounds can include its zeros later.
  */
 static bool
 let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
@@ -416,8 +416,8 @@ let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
 }
 
 /*
- * Extends the bounds of the waiting rows by the zeros of the sparse rows among
- * them.
+ * Extends the bounds of the pending rows to include the zeros of the sparse
+ * rows among them.
  */
 static void
 take_in_zeros(const fc_sketch_view *sketch)
@@ -503,7 +503,10 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 	return fc_sketch_check_sums(sketch) == FC_OK ? FC_OK : FC_ENEGATIVE;
 }
 
-/* Computes moments and reduced coordinates of raw rows. */
+/*
+ * Computes moments and reduced coordinates of the pending raw rows. Returns
+ * false if a sum overflows.
+ */
 static bool
 take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
@@ -546,7 +549,10 @@ count_waiting(const fc_sketch_view *sketch)
 	return fit && head->count <= FC_MAX_ROWS;
 }
 
-/* Adds the waiting sums to the sketch's. */
+/*
+ * Adds the pending sums to the sums of the sketch. Returns false if a sum
+ * overflows.
+ */
 static bool
 fold_sums(const fc_sketch_view *sketch)
 {
@@ -582,7 +588,8 @@ fold_sums(const fc_sketch_view *sketch)
 	}
 
 	/*
-	 * The waiting bounds stay, because including them again changes nothing.
+	 * The bounds of the pending rows are kept, because including them again
+	 * changes nothing.
 	 */
 	memset(sketch->waiting, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
 	return !overflow;

@@ -1,8 +1,8 @@
 /*
  * sketch.h - rows to sketches, combination of sketches, and their statistics.
  *
- * Functions that take rows work on open sketches (layout.h); functions that
- * read, on folded ones.
+ * Functions that take rows need unpacked sketches (layout.h); functions that
+ * read need folded ones.
  */
 #ifndef FC_SKETCH_SKETCH_H
 #define FC_SKETCH_SKETCH_H
@@ -10,10 +10,10 @@
 #include "sketch/prepared.h"
 
 /*
- * Adds one row to an open sketch, or subtracts one. weight is in units of
- * 2^-40 if the sketch is weighted, else it must be 2^40 (one). A row has
- * prepared->d elements, at any alignment, or is sparse. After an error the
- * sketch must not be used.
+ * fc_sketch_add adds one row to an unpacked sketch; fc_sketch_subtract_row
+ * subtracts one. weight is in units of 2^-40 if the sketch is weighted, else
+ * it must be 2^40 (one). A row has prepared->d elements, at any alignment, or
+ * is sparse. After an error the sketch must not be used.
  */
 fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row,
 						  const fc_sketch_view *sketch);
@@ -29,22 +29,22 @@ fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
  */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 
-/* Folds the waiting rows into the sums. */
+/* Folds the pending rows into the sums. */
 fc_status
 			fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch);
 
 /*
- * Computes target += sign * source (sign 1 or -1), both folded; a weighted
- * source needs a weighted target. Returns FC_EMISMATCH, with the target
- * unchanged, if their specs differ.
+ * Computes target += sign * source (sign 1 or -1). Both must be folded; a
+ * weighted source needs a weighted target. Returns FC_EMISMATCH, with the
+ * target unchanged, if their specs differ.
  */
 fc_status	fc_sketch_combine(const fc_sketch_view *target,
 							  const fc_sketch_view *source, int sign);
 
 /*
- * Adds the rows of source, each with this weight, to target; the result equals
- * to the last bit the addition of single rows. Both are folded, only the
- * target is weighted.
+ * Adds the rows of source, each with this weight, to target; the result has
+ * the same bits as if the rows were added one by one. Both must be folded, and
+ * only the target weighted.
  */
 fc_status
 			fc_sketch_combine_weighted(const fc_sketch_view *target,
@@ -52,15 +52,12 @@ fc_status
 
 /* ---- reading (folded sketches) ---- */
 
-/*
- * Validates `size` untrusted bytes, aligned to 8, as a stored (not open)
- * sketch.
- */
+/* Validates `size` untrusted bytes, aligned to 8, as a packed sketch. */
 fc_status	fc_sketch_check(const void *bytes, size_t size);
 
 /*
- * Returns true if the invariant of a sketch holds, waiting rows excluded;
- * folding and combining assert it.
+ * Returns true if the fields and sums of a sketch are consistent, apart from
+ * its pending rows. Folding and combining assert it.
  */
 bool		fc_sketch_is_sound(const fc_sketch_view *sketch);
 
@@ -77,8 +74,8 @@ double		fc_sketch_variance(const fc_sketch_view *sketch, size_t i);
 void		fc_sketch_moments(const fc_sketch_view *sketch, double *re, double *im);
 
 /*
- * Returns Re <z_a, z_b>, the mean over the moments; any flags, but no waiting
- * rows.
+ * Returns Re <z_a, z_b>, a mean over the moments. The sketches may have any
+ * flags, but no pending rows.
  */
 double		fc_sketch_similarity(const fc_sketch_view *a, const fc_sketch_view *b);
 

@@ -151,7 +151,7 @@ fixed_fields_valid(const fc_spec *spec)
 
 /*
  * Returns true if all basis rows have squared norm 1 to within 1e-3, so that
- * reduced lengths are lengths.
+ * lengths in reduced coordinates are true lengths.
  */
 static bool
 basis_valid(const fc_spec *spec)
@@ -173,8 +173,8 @@ basis_valid(const fc_spec *spec)
 }
 
 /*
- * Returns true if the grid of sums can hold all widths and centers
- * (prepared.h), and angles all sigmas.
+ * Returns true if the grid of sums can represent all widths and centers
+ * (prepared.h), and the ratios of the sigmas are not too large for the angles.
  */
 static bool
 grid_valid(const fc_spec *spec)
@@ -237,7 +237,7 @@ fc_spec_check(const void *bytes, size_t size)
 
 /* ---- a spec from its fields ---- */
 
-/* Returns the fixed fields; sizes depend on nothing else. */
+/* Returns the fixed fields, which determine the size of a spec. */
 static fc_spec
 fixed_fields(const fc_spec_fields *fields)
 {

@@ -20,10 +20,11 @@
  *                                        centroids of the sample, in the units
  *                                        of sample: starts for a decoder
  *     double sample_weight[sample_rows]
- *     float  sample[sample_rows * reduced] sample rows, as y: in units of sigma
- * Frequencies are a pure function of these bytes and never stored.  The digest
- * covers everything but the sample rows: two specs measure the same moments iff
- * their digests (and bytes) agree.
+ *     float  sample[sample_rows * reduced]
+ *                                        sample rows, as y: in units of sigma
+ * Frequencies are a pure function of these bytes and never stored. The digest
+ * covers everything but the sample rows: two specs measure the same moments if
+ * and only if their digests (and bytes) agree.
  */
 #ifndef FC_SKETCH_SPEC_H
 #define FC_SKETCH_SPEC_H
@@ -128,8 +129,8 @@ fc_spec_moments(const fc_spec *spec)
 }
 
 /*
- * Returns the size in bytes without the sample rows, and with them (fixed
- * fields alone are read).
+ * fc_spec_core_size returns the size of a spec in bytes without its sample
+ * rows, fc_spec_size with them. Both read only the fixed fields.
  */
 size_t		fc_spec_core_size(const fc_spec *spec);
 size_t		fc_spec_size(const fc_spec *spec);
@@ -160,7 +161,7 @@ fc_status	fc_spec_check(const void *bytes, size_t size);
 
 const char *fc_law_name(fc_law law);
 
-/* Returns the approximate multiply-adds that a row costs in a sketch. */
+/* Returns the approximate number of multiply-adds to add a row to a sketch. */
 double		fc_sketch_operations(const fc_spec *spec);
 
 /*
@@ -171,8 +172,8 @@ void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*
  * Computes structured frequencies in factored form: factors[j] (m values)
- * times entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi. omega receives
- * them in full. Either output may be NULL.
+ * times entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi. omega (m x n)
+ * receives the frequencies themselves. Either output may be NULL.
  */
 void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena,
 									  float *omega, float *factors);
@@ -243,9 +244,10 @@ fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*
- * Changes the fields to measure raw rows as they measured (x - center) / scale.
- * The arrays center and scale (dim each) become the fields' own, with values
- * center + scale c and scale s.
+ * Changes the fields so that they give raw rows x the moments that they gave
+ * (x - center) / scale. The arrays center and scale (dim values each) receive
+ * center + scale c and scale s, where c and s are the fields' center and
+ * scale; the fields then point to them.
  */
 void
 			fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);

@@ -1,6 +1,6 @@
 /*
- * spec_of_sample.c - the fields of a spec from a sample of rows: center, projection and
- * scale.
+ * spec_of_sample.c - the fields of a spec from a sample of rows: center,
+ * projection and scale.
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
@@ -8,9 +8,10 @@
  * = min(clusters, W / 5) but at least 2 if two clusters are wanted; inertia is
  * their k-means objective, projected on their n leading principal axes.
  *
- * When no row is off its centroid (k distinct rows or fewer) s_w = s k^(-1/n),
- * the spacing of k points that fill a volume of standard deviation s; s is the
- * deviation of the trimmed sample, or of all rows if that is 0, else s_w = 1.
+ * If every row equals its centroid (k distinct rows or fewer), s_w = s
+ * k^(-1/n), the spacing of k points that fill a volume of standard deviation
+ * s; s is the deviation of the trimmed sample, or of all rows if that is 0,
+ * else s_w = 1.
  *
  * Work in float is done on rows scaled by a power of 2 to magnitudes up to 1,
  * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows d
@@ -45,8 +46,9 @@ typedef struct sample_work
 	size_t		clusters;		/* number of requested clusters, at least 1 */
 	uint64_t	seed;
 	fc_arena   *arena;
-	size_t	   *inlier;			/* rows in use, ascending: inliers, later all
-								 * of positive weight */
+	size_t	   *inlier;			/* indices of the rows in use, ascending:
+								 * first the inliers, later all rows of
+								 * positive weight */
 	size_t		count;			/* number of rows in use */
 	double	   *inlier_weight;	/* weights of the rows in use, count values */
 	/* centred rows times 2^-exponent: count x d, or count x n for k-means */
@@ -255,8 +257,8 @@ max_sample_centroids(size_t clusters)
 }
 
 /*
- * Returns true if a sample centroid is within a typical row's distance to its
- * own centroid.
+ * Returns true if a sample centroid is closer to the point than a typical row
+ * is to its centroid.
  */
 static bool
 near_sample_centroid(const fc_sample_estimates *result, const float *point)
@@ -282,7 +284,10 @@ near_sample_centroid(const fc_sample_estimates *result, const float *point)
 	return false;
 }
 
-/* Adds the present k centroids that represent enough rows and are new. */
+/*
+ * Adds each of the k centroids in w that represents enough rows and is not
+ * near a sample centroid.
+ */
 static void
 add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k,
 					 int exponent)
@@ -306,8 +311,8 @@ add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k
 }
 
 /*
- * Returns k, limited to one cluster per five rows, but never below two unless
- * `wanted` is.
+ * Returns `wanted`, limited to one cluster per five rows; two clusters are
+ * always allowed.
  */
 static size_t
 supported(const sample_work *w, size_t wanted)

@@ -1,17 +1,18 @@
 /*
- * sample.h - chooses a spec from a sample: a sketch's scale, law, projection
- * and size.
+ * spec_of_sample.h - chooses a spec from a sample: a sketch's scale,
+ * projection and size.
  *
- * Trim the 5 % of rows farthest from the median in MAD units (outliers must
- * not set the scale); project on the leading principal axes when d is large;
- * k-means on the rest; s_w = sqrt(inertia / (n (rows - k))), the
- * within-cluster standard deviation per dimension; sigma = 1.2 s_w.
+ * The 5 % of the rows that are farthest from the median, in units of the MAD,
+ * are trimmed, because outliers must not set the scale. The other rows are
+ * projected on their leading principal axes if d is large, and clustered by
+ * k-means. s_w = sqrt(inertia / (n (rows - k))) is the within-cluster standard
+ * deviation per dimension; sigma = 1.2 s_w.
  *
  * Sample centroids are starts for a decoder: far from all clusters the sketch
- * is silent, and clusters many sigma apart cannot be found by chance. They are
- * the k centroids of the rows left after trimming and, from 2k centroids of
- * all rows, the new ones that represent three rows or more: small clusters
- * that were trimmed, but never a single row.
+ * contains only noise, so clusters many sigma apart cannot be found by chance.
+ * Sample centroids are the k centroids of the rows left after trimming. 2k
+ * centroids of all rows are added if they are new and represent three rows or
+ * more: small clusters that were trimmed, but never a single row.
  */
 #ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
 #define FC_SKETCH_SPEC_OF_SAMPLE_H
@@ -29,7 +30,8 @@ typedef enum fc_structure
 typedef struct fc_spec_options
 {
 	size_t		clusters;		/* number of clusters k */
-	size_t		frequencies;	/* 0: 5 k n, but at least 128 */
+	size_t		frequencies;	/* number of frequencies; 0: 5 k n, but at
+								 * least 128 */
 	size_t		dimensions;		/* reduced dimensions; 0: d if d <= 24, else
 								 * min(d, max(2k, 16)) */
 	size_t		sample_rows;	/* maximum number of rows stored with the spec */
@@ -40,9 +42,14 @@ typedef struct fc_spec_options
 	size_t		scale_count;
 	fc_law		law;
 	fc_structure structure;
-	/* center is 0, not the mean, so that zeros of sparse rows add nothing */
+
+	/*
+	 * true: the center is 0, not the mean, so that zeros of sparse rows add
+	 * nothing
+	 */
 	bool		zero_center;
-	bool		cosine;			/* given rows have length 1 already */
+	bool		cosine;			/* true if the given rows have length 1
+								 * already */
 	uint64_t	seed;
 } fc_spec_options;
 
@@ -57,8 +64,8 @@ typedef struct fc_sample_estimates
 	double		sigma;			/* 1.2 s_w; > 0 even if all rows are equal */
 
 	/*
-	 * unit of reduced and sample centroids is 2^exponent, so that floats hold
-	 * any data
+	 * `reduced` and sample_centroids are in units of 2^exponent, so that
+	 * floats hold any data
 	 */
 	int			exponent;
 	float	   *reduced;		/* basis (x - center) for every sample row,
@@ -82,8 +89,9 @@ fc_status	fc_estimate_of_sample(const double *x, const double *weight, size_t ro
 /* ---- the fields of a spec ---- */
 
 /*
- * Returns the number of frequencies and reduced dimensions of a spec, and the
- * approximate multiply-adds of fc_spec_choose.
+ * fc_spec_frequencies returns the number of frequencies of a spec and sets
+ * *reduced to the number of reduced dimensions. fc_spec_operations returns the
+ * approximate number of multiply-adds of fc_spec_choose.
  */
 size_t
 			fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced);

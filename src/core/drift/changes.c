@@ -31,8 +31,8 @@ typedef struct change_series
 	size_t		length;			/* length of z, two numbers per moment used */
 	double	   *sum;			/* (days + 1) x length: sums of n z over the
 								 * preceding days */
-	double	   *rows;			/* days + 1: sums of the effective rows n =
-								 * W^2 / sum w^2 */
+	double	   *rows;			/* days + 1 values: sums of the effective
+								 * numbers of rows n = W^2 / sum w^2 */
 
 	/*
 	 * (days + 1) x d: sums of n times the column means, relative to the first
@@ -41,23 +41,24 @@ typedef struct change_series
 	double	   *mean;
 	double	   *square;			/* (days + 1) x d: sums of n times the mean
 								 * squares */
-	double	   *between;		/* d: n times the variance of the means of
-								 * days */
+	double	   *between;		/* d values: n times the variance of the means
+								 * of days */
 	double	   *t;				/* MAX_WINDOW x d: |t| of each window and
 								 * column */
-	double	   *u;				/* MAX_LAW_DAYS x length: scratch space for
-								 * the law, as are the next two */
+	double	   *u;				/* MAX_LAW_DAYS x length: scratch space to
+								 * estimate the null distribution, as are the
+								 * next two */
 	double	   *gram;			/* MAX_LAW_DAYS^2: Gram matrix */
-	double	   *gram2;			/* MAX_LAW_DAYS^2: its square */
+	double	   *gram2;			/* MAX_LAW_DAYS^2: square of the Gram matrix */
 } change_series;
 
-/* Null law of n |z - E z|^2 of a day. */
+/* Null distribution of n |z - E z|^2 of a day. */
 typedef struct day_law
 {
 	double		trace;
 	fc_wave_null null;
-	size_t		days;			/* days it was estimated from; 0: no estimate
-								 * yet */
+	size_t		days;			/* number of days it was estimated from; 0: no
+								 * estimate yet */
 } day_law;
 
 /* ---- the series ---- */
@@ -197,7 +198,7 @@ student(const change_series *series, size_t first, size_t middle, size_t end,
 	return gap == 0 ? 0 : gap / sqrt(c * max);
 }
 
-/* ---- the law of a day ---- */
+/* ---- the null distribution of a day ---- */
 
 /*
  * Sets series->between to n times the variance of the means of days [start,
@@ -282,8 +283,9 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 }
 
 /*
- * Re-estimates the null law whenever the days since the last change have
- * grown by 1/8. The law from before a change stays in use for NEW_LAW_DAYS.
+ * Re-estimates the null distribution whenever the number of days since the
+ * last change has grown by 1/8. The estimate from before a change stays in use
+ * for NEW_LAW_DAYS.
  */
 static void
 update_law(const change_series *series, size_t first, size_t end,
@@ -336,9 +338,10 @@ student_tail(double t, double freedom)
 }
 
 /*
- * Returns true if the last of the days [first, end) is an alarm. The
- * smallest p selects the waves or a column, and the change is set before the
- * window with the largest distance or t of these.
+ * Returns true if the last of the days [first, end) is an alarm. The smallest
+ * p-value selects the waves or a column. The change is placed before the
+ * window with the largest distance of the waves, or with the largest |t| of
+ * that column.
  */
 static bool
 find_change(const change_series *series, size_t first, size_t end,
@@ -347,7 +350,8 @@ find_change(const change_series *series, size_t first, size_t end,
 	size_t		d = series->spec->dim;
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
 	double		square[MAX_WINDOW];
-	size_t		column = d;		/* column with the smallest p; d: the waves */
+	size_t		column = d;		/* column with the smallest p-value; d: the
+								 * waves */
 	double		min = 1;
 	double		max = -1;
 	double		c;

@@ -1,35 +1,34 @@
 /*
- * changes.h - finds the days on which the rows changed, from sketches of
- * days in order. The method is online: the result for a day uses no later
- * day.
+ * changes.h - finds the days on which the rows changed, from sketches of days
+ * in order. The method is online: the result for a day uses no later day.
  *
  * The last 1, 2, 4, 8 and 16 days are compared with all days since the last
  * change, by their waves and by the mean of each column. For N1 and N2 rows
  * and c = 1/N1 + 1/N2 the squared distance of the mean waves is c sum_i
- * lambda_i chi^2_1, as in waves.h, but the moments of S are estimated from
- * the days themselves: days that differ more than rows explain, such as
- * weekends, are then not reported as changes. With u_a = sqrt(n_a) (z_a - z)
- * of nu + 1 days and G their Gram matrix, Gaussian u have
+ * lambda_i chi^2_1, as in waves.h, but the moments of S are estimated from the
+ * days themselves: days that differ more than rows explain, such as weekends,
+ * are then not reported as changes. With u_a = sqrt(n_a) (z_a - z) of nu + 1
+ * days and G their Gram matrix, Gaussian u have
  *     tr S    tr G / nu
  *     tr S^2  nu^2 / ((nu - 1) (nu + 2)) (t2 - t1^2 / nu)
  *     tr S^3  nu^4 / ((nu - 1) (nu - 2) (nu + 2) (nu + 4))
  *             (t3 - 3 t2 t1 / nu + 2 t1^3 / nu^2)
  *     t_i     tr G^i / nu^i
- * (M. Srivastava 2005), and errors of the estimates widen the law by 1 +
- * 2/nu and 1 + 6/nu.
+ * (M. Srivastava 2005). Because of the errors of these estimates, tr S^2 and
+ * tr S^3 are multiplied by 1 + 2/nu and 1 + 6/nu.
  *
  * Waves are insensitive to one moving column among many, and may miss it
  * entirely if the spec has a basis. The means of the columns are tested as
- * well: their difference over sqrt(c v) has Student's distribution with nu
- * degrees of freedom. v is the greatest of the variance of the rows on either
- * side and n_a times the variance of the means of days, so that outliers,
- * which move a mean, widen its law, too.
+ * well: their difference divided by sqrt(c v) has Student's distribution with
+ * nu degrees of freedom. v is the greatest of the variance of the rows on
+ * either side and n_a times the variance of the means of days, so that
+ * outliers, which move a mean, widen its null distribution, too.
  *
- * A day is an alarm if the smallest p of its windows, times the number of
- * windows and (for means) of columns, times two for the two test sets, is
+ * A day is an alarm if the smallest p-value of its windows, times the number
+ * of windows and (for means) of columns, times two for the two test sets, is
  * below a bound. Fewer than 5 of 100 years without a change have an alarm
- * (bench/change_points.py). The change is set before the window of 1 to 16
- * days whose distance over c, or t, is the largest.
+ * (bench/change_points.py). The change is placed before the window of 1 to 16
+ * days with the largest distance divided by c, or the largest |t|.
  */
 #ifndef FC_DRIFT_CHANGES_H
 #define FC_DRIFT_CHANGES_H
@@ -46,7 +45,7 @@ typedef struct fc_change
 	double		p_value;
 
 	/*
-	 * shift of one column, in deviations, that changes the waves equally; NaN
+	 * shift of one column, in deviations, that changes the waves as much; NaN
 	 * if the spec has a basis
 	 */
 	double		effect;

@@ -33,7 +33,7 @@ fixed_fields(const fc_drift_spec *spec, uint8_t flags)
 	};
 }
 
-/* Returns the bytes of the counts without header and bits. */
+/* Returns the size of the counts in bytes, without the header and the bits. */
 static size_t
 numbers_size(const fc_drift_counts *counts, uint8_t flags)
 {
@@ -170,8 +170,8 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 }
 
 /*
- * Adds the pairs of bit b with all later bits to the counts from number
- * `begin` on.
+ * Adds the pairs of bit b with all later bits to the counts from index `begin`
+ * on.
  */
 static void
 fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,

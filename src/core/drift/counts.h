@@ -1,10 +1,10 @@
 /*
- * counts.h - counts of rows per cell and per pair of bits: the flat,
- * versioned bytes of drift_counts.
+ * counts.h - counts of rows per cell and per pair of bits: the flat, versioned
+ * bytes of drift_counts.
  *
- * Counts are exact, and linear in the rows. They are integers of 32 bits
- * below 2^32 rows, and of 64 bits beyond (FC_DRIFT_WIDE); the number of rows
- * decides the width, so that equal counts have equal bytes.
+ * Counts are exact, and linear in the rows. They are integers of 32 bits below
+ * 2^32 rows, and of 64 bits beyond (FC_DRIFT_WIDE); the number of rows decides
+ * the width, so that equal counts have equal bytes.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_drift_counts
@@ -13,12 +13,12 @@
  *                                           above the last
  *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
  *                                           (0, 1), (0, 2) .. (1, 2) ..
- * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of rows that
- * wait for their batch:
+ * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of the
+ * pending rows, whose pairs are counted in batches:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
  *                                               first half of the words, row
  *                                               32 + i in the second
- * Rows and cells include waiting rows; pairs include them once they are
+ * Rows and cells include pending rows; pairs include them once they are
  * folded.
  */
 #ifndef FC_DRIFT_COUNTS_H
@@ -47,7 +47,7 @@ typedef struct fc_drift_counts
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
-	uint32_t	pending;		/* number of waiting rows; 0 unless open */
+	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	int64_t		rows;
 } fc_drift_counts;
 
@@ -84,7 +84,8 @@ bool		fc_drift_counts_of_spec(const fc_drift_counts *counts,
 									const fc_drift_spec *spec);
 
 /*
- * Return the bytes of counts with these flags, given a spec or other counts.
+ * Return the size in bytes of counts with these flags, given a spec or other
+ * counts.
  */
 size_t		fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags);
 size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
@@ -96,7 +97,7 @@ size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 								 fc_drift_counts *counts);
 
-/* Adds the waiting rows to the pairs. */
+/* Adds the pending rows to the counts of pairs. */
 void		fc_drift_fold(fc_drift_counts *counts);
 
 /*
@@ -123,9 +124,7 @@ fc_drift_width(int64_t rows)
 fc_status	fc_drift_combine(fc_drift_counts *target,
 							 const fc_drift_counts *source, int sign);
 
-/*
- * Validates size untrusted bytes, aligned to 8, as stored (not open) counts.
- */
+/* Validates `size` untrusted bytes, aligned to 8, as packed counts. */
 fc_status	fc_drift_counts_check(const void *bytes, size_t size);
 
 /* ---- rows ---- */
@@ -158,10 +157,10 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 							 fc_drift_prepared *prepared);
 
 /*
- * Counts one row, of unaligned doubles or floats (the other argument is
- * NULL), scaled to length 1 if the metric is cosine. The counts must be
- * open, of the prepared spec, and wide if 32 bits do not suffice. Returns
- * FC_EVALUE if a value is not finite.
+ * Counts one row, of unaligned doubles or floats (the other argument is NULL),
+ * scaled to length 1 if the metric is cosine. The counts must be unpacked, of
+ * the prepared spec, and wide if 32 bits do not suffice. Returns FC_EVALUE if
+ * a value is not finite.
  */
 fc_status
 			fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,

@@ -177,8 +177,9 @@ atom_mass(const float *value, size_t n, float x)
 }
 
 /*
- * Adds the next smaller value as an edge for the heaviest atoms among the
- * edges, as long as there is room. Returns the new number of edges.
+ * Atoms are edges that many sample rows equal. For the heaviest atoms, adds
+ * the next smaller value as an edge, as long as there is room. Returns the new
+ * number of edges.
  */
 static size_t
 add_below_atoms(const float *value, size_t n, float *edge, size_t count)
@@ -225,8 +226,8 @@ choose_edges(const float *value, size_t n, float *edge)
 }
 
 /*
- * Returns the edge with a share of the sample at or below it that is nearest
- * to `wanted`.
+ * Returns the index of the edge whose share of sample values at or below it is
+ * nearest to `wanted`.
  */
 static uint8_t
 nearest_edge(const float *value, size_t n, const float *edge, size_t count,
@@ -253,8 +254,8 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 /* ---- bits ---- */
 
 /*
- * Returns the number of columns with plain bits, limited by the bytes of
- * their pairs.
+ * Returns the number of columns with plain bits, limited by the size of the
+ * counts of their pairs.
  */
 static size_t
 plain_bits(size_t d)
@@ -301,8 +302,9 @@ fc_drift_spec_bound(const fc_weighted_rows *sample)
  */
 typedef struct column_notes
 {
-	uint8_t    *count;			/* d numbers of edges */
-	uint8_t    *third;			/* 3 d numbers of edges, as in spec.h */
+	uint8_t    *count;			/* number of edges of each column, d values */
+	uint8_t    *third;			/* indices of edges, three per column, as in
+								 * spec.h */
 } column_notes;
 
 /* Chooses the edges, smallest value and thirds of column j. */

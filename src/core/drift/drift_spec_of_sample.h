@@ -1,6 +1,6 @@
 /*
- * drift_spec_of_sample.h - chooses the edges, bits and waves of drift from a
- * sample of the training rows
+ * drift_spec_of_sample.h - chooses the edges and bits of a drift_spec, and the
+ * waves of a wave_spec, from a sample of the training rows
  */
 #ifndef FC_DRIFT_SPEC_OF_SAMPLE_H
 #define FC_DRIFT_SPEC_OF_SAMPLE_H
@@ -13,7 +13,7 @@
 									 * are used */
 
 /*
- * Returns an upper bound for the bytes of a spec with the sample's
+ * Returns an upper bound on the size in bytes of a spec with the sample's
  * dimensions.
  */
 size_t		fc_drift_spec_bound(const fc_weighted_rows *sample);

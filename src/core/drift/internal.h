@@ -19,8 +19,8 @@ bool		fc_drift_take_floats(const float *x, const double *origin, size_t d,
 								 float *out);
 
 /*
- * Sets place to the number of a column's `count` thresholds below x, in
- * tiles of 16 columns.
+ * Sets place[j], for each column j, to the number of its `count` thresholds
+ * that are below x[j]. Thresholds are stored in tiles of 16 columns.
  */
 void		fc_drift_places(const float *x, const float *threshold, size_t count,
 							size_t tiles, int32_t *place);
@@ -31,7 +31,7 @@ void		fc_drift_set_bits(const float *x, const float *lower, const float *upper,
 
 /*
  * Adds to both[j] the number of bits common to first and low[j], plus the
- * bits common to second and high[j].
+ * number of bits common to second and high[j].
  */
 void		fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low,
 								const uint32_t *high, size_t n, uint32_t *both);
@@ -52,9 +52,9 @@ void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
 double		fc_gamma_upper(double a, double x);
 
 /*
- * Returns the logarithm of the two-sided p of c1 of n1 rows against c2 of
- * n2, for 0 <= c <= n <= 2^40: twice the hypergeometric tail of c2, given c1
- * + c2, on the side away from its mean; never above 0 (p = 1). Relative
+ * Returns the logarithm of the two-sided p-value of c1 of n1 rows against c2
+ * of n2, for 0 <= c <= n <= 2^40: twice the hypergeometric tail of c2, given
+ * c1 + c2, on the side away from its mean; never above 0 (p = 1). Relative
  * error of p about 1e-16 n log n.
  */
 double		fc_hypergeometric_log_p(double c1, double n1, double c2, double n2);

@@ -46,8 +46,8 @@ fixed_fields_valid(const fc_drift_spec *spec)
 }
 
 /*
- * Returns true if the edges of column j rise from its smallest value, and
- * its thirds are numbers of existing edges.
+ * Returns true if the edges of column j rise from its smallest value, and its
+ * thirds are indices of existing edges.
  */
 static bool
 column_valid(const fc_drift_spec *spec, size_t j)

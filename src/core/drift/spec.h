@@ -1,5 +1,6 @@
 /*
- * spec.h - what drift counts: the flat, versioned bytes of a drift_spec.
+ * spec.h - what is counted to detect drift: the flat, versioned bytes of a
+ * drift_spec.
  *
  * A drift_spec is computed from a sample of the training rows
  * (drift_spec_of_sample.h). Values are compared as floats relative to an
@@ -7,21 +8,21 @@
  * and the same row of floats give the same counts. For each column
  *     up to FC_DRIFT_EDGES edges e     rows with x <= e are counted,
  *     the smallest sample value        and rows with x < least.
- * A bit of a row is set if a column is above its middle edge (plain bits),
- * or outside its two outer edges (far bits). For every pair of bits the rows
- * in which both are set are counted.
+ * A bit of a row is set if a column is above its middle edge (plain bits), or
+ * outside its two outer edges (far bits). For every pair of bits the rows in
+ * which both are set are counted.
  *
  * Layout (offsets multiples of 8, padding zero, native byte order):
  *     fc_drift_spec
  *     double   origin[dim]            only with FC_DRIFT_ORIGIN
- *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite behind the last
+ *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite after the last
  *                                           one
  *     float    least[dim]
  *     uint16   column[plain + far]    the column of each bit; rising among the
  *                                     plain ones and among the far ones
- *     uint8    count[dim]             edges of a column, 1 or more
- *     uint8    third[3 * dim]         of each column, numbers of the middle
- *                                     edge, the lower and the upper outer one
+ *     uint8    count[dim]             number of edges of a column, 1 or more
+ *     uint8    third[3 * dim]         for each column, the indices of its
+ *                                     middle, lower outer and upper outer edge
  */
 #ifndef FC_DRIFT_SPEC_H
 #define FC_DRIFT_SPEC_H
@@ -116,13 +117,15 @@ fc_drift_thirds(const fc_drift_spec *spec)
 	return fc_drift_edge_counts(spec) + spec->dim;
 }
 
-/* Returns the bytes of a spec, computed from the fixed fields alone. */
+/* Returns the size of a spec in bytes, computed from its fixed fields. */
 size_t		fc_drift_spec_size(const fc_drift_spec *spec);
 
 /* Recomputes the digest after the bytes are complete. */
 void		fc_drift_spec_seal(fc_drift_spec *spec);
 
-/* Validates size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
+/*
+ * Validates `size` untrusted bytes, aligned to 8. Returns FC_OK or FC_EFORMAT.
+ */
 fc_status	fc_drift_spec_check(const void *bytes, size_t size);
 
 #endif							/* FC_DRIFT_SPEC_H */

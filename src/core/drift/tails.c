@@ -6,7 +6,7 @@
  *     P(x + 1) / P(x) = (t - x) (n2 - x) / ((x + 1) (n1 - t + x + 1))
  *
  * The ratios decrease away from the mean, so that a tail is one term by
- * log-gammas times a sum that converges within some ten deviations.
+ * log-gammas times a sum that converges within about ten deviations.
  */
 #include "drift/internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * test.c - the p, the effect and the verdict of drift, and the columns that
- * moved; see test.h
+ * test.c - p-value, effect size and verdict of a drift test, and the columns
+ * that moved; see test.h
  */
 #include "drift/test.h"
 
@@ -24,13 +24,13 @@ typedef struct two_by_two
 	double		count[2];
 
 	/*
-	 * minus fc_two_counts_deviance; after test_tables the log p of the exact
-	 * test
+	 * minus fc_two_counts_deviance; after test_tables, logarithm of the
+	 * p-value of the exact test
 	 */
 	double		log_p;
 } two_by_two;
 
-/* The tables with the smallest keys, in ascending order. */
+/* The tables with the smallest log_p, in ascending order. */
 typedef struct table_list
 {
 	two_by_two *table;			/* array of `room` tables */
@@ -185,8 +185,8 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts,
 }
 
 /*
- * Offers the tables "both" and "one alone" of bits a and b, whose pair is
- * number `place`; one[side * bits + b] is the number of rows with bit b.
+ * Offers the tables "both" and "one alone" of bits a and b, whose count has
+ * index `place`; one[side * bits + b] is the number of rows with bit b.
  * Inconsistent counts are skipped.
  */
 static void
@@ -295,8 +295,8 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
 }
 
 /*
- * Sets p to the smallest p of the strongest tables times the number of
- * tests, and the effect to match.
+ * Sets p to the smallest p-value of the strongest tables times the number of
+ * tests, and the effect to the effect of that table.
  */
 static void
 run_test_set(const fc_drift_sides *sides, double tests, table_list *tables,
@@ -337,8 +337,8 @@ min_deviation(const fc_sketch_view *sketch, size_t j)
 }
 
 /*
- * Returns the p of the means of a coarse column, and its shift in
- * deviations; returns 1 for other columns.
+ * Returns the p-value of the difference of the means of a coarse column, and
+ * sets *shift to this difference in deviations. Returns 1 for other columns.
  */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
@@ -395,8 +395,8 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 }
 
 /*
- * Combines the test sets into one p and one effect, and computes the hidden
- * shift.
+ * Combines the test sets into one p-value and one effect, and computes the
+ * hidden shift.
  */
 static void
 combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
@@ -504,8 +504,9 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 /* ---- columns that moved ---- */
 
 /*
- * Turns tables with a p below exp(limit) into moves, up to `max` in all and
- * one per pair of columns. log_tests is the logarithm of F T.
+ * Appends a move for each table with F T p below exp(limit), up to `max` moves
+ * in all and one per column or pair of columns. log_tests is the logarithm of
+ * F T.
  */
 static void
 take_moves(const table_list *tables, double log_tests, double limit,
@@ -532,7 +533,7 @@ take_moves(const table_list *tables, double log_tests, double limit,
 
 /*
  * Marks the columns that moved by a count or a mean, and lists the ones with
- * the smallest p as tables.
+ * the smallest p-values as tables.
  */
 static void
 list_columns(const fc_drift_sides *sides, double log_tests, double limit,

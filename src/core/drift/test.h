@@ -3,9 +3,10 @@
  * which columns.
  *
  * Four sets of tests; each detects changes that the others miss:
- *     columns   exact two-sided p of each count below an edge; p1 = T1 min p,
- *               T1 = edges + columns. Edges are training rows, yet Fisher's
- *               tail is never below the true (negative hypergeometric) one.
+ *     columns   exact two-sided p-value p of each count below an edge; p1 =
+ *               T1 min p, T1 = edges + columns. Edges are training rows, yet
+ *               Fisher's tail is never below the true (negative
+ *               hypergeometric) one.
  *     pairs     the same test for "both bits" and "one of the two alone";
  *               p2 = T2 min p, T2 = 2 pairs
  *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 if chance could
@@ -13,8 +14,8 @@
  *               without a variance: the waves of the training rows cancel
  *               then, and no shift explains a difference
  *     means     for columns in which most training rows are between two
- *               edges, such as the columns of a group, because edges are
- *               chosen for all groups together; p4 = T4 min min(1, 6 / z^4),
+ *               edges, as may happen in a group, because edges are chosen
+ *               for all groups together; p4 = T4 min min(1, 6 / z^4),
  *               z the difference of means over sqrt(v c), v the variance of
  *               both sides together: Markov's bound of the fourth moment for a
  *               kurtosis up to three times the rows of a side. z is multiplied
@@ -26,7 +27,7 @@
  * for counts, with q the share on both sides and c = 1/n1 + 1/n2,
  *     sqrt(pi / 2) sqrt(max(0, (p2 - p1)^2 / (q (1 - q)) - 2 c log T)):
  * the deviations by which a normal column must move for its median split to
- * change equally, minus what the largest of T counts shows by chance.
+ * change as much, minus what the largest of T counts shows by chance.
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H
@@ -46,8 +47,8 @@ typedef struct fc_drift_sides
 	const fc_sketch_view *sketch[2];	/* [0] training rows, [1] new rows;
 										 * NULL or a spec with a basis: waves
 										 * do not apply */
-	const fc_wave_null *null;	/* null law of the waves; NULL: waves do not
-								 * apply */
+	const fc_wave_null *null;	/* null distribution of the waves; NULL: waves
+								 * do not apply */
 } fc_drift_sides;
 
 typedef enum fc_verdict
@@ -70,8 +71,8 @@ typedef struct fc_drift_result
 {
 	double		mmd2;			/* MMD^2 of the waves; NaN without waves */
 	double		null_sd;
-	double		p_value;		/* p-value of all test sets; NaN if no test
-								 * applies */
+	double		p_value;		/* p-value of all test sets together; NaN if
+								 * no test applies */
 	double		effect;			/* effect in deviations; 0 if the p-value is
 								 * not below the threshold, NaN if no test
 								 * applies */
@@ -102,8 +103,8 @@ typedef struct fc_drift_move
 	size_t		column;
 	size_t		other;			/* second column of a pair; else equal to
 								 * column */
-	double		log_p;			/* log of F T p, where p belongs to its
-								 * strongest count */
+	double		log_p;			/* logarithm of F T p, where p is the p-value
+								 * of its strongest count */
 	double
 				shift;			/* change of the column's mean, in deviations
 								 * of the training rows, or in its own units
@@ -118,9 +119,9 @@ typedef struct fc_drift_move
 } fc_drift_move;
 
 /*
- * Lists up to `max` (>= 1) columns with F T1 p below the threshold,
- * smallest p first; if there is room, then pairs with F T2 p below it, made
- * of columns that did not move.
+ * Lists up to `max` (>= 1) columns with F T1 p below the threshold, smallest
+ * p-value first. If there is room, pairs of columns that did not move follow,
+ * with F T2 p below the threshold.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   fc_arena *arena, fc_drift_move *moves, size_t *count);

@@ -1,6 +1,6 @@
 /*
- * waves.c - the null law of the MMD^2 between sketches, and the test; see
- * waves.h
+ * waves.c - the null distribution of the MMD^2 between sketches, and the test;
+ * see waves.h
  */
 #include "drift/waves.h"
 
@@ -23,16 +23,16 @@
  */
 #define ROUNDING				1e-6
 
-/* ---- the null law ---- */
+/* ---- the null distribution ---- */
 
 typedef struct null_work
 {
-	size_t	   *chosen;			/* numbers of the chosen rows in the sample */
+	size_t	   *chosen;			/* indices of the chosen rows in the sample */
 	double	   *row;			/* d values of the current row */
 	fc_sketch  *sketch;			/* sketch of the rows so far */
-	int64_t    *before;			/* 2 moments: sums of the sketch before the
+	int64_t    *before;			/* 2 x moments: sums of the sketch before the
 								 * last row */
-	float	   *phi;			/* rows x 2 moments: phi / sqrt(moments) */
+	float	   *phi;			/* rows x 2 x moments: phi / sqrt(moments) */
 	float	   *kernel;			/* rows x rows: centred kernel */
 	float	   *square;			/* rows x rows: square of the kernel matrix */
 	double	   *weight;			/* weight of each row */
@@ -92,12 +92,11 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 	return status;
 }
 
-/* Sums of powers of the weights. */
+/* Sum of the weights, and the weighted mean of the weights. */
 typedef struct weight_sums
 {
 	double		one;
-	double		heavy;			/* sum w^2 / sum w: the weight of a row,
-								 * averaged over the rows by weight */
+	double		heavy;			/* sum w^2 / sum w, the weighted mean */
 } weight_sums;
 
 static weight_sums

@@ -55,12 +55,12 @@ typedef struct fc_wave_test
 	 * tr S is too small
 	 */
 	double		p_value;
-	/* shift of one column, in its deviations, that moves the sketch equally */
+	/* shift of one column, in its deviations, that moves the sketch as much */
 	double		size;
 	double		hidden;			/* shift that chance could hide, which
 								 * corresponds to three null_sd */
-	double		rows;			/* effective rows, W^2 / sum w^2, of the side
-								 * with fewer */
+	double		rows;			/* effective number of rows, W^2 / sum w^2, of
+								 * the side with fewer */
 } fc_wave_test;
 
 /*

@@ -3,21 +3,21 @@
  * and noise; density.h defines the thresholds.
  *
  * Components of micro-clusters are joined along the edges of the spanning
- * tree, the shortest edge first. The peak of a component is its
- * micro-cluster with the smallest r_K. A component is real if it already
- * contains a split, or if it has R rows and e > r_K'(peak): at the radius of
- * the valley the ball around the peak holds K' rows, the ball around the
- * valley K. Two real components make a split; each of them that contains no
- * split yet becomes a cluster, made of its present micro-clusters. In all
- * other cases they merge and grow.
+ * tree, the shortest edge first. The peak of a component is its micro-cluster
+ * with the smallest r_K. A component is real if it already contains a split,
+ * or if it has R rows and e > r_K'(peak): at the radius of the valley the ball
+ * around the peak holds K' rows, the ball around the valley K. Two real
+ * components make a split; each of them that contains no split yet becomes a
+ * cluster, made of its present micro-clusters. In all other cases the two
+ * components merge without a split.
  *
  *     first   = e of the last split, the sparsest valley; 0 if there is only
  *             one cluster and hence no split
  *     reach_c = the r_K beyond which rows are noise (noise.c)
  *
  * A second pass over the edges labels every component that has no label: the
- * component takes the label of the micro-cluster through which it joins,
- * while e <= reach_c. Micro-clusters without a label are noise, and so are
+ * component takes the label of the micro-cluster through which it joins, while
+ * e <= reach_c. Micro-clusters without a label are noise, and so are
  * micro-clusters with r_K" > reach_c. All radii in this file are squared.
  */
 #include "density/internal.h"
@@ -196,8 +196,8 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
 
 /*
  * Stretches the columns of a lattice until their steps, the median gaps
- * between values, all equal the widest one. A step then separates equally
- * little in every column.
+ * between values, all equal the widest one. A step then counts equally in
+ * every column.
  */
 static void
 stretch_columns(fc_micro_clusters *b, fc_arena *arena)
@@ -243,11 +243,11 @@ squared_step(const density_walk *w, fc_arena *arena)
 }
 
 /*
- * Smooths the density of a lattice, and returns its maximum, which becomes
- * K. If points hold more than K rows each, a ball of K rows shows every
- * point alone. Density is therefore a sum of Gaussians one step wide,
- * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and wider
- * if the columns have many values.
+ * Smooths the density of a lattice, and returns its maximum, which becomes K.
+ * If points hold more than K rows each, a ball of K rows contains only one
+ * point. Density is therefore a sum of Gaussians one step wide, near[a] = sum
+ * over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and wider if the columns
+ * have many values.
  */
 static double
 smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double *near)
@@ -283,8 +283,8 @@ is_real(const density_walk *w, uint32_t set, double reach)
 }
 
 /*
- * Makes a cluster of the present micro-clusters of a component; returns its
- * number.
+ * Makes a cluster of the micro-clusters that a component has now; returns its
+ * index.
  */
 static int32_t
 new_cluster(density_walk *w, uint32_t set)
@@ -482,8 +482,9 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 	}
 
 	/*
-	 * A ball of fewer rows than a few micro-clusters hold would show their
-	 * grain. Points of a lattice have no grain.
+	 * A ball of K rows must span several micro-clusters, or the density would
+	 * depend on how the rows were summarized. Points of a lattice are not
+	 * summaries of different rows.
 	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS * rows / (double) m);

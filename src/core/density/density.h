@@ -1,23 +1,24 @@
 /*
- * density.h - clustering without a given number of clusters: dense regions
- * of any shape, and the noise between them, from micro-clusters.
+ * density.h - clustering without a given number of clusters: dense regions of
+ * any shape, and the noise between them, from micro-clusters.
  *
- * A micro-cluster (a bubble of Breunig et al.) sums up the rows nearest to
- * one of many centroids: n, sum x, sum |x|^2. The mean squared distance from
- * a point p to the rows of micro-cluster b is exactly |p - mean_b|^2 +
- * square_b. Sort the micro-clusters by it: a ball of that radius holds all
- * micro-clusters before b and half of b; between two of them the squared
- * radius is linear in the rows. So
+ * A micro-cluster (a data bubble of Breunig et al.) summarizes the rows
+ * nearest to one of many centroids by n, sum x and sum |x|^2. The mean squared
+ * distance from a point p to the rows of micro-cluster b is exactly |p -
+ * mean_b|^2 + square_b. If micro-clusters are sorted by this distance, a ball
+ * with this radius is taken to hold all micro-clusters before b and half of b.
+ * Between two micro-clusters, the squared radius is interpolated linearly in
+ * the number of rows. Then
  *
  *     r_M(a) = radius of the ball around mean_a that holds M rows
  *
- * needs sums alone, and every threshold is a number of rows, independent of
- * dimension and volume (R = min_rows):
+ * needs only these sums, and every threshold is a number of rows, independent
+ * of dimension and volume (R = min_rows):
  *
- *     K  = max(5, 0.35 R, 5 N / m)        the scale of density: among N rows
- *                                         a ball of K spans a few
+ *     K  = max(5, 0.35 R, 5 N / m)        rows in a ball that measures
+ *                                         density; among N rows it spans a few
  *                                         micro-clusters
- *     K' = K + sqrt(K (Z + n_a))          more rows than chance and the grain
+ *     K' = K + sqrt(K (Z + n_a))          more rows than chance and the size
  *                                         of the micro-cluster explain;
  *                                         Z = 2.1 ln(N / K),
  *                                         on a band 36, on a line 60
@@ -25,10 +26,10 @@
  *                                         of their cluster are noise
  *
  * The minimum spanning tree of e_ab = max(r_K(a), r_K(b), |mean_a - mean_b|)
- * joins micro-clusters from the densest regions to the sparsest. Two
- * components of R rows each that join where e > r_K'(peak) of both are two
- * clusters, and all splits together are the condensed tree. clusters.c has
- * the rest, noise.c the reach of clusters.
+ * joins micro-clusters from the densest regions to the sparsest. If two
+ * components of R rows each join at an edge with e > r_K' of both peaks, they
+ * are two clusters. All splits together are the condensed tree. clusters.c has
+ * the details, noise.c the reach of clusters.
  *
  * Breunig, Kriegel, Kroeger, Sander 2001 (data bubbles); Campello, Moulavi,
  * Sander 2013 (mutual reachability, the tree); Campello, Moulavi, Zimek,
@@ -44,10 +45,11 @@ typedef struct fc_micro_clusters
 {
 	size_t		m;				/* number of micro-clusters, minimum 1 */
 	size_t		d;
-	const double *n;			/* m numbers of rows, weighted if the rows are */
+	const double *n;			/* m values: number of rows, weighted if the
+								 * rows are */
 	const double *mean;			/* m x d means; best near the origin, because
 								 * differences are computed */
-	const double *square;		/* m mean squared distances of a
+	const double *square;		/* m values: mean squared distance of a
 								 * micro-cluster's rows to its mean */
 } fc_micro_clusters;
 
@@ -62,7 +64,7 @@ typedef struct fc_density_options
 /* A cluster, which is a leaf of the condensed tree. */
 typedef struct fc_density_cluster
 {
-	size_t		peak;			/* number of its densest micro-cluster */
+	size_t		peak;			/* index of its densest micro-cluster */
 	double		rows;			/* rows it had when it became a cluster,
 								 * denser than the split above it */
 	double		reach;			/* distance from a row to the centroid of its
@@ -89,10 +91,12 @@ typedef struct fc_density
 	fc_density_cluster *cluster;
 	fc_density_split *split;	/* k - 1 splits, the one with the densest
 								 * valley first */
-	int32_t    *label;			/* m: cluster of each micro-cluster; -1: noise */
-	int32_t    *home;			/* m: cluster whose peak each micro-cluster is
-								 * compared with, noise included */
-	double	   *radius;			/* m: r_K of each micro-cluster */
+	int32_t    *label;			/* m values: cluster of each micro-cluster;
+								 * -1: noise */
+	int32_t    *home;			/* m values: cluster of each micro-cluster;
+								 * for noise, the cluster to which it would
+								 * belong */
+	double	   *radius;			/* m values: r_K of each micro-cluster */
 } fc_density;
 
 /*
@@ -105,11 +109,11 @@ void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
 
 /*
  * Finds the clusters at a single density. Micro-clusters whose ball of
- * min_rows rows has a radius up to `scale` are dense, and two dense ones
- * share a cluster if their rows come within that distance: |mean_a - mean_b|
- * - s_a - s_b <= scale. Sets label[a] to the cluster's number, the largest
- * first, or to -1, and radius[a] to the radius of the ball (m values each).
- * Returns the number of clusters. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
+ * min_rows rows has a radius up to `scale` are dense, and two dense ones share
+ * a cluster if their rows come within that distance: |mean_a - mean_b| - s_a -
+ * s_b <= scale. Sets label[a] to the cluster's index, the largest first, or to
+ * -1, and radius[a] to the radius of the ball (m values each). Returns the
+ * number of clusters. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
  */
 size_t
 			fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,

@@ -105,11 +105,12 @@ typedef struct density_walk
 	double		K;
 	bool		lattice;
 	fc_disjoint_sets sets;
-	double	   *rows;			/* m: rows of the set, valid at a root */
-	uint32_t   *peak;			/* m: densest micro-cluster of the set, valid
-								 * at a root */
-	int32_t    *node;			/* m: a cluster, or m + the number of a split;
-								 * -1: no split yet */
+	double	   *rows;			/* m values: rows of the set, valid at a root */
+	uint32_t   *peak;			/* m values: densest micro-cluster of the set,
+								 * valid at a root */
+	int32_t    *node;			/* m values: index of a cluster, or m + index
+								 * of a split; -1: no split yet; valid at a
+								 * root */
 	size_t		splits;
 	double		first;			/* squared reach of the last split; 0: no
 								 * split */
@@ -134,7 +135,7 @@ fc_dimension(size_t d, double log_growth)
 }
 
 /*
- * Computes for each cluster the squared r_K beyond which rows are noise;
+ * Computes limit[c], the squared r_K beyond which rows of cluster c are noise.
  * found->home must be set.
  */
 void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);

@@ -1,22 +1,22 @@
 /*
  * noise.c - the density below which rows are noise.
  *
- * Noise of even density makes a mode of its own in the distribution of ln
- * r_K, to the right of the modes of the clusters; the tail of a cluster
- * makes no mode. A window of 6 K rows therefore moves from the sparsest rows
- * to denser ones. If it widens to three times its narrowest width so far,
- * and then narrows to a third again, rows beyond the widest window are
- * noise, provided they are fewer than half of every cluster: a sparse
- * cluster is not noise. The density at the widest window must also be less
- * than half the median density: a ball around a row on the side of an even
- * cluster holds half as many rows, and on a grid the sides make a mode. If
- * no mode is found, a window of twice the rows, whose width varies less by
- * chance, is tried with a smaller contrast.
+ * Noise of even density makes a mode of its own in the distribution of ln r_K,
+ * to the right of the modes of the clusters; the tail of a cluster makes no
+ * mode. A window of 6 K rows therefore moves from the sparsest rows to denser
+ * ones. If it widens to three times its narrowest width so far, and then
+ * narrows to a third again, rows beyond the widest window are noise, provided
+ * they are fewer than half of every cluster: a sparse cluster is not noise.
+ * The density at the widest window must also be less than half the median
+ * density: a ball around a row on the side of an even cluster holds half as
+ * many rows, and on a grid the sides make a mode, too. If no mode is found, a
+ * window of twice the rows, whose width varies less by chance, is tried with a
+ * smaller contrast.
  *
- * Without such a mode, rows are noise where a Gaussian cluster has hardly
- * any rows: D ln r_K grows by half the squared distance from its center, a
- * chi-square variable with D degrees of freedom. So 95 % of its rows
- * satisfy, with the quantiles by Wilson and Hilferty,
+ * Without such a mode, rows are noise where a Gaussian cluster has hardly any
+ * rows: D ln r_K grows by half the squared distance from its center, a
+ * chi-square variable with D degrees of freedom. So 95 % of its rows satisfy,
+ * with the quantiles by Wilson and Hilferty,
  *
  *     ln r_K <= ln median(r_K) + (chi^2(0.95) - chi^2(0.5)) / 2 D,
  *         chi^2(q) / D = (1 - 2 / 9 D + z_q sqrt(2 / 9 D))^3
@@ -124,8 +124,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 }
 
 /*
- * Computes for each cluster the squared r_K within which a Gaussian cluster
- * has 95 % of its rows.
+ * Computes for each cluster the squared r_K within which it would have 95 % of
+ * its rows if it were Gaussian.
  */
 static void
 gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
@@ -156,7 +156,8 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->home[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* ends as the median */
+			tail[c] = w->radius[CORE][order[i]];	/* ends as the median of
+													 * the cluster */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -1,11 +1,13 @@
 /*
- * radii.c - radii of balls that hold a given number of rows; density.h has
- * the formula.
+ * radii.c - radii of balls that hold a given number of rows; density.h has the
+ * formula.
  *
- * The root mean squared distance to the rows of a micro-cluster is a
- * distance in one more dimension, so r_M(a) <= r_M(b) + |mean_a - mean_b|,
- * with b the nearest micro-cluster whose radius is known: micro-clusters
- * farther from a than this bound need not be sorted.
+ * The root mean squared distance from a point to the rows of a micro-cluster
+ * is a Euclidean distance in d + 1 dimensions, where the spread of the rows is
+ * the additional coordinate. It obeys the triangle inequality, so r_M(a) <=
+ * r_M(b) + |mean_a - mean_b| for any b. With b the nearest micro-cluster whose
+ * radius is known, micro-clusters farther from a than this bound need not be
+ * sorted.
  */
 #include "density/internal.h"
 

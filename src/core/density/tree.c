@@ -7,15 +7,15 @@
 #include "base/sort.h"
 
 /*
- * Micro-clusters outside the tree, without gaps, and the best edge from the
- * tree to each.
+ * Micro-clusters outside the tree, stored without gaps, and the best edge from
+ * the tree to each of them.
  */
 typedef struct outside_tree
 {
 	fc_point_columns points;
 	uint32_t   *micro_cluster;
-	fc_edge    *edge;			/* best edge to each; its b is the
-								 * micro-cluster outside */
+	fc_edge    *edge;			/* best edge to each micro-cluster, which is
+								 * the edge's b */
 	double	   *squared;		/* squared distances to the micro-cluster that
 								 * joined the tree last */
 } outside_tree;
@@ -28,7 +28,7 @@ is_shorter(const fc_edge *a, const fc_edge *b)
 		 (a->length < b->length || (a->length == b->length && a->b < b->b)));
 }
 
-/* Removes entry i, whose place the last entry takes. */
+/* Removes entry i; the last entry takes its place. */
 static void
 remove_micro_cluster(outside_tree *o, size_t i)
 {
@@ -42,8 +42,8 @@ remove_micro_cluster(outside_tree *o, size_t i)
 }
 
 /*
- * Updates the best edges after v has joined the tree, and returns the place
- * of the best one.
+ * Updates the best edges after v has joined the tree, and returns the index of
+ * the best one.
  */
 static size_t
 offer_edges(outside_tree *o, const double *core, uint32_t v)

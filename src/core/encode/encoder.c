@@ -85,8 +85,9 @@ fc_encoder_is_scaled(const fc_encoder *encoder)
 #define MIN_SLOTS 4
 
 /*
- * Returns the size of a feature's hash table: a power of two, twice the
- * number of its categories or more, and 0 if it is not categorical.
+ * Returns the number of slots in a feature's hash table: a power of two and at
+ * least twice the number of categories, or 0 if the feature is not
+ * categorical.
  */
 static size_t
 slots_for(const fc_encoder_feature *feature)
@@ -148,8 +149,8 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 }
 
 /*
- * Returns the number of a text among the feature's categories, or the number
- * of categories if it is not there.
+ * Returns the index of a text among the feature's categories, or the number of
+ * categories if it is not one of them.
  */
 static uint32_t
 find_category(const fc_encoder *encoder, size_t i, const char *text,
@@ -229,8 +230,8 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 }
 
 /*
- * Position of a validation in the shared arrays: sums over the parts read so
- * far.
+ * Progress of a validation: how much of each shared array the columns and
+ * features read so far have used.
  */
 typedef struct walk
 {

@@ -1,15 +1,14 @@
 /*
- * encoder.h - how the column values of a row become numbers, as a stored
- * value.
+ * encoder.h - a serialized encoder, which converts the column values of a row
+ * to numbers.
  *
  * Each feature, a column or a path into a jsonb column, has one or more
  * dimensions. Raw coordinates are a number (or sign(x) log(1 + |x|) with
- * `log`), the elements of a vector, or 1 at a category and 0 at the others
- * of the column. A category missing from the sample becomes `other`, or all
- * zeros if there is no such dimension. A NULL has the raw coordinates
- * `fill`. Its indicator, the last dimension of a feature with `missing`, is
- * 1 for a NULL and 0 otherwise. Scaled coordinates are (raw - center) /
- * scale.
+ * `log`), the elements of a vector, or 1 at a category and 0 at the others of
+ * the column. A category missing from the sample becomes `other`, or all zeros
+ * if there is no such dimension. A NULL has the raw coordinates `fill`. Its
+ * indicator, the last dimension of a feature with `missing`, is 1 for a NULL
+ * and 0 otherwise. Scaled coordinates are (raw - center) / scale.
  *
  * Layout of the value (native byte order, padding zero):
  *     fc_encoder_header, fc_encoder_column[columns],
@@ -71,7 +70,7 @@ typedef struct fc_encoder_header
 								 * ignored here */
 	uint16_t	version;
 	uint16_t	padding;		/* always 0 */
-	uint64_t	digest[2];		/* hash of all bytes behind it */
+	uint64_t	digest[2];		/* hash of all bytes after it */
 	int64_t		rows;			/* rows in the sample */
 	int64_t		skipped;		/* rows of the sample skipped because of a
 								 * NULL */
@@ -98,7 +97,7 @@ typedef struct fc_encoder_feature
 	uint32_t	path_start;
 	uint32_t	path_length;	/* bytes of the path; 0: the feature is the
 								 * column itself */
-	uint32_t	first;			/* number of its first dimension */
+	uint32_t	first;			/* index of its first dimension */
 
 	/*
 	 * number of dimensions: the values, or the categories and `other`, plus
@@ -150,8 +149,8 @@ typedef struct fc_encoder
 	const char *text;
 	const fc_category_slots *slots_of;	/* hash table of each feature; NULL
 										 * before fc_encoder_prepare */
-	const uint32_t *slot;		/* hash slots: category number in the feature
-								 * + 1; 0: empty */
+	const uint32_t *slot;		/* hash slots: index of a category in its
+								 * feature, plus 1; 0: empty */
 } fc_encoder;
 
 /*
@@ -164,7 +163,10 @@ fc_feature_values(const fc_encoder_feature *feature)
 	return feature->width - feature->missing;
 }
 
-/* Returns the bytes of an encoder with these numbers of parts. */
+/*
+ * Returns the size in bytes of an encoder with these numbers of columns,
+ * features, dimensions, categories and bytes of text.
+ */
 size_t		fc_encoder_size(size_t columns, size_t features, size_t dim,
 							size_t categories, size_t text_bytes);
 
@@ -226,7 +228,7 @@ void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 fc_encoder_header *renewed);
 
 /*
- * Gives flagged features the minimum weight, in place; the header has `size`
+ * Gives flagged features the minimum weight, in place; the encoder has `size`
  * bytes.
  */
 void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
@@ -256,8 +258,8 @@ typedef enum fc_cell_kind
 } fc_cell_kind;
 
 /*
- * Value of a feature: of the cell kind that fits the feature's kind, finite,
- * and of the vector's width.
+ * Value of a feature. It must be finite, have the cell kind that fits the
+ * feature's kind and, if it is a vector, the width of the feature.
  */
 typedef struct fc_feature_cell
 {

@@ -14,7 +14,10 @@
 #define SIGN			(UINT64_C(1) << 63)
 #define MAX_DROPPED	60
 
-/* Returns true if a further value leaves a quarter of the slots empty. */
+/*
+ * Returns true if at least a quarter of the slots would be empty after one
+ * more value.
+ */
 static inline bool
 has_free_slot(const fc_frequent_items *frequent)
 {
@@ -192,8 +195,8 @@ fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 }
 
 /*
- * Returns the bound that a text needs to stay listed; it leaves half of the
- * maximum number of texts or fewer.
+ * Returns the minimum bound on the count of a text that stays listed. At most
+ * half of FC_FREQUENT_TEXTS texts reach it.
  */
 static int64_t
 min_listed_count(const fc_frequent_items *frequent)
@@ -258,7 +261,7 @@ number_of_key(uint64_t key, unsigned int dropped)
 	return isfinite(x) ? x : 0.0;
 }
 
-/* Returns the number of rank r, which starts at 0. */
+/* Returns the number with this rank; ranks start at 0. */
 static double
 number_of_rank(const fc_frequent_items *frequent, const fc_keyed *items,
 			   int64_t rank)

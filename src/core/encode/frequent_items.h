@@ -2,21 +2,21 @@
  * frequent_items.h - the number of rows with each value of a column, in
  * bounded memory, independent of the order of the rows.
  *
- * Numbers: up to FC_FREQUENT_NUMBERS distinct numbers are counted exactly.
- * If there are more, the numbers are rounded to as many leading bits as keep
- * the limit: quantiles are then exact to the spacing of rounded numbers. The
- * bits depend on the set of numbers alone.
+ * Numbers: up to FC_FREQUENT_NUMBERS distinct numbers are counted exactly. If
+ * there are more, the numbers are rounded to the largest number of leading
+ * bits that keeps the limit; quantiles are then exact to the spacing of
+ * rounded numbers. The number of bits depends only on the set of numbers.
  *
- * Texts: up to FC_FREQUENT_TEXTS distinct texts are counted exactly. If
- * there are more, a sketch of hashed counters gives upper bounds of counts
- * (Cormode, Muthukrishnan 2005), and a text stays listed while its bound is
- * a share 1 / FC_FREQUENT_RARE of the rows so far. A text in a share 1 /
+ * Texts: up to FC_FREQUENT_TEXTS distinct texts are counted exactly. If there
+ * are more, a sketch of hashed counters gives upper bounds of counts (Cormode,
+ * Muthukrishnan 2005), and a text stays listed while its bound is a share 1 /
+ * FC_FREQUENT_RARE of the rows so far. A text in a share 1 /
  * FC_FREQUENT_CERTAIN of all rows is listed after its last row, so that the
  * list of frequent texts does not depend on the order. Texts longer than
  * FC_FREQUENT_LENGTH bytes are only counted together.
  *
- * The caller provides the memory, and moves the counter to a new block
- * before and after an addition if the functions below request it.
+ * The caller provides the memory, and moves the counter to a new block before
+ * and after an addition if the functions below request it.
  */
 #ifndef FC_ENCODE_FREQUENT_ITEMS_H
 #define FC_ENCODE_FREQUENT_ITEMS_H
@@ -48,7 +48,8 @@ typedef struct fc_frequent_items
 	size_t		used;			/* number of used slots */
 	size_t		slots;			/* number of slots, a power of two above
 								 * `used`; 0: no memory yet */
-	size_t		text_used;		/* bytes of text in use, and allocated */
+	size_t		text_used;		/* bytes of text in use; text_room bytes are
+								 * allocated */
 	size_t		text_room;
 	int64_t		total;			/* rows counted, including rows with long
 								 * texts */
@@ -72,15 +73,16 @@ bool		fc_frequent_is_over(const fc_frequent_items *frequent);
 
 /*
  * Returns true if the counter needs a sketch before it is moved.
- * fc_frequent_attach passes it one, zeroed, which then belongs to the
+ * fc_frequent_attach gives it a zeroed sketch, which then belongs to the
  * counter.
  */
 bool		fc_frequent_wants_sketch(const fc_frequent_items *frequent);
 void		fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch);
 
 /*
- * Returns the bytes of the next block, and moves the values to it. If there
- * are too many values, rare texts are dropped and numbers are rounded.
+ * fc_frequent_next_bytes returns the size in bytes of the next block;
+ * fc_frequent_move moves the values to it. If there are too many values, the
+ * move drops rare texts or rounds the numbers.
  */
 size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length);
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
@@ -104,9 +106,10 @@ void		fc_frequent_quantiles(const fc_frequent_items *frequent, const double *sha
 int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
 
 /*
- * Fills in the slots of the most frequent texts, up to `max`, in the order
- * of their bytes; ties in frequency go to the first in that order. `chosen`
- * needs room for `used` slots. Returns the number of slots.
+ * Stores the slots of the most frequent texts, up to `max`, in `chosen`,
+ * sorted by the bytes of the texts. Ties in frequency go to the first text in
+ * that order. `chosen` needs room for `used` slots. Returns the number of
+ * slots.
  */
 size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
 								 uint32_t *chosen);

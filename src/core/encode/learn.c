@@ -13,7 +13,9 @@
 #define MASK		UINT64_C(0xFFFFFFFF)
 #define MAX_PENDING	((int64_t) 1 << 29)
 
-/* Carries, so that all digits but the last are from 0 to 2^32 - 1. */
+/*
+ * Propagates carries, so that all digits but the last are from 0 to 2^32 - 1.
+ */
 static void
 carry_digits(fc_exact_sum *sum)
 {
@@ -294,9 +296,9 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * Sets the shares of rows at the smallest and the largest of n sorted
- * values, if these are sentinels. Values between -1 and 1, such as flags and
- * shares, never are.
+ * Sets share[0] and share[1] to the shares of rows at the smallest and the
+ * largest of n sorted values, if these values are sentinels. Values between -1
+ * and 1, such as flags and shares, never are.
  */
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])

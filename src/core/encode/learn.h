@@ -79,7 +79,8 @@ typedef struct fc_learner
 	int64_t		booleans;
 	int64_t		texts;
 	int64_t		nulls_seen;
-	size_t		width;			/* elements of a vector; 0: no vector seen */
+	size_t		width;			/* number of elements of a vector; 0: no
+								 * vector seen */
 	fc_exact_sum *sums;			/* sums, one per element of a vector or one
 								 * for numbers; zeroed by the caller */
 	fc_exact_sum *squares;		/* sums of squares, as many as sums */
@@ -174,8 +175,8 @@ typedef struct fc_encoder_choice
 
 /*
  * Chooses the encoding of each feature, allocated in the arena. Returns
- * FC_EEMPTY, and the feature's number in *bad, if a vector column holds
- * NULLs only.
+ * FC_EEMPTY, and the index of the feature in *bad, if a vector column holds
+ * only NULLs.
  */
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 							  fc_encoder_choice *choice, size_t *bad);

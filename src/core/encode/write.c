@@ -321,8 +321,8 @@ fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
 }
 
 /*
- * Returns the number of rows of the new sample in an old category, or 0 if
- * it is not among the new ones.
+ * Returns the number of rows of the new sample in an old category, or 0 if the
+ * new encoder does not have this category.
  */
 static int64_t
 new_count(const fc_encoder *old, const fc_encoder_category *category,
@@ -341,8 +341,8 @@ new_count(const fc_encoder *old, const fc_encoder_category *category,
 }
 
 /*
- * Replaces counts and shares of the old categories by the new sample's, with
- * one scale for all (learn.h).
+ * Replaces counts and shares of the old categories by their counts and shares
+ * in the new sample, and sets one scale for all categories (learn.h).
  */
 static void
 renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,

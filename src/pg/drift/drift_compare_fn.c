@@ -118,7 +118,7 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 {
 	double		moments[2];
 
-	check_count("most", PG_GETARG_INT32(2), 1, 4096);
+	check_count("max_count", PG_GETARG_INT32(2), 1, 4096);
 	if (!null_moments_of_rows(sample_argument(fcinfo), SPEC_ARG(1),
 							  PG_GETARG_INT32(2), moments))
 		PG_RETURN_NULL();
@@ -249,9 +249,9 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	int32		max;
 	Size		count;
 
-	require_argument(fcinfo, 6, "most");
+	require_argument(fcinfo, 6, "max_count");
 	max = PG_GETARG_INT32(6);
-	check_count("most", max, 1, FC_MAX_DIM);
+	check_count("max_count", max, 1, FC_MAX_DIM);
 	moves = palloc(max * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena("the columns that moved");

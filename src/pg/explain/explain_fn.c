@@ -326,7 +326,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 4; i++)
 		argument[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
-	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
+	check_count("max_features", PG_GETARG_INT32(6), 1, INT32_MAX);
 	max = Min((Size) PG_GETARG_INT32(6), op.d);
 	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));

@@ -160,7 +160,7 @@ scalings_differ(scaling from, scaling to)
 static fc_codebook *
 move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 {
-	memory_account memory = {"rows in units"};
+	memory_account memory = {"rescaled rows"};
 	moved_rows	moved = {rows, from, to};
 	fc_centroid_source source = {
 		.k = rows->n,

@@ -488,7 +488,7 @@ store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,
 	double		total = 0;
 	double		n = 0;
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
-											   "fastclust parts",
+											   "fastclust groups",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 

@@ -415,7 +415,7 @@ fit_groups(training *t, group_fit *fits, int count)
 {
 	TimestampTz begun = begin_step(t, fit_name(t));
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
-											   "fastclust part",
+											   "fastclust group",
 											   ALLOCSET_DEFAULT_SIZES);
 
 	announce_groups(t, fits, count);

@@ -4,8 +4,8 @@
  *
  * The module and the unit tests resolve these at run time
  * (src/pg/base/blas_stubs.c keeps the same list), so that a backend loads
- * OpenBLAS only when it first decodes or clusters. Declared here, as their
- * standards have them, so that building needs no library's headers.
+ * OpenBLAS only when it first decodes or clusters. The declarations follow the
+ * standards, so that the build needs no headers of these libraries.
  */
 #ifndef FC_BASE_BLAS_H
 #define FC_BASE_BLAS_H

@@ -1,8 +1,9 @@
 /*
- * fc.h - status codes, interrupts, memory and views that every file of the
- * core shares, and the mathematics and strings of the C library.
+ * fc.h - definitions that every file of the core shares: status codes, the
+ * interrupt hook, arenas, and small helpers; also the mathematics and strings
+ * of the C library.
  *
- * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
+ * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B. It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
  * a status), so the host's interrupt check may jump out of any of them.
  *
@@ -32,7 +33,6 @@ typedef enum fc_status
 	FC_ENUMERIC					/* a factorisation failed */
 } fc_status;
 
-/* Limits on values, common to all rooms. */
 /*
  * Powers of two with a literal exponent n, such as 24 or 24f: 2^n and 2^-n.
  * The macros exist because pg_bsd_indent cannot read 0x1p-24.
@@ -60,8 +60,8 @@ larger(size_t a, size_t b)
 }
 
 /*
- * Returns the greater of two numbers, neither NaN; fmax handles NaN, but is a
- * function call.
+ * Returns the greater of two numbers that are not NaN. Unlike fmax, it is not
+ * a function call.
  */
 static inline double
 fc_greater(double a, double b)
@@ -98,10 +98,11 @@ fc_check(void)
 }
 
 /*
- * A stack of memory that grows by blocks of the host's. grow never returns
- * without memory: a host that refuses must jump (SIZE_MAX: the size
- * overflowed). held is the total size of the blocks in bytes. An arena over
- * memory of a known size uses only next and end.
+ * A stack of memory that grows by blocks from the host's allocator. grow never
+ * returns NULL: a host without memory must longjmp. A request for SIZE_MAX
+ * bytes means that the size overflowed. `allocated` is the total size of the
+ * blocks in bytes. An arena over memory of a known size uses only next and
+ * end.
  */
 typedef struct fc_arena
 {
@@ -156,9 +157,8 @@ fc_aligned(void *p, size_t alignment)
 }
 
 /*
- * Contract check, active if FC_ASSERTIONS is defined (unit tests, fuzzers,
- * servers with assertions): a caller that breaks a contract ends the process
- * there.
+ * Checks a contract if FC_ASSERTIONS is defined (unit tests, fuzzers, servers
+ * with assertions): a violation ends the process.
  */
 #ifdef FC_ASSERTIONS
 #define FC_ASSERT(condition)	((condition) ? (void) 0 : __builtin_trap())
@@ -167,8 +167,9 @@ fc_aligned(void *p, size_t alignment)
 #endif
 
 /*
- * Floats lent for the duration of a call. Each function that takes scratch
- * names the function that returns the count it needs, and asserts that count.
+ * Scratch space that a caller lends to a function for one call. Each function
+ * that takes scratch space names the function that returns the number of
+ * floats it needs, and asserts this number.
  */
 typedef struct fc_scratch
 {
@@ -187,10 +188,10 @@ fc_take_scratch(fc_arena *arena, size_t count)
 }
 
 /*
- * Returns an arena of addresses without memory, which measures the bytes that
- * code takes from it. fc_arena_measured returns about the size that a real
- * arena would reach. fc_arena_reserve adds the bytes that a callee takes and
- * releases.
+ * Returns an arena without memory, which only counts the bytes that code takes
+ * from it. fc_arena_measured returns this count, which is about the size that
+ * a real arena would reach. fc_arena_reserve counts bytes that a called
+ * function takes and releases.
  */
 fc_arena	fc_arena_measure(void);
 size_t		fc_arena_measured(const fc_arena *arena);
@@ -201,7 +202,7 @@ fc_arena_reserve(fc_arena *arena, size_t bytes)
 	(void) fc_arena_take(arena, bytes, 1);
 }
 
-/* Sums of squares: sum x_i^2, and sum (a_i - b_i)^2. */
+/* fc_sum_of_squares returns sum x_i^2, fc_square_between sum (a_i - b_i)^2. */
 static inline double
 fc_sum_of_squares(const double *x, size_t n)
 {
@@ -301,7 +302,7 @@ fc_narrow(const double *x, size_t n, float *out)
 		out[i] = (float) x[i];
 }
 
-/* Converts n numbers of half precision, at any alignment, to floats. */
+/* Converts n half-precision numbers, at any alignment, to floats. */
 void		fc_widen_halves(const void *halves, size_t n, float *out);
 
 #endif							/* FC_H */

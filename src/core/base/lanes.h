@@ -25,8 +25,8 @@ typedef int32_t vint
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 /*
- * Updates each lane's two lowest scores, and the place of the lowest, with a
- * new score.
+ * Enters one new score per lane: updates the two lowest scores of the lane
+ * (low, next) and the place of the lowest (argument).
  */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

@@ -44,8 +44,8 @@ mix(uint64_t a, uint64_t b)
 }
 
 /*
- * Keyed hash similar to wyhash: each step folds 8 bytes in by a multiplication
- * whose halves are combined.
+ * Keyed hash similar to wyhash. Each step XORs 8 bytes into the hash,
+ * multiplies it by a constant, and XORs the two halves of the 128-bit product.
  */
 static inline uint64_t
 begin_hash(uint64_t seed, size_t size)
@@ -63,10 +63,7 @@ add_word(uint64_t hash, const unsigned char *at)
 	return mix(hash ^ word, UINT64_C(0x8EBC6AF09C88C6E3));
 }
 
-/*
- * Folds in the bytes after the last whole word, fewer than 8, and finishes the
- * hash.
- */
+/* Adds the remaining bytes, fewer than 8, to the hash and finishes it. */
 static inline uint64_t
 end_hash(uint64_t hash, const unsigned char *at, size_t bytes)
 {
@@ -100,8 +97,9 @@ fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /*
- * Computes two hashes in hardly more time than one: each step waits for the
- * product before it, so the two chains overlap.
+ * Computes two hashes in hardly more time than one: a step must wait for the
+ * product of the step before it, so the processor overlaps the two chains of
+ * steps.
  */
 void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,

@@ -1,9 +1,10 @@
 /*
- * simd.h - one version of a function per instruction set, chosen when the
- * module is loaded; vector sizes; shuffles.
+ * simd.h - FC_CLONES, which compiles a function once for each instruction set
+ * and chooses a version when the module is loaded; vector sizes; conversions;
+ * shuffles.
  *
- * Versions need indirect functions in compiler, linker and C library: GCC and
- * glibc on x86-64.
+ * FC_CLONES needs indirect functions in compiler, linker and C library, so it
+ * has an effect only with GCC and glibc on x86-64.
  */
 #ifndef FC_BASE_SIMD_H
 #define FC_BASE_SIMD_H
@@ -82,9 +83,10 @@
 #endif
 
 /*
- * Returns a number of half precision (IEEE 754 binary16) as a float, exactly,
- * without a machine instruction. The 15 bits of the magnitude, shifted to the
- * position of a float's, are the number times 2^-112, also if it is subnormal.
+ * Converts a half-precision number (IEEE 754 binary16) to a float, exactly and
+ * without a special machine instruction. The 15 bits of the magnitude, shifted
+ * to the place of a float's exponent and mantissa, represent the number times
+ * 2^-112, even if it is subnormal.
  */
 static inline float
 fc_float_of_half(uint32_t half)

@@ -13,7 +13,10 @@ digit_of(const fc_keyed *item, int digit)
 	return (size_t) (item->key >> (8 * digit)) & (VALUES - 1);
 }
 
-/* Replaces the counts by the position at which each value starts. */
+/*
+ * Replaces the count of each byte value by the place in the output of the
+ * first item with that value.
+ */
 static void
 places_of(size_t counts[VALUES])
 {
@@ -29,8 +32,8 @@ places_of(size_t counts[VALUES])
 }
 
 /*
- * Sorts a few items by insertion, which is stable. Fewer items than FEW do not
- * repay the counters.
+ * Sorts a few items by insertion, which is stable. For fewer than FEW items, a
+ * radix sort is slower, because it clears and sums its counters.
  */
 static void
 sort_few(fc_keyed *items, size_t n)

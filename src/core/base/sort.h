@@ -12,27 +12,30 @@ typedef struct fc_keyed
 
 /*
  * Sorts n items by key, ascending and stable (radix sort by bytes, least
- * significant first; a byte that all keys share costs nothing). scratch has n
- * items.
+ * significant first; a byte that all keys share costs nothing). scratch has
+ * space for n items.
  */
 void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
 
 /*
- * Sorts the numbers of n rows by a hash of each row's row_bytes bytes, so that
- * the order depends only on the values. items has room for 2 n.
+ * Sets items[0 .. n - 1] to the hash (key) and the index (value) of each row,
+ * sorted by hash. The order depends only on the bytes of the rows, row_bytes
+ * each. items must have space for 2 n items.
  */
 void
 			fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
 /*
- * Counts the distinct rows among n by their hashes, stopping at `max`. A
- * prefix suffices if few rows are equal. items has room for 2 n.
+ * Sets *distinct to the number of distinct rows among n, by their hashes, or
+ * to `max` if there are more. If few rows are equal, only the first rows are
+ * read. items must have space for 2 n items.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
 							  size_t max, fc_keyed *items, size_t *distinct);
 
 /*
- * Maps a signed label to a key of the same order; fc_key_label is the inverse.
+ * Maps a signed label to an unsigned key with the same order; fc_key_label is
+ * the inverse.
  */
 static inline uint64_t
 fc_label_key(int32_t label)

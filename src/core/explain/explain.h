@@ -18,8 +18,8 @@ typedef enum fc_axis_kind
 
 typedef struct fc_threshold
 {
-	double		raw;			/* value in stored units: low <= raw < high */
-	double		shown;			/* the same value in the units shown to users */
+	double		raw;			/* threshold in stored units */
+	double		shown;			/* threshold in the units shown to users */
 } fc_threshold;
 
 /* ---- rules ---- */
@@ -29,40 +29,40 @@ typedef struct fc_threshold
  * leaves are rules.
  *
  * A leaf is split at the threshold x[axis] <= t that reduces the entropy of
- * the labels the furthest,
+ * the labels most,
  *     gain = n H(n) - n_below H(below) - n_above H(above),
  *     n H(n) = n log n - sum_c n_c log n_c,
  * and the leaf whose best split has the largest gain is split next (best
- * first). No path tests more than `conditions` columns; a range of one
- * column is one condition, regardless of the number of splits that made it.
- * Thresholds are as short as people write them.
+ * first). No path tests more than `conditions` columns; a range of one column
+ * is one condition, regardless of the number of splits that made it.
+ * Thresholds have few digits, as people write them.
  *
  * The tree grows on the first rows. Other rows decide how far it is pruned:
  * the subtree with the best score is kept, after FC_RULES_PRICE / k is
- * subtracted for each leaf. The score is the share of rows with a correct
- * label, mixed with a weight of a quarter (FC_RULES_BALANCE) for the mean of
- * that share over the labels, so that small clusters count. The accuracy of
- * the rules is measured on a third set of rows. The best first split need
- * not start the best tree, especially if few columns are allowed. So
- * FC_RULES_TRIES axes are tried at the root, fewer if there are many values,
- * and the tree with the best score is kept.
+ * subtracted for each leaf. The score is 3/4 of the share of rows with a
+ * correct label plus 1/4 (FC_RULES_BALANCE) of the mean of this share over the
+ * labels, so that small clusters count. The accuracy of the rules is measured
+ * on a third set of rows. The best first split need not start the best tree,
+ * especially if few columns are allowed. So FC_RULES_TRIES axes are tried at
+ * the root, fewer if there are many values, and the tree with the best score
+ * is kept.
  *
- * A short rule supplements the tree where no leaf predicts a label as well:
- * a conjunction of ranges on up to FC_RULES_SHORT axes. It maximises the
- * number of rows of the label minus 5.7 times the number of other rows (a
- * precision of 0.85 has the value 0). Ranges are added one by one, and each
- * is then searched again, given the others. Leaves that a short rule makes
- * worth less than their price are dropped. A row that meets several rules
- * gets the label of the most precise one, and a row that meets no rule has
- * no label.
+ * A short rule supplements the tree where no leaf predicts a label as well: a
+ * conjunction of ranges on up to FC_RULES_SHORT axes. It maximises the number
+ * of rows of the label minus 5.7 times the number of other rows (a precision
+ * of 0.85 has the value 0). Ranges are added one by one, and each is then
+ * searched again, given the others. A leaf is dropped if the short rule of its
+ * label leaves it worth less than its price. A row that meets several rules
+ * gets the label of the most precise one, and a row that meets no rule has no
+ * label.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means
  * with more leaves than clusters; Breiman, Friedman, Olshen, Stone 1984
  * (CART). Here only the labels count, so that labels of any model can be
  * explained.
  *
- * Time O(d n depth) per tree, memory 8 d n bytes, where n counts the rows of
- * the first part.
+ * Time O(d n depth) per tree, memory 8 d n bytes, where n is the number of
+ * rows that grow the tree.
  */
 #define FC_RULES_PRICE		0.03
 #define FC_RULES_BALANCE	0.25
@@ -142,8 +142,9 @@ typedef struct fc_rule_tree
 } fc_rule_tree;
 
 /*
- * Splits n rows into three parts: [0, learn) grows the tree, [check, test)
- * prunes it, [test, n) measures it.
+ * Bounds of three ranges of n rows: [0, learn) grow the tree, [check, test)
+ * prune it, and [test, n) measure its accuracy. With fewer than
+ * FC_RULES_PARTED rows, all rows grow and prune the tree.
  */
 typedef struct fc_row_split
 {
@@ -167,19 +168,19 @@ fc_split_rows(size_t n)
 }
 
 /*
- * Learns a tree, allocated in the arena, from n > 0 rows. conditions is from
- * 1 to FC_RULES_CONDITIONS.
+ * Learns a tree, allocated in the arena, from n > 0 rows. A rule tests at most
+ * `conditions` columns, 1 to FC_RULES_CONDITIONS.
  */
 void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 						   fc_rule_tree *tree);
 
 /*
- * Fills `leaves`, which has room for tree->count numbers, with the nodes
- * that are leaves. Returns their number.
+ * Fills `leaves`, an array of tree->count elements, with the indices of the
+ * leaves that were not dropped. Returns the number of leaves.
  */
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);
 
-/* Returns the leaf of row i. */
+/* Returns the index of the leaf that row i reaches. */
 size_t
 			fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
@@ -207,7 +208,7 @@ typedef struct fc_condition
 
 /*
  * Fills in the conditions of a leaf, up to FC_RULES_DEPTH, in order from the
- * root. Returns their number.
+ * root. Returns the number of conditions.
  */
 size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
 								fc_condition *conditions);
@@ -241,15 +242,17 @@ typedef struct fc_profile_cell
 	double		lift;			/* ratio of shares; NAN unless the axis is a
 								 * flag that some rows have */
 	double		telling;		/* distinctiveness of the axis, 0 or greater */
-	double		apart;			/* standardised distance to the nearest other
-								 * centroid; 0 if all rows have the same value
-								 * or there is no other centroid */
-	size_t		apart_place;	/* rank by |apart|; 0: the greatest */
+	double		apart;			/* standardised difference from the nearest
+								 * other centroid; 0 if all rows have the same
+								 * value or there is no other centroid */
+	size_t		apart_place;	/* rank by |apart| among the axes; 0: the
+								 * greatest */
 } fc_profile_cell;
 
 /*
- * Fills in the d cells of a cluster, the most distinctive first, ties by
- * axis. All arguments are in stored units; other may be NULL.
+ * Fills in the d cells of a cluster, the most distinctive first, ties by axis.
+ * All arguments are in stored units. other is the nearest other centroid, or
+ * NULL if there is no other centroid.
  */
 void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 							   const double *other, const double *mean,

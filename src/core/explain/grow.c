@@ -68,8 +68,8 @@ columns_of_conditions(const fc_grower *grower, int32_t node)
 }
 
 /*
- * Counts the labels of a node into `above`, and clears them in `below`.
- * Returns sum_c n_c log n_c.
+ * Counts the labels of a node's rows in `above`, and sets the counts of these
+ * labels in `below` to 0. Returns sum_c n_c log n_c.
  */
 static double
 count_labels(fc_grower *grower, const fc_grown_node *node)
@@ -92,8 +92,8 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 
 /*
  * Returns the gain of the best split of a node along one axis. The split is
- * stored in the node if its gain, times `factor`, exceeds the gain so far.
- * The counts of count_labels are restored at the end.
+ * stored in the node if its gain, times `factor`, exceeds node->gain. The
+ * counts of count_labels are restored at the end.
  */
 static double
 sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
@@ -242,7 +242,7 @@ mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows,
 		grower->goes_above[rows[i]] = x[rows[i]] > node->threshold.raw;
 }
 
-/* Splits the rows of a node between its children. */
+/* Divides the rows of a node between its two children. */
 static void
 split_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below,
 		   fc_grown_node *above)

@@ -1,6 +1,6 @@
 /*
- * internal.h - growing the tree of rules, best split first, and thresholds
- * as short as people write them
+ * internal.h - the state of a growing tree of rules, whose best split is made
+ * first, and thresholds with few digits
  */
 #ifndef FC_EXPLAIN_INTERNAL_H
 #define FC_EXPLAIN_INTERNAL_H
@@ -8,21 +8,22 @@
 #include "explain/explain.h"
 
 /*
- * Returns a short threshold between low < high, which are finite and in
- * stored units.
+ * Returns a threshold with few digits, low <= raw < high; low and high are
+ * finite, low < high, in stored units.
  */
 fc_threshold fc_short_threshold(fc_axis_kind kind, double low, double high);
 
 /* A node of the growing tree. */
 typedef struct fc_grown_node
 {
-	size_t		begin;			/* first of its rows, in the order of each
-								 * axis */
+	size_t		begin;			/* place of its first row in each list of
+								 * fc_grower.order */
 	size_t		end;
-	size_t		check_begin;	/* first of its rows in the pruning set */
+	size_t		check_begin;	/* place of its first row in fc_grower.checked */
 	size_t		check_end;
 	size_t		depth;
-	double		gain;			/* gain of its best split in nats; 0: no split */
+	double		gain;			/* gain of its best split in nats, weighted by
+								 * NEW_COLUMN (grow.c); 0: no split */
 	uint32_t	axis;
 	fc_threshold threshold;
 } fc_grown_node;
@@ -33,17 +34,18 @@ typedef struct fc_grower
 	size_t		conditions;
 	fc_row_split split;
 	size_t		max_nodes;
-	uint32_t   *sorted;			/* d lists of the rows to learn from, each in
-								 * ascending order of its axis */
+	uint32_t   *sorted;			/* d lists of the rows to learn from, each
+								 * ascending along its axis */
 
 	/*
-	 * d lists of the rows to learn from, ascending along the axis within each
-	 * node
+	 * d lists of the rows to learn from, grouped by node, each ascending
+	 * along its axis within a node
 	 */
 	uint32_t   *order;
 	uint32_t   *checked;		/* rows of the pruning set, grouped by node */
 	uint32_t   *moved;			/* scratch space of n rows for partitioning */
-	uint8_t    *goes_above;		/* n flags: the row goes above the threshold */
+	uint8_t    *goes_above;		/* n flags: true if the row is above the
+								 * threshold of the node being split */
 	double	   *n_log_n;		/* n log n for n from 0 to the number of rows
 								 * to learn from */
 	uint32_t   *below;			/* k counts of labels below the threshold */
@@ -51,8 +53,8 @@ typedef struct fc_grower
 	fc_grown_node *grown;
 	fc_rule_node *nodes;
 	size_t		count;			/* number of nodes */
-	double	   *gains;			/* d gains of the best split of the root along
-								 * each axis */
+	double	   *gains;			/* d values: gain of the best split of the
+								 * root along each axis */
 } fc_grower;
 
 /* Allocates the arrays of a grower in the arena. */
@@ -75,8 +77,9 @@ void		fc_grower_prefer(fc_grower *grower, uint32_t axis);
 bool		fc_grower_split(fc_grower *grower);
 
 /*
- * Fills in the axes with the largest positive gains, best first and up to
- * `max`, and clears their gains. Returns the number of axes.
+ * Writes the axes with the largest positive gains to `axes`, best first, at
+ * most `max` of them, and sets their gains to 0. Returns the number of axes
+ * written.
  */
 size_t		fc_best_axes(double *gains, size_t d, size_t max, uint32_t *axes);
 

@@ -9,8 +9,8 @@
 
 typedef struct pruning
 {
-	double	   *worth;			/* k scores of one row with a correct label,
-								 * by label */
+	double	   *worth;			/* k values: contribution of a correctly
+								 * labelled row to the score, by label */
 
 	/*
 	 * score of each node's subtree: the worth of rows with a correct label,
@@ -20,9 +20,10 @@ typedef struct pruning
 } pruning;
 
 /*
- * Sets the worth of a row of each label: one share of the score is divided
- * evenly among the rows of the pruning set, the rest evenly among the
- * labels.
+ * Sets worth[j] to the contribution of a correctly labelled row of label j to
+ * the score. The share 1 - FC_RULES_BALANCE of the score is divided evenly
+ * among the rows of the pruning set. The rest is divided evenly among the
+ * labels, and for each label among its rows.
  */
 static void
 weigh_labels(const fc_grower *grower, double *worth)
@@ -40,7 +41,10 @@ weigh_labels(const fc_grower *grower, double *worth)
 				FC_RULES_BALANCE / ((double) labels * worth[j]);
 }
 
-/* Returns the worth of the rows that a node labels correctly as a leaf. */
+/*
+ * Returns the total worth of the rows of the pruning set that a node, taken as
+ * a leaf, labels correctly.
+ */
 static double
 leaf_value(const fc_grower *grower, size_t number, const double *worth)
 {
@@ -55,7 +59,7 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
 
 /*
  * Prunes the tree from its leaves upwards: a node becomes a leaf unless its
- * children are worth their price.
+ * children raise the score by more than the price of a leaf.
  */
 static void
 prune(fc_grower *grower, const pruning *room)

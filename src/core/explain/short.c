@@ -26,15 +26,17 @@ typedef struct short_search
 	int32_t		label;
 	double		share;			/* share of the rows to learn from that have
 								 * the label */
-	uint8_t    *met;			/* a flag per row to learn from: it meets the
-								 * ranges */
-	double	   *gains;			/* d values of the best range along each axis */
-	fc_range   *ranges;			/* d best ranges, one along each axis */
+	uint8_t    *met;			/* one flag for each row to learn from: true
+								 * if the row meets the ranges */
+	double	   *gains;			/* d gains: value of the best range along each
+								 * axis */
+	fc_range   *ranges;			/* d ranges, the best one along each axis */
 } short_search;
 
 /*
- * Marks the rows that meet all ranges except number `but`; no range is
- * excepted if `but` is the number of ranges.
+ * Sets `met` to true for the rows that meet all ranges of the rule except
+ * range number `but`, else to false. No range is excepted if `but` is the
+ * number of ranges.
  */
 static void
 mark_met(short_search *s, const fc_short_rule *rule, size_t but)
@@ -48,8 +50,8 @@ mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 }
 
 /*
- * Returns a short threshold between two values; if one of them is infinite,
- * the infinity.
+ * Returns a threshold with few digits between two values, or the infinite one
+ * of them if there is one.
  */
 static fc_threshold
 between(fc_axis_kind kind, double low, double high)
@@ -65,10 +67,11 @@ between(fc_axis_kind kind, double low, double high)
 }
 
 /*
- * Finds the range of an axis with the greatest value among the marked rows,
- * and returns that value: the rows of the label minus `penalty` times the
- * others. It is the maximum subarray in the order of the axis (Bentley
- * 1984). Equal values stay together. Returns 0 if the range is unbounded.
+ * Finds the range of an axis with the greatest value, and returns the value:
+ * the number of marked rows in the range that have the label, minus `penalty`
+ * times the number of other marked rows in it. This is the maximum subarray in
+ * the order of the axis (Bentley 1984), where rows with equal coordinates stay
+ * together. Returns 0 if the range is unbounded on both sides.
  */
 static double
 best_range(const short_search *s, uint32_t axis, double penalty,
@@ -80,12 +83,15 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	size_t		n = s->grower->split.learn;
 	double		sum = 0.0;
 	double		best = 0.0;
-	double		low = -INFINITY;	/* value before the first one of the
+	double		low = -INFINITY;	/* last value before the range of the
 									 * running sum */
 	double		first = -INFINITY;
 	double		previous = -INFINITY;
 
-	/* values around the best sum: before it, its first, its last, behind it */
+	/*
+	 * values that delimit the best range: the last one below it, the first
+	 * and the last one in it, the first one above it
+	 */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 
 	for (size_t i = 0; i < n;)
@@ -155,7 +161,10 @@ add_range(fc_short_rule *rule, const fc_range *range)
 	rule->ranges[rule->count++] = *range;
 }
 
-/* Replaces each range in turn by the best one given the others. */
+/*
+ * Replaces each range by the best range along its axis, given the other
+ * ranges; does this twice.
+ */
 static void
 polish(short_search *s, fc_short_rule *rule)
 {
@@ -171,9 +180,9 @@ polish(short_search *s, fc_short_rule *rule)
 }
 
 /*
- * Returns a rule of up to `wanted` ranges, the first along the axis of rank
- * `place`. The penalty rises with every range, so that the first ranges stay
- * wide.
+ * Returns a rule of up to `wanted` ranges. The first range is along the axis
+ * with the (place + 1)-th greatest gain. The penalty rises with every range,
+ * so that the first ranges stay wide.
  */
 static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)
@@ -228,8 +237,8 @@ measure(short_search *s, fc_short_rule *rule)
 }
 
 /*
- * Sets best[label] to the value of the label's best leaf, and the precision
- * of every leaf in its node.
+ * Stores the precision of every leaf in its node, and sets best[label] to the
+ * value of the label's best leaf.
  */
 static void
 measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
@@ -260,8 +269,9 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena,
 }
 
 /*
- * Drops a leaf if the short rule of its label covers nearly all of its rows,
- * and the remaining rows are not worth the price of a leaf.
+ * Drops each leaf that is nearly implied by the short rule of its label: the
+ * correctly labelled rows of the leaf that do not meet the rule are not worth
+ * the price of a leaf.
  */
 static void
 drop_implied_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)

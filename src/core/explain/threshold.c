@@ -1,6 +1,6 @@
 /*
- * threshold.c - a number between two values of a feature, as short as people
- * write it; see internal.h
+ * threshold.c - a number with few digits between two values of a feature, for
+ * thresholds; see internal.h
  */
 #include "explain/internal.h"
 
@@ -11,8 +11,9 @@
 #define ROUNDING	0x1p-23
 
 /*
- * Returns the upper limit of a threshold: high minus the rounding error of
- * floats, because the row above may have been rounded up to high.
+ * Returns the upper limit of a threshold: high minus the rounding error of a
+ * float, but at most a quarter of the gap below high. The value of the row at
+ * `high` may have been rounded up.
  */
 static double
 below_rounding(double low, double high)
@@ -22,9 +23,9 @@ below_rounding(double low, double high)
 }
 
 /*
- * Searches for a multiple of up / down between low (included) and high
- * (excluded), where up or down is 1. Returns false if there is no multiple;
- * *t is then undefined, else a multiple near the middle.
+ * Sets *t to a multiple of up / down near the middle of low and high, with low
+ * <= *t < high; up or down is 1. Returns false, with *t undefined, if there is
+ * no such multiple.
  */
 static bool
 find_multiple(double low, double high, double up, double down, double *t)
@@ -44,8 +45,9 @@ find_multiple(double low, double high, double up, double down, double *t)
 }
 
 /*
- * Finds the number between low and high with the coarsest power of ten as
- * its unit. Returns its number of digits, or 0 if there is no such number.
+ * Sets *t to a number between low and high that is a multiple of the greatest
+ * possible power of ten. Returns its number of digits, or 0 if there is no
+ * such number.
  */
 static int
 coarsest_decimal(double low, double high, double *t)
@@ -63,8 +65,9 @@ coarsest_decimal(double low, double high, double *t)
 }
 
 /*
- * Returns the number with the fewest digits, preferably from the inner range
- * if that costs no more digits; low if there is no such number.
+ * Returns a number between low and high with the fewest digits. It is from the
+ * inner range if that needs no more digits. Returns low if there is no such
+ * number.
  */
 static double
 shortest_decimal(double low, double high, double inner_low, double inner_high)
@@ -82,8 +85,8 @@ shortest_decimal(double low, double high, double inner_low, double inner_high)
 }
 
 /*
- * Finds a multiple of the first step that has one. Returns false if no step
- * has one.
+ * Sets *t to a multiple between low and high of the first step that has one.
+ * Returns false if no step has one.
  */
 static bool
 find_step(const double *steps, size_t count, double low, double high, double *t)

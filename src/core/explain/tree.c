@@ -1,6 +1,6 @@
 /*
- * tree.c - reading rules: the leaves of a tree, its conditions, the label of
- * a row; see explain.h
+ * tree.c - reads rules: the leaves of a tree, their conditions, the label of a
+ * row; see explain.h
  */
 #include "explain/explain.h"
 

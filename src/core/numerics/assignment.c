@@ -1,10 +1,10 @@
 /*
  * assignment.c - the assignment problem by shortest augmenting paths.
  *
- * Rows enter one by one. Potentials u and v keep cost - u - v >= 0, with 0 on
- * the pairs so far. A Dijkstra search from the new row finds the cheapest path
- * to a free column; pairs along the path are swapped and the potentials stay
- * feasible.
+ * Rows are added one by one. Potentials u and v keep cost - u - v >= 0, with
+ * equality for pairs of the assignment so far. A Dijkstra search from the new
+ * row finds the cheapest path to a free column; pairs along the path are
+ * swapped and the potentials stay feasible.
  */
 #include "numerics/assignment.h"
 
@@ -29,19 +29,21 @@ typedef struct cost_matrix
 
 typedef struct path_search
 {
-	double	   *u;				/* rows: potentials */
-	double	   *v;				/* columns: potentials */
-	double	   *shortest;		/* columns: length of the shortest path so far */
-	size_t	   *from;			/* columns: the row before the column on that
-								 * path */
-	size_t	   *row_of;			/* columns: partner, or NONE */
-	size_t	   *column_of;		/* rows: partner, or NONE */
-	unsigned char *done;		/* columns: 1 once the shortest path is final */
-	size_t	   *path_rows;		/* rows reached, in order */
+	double	   *u;				/* dual potential of each row */
+	double	   *v;				/* dual potential of each column */
+	double	   *shortest;		/* length of the shortest path so far to each
+								 * column */
+	size_t	   *from;			/* row before each column on its shortest path */
+	size_t	   *row_of;			/* row paired with each column, or NONE */
+	size_t	   *column_of;		/* column paired with each row, or NONE */
+	unsigned char *done;		/* flag of each column: 1 once its shortest
+								 * path is final */
+	size_t	   *path_rows;		/* rows reached by the search, in order */
 } path_search;
 
 /*
- * Relaxes all columns from `row`; returns the nearest column that is not done.
+ * Shortens the paths to all columns by paths through `row`, which is at
+ * distance `length`. Returns the nearest column that is not done.
  */
 static size_t
 relax(const cost_matrix *m, path_search *s, size_t row, double length)
@@ -69,7 +71,7 @@ relax(const cost_matrix *m, path_search *s, size_t row, double length)
 	return best;
 }
 
-/* Pairs row `start` along a shortest augmenting path. */
+/* Pairs row `start` with a column, along a shortest augmenting path. */
 static void
 augment(const cost_matrix *m, path_search *s, size_t start)
 {
@@ -171,8 +173,8 @@ squared_distance(const double *a, const double *b, size_t d)
 }
 
 /*
- * Returns the squared distance of old cluster i to its nearest other at a
- * different place, or 1 if all are at the same place.
+ * Returns the squared distance from old cluster i to the nearest old cluster
+ * at a different place, or 1 if all are at the same place.
  */
 static double
 squared_separation(const double *old, size_t k, size_t d, size_t i)
@@ -231,7 +233,7 @@ fc_pair_clusters_worksize(size_t k_old, size_t k_new)
 		(are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
 }
 
-/* Computes the cost (k_new x k_old) of every pair. */
+/* Computes the matrix of costs (k_new x k_old) of all pairs of clusters. */
 static void
 cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 		   size_t d, double *cost)
@@ -254,17 +256,17 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 /*
  * ---- many clusters ----
  *
- * Mutual nearest neighbours are the same cluster; the search is repeated among
- * the remaining ones.
+ * An old and a new cluster that are each other's nearest neighbours are
+ * paired; the search is repeated among the remaining clusters.
  */
 
 typedef struct unmatched
 {
-	int32_t    *number;			/* clusters without a partner */
+	int32_t    *number;			/* indices of the clusters without a partner */
 	size_t		count;
-	int32_t    *nearest;		/* place of the nearest cluster on the other
-								 * side; ties go to the lowest */
-	double	   *min;			/* distance to that cluster */
+	int32_t    *nearest;		/* place, in the list of the other side, of
+								 * the nearest cluster; ties go to the lowest */
+	double	   *min;			/* distance to the nearest cluster */
 } unmatched;
 
 static unmatched
@@ -313,9 +315,9 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
 }
 
 /*
- * Removes mutual nearest neighbours of a and b from a, copying the number of b
- * to `number` unless that is NULL. Writes the remaining clusters to kept and
- * returns their count.
+ * Writes to `kept` the clusters of a that have no mutual nearest neighbour in
+ * b, and returns their count. For each of the other clusters, stores the index
+ * of its neighbour in `number`, unless that is NULL.
  */
 static size_t
 leave_mutual(const unmatched *a, const unmatched *b, int32_t *number,

@@ -1,15 +1,15 @@
 /*
- * codes.h - dot products of many vectors in bytes: exact integers that bound
- * the real products.
+ * codes.h - vectors rounded to bytes, whose exact integer dot products bound
+ * the real dot products.
  *
  * A vector u is scale b + e, with each coordinate of b in -127 .. 127. For a
- * row z = a q + f in the same form
+ * row z = a q + f of the same form
  *
  *     | z . u - a scale q . b |  <=  ||f|| ||u|| + ||a q|| ||e||
  *
- * q . b is summed in integers, so the only roundings are in the few numbers
- * above. Rows and vectors may be projections onto leading axes; the bound then
- * grows by ||rest of the row|| ||rest of the vector||.
+ * q . b is summed in integers, so only the scales and norms are rounded. Rows
+ * and vectors may be projections onto leading axes; the bound then grows by
+ * ||rest of the row|| ||rest of the vector||.
  */
 #ifndef FC_NUMERICS_CODES_H
 #define FC_NUMERICS_CODES_H
@@ -19,8 +19,8 @@
 #define FC_CODES_PANEL	64		/* vectors that are multiplied together */
 
 /*
- * Vectors in bytes. Arrays have `room` entries: k, padded to a whole panel by
- * vectors whose half is INFINITY.
+ * Vectors in bytes. Arrays have `room` entries: k, rounded up to whole panels.
+ * The padding vectors have half = INFINITY.
  */
 typedef struct fc_codes
 {
@@ -30,22 +30,24 @@ typedef struct fc_codes
 	size_t		width;
 
 	/*
-	 * room / 16 groups of 16 vectors, four coordinates after four; NULL if
-	 * the machine does not multiply bytes
+	 * room / 16 groups of 16 vectors. A group holds the first four
+	 * coordinates of each of its vectors, then the next four, and so on. NULL
+	 * if the machine has no instruction for dot products of bytes.
 	 */
 	int8_t	   *bytes;
-	float	   *floats;			/* room x width; NULL if the machine
-								 * multiplies bytes */
-	int32_t    *shift;			/* room: 128 times the sum of b */
-	float	   *half;			/* room: half the squared length of the vector */
+	float	   *floats;			/* room x width; NULL if `bytes` is used */
+	int32_t    *shift;			/* room values: 128 times the sum of the
+								 * coordinates of b */
+	float	   *half;			/* room values: half the squared length of the
+								 * vector */
 	float	   *scale;
-	float	   *length;			/* room: upper bound on ||u|| */
-	float	   *error;			/* room: upper bound on ||e|| */
-	float	   *rest;			/* room: upper bound on the length of the part
-								 * outside the coordinates */
+	float	   *length;			/* room values: upper bound on ||u|| */
+	float	   *error;			/* room values: upper bound on ||e|| */
+	float	   *rest;			/* room values: upper bound on the length of
+								 * the part outside the coordinates */
 } fc_codes;
 
-/* A row z in bytes. */
+/* The scale and the error bounds of a row z in bytes. */
 typedef struct fc_coded_row
 {
 	float		scale;			/* a */
@@ -64,46 +66,49 @@ typedef struct fc_coded_row
 bool		fc_codes_are_fast(void);
 
 /*
- * Allocates k vectors of n coordinates. Without the instruction they are
- * stored as floats, whose products are exact up to 256 coordinates.
+ * Allocates k vectors of n coordinates. On a machine without this instruction,
+ * they are stored as floats, whose dot products are exact up to 256
+ * coordinates.
  */
 void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
 /*
- * Stores vector j: u (n, double), half its square, and the length of its rest.
- * `max` is the length of the longest vector.
+ * Stores vector j: u (n coordinates), half the squared length of the vector,
+ * and `rest`, the length of its part outside the coordinates. `max` is the
+ * length of the longest vector.
  */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
 						 double half, double rest, double max);
 
 /*
- * Writes row z (n floats of length `length`) as width bytes with 128 added;
- * returns it with scale, length and error set.
+ * Writes row z (n floats, Euclidean length `length`) as codes->width bytes,
+ * each with 128 added. Returns its scale, length and error, with rest = 0.
  */
 fc_coded_row fc_codes_of_row(const fc_codes *codes, const float *z, size_t n,
 							 double length, uint8_t *bytes);
 
 /*
  * Computes dots (rows x count) = (q + 128) . b for the vectors first .. first
- * + count - 1, in whole panels. work: rows x width floats where vectors are
- * floats.
+ * + count - 1, in whole panels; the number of rows is n. work holds n x width
+ * floats if the vectors are stored as floats.
  */
 void		fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n,
 							  size_t first, size_t count, float *work, int32_t *dots);
 
 /*
  * Sets lower[j], for vectors first .. first + count - 1 (whole panels), to a
- * lower bound on half ||v||^2 - y . v, up to roundings of floats. Returns the
- * lowest of the upper bounds; *lowest is the lowest of the lower ones.
+ * lower bound on half ||v||^2 - y . v, up to roundings of floats. Sets *lowest
+ * to the lowest of the lower bounds, and returns the lowest of the upper
+ * bounds.
  */
 float
 			fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
 						   size_t count, const int32_t *dots, float *lower, float *lowest);
 
 /*
- * Writes the places of the values up to `limit` among count (a multiple of
- * 16), stopping at `room` places. Returns the number of such values, which may
- * exceed room.
+ * Writes to `places` the indices of the values of lower[0 .. count - 1] that
+ * are at most `limit`; count is a multiple of 16. Stops writing after `room`
+ * indices. Returns the number of such values, which may exceed room.
  */
 size_t		fc_codes_within(const float *lower, size_t count, float limit,
 							size_t room, uint32_t *places);

@@ -183,8 +183,9 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 	round_row(z, n, (float) MAX_CODE / greatest, row.scale, &errors, bytes);
 
 	/*
-	 * An error is rounded to 2^-23 of the coordinate, and a sum of n squares
-	 * in any order to n 2^-24 of itself.
+	 * The error of a coordinate is computed to within 2^-23 of the
+	 * coordinate. A sum of n squares, in any order, has a relative rounding
+	 * error of up to n 2^-24.
 	 */
 	row.error = (float) (GENEROUS * sqrt((double) errors) *
 						 (1.0 + (double) n * FC_EXP2_MINUS(24)) +
@@ -209,8 +210,9 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 #define QUARTERS	(LANES / 4)
 
 /*
- * Returns sum plus four coordinates of a row, quarter `four` of its register,
- * times the same coordinates of four vectors.
+ * Returns `sum` plus the dot products of four coordinates of a row with the
+ * same coordinates of four vectors. The row's coordinates are quarter `four`
+ * of its register.
  */
 INLINE		int32x4_t
 add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
@@ -229,8 +231,8 @@ add_products(int32x4_t sum, int8x16_t row, int four, int8x16_t vectors)
 }
 
 /*
- * Adds to sum the coordinates 0 .. 4 fours - 1 of count <= ROWS rows, `width`
- * apart, times the same coordinates of a group of vectors.
+ * Adds to `sum` the dot products of count <= ROWS rows with a group of
+ * vectors, over coordinates 0 .. 4 * fours - 1; width is the row stride.
  */
 INLINE void
 add_coordinates(const uint8_t *rows, size_t width, const int8_t *group,
@@ -260,9 +262,10 @@ add_coordinates(const uint8_t *rows, size_t width, const int8_t *group,
 }
 
 /*
- * Multiplies count <= ROWS rows, `width` apart, by a group of vectors; dots
- * are `stride` apart. The instruction takes signed bytes: sums start at shift
- * to compensate.
+ * Computes the dot products of count <= ROWS rows (row stride `width`) with a
+ * group of vectors; `stride` is the row stride of dots. The instruction takes
+ * signed bytes, so 128 is subtracted from the rows and the sums start at
+ * `shift` to compensate.
  */
 INLINE void
 multiply_groups(const uint8_t *rows, size_t width, const int8_t *group,
@@ -307,8 +310,8 @@ __asm__("vpdpbusd %2, %1, %0":"+v"(sum):"v"(row), "v"(vectors));
 }
 
 /*
- * Multiplies count <= ROWS rows, `width` apart, by GROUPS groups of vectors;
- * dots are `stride` apart.
+ * Computes the dot products of count <= ROWS rows (row stride `width`) with
+ * GROUPS groups of vectors; `stride` is the row stride of dots.
  */
 INLINE void
 multiply_groups(const uint8_t *rows, size_t width, const int8_t *groups,
@@ -377,7 +380,10 @@ multiply_bytes(const fc_codes *codes, const uint8_t *rows, size_t n,
 
 #endif
 
-/* Multiplies as floats: integers below 2^24 and sums up to there are exact. */
+/*
+ * Computes the dot products in floats. They are exact, because all terms and
+ * sums are integers below 2^24.
+ */
 static void
 multiply_floats(const fc_codes *codes, const uint8_t *rows, size_t n,
 				size_t first, size_t count, float *work, int32_t *dots)

@@ -1,7 +1,7 @@
 /*
  * dense.c - dense linear algebra by BLAS and LAPACK; see dense.h
  *
- * LAPACK is column-major: a row-major matrix is its transpose there.
+ * LAPACK is column-major: it takes a row-major matrix for its transpose.
  */
 #include "numerics/dense.h"
 
@@ -71,8 +71,9 @@ fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
 }
 
 /*
- * Adds a tile of columns or rows of A per call, so that no call exceeds the
- * time between interrupt checks.
+ * Adds alpha A A', or alpha A' A if `transposed`, to the lower triangle of C.
+ * Each BLAS call takes a block of columns (rows if `transposed`) of A, so that
+ * no call exceeds the time between interrupt checks.
  */
 static void
 rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a,
@@ -207,14 +208,15 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
  *     x_F = G_FF^-1 b_F,  x_rest = 0;   y = G x - b,  y_F = 0
  *
  * F is the set of variables allowed to be positive. A variable of F with x <
- * 0, or one outside with y < 0, is infeasible; all of them change sides
- * together, which reaches the optimum in a handful of Cholesky factorisations
- * for any size (Lawson and Hanson's method moves one variable per step). When
- * the number of infeasible variables has not fallen for three rounds, only the
- * last of them is moved (Murty's rule), which cannot cycle.
+ * 0, or a variable outside F with y < 0, is infeasible. All infeasible
+ * variables change sides together, which reaches the optimum in a handful of
+ * Cholesky factorisations for any size (Lawson and Hanson's method moves one
+ * variable per step). When the number of infeasible variables has not fallen
+ * for three rounds, only the last of them is moved (Murty's rule), which
+ * cannot cycle.
  *
- * Cost per round: |F|^3 / 3 + count |F|. A ridge of 1e-10 of the mean diagonal
- * makes coinciding columns harmless.
+ * Cost per round: |F|^3 / 3 + count^2. A ridge of 1e-10 times the mean of the
+ * diagonal makes coinciding columns harmless.
  *
  * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33,
  * alg. 1.
@@ -231,11 +233,11 @@ typedef struct pivoting
 	size_t		count;
 	double		ridge;
 	double		slack;			/* y above -slack counts as feasible */
-	double	   *factor;			/* |F| x |F| */
-	double	   *solution;		/* |F| */
-	double	   *y;				/* count */
-	size_t	   *passive;		/* count: members of F, ascending */
-	bool	   *in_passive;		/* count: true for members of F */
+	double	   *factor;			/* |F| x |F|: G_FF, then its Cholesky factor */
+	double	   *solution;		/* |F| values: b_F, then x_F */
+	double	   *y;				/* count values: G x - b */
+	size_t	   *passive;		/* count entries: the members of F, ascending */
+	bool	   *in_passive;		/* count flags: true for members of F */
 	double	   *x;
 } pivoting;
 

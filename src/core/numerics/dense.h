@@ -2,10 +2,11 @@
  * dense.h - dense linear algebra and non-negative least squares, with an
  * interrupt check before each call of BLAS and LAPACK.
  *
- * A call cannot be interrupted. Products, sums of squares and positive systems
- * are cut into calls below 0.4 s on one core; an eigenproblem is one call, and
- * its caller bounds the size. Matrices are row-major; ld... is the distance
- * between rows. Where LAPACK fails, fc_numeric_failure is called.
+ * A call of BLAS or LAPACK cannot be interrupted. Products, rank updates and
+ * positive definite systems are cut into calls below 0.4 s on one core; an
+ * eigenproblem is one call, and its caller bounds the size. Matrices are
+ * row-major; lda is a row stride. If LAPACK fails, fc_numeric_failure is
+ * called.
  */
 #ifndef FC_NUMERICS_DENSE_H
 #define FC_NUMERICS_DENSE_H
@@ -14,7 +15,7 @@
 
 /*
  * A product C (m x n) = alpha op(A) op(B) + beta C; op is the transpose if its
- * flag is set. B and C have no gaps.
+ * flag is set. The rows of B and C have no gaps.
  */
 typedef struct fc_product
 {
@@ -25,8 +26,7 @@ typedef struct fc_product
 	size_t		k;
 	double		alpha;
 	double		beta;
-	size_t		lda;			/* distance between the rows of A as stored;
-								 * 0: no gaps */
+	size_t		lda;			/* row stride of A as stored; 0: no gaps */
 } fc_product;
 
 void
@@ -43,8 +43,8 @@ void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t 
 
 /*
  * Adds alpha A A' to the lower triangle of C (n x n without gaps); A is n x k
- * without gaps. The transposed form adds A' A, with A k x n and rows lda
- * apart.
+ * without gaps. The transposed form adds A' A; A is then k x n, with row
+ * stride lda.
  */
 void
 			fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
@@ -55,22 +55,22 @@ void		fc_rank_update_transposed(size_t n, size_t k, const double *a,
 void		fc_mirror_lower(double *c, size_t n);
 
 /*
- * Solves A X = B for a symmetric positive definite A (n x n); X' (columns x n)
- * replaces B', and A is destroyed. Returns false if A is not positive
- * definite.
+ * Solves A X = B for a symmetric positive definite A (n x n). b holds B'
+ * (columns x n) and receives X'; A is destroyed. Returns false if A is not
+ * positive definite.
  */
 bool		fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 
 /*
- * Return the doubles and ints of work that fc_symmetric_eigen needs for order
- * n.
+ * Return the number of doubles and the number of ints of scratch space that
+ * fc_symmetric_eigen needs for order n.
  */
 size_t		fc_eigen_work(size_t n);
 size_t		fc_eigen_integers(size_t n);
 
 /*
  * Computes all eigenvalues of a symmetric matrix (n x n) in ascending order;
- * row i of the matrix becomes the eigenvector of the i-th value. Uses LAPACK's
+ * row i of the matrix becomes the eigenvector of values[i]. Uses LAPACK's
  * dsyevd, divide and conquer: 0.03 s for order 512 and 0.2 s for 1000.
  */
 void		fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
@@ -79,9 +79,9 @@ void		fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
 /*
  * Solves non-negative least squares on the normal equations:
  *     min over x >= 0 of  x' G x / 2 - b' x,   G symmetric positive definite
- * gram is count x count, rhs is count. The optimum satisfies x >= 0, G x - b
- * >= 0 and x'(G x - b) = 0 to rounding. Calls fc_numeric_failure when G is not
- * positive definite even with a small ridge.
+ * gram (count x count) is G, and rhs (count) is b. The optimum satisfies x >=
+ * 0, G x - b >= 0 and x'(G x - b) = 0, up to rounding. Calls
+ * fc_numeric_failure when G is not positive definite even with a small ridge.
  */
 void		fc_nnls(const double *gram, const double *rhs, size_t count,
 					fc_arena *arena, double *x);

@@ -1,15 +1,16 @@
 /*
- * kdtree.h - points in a balanced tree of bounding boxes, and the nearest of
- * very many points in few dimensions, row by row.
+ * kdtree.h - k-d trees: points in a balanced tree of bounding boxes, and a
+ * search for the nearest of very many points in few dimensions.
  *
  * Points are split by selection along the longest side of the bounding box of
  * a sample of them; all leaves but the last have the same size. The tree is
- * implicit: leaves first .. last - 1 of a node are halved; leaf i is node 2 i,
- * and the node that splits before leaf i is 2 i - 1.
+ * implicit: a node is a range of leaves, first .. last - 1, and its children
+ * are the halves of the range. Leaf i has number 2 i, and the node whose right
+ * child begins with leaf i has number 2 i - 1.
  *
  * A search visits the nearer child first and skips boxes that are farther than
- * the nearest point so far. The number of leaves visited depends on the rows:
- * few where they are in clusters, all where they fill dozens of dimensions.
+ * the nearest point so far. The number of leaves visited depends on the
+ * points: few if they are in clusters, all if they fill dozens of dimensions.
  *
  * Friedman, Bentley, Finkel 1977 (k-d trees).
  */
@@ -62,9 +63,13 @@ typedef struct fc_kdtree
 	size_t		d;
 	size_t		leaf;			/* points per leaf */
 	size_t		leaves;
-	uint32_t   *order;			/* n: numbers of the points, by leaves */
-	size_t		width;			/* coordinates per box, d or more */
-	/* 2 width per node: lowest and highest coordinates; unbounded beyond d */
+	uint32_t   *order;			/* n indices of points, grouped by leaf */
+	size_t		width;			/* coordinates per corner of a box, d or more */
+
+	/*
+	 * 2 width values per node: the lowest and the highest coordinates;
+	 * unbounded in coordinates beyond d
+	 */
 	float	   *box;
 } fc_kdtree;
 
@@ -109,21 +114,25 @@ typedef struct fc_packed_kdtree
 	float	   *packs;			/* leaves x d x FC_PACKED_LEAF coordinates */
 } fc_packed_kdtree;
 
-/* Returns true if boxes are likely to be faster than other searches. */
+/*
+ * Returns true if a packed k-d tree is likely to be faster than other searches
+ * among k points in d dimensions.
+ */
 bool		fc_packed_kdtree_suits(size_t k, size_t d);
 
 /*
- * Allocates boxes of k points; fc_packed_kdtree_build then makes them from points (k x
- * d).
+ * Allocates a packed tree of k points, which fc_packed_kdtree_build then fills
+ * from points (k x d).
  */
 void		fc_packed_kdtree_take(fc_arena *arena, size_t k, size_t d, fc_packed_kdtree *kdtree);
 void		fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points);
 
 /*
- * Returns the nearest point to x (d), the lowest of equals. squared[0] is its
- * squared distance in float, squared[1] that to the next point, limited to
- * four times the first plus `margin`: beyond that, most boxes would be
- * searched where points are in groups far apart.
+ * Returns the index of the nearest point to x (d coordinates); ties go to the
+ * lowest index. squared[0] receives its squared distance in float, squared[1]
+ * the squared distance of the second nearest point, but at most 4 squared[0] +
+ * margin. Without this limit, most boxes would be searched if the points are
+ * in groups far apart.
  */
 size_t		fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x,
 										 float margin,

@@ -31,8 +31,8 @@ fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width,
 }
 
 /*
- * Computes the bounding box of every step-th of the points first .. last - 1,
- * and returns its longest side.
+ * Computes the bounding box of every step-th of the points first .. last - 1.
+ * Returns the dimension in which the box is longest.
  */
 static size_t
 measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last,
@@ -64,8 +64,9 @@ measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last,
 }
 
 /*
- * Builds the subtree of node a: splits by a box of a sample of its points,
- * then sets the exact box from the children.
+ * Builds the subtree of node a. The split is along the longest side of the
+ * bounding box of a sample of its points. The exact box is then computed from
+ * the boxes of the children.
  */
 static void
 build(const fc_kdtree *t, const float *points, fc_node a)
@@ -126,7 +127,7 @@ fc_packed_kdtree_take(fc_arena *arena, size_t k, size_t d, fc_packed_kdtree *kdt
 
 /*
  * Builds the tree, and copies the points of its leaves coordinate by
- * coordinate; lanes beyond the last point repeat it.
+ * coordinate; unused lanes of the last leaf repeat the last point.
  */
 void
 fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points)
@@ -145,7 +146,8 @@ fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points)
 }
 
 /*
- * Computes squared distances to the points of a leaf, and returns the lowest.
+ * Computes the squared distances from x to the points of a leaf, and returns
+ * the lowest.
  */
 FC_CLONES
 static float
@@ -176,9 +178,9 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 }
 
 /*
- * Computes squared distances to two boxes, sums of max(low - x, x - high, 0)^2
- * in FC_PACKED_LANES lanes. They are never NaN: bounds may be infinite, but x
- * is finite.
+ * Computes the squared distances from x to two boxes: sums of max(low - x, x -
+ * high, 0)^2 in FC_PACKED_LANES lanes. They are never NaN: bounds may be
+ * infinite, but x is finite.
  */
 FC_CLONES
 static void
@@ -216,11 +218,14 @@ typedef struct kdtree_walk
 	float		squared;
 	float		second;			/* squared distance to the second nearest
 								 * point */
-	float		margin;			/* margin added to REACH times the first, for
-								 * the limit on the second */
+	float		margin;			/* number added to REACH times `squared`, for
+								 * the limit on `second` */
 } kdtree_walk;
 
-/* Returns the second squared distance, limited to the range of interest. */
+/*
+ * Returns the squared distance to the second nearest point, or its limit REACH
+ * * squared + margin if that is less.
+ */
 static inline float
 second_of(const kdtree_walk *s)
 {

@@ -2,10 +2,10 @@
  * metric.c - rows on the unit sphere; see metric.h
  *
  * The squared length is summed in LANES lanes, coordinate i in lane i mod
- * LANES, without fused multiply-add: its bits depend on the row alone. Rows
- * whose squares could overflow or vanish are first multiplied by a power of
- * two, which is exact: all multiples of a row by powers of two become the same
- * unit row.
+ * LANES, without fused multiply-add, so that its bits depend on the row alone.
+ * Rows whose squares could overflow or vanish are first multiplied by a power
+ * of two, which is exact: all multiples of a row by powers of two become the
+ * same unit row.
  */
 #include "numerics/metric.h"
 
@@ -53,7 +53,7 @@ sum_of_lanes(const vdouble sum[2 * QUAD])
 		(FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
 }
 
-/* Returns the sum of x^2. */
+/* Returns the sum of the squares of x, in LANES lanes. */
 static double
 square_in_lanes(const double *x, size_t d)
 {

@@ -1,14 +1,14 @@
 /*
- * metric.h - how rows and centroids are compared, and the one way in which a
- * row is scaled onto the unit sphere.
+ * metric.h - how rows and centroids are compared, and how a row is scaled to
+ * unit length.
  *
  *     euclidean       ||x - c||
  *     cosine          ||x / ||x|| - c||, centroids of length 1: the angle
  *                     alone counts
  *     inner_product   -x . c, for labels only
  *
- * Everything that measures by cosine takes rows from fc_unit_row, so that
- * sketches, labels and sums of a row agree.
+ * All code for the cosine metric scales rows by fc_unit_row, so that the
+ * sketch, the label and the sums of a row agree.
  */
 #ifndef FC_NUMERICS_METRIC_H
 #define FC_NUMERICS_METRIC_H
@@ -33,19 +33,20 @@ double		fc_metric_distance(fc_metric metric, double measured);
 
 /*
  * Computes unit = x / ||x||, with the length in double and each quotient
- * rounded once: the bits are the same on every processor and at every place of
- * the row. unit may be x; if a value of x is not finite, a value of unit is
+ * rounded once: the bits are the same on every processor, and wherever the row
+ * is stored. unit may be x; if a value of x is not finite, a value of unit is
  * not finite either. Returns false, with unit undefined, for a zero vector,
  * which has no direction.
  */
 bool		fc_unit_row(const double *x, size_t d, double *unit);
 
-/* Does fc_unit_row for floats. */
+/* Computes the unit row of a row of floats; see fc_unit_row. */
 bool		fc_unit_float_row(const float *x, size_t d, double *unit);
 
 /*
- * Does fc_unit_row in place, to the same bits, for a sparse row: `count`
- * floats (as doubles) at ascending indices, 0 elsewhere.
+ * Scales a sparse row to unit length in place, to the same bits as
+ * fc_unit_row. The row has `count` floats (as doubles) at ascending indices,
+ * and 0 elsewhere. Returns false for a zero vector.
  */
 bool		fc_unit_sparse_row(const uint32_t *indices, size_t count, double *values);
 

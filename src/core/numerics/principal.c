@@ -2,7 +2,7 @@
  * principal.c - leading eigenvectors of a symmetric matrix A; leading
  * principal axes: eigenvectors of A' A.
  *
- * Three methods, by size (the rows of principal axes are A, rows x d):
+ * Three methods, by size (for principal axes, A is the data matrix, rows x d):
  *     order <= 512:     all eigenvectors by divide and conquer;
  *                       d <= 512: of A' A      rows d^2 + 9 d^3
  *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
@@ -10,12 +10,13 @@
  *                           Z = Q A (or Q A' A), H = Z Q' = S' T S
  *                           (Rayleigh-Ritz), Q <- orth(S Z)
  * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When Q
- * has more than 512 rows the Ritz step is left out: the iterates,
- * orthonormalised in order, approach the axes in order themselves.
+ * has more than 512 rows the Ritz step is left out: the iterates are
+ * orthonormalised in order, and so converge to the axes in order.
  *
- * Products with the rows of principal axes are in float, all else in double.
- * Rows are orthonormalised by block Gram-Schmidt, with every projection done
- * twice (Giraud, Langou, Rozloznik 2005) and dependent rows replaced.
+ * For principal axes, products with A are computed in float, everything else
+ * in double. Rows are orthonormalised by block Gram-Schmidt, with every
+ * projection done twice (Giraud, Langou, Rozloznik 2005) and dependent rows
+ * replaced.
  */
 #include "numerics/principal.h"
 
@@ -38,7 +39,7 @@
 
 typedef struct eigen_work
 {
-	double	   *values;			/* ascending */
+	double	   *values;			/* eigenvalues, ascending */
 	double	   *lapack;
 	int		   *integers;
 } eigen_work;
@@ -54,12 +55,12 @@ take_eigen(fc_arena *arena, size_t order)
 	};
 }
 
-/* Rows whose span is iterated. */
+/* State of a subspace iteration. */
 typedef struct subspace
 {
 	size_t		p;
 	size_t		n;
-	size_t		r;				/* rows wanted */
+	size_t		r;				/* number of vectors wanted */
 	double	   *q;				/* p x n, orthonormal */
 	double	   *z;				/* p x n: images of the rows of q */
 	double	   *rotated;		/* p x TILE */
@@ -103,10 +104,7 @@ take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows,
 
 /* ---- orthonormal rows ---- */
 
-/*
- * Removes from rows a .. a + count - 1 of s->q their components along rows
- * from .. a - 1.
- */
+/* Makes rows a .. a + count - 1 of s->q orthogonal to rows from .. a - 1. */
 static void
 project_out(subspace *s, size_t from, size_t a, size_t count)
 {
@@ -134,8 +132,9 @@ normalise(double *row, size_t n)
 }
 
 /*
- * Adds row a to the orthonormal ones; it was a unit vector before its
- * components along rows 0 .. from - 1 were removed.
+ * Makes row a orthonormal to rows 0 .. a - 1. It was a unit vector before its
+ * components along rows 0 .. from - 1 were removed. A dependent row is
+ * replaced.
  */
 static void
 join_row(subspace *s, size_t from, size_t a, size_t *unused)
@@ -177,7 +176,10 @@ orthonormalise(subspace *s)
 
 /* ---- products, in tiles ---- */
 
-/* Computes c (m x n, stride ldc) = or += op(a) op(b), in float. */
+/*
+ * Computes c = op(a) op(b), or adds the product to c if `add` is set, in
+ * float; c is m x n with row stride ldc.
+ */
 static void
 multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
 		 const float *a, size_t lda, const float *b, size_t ldb, bool add,
@@ -189,7 +191,7 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
 				(int) ldc);
 }
 
-/* Computes z = q A' A in one pass over the rows. */
+/* Computes z = q A' A in one pass over the rows of A. */
 static void
 apply_covariance(subspace *s)
 {
@@ -214,8 +216,9 @@ apply_covariance(subspace *s)
 }
 
 /*
- * Turns rows (q or z) to the Ritz vectors, rows := S rows, greatest value
- * first; works on a tile of columns at a time.
+ * Replaces `rows` (q or z) by S rows, where the rows of S are the eigenvectors
+ * in s->h, the greatest eigenvalue first. Works on a tile of columns at a
+ * time.
  */
 static void
 rotate(subspace *s, double *rows)
@@ -230,7 +233,7 @@ rotate(subspace *s, double *rows)
 		fc_check();
 		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p,
 					1.0, s->h, p, rows + start, n, 0.0, s->rotated, TILE);
-		for (size_t j = 0; j < s->p; j++)	/* backwards: the greatest value
+		for (size_t j = 0; j < s->p; j++)	/* reverse order: greatest value
 											 * first */
 			memcpy(rows + (s->p - 1 - j) * s->n + start, s->rotated + j * TILE,
 				   (size_t) columns * sizeof(double));
@@ -239,7 +242,7 @@ rotate(subspace *s, double *rows)
 
 /*
  * Returns the largest residual of the r leading Ritz pairs; q and z must have
- * been turned.
+ * been rotated.
  */
 static double
 residual(const subspace *s)
@@ -262,7 +265,10 @@ residual(const subspace *s)
 	return worst;
 }
 
-/* Returns the part of ||A||^2 that the r leading pairs explain. */
+/*
+ * Returns the sum of the squares of the r leading eigenvalues, which is the
+ * part of ||A||^2 that these pairs explain.
+ */
 static double
 explained(const subspace *s)
 {
@@ -274,8 +280,8 @@ explained(const subspace *s)
 }
 
 /*
- * Takes one round: z becomes the images of q; with a Ritz step both are
- * turned, greatest value first.
+ * Computes z, the images of the rows of q. With a Ritz step, also rotates q
+ * and z to the Ritz vectors, the greatest eigenvalue first.
  */
 static void
 take_images(subspace *s)
@@ -390,8 +396,8 @@ square_rows(const subspace *s, bool covariance, size_t order, float *sums,
 
 /*
  * Computes q_a = u_a A for the leading eigenvectors u_a of A A', which are the
- * last rows of matrix (order x order); rows of q beyond the rows of A are
- * zero.
+ * last rows of matrix (rows x rows). If A has fewer rows than q, the other
+ * rows of q are zero.
  */
 static void
 combine(subspace *s, const double *matrix, float *vectors)
@@ -435,8 +441,8 @@ axes_whole(subspace *s, fc_arena *arena)
 }
 
 /*
- * Rounds an axis to float with a defined sign, as an axis and its opposite are
- * the same.
+ * Rounds an axis to float with a defined sign, because the negative of an axis
+ * is the same axis.
  */
 static void
 round_with_sign(const double *axis, size_t d, float *out)
@@ -472,7 +478,7 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 	fc_arena_release(arena, used);
 }
 
-/* Returns about the bytes of the method that needs most. */
+/* Adds up the memory of the iteration and of the direct methods. */
 size_t
 fc_principal_worksize(size_t rows, size_t d, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
  * principal.h - the greatest eigenvalues of a symmetric matrix and their
- * eigenvectors; principal axes of a cloud of centred rows.
+ * eigenvectors; principal axes of centred rows.
  */
 #ifndef FC_NUMERICS_PRINCIPAL_H
 #define FC_NUMERICS_PRINCIPAL_H
@@ -24,8 +24,8 @@
  * x n, orthonormal rows) of the symmetric matrix a (n x n; destroyed). An
  * iteration ends when residuals ||A u - theta u|| are below 1e-9 theta_1, or
  * when sum theta^2 (the part of ||A||^2 that the r pairs explain) grew by less
- * than 1e-8 of itself in a round, or after 100 rounds: in a spectrum that
- * hardly falls, it does not matter which of many equal axes are found.
+ * than 1e-8 of itself in a round, or after 100 rounds: if many eigenvalues are
+ * about equal, it does not matter which of their axes are found.
  */
 void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 							 double *values, double *vectors);
@@ -42,8 +42,8 @@ size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 /*
  * Computes basis (n x d, rows orthonormal to 1e-6), n <= d: the eigenvectors
  * of A' A, A = x (rows x d, centred), for its n greatest eigenvalues in
- * descending order. The entry of largest magnitude is positive. When A has
- * rank below n, the rest completes an orthonormal set.
+ * descending order. The entry of largest magnitude is positive. If the rank of
+ * A is less than n, the remaining rows complete an orthonormal set.
  */
 void		fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 							  uint64_t seed, fc_arena *arena, float *basis);

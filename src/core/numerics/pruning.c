@@ -77,7 +77,7 @@ typedef struct build_work
 {
 	float	   *some;			/* AXES_CENTROIDS x d: centroids that
 								 * determine the axes */
-	double	   *v;				/* CODED x d: centroids about the center */
+	double	   *v;				/* CODED x d: centroids minus the center */
 	double	   *square;			/* CODED: squared lengths of v */
 	double	   *u;				/* CODED x lead: coordinates of v along the
 								 * axes */
@@ -124,7 +124,7 @@ find_center(const float *values, const double *offset, size_t k, size_t d,
 		center[i] = center[i] / (double) k + (offset != NULL ? offset[i] : 0.0);
 }
 
-/* Computes v of centroid j; returns ||v||^2. */
+/* Computes v, centroid j minus the center; returns ||v||^2. */
 static double
 about_center(const fc_pruning *pruning, const float *values, const double *offset,
 			 size_t j, double *v)
@@ -210,8 +210,8 @@ measure_defect(fc_pruning *pruning)
 }
 
 /*
- * Codes the centroids about the center block by block, along the axes as well
- * where there are axes.
+ * Rounds the centroids to bytes, block by block: all their coordinates if
+ * these are used, and the coordinates along the axes if there are axes.
  */
 static void
 code_centroids(const float *values, const double *offset, const build_work *w,
@@ -258,8 +258,8 @@ leave_axes(fc_pruning *pruning)
 }
 
 /*
- * Drops axes that leave out too much. Returns false if the axes are not
- * orthonormal.
+ * Drops the axes if too large a share of the centroids' squares is outside
+ * them. Returns false if the axes are not orthonormal.
  */
 static bool
 judge_axes(const build_work *w, fc_pruning *pruning)
@@ -320,8 +320,8 @@ fc_pruning_build(const float *values, const double *offset, size_t k, size_t d,
 /* ---- the choice of the method ---- */
 
 /*
- * Returns the maximum number of candidates left per row; measuring more would
- * cost as much as a matrix product.
+ * Returns the maximum number of candidates per row; measuring more would cost
+ * as much as a matrix product.
  */
 static size_t
 max_candidates(size_t k)
@@ -331,14 +331,18 @@ max_candidates(size_t k)
 	return max < 64 ? 64 : max > 4096 ? 4096 : max;
 }
 
-/* Returns the multiply-adds of sgemm that a row costs by all scores. */
+/*
+ * Returns the cost per row of computing all scores, in multiply-adds of sgemm.
+ */
 static double
 product_cost(const fc_pruning *pruning)
 {
 	return (double) pruning->k * ((double) pruning->d + SCORE_WORK);
 }
 
-/* Returns the multiply-adds of sgemm that a row costs by bounds alone. */
+/*
+ * Returns the cost per row of computing the bounds, in multiply-adds of sgemm.
+ */
 static double
 bounds_cost(const fc_pruning *pruning, int path)
 {
@@ -353,8 +357,8 @@ bounds_cost(const fc_pruning *pruning, int path)
 }
 
 /*
- * Returns the cost of the candidates that bounds leave per row; given_up is
- * the cost of a row that is given up.
+ * Returns the mean cost per row of measuring the candidates; given_up is the
+ * cost of a row that is given up.
  */
 static double
 left_cost(const fc_pruning *pruning, const fc_pruning_record *record,
@@ -415,7 +419,7 @@ keep_record(fc_pruning_record *record, size_t rows, double measured,
 typedef struct pruned_row
 {
 	fc_coded_row coded;
-	size_t		number;			/* number of the row among the caller's */
+	size_t		number;			/* index of the row among the caller's rows */
 	double		square;			/* ||y||^2 */
 	double		slack;			/* bound on the rounding error of a score */
 	float		upper;			/* lowest upper bound so far */
@@ -427,16 +431,19 @@ typedef struct pruned_row
 typedef struct pruning_work
 {
 	pruned_row *row;			/* n */
-	float	   *y;				/* n x d: rows about the center */
-	float	   *z;				/* n x lead: rows along the axes */
-	uint8_t    *bytes;			/* n x width: coded rows */
-	float	   *floats;			/* n x width, where vectors are floats */
-	int32_t    *dots;			/* n x BLOCK products */
+	float	   *y;				/* n x d: rows minus the center */
+	float	   *z;				/* n x lead: coordinates of the rows along the
+								 * axes */
+	uint8_t    *bytes;			/* n x width: rows in bytes */
+	float	   *floats;			/* n x width: the bytes as floats, if vectors
+								 * are floats */
+	int32_t    *dots;			/* n x BLOCK dot products */
 	float	   *lower;			/* PASS lower bounds */
-	uint32_t   *place;			/* n x max_candidates: candidates left */
+	uint32_t   *place;			/* n x max_candidates: indices of the
+								 * candidates */
 	float	   *bound;			/* n x max_candidates: lower bounds of the
 								 * candidates */
-	size_t		max;			/* max_candidates: candidates per row */
+	size_t		max;			/* maximum number of candidates per row */
 } pruning_work;
 
 static size_t
@@ -473,14 +480,16 @@ fc_pruning_scratch(const fc_pruning *pruning, size_t n)
 	return fc_arena_measured(&measure) / sizeof(float) + 1;
 }
 
-/* Returns true if the row is near enough for bounds. */
+/* Returns true if the row is close enough to the center for bounds. */
 static bool
 is_near(const pruned_row *row)
 {
 	return row->square < FC_PRUNING_MAX_LENGTH * FC_PRUNING_MAX_LENGTH;
 }
 
-/* Moves rows to the center, and starts their lists. */
+/*
+ * Subtracts the center from the rows, and empties their lists of candidates.
+ */
 static void
 center_rows(const fc_pruning *pruning, const fc_pruned_rows *rows, size_t n,
 			const pruning_work *w)
@@ -530,8 +539,8 @@ code_whole(const fc_pruning *pruning, size_t n, const pruning_work *w)
 }
 
 /*
- * Projects rows onto the axes, codes them, and bounds the part outside the
- * axes.
+ * Projects rows onto the axes, rounds the coordinates to bytes, and bounds the
+ * length of the part outside the axes.
  */
 static void
 code_leading(const fc_pruning *pruning, size_t n, const pruning_work *w)
@@ -565,7 +574,9 @@ code_leading(const fc_pruning *pruning, size_t n, const pruning_work *w)
 	}
 }
 
-/* Drops from a row's list the candidates that can no longer be nearest. */
+/*
+ * Drops from a row's list the candidates whose lower bound is above `limit`.
+ */
 static void
 shorten_list(pruned_row *row, uint32_t *place, float *bound, float limit)
 {
@@ -581,8 +592,8 @@ shorten_list(pruned_row *row, uint32_t *place, float *bound, float limit)
 }
 
 /*
- * Adds centroids first .. first + count - 1 that may be nearest to the list of
- * row r; dots are its products with them.
+ * Appends to the list of row r the centroids among first .. first + count - 1
+ * that may be nearest; dots are the dot products of the row with them.
  */
 static void
 prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
@@ -624,8 +635,8 @@ prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 }
 
 /*
- * Returns the nearest of the candidates left of row r, measuring the likeliest
- * first; *measured counts distances.
+ * Returns the nearest candidate of row r. The candidate with the lowest bound
+ * is measured first. Adds the number of distances measured to *measured.
  */
 static int32_t
 nearest_left(const fc_pruned_rows *rows, size_t r, const pruning_work *w,

@@ -1,22 +1,23 @@
 /*
- * pruning.h - the nearest of many centroids in many dimensions, without most of
- * the distances.
+ * pruning.h - search for the nearest of many centroids in many dimensions,
+ * without most of the distances.
  *
- * Rows and centroids are moved to the centroids' mean, y = x - m and v = c -
- * m, and then reduced
+ * The mean m of the centroids is subtracted from rows and centroids, y = x - m
+ * and v = c - m. Then one of two sets of coordinates is rounded to bytes
+ * (codes.h):
  *
- *     leading   to their coordinates along the `lead` principal axes of the
- *               centroids, and the length of the part outside them,
- *     whole     to all coordinates, where the machine multiplies bytes,
+ *     leading   the coordinates along the `lead` principal axes of the
+ *               centroids, and the length of the part outside these axes,
+ *     whole     all coordinates, if the machine multiplies bytes.
  *
- * as bytes (codes.h). The integers' dot products bound ||v||^2 / 2 - y . v
- * from both sides: centroids whose lower bound is above the lowest upper bound
- * are not nearest, and distances are measured only to the others. Labels equal
- * the result of all distances.
+ * The dot products of the bytes bound ||v||^2 / 2 - y . v from both sides: a
+ * centroid whose lower bound is above the lowest upper bound is not nearest.
+ * Distances are measured only to the other centroids, the candidates. The
+ * labels are the same as if all distances were measured.
  *
- * The cheapest method, one of these two or a matrix product of all, depends on
- * the rows. The first blocks of rows try them, and the mean numbers of
- * candidates left decide from then on.
+ * It depends on the rows which method is cheapest: one of these two, or a
+ * matrix product of all rows and centroids. The methods are tried on the first
+ * blocks of rows; later, their mean numbers of candidates decide.
  *
  * SuperKMeans, PDX (Kuffo, Krippner, Boncz 2025) drop centroids by leading
  * dimensions and estimates; here bounds are proven.
@@ -52,7 +53,7 @@ typedef struct fc_pruning
 	size_t		k;
 	size_t		d;
 	size_t		lead;
-	const double *center;		/* d */
+	const double *center;		/* d values: mean of the centroids */
 	const float *axes;			/* lead x d */
 	double		defect;			/* upper bound on || A A' - I ||, where A are
 								 * the axes */
@@ -78,22 +79,23 @@ fc_pruning_left_out(const fc_pruning *pruning, double square, double along,
 	return sqrt(fmax(0.0, square - along) + pruning->defect * along + more);
 }
 
-/* Rows, and the distances that decide. */
+/* Rows to label, and the function that measures their distances. */
 typedef struct fc_pruned_rows
 {
 	const double *x;			/* n x d; NULL: x_float is used */
 	const float *x_float;		/* n x d: the rows in float */
 
 	/*
-	 * Returns the squared distance of a row to centroid j, to rounding in
-	 * double.
+	 * Returns the squared distance of a row to centroid j, exact up to double
+	 * rounding.
 	 */
 	double		(*distance) (const void *context, size_t row, size_t j);
 	const void *context;
 } fc_pruned_rows;
 
 /*
- * Returns true if bounds are likely to gain for k centroids in d dimensions.
+ * Returns true if bounds are likely to save time for k centroids in d
+ * dimensions.
  */
 static inline bool
 fc_pruning_suits(size_t k, size_t d)
@@ -102,33 +104,33 @@ fc_pruning_suits(size_t k, size_t d)
 }
 
 /*
- * Returns the bytes of bounds, including the bytes that fc_pruning_build takes
- * from its arena.
+ * Returns the size of the bounds in bytes, including the memory that
+ * fc_pruning_build takes from its arena.
  */
 size_t		fc_pruning_worksize(size_t k, size_t d);
 
 /*
- * Builds bounds for the centroids offset + values (k x d; offset d or NULL),
- * for which fc_pruning_suits is true; builds leading axes only if axes is set.
- * Returns false, without usable bounds, if the centroids are so close together
- * or so far apart that floats do not distinguish them.
+ * Builds bounds for the centroids offset + values (k x d; offset is d values
+ * or NULL). fc_pruning_suits(k, d) must be true. Leading axes are built only
+ * if `axes` is set. Returns false, without usable bounds, if the centroids are
+ * so close together or so far apart that floats do not distinguish them.
  */
 bool		fc_pruning_build(const float *values, const double *offset, size_t k,
 							 size_t d, bool axes, fc_arena *arena, fc_pruning *pruning);
 
 /*
- * Returns the cheapest method for the next rows by the records; FC_PRUNING_NONE
- * means that the caller should search itself.
+ * Returns the method that is cheapest for the next rows according to the
+ * records. FC_PRUNING_NONE means that the caller should search by itself.
  */
 int			fc_pruning_choose(fc_pruning *pruning);
 
-/* Returns the floats of scratch for n rows. */
+/* Returns the number of floats of scratch space for n rows. */
 size_t		fc_pruning_scratch(const fc_pruning *pruning, size_t n);
 
 /*
- * Labels n <= FC_PRUNING_ROWS rows with the centroid at the minimum distance,
- * the lowest of equals; sets -1 where the bounds leave too many or the row is
- * too far.
+ * Labels n <= FC_PRUNING_ROWS rows with the nearest centroid; ties go to the
+ * lowest index. Sets the label to -1 if too many candidates remain or the row
+ * is too far from the centroids.
  */
 void		fc_pruning_assign(fc_pruning *pruning, int path, const fc_pruned_rows *rows,
 							  size_t n, fc_scratch scratch, int32_t *labels);

@@ -15,11 +15,11 @@
 void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x,
 						   float *y);
 
-/* Computes out = (x - center) / scale for n rows of d; out may be x. */
+/* Computes out = (x - center) / scale for n rows of d values; out may be x. */
 void		fc_rescale_rows(const double *x, size_t n, size_t d, const double *center,
 							const double *scale, double *out);
 
-/* Adds scale * x to y, n values. */
+/* Adds scale * x to y, both of n values. */
 void		fc_axpy(double scale, const float *x, size_t n, double *y);
 
 /* Returns the sum of x^2 in float. */
@@ -55,16 +55,18 @@ double		fc_row_distance(const double *x, const double *offset, const float *v,
 double		fc_length_between(const double *x, const double *y, size_t d);
 
 /*
- * Updates lowest and second with the scores half_norms[j] - dots[j], and label
- * with first + j of the lowest.
+ * Updates *lowest and *second, the two lowest scores so far, with the scores
+ * half_norms[j] - dots[j] of `count` values of j. Sets *label to first + j if
+ * score j becomes the lowest.
  */
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count,
 						  size_t first, float *lowest, float *second, int32_t *label);
 
 /*
- * Points (k x d) and their half_norms, packed for one row at a time: FC_PACKED
- * of them next to each other, coordinate by coordinate, then their half norms.
- * Lanes beyond the last point are never lowest.
+ * Points (k x d) and their half_norms, arranged in packs for one row at a
+ * time. A pack has FC_PACKED points: coordinate 0 of each, then coordinate 1
+ * of each, and so on, then their half norms. Unused lanes of the last pack
+ * have infinite half norms.
  */
 #define FC_PACKED	64
 
@@ -73,8 +75,9 @@ void		fc_packs_build(const float *values, const float *half_norms, size_t k,
 						   size_t d, float *packs);
 
 /*
- * Sets lowest and second to the two lowest of half_norms[j] - x . point j, and
- * returns the j of the lowest; sums of d products are in order.
+ * Sets *lowest and *second to the two lowest scores half_norms[j] - x . point
+ * j, and returns the index j of the lowest. The d products of a score are
+ * added in order.
  */
 int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 							float *lowest, float *second);

@@ -1,11 +1,12 @@
 /*
  * rows_simd.c - the inner loops over rows; see rows.h
  *
- * Four rows of the matrix share each piece of x. The last d mod 16 coordinates
- * are read as the last 16 of the row against a copy of x whose other lanes are
- * zero, so that no loop runs over single coordinates. Each function is built
- * for several instruction sets; all with fused multiply-add give the same
- * bits, independent of the vector length.
+ * Each piece of x that is loaded is multiplied by four rows of the matrix. The
+ * last d mod 16 coordinates of a row are handled by loading its last 16 and
+ * multiplying them by a copy of x whose other lanes are zero, so that no loop
+ * runs over single coordinates. Each function is built for several instruction
+ * sets; all versions with fused multiply-add give the same bits, independent
+ * of the vector length.
  */
 #include "numerics/rows.h"
 
@@ -20,7 +21,7 @@ typedef struct sum_lanes
 	vfloat vector[SUM_VECTORS];
 } sum_lanes;
 
-/* Returns the sum of 16 lanes, by halves. */
+/* Returns the sum of 16 lanes, adding one half to the other at each step. */
 INLINE float
 fold(sum_lanes sum)
 {
@@ -88,8 +89,9 @@ dot_rows(const float *a, size_t rows, size_t d, const float *x,
 }
 
 /*
- * Computes dot products for d < 16: reads a row and the numbers after it
- * against x padded with zeros, and the last rows from a copy.
+ * Computes dot products for d < 16 by full-width loads. A load reads past the
+ * end of its row, where the padding of x is 0. The last rows are copied first,
+ * so that no load passes the end of a.
  */
 INLINE void
 short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
@@ -191,7 +193,7 @@ fc_row_gap(const float *x, const float *y, size_t d)
 	return sum;
 }
 
-/* Writes a vector of a row about the offset, and adds its squares to sum. */
+/* Writes one vector of x - offset to out, and adds its squares to *sum. */
 INLINE void
 shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
 {
@@ -232,7 +234,7 @@ fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
-/* Adds the squares of a vector of differences to sum. */
+/* Adds the squares of one vector of differences x - offset - v to *sum. */
 INLINE void
 add_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 {
@@ -325,7 +327,10 @@ fc_length_between(const double *x, const double *y, size_t d)
  * at the end.
  */
 
-/* Merges one score into the lowest two of all lanes; ignores NaN. */
+/*
+ * Updates the two lowest scores, and the label of the lowest, with one more
+ * score; ignores NaN.
+ */
 INLINE void
 enter_one(float score, int32_t place, float *lowest, float *second,
 		  int32_t *label)

@@ -1,6 +1,6 @@
 /*
- * selection.c - numbers partitioned around a place in their order, and
- * outliers; see selection.h
+ * selection.c - partitioning of rows by a coordinate, and outliers; see
+ * selection.h
  */
 #include "numerics/selection.h"
 
@@ -71,11 +71,11 @@ fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
  *     s_c = 1.4826 median_i |x_ic - med_c|
  *
  * A dimension that is constant for half the rows has s_c = 0 and takes its
- * standard deviation instead; one that is constant for all is ignored.
- * Quantiles are lower weighted ones: the lowest value with at least that share
- * of the weight at or below it, so a row of weight 2 counts as two rows. Cost:
- * two sorts per column. 1.4826 makes s_c the standard deviation of a normal
- * law (Hampel 1974).
+ * standard deviation instead; one that is constant for all is ignored. A
+ * quantile is the lowest value such that the rows up to this value have at
+ * least the given share of the weight, so a row of weight 2 counts as two
+ * rows. Cost: two sorts per column. The factor 1.4826 makes s_c the standard
+ * deviation if the values are normally distributed (Hampel 1974).
  */
 #define MAD_UNIT	1.4826
 
@@ -87,10 +87,12 @@ typedef struct trim_work
 	size_t		d;
 	double		total;			/* sum of the weights */
 	double	   *median;			/* d */
-	double	   *unit;			/* d: 1 / s_c, or 0 */
-	double	   *value;			/* rows: values of a column, then squared
+	double	   *unit;			/* d values: 1 / s_c, or 0 for a constant
+								 * dimension */
+	double	   *value;			/* rows values: a column, then squared
 								 * distances */
-	fc_keyed   *order;			/* 2 x rows */
+	fc_keyed   *order;			/* 2 rows entries: rows sorted by value, and
+								 * scratch space */
 } trim_work;
 
 static inline double
@@ -100,8 +102,8 @@ weight_of(const trim_work *w, size_t i)
 }
 
 /*
- * Sorts the values, and returns the lowest value with at least `target` of the
- * weight at or below it.
+ * Returns the lowest value such that the rows up to this value have a total
+ * weight of at least `target`.
  */
 static double
 weighted_quantile(trim_work *w, double target)
@@ -121,7 +123,7 @@ weighted_quantile(trim_work *w, double target)
 	return w->value[w->order[i].value];
 }
 
-/* Computes median and unit of column c. */
+/* Computes the median and the unit of column c. */
 static void
 measure_column(trim_work *w, size_t c)
 {

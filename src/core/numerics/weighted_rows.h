@@ -9,7 +9,8 @@
 
 /*
  * A weighted sample: row i is offset + values[i * d ..]. Values are floats
- * around the offset, so that rows far from the origin keep their differences.
+ * relative to the offset, so that small differences between rows far from the
+ * origin are kept.
  */
 typedef struct fc_weighted_rows
 {
@@ -17,7 +18,7 @@ typedef struct fc_weighted_rows
 	size_t		d;
 	fc_metric	metric;			/* FC_COSINE: rows have length 1 */
 	const float *values;		/* n x d, finite */
-	const double *offset;		/* d; NULL: 0 */
+	const double *offset;		/* d values; NULL means a zero offset */
 	const double *weights;		/* n, 0 or more: the number of rows of the
 								 * table that a row represents */
 	const void *storage;		/* the caller's memory that contains the

@@ -5,36 +5,37 @@
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)
  *             = argmin_j ||x - (o + v_j)||
  *
- * One row of a codebook takes bounds when there are many centroids
- * (numerics/pruning.c), or a k-d tree when there are very many
- * (numerics/kdtree_simd.c), and packs where neither decides
- * (numerics/rows_simd.c). Many rows are one matrix product, unless bounds
- * separate most centroids. Products of several factors, and small codebooks,
- * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
- * the last factor's results go straight into the two lowest scores of each
- * row.
+ * One row: a codebook is searched with bounds if it has many centroids
+ * (numerics/pruning.c), with a k-d tree if it has very many
+ * (numerics/kdtree_simd.c), and by packs if neither decides the label
+ * (numerics/rows_simd.c). Many rows: the scores of a codebook are a matrix
+ * product, unless bounds exclude most centroids. Small codebooks and products
+ * of several factors are multiplied by blocks of FC_BLOCK_ROWS rows,
+ * coordinate by coordinate; the final results are not stored, but update the
+ * two lowest scores of each row.
  *
- * With every rounded score within e of the exact one (rounding_bounds.c), the
- * n nearest rows are among the ones at most 2 e above the n-th lowest score.
- * When there are exactly n of these, they are the answer; otherwise they are
- * measured in double. Rows of a product are expensive to compute: when there
- * are more than a few, the scores are computed again in double, and only the
- * rows that remain are measured.
+ * Let every rounded score be within e of the exact score (rounding_bounds.c).
+ * Then the n nearest centroids have rounded scores at most 2 e above the n-th
+ * lowest one. If exactly n centroids have such scores, these are the result;
+ * otherwise they are measured in double. Rows of a product are expensive to
+ * compute: if there are more than a few candidates, the scores are computed
+ * again in double, and only the remaining candidates are measured.
  *
- * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, either the best few of
- * the product are measured, or all that cannot be farther than some centroid:
- * cluster j is not nearest when its approximate distance exceeds r_j plus the
- * distance of some centroid,
+ * With exact centroids c_j, where ||c_j - (o + v_j)|| <= r_j, either only the
+ * best few candidates are measured, or every candidate that this bound does
+ * not exclude: centroid j is not nearest if its approximate distance exceeds
+ * r_j plus the distance of some centroid i,
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
- * or, where the last factor R is dense and nearly orthonormal and the
- * residuals e_j are nearly orthogonal to it (an SVD), with rho = ||(x - o) -
- * R^T R (x - o)|| by Pythagoras, when
+ * or, if the last factor R is dense and nearly orthonormal and the residuals
+ * e_j are nearly orthogonal to it (an SVD), with rho = ||(x - o) - R^T R (x -
+ * o)|| by Pythagoras, when
  *
  *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
- * Cost: n k d multiply-adds for a codebook, n times the non-zeros otherwise.
+ * Cost: n k d multiply-adds for a codebook, n times the number of non-zeros
+ * otherwise.
  */
 
 #include "numerics/dense.h"
@@ -68,7 +69,7 @@ typedef struct ranking
 	const double *x;
 	fc_scored	scored;
 	double		bound;			/* e: maximum error of a score */
-	const float *dots;			/* k products v_j . (x - o) */
+	const float *dots;			/* k dot products v_j . (x - o) */
 	fc_scratch	scratch;		/* fc_operator_scratch floats */
 } ranking;
 
@@ -80,7 +81,9 @@ score_of(const ranking *r, size_t j)
 
 /* ---- the smallest of many values, in a heap with the largest on top ---- */
 
-/* Returns true if the pair (distance, cluster) a comes after b. */
+/*
+ * Returns true if cluster a at distance_a comes after cluster b at distance_b.
+ */
 static inline bool
 after(double distance_a, int32_t a, double distance_b, int32_t b)
 {
@@ -163,9 +166,9 @@ product_distance(const ranking *r, size_t j)
 }
 
 /*
- * Returns a bound of |score in double - exact score| for a row of the product,
- * measured as computed. The roundings of the factors are 2^-29 of the float
- * ones; the row and half its square are rounded to float once, perhaps below
+ * Returns a bound of |score in double - exact score| for a row of the product
+ * as it is measured. Roundings in the factors are 2^-29 of the roundings in
+ * float. The row and half its square are rounded to float once, perhaps below
  * the smallest normal number.
  */
 static double
@@ -191,8 +194,9 @@ possible(const ranking *r, size_t j, double threshold)
 }
 
 /*
- * Returns how many rows of the product may be at most threshold; 0 for a
- * codebook, whose rows need not be computed, and where there is no bound.
+ * Returns the number of rows of the product whose exact score may be at most
+ * threshold. Returns 0 if there is no rounding bound, or for a codebook, whose
+ * rows need not be computed.
  */
 static size_t
 close_ones(const ranking *r, double threshold)
@@ -273,8 +277,8 @@ lowest_of(const ranking *r)
 }
 
 /*
- * Finds the `count` best rows of the product, unordered: by scores, unless
- * rounding could change the result.
+ * Finds the `count` nearest rows of the product, unordered. Compares only
+ * their scores, unless rounding could change the result.
  */
 static void
 best_products(const ranking *r, size_t count, int32_t *clusters,
@@ -357,8 +361,8 @@ excluded(const residual_test *test, size_t j, double score, double upper)
 }
 
 /*
- * Computes the product of exact centroid j into dots; returns an upper bound
- * of its distance.
+ * Computes dots[j], the dot product of x and exact centroid j; returns an
+ * upper bound on the distance between them.
  */
 static double
 measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
@@ -411,8 +415,9 @@ exact_label(const ranking *r)
 }
 
 /*
- * Finds the nearest clusters: first the `rerank` best, ordered by their exact
- * centroids, then the following ones in the order of the product.
+ * Finds the nearest clusters. The `rerank` best by the product come first,
+ * ordered by their exact centroids; the next ones follow in the order of the
+ * product.
  */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
@@ -482,8 +487,8 @@ distance_of(const void *context, size_t row, size_t j)
 
 /*
  * Returns the nearest centroid, or -1 where rounding might change the result.
- * The relative error of a square in float is at most (d + 4) 2^-23, and the
- * row moves by at most 2^-23 of its length when it is rounded.
+ * The relative error of a squared distance in float is at most (d + 4) 2^-23,
+ * and the row moves by at most 2^-23 of its length when it is rounded.
  */
 static int32_t
 label_by_kdtree(const fc_operator *op, const double *x)
@@ -504,8 +509,8 @@ label_by_kdtree(const fc_operator *op, const double *x)
 }
 
 /*
- * Labels rows (n x d, at most FC_PRUNING_ROWS) by op->pruning or op->kdtree; sets
- * -1 where another method must decide.
+ * Labels n <= FC_PRUNING_ROWS rows (n x d) by op->pruning or op->kdtree; sets
+ * -1 for rows that need another method.
  */
 static void
 assign_pruned(const fc_operator *op, const double *x, size_t n,
@@ -613,7 +618,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x,
 typedef struct centroid_tile
 {
 	float	   *x;				/* rows x d: x - o */
-	float	   *dots;			/* rows x TILE products */
+	float	   *dots;			/* rows x TILE dot products */
 	float	   *lowest;			/* lowest score per row */
 	float	   *second;			/* second lowest score per row */
 	float	   *length;			/* ||x - o|| per row */
@@ -627,9 +632,8 @@ typedef struct row_block
 	float	   *x;				/* d x FC_BLOCK_ROWS: x - o by coordinates */
 	float	   *work[2];		/* inputs and outputs of the inner factors,
 								 * widest x FC_BLOCK_ROWS each */
-	float	   *dots;			/* k x FC_BLOCK_ROWS products */
-	float	   *rows;			/* FC_BLOCK_ROWS x k: the same products by
-								 * rows */
+	float	   *dots;			/* k x FC_BLOCK_ROWS dot products */
+	float	   *rows;			/* FC_BLOCK_ROWS x k: transpose of dots */
 	fc_scratch	single;			/* scratch for a row that goes alone */
 	fc_scored	scored[FC_BLOCK_ROWS];
 } row_block;
@@ -646,7 +650,8 @@ inner_width(const fc_operator *op)
 }
 
 /*
- * Returns the floats of scratch for blocks; 0 if n rows do not go in blocks.
+ * Returns the number of floats of scratch space for blocks; 0 if n rows are
+ * not labelled in blocks.
  */
 static size_t
 block_floats(const fc_operator *op, size_t n)
@@ -660,7 +665,8 @@ block_floats(const fc_operator *op, size_t n)
 }
 
 /*
- * Returns true if op labels rows in blocks, provided these are not too large.
+ * Returns true if op labels rows in blocks, provided that a block is not too
+ * large.
  */
 static inline bool
 takes_blocks(const fc_operator *op)
@@ -710,7 +716,7 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 	}
 }
 
-/* Counts rows with a negative label: they have not been labelled yet. */
+/* Counts the rows that have not been labelled yet: their label is negative. */
 static size_t
 count_unlabelled(const int32_t *labels, size_t rows)
 {
@@ -759,8 +765,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows,
 					   fc_operator_rounding(op, scored));
 
 		/*
-		 * A NaN must fail this comparison, so that it takes the single-row
-		 * path.
+		 * A NaN must fail this comparison, so that its row is assigned alone.
 		 */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
@@ -899,9 +904,9 @@ common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 }
 
 /*
- * Labels the rows of a block. The last factor's results go straight into the
- * two lowest scores; all scores are needed only where two are too close, or
- * where the best few are ranked again.
+ * Labels the rows of a block. Only the two lowest scores of each row are
+ * computed at first. All scores are needed only if these two are too close, or
+ * if exact centroids are compared.
  */
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, row_block *b,

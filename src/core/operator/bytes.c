@@ -26,7 +26,7 @@ factor_size(bool sparse, size_t rows, size_t columns, size_t nonzeros)
 	return ROUND8(nonzeros * sizeof(float) + index);
 }
 
-/* Returns the bytes before the factors' values. */
+/* Returns the number of bytes before the factors' values. */
 static size_t
 front_size(size_t k, size_t d, int flags, size_t factors)
 {
@@ -60,7 +60,7 @@ numbers_size(size_t k, int flags)
 	return (flags & FC_OPERATOR_NUMBERS) ? ROUND8(k * sizeof(int32_t)) : 0;
 }
 
-/* Returns the bytes behind the exact centroids. */
+/* Returns the number of bytes after the exact centroids. */
 static size_t
 tail_size(size_t k, int flags)
 {
@@ -107,7 +107,7 @@ compute_digest(const fc_operator_header *header, size_t size,
 	fc_digest(seeds, (const char *) header + front, size - front, digest);
 }
 
-/* Copies bytes to `at` and returns the address behind them. */
+/* Copies bytes to `at` and returns the address after them. */
 static char *
 put(char *at, const void *from, size_t bytes)
 {
@@ -131,7 +131,7 @@ put_columns(const fc_factor *factor, char *at)
 	return at;
 }
 
-/* Writes one factor at *at and advances *at behind it. */
+/* Writes one factor at *at and advances *at to the byte after it. */
 static void
 put_factor(const fc_factor *factor, char **at)
 {
@@ -521,8 +521,8 @@ regions_valid(const fc_operator *op, int flags)
 }
 
 /*
- * Checks the numbers of clusters, which ascend and have a gap; they are not
- * stored where there is no gap.
+ * Checks the cluster numbers, which must ascend and have a gap; numbers
+ * without a gap are not stored.
  */
 static bool
 numbers_valid(const fc_operator *op)

@@ -23,7 +23,8 @@
  *                                            FC_OPERATOR_REGIONS
  *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k],
  *         peak[k]  only with FC_OPERATOR_REGIONS
- * The digest covers everything behind it; equal digests mean equal operators.
+ * The digest covers everything after it, and the flags; equal digests mean
+ * equal operators.
  */
 #ifndef FC_OPERATOR_BYTES_H
 #define FC_OPERATOR_BYTES_H
@@ -56,12 +57,13 @@ typedef struct fc_operator_header
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
 	uint32_t	rerank;			/* 1 .. k or FC_RERANK_EXACT; 0 without
 								 * FC_OPERATOR_EXACT */
-	double		max_row_norm;	/* rounding bounds, these four: see operator.h */
+	double		max_row_norm;	/* rounding bounds (see operator.h), like the
+								 * three fields after it */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;
-	double		exact_max_row_norm; /* 0 without FC_OPERATOR_EXACT, as the
-									 * next three */
+	double		exact_max_row_norm; /* 0 without FC_OPERATOR_EXACT, like the
+									 * three fields after it */
 	double		exact_offset_length;
 	double		orthogonality_defect;
 	double		residual_leakage;

@@ -190,7 +190,8 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	int32_t		max = 0;
-	int32_t    *before;			/* count of given numbers below each number */
+	int32_t    *before;			/* how many given numbers are below each
+								 * number */
 	fc_status	status = FC_OK;
 
 	for (size_t j = 0; j < k; j++)
@@ -316,9 +317,9 @@ typedef struct plane_work
 } plane_work;
 
 /*
- * Divides the centroids about the mean by their largest coordinate, so that
- * squares neither vanish nor overflow; returns that coordinate, or 0 where all
- * are one point.
+ * Subtracts the mean from the centroids and divides them by their greatest
+ * absolute coordinate, so that squares neither vanish nor overflow. Returns
+ * this coordinate, or 0 if all centroids are one point.
  */
 static double
 fill_cloud(const fc_operator *op, plane_work *w)

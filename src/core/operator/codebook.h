@@ -11,7 +11,7 @@
 #include "numerics/weighted_rows.h"
 #include "operator/bytes.h"
 
-/* Returns the maximum bytes of the stored operator. */
+/* Returns the maximum size in bytes of a stored codebook. */
 size_t		fc_codebook_size(size_t k, size_t d);
 
 /*
@@ -47,19 +47,20 @@ fc_rows_of_codebook(const fc_operator *op)
 }
 
 /*
- * Writes an operator with one dense factor from centroids and weights (k) into
- * fc_codebook_size bytes; returns the bytes used. Reads each row three times.
- * Centroids of cosines must be unit vectors (fc_unit_row); inner products take
- * no offset. *most receives the greatest magnitude of a coordinate about the
- * offset, which may overflow a float.
+ * Writes a codebook of centroids and weights (k) to header, which has space
+ * for fc_codebook_size bytes; returns the number of bytes used. Reads each
+ * centroid three times. Centroids must be unit vectors (fc_unit_row) for the
+ * cosine metric; a codebook for inner products has no offset. *max receives
+ * the greatest absolute coordinate after the offset is subtracted, which may
+ * overflow a float.
  */
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  const double *weights, fc_arena *arena,
 							  fc_operator_header *header, double *max);
 
 /*
- * Calls fc_operator_attach_exact with the centroids that any source
- * represents; arrays are in the arena.
+ * Calls fc_operator_attach_exact with the centroids that `source`, any
+ * operator, represents; arrays are in the arena.
  */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);
@@ -73,17 +74,19 @@ void		fc_operator_centroids(const fc_operator *op, const double *center,
 								  double *centroids);
 
 /*
- * Makes op from source: row j becomes cluster numbers[j], and rows are sorted
- * by number. Arrays are in the arena. Returns FC_EFORMAT where two numbers are
- * equal or one is outside 0 .. FC_MAX_NUMBERS - 1.
+ * Makes op a copy of source in which the cluster of row j has number
+ * numbers[j], with rows sorted by number and without regions. Arrays are in
+ * the arena. Returns FC_EFORMAT if two numbers are equal or one is outside 0
+ * .. FC_MAX_NUMBERS - 1.
  */
 fc_status
 			fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 								 fc_arena *arena, fc_operator *op);
 
 /*
- * Sets place[j] to the count of the k numbers below numbers[j]; errors as
- * above.
+ * Sets place[j] to the rank of numbers[j]: how many of the k numbers are
+ * smaller. Returns FC_EFORMAT if two numbers are equal or one is outside 0 ..
+ * FC_MAX_NUMBERS - 1.
  */
 fc_status	fc_places_of_numbers(const int32_t *numbers, size_t k,
 								 fc_arena *arena, int32_t *place);
@@ -91,13 +94,14 @@ fc_status	fc_places_of_numbers(const int32_t *numbers, size_t k,
 /*
  * Projects the centroids onto a plane, for pictures:
  *     m = sum w_j c_j / W,   p_j = (a . (c_j - m), b . (c_j - m))
- * a and b are the principal axes of the centroids, each counted w_j times: no
+ * a and b are the leading principal axes of the centroids with weights w_j: no
  * other plane shows a larger share
  *     sum w_j ||p_j||^2 / sum w_j ||c_j - m||^2
- * of the distances between the clusters. places (k x 2) = p_j, up to the
- * rounding of float products; shown: the share of each axis, both 0 where all
- * centroids are one point. In one dimension there is no b, and the second
- * coordinates are 0. Weights whose sum is 0 or not finite count as equal.
+ * of the distances between the clusters. places (k x 2) receives p_j, up to
+ * the rounding of float products. shown receives the share of each axis, or 0
+ * twice if all centroids are one point. In one dimension there is no b, and
+ * the second coordinates are 0. Weights whose sum is 0 or not finite count as
+ * equal.
  */
 void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 							  double shown[2]);
@@ -128,17 +132,17 @@ typedef struct fc_join
 
 
 /*
- * Computes k - 1 joins in ascending order of height. Weights are the
- * operator's; clusters count as equal if the sum of weights is 0 or not
- * finite.
+ * Computes k - 1 joins in ascending order of height. Clusters have the weights
+ * of the operator, or equal weights if their sum is 0 or not finite.
  */
 void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 
 /*
  * Merges the clusters with equal numbers: centroids (count x d) become their
  * weighted means, weights (count) the sums. number[j] is below count; a number
- * without clusters gets zeros. Clusters without any weight count as equal.
- * Scratch: fc_operator_scratch floats and d doubles in row.
+ * without clusters gets zeros. Clusters that are merged without any weight
+ * count equally. Scratch space: fc_operator_scratch floats, and d doubles in
+ * row.
  */
 void		fc_join_clusters(const fc_operator *op, const int32_t *number,
 							 size_t count, fc_scratch scratch, double *row,

@@ -115,7 +115,10 @@ fc_contingency_check(const void *bytes, size_t size)
 
 /* ---- agreement ---- */
 
-/* Labels (keys) and their counts (values), ascending by label. */
+/*
+ * Labels (keys) of both labellings and their counts (values), ascending by
+ * label.
+ */
 typedef struct margins
 {
 	fc_keyed   *a;
@@ -125,7 +128,10 @@ typedef struct margins
 	int64_t		n;
 } margins;
 
-/* Sorts by label and merges equal labels; *labels receives their number. */
+/*
+ * Sorts items by label and merges items of the same label; *labels receives
+ * the number of labels.
+ */
 static void
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
 {

@@ -42,20 +42,20 @@ fc_contingency_size(size_t capacity)
 void		fc_contingency_init(size_t capacity, fc_contingency *table);
 
 /*
- * Adds a count to a table, which the caller keeps at most 3/4 full. Returns
- * FC_EOVERFLOW if a cell would exceed FC_MAX_ROWS.
+ * Adds `count` to the cell of labels (a, b). The caller keeps the table at
+ * most 3/4 full. Returns FC_EOVERFLOW if the cell would exceed FC_MAX_ROWS.
  */
 fc_status
 			fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
 /*
- * Adds the pairs of source to target, which must have room. Returns
- * FC_EOVERFLOW as above.
+ * Adds the counts of source to target, which must have room. Returns
+ * FC_EOVERFLOW if a cell would exceed FC_MAX_ROWS.
  */
 fc_status
 			fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
-/* Lists the used cells, sorted by (a, b); cells has room for table->used. */
+/* Lists the used cells, sorted by (a, b); cells has space for table->used. */
 void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 								fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);

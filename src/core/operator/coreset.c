@@ -122,9 +122,9 @@ fc_coreset_importance(const double *x, const double *center, double variance,
 }
 
 /*
- * Finds the root of sum w min(1, q L) = share sum w, which is concave in L.
- * Newton's steps from below stay below, and end when no further rows are taken
- * for certain.
+ * Solves sum w min(1, q L) = share sum w for the limit L. The sum is concave
+ * in L: Newton's steps from below stay below the solution, and end when the
+ * rows with q L >= 1 stay the same.
  */
 void
 fc_coreset_limit(const double *importances, const double *weights, size_t n,
@@ -325,9 +325,10 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 }
 
 /*
- * Checks that all places are valid slots and no parent has a smaller rank. The
- * sum of the slots must be the sum of 0 .. used - 1: a slot that occurs twice
- * would cost a better row, but do no other harm.
+ * Checks that the heap holds valid slots, and no parent has a smaller rank
+ * than its children. The sum of the slots must be the sum of 0 .. used - 1. A
+ * repeated slot that this test does not find would cost a better row, but do
+ * no other harm.
  */
 static bool
 is_heap(const fc_coreset *state)

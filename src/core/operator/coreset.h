@@ -2,19 +2,19 @@
  * coreset.h - a weighted sample of rows that preserves every k-means cost, in
  * flat bytes.
  *
- * Row x has importance q(x) = 1/2 + ||x - c||^2 / (2 v), v about the mean of
- * ||x - c||^2, and the rank u / q(x), u uniform in (0, 1] by a hash of a key
- * and of the row. The sample is the `size` rows of lowest rank; with the next
- * rank r each of them stands for w(x) = 1 / min(1, q(x) r) rows, and for any
- * function f
+ * Row x has the importance q(x) = 1/2 + ||x - c||^2 / (2 v), where v is about
+ * the mean of ||x - c||^2, and the rank u / q(x), where u is uniform in (0,
+ * 1], a hash of the row and its key. The sample is the `size` rows of lowest
+ * rank. With r the next rank, each row of the sample represents w(x) = 1 /
+ * min(1, q(x) r) rows, and for any function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)
  * If v = 0, all rows have the same importance. If there are no more than
  * `size` rows, all are taken with weight 1. Ranks may be limited: rows at the
- * limit and above are not taken, and where the rows below it number `size` or
- * fewer, the limit is r. The sample depends on the rows and keys alone, not on
- * their order, so states may be merged. Every sample of a training is one of
- * these, uniform or not. Rows without keys are distinguished by their values
- * alone: copies are taken together or not at all.
+ * limit and above are not taken, and if at most `size` rows are below the
+ * limit, r is the limit. The sample depends on the rows and keys alone, not on
+ * their order, so states may be merged. All samples of a training are of this
+ * kind, uniform or not. Rows without keys are distinguished by their values
+ * alone: equal rows are taken together or not at all.
  *
  * Bachem, Lucic, Krause (2018), lightweight coresets; Duffield, Lund, Thorup
  * (2007), priority sampling.
@@ -34,10 +34,10 @@ typedef struct fc_coreset
 	uint8_t		kind;			/* kind of state, FC_STEP_CORESET */
 	uint8_t		metric;			/* fc_metric; cosine rows have length 1 */
 	uint32_t	dim;
-	uint32_t	size;			/* rows requested, below 2^31 */
-	uint32_t	used;			/* rows stored, 0 .. size + 1; the extra one
-								 * gives r */
-	uint32_t	capacity;		/* room for rows, an even number */
+	uint32_t	size;			/* number of rows requested, below 2^31 */
+	uint32_t	used;			/* number of rows stored, 0 .. size + 1; the
+								 * extra one gives r */
+	uint32_t	capacity;		/* number of rows that can be stored, even */
 	uint64_t	seed;
 	int64_t		count;			/* number of rows offered */
 	double		variance;		/* v, the mean squared distance to the center;
@@ -47,8 +47,8 @@ typedef struct fc_coreset
 } fc_coreset;
 
 /*
- * Returns the bytes of a state with room for `capacity` rows, an even number;
- * SIZE_MAX if the size overflows.
+ * Returns the size in bytes of a state for up to `capacity` rows, an even
+ * number; SIZE_MAX if the size overflows.
  */
 size_t		fc_coreset_bytes(size_t d, size_t capacity);
 
@@ -62,8 +62,8 @@ double		fc_coreset_importance(const double *x, const double *center,
 								  double variance, size_t d);
 
 /*
- * Computes the limit of ranks below which a share in (0, 1) of rows is
- * expected, given the importances and weights (n) of such rows.
+ * Computes the limit below which the share `share`, in (0, 1), of all ranks is
+ * expected, given the importances and weights of n rows.
  */
 void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
@@ -81,14 +81,14 @@ void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 
 /*
  * fc_coreset_takes returns true if a row of this rank would be taken, and
- * fc_coreset_is_full returns true if it needs more room; the caller then moves
- * the state into a larger one.
+ * fc_coreset_is_full if the state has no space for it; the caller then moves
+ * the state into a larger one by fc_coreset_move.
  */
 bool		fc_coreset_takes(const fc_coreset *state, double rank);
 bool		fc_coreset_is_full(const fc_coreset *state);
 void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
 
-/* Takes a row of this rank; there must be room. */
+/* Takes a row of this rank; the state must not be full. */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
 /*

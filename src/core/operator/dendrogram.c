@@ -16,14 +16,11 @@ typedef struct tree_work
 	bool	   *joined;			/* k: true if the node was merged into another */
 	size_t	   *chain;			/* k: nodes of the current chain */
 
-	/*
-	 * k - 1 joins in the order found; the lowest cluster of a node is its
-	 * number
-	 */
+	/* k - 1 joins in the order found; a node is named by its lowest cluster */
 	fc_join    *found;
 	int32_t    *parent;			/* 2 k - 1: node that the join merged this one
 								 * into */
-	fc_keyed   *order;			/* 2 k: room to sort the joins */
+	fc_keyed   *order;			/* 2 k: scratch space to sort the joins */
 	fc_scratch	scratch;
 } tree_work;
 
@@ -57,8 +54,8 @@ measure_pairs(size_t d, tree_work *w)
 /* ---- chains ---- */
 
 /*
- * Returns the nearest remaining node; ties go to `before`, then to the lowest
- * number.
+ * Returns the remaining node nearest to a; ties go to `before`, then to the
+ * lowest number.
  */
 static size_t
 nearest_node(const tree_work *w, size_t a, size_t before)
@@ -153,8 +150,8 @@ top_of(int32_t *parent, int32_t node)
 }
 
 /*
- * Sorts the joins by height and renames their nodes to the joins that made
- * them.
+ * Sorts the joins by height, and renumbers their nodes: the node made by join
+ * i gets number k + i.
  */
 static void
 order_joins(tree_work *w, fc_join *joins)

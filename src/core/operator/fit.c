@@ -122,7 +122,8 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 }
 
 /*
- * Returns the mean without the farthest rows, a share `trim` of the weight.
+ * Returns the mean of the squared distances without the farthest rows, a share
+ * `trim` of the weight.
  */
 static double
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
@@ -206,7 +207,8 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* k, as the next five */
+	double	   *weights;		/* k sums of w; the next five have k values,
+								 * too */
 	double	   *distances;		/* sums of w a */
 	double	   *squares;		/* sums of w a^2 */
 	double	   *silhouettes;
@@ -236,7 +238,7 @@ take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 	sums->centroids = FC_TAKE(arena, k * d, double);
 }
 
-/* Adds the row in sums->row with weight w. */
+/* Adds the row in sums->row with weight w to the sums. */
 static void
 add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 {
@@ -362,14 +364,15 @@ typedef struct recall_work
 	size_t		wanted;			/* neighbours to find, rounded up */
 	const float *x;				/* rows x d: rows minus their offset */
 	float	   *half_norm;		/* rows: half the squared length of each row */
-	float	   *dots;			/* QUERIES x TILE products */
+	float	   *dots;			/* QUERIES x TILE dot products */
 	float	   *score;			/* QUERIES x wanted: lowest half_norm - x . q,
 								 * ascending */
-	int32_t    *nearest;		/* QUERIES x wanted: rows of these scores, -1
-								 * if missing */
+	int32_t    *nearest;		/* QUERIES x wanted: rows with these scores,
+								 * -1 if missing */
 	int32_t    *probed;			/* probes: nearest buckets of the current
 								 * query */
-	double	   *distance;		/* probes: their squared distances */
+	double	   *distance;		/* probes: squared distances to the centroids
+								 * of these buckets */
 	bool	   *visited;		/* k: true for the buckets that the current
 								 * query reads */
 	double	   *batch;			/* FC_FIT_BATCH x d: rows in double */
@@ -377,7 +380,8 @@ typedef struct recall_work
 } recall_work;
 
 /*
- * Computes the bucket of each row, and the rows and squares of each bucket.
+ * Computes the bucket of each row, and the number of rows and the sum of
+ * squared distances of each bucket.
  */
 static void
 fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *arena,
@@ -404,7 +408,10 @@ fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *aren
 	fc_arena_release(arena, mark);
 }
 
-/* Inserts row into the nearest of a query if its score is low enough. */
+/*
+ * Inserts a row into a query's list of nearest rows if its score is low
+ * enough.
+ */
 static void
 offer(const recall_work *w, size_t query, float score, int32_t row)
 {
@@ -423,7 +430,10 @@ offer(const recall_work *w, size_t query, float score, int32_t row)
 	nearest[place] = row;
 }
 
-/* Finds the nearest rows of `queries` rows from `first` on. */
+/*
+ * Finds the nearest rows of `queries` queries, which are the rows from `first`
+ * on.
+ */
 static void
 find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 {
@@ -448,7 +458,10 @@ find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
 	}
 }
 
-/* Returns the recall of one query; adds the rows that it reads to *read. */
+/*
+ * Returns the recall of one query; adds the number of rows that it reads to
+ * *read.
+ */
 static double
 recall_of(const fc_operator *op, const fc_weighted_rows *rows,
 		  const fc_search *search, size_t row, size_t query,

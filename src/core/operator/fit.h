@@ -8,16 +8,17 @@
  * error of its difference from the mean of all W rows:
  *     sqrt(sum w_i (w_i - 1) (f_i - mean)^2) / W
  *
- * a_i and b_i are the distances of row i to its nearest centroid and to the
- * next one, w_i its weight, m the mean of all rows:
+ * Let a_i and b_i be the distances of row i to its nearest and its second
+ * nearest centroid, w_i its weight, and m the mean of all rows:
  *     silhouette = mean of (b_i - a_i) / b_i
  *                  (simplified: Hruschka, de Castro, Campello 2004)
  *     davies_bouldin = max_l (S_j + S_l) / ||c_j - c_l||, S_j = mean of a_i
  *                  (Davies, Bouldin 1979)
  *     spread = sqrt(mean of a_i^2 / d)
  *     explained = 1 - sum w_i a_i^2 / sum w_i ||x_i - m||^2
- * each over the rows of one cluster. The totals are over all rows; the total
- * of davies_bouldin is the mean over the clusters that have rows.
+ * Means and sums are over the rows of one cluster. The totals are over all
+ * rows; the total of davies_bouldin is the mean over the clusters that have
+ * rows.
  */
 #ifndef FC_OPERATOR_FIT_H
 #define FC_OPERATOR_FIT_H
@@ -28,9 +29,9 @@
 #define FC_FIT_BATCH	64		/* rows that are assigned together */
 
 /*
- * Computes the labels (-1: no cluster) of n rows of op->d numbers, and the
- * squared distances to their nearest centroids. Scratch: fc_fit_scratch
- * floats; batch: FC_FIT_BATCH x d doubles.
+ * Computes the labels (-1: no cluster) of rows with op->d values, and the
+ * squared distances to their nearest centroids. scratch has fc_fit_scratch
+ * floats, batch FC_FIT_BATCH x d doubles.
  */
 size_t		fc_fit_scratch(const fc_operator *op);
 void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
@@ -40,15 +41,15 @@ void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
 typedef struct fc_fit
 {
 	size_t		n;
-	size_t		k;				/* labels of the operator, 0 .. k - 1 */
+	size_t		k;				/* number of labels, which are 0 .. k - 1 */
 	const double *weights;
 	const int32_t *labels;
 	const double *squares;
 } fc_fit;
 
 /*
- * Computes the mean, its standard error, and the mean and weight of each of k
- * clusters; a cluster without rows gets the mean of all.
+ * Computes the mean of f, its standard error, and the mean of f and the weight
+ * of each of k clusters; a cluster without rows gets the mean of all rows.
  */
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error,
 						 double *cluster_means, double *cluster_weights);
@@ -61,8 +62,8 @@ void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 							 fc_arena *arena, double *quantiles);
 
 /*
- * Comparison of two operators on the same rows. The means leave out the share
- * `trim` of W that is farthest, for each operator separately; error is the
+ * Comparison of two operators on the same rows. The means of f leave out the
+ * share `trim` of W, the farthest rows for each operator; error is the
  * standard error of the difference of the means if the rows were drawn from
  * one distribution, sqrt(sum w^2 (f_a - f_b - their mean)^2) / W; changed is
  * the share of W with different labels.
@@ -81,9 +82,9 @@ void		fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim,
 /* ---- clusters ---- */
 
 /*
- * Figures of one cluster or of all. NAN where undefined: everything but weight
- * without rows, silhouette and davies_bouldin of a single cluster, explained
- * of equal rows.
+ * Quality of one cluster or of all. Undefined measures are NAN: all but weight
+ * if there are no rows, silhouette and davies_bouldin if there is one cluster,
+ * explained if all rows are equal.
  */
 typedef struct fc_quality
 {
@@ -95,19 +96,19 @@ typedef struct fc_quality
 } fc_quality;
 
 /*
- * Returns the mean over clusters with weight of max_{l != i} (sums_i /
- * weights_i + sums_l / weights_l) / ||c_i - c_l||; 0 if there is no other
- * cluster. centroids: k x d. worst (k, or NULL) receives the maximum of each
- * cluster.
+ * Returns the mean, over the clusters i of positive weight, of max_{l != i}
+ * (sums_i / weights_i + sums_l / weights_l) / ||c_i - c_l||; 0 if there is no
+ * other cluster. centroids: k x d. worst (k, or NULL) receives the maximum of
+ * each cluster.
  */
 double
 			fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 							  const double *weights, const double *sums, double *worst);
 
 /*
- * Measures each of op's k clusters, and all together; rows have op->d numbers.
- * scratch: fc_fit_scratch. Cost: two distances to all centroids per row, and
- * k^2 d.
+ * Computes the quality of each of op's k clusters, and of all together; rows
+ * have op->d values. scratch has fc_fit_scratch floats. Cost: finding the two
+ * nearest centroids of each row, and k^2 d multiply-adds.
  */
 void		fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 							   fc_scratch scratch, fc_arena *arena,
@@ -124,12 +125,13 @@ void		fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
  */
 typedef struct fc_search
 {
-	size_t		queries;		/* number of queries, the first rows, 1 ..
-								 * rows; no query finds itself */
+	size_t		queries;		/* number of queries, 1 .. rows; the queries
+								 * are the first rows, and no query finds
+								 * itself */
 
 	/*
-	 * number of nearest rows to find, 1 .. rows - 1; a fraction counts the
-	 * last one in part
+	 * number of nearest rows to find, 1 .. rows - 1; if it has a fraction,
+	 * the last row counts by the fraction
 	 */
 	double		neighbours;
 	size_t		probes;			/* buckets read per query, 1 .. k */
@@ -141,10 +143,10 @@ typedef struct fc_search_result
 	double		read;			/* mean share of the rows that a query reads,
 								 * 0 .. 1 */
 	int32_t    *label;			/* rows->n: bucket of each row; the caller
-								 * provides this and the next two */
+								 * provides label, count and square */
 	double	   *count;			/* k: rows per bucket */
-	double	   *square;			/* k: sum of the squared distances of its rows
-								 * to the centroid */
+	double	   *square;			/* k: sum of the squared distances of each
+								 * bucket's rows to its centroid */
 } fc_search_result;
 
 /*

@@ -2,15 +2,16 @@
  * internal.h - shared by the files of an operator: scores of a row, rows of
  * the product, rounding bounds, rearranged factors.
  *
- * One row: 16 rows of a factor at a time, entry by entry ("sliced ELLPACK"),
- * so that lanes are rows and sums need no folding. Rows are cut and sorted by
- * length, so that padding is small. This form is made from the bytes once per
- * query; otherwise factors are applied row by row.
+ * Slices: one row is multiplied by 16 rows of a factor at a time, entry by
+ * entry ("sliced ELLPACK"). Each lane of a vector is a row of the factor, so
+ * sums need no folding. Rows are cut and sorted by length, so that padding is
+ * small. Slices are made from the bytes once per query; otherwise factors are
+ * applied row by row.
  *
- * Blocks: FC_BLOCK_ROWS rows stored coordinate by coordinate, so that an entry
- * of a factor meets a contiguous run. In double, FC_BLOCK8 vectors go
- * coordinate by coordinate; a single vector goes through the same operations
- * in the same order as in a block, and gives the same bits.
+ * Blocks: FC_BLOCK_ROWS rows are stored coordinate by coordinate, so that an
+ * entry of a factor is multiplied by contiguous values. Blocks in double have
+ * FC_BLOCK8 vectors; a single vector goes through the same operations in the
+ * same order as in a block, and gives the same bits.
  */
 #ifndef FC_OPERATOR_INTERNAL_H
 #define FC_OPERATOR_INTERNAL_H
@@ -20,15 +21,18 @@
 /* Computes y = A x for compressed rows. */
 void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 
-/* Lengths of a row that are known once it has been multiplied. */
+/*
+ * Squared lengths that are known once a row has been multiplied by the
+ * factors.
+ */
 typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
-	double		inner;			/* ||y_Q||^2, the output of the last factor if
-								 * there are several */
+	double		inner;			/* squared length of the output of the last
+								 * factor, if there are several factors */
 
 	/*
-	 * square of the bound of rounding inside the factors: sum of (error_q
+	 * square of the rounding bound inside the factors: sum of (error_q
 	 * ||y_(q+1)||)^2
 	 */
 	double		variance;
@@ -36,21 +40,21 @@ typedef struct fc_scored
 
 /*
  * Computes the scores ||v_j||^2 / 2 - v_j . (x - o) of a product through its
- * factors, in double. Returns their address in the scratch, behind the room
- * for rows of the product.
+ * factors, in double. Returns their address inside the scratch space.
  */
 const double *fc_operator_score_double(const fc_operator *op, const double *x,
 									   float *scratch);
 
 /*
- * Computes V (x - o) into the scratch, behind the d floats of the shifted row.
+ * Computes V (x - o), and stores it in the scratch space after the d floats of
+ * the shifted row x - o.
  */
 fc_scored
 			fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
 /*
- * Computes the same products from a shifted row at the start of the scratch;
- * square is its squared length.
+ * Computes V (x - o) like fc_operator_score, but from a shifted row that is
+ * already at the start of the scratch space; square is its squared length.
  */
 fc_scored
 			fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
@@ -63,31 +67,34 @@ fc_operator_is_plain(const fc_operator *op)
 }
 
 /*
- * Returns the operator that decides labels: op itself, or the codebook of
- * exact centroids, built in *book, if all of these are compared.
+ * Returns the operator that decides labels: op itself, or the codebook of the
+ * exact centroids, built in *book, if op->exact.rerank is FC_RERANK_EXACT.
  */
 const fc_operator *fc_operator_deciding(const fc_operator *op, fc_operator *book);
 
-/* Returns the floats of scratch that n rows need for op->pruning. */
+/*
+ * Returns the number of floats of scratch space that op->pruning needs for n
+ * rows.
+ */
 size_t		fc_operator_pruned_scratch(const fc_operator *op, size_t n);
 
 /*
- * Returns the length of the longest vector between two factors, or at either
- * end of a product.
+ * Returns the length of the longest vector that a factor takes as its input.
  */
 size_t		fc_operator_widest(const fc_operator *op);
 
 /* ---- rounding bounds, derived in rounding_bounds.c ---- */
 
 /*
- * Returns a bound of |rounded - exact| for any score of a row; INFINITY where
- * floats overflow.
+ * Returns a bound of |rounded - exact| for any score of a row; INFINITY if
+ * floats may overflow.
  */
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
 /*
- * Returns the same bound for a codebook whose rows are no longer than
- * max_row_norm, summed in any order.
+ * Returns a bound of |rounded - exact| for any score of a row of this length,
+ * for a codebook with rows no longer than max_row_norm. The sums may be in any
+ * order.
  */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
 
@@ -101,19 +108,21 @@ double		fc_offset_length(const double *offset, size_t d);
 
 typedef struct fc_sell
 {
-	size_t		rows;			/* rows; 0: the factor is applied as stored */
+	size_t		rows;			/* number of rows; 0: the factor is applied as
+								 * stored */
 
 	/*
-	 * first entry of each slice in units of FC_SLICE, and the end: (rows +
-	 * added) / FC_SLICE rounded up, + 1
+	 * start of each slice, and the end of the last one, in units of FC_SLICE
+	 * entries; (rows + added) / FC_SLICE slices, rounded up
 	 */
 	const uint32_t *start;
 	const float *values;
 	const uint64_t *columns;	/* four 16-bit columns per word, lowest first */
-	size_t		added;			/* lanes behind the rows: further pieces of
-								 * long rows */
-	const uint32_t *target;		/* added: the lane that each piece is added to */
-	/* rows: row number of each lane; NULL if results stay in lane order */
+	size_t		added;			/* number of lanes after the rows, for further
+								 * pieces of long rows */
+	const uint32_t *target;		/* `added` indices: lane to which each piece
+								 * is added */
+	/* row of each lane; NULL if results stay in lane order */
 	const uint32_t *order;
 } fc_sell;
 
@@ -123,8 +132,8 @@ struct fc_operator_sell
 };
 
 /*
- * Computes y = A x; returns ||y||^2. Room: rows + added floats, y itself if
- * a->order is NULL.
+ * Computes y = A x; returns ||y||^2. room is scratch space of rows + added
+ * floats; it may be y if a->order is NULL.
  */
 float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room);
 
@@ -148,8 +157,8 @@ void
 			fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares);
 
 /*
- * Computes A x and keeps only the two lowest half_norms[j] - y_j and the j of
- * the lowest; FC_BLOCK_ROWS values each.
+ * Computes y = A x for FC_BLOCK_ROWS rows x, but stores for each row only its
+ * two lowest scores half_norms[j] - y_j and the index j of the lowest.
  */
 void
 			fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
@@ -165,7 +174,10 @@ void		fc_block8_apply(const fc_factor *factor, const double *x, double *y);
 /* Computes y (columns x FC_BLOCK8) = x' F for x of rows x FC_BLOCK8. */
 void		fc_block8_apply_left(const fc_factor *factor, const double *x, double *y);
 
-/* Compute the same products for one vector. */
+/*
+ * Compute the products of fc_block8_apply and fc_block8_apply_left for one
+ * vector.
+ */
 void		fc_single_apply(const fc_factor *factor, const double *x, double *y);
 void		fc_single_apply_left(const fc_factor *factor, const double *x, double *y);
 
@@ -176,8 +188,8 @@ void		fc_single_apply_left(const fc_factor *factor, const double *x, double *y);
 typedef struct fc_operator_block8
 {
 	double	   *block;			/* two buffers of widest x FC_BLOCK8 */
-	double	   *weights[FC_MAX_FACTORS];	/* per factor, one double for each
-											 * of its rows */
+	double	   *weights[FC_MAX_FACTORS];	/* one array per factor, with a
+											 * double for each of its rows */
 	float	   *rows;			/* FC_BLOCK8 x d: rows of the product */
 } fc_operator_block8;
 
@@ -185,10 +197,10 @@ fc_operator_block8
 			fc_operator_block8_work(const fc_operator *op, float *scratch);
 
 /*
- * Computes rows (count x d, count <= FC_BLOCK8) = rows first .. of the
- * product. weights may be NULL; otherwise weights[f] has one value per row of
- * factor f > 0, and sums[f][lane] = sum_r weights[f][r] p_r^2, p row first +
- * lane of F_0 .. F_(f - 1).
+ * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, as rows
+ * (count x d). weights may be NULL; otherwise weights[f] has one value per row
+ * of factor f > 0, and sums[f][lane] = sum_r weights[f][r] p_r^2, where p is
+ * row first + lane of F_0 .. F_(f - 1).
  */
 void		fc_operator_rows(const fc_operator *op, size_t first, size_t count,
 							 double *const *weights, float *scratch,

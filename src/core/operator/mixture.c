@@ -1,9 +1,14 @@
-/* mixture.c - the clusters of an operator as round Gaussians; see mixture.h */
+/*
+ * mixture.c - the clusters of an operator as spherical Gaussians; see
+ * mixture.h
+ */
 #include "operator/mixture.h"
 
 #include "base/rng.h"
 
-/* Returns the minimum deviation that densities use; 0 where all are 0. */
+/*
+ * Returns the minimum deviation that densities use; 0 if all deviations are 0.
+ */
 static double
 min_spread(const fc_operator *op, const double *spreads)
 {
@@ -19,8 +24,8 @@ min_spread(const fc_operator *op, const double *spreads)
 }
 
 /*
- * Replaces squared distances by the weights of the nearest clusters, and 0 for
- * all others.
+ * Replaces the squared distances of the nearest clusters by their weights, and
+ * all others by 0.
  */
 static void
 weigh_nearest(const fc_operator *op, double *p)

@@ -4,10 +4,11 @@
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *
  * Scratch: the shifted row (d), the dot products (k), two intermediate
- * products and a row of the product; the same for FC_BLOCK8 rows. Rows of the
- * product are computed in double and rounded once. Cost: one multiply-add for
- * each non-zero of the factors. Exact centroids need more scratch: the row
- * about their offset (d), their dot products (k) and a list (3 k).
+ * products and a row of the product; then the products and rows for a block of
+ * FC_BLOCK8 rows. Rows of the product are computed in double and rounded once.
+ * Cost: one multiply-add for each non-zero of the factors. Exact centroids
+ * need more scratch: the row about their offset (d), their dot products (k)
+ * and a list (3 k).
  */
 #include "operator/operator.h"
 
@@ -27,8 +28,9 @@ fc_operator_widest(const fc_operator *op)
 }
 
 /*
- * Returns the floats for one row behind the dot products: two intermediate
- * products in double, a row of the product, k doubles or the sums of lanes.
+ * Returns the number of floats for one row after the dot products: two
+ * intermediate products in double, a row of the product, and k doubles or the
+ * sums of lanes.
  */
 static size_t
 row_floats(const fc_operator *op)
@@ -41,8 +43,8 @@ row_floats(const fc_operator *op)
 }
 
 /*
- * Returns the floats for FC_BLOCK8 rows: two intermediate products in double,
- * rows of the product, a double for each row of the factors.
+ * Returns the number of floats for FC_BLOCK8 rows: two intermediate products
+ * in double, rows of the product, and a double for each row of the factors.
  */
 static size_t
 block8_floats(const fc_operator *op)
@@ -89,8 +91,8 @@ fc_operator_scratch(const fc_operator *op)
 
 /*
  * Computes y = factor f times x; returns ||y||^2, or 0 for the first factor if
- * it is not sliced. A sliced factor needs half as many floats again behind y
- * or, to put results in order, in room.
+ * it is not sliced. A sliced factor needs half as many floats again after the
+ * result, which is in y, or in `room` if results are put in order.
  */
 static float
 apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
@@ -230,7 +232,10 @@ weighted_squares(const double *x, const double *weights, size_t rows,
 				(x[r * FC_BLOCK8 + lane] * x[r * FC_BLOCK8 + lane]);
 }
 
-/* Computes rows first .. of the product as a block; see fc_operator_rows. */
+/*
+ * Computes `count` rows of the product from `first` on as a block; see
+ * fc_operator_rows.
+ */
 static const double *
 block8_rows(const fc_operator *op, size_t first, size_t count,
 			double *const *weights, float *scratch, double (*sums)[FC_BLOCK8])

@@ -1,17 +1,18 @@
 /*
- * operator.h - a stored factored operator V = F_1 F_2 ... F_Q (k x d), and its
- * work on rows: project (V x), assign (argmin_j ||v_j||^2/2 - v_j.(x - o)).
+ * operator.h - a stored operator V = F_1 F_2 ... F_Q (k x d) in factors. It
+ * projects rows (V x) and assigns them to their nearest row of V (argmin_j
+ * ||v_j||^2/2 - v_j.(x - o), o the offset).
  *
- * The view points into bytes that the caller owns. Factors are dense or sparse
- * (compressed rows); a plain codebook is one dense factor.
+ * An fc_operator is a view of bytes that the caller owns. Factors are dense or
+ * sparse (compressed rows); a plain codebook is one dense factor.
  *
  * Scores ||v_j||^2/2 - v_j.(x - o) are floats. Where rounding could change
  * their order, the candidate rows are compared by fc_operator_distance, so
- * that a label is the lowest j that minimises it, for one row and in batches,
- * near and far, for tiny and huge data. The rounding bound of a codebook is
- * proven. The bound through several factors is four standard deviations of
- * independent roundings (rounding_bounds.c): a label is then that j, or one
- * whose distance is equal up to float rounding.
+ * that a label is the lowest j with the minimum distance: for one row and in
+ * batches, for rows at any distance and data of any magnitude. The rounding
+ * bound of a codebook is proven. The bound through several factors is four
+ * standard deviations of independent roundings (rounding_bounds.c): a label is
+ * then this j, or another j whose distance is equal up to float rounding.
  *
  * With the metric cosine all rows have length 1: the caller normalises them
  * (fc_unit_row), and the rows of a codebook are unit vectors. With
@@ -28,15 +29,19 @@ typedef struct fc_factor
 	size_t		rows;
 	size_t		columns;
 	size_t		nonzeros;
-	const float *values;		/* rows x columns, or nonzeros if sparse */
-	const uint32_t *row_start;	/* rows + 1; NULL if dense */
-	const uint32_t *column;		/* nonzeros; NULL if short_column holds them */
-	const uint16_t *short_column;	/* nonzeros; stored factors of 65536
-									 * columns or fewer */
+	const float *values;		/* rows x columns values, or `nonzeros` values
+								 * if sparse */
+	const uint32_t *row_start;	/* rows + 1: index of each row's first entry,
+								 * and the end; NULL if dense */
+	const uint32_t *column;		/* column of each entry; NULL if dense or if
+								 * short_column is used */
+	const uint16_t *short_column;	/* column of each entry, in stored factors
+									 * of 65536 columns or fewer */
 
 	/*
-	 * rounding in this factor moves a score by at most error ||input||: a
-	 * proven bound for a codebook, a statistical one otherwise
+	 * rounding in this factor changes a score by at most error * ||input of
+	 * the factor||: a proven bound for a codebook, a statistical one
+	 * otherwise
 	 */
 	double		error;
 } fc_factor;
@@ -63,11 +68,12 @@ fc_factor_column(const fc_factor *factor, size_t p)
 #define FC_RERANK_EXACT	UINT32_MAX
 
 /*
- * The centroids that the product approximates, stored along with it: cluster j
- * is offset + row j, and within residual[j] of row j of the product. The
- * rerank best rows of the product are compared by their exact centroids;
- * FC_RERANK_EXACT compares all that the residuals do not exclude, so that
- * labels match the plain codebook of these centroids.
+ * The centroids that the product approximates, stored along with it: centroid
+ * j is offset + row j of values, and its distance from row j of the product is
+ * at most residual[j]. The `rerank` best rows of the product are ranked again
+ * by their exact centroids. FC_RERANK_EXACT compares all exact centroids that
+ * the residuals do not exclude, so that labels match the plain codebook of
+ * these centroids.
  */
 typedef struct fc_exact_centroids
 {
@@ -76,36 +82,37 @@ typedef struct fc_exact_centroids
 	const double *offset;		/* d; NULL for 0 */
 	const float *half_norms;	/* k: half the squared lengths of the rows of
 								 * values */
-	const float *residual;		/* k: bounds of ||exact centroid - product
-								 * row|| */
+	const float *residual;		/* k upper bounds on ||exact centroid - row of
+								 * the product|| */
 	double		max_row_norm;	/* maximum length of the rows of values */
 	double		offset_length;	/* ||offset|| */
 
 	/*
-	 * || R R^T - I ||, R the last factor; rows of R are nearly orthonormal
-	 * below 1/2, and 1 means unknown
+	 * || R R^T - I || for the last factor R; below 1/2, the rows of R are
+	 * nearly orthonormal; 1: unknown
 	 */
 	double		orthogonality_defect;
-	double		residual_leakage;	/* max ||R e_j||, e_j the residuals; 0
-									 * where the defect is 1 */
+	double		residual_leakage;	/* max over j of ||R e_j||, where e_j is
+									 * exact centroid j minus row j of the
+									 * product; 0 if orthogonality_defect is 1 */
 } fc_exact_centroids;
 
 /*
- * Clusters that consist of many small centroids in dense regions
- * (density/density.h), stored with the operator. A row belongs to the cluster
- * of its nearest centroid, or to no cluster if that centroid is noise or
- * farther away than the cluster reaches.
+ * Clusters that are dense regions of many centroids each (density/density.h),
+ * stored with the operator. A row belongs to the cluster of its nearest
+ * centroid. It belongs to no cluster if this centroid is noise, or if the row
+ * is farther from it than its reach.
  */
 typedef struct fc_regions
 {
 	size_t		clusters;		/* number of clusters; 0: each centroid is one */
 	const int32_t *cluster;		/* k: cluster of each centroid, -1 for noise */
-	const int32_t *home;		/* k: cluster whose peak the centroid is
-								 * compared to; noise has one, too */
+	const int32_t *home;		/* k: cluster with whose peak the centroid is
+								 * compared; set for noise, too */
 	const float *radius;		/* k: radius of the ball of rows about each
 								 * centroid */
-	const float *reach;			/* k: maximum distance from the centroid of a
-								 * row of its cluster */
+	const float *reach;			/* k: maximum distance from the centroid for a
+								 * row to belong to its cluster */
 	const float *peak;			/* k: radius at the peak of the home cluster */
 } fc_regions;
 
@@ -132,16 +139,16 @@ typedef struct fc_factorization
 	uint32_t	padding;		/* always 0 */
 
 	/*
-	 * ||U - V|| / ||U|| with weighted rows, about the offset; U are the
-	 * centroids that were factored
+	 * ||U - V|| / ||U||, with weighted rows and the offset subtracted; U are
+	 * the centroids that were factored
 	 */
 	double		relative_error;
-	double		svd_error;		/* relative error of an SVD with as many
-								 * values */
+	double		svd_error;		/* relative error of an SVD with the same
+								 * number of stored values */
 
 	/*
-	 * share, 0 .. 1, of points about the centroids with equal labels by U and
-	 * V; -1 if not measured
+	 * share, 0 .. 1, of test points around the centroids that get the same
+	 * label from U and V; -1 if not measured
 	 */
 	double		agreement;
 } fc_factorization;
@@ -160,29 +167,31 @@ typedef struct fc_operator
 	double		offset_length;	/* ||offset||, set by fc_operator_measure and
 								 * fc_operator_view */
 	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
-	const double *weights;		/* k: rows, or their weight, per cluster */
+	const double *weights;		/* k: number of rows, or their weight, per
+								 * cluster */
 	const fc_factorization *factorization;	/* NULL if not factorised */
 
 	/*
-	 * max ||v_j||; fc_operator_measure sets it, the next three and the
-	 * factors' errors
+	 * max ||v_j||; set by fc_operator_measure, like error_relative,
+	 * error_absolute, max_growth and the errors of the factors
 	 */
 	double		max_row_norm;
 
 	/*
-	 * rounding outside the factors moves a score by at most error_relative
+	 * rounding outside the factors changes a score by at most error_relative
 	 * ||x - o|| + error_absolute
 	 */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;		/* max_growth ||x - o|| bounds every partial
-								 * sum in float; rounding is bounded while it
-								 * does not overflow */
+								 * sum in float; the rounding bounds hold
+								 * unless this product overflows */
 	fc_exact_centroids exact;
 	fc_regions	regions;
 
 	/*
-	 * k, ascending: cluster number of each row; NULL: 0 .. k - 1, or regions
+	 * k ascending cluster numbers, one for each row; NULL: the numbers are 0
+	 * .. k - 1, or there are regions
 	 */
 	const int32_t *number;
 	const struct fc_operator_sell *sell;	/* NULL until fc_operator_slice */
@@ -193,7 +202,8 @@ typedef struct fc_operator
 	struct fc_packed_kdtree *kdtree;	/* k-d tree of very many rows in few
 										 * dimensions; NULL until
 										 * fc_operator_prune */
-	const float *packs;			/* rows of a codebook side by side; NULL until
+	const float *packs;			/* rows of a codebook in packs
+								 * (numerics/rows.h); NULL until
 								 * fc_operator_pack */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
@@ -208,8 +218,8 @@ fc_operator_is_codebook(const fc_operator *op)
 /*
  * Returns the distance within which a row counts as equal to centroid j. The
  * distance bounds the rounding of the centroid's coordinates to floats, and
- * the rounding of the rows behind this mean, which may have been floats about
- * another origin.
+ * the rounding of the rows whose mean it is, which may have been floats
+ * relative to another origin.
  */
 double		fc_operator_centroid_rounding(const fc_operator *op, size_t j);
 
@@ -230,8 +240,8 @@ fc_operator_labels(const fc_operator *op)
 }
 
 /*
- * Returns the label of a row from its nearest centroid j and its squared
- * distance; -1 if it belongs to no cluster.
+ * Returns the label of a row from its nearest centroid j and the squared
+ * distance to it; -1 if it belongs to no cluster.
  */
 static inline int32_t
 fc_operator_label(const fc_operator *op, size_t j, double squared)
@@ -246,15 +256,16 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 }
 
 /*
- * Rearranges sparse factors for one row at a time, three times faster than in
- * stored order. Memory comes from the arena. Without sparse factors nothing
- * changes.
+ * Rearranges sparse factors for products with one row at a time, three times
+ * faster than in stored order. Memory comes from the arena. An operator
+ * without sparse factors is not changed.
  */
 void		fc_operator_slice(fc_operator *op, fc_arena *arena);
 
 /*
- * Packs the rows of a codebook that is not too large for one row at a time,
- * three to six times faster than in stored order. Memory comes from the arena.
+ * Packs the rows of a codebook that is not too large. A single row is then
+ * assigned three to six times faster than in stored order. Memory comes from
+ * the arena.
  */
 void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 
@@ -275,15 +286,16 @@ size_t		fc_operator_prune_worksize(const fc_operator *op);
 void		fc_operator_prune(fc_operator *op, fc_arena *arena);
 
 /*
- * Returns the floats of scratch that all functions here need, except
- * fc_operator_assign_batch; fewer before exact centroids are attached.
+ * Returns the number of floats of scratch space that each function here needs,
+ * except fc_operator_assign_batch. The number grows when exact centroids are
+ * attached.
  */
 size_t		fc_operator_scratch(const fc_operator *op);
 
 /*
- * Returns an upper bound of fc_operator_scratch for k x d operators with that
- * number of factors, no vector between them longer than k + d, and no exact
- * centroids.
+ * Returns an upper bound on fc_operator_scratch for k x d operators with
+ * `factors` factors. Intermediate vectors must have at most k + d elements,
+ * and the operator no exact centroids.
  */
 static inline size_t
 fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
@@ -296,12 +308,12 @@ void		fc_operator_project(const fc_operator *op, const float *x,
 								fc_scratch scratch, float *y);
 
 /*
- * Returns the nearest row of offset + V: the lowest j with the minimum of
- * fc_operator_distance, up to the rounding described above. x has d doubles,
- * below 2^63 in magnitude (the offset is subtracted in double). Cost: the
- * non-zeros, and computing each row of V within the rounding bound of the
- * nearest; when there are many of them, the scores again in double, which
- * leave few.
+ * Returns the index of the row of offset + V nearest to x: the lowest j with
+ * the minimum of fc_operator_distance, up to the rounding described above. x
+ * has d doubles, below 2^63 in magnitude (the offset is subtracted in double).
+ * Cost: one multiply-add for each non-zero of the factors, and computing each
+ * row of V within the rounding bound of the nearest. If there are many such
+ * rows, the scores are computed again in double, which leaves few.
  */
 size_t
 			fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
@@ -317,8 +329,9 @@ void
 /*
  * Finds the `count` nearest clusters, count >= 1, from scores (k) equal to ||x
  * - row j||^2 / 2 minus a constant of the row. bound must cover the error of a
- * score plus the error of half a distance: only possible clusters are
- * measured. Not for operators whose exact centroids re-rank a few.
+ * score plus the error of half a distance: only clusters that may be among the
+ * nearest are measured. Not for operators with exact centroids that re-rank
+ * only the best few.
  */
 void		fc_operator_nearest_scored(const fc_operator *op, const double *x,
 									   const double *scores, double bound,
@@ -326,24 +339,25 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x,
 									   int32_t *clusters, double *distances);
 
 /*
- * Computes half_norms (k) = ||v_j||^2 / 2 of the rows of the product, sets
- * op->half_norms to them and op's rounding bounds. Must be called once the
- * factors are known, before any other function.
+ * Computes half_norms (k values, ||v_j||^2 / 2 for row j of the product) and
+ * sets op->half_norms to them. Also sets the rounding bounds of op. Must be
+ * called once the factors are known, before any other function.
  */
 void
 			fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /*
  * Checks that the half norms and bounds of untrusted bytes agree with the
- * factors, up to rounding. Looks at rows spread evenly over V, for about 2^26
- * multiply-adds. Returns FC_OK or FC_EFORMAT.
+ * factors, up to rounding. Checks rows spread evenly over V, as many as take
+ * about 2^26 multiply-adds. Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 
 /*
- * Attaches the k x d centroids of a codebook (one dense factor) to op, whose
- * half norms are known: op then points to source's arrays and to residual and
- * half_norms (k each, which it fills). rerank: 1 .. k or FC_RERANK_EXACT.
+ * Attaches the centroids of `source`, a codebook, to op as its exact
+ * centroids. The half norms of op must be known. Fills residual and half_norms
+ * (k values each); op then points to these two and to the arrays of source.
+ * rerank: 1 .. k or FC_RERANK_EXACT.
  */
 void		fc_operator_attach_exact(fc_operator *op, const fc_operator *source,
 									 uint32_t rerank, fc_scratch scratch,
@@ -363,24 +377,25 @@ void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch,
 							double *row);
 
 /*
- * Returns ||x - c_j||^2 in double, c_j the exact centroid, or else row j of
- * the product plus the offset; returns -x . c_j for inner products.
+ * Returns ||x - c_j||^2 in double, or -x . c_j for inner products. c_j is
+ * exact centroid j if there are exact centroids, else row j of the product
+ * plus the offset.
  */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 								 fc_scratch scratch);
 
 /*
- * Returns fc_operator_label of row x (d) with nearest centroid j; measures the
- * distance only if there are regions.
+ * Returns the label of row x (d values) whose nearest centroid is j; measures
+ * the distance only if there are regions.
  */
 int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 								 fc_scratch scratch);
 
 /*
- * Returns an outlier score of regions: 0 at the peak of a cluster, rising
- * towards 1 where rows are ever sparser. (Campello, Moulavi, Zimek, Sander
- * 2015, with the peak of the cluster that the row is nearest to along the
- * tree.)
+ * Returns the outlier score of a row at squared distance `squared` from its
+ * nearest centroid j, for an operator with regions: 0 at the peak of a
+ * cluster, rising towards 1 as rows become sparser. (Campello, Moulavi, Zimek,
+ * Sander 2015; the peak belongs to the home cluster of the centroid.)
  *
  *     1 - min(1, r(peak) / max(r(centroid), |x - centroid|))
  *
@@ -391,10 +406,10 @@ int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 double		fc_operator_outlier(const fc_operator *op, size_t j, double squared);
 
 /*
- * Labels a batch of rows (n x d double) exactly as fc_operator_assign: a
- * codebook by BLAS, products by blocks of rows. Scratch:
- * fc_operator_batch_scratch(op, n) floats, which grow with n and suffice for
- * fc_operator_scratch, too.
+ * Labels a batch of rows (n x d doubles) exactly as fc_operator_assign does:
+ * by matrix products for a codebook, else by blocks of rows. scratch has
+ * fc_operator_batch_scratch(op, n) floats; this number grows with n and is
+ * never less than fc_operator_scratch(op).
  */
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
@@ -408,9 +423,9 @@ void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
  *     score_j = ||v_j||^2 / 2 + v_j . o - sum over the elements of x_i v_ji
  *
  * Cost: k multiply-adds per element, and no pass over d. The error of a score
- * is below the error of a distance in double, so that a lowest score that
- * stands clear of both is the label of fc_operator_assign; other rows must go
- * there.
+ * is below the error of a distance in double. If the lowest score is lower
+ * than all others by more than both errors, it gives the label of
+ * fc_operator_assign; other rows must be assigned by fc_operator_assign.
  */
 typedef struct fc_columns
 {
@@ -440,7 +455,8 @@ double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 
 /*
  * Finds the label of a row prepared for the operator's metric. Returns false
- * where another centroid is too near to decide. scores: room for k.
+ * if another centroid is too near to decide. scores is scratch space for k
+ * values.
  */
 bool		fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
 							  double *scores, size_t *label);

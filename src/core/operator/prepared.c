@@ -1,6 +1,6 @@
 /*
- * prepared.c - a codebook prepared once for many rows: packs, bounds of many
- * centroids, a k-d tree of very many, columns for sparse rows; see operator.h
+ * prepared.c - a codebook prepared once for many rows: packs, bounds for many
+ * centroids, a k-d tree for very many, columns for sparse rows; see operator.h
  */
 #include "operator/internal.h"
 
@@ -101,7 +101,7 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 			for (size_t c = i; c < op->d && c < i + TURNED; c++)
 				for (size_t r = j; r < op->k && r < j + TURNED; r++)
 					values[c * op->k + r] = rows[r * op->d + c];
-			fc_check();			/* a few values touch a cache line each */
+			fc_check();			/* each value may cost a cache miss */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{

@@ -10,14 +10,15 @@
  * x| <= gamma_m |a| . |x|, gamma_m = m u / (1 - m u), in any order, with or
  * without fused multiply-add (Higham 2002, section 3.1).
  *
- * Through several factors, worst cases multiply to useless bounds. There the
- * roundings delta are taken as independent with mean 0 (Higham & Mary 2019,
- * SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1) = x, P_q =
- * F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
+ * Through several factors, worst cases multiply to useless bounds. There, the
+ * roundings delta are assumed to be independent with mean 0 (Higham & Mary
+ * 2019, SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1) = x,
+ * P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q, the error
+ * is
  *
  *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt, |delta| <= u,
  *
- * the variance of the error of score j is at most u^2 sum_q sum_r P_q,jr^2
+ * and the variance of the error of score j is at most u^2 sum_q sum_r P_q,jr^2
  * sum_t s_qrt^2. The ratio of partial sums to ||y_(q+1)|| is measured on
  * probes: random directions, and rows of the product, near which data lie (the
  * sums of a positive row through positive values never cancel). The bound is
@@ -28,8 +29,9 @@
  *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the random
  *            probes, or the maximum ratio of a probe from the product.
  *
- * Besides, x - o, v_j, the half norm and the score are rounded once each:
- * error_relative ||x - o|| + error_absolute with
+ * In addition, x - o, v_j, the half norm and the score are each rounded once,
+ * which changes a score by at most error_relative ||x - o|| + error_absolute
+ * with
  *
  *     error_relative = 4 u max ||v_j||,
  *     error_absolute = 4 u max ||v_j||^2 + t,
@@ -69,8 +71,8 @@ gamma_of(double additions)
 }
 
 /*
- * Returns a bound of the spectral norm of |F|; sums is scratch, one float per
- * column.
+ * Returns an upper bound on the spectral norm of |F|, the absolute values of
+ * F; sums is scratch space of one float per column.
  */
 static double
 magnitude_norm(const fc_factor *factor, float *sums)
@@ -129,7 +131,7 @@ max_measured(const double *squares, const double *lengths)
 }
 
 /*
- * Computes weights[r] = w_qr; input (columns x FC_BLOCK8) are y_(q+1) of the
+ * Computes weights[r] = w_qr; input (columns x FC_BLOCK8) holds y_(q+1) of the
  * probes.
  */
 static void
@@ -210,9 +212,9 @@ fill_probes(const fc_operator *op, float *scratch, double *probes)
 }
 
 /*
- * Computes block8->weights of a product of several factors: sum_r
- * weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of
- * the factors before.
+ * Computes block8->weights for a product of several factors. For row p of the
+ * product of the factors before f, sum_r weights[f][r] p_r^2 is proportional
+ * to the variance that rounding in factor f adds to the score of that row.
  */
 static void
 rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
@@ -238,13 +240,14 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
 }
 
 /*
- * Returns a factor's error from its maximum measured rounding; for a codebook,
- * from the length of its longest row.
+ * Returns a factor's error, given `max`: the maximum measured rounding, or for
+ * a codebook the length of its longest row.
  */
 static double
 factor_error(const fc_operator *op, double max)
 {
-	if (fc_operator_is_codebook(op))	/* 16 lanes, then four halvings */
+	if (fc_operator_is_codebook(op))	/* sums in 16 lanes, then four
+										 * halvings */
 		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * max * (1.0 + 1e-5),
 					DBL_MAX);
 	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(max) * (1.0 + 1e-5),
@@ -276,8 +279,8 @@ apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 }
 
 /*
- * Returns the greatest entry of all |F_q| .. |F_Q| 1, where each product adds
- * `add` per operation; never below 1.
+ * Returns the greatest entry of the vectors |F_q| .. |F_Q| 1 over all q, where
+ * each product adds `add` per operation; at least 1.
  */
 static double
 greatest(const fc_operator *op, float add, float *scratch)
@@ -392,8 +395,8 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 /* ---- the stored bounds ---- */
 
 /*
- * Raises most[f] to the maximum rounding in factor f of `count` rows from
- * `first` on, given their sums by lane.
+ * Raises max[f] to the maximum rounding in factor f over `count` rows from
+ * `first` on; sums[f][lane] is the rounding of row first + lane.
  */
 static void
 measure_rounding(const fc_operator *op, const fc_operator_block8 *block8,
@@ -455,7 +458,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	rounding_bounds(op, sqrt(max_square), scratch.floats);
 }
 
-/* Returns ||c - v|| of rows about their offsets, where NULL means 0. */
+/* Returns ||(c + offset_c) - (v + offset_v)||; a NULL offset means 0. */
 static double
 gap_between(const float *c, const double *offset_c, const float *v,
 			const double *offset_v, size_t d)
@@ -573,8 +576,8 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source,
 /* ---- untrusted bytes ---- */
 
 /*
- * Returns a slack far above the rounding of a row of the product in double,
- * relative to all paths through the factors.
+ * Returns a number far above the rounding error of a row of the product in
+ * double; it is proportional to the product of the norms of the factors.
  */
 static double
 double_rounding(const fc_operator *op, float *scratch)
@@ -590,8 +593,9 @@ double_rounding(const fc_operator *op, float *scratch)
 }
 
 /*
- * Returns true if row j of a codebook for cosines has length 1. Rows of
- * products are exempt: their length is only near 1.
+ * Checks that row j of a codebook for the cosine metric has length 1. Returns
+ * true for other metrics, and for products, whose rows have lengths only near
+ * 1.
  */
 static bool
 direction_agrees(const fc_operator *op, size_t j)
@@ -611,8 +615,8 @@ direction_agrees(const fc_operator *op, size_t j)
 }
 
 /*
- * Returns true if the half norm and the bounds fit row j, up to the rounding
- * of other machines.
+ * Returns true if the half norm and the bounds agree with row j, up to
+ * differences in rounding between machines.
  */
 static bool
 row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8,

@@ -1,13 +1,13 @@
 /*
  * sell.c - arranges sparse factors in slices; see internal.h
  *
- * Lanes of a slice should have one length. So rows far longer than the mean
- * are cut: their first piece stands for the row, and the other pieces follow
- * all rows as lanes of their own and are added at the end. Rows are sorted
- * longest first, and the columns of the factor applied next are renumbered
- * accordingly; behind the first factor, or before one that is not sliced,
- * results are put back in order. Cost: the non-zeros, and sorting by length in
- * linear time.
+ * Lanes of a slice should have equal lengths. So rows far longer than the mean
+ * are cut: the first piece takes the place of the row. The other pieces follow
+ * all rows as additional lanes, and their sums are added to the row at the
+ * end. Rows are sorted, longest first, and the columns of the factor applied
+ * next are renumbered accordingly. Results of the first factor, or before a
+ * factor that is not sliced, are put back in order. Cost: linear in the number
+ * of non-zeros and rows.
  */
 #include "operator/internal.h"
 
@@ -30,7 +30,7 @@ length_of(const fc_factor *factor, size_t row)
 	return factor->row_start[row + 1] - factor->row_start[row];
 }
 
-/* Returns the entries of the longest piece of a row. */
+/* Returns the maximum number of entries of a piece. */
 static inline size_t
 piece_of(const fc_factor *factor)
 {
@@ -49,7 +49,7 @@ first_piece(const fc_factor *factor, size_t row)
 	return length < piece ? length : piece;
 }
 
-/* Returns the number of pieces behind the first ones. */
+/* Returns the number of pieces besides the first piece of each row. */
 static size_t
 added_pieces(const fc_factor *factor)
 {
@@ -166,8 +166,9 @@ identity(uint32_t *place, size_t n)
 }
 
 /*
- * Sets the destinations of results: pieces go to their rows, and rows go back
- * in order unless they already are or the next factor renumbers its columns.
+ * Sets the destination of each lane's result. Pieces are added to their rows.
+ * Rows are put back in order, unless they are in order or the factor applied
+ * next renumbers its columns.
  */
 static void
 set_targets(const fc_operator *op, size_t f, const arrangement *a, fc_sell *out)

@@ -2,10 +2,10 @@
  * sell_simd.c - products of sparse factors with one row and with blocks, and
  * of any factor in double; see internal.h
  *
- * A slice loads four columns per word and its 16 lanes one by one: a gather
- * instruction was not faster. A block has FC_BLOCK_ROWS lanes per coordinate.
- * Each function is built for several instruction sets, and the loader picks
- * one.
+ * For a slice, four column numbers are loaded per word, and the values of its
+ * 16 lanes one by one: a gather instruction was not faster. A block has
+ * FC_BLOCK_ROWS lanes per coordinate. Each function is built for several
+ * instruction sets, and the loader picks one.
  */
 #include "operator/internal.h"
 
@@ -63,7 +63,8 @@ pick(const float *x, uint64_t columns)
 }
 
 /*
- * Computes the sum of each lane into room; returns the sum of their squares.
+ * Computes the sum of each lane into room; returns the sum of the squares of
+ * these sums.
  */
 INLINE float
 sum_lanes	(const fc_sell *a, const float *x, float *room)
@@ -107,8 +108,8 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 /* ---- blocks ---- */
 
 /*
- * Interleaved lanes of two vectors: of the first halves and of the second
- * halves.
+ * Lane numbers that interleave two vectors: their first halves, and their
+ * second halves.
  */
 #if FC_VECTOR_BYTES == 16
 #define FIRST_IN_TURN	0, 4, 1, 5

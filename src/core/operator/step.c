@@ -181,8 +181,8 @@ account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 }
 
 /*
- * Scratch: labels of the pending rows, then the operator's scratch, aligned as
- * before.
+ * Scratch space: labels of the pending rows, then the operator's scratch space
+ * with unchanged alignment.
  */
 typedef struct step_work
 {
@@ -202,7 +202,7 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
 }
 
-/* Divides the scratch and labels the pending rows. */
+/* Divides the scratch space, and labels the pending rows. */
 static step_work
 label_waiting(const fc_step *step, const fc_step_view *view,
 			  const fc_operator *op, fc_scratch scratch)
@@ -272,7 +272,10 @@ check_sums(const fc_step *step)
 	return FC_OK;
 }
 
-/* Returns true if the next row has room; a full batch never stays pending. */
+/*
+ * Returns true if another row can be pending; a full batch never stays
+ * pending.
+ */
 static bool
 has_room(const fc_step *step)
 {
@@ -336,7 +339,7 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 		fc_step_fold(step, op, scratch);
 }
 
-/* Rows that wait come before it. */
+/* Assigns the pending rows first, because they come before this row. */
 void
 fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 					 const double *x, const fc_sparse_row *elements,
@@ -448,7 +451,7 @@ order_rows(const rows_work *w, size_t k, size_t n)
 
 /*
  * Sums rows of cluster j into w->sum; returns the sum of their squared
- * distances.
+ * distances to the centroid.
  */
 FC_CLONES
 static double
@@ -471,8 +474,8 @@ sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
 }
 
 /*
- * Sums the rows of one call in plain doubles, cluster by cluster, before they
- * are added to the pairs: this is faster.
+ * Sums the rows of one call in plain doubles, cluster by cluster, and then
+ * adds these sums to the pairs, which is faster.
  */
 void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
@@ -503,7 +506,7 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 
 /* ---- results ---- */
 
-/* Returns the sum at place i of cluster j, including its pending rows. */
+/* Returns sum number i of cluster j, including its pending rows. */
 static double
 finish_sum(const fc_step *step, const fc_step_view *view,
 		   const fc_operator *op, size_t j, size_t i, const step_work *waiting)

@@ -34,17 +34,17 @@ enum
 	FC_STEP_SSE = 2,
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
-	FC_STEP_CONTINGENCY = 5,	/* fc_contingency, which has a layout of its
-								 * own behind the same first fields */
-	FC_STEP_CORESET = 6,		/* fc_coreset, which has a layout of its own,
-								 * too */
+	FC_STEP_CONTINGENCY = 5,	/* fc_contingency, which has its own layout
+								 * after the common first fields */
+	FC_STEP_CORESET = 6,		/* fc_coreset, which has its own layout after
+								 * the common first fields */
 	FC_STEP_SCAN = 7			/* several states in one value, which the
 								 * caller lays out */
 };
 
 /*
- * Return true if a state of this kind is a fc_step, and if it sums a score per
- * row.
+ * fc_step_is_kind returns true if states of this kind are an fc_step.
+ * fc_step_sums_scores returns true if they sum a score for each row.
  */
 bool		fc_step_is_kind(int kind);
 bool		fc_step_sums_scores(int kind);
@@ -94,8 +94,8 @@ typedef struct fc_step_view
 fc_step_view fc_step_view_of(const fc_step *step);
 
 /*
- * Returns how many rows wait for one batched assignment, 1 to 256: a larger
- * batch for larger operators, within a bound of work.
+ * Returns the number of pending rows that are assigned in one batch, 1 to 256:
+ * 1 for small operators, and as many for others as memory and work permit.
  */
 size_t		fc_step_capacity(const fc_operator *op);
 
@@ -106,9 +106,10 @@ void		fc_step_init(int kind, const fc_operator_header *header,
 fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
- * Adds one row (d doubles); assigns the batch when it is full. op is a view of
- * the state's operator with its faster forms (sliced factors, expanded rows),
- * or NULL. Scratch: fc_step_scratch floats for the capacity of the state.
+ * fc_step_add adds one row (d doubles), and assigns the pending rows once the
+ * batch is full; fc_step_fold assigns them at any time. op is a view of the
+ * state's operator with its faster forms (sliced factors, expanded rows), or
+ * NULL. scratch has fc_step_scratch floats for the capacity of the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
@@ -116,8 +117,9 @@ void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /*
- * Adds a row to a known cluster; only `elements` of x are not 0. The sums
- * equal the sums of fc_step_add to the bit. Not for scores.
+ * Adds a row to a known cluster, after the pending rows. elements lists the
+ * non-zeros of x, or is NULL. The sums equal the sums of fc_step_add to the
+ * bit. Not for kinds that sum scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 const double *x, const fc_sparse_row *elements,
@@ -165,20 +167,24 @@ fc_pair_value(fc_pair p)
 	return p.high + p.low;
 }
 
-/* Divides the sums (k x d) by the weights; clusters without weight stay. */
+/*
+ * Divides the sums (k x d) by the weights; sums of clusters without weight are
+ * unchanged.
+ */
 void		fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
 /*
- * Turns result->sums of lloyd into the next centroids: means, normalised to
- * length 1 for cosines; a cluster without rows keeps its centroid. Scratch:
- * fc_operator_scratch.
+ * Replaces result->sums of a lloyd state by the next centroids: means,
+ * normalised to length 1 for the cosine metric; a cluster without rows keeps
+ * its centroid. Scratch: fc_operator_scratch.
  */
 void		fc_step_centroids(const fc_operator *op, const fc_step_result *result,
 							  fc_scratch scratch);
 
 /*
  * Returns the Davies-Bouldin index from the weights and sums of a finished
- * state. centroids is room for k x d; scratch: fc_operator_scratch floats.
+ * state. centroids is scratch space for k x d values; scratch has
+ * fc_operator_scratch floats.
  */
 double
 			fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,

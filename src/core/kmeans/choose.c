@@ -38,8 +38,8 @@ typedef struct k_search
 	fc_halves	halves;
 	fc_kmeans_options options;
 	fc_arena   *arena;
-	double		lost;			/* mean square of the rows in the axes left
-								 * out */
+	double		lost;			/* mean squared length of the rows outside the
+								 * chosen axes */
 	fc_choice  *choice;
 	fc_half_centroids found[FC_TRIED_MAX];	/* centroids of both halves for
 											 * each number tried */
@@ -71,7 +71,8 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 }
 
 /*
- * Leaves out the share `trim` of the rows, the farthest from their median.
+ * Leaves out the share `trim` of the rows: the rows farthest from their
+ * median.
  */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
@@ -96,8 +97,8 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 }
 
 /*
- * Computes the evidence for k and inserts it in order, unless k was tried
- * before.
+ * Computes the evidence for k and inserts it into the numbers tried, in order,
+ * unless k was tried before.
  */
 static void
 try_k(k_search *s, size_t k)
@@ -154,7 +155,8 @@ measure_gains(fc_choice *choice)
 
 /*
  * Returns the number between two tried ones where the logarithm of the cost
- * bends most, by the lines before and after them; 0 if it bends nowhere.
+ * bends most, estimated by extending the lines before and after them. Returns
+ * 0 if there is no clear bend.
  */
 static size_t
 kink(const fc_choice *choice)
@@ -199,8 +201,9 @@ refine(k_search *s)
 }
 
 /*
- * Returns true if the last cluster gains more than one too many would, or if
- * all clusters are found and the next is not apart.
+ * Returns true if the last cluster of tried[i] gains clearly more than one
+ * more cluster would. Also true if all its clusters are found and the next one
+ * is not well separated, or if there is nothing to compare it with.
  */
 static bool
 last_gains(const fc_choice *choice, size_t i)
@@ -216,8 +219,8 @@ last_gains(const fc_choice *choice, size_t i)
 }
 
 /*
- * Returns true if tried[i] is stable. Clusters without any spread are values
- * that repeat.
+ * Returns true if tried[i] is stable. Clusters without any spread are repeated
+ * values and not stable.
  */
 static bool
 is_stable(const fc_choice *choice, size_t i)
@@ -241,8 +244,9 @@ typedef struct cluster_edges
 } cluster_edges;
 
 /*
- * Builds the minimum spanning tree of the finer centroids (Prim), and measures
- * each part by its edges.
+ * Builds the minimum spanning tree of the finer centroids (Prim). Computes for
+ * each cluster of the coarser number the longest edge within it and the
+ * shortest edge to another.
  */
 static void
 measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
@@ -290,7 +294,7 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 
 /*
  * Returns true if most clusters of the coarser number are farther from each
- * other than the finer clusters within them.
+ * other than the finer clusters within them are from each other.
  */
 static bool
 is_level(k_search *s, size_t coarse, size_t fine)
@@ -333,8 +337,9 @@ is_level(k_search *s, size_t coarse, size_t fine)
 /* ---- the choice ---- */
 
 /*
- * Returns, where no number is stable, the index of the number with the
- * greatest product of agreement and fall of the cost as a power of k.
+ * Returns the index of the number with the greatest product of its agreement
+ * and the exponent of the fall of the cost with k. Used if no number is
+ * stable.
  */
 static size_t
 best_unstable(const fc_choice *choice)
@@ -361,9 +366,9 @@ best_unstable(const fc_choice *choice)
 }
 
 /*
- * Returns true if there are more clusters than the greatest number tried:
- * nearly all of its clusters are apart, and the cost falls faster than the
- * cost of one cloud would.
+ * Returns true if the data probably have more clusters than the greatest
+ * number tried: nearly all clusters are well separated at this number, and the
+ * cost falls faster than it would for a single cluster.
  */
 static bool
 is_cut_off(const k_search *s)
@@ -376,8 +381,8 @@ is_cut_off(const k_search *s)
 }
 
 /*
- * Chooses the coarsest level of the stable numbers, and the next one as the
- * second.
+ * Chooses the coarsest level among the stable numbers, and the next finer
+ * level as the second number.
  */
 static void
 choose(k_search *s)
@@ -419,9 +424,10 @@ choose(k_search *s)
 }
 
 /*
- * Returns a greater number that has more clusters found, or bends the cost as
- * clearly with clusters that both halves reproduce. Returns 0 if there is no
- * such number, or if a level was chosen, as all finer numbers would qualify.
+ * Returns a number greater than the chosen one for which more clusters are
+ * found, or whose clusters are reproduced by both halves and bend the cost
+ * clearly. Returns 0 if there is no such number, or if the chosen number is a
+ * level, because all finer numbers would qualify.
  */
 static size_t
 rival_of(const k_search *s)
@@ -445,9 +451,9 @@ rival_of(const k_search *s)
 }
 
 /*
- * Tries numbers up to `max` and chooses one. A number's stability is judged
- * with its neighbours tried; it is clear if its clusters hide no others and it
- * has no rival.
+ * Tries numbers up to `max` and chooses one. The neighbours of the chosen
+ * number are tried, too, to judge its stability. The choice is clear if its
+ * clusters hide no others and it has no rival.
  */
 static void
 try_all(k_search *s, size_t max)

@@ -1,5 +1,6 @@
 /*
- * choose.h - the number of clusters: one rule over the evidence for several.
+ * choose.h - the choice of the number of clusters, from the evidence for
+ * several numbers.
  *
  *     stability(k) = agreement(k) found(k) / k                (evidence.h)
  *
@@ -8,25 +9,27 @@
  * the cost bends. Each search continues from the number tried before it. A
  * number k is stable when its stability reaches FC_CLEAR_STABILITY and its
  * last cluster gains FC_CLEAR_GAIN times as much as the next, or all k are
- * found and the next is not apart. Clusters without spread are not stable.
+ * found and the next is not well separated. Clusters without spread are not
+ * stable.
  *
- * The finest of the stable numbers has the greatest difference of clusters
- * found and clusters not found. A smaller one is a level when more than half
- * of its clusters contain several of the finest clusters, and four fifths of
- * these are FC_LEVEL_GAP times as far from the others as the finest clusters
- * within them are from each other, by the minimum spanning tree of the finest
- * centroids (single linkage). The smallest level is chosen, and the next level
- * is the second; without a level, the finest number is chosen. Hence a greater
- * max_k changes nothing once it is large enough.
+ * The finest number is the stable one with the greatest difference between the
+ * clusters found and the clusters not found. A smaller one is a level when
+ * more than half of its clusters contain several of the finest clusters, and
+ * four fifths of these clusters are FC_LEVEL_GAP times as far from the others
+ * as the finest clusters within them are from each other, by the minimum
+ * spanning tree of the finest centroids (single linkage). The smallest level
+ * is chosen, and the next level is the second; without a level, the finest
+ * number is chosen. Hence a greater max_k changes nothing once it is large
+ * enough.
  *
- * The chosen number is clear unless its clusters hide others (evidence.h), or
- * a greater number, provided that the chosen one is no level, finds more
- * clusters, or is reproduced in both halves and bends the cost half as much.
- * The verdict is the limit when the greatest number tried is chosen: because
- * it is the finest, or because its clusters are apart and the cost still falls
- * fast. Where no number is stable, the choice is the number with the greatest
- * product of agreement and log(cost(1) / cost(k)) / log(k); in one flat law
- * the latter is 2 / d.
+ * The choice is clear unless its clusters hide others (evidence.h) or it has a
+ * rival. A rival is a greater number that finds more clusters, or is
+ * reproduced in both halves and bends the cost half as much; a level has no
+ * rivals. The verdict is the limit when the greatest number tried is chosen:
+ * because it is the finest, or because its clusters are well separated and the
+ * cost still falls fast. If no number is stable, the choice is the number with
+ * the greatest product of agreement and log(cost(1) / cost(k)) / log(k); for a
+ * uniform distribution the second factor is 2 / d.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */
@@ -84,7 +87,8 @@ typedef struct fc_choice
 	size_t		chosen;			/* index in tried of the chosen number */
 	size_t		second;			/* number of clusters of the next finer level;
 								 * 0: unknown */
-	size_t		hidden;			/* number of chosen clusters that hide others */
+	size_t		hidden;			/* number of clusters that hide others, for
+								 * the chosen number */
 	size_t		rival;			/* a greater number that may be the right one;
 								 * 0: no such number */
 	fc_k_verdict verdict;

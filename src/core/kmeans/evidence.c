@@ -162,8 +162,10 @@ typedef struct comparison
 	float	   *rounded;		/* k x d: the centroids of one half in float */
 	double	   *squares;		/* k: squared distances of one row to the
 								 * centroids */
-	double	   *counts;			/* k x k: rows by their two labels */
-	int32_t    *number;			/* k: matched cluster of the second half */
+	double	   *counts;			/* k x k contingency table: number of rows
+								 * with each pair of labels */
+	int32_t    *number;			/* k: cluster of the second half that matches
+								 * each cluster of the first */
 	evidence_half half[2];
 } comparison;
 
@@ -197,7 +199,11 @@ step_of(const fc_halves *h, size_t c)
 		: 0.0;
 }
 
-/* Replaces repeated values by uniform draws, one step to either side. */
+/*
+ * Spreads the values of coordinates with few distinct values: moves each value
+ * by a uniform draw of up to one step in either direction. Coordinates marked
+ * in `apart` are not spread.
+ */
 static void
 spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)
 {
@@ -339,8 +345,8 @@ fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
 }
 
 /*
- * Returns the nearest centroid of a row, and leaves its squared distances to
- * all in squares.
+ * Returns the nearest centroid of a row, and stores its squared distances to
+ * all centroids in h->squares.
  */
 static size_t
 nearest(comparison *h, const float *x)
@@ -356,7 +362,8 @@ nearest(comparison *h, const float *x)
 }
 
 /*
- * Computes labels, valleys and cost of all rows by the centroids of one half.
+ * Labels all rows by the centroids of one half, counts them for its valleys,
+ * and sums the cost of the rows of the other half.
  */
 static void
 judge_rows(comparison *h, evidence_half *half, size_t side)
@@ -379,8 +386,8 @@ judge_rows(comparison *h, evidence_half *half, size_t side)
 }
 
 /*
- * Measures the share of rows, and counts the clusters, on which both halves
- * agree.
+ * Computes the share of the rows that both halves give matching clusters, and
+ * the number of clusters that both halves reproduce.
  */
 static void
 measure_agreement(comparison *h, fc_arena *arena, double *agreement,

@@ -10,8 +10,8 @@
  *     agreement  the share of the rows that C_0 and C_1 give the same cluster,
  *                with their numbers matched (Ben-Hur, Elisseeff and Guyon
  *                2002; Lange, Roth, Braun and Buhmann 2004)
- *     separated  the clusters that a valley of the density divides from every
- *                other (below), the mean of C_0 and C_1
+ *     separated  the number of clusters that a valley of the density divides
+ *                from every other (below), the mean of C_0 and C_1
  *     found      separated, but at most the number of reproduced clusters:
  *                matched clusters with FC_EVIDENCE_OVERLAP of their rows in
  *                common (Hennig 2007)
@@ -20,11 +20,11 @@
  * category, has gaps between its values that are no valleys of a density.
  * Valleys are sought after such values have been spread evenly, by the mean
  * step between them to either side (L. Theis, A. van den Oord and M. Bethge
- * 2016). Hence clusters are apart if they differ in several columns; cells of
- * one text column and its NULLs are not.
+ * 2016). Hence clusters are separated if they differ in several columns, but
+ * not if they differ only in one text column or its NULLs.
  *
- * Cells of k-means in one flat law have no valleys in few dimensions, and no
- * agreement in many.
+ * The clusters of k-means in a uniform distribution have no valleys between
+ * them in few dimensions, and no agreement in many.
  */
 #ifndef FC_KMEANS_EVIDENCE_H
 #define FC_KMEANS_EVIDENCE_H
@@ -47,13 +47,13 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_CLUSTERS	1024	/* maximum number of clusters, as
 										 * counts of all pairs are stored */
 
-/* Rows in random order, one half behind the other. */
+/* Rows in random order: the first half, then the second. */
 typedef struct fc_halves
 {
 	float	   *x;				/* n x d */
 
 	/*
-	 * n x d: rows with repeated values spread, where valleys are sought; x
+	 * n x d: rows in which valleys are sought, with repeated values spread; x
 	 * itself if no values were spread
 	 */
 	float	   *y;
@@ -77,9 +77,10 @@ typedef struct fc_half_centroids
 
 /*
  * Computes the evidence for k = found->k clusters and stores their centroids
- * in found, which has room; k is at most half the number of rows and at most
+ * in the arrays of found; k is at most half the number of rows and at most
  * FC_EVIDENCE_CLUSTERS. The searches start from the centroids of `fewer`
- * clusters and from rows far from them; NULL: from k-means++ seeds.
+ * clusters and from rows far from them, or from k-means++ seeds if fewer is
+ * NULL.
  */
 void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer,
 							   const fc_kmeans_options *options, fc_arena *arena,
@@ -87,9 +88,10 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 
 /*
  * Valleys: the density of the rows along the line between two centroids shows
- * which clusters are apart.
+ * which clusters are separated.
  *
- * Rows of clusters i and j are seen along the line through the centroids, at
+ * Rows of clusters i and j are projected onto the line through the centroids,
+ * at
  *
  *     t(x) = (||x - c_i||^2 - ||x - c_j||^2) / (2 ||c_i - c_j||^2),
  *         -1/2 at c_i, 0 at the border, 1/2 at c_j.
@@ -100,10 +102,10 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  *     m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
  *
  * where m is the lesser of the greatest counts on either side of v. Without a
- * valley, the two are one cluster. Two normal laws of equal weight, 4
- * deviations apart, have 0.29 of their peaks between them; cells of k-means in
- * one flat law have about 1, and 0.5 to 0.7 in the plane, where cells are
- * narrow at their border.
+ * valley, the two count as one cluster. Between two normal distributions of
+ * equal weight, 4 deviations apart, the count falls to 0.29 of the peaks.
+ * Between clusters of k-means in a uniform distribution it is about 1, but 0.5
+ * to 0.7 in the plane, where clusters are narrow at their border.
  */
 /* maximum count in a valley, relative to the lesser of its peaks */
 #define FC_VALLEY_DEPTH			0.6
@@ -125,14 +127,14 @@ typedef struct fc_valleys
 								 * centroids */
 
 	/*
-	 * k x k x FC_VALLEY_BINS: rows of the first cluster along the line to the
-	 * second
+	 * k x k x FC_VALLEY_BINS: number of rows of the first cluster in each bin
+	 * along the line to the second
 	 */
 	uint32_t   *counts;
-	size_t	   *rows;			/* k: rows per cluster */
+	size_t	   *rows;			/* k: number of rows per cluster */
 } fc_valleys;
 
-/* Starts counts without rows; centroids: k x d. */
+/* Initialises the counts for k centroids (k x d), without rows. */
 fc_valleys
 			fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
 
@@ -143,22 +145,24 @@ fc_valleys
 void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
 /*
- * Counts the clusters that remain when clusters without a valley between them
- * are joined.
+ * Sets *separated to the number of clusters that remain when clusters without
+ * a valley between them are joined. Clusters of fewer than FC_VALLEY_ROWS rows
+ * do not count.
  */
 void
 			fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 /*
- * Hidden clusters (hidden.c): lumps of rows along a line through a cluster.
+ * Hidden clusters (hidden.c): groups of rows along a line through a cluster.
  *
- * k-means does not separate a small cluster from a large one where a cut
- * through the large one gains more, nor clusters that differ in one column of
- * many. Rows of a cluster are seen along each coordinate, and along
+ * k-means does not separate a small cluster from a large one if a split of the
+ * large one lowers the cost more, nor clusters that differ in one column of
+ * many. Rows of a cluster are projected onto each coordinate, and onto
  * FC_HIDDEN_AXES principal axes of their correlations. Counts in windows of a
- * quarter of their deviation, or of a half or all of it, have a valley as
- * above, with the stricter FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS. A gap reaches
- * from the first peak on one side of a valley to the first on the other.
+ * quarter, a half or all of their standard deviation are tested for valleys as
+ * above, but with the stricter FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS. A gap
+ * reaches from the first peak on one side of a valley to the first on the
+ * other.
  *
  * A cluster hides others when a gap in it is at least FC_HIDDEN_SHARE of the
  * gap on the line to its nearest neighbour. Rows are tested twice: with
@@ -178,7 +182,10 @@ void
 									 * others, relative to the gap to the
 									 * nearest cluster */
 
-/* Counts the clusters of k (centroids k x d) that hide others. */
+/*
+ * Sets *hidden to the number of the k clusters (centroids k x d) that hide
+ * others.
+ */
 void		fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 							fc_arena *arena, size_t *hidden);
 

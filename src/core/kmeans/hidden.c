@@ -1,4 +1,4 @@
-/* hidden.c - clusters that hide in others; see evidence.h */
+/* hidden.c - clusters that are hidden in others; see evidence.h */
 #include "kmeans/evidence.h"
 
 #include "numerics/assignment.h"
@@ -17,8 +17,8 @@
 									 * searched */
 
 /*
- * Computes mean and deviation of values, leaving out values more than three
- * deviations away.
+ * Computes mean and standard deviation of the values, leaving out values more
+ * than three deviations from the mean.
  */
 static void
 measure_values(const double *values, size_t n, double *mean, double *deviation)
@@ -77,8 +77,8 @@ first_peak(const double *window, size_t places, size_t v, int step)
 }
 
 /*
- * Returns the widest distance from peak to peak across a valley of windows, in
- * bins; 0 if there is no valley.
+ * Counts rows in windows of `width` bins. Returns the greatest distance, in
+ * bins, between the peaks on both sides of a valley; 0 if there is no valley.
  */
 static size_t
 widest_gap(const double *bins, size_t width)
@@ -116,8 +116,8 @@ widest_gap(const double *bins, size_t width)
 }
 
 /*
- * Returns the widest gap in n values, 0 if there is no gap, and sets their
- * deviation.
+ * Returns the width of the widest gap in n values, or 0 if there is no gap,
+ * and sets their standard deviation.
  */
 static double
 gap_of(const double *values, size_t n, double *deviation)
@@ -152,13 +152,13 @@ typedef struct hidden_search
 	size_t		k;
 	const double *centroids;	/* k x d */
 	int32_t    *label;			/* n */
-	float	   *centred;		/* n x d: rows of one cluster about their mean */
+	float	   *centred;		/* n x d: rows of one cluster minus their mean */
 	double	   *values;			/* n: values along a line */
 }			hidden_search;
 
 /*
- * Returns the widest gap of the rows of clusters a and b along the line from
- * centroid a to centroid b; 0 if the centroids are equal.
+ * Returns the width of the widest gap in the rows of clusters a and b along
+ * the line from centroid a to centroid b; 0 if the centroids are equal.
  */
 static double
 gap_between(hidden_search * c, size_t a, size_t b)
@@ -183,8 +183,8 @@ gap_between(hidden_search * c, size_t a, size_t b)
 }
 
 /*
- * Returns the widest gap of the first coordinate of `count` rows, d apart, and
- * sets its deviation.
+ * Returns the width of the widest gap in the first coordinate of `count` rows
+ * with stride d, and sets the standard deviation of the coordinate.
  */
 static double
 gap_along(hidden_search * c, const float *x, size_t count, size_t d,
@@ -226,7 +226,7 @@ gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
 		for (size_t i = 0; i < axes; i++)
 		{
 			double		square = 0.0;	/* squared length of a unit step along
-										 * the axis, in the rows' units */
+										 * the axis, in the units of y */
 			double		unused;
 
 			for (size_t j = 0; j < c->d; j++)
@@ -261,8 +261,8 @@ static void
 label_rows(hidden_search * c, const fc_halves *halves, fc_arena *arena)
 {
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
-	fc_kmeans_options options = {0};	/* no starts and no steps: labels are
-										 * by the given centroids */
+	fc_kmeans_options options = {0};	/* no starts and no steps: rows are
+										 * labelled by the given centroids */
 	fc_kmeans_result result = {
 		.centroids = FC_TAKE(arena, c->k * c->d, double),
 		.weights = FC_TAKE(arena, c->k, double),
@@ -292,7 +292,7 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	find_hidden(&c, nearest, arena, hides);
 	if (rows->y != rows->x)
 	{
-		/* Repeat the search without coordinates whose values repeat. */
+		/* Repeat the search without coordinates whose values were spread. */
 		float	   *others = FC_TAKE(arena, n * d, float);
 
 		for (size_t i = 0; i < n * d; i++)

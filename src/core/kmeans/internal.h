@@ -1,6 +1,6 @@
 /*
- * internal.h - the pieces of fc_kmeans: rows, the state of a search, methods
- * that find the nearest centroids.
+ * internal.h - declarations shared by the files of fc_kmeans: rows, the state
+ * of a search, methods that find the nearest centroids.
  */
 #ifndef FC_KMEANS_INTERNAL_H
 #define FC_KMEANS_INTERNAL_H
@@ -12,9 +12,9 @@
 /*
  * ---- inner loops over one block of rows: nearest_simd.c ----
  *
- * Small dimensions (d <= FC_PACK_DIMENSIONS) work on packs: FC_PACK rows
- * stored dimension by dimension, so that a vector lane is a row. Large
- * dimensions take their dot products from BLAS and scan tiles of them.
+ * In few dimensions (d <= FC_PACK_DIMENSIONS), the loops work on packs:
+ * FC_PACK rows stored dimension by dimension, so that a vector lane is a row.
+ * In more dimensions, BLAS computes tiles of dot products, which are scanned.
  */
 #define FC_PACK				32	/* rows per pack */
 #define FC_PACK_DIMENSIONS	32	/* maximum number of dimensions in which packs
@@ -51,7 +51,7 @@ void		fc_kmeans_pack_distance(const float *packed, size_t d, const float *c,
 /*
  * Updates best and label of `rows` rows with the centroids first .. first +
  * count - 1, whose scores are half_norms[first + j] - dots[r *
- * FC_TILE_CENTROIDS + j]. Ties go to the lower centroid.
+ * FC_TILE_CENTROIDS + j]. Ties go to the lower index.
  */
 void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count,
 								   const float *half_norms, size_t first, float *best,
@@ -66,15 +66,15 @@ typedef struct fc_kmeans_rows
 	const double *weight;		/* n: weights */
 	size_t		n;
 	size_t		d;
-	const uint32_t *order;		/* n: the caller's row numbers; NULL: the same
-								 * order */
-	float	   *packs;			/* packs of FC_PACK rows; NULL where d exceeds
+	const uint32_t *order;		/* n: index of each row among the caller's
+								 * rows; NULL: the same order */
+	float	   *packs;			/* packs of FC_PACK rows; NULL if d exceeds
 								 * FC_PACK_DIMENSIONS */
 	float	   *norm;			/* n: ||x||^2 */
 	double		total;			/* sum of w */
 	double		spread;			/* sum of w ||x||^2 */
 	double		length;			/* max ||x|| */
-	size_t		heaviest;		/* number of a row with the maximum weight */
+	size_t		heaviest;		/* index of a row with the maximum weight */
 } fc_kmeans_rows;
 
 typedef struct fc_kmeans_work fc_kmeans_work;
@@ -126,7 +126,7 @@ typedef struct fc_splits
 /* State of k-means++. */
 typedef struct fc_seeding
 {
-	size_t		draws;			/* candidates drawn per centroid */
+	size_t		draws;			/* number of candidates drawn per centroid */
 	double		total;			/* sum of w near */
 	double	   *potential;		/* sum of w near of each block of FC_TILE_ROWS
 								 * rows */
@@ -149,8 +149,8 @@ typedef struct fc_effort
 									 * rounds */
 	double		sure_gain;		/* gain below which a round ends the sure
 								 * moves */
-	int			max_trial_failures; /* trials with little gain that end the
-									 * rounds; 0: no trials */
+	int			max_trial_failures; /* number of trials with little gain that
+									 * ends the rounds; 0: no trials */
 	double		max_trial_work; /* multiply-adds beyond which a failed trial
 								 * is the last */
 	double		end_tolerance;	/* tolerance of Lloyd's steps after the rounds */
@@ -188,8 +188,8 @@ struct fc_kmeans_work
 	const fc_effort *effort;
 
 	/*
-	 * true if seeds are drawn from a sample of the rows, where there are
-	 * enough rows
+	 * true if seeds are drawn from a sample of the rows, provided that there
+	 * are enough rows
 	 */
 	bool		wide;
 	bool		split_merge;	/* true if rounds split and merge, false if
@@ -201,11 +201,13 @@ struct fc_kmeans_work
 	 */
 	size_t		breath;
 	fc_rng		rng;			/* random numbers of the current start */
-	uint64_t	compared;		/* pairs compared so far, of a row and a
-								 * centroid or of two centroids */
-	uint64_t	visited;		/* rows visited by Lloyd steps so far, plus a
-								 * quarter of the distances to candidates */
-	double		spent;			/* multiply-adds at the last measurement */
+	uint64_t	compared;		/* number of pairs compared so far, of a row
+								 * and a centroid or of two centroids */
+	uint64_t	visited;		/* number of rows visited by Lloyd steps so
+								 * far, plus a quarter of the number of
+								 * distances to candidates */
+	double		spent;			/* multiply-adds spent up to the last
+								 * measurement */
 
 	/* Values per row: */
 	bool		careful;		/* true once the rounding of scores would be
@@ -291,8 +293,8 @@ void		fc_kmeans_measure_rows(fc_kmeans_work *w);
 void		fc_kmeans_seed(fc_kmeans_work *w);
 
 /*
- * Adds `count` centroids behind the w->k existing ones and increases w->k;
- * near must hold the squared distances to the existing ones.
+ * Adds `count` centroids after the w->k existing ones and increases w->k; near
+ * must hold the squared distances to the existing ones.
  */
 void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 
@@ -300,7 +302,7 @@ void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 void		fc_kmeans_round(fc_kmeans_work *w);
 
 /*
- * Does fc_kmeans_round, then sets label and near of all rows; w->sse becomes
+ * Calls fc_kmeans_round, then sets label and near of all rows; sets w->sse to
  * DBL_MAX, for unknown.
  */
 void		fc_kmeans_assign(fc_kmeans_work *w);
@@ -315,8 +317,8 @@ int
 			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);
 
 /*
- * Computes weight, w->sse and near (squared distances) of w->label about
- * w->centroid, row by row in double.
+ * Computes the weights of the clusters of w->label, w->sse, and near (squared
+ * distances to w->centroid), row by row in double.
  */
 void		fc_kmeans_measure(fc_kmeans_work *w);
 
@@ -329,9 +331,9 @@ void		fc_kmeans_converge(fc_kmeans_work *w);
 /* ---- split_merge.c ---- */
 
 /*
- * Runs rounds from w->centroid, which has been measured, and returns the best
- * centroids and their SSE. Runs at most options.rounds, and starts none once
- * the budget is spent.
+ * Runs rounds from w->centroid, which has been measured, and leaves there the
+ * best centroids, with their SSE in w->sse. Runs at most options.rounds, and
+ * starts none once the budget is spent.
  */
 void		fc_kmeans_rounds(fc_kmeans_work *w);
 

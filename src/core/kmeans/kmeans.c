@@ -204,8 +204,8 @@ wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 }
 
 /*
- * Decides how the search runs its starts; a search has no budget before its
- * first start.
+ * Decides how the search runs its starts; a search gets its budget only after
+ * its first start.
  */
 static void
 make_plan(fc_kmeans_work *w)
@@ -233,7 +233,9 @@ make_plan(fc_kmeans_work *w)
 		options->rounds = 0;
 }
 
-/* Returns the budget of a search in plain starts. */
+/*
+ * Returns the budget of a search, as a number of plain starts of equal cost.
+ */
 static double
 starts_of_search(size_t d, size_t k)
 {
@@ -400,8 +402,8 @@ try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 }
 
 /*
- * Refines the result's centroids to a smaller tolerance and until no cluster
- * is too large; then sets labels, weights and SSE.
+ * Refines the result's centroids to a smaller tolerance, and then until no
+ * cluster is too large. Sets labels, weights and SSE.
  */
 static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
@@ -409,8 +411,9 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 	size_t		size = w->k * w->rows.d * sizeof(double);
 	bool		refine = w->options.rounds > 0 && !w->split_merge;
 
-	if (refine || w->sse != result->sse)	/* otherwise the last start has
-											 * won and is still measured */
+	if (refine || w->sse != result->sse)	/* not needed if the last start
+											 * won: w still holds its labels
+											 * and SSE */
 	{
 		memcpy(w->centroid, result->centroids, size);
 		fc_kmeans_assign(w);

@@ -29,9 +29,7 @@ typedef struct fc_sphere
 	double		radius;
 } fc_sphere;
 
-/*
- * How long a search goes on: its budget, and the gain that a round must bring.
- */
+/* Effort of a search: its budget, and the minimum gain of its rounds. */
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
@@ -85,7 +83,7 @@ typedef struct fc_kmeans_options
 	 * maximum weight of a cluster (split_merge.c); 0 (the default): no limit
 	 */
 	double		max;
-	/* sphere that fc_kmeans moves the means onto; NULL: means stay */
+	/* sphere that fc_kmeans moves the means onto; NULL: means are not moved */
 	const fc_sphere *sphere;
 } fc_kmeans_options;
 
@@ -99,8 +97,8 @@ typedef struct fc_kmeans_result
 								 * labelled centroid */
 	int			iterations;		/* Lloyd steps of the winning start, without
 								 * its rounds */
-	uint64_t	compared;		/* pairs of a row and a centroid compared,
-								 * over all starts */
+	uint64_t	compared;		/* number of pairs of a row and a centroid
+								 * that were compared, over all starts */
 	int			winner;			/* number of the winning start: 0 is the given
 								 * initial centroids, i the i-th k-means++
 								 * start */
@@ -112,7 +110,7 @@ fc_kmeans_options fc_kmeans_defaults(void);
 double		fc_kmeans_operations(size_t n, size_t d, size_t k,
 								 const fc_kmeans_options *options);
 
-/* Returns an upper bound on the bytes fc_kmeans takes from its arena. */
+/* Returns an upper bound on the bytes that fc_kmeans takes from its arena. */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /*
@@ -121,9 +119,10 @@ size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
  * only start.
  *
  * The default budget of a search is min(14, 5 + k) times the cost of its first
- * start, or 5 times where d > 32, with a minimum of 1e8 multiply-adds: 20
- * starts and more where n k is small. A Lloyd step costs n (k d + 16). The
- * search ends early once three of its starts reach the same lowest SSE.
+ * start, or 5 times where d > 32, with a minimum of 1e8 multiply-adds, which
+ * allow 20 starts or more if n k is small. A Lloyd step costs n (k d + 16)
+ * multiply-adds. The search ends early once three of its starts reach the same
+ * lowest SSE.
  *
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
  * and a copy of a row. The caller should centre the rows, as arithmetic is in

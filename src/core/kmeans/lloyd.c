@@ -4,11 +4,12 @@
  *
  * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with
  * probability w_i D_i^2, where D_i is the distance to the nearest centroid so
- * far; the best leaves the lowest sum_i w_i D_i^2. Small d computes ||x -
- * c||^2 directly, large d as ||x||^2 + ||c||^2 - 2 x . c unless that cancels.
- * Cost: n k d (3 + log k) multiply-adds. Where a tree or bounds make Lloyd's
- * steps cheap, n is a random sample of the rows: steps from its seeds, with
- * rounds of splits and merges, reach the same SSE.
+ * far; the best leaves the lowest sum_i w_i D_i^2. Squared distances are
+ * computed directly for small d. For large d, they are computed as ||x||^2 +
+ * ||c||^2 - 2 x . c unless that cancels. Cost: n k d (3 + log k)
+ * multiply-adds. If a tree or bounds make Lloyd's steps cheap, the seeds are
+ * drawn from a random sample of the rows: steps from these seeds, with rounds
+ * of splits and merges, reach the same SSE.
  *
  * Lloyd's steps: let W_j and S_j be the weight and sum of cluster j. The
  * objective after an update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, which
@@ -147,7 +148,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	}
 }
 
-/* Returns the candidate that leaves the lowest potential. */
+/* Returns the index of the candidate that leaves the lowest potential. */
 static size_t
 best_candidate(fc_kmeans_work *w, size_t count)
 {
@@ -174,8 +175,8 @@ best_candidate(fc_kmeans_work *w, size_t count)
 }
 
 /*
- * Lowers near to the squared distances to candidate q and recomputes the
- * potential; q = SIZE_MAX recomputes it with near unchanged.
+ * Lowers near to the squared distances to candidate q where these are less,
+ * and recomputes the potential. If q is SIZE_MAX, near is unchanged.
  */
 static void
 keep_candidate(fc_kmeans_work *w, size_t q)
@@ -216,8 +217,9 @@ level_potential(fc_kmeans_work *w)
 }
 
 /*
- * Returns a row drawn with probability w_i near_i / total: first its block,
- * then the row; if rounding overshoots, the last row with mass.
+ * Returns a row drawn with probability w_i near_i / total. Draws its block,
+ * then the row; if rounding overshoots, returns the last row of positive
+ * probability.
  */
 static const float *
 draw_row(fc_kmeans_work *w)
@@ -361,9 +363,10 @@ fc_kmeans_assign(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Computes sums, weights and counts of the clusters of w->label. Only moved
- * rows are added while the rounding error that this leaves is small: few steps
- * after a sum of all rows, and no row too far out.
+ * Computes sums, weights and counts of the clusters of w->label. Adds only the
+ * rows that changed their cluster as long as the rounding error of this is
+ * small: for a few steps after all rows were summed, and if no row is too far
+ * out.
  */
 static void
 sum_clusters(fc_kmeans_work *w, int step)
@@ -390,9 +393,9 @@ sum_clusters(fc_kmeans_work *w, int step)
 }
 
 /*
- * Ranks rows by falling distance from their centroids in w->far and returns
- * their number; leaves out rows within the rounding of ||x||^2, which gain
- * nothing.
+ * Lists the rows in w->far by falling distance from their centroids, and
+ * returns their number. Leaves out rows whose distance is within the rounding
+ * of ||x||^2, because moving them gains nothing.
  */
 static size_t
 rank_far_rows(fc_kmeans_work *w)
@@ -446,8 +449,8 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 }
 
 /*
- * Gives empty clusters the farthest rows; if no row is far, they copy a row
- * and stay empty.
+ * Moves the farthest rows into the empty clusters, one each. If there are no
+ * such rows, the centroid of an empty cluster becomes a copy of a row.
  */
 static void
 fill_empty(fc_kmeans_work *w)
@@ -501,8 +504,8 @@ to_sphere(const fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Sets the centroids to the means of the clusters of w->label, and sse by the
- * formula above.
+ * Sets the centroids to the means of the clusters of w->label, and computes
+ * w->sse by the formula at the top of this file.
  */
 static void
 update(fc_kmeans_work *w, int step)

@@ -21,22 +21,22 @@ typedef struct missing_values
 	size_t		m;				/* number of clusters */
 	size_t		words;			/* number of 64-bit words that hold a bit for
 								 * each row */
-	uint64_t   *null;			/* count x words: bits of the rows that are
-								 * NULL */
+	uint64_t   *null;			/* count x words: bit i of a column is set if
+								 * row i is NULL */
 	double	   *centroids;		/* m x d */
 	double	   *weights;		/* m */
 	float	   *rounded;		/* m x d: centroids in float */
-	double	   *squares;		/* m: squared distances of one row by all
-								 * columns */
-	double	   *others;			/* m: squared distances of one row without the
-								 * columns under test */
+	double	   *squares;		/* m: squared distances of one row to the
+								 * centroids, by all columns */
+	double	   *others;			/* m: squared distances of one row to the
+								 * centroids, without the columns under test */
 	size_t	   *group;			/* count: the first column that is missing
 								 * together with this one */
 	size_t	   *order;			/* count: columns, the members of a group next
 								 * to each other */
-	uint32_t   *rows;			/* count x m: rows of the second half per
-								 * cluster */
-	uint32_t   *nulls;			/* count x m: NULLs among these rows */
+	uint32_t   *rows;			/* count x m: number of rows of the second
+								 * half per cluster */
+	uint32_t   *nulls;			/* count x m: number of NULLs among these rows */
 	double	   *explained;		/* count: R^2, or 0 if it is not significant */
 } missing_values;
 
@@ -134,8 +134,8 @@ assign_clusters(missing_values *q, uint64_t seed, fc_arena *arena)
 /* ---- columns that are missing together ---- */
 
 /*
- * Returns phi^2 of the NULLs of two columns in n rows; nulls: counts of the
- * first, of the second, and of both.
+ * Returns phi^2 of the NULLs of two columns in n rows; nulls: number of NULLs
+ * in the first column, in the second, and in both.
  */
 static double
 squared_phi(const double nulls[3], double n)
@@ -357,16 +357,20 @@ typedef struct imputation
 	size_t		count;
 	bool	   *kept;			/* count: true where the indicator is kept */
 	size_t		donors;
-	/* donors: mean of squares over the dimensions that both rows have */
+
+	/*
+	 * donors values: mean squared difference between the row and each donor,
+	 * over the dimensions known in both
+	 */
 	double	   *gap;
 
 	/*
-	 * count x NEAR: gaps to the nearest donors by the other columns,
-	 * ascending
+	 * count x FC_MISSING_NEAR: gaps to the nearest donors, measured by the
+	 * other columns, ascending
 	 */
 	double	   *nearest;
-	bool	   *null;			/* count x NEAR: true if that donor is NULL in
-								 * the column */
+	bool	   *null;			/* count x FC_MISSING_NEAR: true if this donor
+								 * is NULL in the column */
 	bool	   *wanted;			/* count: true if the column is to be NULL */
 	bool	   *exact;			/* count: true if the donor should be NULL
 								 * exactly where wanted */
@@ -395,7 +399,7 @@ has_null(const imputation *q, size_t row, size_t c)
 }
 
 /*
- * Marks columns as kept that have the same NULLs as a kept one: |phi| >=
+ * Also keeps the columns that have the same NULLs as a kept column: |phi| >=
  * FC_MISSING_SAME.
  */
 static void
@@ -440,7 +444,8 @@ insert_donor(imputation *q, size_t c, double gap, bool null)
 
 /*
  * Measures the gaps of a row to all donors; the gap is infinite for the row
- * itself, and for donors that share less than half of the row's dimensions.
+ * itself, and for donors in which less than half of the row's known dimensions
+ * are known.
  */
 static void
 measure_donors(imputation *q, size_t row)

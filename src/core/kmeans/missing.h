@@ -12,9 +12,9 @@
  *
  *     R^2 = (sum_j n_j (p_j - p)^2 - (m - 1) p (1 - p)) / (n p (1 - p)),
  *
- * after subtracting what m clusters explain by chance (Kelley 1935). The first
- * sum over p (1 - p) is chi-squared with m - 1 degrees of freedom where values
- * are missing at random. NULLs are informative where this is significant at
+ * after subtracting what m clusters explain by chance (Kelley 1935). The sum
+ * divided by p (1 - p) is chi-squared with m - 1 degrees of freedom if values
+ * are missing at random. NULLs are informative if this is significant at
  * FC_MISSING_LEVEL over all columns and
  *     R^2 >= FC_MISSING_ALONE     where no other column has
  *                                 R^2 >= FC_MISSING_SLIGHT,
@@ -24,9 +24,9 @@
  * and always where the column has one value: only its NULLs inform. Fewer than
  * eight NULLs in the second half, and clusters with fewer than eight of its
  * rows, are no evidence. A cluster that is all NULL, but like another of equal
- * size in all other columns, leaves R^2 = 0.1 to 0.4. Shares of NULLs that
- * merely differ between clusters may leave as much: where they occur, they
- * occur in many columns, and an indicator would split each cluster in two.
+ * size in all other columns, leaves R^2 = 0.1 to 0.4. R^2 may be as large if
+ * the shares of NULLs merely differ between clusters. Such differences occur
+ * in many columns together, and an indicator would split each cluster in two.
  * Among columns with |phi| >= FC_MISSING_SAME only the first is informative:
  * one event is one flag.
  *
@@ -34,11 +34,11 @@
  * number of clusters can be chosen; rows with the mean of a column in place of
  * NULL would cluster by their NULLs. A row takes all cells that it lacks from
  * one donor (hot deck; Andridge and Little 2010): the nearest of the first
- * FC_MISSING_DONORS rows that has them, by the mean of squares over the
- * dimensions that both have. In a column whose indicator is kept, or that has
- * the same NULLs, a NULL stays where a quarter of the FC_MISSING_NEAR nearest
- * donors by the other columns have one, and a value becomes NULL where more
- * than three quarters have.
+ * FC_MISSING_DONORS rows that has them, by the mean squared difference over
+ * the dimensions known in both. In a column whose indicator is kept, or that
+ * has the same NULLs, a NULL stays where a quarter of the FC_MISSING_NEAR
+ * nearest donors by the other columns have one, and a value becomes NULL where
+ * more than three quarters have.
  *
  * Cost: 10 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words
  * for each pair of columns.
@@ -72,8 +72,9 @@ typedef struct fc_missing_column
 
 
 /*
- * Sets informative (count) for the `count` of `columns` columns that have
- * NULLs. x (n x d): scaled rows in random order; indicators become 0.
+ * Sets informative[c] for each of the `count` columns that have NULLs;
+ * `columns` is the number of all columns. x (n x d): scaled rows in random
+ * order; indicators become 0.
  */
 void		fc_missing_informative(float *x, size_t n, size_t d,
 								   const fc_missing_column *column, size_t count,
@@ -82,9 +83,10 @@ void		fc_missing_informative(float *x, size_t n, size_t d,
 
 /*
  * Writes y (n x d), the rows of x with cells imputed. x (n x d): scaled rows
- * in random order; column (count): as above; kept (count): true where the
- * indicator is kept; columns with the same NULLs as a kept one are added.
- * Cost: n FC_MISSING_DONORS d multiply-adds.
+ * in random order, with indicators. column (count): the columns that have
+ * NULLs. kept (count): true if the NULL indicator of the column is kept; on
+ * return also true for columns with the same NULLs as one of these. Cost: n
+ * FC_MISSING_DONORS d multiply-adds.
  */
 void		fc_missing_impute(const float *x, size_t n, size_t d,
 							  const fc_missing_column *column, size_t count,

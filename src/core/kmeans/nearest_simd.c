@@ -26,8 +26,8 @@ fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 }
 
 /*
- * Merges a vector of scores of candidate j into low and argument, lane by
- * lane.
+ * Updates the lowest scores (low) and their indices (argument), lane by lane,
+ * with the scores of candidate j.
  */
 INLINE void
 keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)

@@ -42,7 +42,7 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 
 /* ---- rows as they were collected ---- */
 
-/* Computes the mean, summed in the order of the rows. */
+/* Computes the mean of the rows, summed in the given order. */
 static void
 set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
 		 double *mean)
@@ -116,8 +116,8 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 /* ---- principal axes ---- */
 
 /*
- * Moves the origin of rows to their mean or to the center of the sphere, in
- * place, and computes their mean square.
+ * Moves the origin of the rows to their mean or to the center of the sphere,
+ * in place, and computes their mean squared length.
  */
 static void
 center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
@@ -136,7 +136,10 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
 	}
 }
 
-/* Computes y (n x axes) = x A' and its mean square. */
+/*
+ * Computes y (n x count) = x A', where A are the axes, and its mean squared
+ * row length.
+ */
 static void
 project_rows(const float *x, size_t n, size_t d, const float *axes,
 			 size_t count, float *y, double *square)
@@ -242,7 +245,7 @@ typedef struct trimming
 	double		trim;
 	float	   *x;				/* n x d: rows of R */
 	double	   *weight;			/* n: weights of the rows of R */
-	size_t	   *inside;			/* n: numbers of the rows of R, ascending */
+	size_t	   *inside;			/* n: indices of the rows of R, ascending */
 	size_t		count;
 	float	   *rounded;		/* k x d: the centroids in float */
 	fc_keyed   *nearest;		/* n: rows by their squared distance to the
@@ -271,8 +274,8 @@ weight_of(const fc_rows *rows, size_t i)
 }
 
 /*
- * Sets R to the rows nearest to the median, or to all rows if that leaves
- * fewer than k.
+ * Sets R to the rows nearest to the median, or to all rows if these are fewer
+ * than k.
  */
 static void
 begin_inside(trimming *t, fc_arena *arena)
@@ -383,8 +386,9 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 /* ---- the choice ---- */
 
 /*
- * Puts the sphere of unit vectors into options for cosines, in the coordinates
- * (x - origin) scale of the rows; center: memory for d values.
+ * Sets options->sphere, for the cosine metric, to the sphere of unit vectors
+ * in the coordinates (x - origin) * scale of the rows. center has space for d
+ * values.
  */
 static void
 place_sphere(const double *origin, double scale, size_t d, double *center,

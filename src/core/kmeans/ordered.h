@@ -3,8 +3,9 @@
  * and of any magnitude.
  *
  * Rows are sorted by a hash of their values, so that the answer depends on the
- * rows alone, and become floats about their mean, times a power of 2 that
- * brings them below 1: their squares neither underflow nor overflow.
+ * rows alone. Then they are converted to floats: the mean is subtracted, and
+ * the differences are scaled by a power of 2 to magnitudes below 1, so that
+ * their squares neither underflow nor overflow.
  */
 #ifndef FC_KMEANS_ORDERED_H
 #define FC_KMEANS_ORDERED_H
@@ -13,10 +14,10 @@
 
 typedef struct fc_ordering
 {
-	double	   *mean;			/* d, memory of the caller */
-	double		max;			/* greatest magnitude of a coordinate about
+	double	   *mean;			/* d values, memory of the caller */
+	double		max;			/* greatest magnitude of a coordinate minus
 								 * the mean */
-	double		scale;			/* a power of 2; ordered row = (row - mean)
+	double		scale;			/* a power of 2; ordered row = (row - mean) *
 								 * scale */
 } fc_ordering;
 
@@ -45,7 +46,7 @@ size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /*
  * Runs fc_kmeans on n x d rows ordered by fc_order_rows; the centroids are in
- * the units of x, the SSE is in scaled ones.
+ * the units of x, the SSE is in scaled units.
  */
 fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
 								const fc_kmeans_options *options, fc_arena *arena,
@@ -53,9 +54,9 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
 
 /*
  * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0). x
- * (n x d) is multiplied in place by the power of 2 that brings it below 1.
- * initial (k x d, changed, or NULL) and the centroids are in the user's units
- * and from the user's origin. trim: the share of the weight left out, as in
+ * (n x d) is scaled in place by the power of 2 that makes its magnitudes less
+ * than 1. initial (k x d, or NULL; overwritten) and the centroids are unscaled
+ * and include the origin. trim: the share of the weight left out, as in
  * fc_kmeans_trimmed, or 0. Returns FC_EEMPTY when the weights sum to 0.
  */
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d,
@@ -64,18 +65,18 @@ fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d,
 							 fc_arena *arena, fc_kmeans_result *result);
 
 /*
- * Multiplies floats by the power of 2 that brings them below 1, and returns
- * it.
+ * Multiplies floats by the power of 2 that makes their magnitudes less than 1,
+ * and returns this power.
  */
 double		fc_scale_rows(float *x, size_t count);
 
 /*
  * ---- wide rows on their leading principal axes ----
  *
- * The centroids of k separated clusters span k - 1 axes. These
- * are the leading principal axes where clusters are farther apart than rows
- * are noisy in any one direction (Ding & He 2004). The other axes hold noise:
- * a search on the leading ones is faster by d / axes, and meets fewer false
+ * The centroids of k separated clusters span k - 1 axes. These are the leading
+ * principal axes if the clusters are farther apart than the noise of the rows
+ * in any single direction (Ding & He 2004). The other axes hold noise: a
+ * search on the leading ones is faster by d / axes, and meets fewer false
  * minima.
  */
 #define FC_AXES_WIDE		128 /* minimum number of dimensions of wide rows */
@@ -91,15 +92,18 @@ fc_axes_for(size_t d, size_t clusters)
 }
 
 /*
- * Projects the rows onto their leading axes, y (n x axes), about their mean or
- * about the center of the sphere that they are on (NULL: no sphere). *lost:
- * the mean square in the axes left out. Centroids on the sphere stay on a
- * sphere of the same radius there.
+ * Projects the rows onto their leading axes, y (n x axes), after subtracting
+ * their mean, or the center of the sphere if `sphere` is not NULL. *lost
+ * receives the mean squared length of the rows outside these axes. Centroids
+ * on the sphere are projected onto a sphere of the same radius.
  */
 void		fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 							fc_arena *arena, float *y, double *lost);
 
-/* Runs fc_kmeans on these axes, and refines its clusters in all dimensions. */
+/*
+ * Runs fc_kmeans on the rows projected by fc_rows_on_axes, and refines the
+ * clusters in all dimensions.
+ */
 void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
 							  const fc_kmeans_options *options, fc_arena *arena,
 							  fc_kmeans_result *result);
@@ -119,7 +123,7 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
  *
  * Arguments are as in fc_kmeans; trim: 0 to 0.5. The result's weights and sse
  * refer to R, and labels must be NULL. initial is a further start on the rows
- * nearest to the median; where n_init is 0 it is the only one, and R begins
+ * nearest to the median; if n_init is 0, it is the only start, and R begins
  * with the rows nearest to it. R has at least k rows, or all rows if there are
  * fewer.
  */

@@ -10,16 +10,17 @@
  *
  * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their
  * distance from the origin. In that case (work.careful) distances are compared
- * instead: ||x - c||^2 itself for packs, in double for rows whose two best
- * scores are within the bound otherwise.
+ * instead: packs compute ||x - c||^2 itself, and the other methods compute
+ * distances in double for rows whose two best scores differ by no more than
+ * rounding.
  *
  * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other,
- * consecutive in its order; every node has the bounding box of its rows. A set
- * of centroids goes down from the root and loses at each node all centroids
- * that are not nearest to any point of its box. The others are compared row by
- * row: the labels equal the ones of an exhaustive search, up to ties within
- * rounding. A centroid c is farther than c' from every point of a box when it
- * is farther from the corner v that is farthest along c - c':
+ * consecutive in its order; every node has the bounding box of its rows. All
+ * centroids are candidates at the root, and each node drops candidates that
+ * are not nearest to any point of its box. The candidates of a leaf are
+ * compared row by row. The labels are the same as in an exhaustive search, up
+ * to ties within rounding. A centroid c is farther than c' from every point of
+ * a box when it is farther from the corner v that is farthest along c - c':
  *     ||v - c||^2 - ||v - c'||^2 = sum_i (c'_i - c_i) (2 v_i - c_i - c'_i) > 0
  *
  * Cost: at most n k d multiply-adds in float.
@@ -60,7 +61,10 @@
 
 /* ---- packs ---- */
 
-/* Labels the block of rows that begins at `start` by `count` centroids. */
+/*
+ * Labels the block of rows that begins at `start` with the nearest of `count`
+ * centroids.
+ */
 static void
 label_block(fc_kmeans_work *w, size_t start, const float *centroids,
 			const float *half, size_t count)
@@ -96,13 +100,14 @@ typedef struct kdtree_search
 	uint32_t   *list;			/* LISTS k: candidate lists along the present
 								 * path */
 	float	   *centroids;		/* k x d: candidates of a leaf */
-	float	   *half;			/* k: half squared norms of these */
+	float	   *half;			/* k: half the squared norms of these
+								 * candidates */
 
-	/* nodes of each level whose boxes were tested */
+	/* number of nodes of each level whose boxes were tested */
 	size_t		tested[64];
-	size_t		shortened[64];	/* nodes of each level whose boxes shortened
-								 * their lists; a level where these are few is
-								 * no longer tested */
+	size_t		shortened[64];	/* number of nodes of each level whose boxes
+								 * shortened their lists; a level with few
+								 * such nodes is no longer tested */
 } kdtree_search;
 
 /* Builds the tree, and copies the rows and their weights in its order. */
@@ -136,9 +141,9 @@ arrange_by_tree(fc_kmeans_work *w)
 /* Centroids that may be nearest to a row of a node. */
 typedef struct candidate_list
 {
-	const uint32_t *list;		/* numbers of the centroids, ascending */
+	const uint32_t *list;		/* indices of the centroids, ascending */
 	size_t		count;
-	uint32_t   *free;			/* room for shorter lists */
+	uint32_t   *free;			/* space for shorter lists */
 } candidate_list;
 
 /* Returns the candidate nearest to the middle of a box. */
@@ -275,10 +280,10 @@ square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 }
 
 /*
- * Sets label and near of row i by distances in double, to the centroid with
- * the lowest score (in near) and, unless `apart`, to all whose scores may be
- * higher by rounding alone. dots (k): NULL if they were overwritten; then all
- * distances are computed.
+ * Sets label and near of row i by distances in double. near holds its lowest
+ * score. Unless `apart`, measures all centroids whose scores may be higher by
+ * rounding alone. dots are the k dot products, or NULL if they were
+ * overwritten; then all distances are computed.
  */
 static void
 resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart,
@@ -352,7 +357,7 @@ static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 
 /* ---- bounds ---- */
 
-/* Allocates bounds; their records last from step to step. */
+/* Allocates bounds, whose records are kept from step to step. */
 static void
 keep_bounds(fc_kmeans_work *w)
 {
@@ -365,7 +370,7 @@ keep_bounds(fc_kmeans_work *w)
 	w->searched = bounds;
 }
 
-/* Rows that begin at `first`. */
+/* The rows from `first` on. */
 typedef struct bounded_rows
 {
 	const fc_kmeans_work *w;
@@ -381,8 +386,8 @@ distance_of(const void *context, size_t row, size_t j)
 }
 
 /*
- * Labels rows by bounds. Returns false if bounds do not suit, or left a row
- * without a label.
+ * Labels rows by bounds. Returns false if another method is cheaper, or if a
+ * row has no label.
  */
 static bool
 label_bounded(fc_kmeans_work *w, fc_pruning *bounds, fc_scratch scratch,

@@ -2,38 +2,39 @@
  * split_merge.c - rounds that lift a solution of Lloyd's steps out of its
  * local minimum.
  *
- * Lloyd's steps move no centroid from a group of rows that has two to two
- * groups that share one. Rounds do, in one of two ways.
+ * Lloyd's steps cannot move a centroid from a group of rows that has two
+ * centroids to a pair of groups that share one. Rounds can, by one of two
+ * methods.
  *
- * Breathing: a round adds m centroids where rows are far from theirs, as
- * greedy k-means++ continues from k seeds (lloyd.c), takes a few Lloyd steps
- * with k + m, merges clusters back to k, and continues with Lloyd's steps; it
- * is undone unless the SSE fell. m shrinks after failed rounds. Cost: (2 + log
- * k) n m d, ten to thirty Lloyd steps, k^2 d.
+ * Breathing: a round adds m centroids where rows are far from their centroids,
+ * as greedy k-means++ continues from k seeds (lloyd.c), takes a few Lloyd
+ * steps with k + m, merges clusters back to k, and continues with Lloyd's
+ * steps; it is undone unless the SSE fell. m shrinks after failed rounds.
+ * Cost: (2 + log k) n m d, ten to thirty Lloyd steps, k^2 d.
  *
- * Split and merge, many together: each cluster has a gain, the fall of the SSE
- * when it is split in two, and a cost, the rise of the SSE when it is merged
- * with its nearest other cluster. The greatest gains are paired with the
- * lowest costs, and no cluster is in two pairs.
+ * Split and merge moves many centroids together: each cluster has a gain, the
+ * fall of the SSE when it is split in two, and a cost, the rise of the SSE
+ * when it is merged with its nearest other cluster. The greatest gains are
+ * paired with the lowest costs, and no cluster is in two pairs.
  *
  *     sure     gains are above costs: the SSE falls by their differences,
  *              before the Lloyd steps that follow
  *     trials   gains over costs are above the ratio of their medians: only
  *              the Lloyd steps that follow show success, and a failed round
- *              is undone. Where rows fill space evenly a split gains less
- *              than a merge costs, and yet most cells could be moved.
+ *              is undone. If rows fill space evenly, a split gains less
+ *              than a merge costs, but moves may still succeed.
  *
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
  * Balancing: where the weight of a cluster is limited, a cluster above the
  * limit is split in two across its first axis, or at the median where the
- * means of the pieces would not divide it about evenly. The second centroid
- * comes from two clusters near each other that together have at most the
- * limit: the pairs with the lowest cost are joined. Rows then go to their
- * nearest centroids, and the next round splits the clusters that are still too
- * large. Once no cluster is too large, Lloyd's steps continue as long as that
- * stays so. Cost of a round: a Lloyd step, k^2 d, and 16 d for each row of a
- * cluster that is split.
+ * means of the pieces would not divide it about evenly. The second centroid is
+ * taken from two clusters near each other that together have at most the
+ * limit: the pairs with the lowest cost are joined. Rows are then assigned to
+ * their nearest centroids, and the next round splits the clusters that are
+ * still too large. Once no cluster is too large, Lloyd's steps continue as
+ * long as none becomes too large. Cost of a round: a Lloyd step, k^2 d, and 16
+ * d for each row of a cluster that is split.
  *
  * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the
  * SSE (Ward 1963).
@@ -303,8 +304,9 @@ merge_down(fc_kmeans_work *w, size_t k)
 }
 
 /*
- * Runs one round of breathing: k + m centroids and back to k, to a minimum;
- * stops early if it is unlikely to beat `beat`.
+ * Runs one round of breathing: adds m centroids, merges back to k, and takes
+ * Lloyd's steps to a minimum. The steps stop early if their SSE is unlikely to
+ * fall below `beat`.
  */
 static void
 breathe_once(fc_kmeans_work *w, size_t m, double beat)
@@ -506,9 +508,9 @@ set_pieces(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Splits cluster j into two pieces, stored in its rows of w->rounded and
- * w->sum, and sets its gain, 0 if it cannot be split: divides it by its
- * principal axis, then takes a few Lloyd steps.
+ * Splits cluster j into two pieces by its principal axis, and takes a few
+ * Lloyd steps with them. Stores the pieces in row j of w->rounded and of
+ * w->sum, and sets the gain of j, 0 if it cannot be split.
  */
 static void
 split_cluster(fc_kmeans_work *w, size_t j)
@@ -533,8 +535,9 @@ split_cluster(fc_kmeans_work *w, size_t j)
 /* ---- rounds of splits and merges ---- */
 
 /*
- * Pairs up to `max` greatest gains with the lowest costs, and moves
- * centroids. Returns the number of moves.
+ * Pairs the clusters of the greatest gains, up to `max`, with the clusters of
+ * the lowest costs, and moves a centroid for each pair. Returns the number of
+ * moves.
  */
 static size_t
 move_centroids(fc_kmeans_work *w, size_t max, bool sure)
@@ -577,8 +580,9 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 
 /*
  * Runs rounds that never raise the SSE, then Lloyd's steps from the best. Sure
- * moves continue until a round gains little; then trials, until as many as the
- * effort allows have gained little, or one that failed was too expensive.
+ * moves continue until a round gains little; then trials follow, until the
+ * effort's number of trials have gained little, or a failed trial was too
+ * expensive.
  */
 static void
 split_merge(fc_kmeans_work *w)
@@ -750,8 +754,8 @@ split_evenly(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Returns the cluster that j is joined with before it leaves, or j itself if
- * alone: its rows then go to the nearest other centroids.
+ * Returns the cluster that j joins before its centroid is moved, or j itself
+ * if alone: its rows are then assigned to the nearest other centroids.
  */
 static size_t
 partner_of(const fc_kmeans_work *w, size_t j, bool alone)
@@ -760,8 +764,9 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 }
 
 /*
- * Returns the next cluster by cost that may leave, as it and its partner weigh
- * at most `max`; w->k if there is no such cluster.
+ * Returns the next cluster, by rising cost, whose centroid may be moved: it
+ * and its partner together weigh at most `max`. Returns w->k if there is no
+ * such cluster.
  */
 static size_t
 next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)
@@ -782,8 +787,8 @@ next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)
 }
 
 /*
- * Splits clusters above the limit, the largest first, as long as others can
- * leave. Returns the number of splits.
+ * Splits clusters above the limit, the largest first, as long as the centroids
+ * of other clusters can be moved. Returns the number of splits.
  */
 static size_t
 move_from_large(fc_kmeans_work *w)

@@ -23,11 +23,11 @@ typedef enum fc_status
 {
 	FC_OK = 0,
 	FC_EVALUE,					/* a value is NaN or infinite */
-	FC_EFAR,					/* a value is too far outside the spec's scale */
+	FC_EFAR,					/* a value is outside the supported range */
 	FC_EWEIGHT,					/* a weight is outside its range */
 	FC_EOVERFLOW,				/* a sum no longer fits */
 	FC_ENEGATIVE,				/* a difference would have a negative count */
-	FC_EMISMATCH,				/* operands belong to different specs */
+	FC_EMISMATCH,				/* operands have different specs or operators */
 	FC_EFORMAT,					/* bytes are not a valid value of the type */
 	FC_EEMPTY,					/* there is nothing to work on */
 	FC_ENUMERIC					/* a factorisation failed */
@@ -177,7 +177,7 @@ typedef struct fc_scratch
 	size_t		count;
 } fc_scratch;
 
-/* Takes scratch of `count` floats from the arena. */
+/* Takes scratch space of `count` floats from the arena. */
 static inline fc_scratch
 fc_take_scratch(fc_arena *arena, size_t count)
 {
@@ -235,8 +235,8 @@ fc_weight_sum(const double *weight, size_t n)
 }
 
 /*
- * A row of d numbers, most of them 0: its nonzero numbers, in ascending order
- * of their 0-based index.
+ * A sparse row of d numbers: its nonzero numbers, in ascending order of their
+ * 0-based indices.
  */
 typedef struct fc_sparse_row
 {

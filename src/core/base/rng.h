@@ -29,7 +29,7 @@ typedef struct fc_rng
 	uint64_t	stream;			/* number of the stream; streams with the same
 								 * key are independent */
 	uint32_t	block[4];
-	int			left;			/* unused words of the block, 0 to 4 */
+	int			left;			/* number of unused words of the block, 0 to 4 */
 	bool		has_normal;
 	double		normal;			/* second normal variate of the last pair, if
 								 * has_normal */

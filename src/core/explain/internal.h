@@ -43,11 +43,12 @@ typedef struct fc_grower
 	 */
 	uint32_t   *order;
 	uint32_t   *checked;		/* rows of the pruning set, grouped by node */
-	uint32_t   *moved;			/* scratch space of n rows for partitioning */
+	uint32_t   *moved;			/* n row indices: scratch space for
+								 * partitioning */
 	uint8_t    *goes_above;		/* n flags: true if the row is above the
 								 * threshold of the node being split */
-	double	   *n_log_n;		/* n log n for n from 0 to the number of rows
-								 * to learn from */
+	double	   *n_log_n;		/* table of n log n for n from 0 to the number
+								 * of rows to learn from */
 	uint32_t   *below;			/* k counts of labels below the threshold */
 	uint32_t   *above;
 	fc_grown_node *grown;

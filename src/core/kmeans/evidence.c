@@ -238,7 +238,8 @@ fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 	size_t		row_size = h.d * sizeof(float);
 
 	FC_ASSERT(rows->n >= 2);
-	for (size_t i = 0; i < h.n; i++)	/* Fisher and Yates, inside out */
+	for (size_t i = 0; i < h.n; i++)	/* inside-out shuffle of Fisher and
+										 * Yates */
 	{
 		size_t		j = fc_rng_below(&rng, i + 1);
 
@@ -250,7 +251,7 @@ fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 	return h;
 }
 
-/* Allocates the memory of all steps. */
+/* Allocates all arrays of a comparison. */
 static comparison
 take_comparison(const fc_halves *all, const fc_half_centroids *found,
 				fc_arena *arena)

@@ -97,7 +97,7 @@ typedef struct fc_kmeans_search
 	void		(*nearest_of_rows) (fc_kmeans_work *w);
 } fc_kmeans_search;
 
-/* Clusters about to be split or merged. */
+/* Gains and costs of splitting and merging each cluster. */
 typedef struct fc_splits
 {
 	uint32_t   *row;			/* n: rows of positive weight, grouped by
@@ -248,7 +248,8 @@ struct fc_kmeans_work
 	double		score_rounding;
 	double	   *sum;			/* k x d: sums of w x */
 	double	   *weight;			/* k: sums of w per cluster */
-	size_t	   *count;			/* k: rows of positive weight per cluster */
+	size_t	   *count;			/* k: number of rows of positive weight per
+								 * cluster */
 	double		sse;			/* SSE by the last step or measurement */
 	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS dot
 								 * products */
@@ -338,9 +339,10 @@ void		fc_kmeans_converge(fc_kmeans_work *w);
 void		fc_kmeans_rounds(fc_kmeans_work *w);
 
 /*
- * Runs rounds from w->centroid, which has been converged, and leaves there the
+ * Runs rounds from w->centroid, which has been measured, and leaves there the
  * centroids whose largest cluster has the smallest weight. Once no cluster
- * exceeds options.max, Lloyd's steps lower the SSE while that holds.
+ * exceeds options.max, Lloyd's steps lower the SSE as long as this remains
+ * true.
  */
 void		fc_kmeans_balance(fc_kmeans_work *w);
 

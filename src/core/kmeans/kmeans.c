@@ -193,7 +193,8 @@ take_state(fc_kmeans_work *w)
 /* ---- starts ---- */
 
 /*
- * Returns true if rounds that split and merge would gain more than breathing.
+ * Returns true if rounds that split and merge are expected to gain more than
+ * breathing.
  */
 static bool
 wants_split_merge(const fc_kmeans_rows *rows, size_t k)
@@ -355,7 +356,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 	else
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
-	if (w->rows.order != NULL)	/* seeds cost more than steps with a tree */
+	if (w->rows.order != NULL)	/* seeds cost more than Lloyd steps if there
+								 * is a tree */
 		seeded = (double) w->compared * (double) w->rows.d +
 			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);

@@ -191,8 +191,9 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 			measured = w->rows.packs != NULL
 				? w->seeding.distance
 				: w->seeding.distance + q * w->rows.n + start;
-		if (q != SIZE_MAX && w->rows.packs != NULL) /* cheaper to measure
-													 * again than to store */
+		if (q != SIZE_MAX && w->rows.packs != NULL) /* distances are cheaper
+													 * to compute again than
+													 * to store */
 			candidate_distances(w, start, q, 1, w->seeding.distance,
 								FC_TILE_ROWS);
 		potential = fc_kmeans_potential(w, measured, start,

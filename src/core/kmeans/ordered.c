@@ -248,8 +248,8 @@ typedef struct trimming
 	size_t	   *inside;			/* n: indices of the rows of R, ascending */
 	size_t		count;
 	float	   *rounded;		/* k x d: the centroids in float */
-	fc_keyed   *nearest;		/* n: rows by their squared distance to the
-								 * nearest centroid */
+	fc_keyed   *nearest;		/* n: rows, sorted by the squared distance to
+								 * the nearest centroid */
 	fc_keyed   *scratch;
 } trimming;
 

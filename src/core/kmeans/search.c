@@ -217,7 +217,7 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidate_list c)
 	return left;
 }
 
-/* Labels the rows of a leaf by the candidates. */
+/* Labels the rows of a leaf with the nearest of its candidates. */
 static void
 label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start,
 		   const candidate_list *c)

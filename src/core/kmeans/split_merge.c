@@ -374,8 +374,8 @@ gather_clusters(fc_kmeans_work *w)
 		s->first[w->label[i]] += w->rows.weight[i] > 0.0;
 	for (size_t j = 1; j <= w->k; j++)	/* first[j] is the end of cluster j */
 		s->first[j] += s->first[j - 1];
-	for (size_t i = w->rows.n; i-- > 0;)	/* moves each end down to the
-											 * beginning */
+	for (size_t i = w->rows.n; i-- > 0;)	/* moves first[j] down to the
+											 * start of cluster j */
 		if (w->rows.weight[i] > 0.0)
 			s->row[--s->first[w->label[i]]] = (uint32_t) i;
 }
@@ -563,7 +563,8 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 
 		if (s->taken[split])
 			continue;
-		s->taken[split] = true; /* must neither leave nor be joined */
+		s->taken[split] = true; /* this cluster must neither give up its
+								 * centroid nor be joined */
 		while (next < w->k && (s->taken[s->by_cost[next].value] ||
 							   s->taken[s->partner[s->by_cost[next].value]]))
 			next++;
@@ -820,8 +821,8 @@ move_from_large(fc_kmeans_work *w)
 
 			/*
 			 * Try the next rule. The last one, ALONE, is for large clusters
-			 * that are nearest to all the others, so that no two others are a
-			 * pair.
+			 * that are the nearest neighbour of all others, so that no two
+			 * others are a pair.
 			 */
 		{
 			next = 0;

@@ -107,7 +107,7 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 typedef struct fc_packed_kdtree
 {
 	/*
-	 * tree with leaves of FC_PACKED_LEAF points and boxes as wide as d,
+	 * tree with FC_PACKED_LEAF points per leaf; the width of its boxes is d,
 	 * rounded up to a multiple of FC_PACKED_LANES
 	 */
 	fc_kdtree	tree;

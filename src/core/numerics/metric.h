@@ -26,8 +26,8 @@ typedef enum fc_metric
 const char *fc_metric_name(fc_metric metric);
 
 /*
- * Returns the public distance of a row and a centroid from the result of
- * fc_operator_distance; cosine gives 1 - cos, inner_product gives -x . c.
+ * Returns the distance shown to users, given the result of
+ * fc_operator_distance; for cosine it is 1 - cos, for inner_product -x . c.
  */
 double		fc_metric_distance(fc_metric metric, double measured);
 

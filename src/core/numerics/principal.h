@@ -34,8 +34,8 @@ void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 void		fc_center_rows(float *x, size_t n, size_t d);
 
 /*
- * Returns an upper bound on the bytes of fc_principal_axes for up to `rows`
- * rows.
+ * Returns an upper bound on the bytes that fc_principal_axes takes for up to
+ * `rows` rows.
  */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 

@@ -187,8 +187,8 @@ dot(const float *a, const float *b, size_t n)
 }
 
 /*
- * Bounds || A A' - I || by the root of its sum of squares. Returns false if
- * the axes are not orthonormal.
+ * Sets pruning->defect to a bound of || A A' - I ||: the root of the sum of
+ * its squared entries. Returns false if the axes are not orthonormal.
  */
 static bool
 measure_defect(fc_pruning *pruning)
@@ -415,7 +415,7 @@ keep_record(fc_pruning_record *record, size_t rows, double measured,
 
 /* ---- rows ---- */
 
-/* The bounds of a row, and the number of centroids that may be nearest. */
+/* A row, its bounds, and the number of its candidates. */
 typedef struct pruned_row
 {
 	fc_coded_row coded;

@@ -22,7 +22,7 @@ void		fc_rescale_rows(const double *x, size_t n, size_t d, const double *center,
 /* Adds scale * x to y, both of n values. */
 void		fc_axpy(double scale, const float *x, size_t n, double *y);
 
-/* Returns the sum of x^2 in float. */
+/* Returns the sum of the squares of x in float. */
 float		fc_float_square(const float *x, size_t n);
 
 /* Returns the sum of (x - y)^2 in double; a NULL y stands for 0. */

@@ -62,7 +62,7 @@
 											 * where blocks beat a matrix
 											 * product */
 
-/* A row with known scores. */
+/* A row and its scores. */
 typedef struct ranking
 {
 	const fc_operator *op;
@@ -184,8 +184,8 @@ double_bound(const ranking *r)
 }
 
 /*
- * Returns true if the exact score of row j may be at most threshold. A NaN
- * counts as yes.
+ * Returns true if the exact score of row j may be at most threshold. Also true
+ * if the score is NaN.
  */
 static inline bool
 possible(const ranking *r, size_t j, double threshold)
@@ -374,7 +374,7 @@ measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
 }
 
 /*
- * Returns the label among the exact centroids; computes scores only of
+ * Returns the index of the nearest exact centroid; computes scores only of
  * centroids that cannot be excluded.
  */
 static size_t
@@ -623,18 +623,21 @@ typedef struct centroid_tile
 	float	   *second;			/* second lowest score per row */
 	float	   *length;			/* ||x - o|| per row */
 	int32_t    *label;			/* cluster of the lowest score per row */
-	fc_scratch	single;			/* scratch for a row that goes alone */
+	fc_scratch	single;			/* scratch space for a row that is assigned
+								 * alone */
 } centroid_tile;
 
 typedef struct row_block
 {
 	float	   *eight;			/* 8 x d: x - o */
-	float	   *x;				/* d x FC_BLOCK_ROWS: x - o by coordinates */
+	float	   *x;				/* d x FC_BLOCK_ROWS: x - o, stored coordinate
+								 * by coordinate */
 	float	   *work[2];		/* inputs and outputs of the inner factors,
 								 * widest x FC_BLOCK_ROWS each */
 	float	   *dots;			/* k x FC_BLOCK_ROWS dot products */
 	float	   *rows;			/* FC_BLOCK_ROWS x k: transpose of dots */
-	fc_scratch	single;			/* scratch for a row that goes alone */
+	fc_scratch	single;			/* scratch space for a row that is assigned
+								 * alone */
 	fc_scored	scored[FC_BLOCK_ROWS];
 } row_block;
 

@@ -109,7 +109,8 @@ void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 /* ---- the dendrogram (dendrogram.c) ---- */
 
 /*
- * Ward's criterion joins the clusters of an operator two by two.
+ * The hierarchy of the clusters of an operator by Ward's criterion, which
+ * joins them two by two.
  *
  * Joining a and b, of n_a and n_b rows with the means c_a and c_b, adds
  *     D(a, b) = n_a n_b / (n_a + n_b) ||c_a - c_b||^2
@@ -118,8 +119,8 @@ void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
  * reducible): time k^2 (d + 1), memory 4 k^2 bytes.
  */
 /*
- * A join of two nodes: 0 .. k - 1 are the clusters, k + i is the node of join
- * i, and left < right.
+ * A join of two nodes, left < right. Nodes 0 .. k - 1 are the clusters, and
+ * node k + i is made by join i.
  */
 typedef struct fc_join
 {

@@ -2,7 +2,8 @@
  * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the
  * agreement of two labellings computed from them.
  *
- * Open addressing over a power of two of cells; an empty cell has count 0.
+ * The table is a hash table with open addressing. The number of its cells is a
+ * power of two, and an empty cell has count 0.
  */
 #ifndef FC_OPERATOR_CONTINGENCY_H
 #define FC_OPERATOR_CONTINGENCY_H

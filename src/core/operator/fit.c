@@ -361,7 +361,7 @@ fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 
 typedef struct recall_work
 {
-	size_t		wanted;			/* neighbours to find, rounded up */
+	size_t		wanted;			/* number of neighbours to find, rounded up */
 	const float *x;				/* rows x d: rows minus their offset */
 	float	   *half_norm;		/* rows: half the squared length of each row */
 	float	   *dots;			/* QUERIES x TILE dot products */

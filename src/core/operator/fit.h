@@ -134,7 +134,7 @@ typedef struct fc_search
 	 * the last row counts by the fraction
 	 */
 	double		neighbours;
-	size_t		probes;			/* buckets read per query, 1 .. k */
+	size_t		probes;			/* number of buckets read per query, 1 .. k */
 } fc_search;
 
 typedef struct fc_search_result
@@ -144,7 +144,7 @@ typedef struct fc_search_result
 								 * 0 .. 1 */
 	int32_t    *label;			/* rows->n: bucket of each row; the caller
 								 * provides label, count and square */
-	double	   *count;			/* k: rows per bucket */
+	double	   *count;			/* k: number of rows per bucket */
 	double	   *square;			/* k: sum of the squared distances of each
 								 * bucket's rows to its centroid */
 } fc_search_result;

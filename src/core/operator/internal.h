@@ -18,7 +18,7 @@
 
 #include "operator/operator.h"
 
-/* Computes y = A x for compressed rows. */
+/* Computes y = A x for a sparse factor. */
 void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 
 /*
@@ -182,8 +182,8 @@ void		fc_single_apply(const fc_factor *factor, const double *x, double *y);
 void		fc_single_apply_left(const fc_factor *factor, const double *x, double *y);
 
 /*
- * Arrays for FC_BLOCK8 rows at a time, inside a scratch of fc_operator_scratch
- * floats.
+ * Arrays for FC_BLOCK8 rows at a time, inside scratch space of
+ * fc_operator_scratch floats.
  */
 typedef struct fc_operator_block8
 {

@@ -78,8 +78,8 @@ fc_factor_column(const fc_factor *factor, size_t p)
 typedef struct fc_exact_centroids
 {
 	uint32_t	rerank;
-	const float *values;		/* k x d; NULL if not stored */
-	const double *offset;		/* d; NULL for 0 */
+	const float *values;		/* k x d; NULL if there are no exact centroids */
+	const double *offset;		/* d values; NULL means a zero offset */
 	const float *half_norms;	/* k: half the squared lengths of the rows of
 								 * values */
 	const float *residual;		/* k upper bounds on ||exact centroid - row of
@@ -163,7 +163,7 @@ typedef struct fc_operator
 	 * offset, whose half norms are 0
 	 */
 	fc_metric	metric;
-	const double *offset;		/* d; NULL for 0 */
+	const double *offset;		/* d values; NULL means a zero offset */
 	double		offset_length;	/* ||offset||, set by fc_operator_measure and
 								 * fc_operator_view */
 	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
@@ -230,7 +230,10 @@ fc_operator_number(const fc_operator *op, size_t j)
 	return op->number != NULL ? op->number[j] : (int32_t) j;
 }
 
-/* Returns the upper limit of labels, which start at 0; some may be unused. */
+/*
+ * Returns the greatest possible label plus 1. Labels start at 0; some may be
+ * unused.
+ */
 static inline size_t
 fc_operator_labels(const fc_operator *op)
 {

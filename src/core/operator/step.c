@@ -395,7 +395,7 @@ typedef struct rows_work
 	double	   *sum;			/* d: sum of the current cluster's rows */
 	int32_t    *labels;			/* n: cluster of each row */
 	int32_t    *order;			/* n: rows sorted by cluster */
-	int32_t    *end;			/* k: end of each cluster in order */
+	int32_t    *end;			/* k: end of each cluster in `order` */
 	fc_scratch	scratch;
 } rows_work;
 

@@ -2,12 +2,12 @@
  * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE,
  * scores.
  *
- *     lloyd        n_j, W_j = sum w, sum w x per cluster,
+ *     lloyd        n_j, W_j = sum w, and sum w x of each cluster, and
  *                  SSE = sum w ||x - c_l||^2
- *     sse          SSE alone
- *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the
- *                  nearest two: a score of each row
- *     davies       per cluster sum w ||x - c_j||
+ *     sse          only the SSE
+ *     silhouette   sum of a score of each row, w (b - a) / max(a, b), where
+ *                  a and b are the distances to the two nearest centroids
+ *     davies       sum w ||x - c_j|| of each cluster
  *
  * The state is flat bytes that contain the operator, so that any process can
  * assign the pending rows. Sums are double-double (Knuth's two-sum): the order
@@ -148,7 +148,7 @@ typedef struct fc_step_result
 {
 	int64_t		count;
 	double		total;			/* SSE, or the sum of scores */
-	int64_t    *counts;			/* k: rows per cluster */
+	int64_t    *counts;			/* k: number of rows per cluster */
 	double	   *weights;		/* k: sum of weights per cluster */
 	double	   *sums;			/* k x d for lloyd, k for davies, otherwise
 								 * unused */

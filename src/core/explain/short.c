@@ -50,8 +50,8 @@ mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 }
 
 /*
- * Returns a threshold with few digits between two values, or the infinite one
- * of them if there is one.
+ * Returns a threshold with few digits between two values. If one of them is
+ * infinite, returns that infinity.
  */
 static fc_threshold
 between(fc_axis_kind kind, double low, double high)

@@ -359,8 +359,8 @@ typedef struct imputation
 	size_t		donors;
 
 	/*
-	 * donors values: mean squared difference between the row and each donor,
-	 * over the dimensions known in both
+	 * `donors` values: mean squared difference between the row and each
+	 * donor, over the dimensions known in both
 	 */
 	double	   *gap;
 

@@ -42,8 +42,8 @@ typedef struct path_search
 } path_search;
 
 /*
- * Shortens the paths to all columns by paths through `row`, which is at
- * distance `length`. Returns the nearest column that is not done.
+ * Updates the shortest paths to all columns with paths through `row`, which is
+ * at distance `length`. Returns the nearest column that is not done.
  */
 static size_t
 relax(const cost_matrix *m, path_search *s, size_t row, double length)

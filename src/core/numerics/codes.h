@@ -36,14 +36,14 @@ typedef struct fc_codes
 	 */
 	int8_t	   *bytes;
 	float	   *floats;			/* room x width; NULL if `bytes` is used */
-	int32_t    *shift;			/* room values: 128 times the sum of the
+	int32_t    *shift;			/* `room` values: 128 times the sum of the
 								 * coordinates of b */
-	float	   *half;			/* room values: half the squared length of the
-								 * vector */
+	float	   *half;			/* `room` values: half the squared length of
+								 * the vector */
 	float	   *scale;
-	float	   *length;			/* room values: upper bound on ||u|| */
-	float	   *error;			/* room values: upper bound on ||e|| */
-	float	   *rest;			/* room values: upper bound on the length of
+	float	   *length;			/* `room` values: upper bound on ||u|| */
+	float	   *error;			/* `room` values: upper bound on ||e|| */
+	float	   *rest;			/* `room` values: upper bound on the length of
 								 * the part outside the coordinates */
 } fc_codes;
 
@@ -66,9 +66,9 @@ typedef struct fc_coded_row
 bool		fc_codes_are_fast(void);
 
 /*
- * Allocates k vectors of n coordinates. On a machine without this instruction,
- * they are stored as floats, whose dot products are exact up to 256
- * coordinates.
+ * Allocates k vectors of n coordinates. On a machine without an instruction
+ * for dot products of bytes, they are stored as floats, whose dot products are
+ * exact up to 256 coordinates.
  */
 void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
@@ -88,9 +88,9 @@ fc_coded_row fc_codes_of_row(const fc_codes *codes, const float *z, size_t n,
 							 double length, uint8_t *bytes);
 
 /*
- * Computes dots (rows x count) = (q + 128) . b for the vectors first .. first
- * + count - 1, in whole panels; the number of rows is n. work holds n x width
- * floats if the vectors are stored as floats.
+ * Computes dots (n x count) = (q + 128) . b for n rows and the vectors first
+ * .. first + count - 1 (whole panels). work holds n x width floats if the
+ * vectors are stored as floats.
  */
 void		fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n,
 							  size_t first, size_t count, float *work, int32_t *dots);

@@ -235,9 +235,10 @@ typedef struct pivoting
 	double		slack;			/* y above -slack counts as feasible */
 	double	   *factor;			/* |F| x |F|: G_FF, then its Cholesky factor */
 	double	   *solution;		/* |F| values: b_F, then x_F */
-	double	   *y;				/* count values: G x - b */
-	size_t	   *passive;		/* count entries: the members of F, ascending */
-	bool	   *in_passive;		/* count flags: true for members of F */
+	double	   *y;				/* `count` values: G x - b */
+	size_t	   *passive;		/* `count` entries: the members of F,
+								 * ascending */
+	bool	   *in_passive;		/* `count` flags: true for members of F */
 	double	   *x;
 } pivoting;
 

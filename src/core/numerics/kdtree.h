@@ -67,7 +67,7 @@ typedef struct fc_kdtree
 	size_t		width;			/* coordinates per corner of a box, d or more */
 
 	/*
-	 * 2 width values per node: the lowest and the highest coordinates;
+	 * 2 * width values per node: the lowest and the highest coordinates;
 	 * unbounded in coordinates beyond d
 	 */
 	float	   *box;

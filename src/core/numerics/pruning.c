@@ -187,8 +187,8 @@ dot(const float *a, const float *b, size_t n)
 }
 
 /*
- * Sets pruning->defect to a bound of || A A' - I ||: the root of the sum of
- * its squared entries. Returns false if the axes are not orthonormal.
+ * Sets pruning->defect to the Frobenius norm of A A' - I, a bound of its
+ * spectral norm. Returns false if the axes are not orthonormal.
  */
 static bool
 measure_defect(fc_pruning *pruning)

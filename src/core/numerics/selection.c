@@ -89,9 +89,9 @@ typedef struct trim_work
 	double	   *median;			/* d */
 	double	   *unit;			/* d values: 1 / s_c, or 0 for a constant
 								 * dimension */
-	double	   *value;			/* rows values: a column, then squared
+	double	   *value;			/* `rows` values: a column, then squared
 								 * distances */
-	fc_keyed   *order;			/* 2 rows entries: rows sorted by value, and
+	fc_keyed   *order;			/* 2 * rows entries: rows sorted by value, and
 								 * scratch space */
 } trim_work;
 

@@ -59,8 +59,8 @@ size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  fc_operator_header *header, double *max);
 
 /*
- * Calls fc_operator_attach_exact with the centroids that `source`, any
- * operator, represents; arrays are in the arena.
+ * Calls fc_operator_attach_exact with the centroids that `source`, an operator
+ * of any kind, represents; arrays are in the arena.
  */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);

@@ -62,7 +62,7 @@ double		fc_coreset_importance(const double *x, const double *center,
 								  double variance, size_t d);
 
 /*
- * Computes the limit below which the share `share`, in (0, 1), of all ranks is
+ * Computes the limit below which a share of all ranks, 0 < share < 1, is
  * expected, given the importances and weights of n rows.
  */
 void		fc_coreset_limit(const double *importances, const double *weights,

@@ -130,8 +130,8 @@ typedef struct fc_search
 								 * itself */
 
 	/*
-	 * number of nearest rows to find, 1 .. rows - 1; if it has a fraction,
-	 * the last row counts by the fraction
+	 * number of nearest rows to find, 1 .. rows - 1; a fraction is the weight
+	 * of the last one
 	 */
 	double		neighbours;
 	size_t		probes;			/* number of buckets read per query, 1 .. k */

@@ -1,6 +1,6 @@
 /*
- * internal.h - shared by the files of an operator: scores of a row, rows of
- * the product, rounding bounds, rearranged factors.
+ * internal.h - declarations shared by the files of an operator: scores of a
+ * row, rows of the product, rounding bounds, rearranged factors.
  *
  * Slices: one row is multiplied by 16 rows of a factor at a time, entry by
  * entry ("sliced ELLPACK"). Each lane of a vector is a row of the factor, so

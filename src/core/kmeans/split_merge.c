@@ -563,7 +563,7 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 
 		if (s->taken[split])
 			continue;
-		s->taken[split] = true; /* this cluster must neither give up its
+		s->taken[split] = true; /* the split cluster must neither give up its
 								 * centroid nor be joined */
 		while (next < w->k && (s->taken[s->by_cost[next].value] ||
 							   s->taken[s->partner[s->by_cost[next].value]]))

@@ -32,8 +32,8 @@ places_of(size_t counts[VALUES])
 }
 
 /*
- * Sorts a few items by insertion, which is stable. For fewer than FEW items, a
- * radix sort is slower, because it clears and sums its counters.
+ * Sorts a few items by insertion, which is stable. A radix sort would be
+ * slower, because it clears and sums its counters.
  */
 static void
 sort_few(fc_keyed *items, size_t n)

@@ -1,5 +1,6 @@
--- A function of a model's name, evaluated for every row, reads the stored model once a query: a name in a row expression costs what a subselect does.
--- Counted are the scans of the tables in fastclust_internal.
+-- A function that takes the name of a model reads the stored model once in a query, not once in a
+-- row, so it costs no more than a subquery would.
+-- The test counts the scans of the tables in fastclust_internal.
 
 CREATE TABLE points AS SELECT i, i % 2 AS half, ARRAY[i % 4 * 9 + sin(i), i % 2 * 5 + cos(i * i)]::real[] AS x FROM generate_series(1, 1000) i;
 SELECT train('plain', 'points', 'x', 4, options => '{"quiet": true, "levels": [2, 2]}'), train('other', 'points', 'x', 2, options => '{"quiet": true}'),
@@ -17,7 +18,8 @@ BEGIN
 END
 $$;
 
--- STABLE functions that return one value and take the name of a model or of a sketch first: each has a call here.
+-- Each STABLE function that returns one value and takes the name of a model or of a sketch first
+-- has a call here; the functions without one are listed: none.
 CREATE TABLE calls (call text);
 INSERT INTO calls VALUES
 	('anomaly(''plain'', x)'), ('assign(model_operator(''plain''), x)'), ('current_sketch(''kept'')'), ('describe(''plain'')'),
@@ -29,11 +31,12 @@ INSERT INTO calls VALUES
 SELECT p.oid::regprocedure AS not_called FROM pg_proc p
  WHERE p.pronamespace = 'fastclust'::regnamespace AND p.provolatile = 's' AND NOT p.proretset AND p.proargnames[1] IN ('model', 'name')
    AND NOT EXISTS (SELECT FROM calls c WHERE c.call LIKE '%' || p.proname || '(%');
-SELECT call, of_1000 <= of_2 AS read_once, of_2 > 0 AS read
+SELECT call, of_1000 <= of_2 AS not_more_for_1000_rows, of_2 > 0 AS is_read
   FROM (SELECT call, reads(format('SELECT count(c) FROM (SELECT %s AS c FROM (SELECT * FROM points ORDER BY i LIMIT 2) points OFFSET 0) q', call)) AS of_2,
 			   reads(format('SELECT count(c) FROM (SELECT %s AS c FROM points OFFSET 0) q', call)) AS of_1000 FROM calls OFFSET 0) q ORDER BY call COLLATE "C";
 
--- What is kept holds for one state of the models, one user and the settings of output: here in one expression of a function.
+-- What is kept is valid for one state of the models, one user and one set of output settings,
+-- also within one expression of a function.
 CREATE FUNCTION clusters_then(change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	found text := '';
@@ -57,7 +60,7 @@ SELECT clusters_then('SET ROLE reader_of_none') AS another_role;
 RESET ROLE;
 SELECT count(DISTINCT model_operator(m)::text) AS operators FROM unnest(ARRAY['plain', 'other', 'plain', 'other']) m;
 SELECT model_operator(NULL::text) FROM points LIMIT 1;
-SELECT model_operator('halves', half::numeric) IS NOT NULL FROM points LIMIT 1;
+SELECT model_operator('halves', half::numeric) IS NOT NULL AS has_operator FROM points LIMIT 1;
 SELECT clusters(model_operator('halves', g)) FROM unnest('{0,1,2}'::int[]) g;
 
 DROP ROLE reader_of_none;

@@ -1,5 +1,7 @@
--- Labels, names and merges of 30 and of 4,000 rows, of 1, 60 and 300 dimensions, of rows that repeat, and of NULLs.
--- They are the same in a parallel worker, and the same with the operator beside the row as with it in a subselect.
+-- Labels, names and merges are right for 30 and 4,000 rows, for 1, 60 and 300 dimensions, for
+-- repeated rows and for NULLs.
+-- They are the same in a parallel worker, and the same whether the operator comes with the row or
+-- from a subquery.
 CREATE TABLE seen (d int, n int, repeated boolean, clusters bigint, named bigint, nulls_have_none boolean, in_worker boolean, beside boolean,
     anomalies bigint, merged bigint, null_element text);
 CREATE FUNCTION worker(forced boolean) RETURNS text LANGUAGE sql AS $$
@@ -16,7 +18,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE;
 END $$;
--- every eleventh row is NULL
+-- look() fills a row of the result for one shape; every eleventh row of its table is NULL.
 CREATE FUNCTION look(d int, n int, repeated boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     now seen := ROW(d, n, repeated);

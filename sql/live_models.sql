@@ -1,5 +1,6 @@
--- live models: drift and retrain take the live sketch in place of a scan
--- The rows of counts: the eight bytes behind a head of 36.
+-- A live model keeps a live sketch of its table, and drift, retrain and choose_k take the sketch
+-- instead of scanning the table. They answer as after a scan; rows that were deleted leave no
+-- trace; where the sketch is lost, a warning says so and the rows are read.
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
     SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i
 $$;
@@ -9,9 +10,11 @@ CREATE TABLE orders AS
 SELECT train('vectors', 'orders', 'x', 4, options => '{"live": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b', 'kind'], 4, options => '{"live": true, "where": "id > 10"}');
 SELECT train('shops', 'orders', 'x', 4, 'compressive', '{"live": true, "group_by": "shop"}');
-SELECT name, relation, features, row_count(current_sketch(name)), model IS NOT NULL AS of_model FROM live_sketches ORDER BY id;
+SELECT name, relation, features, row_count(current_sketch(name)),
+       model IS NOT NULL AS belongs_to_model FROM live_sketches ORDER BY id;
 
--- no scan: those of one transaction, which no other process reports
+-- drift and retrain of live models scan nothing. scans() counts the scans of this transaction,
+-- which no other process can add to.
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
     SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'orders'::regclass
 $$;
@@ -25,39 +28,48 @@ SELECT value, n FROM drift('shops', by => 'group') ORDER BY 1;
 SELECT retrain_if_drifted('vectors'), retrain('columns'), retrain('shops', '{"k": 3}');
 SELECT model, version, group_value, k, n, note FROM fastclust_internal.stored_versions WHERE version = 2 ORDER BY model, group_value;
 SELECT scans() - n AS scans FROM before;
--- a table that is named, and options about rows, are scanned
+-- A table that is named and options that need rows lead to a scan.
 SELECT n FROM drift('vectors', 'orders');
 SELECT retrain('vectors', '{"iterations": 0}');
-SELECT scans() > n AS scanned FROM before;
+SELECT scans() > n AS has_scanned FROM before;
 COMMIT;
-SELECT count(*) FROM check_sketch('vectors');
+SELECT count(*) AS differences FROM check_sketch('vectors');
 
--- rows that went leave no trace in a fresh version
+-- Deleted rows leave no trace in a version trained with the option fresh: it is the version of a
+-- sketch that never had them.
 CREATE TABLE without AS SELECT * FROM orders WHERE shop <> 'shop 1';
 DELETE FROM orders WHERE shop = 'shop 1';
-SELECT fold_sketches('vectors') > 0 AS folded;
-SELECT fastclust_internal.same_rows(current_sketch('vectors'), (SELECT sketch_agg(x, model_spec('vectors')) FROM without)) AS same;
+SELECT fold_sketches('vectors') > 0 AS has_folded;
+SELECT fastclust_internal.same_rows(current_sketch('vectors'),
+       (SELECT sketch_agg(x, model_spec('vectors')) FROM without)) AS exact;
 SELECT retrain('vectors', '{"fresh": true}');
 SELECT retrain('vectors', '{"fresh": true, "replace": true}', sketch => (SELECT sketch_agg(x, model_spec('vectors')) FROM without));
-SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'sample_rows' AS kept_rows
+SELECT a.operator = b.operator AS same_operator, describe(a.spec) ->> 'sample_rows'
+       AS sample_rows_in_spec
   FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) WHERE model = 'vectors' AND a.version = 4 AND b.version = 5;
 
--- nor in what rows tell of distances and of drift: those of rows drawn from its clusters
-SELECT a.distance_quantiles = b.distance_quantiles AND a.null_moments = b.null_moments AS same, a.distance_quantiles <> old.distance_quantiles AS others,
-       a.null_moments[1] / old.null_moments[1] BETWEEN 0.5 AND 2 AS as_of_rows
+-- Nor do they in the distances of anomalies and in the null law of drift, which are estimated
+-- from rows drawn around the new centroids.
+SELECT a.distance_quantiles = b.distance_quantiles AS same_quantiles,
+       a.null_moments = b.null_moments AS same_null_law,
+       a.distance_quantiles = old.distance_quantiles AS quantiles_of_old_version,
+       a.null_moments[1] / old.null_moments[1] BETWEEN 0.5 AND 2 AS null_law_within_factor_2
   FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) JOIN fastclust_internal.stored_versions old USING (model)
  WHERE model = 'vectors' AND a.version = 4 AND b.version = 5 AND old.version = 3;
 SELECT n, verdict FROM drift('vectors');
 CREATE TABLE clouds AS SELECT i AS id, ARRAY[(i % 3) * 9 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * cos(i), (i % 2) * 7 + sqrt(-2 * ln((hashint4(i) & 65535) / 65536.0 + 1e-5)) * sin(i)]::real[] AS x
   FROM generate_series(1, 20000) i;
 SELECT train('clouds', 'clouds', 'x', 6, 'compressive', '{"live": true}'), retrain('clouds', '{"fresh": true}');
-SELECT b.null_moments[1] / a.null_moments[1] BETWEEN 0.5 AND 2 AS law, b.distance_quantiles[140] / a.distance_quantiles[140] BETWEEN 0.8 AND 1.25 AS far
+SELECT b.null_moments[1] / a.null_moments[1] BETWEEN 0.5 AND 2 AS null_law_within_factor_2,
+       b.distance_quantiles[140] / a.distance_quantiles[140] BETWEEN 0.8 AND 1.25
+       AS quantile_within_25_percent
   FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) WHERE model = 'clouds' AND a.version = 1 AND b.version = 2;
-SELECT verdict, p_value > 0.01 AS likely FROM drift('clouds');
+SELECT verdict, p_value > 0.01 AS p_value_above_0_01 FROM drift('clouds');
 SELECT drop_model('clouds');
 DROP TABLE clouds;
 
--- the counts of drift follow every change: rows that are few and many, updates, groups and buckets, folded or not; they are those of a scan
+-- The drift counts of a live model follow every change and equal a scan: in small and large
+-- statements, updates, groups and buckets, folded or not.
 CREATE TABLE visits AS
     SELECT i AS id, 'page ' || i % 3 AS page, timestamptz '2026-03-01 12:00+00' + i % 5 * interval '1 day' AS at, i % 7 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b, ARRAY[sin(i), cos(i), 2 + sin(2 * i)]::real[] AS x
       FROM generate_series(1, 4000) i;
@@ -81,7 +93,8 @@ UPDATE visits SET a = a + 1, x[2] = 3 WHERE id % 10 = 0;
 UPDATE visits SET page = 'page 0' WHERE id = 7;
 DELETE FROM visits WHERE id % 3 = 1;
 SELECT * FROM compared ORDER BY 1;
-SELECT fold_sketches('visits') > 0 AND fold_sketches('pages') > 0 AS folded;
+SELECT fold_sketches('visits') > 0 AS has_folded_visits, fold_sketches('pages') > 0
+       AS has_folded_pages;
 DELETE FROM visits WHERE page = 'page 2';
 SELECT * FROM compared ORDER BY 1;
 SELECT count(*) AS differences FROM live_sketches l, check_sketch(l.name) WHERE l.relation = 'visits'::regclass;
@@ -96,16 +109,18 @@ SELECT retrain('visits');
 INSERT INTO visits VALUES (1, 'page 1', '2026-03-08 12:00+00', 1, 1, '{0,0,0}');
 SELECT retrain('visits');
 SELECT retrain('visits', '{"k": 1}'), (drift('visits')).verdict;
-SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
+SELECT count(drop_model(name)) AS models_dropped FROM live_sketches
+ WHERE relation = 'visits'::regclass;
 DROP VIEW compared; DROP FUNCTION counts_of, scanned_counts; DROP TABLE visits;
 
--- what has lost its table is told, and rows are read
+-- A live sketch that lost changes is reported in a warning, and the rows are read.
 ALTER TABLE orders DISABLE TRIGGER USER;
 SELECT n FROM drift('columns');
 ALTER TABLE orders ENABLE TRIGGER USER;
 SELECT name, rebuild_sketch(name) FROM live_sketches ORDER BY id;
 
--- a live sketch that is ready: a model of its rows takes it, with its spec
+-- A live sketch that the user keeps already is taken by a model with the same rows, together with
+-- its spec.
 CREATE TABLE clouds AS SELECT i AS id, ARRAY[(i % 3) * 9 + sin(i), (i % 2) * 7 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
 SELECT keep_sketch('clouds', 'clouds', 'x', sketch_spec_agg(x, 4), '{"concurrently": true}') FROM (SELECT x FROM clouds) c;
 CREATE TABLE of_clouds AS SELECT sketch_spec_agg(x, 4) AS s FROM clouds;
@@ -122,10 +137,11 @@ SELECT retrain('clouds');
 SELECT verdict FROM drift('clouds');
 SELECT train('early', 'clouds', 'x', 4, options => '{"live": {"concurrently": true}}');
 SELECT drop_model('clouds'), drop_model('clouds of three');
-SELECT count(*) FROM live_sketches WHERE relation = 'clouds'::regclass;
+SELECT count(*) AS live_sketches_left FROM live_sketches WHERE relation = 'clouds'::regclass;
 DROP TABLE clouds, of_clouds;
 
--- names, ends, rights
+-- A renamed model renames its live sketch, a dropped one drops it, and only the owner of the
+-- table may have a live model.
 SELECT rename_model('vectors', 'points');
 SELECT row_count(current_sketch('points'));
 SELECT retrain('columns', '{"live": false}');
@@ -142,10 +158,10 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT train('late', 'orders', 'x', 4, options => '{"live": true}');
 ROLLBACK;
 SELECT drop_model('shops'), drop_model('columns');
-SELECT count(*) FROM pg_trigger WHERE tgrelid = 'orders'::regclass;
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'orders'::regclass;
 DROP TABLE orders, without, before; DROP FUNCTION scans; DROP ROLE live_analyst;
 
--- choose_k of a live sketch: the number of clusters of now, without a scan
+-- choose_k with the option live finds the number of clusters of the present rows without a scan.
 CREATE SCHEMA of_live_choice; SET search_path = of_live_choice, public, fastclust;
 SELECT setseed(0.5);
 CREATE FUNCTION normal() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())';
@@ -153,7 +169,7 @@ CREATE TABLE orders AS SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3
            10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b FROM generate_series(1, 6000) i;
 SELECT train('vectors', 'orders', 'x', 12, 'compressive', '{"live": true, "quiet": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b'], 12, 'compressive', '{"live": true, "quiet": true, "where": "id > 10"}');
--- scans of one transaction, which no other process reports
+-- scans() counts the scans of this transaction, which no other process can add to.
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
     SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'orders'::regclass
 $$;
@@ -162,15 +178,17 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 CREATE TABLE before AS SELECT scans() AS n;
 SELECT k, verdict FROM choose_k('orders', 'x', 12, '{"live": true}') WHERE verdict IS NOT NULL;
 SELECT k, verdict FROM choose_k('orders', ARRAY['a', 'b'], 9, '{"live": true, "where": "id > 10"}') WHERE verdict IS NOT NULL;
--- the sketch is of now: two clusters more
+-- Two new clusters are found at once, because the sketch follows the table.
 INSERT INTO orders SELECT 10000 + i, ARRAY[20 * (i % 2) + normal(), 20 + normal()], 1, 1 FROM generate_series(1, 4000) i;
 SELECT k FROM choose_k('orders', 'x', 12, '{"live": true, "seed": 3}') WHERE verdict IS NOT NULL;
-SELECT count(*) = count(DISTINCT k) AS once, min(k), max(k), count(verdict), count(stability) AS stabilities, bool_and(cost >= 0) AS costs, count(gain) = count(*) - 1 AS gains
+SELECT count(*) - count(DISTINCT k) AS repeated, min(k), max(k), count(verdict) AS verdicts,
+       count(stability) AS stabilities, bool_and(cost >= 0) AS costs_not_negative,
+       count(*) - count(gain) AS rows_without_gain
   FROM choose_k('orders', 'x', 12, '{"live": true}');
 SELECT scans() - n AS scans FROM before;
--- rows as before, where it is not asked for
-SELECT count(stability) > 0 AS stabilities FROM choose_k('orders', 'x', 6, '{"live": false}');
-SELECT scans() > n AS scanned FROM before;
+-- choose_k scans the table if the option is not given.
+SELECT count(stability) > 0 AS has_stabilities FROM choose_k('orders', 'x', 6, '{"live": false}');
+SELECT scans() > n AS has_scanned FROM before;
 COMMIT;
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true, "trim": 0.1}');
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true, "where": "id > 10"}');
@@ -178,7 +196,7 @@ SELECT * FROM choose_k('before', 'n', 6, '{"live": true}');
 SELECT * FROM choose_k('orders', 'x', 1, '{"live": true}');
 TRUNCATE orders;
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
--- a live sketch is there for who may read its columns
+-- A user who may not read the columns gets no answer from the live sketch.
 CREATE ROLE live_stranger; GRANT USAGE ON SCHEMA of_live_choice TO live_stranger;
 SET ROLE live_stranger;
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
@@ -186,14 +204,15 @@ RESET ROLE;
 SELECT drop_model('vectors'), drop_model('columns');
 DROP SCHEMA of_live_choice CASCADE; DROP ROLE live_stranger;
 
--- a model has one live sketch at most, whoever claims it and whatever becomes of its table
+-- A model has at most one live sketch, even if another role claims it or its table is dropped or
+-- given away.
 CREATE SCHEMA of_live_claims; SET search_path = of_live_claims, public, fastclust;
 CREATE ROLE live_claims_alice; CREATE ROLE live_claims_bob; GRANT ALL ON SCHEMA of_live_claims TO live_claims_alice, live_claims_bob;
 SET ROLE live_claims_alice;
 CREATE TABLE hers AS SELECT i AS id, ARRAY[i % 7, i % 11]::real[] AS x FROM generate_series(1, 300) i;
 CREATE TABLE given AS TABLE hers;
 SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
--- the same model once more, by hand
+-- A second live sketch claimed by hand does not disturb the first.
 DO $$
 DECLARE
     live fastclust_internal.kept_sketches;
@@ -205,7 +224,8 @@ END
 $$;
 SELECT retrain('claimed', '{"quiet": true}');
 RESET ROLE;
--- the table becomes another role's, the model stays hers: it can be retrained, trained without a live sketch, and follow another table
+-- If the table is given to another role, its owner can still retrain the model, train it without
+-- a live sketch, and let it follow another table.
 ALTER TABLE given OWNER TO live_claims_bob;
 GRANT SELECT ON given TO live_claims_alice;
 SET ROLE live_claims_alice;
@@ -215,8 +235,10 @@ SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": false, "quiet"
 SELECT train('claimed', 'hers', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
 SELECT retrain('claimed', '{"quiet": true}');
 RESET ROLE;
-SELECT name LIKE 'claimed%' AS name, relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
--- of a table that she may not even read
+SELECT regexp_replace(name, '^claimed.*', 'claimed ...') AS name, relation,
+       model IS NOT NULL AS belongs_to_model, row_count(current_sketch(name))
+  FROM live_sketches ORDER BY id;
+-- The same holds if she may no longer read that table.
 SET ROLE live_claims_alice;
 CREATE TABLE hidden AS TABLE hers;
 SELECT train('claimed', 'hidden', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
@@ -231,18 +253,20 @@ SELECT retrain('claimed', '{"quiet": true}');
 SELECT rename_model('claimed', 'renamed');
 SELECT retrain('renamed', '{"quiet": true}');
 RESET ROLE;
-SELECT relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
--- nobody lets go of another's model
+SELECT relation, model IS NOT NULL AS belongs_to_model, row_count(current_sketch(name))
+  FROM live_sketches ORDER BY id;
+-- A user cannot end the live sketch of another user's model.
 SET ROLE live_claims_bob;
 SELECT fastclust_internal.end_model_live((SELECT max(model_id) FROM fastclust_internal.own_live_sketches));
 SELECT fastclust_internal.end_model_live(9223372036854775807);
 SELECT drop_sketch(name) FROM live_sketches;
 RESET ROLE;
 SELECT drop_model('renamed');
-SELECT count(*) FROM live_sketches;
+SELECT count(*) AS live_sketches_left FROM live_sketches;
 DROP SCHEMA of_live_claims CASCADE; DROP ROLE live_claims_alice, live_claims_bob;
 
--- scans of a live model of method compressive: a notice when a retraining leaves them out
+-- A compressive model trained with scans (the option iterations) is retrained from its live
+-- sketch without them, and a notice says so.
 CREATE SCHEMA of_live_scans; SET search_path = of_live_scans, public, fastclust;
 CREATE TABLE orders AS SELECT i AS id, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
 SELECT train('plain', 'orders', 'x', 4, 'compressive', '{"live": true, "quiet": true}');
@@ -250,7 +274,7 @@ SELECT train('scanned', 'orders', 'x', 4, 'compressive', '{"live": true, "iterat
 SELECT train('followed by nothing', 'orders', 'x', 4, 'compressive', '{"iterations": 2}');
 INSERT INTO orders SELECT i, ARRAY[i % 3, i % 5] FROM generate_series(4000, 4999) i;
 CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM fastclust_internal.stored_models m JOIN fastclust_internal.stored_versions v ON v.model_id = m.id AND v.version = m.version LEFT JOIN fastclust_internal.kept_sketches l ON l.model_id = m.id;
--- retrain asks this; it has notices with seconds besides
+-- live_for_retraining is what retrain calls; retrain itself would also print seconds.
 SET client_min_messages = notice;
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{}')).name FROM live_model ORDER BY 1;
 SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"quiet": true}')).name FROM live_model ORDER BY 1;
@@ -260,7 +284,8 @@ SELECT model, version, n, note FROM fastclust_internal.stored_versions WHERE ver
 SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'scanned', 'followed by nothing');
 DROP SCHEMA of_live_scans CASCADE;
 
--- retrain_if_drifted after DDL: rows are read where the live sketch is lost, and what they train is followed again
+-- After DDL that changes values, retrain_if_drifted reads the rows with a warning, and the model
+-- is followed again afterwards. Harmless DDL changes nothing.
 CREATE SCHEMA of_live_altered; SET search_path = of_live_altered, public, fastclust;
 CREATE TABLE orders AS SELECT i AS id, (i % 4) * 10 + sin(i) AS a, (i % 3) * 7 + cos(i) AS b, 'note ' || i % 5 AS note FROM generate_series(1, 20000) i;
 SELECT train('altered', 'orders', ARRAY['a', 'b'], 12, options => '{"live": true, "quiet": true}');
@@ -268,7 +293,8 @@ ALTER TABLE orders ADD more integer DEFAULT 1, ALTER note TYPE varchar(20);
 SELECT retrain_if_drifted('altered');
 ALTER TABLE orders ALTER a TYPE float8 USING a * 2;
 SELECT retrain_if_drifted('altered');
-SELECT retrain_if_drifted('altered'), row_count(current_sketch('altered')), (SELECT count(*) FROM check_sketch('altered')) AS differ;
+SELECT retrain_if_drifted('altered'), row_count(current_sketch('altered')),
+       (SELECT count(*) FROM check_sketch('altered')) AS differences;
 ALTER TABLE orders RENAME b TO c;
 SELECT retrain_if_drifted('altered');
 ALTER TABLE orders RENAME c TO b;
@@ -277,7 +303,8 @@ SELECT verdict, n, new_version FROM drift_log WHERE model = 'altered' ORDER BY i
 SELECT drop_model('altered');
 DROP SCHEMA of_live_altered CASCADE;
 
--- a table or a schema that has another name keeps its live models and their labels; only the table of the current version is found so
+-- A renamed table or schema keeps its live models and their label tables. An earlier version
+-- trained on a dropped table does not.
 CREATE SCHEMA of_names; SET search_path = of_names, public, fastclust;
 CREATE TABLE orders AS SELECT i AS id, (i % 4) * 10 + sin(i) AS a, (i % 3) * 7 + cos(i) AS b FROM generate_series(1, 3000) i;
 ALTER TABLE orders ADD PRIMARY KEY (id);
@@ -288,7 +315,7 @@ ALTER TABLE orders RENAME TO sales;
 INSERT INTO sales SELECT i, 90 + sin(i), cos(i) FROM generate_series(3001, 4500) i;
 SELECT model, (drift(model)).n FROM models ORDER BY 1;
 SELECT retrain('moved', '{"quiet": true}'), retrain('dense', '{"quiet": true, "noise": 1}');
-SELECT count(*) FROM labels;
+SELECT count(*) AS labels FROM labels;
 ALTER SCHEMA of_names RENAME TO of_new_names; SET search_path = of_new_names, public, fastclust;
 DROP TABLE others;
 SELECT n FROM drift('moved', version => 1);
@@ -297,7 +324,7 @@ SELECT version, relation, n FROM model_versions WHERE model = 'moved' ORDER BY 1
 SELECT drop_model('moved'), drop_model('dense');
 DROP SCHEMA of_new_names CASCADE;
 
--- a session that keeps an encoder ready for its statements notices that a label of an enum is another by now
+-- A session that keeps an encoder between statements notices that a label of an enum was renamed.
 CREATE SCHEMA of_moods; SET search_path = of_moods, public, fastclust;
 CREATE TYPE mood AS ENUM ('calm', 'merry', 'sad');
 CREATE TABLE moods AS SELECT i % 50 AS a, i % 7 AS b, (ARRAY['calm', 'merry', 'sad'])[i % 3 + 1]::mood AS felt FROM generate_series(1, 300) i;
@@ -312,8 +339,8 @@ SELECT * FROM check_sketch('moods');
 SELECT drop_model('moods');
 DROP SCHEMA of_moods CASCADE;
 
--- null takes an option back in a retrain: rows are read without the condition that their live
--- sketch has, and a retrain from a sketch has no such option
+-- A NULL option takes the option back in a retraining. Without the condition that the live sketch
+-- has, the rows are read; a retraining from a sketch has no such option.
 CREATE SCHEMA of_nothing; SET search_path = of_nothing, public, fastclust;
 CREATE TABLE points AS
 SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 5) * 10 + cos(i) AS b,
@@ -345,8 +372,8 @@ SELECT train('products', 'points', '{a,b}', 3, 'qkmeans',
 SELECT drop_model('points'), drop_model('windows'), drop_model('products');
 DROP SCHEMA of_nothing CASCADE;
 
--- a session keeps the expressions of a followed table for its next statement, and PL/pgSQL those
--- of a function for its transaction, but no cast of another role runs for the next user
+-- Expressions kept between statements of a session, or by PL/pgSQL within a transaction, never
+-- run one role's cast for the next role.
 CREATE SCHEMA of_casts; SET search_path = of_casts, public, fastclust;
 CREATE ROLE regress_casts; GRANT ALL ON SCHEMA of_casts TO regress_casts;
 SET ROLE regress_casts;
@@ -369,9 +396,9 @@ RESET ROLE;
 INSERT INTO priced VALUES (1, ROW(2));
 BEGIN;
 SET LOCAL ROLE regress_casts;
-SELECT count(encoded(p)) FROM priced p;
+SELECT count(encoded(p)) AS encoded FROM priced p;
 RESET ROLE;
-SELECT count(encoded(p)) FROM priced p;
+SELECT count(encoded(p)) AS encoded FROM priced p;
 ROLLBACK;
 SELECT drop_model('priced');
 DROP SCHEMA of_casts CASCADE;

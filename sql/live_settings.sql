@@ -1,4 +1,5 @@
--- settings of a session that change how text is read or written change nothing of what is counted, nor what a stored condition means
+-- Settings of a session that change how text is read or written change neither what a live sketch
+-- counts nor what a stored condition means.
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_live_settings; SET search_path = of_live_settings, public, fastclust;
 CREATE TABLE "Visits" (id integer, at timestamptz, raw bytea, words text[], price money, "Kind" text, x real[], a float8);
@@ -15,9 +16,10 @@ INSERT INTO conditions VALUES ('bytes', $$raw = '\x5c61'$$), ('nulls', $$words =
 SELECT name, keep_sketch(name, '"Visits"', 'x', (SELECT s FROM made), jsonb_build_object('where', condition, 'group_by', 'Kind', 'bucket', 'at')) FROM conditions ORDER BY name;
 SELECT train('model of ' || name, '"Visits"', 'x', 2, 'compressive', jsonb_build_object('where', condition, 'live', name < 'n', 'quiet', true)) FROM conditions WHERE name <> 'quotes' ORDER BY name;
 CREATE ROLE live_settings_writer; GRANT USAGE ON SCHEMA of_live_settings TO live_settings_writer; GRANT INSERT ON "Visits" TO live_settings_writer;
--- every setting that any role may set, of client formats and of what is read in statements: each value it has
+-- Every setting of client formats that any role may set is tried with each of its values; a
+-- sketch that differs would raise a warning.
 CREATE TABLE tried (setting text, value text, n integer);
--- (from 19 on, strings have one form)
+-- PostgreSQL 19 and later cannot turn standard_conforming_strings off.
 SELECT current_setting('server_version_num')::int < 190000 AS has_other_strings \gset
 CREATE FUNCTION others(setting text, kind text, offered text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT unnest(CASE WHEN setting = 'DateStyle' THEN '{"German, DMY","SQL, MDY","Postgres, YMD"}' WHEN setting = 'lc_monetary' THEN '{C}' WHEN setting = 'TimeZone' THEN '{Asia/Kolkata}'
@@ -44,22 +46,32 @@ BEGIN
     END LOOP;
 END
 $$;
-SELECT count(DISTINCT setting) > 10 AS many, bool_or(setting = 'quote_all_identifiers') AS quotes, bool_or(setting = 'standard_conforming_strings') = :'has_other_strings' AS strings,
-       bool_or(setting = 'bytea_output') AS bytes, bool_or(setting = 'array_nulls') AS nulls FROM tried;
--- the same texts mean the same when they come in such a session, and in one of another money
+SELECT count(DISTINCT setting) > 10 AS over_10_settings, bool_or(setting = 'quote_all_identifiers')
+       AS has_quote_all_identifiers,
+       bool_or(setting = 'standard_conforming_strings') = :'has_other_strings'
+       AS has_strings_if_settable,
+       bool_or(setting = 'bytea_output') AS has_bytea_output, bool_or(setting = 'array_nulls')
+       AS has_array_nulls FROM tried;
+-- Conditions mean the same when they are read again in a session with such settings.
 \if :has_other_strings
 SET standard_conforming_strings = off; SET escape_string_warning = off;
 \endif
 SET array_nulls = off; SET bytea_output = escape; SET quote_all_identifiers = on;
 SET transform_null_equals = on; SET timezone = 'Asia/Kolkata';
-SELECT count(*) = 0 AS agree FROM live_sketches l, check_sketch(l.name);
-SELECT name, rebuild_sketch(name) = rows AS same FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l, current_sketches(l.name) GROUP BY name) q ORDER BY name;
-SELECT n >= 50 AS enough FROM score('model of nulls') WHERE cluster IS NULL;
+SELECT count(*) AS differences FROM live_sketches l, check_sketch(l.name);
+SELECT name, rebuild_sketch(name) - rows AS rows_missing
+  FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l,
+           current_sketches(l.name) GROUP BY name) q ORDER BY name;
+SELECT n >= 50 AS at_least_50_rows FROM score('model of nulls') WHERE cluster IS NULL;
 SELECT retrain('model of ' || name, '{"quiet": true, "iterations": 1}') FROM conditions WHERE name <> 'quotes' ORDER BY name;
-SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made), (SELECT jsonb_build_object('where', condition) FROM conditions WHERE name = 'bytes')) = row_count(merge_agg(s)) AS same FROM current_sketches('bytes');
--- a time without a zone is one of the session that writes the condition
-SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition AS stays, condition
+SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made),
+       (SELECT jsonb_build_object('where', condition) FROM conditions
+           WHERE name = 'bytes')) - row_count(merge_agg(s)) AS rows_missing
+  FROM current_sketches('bytes');
+-- A time without a zone is stored with the zone of the session that writes the condition.
+SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition
+       AS same_when_read_again, condition
   FROM fastclust_internal.row_condition('"Visits"', 'at > ''2026-01-06 05:30''') c(condition, columns);
 RESET ALL; SET search_path = of_live_settings, public, fastclust;
-SELECT count(drop_model(model)) FROM models;
+SELECT count(drop_model(model)) AS models_dropped FROM models;
 DROP SCHEMA of_live_settings CASCADE; DROP ROLE live_settings_writer;

@@ -1,4 +1,6 @@
--- drift of tables that grow: windows of recent rows, baselines, values never seen
+-- drift compares the newest rows of a growing table (a partition, an interval, a condition) with
+-- a baseline, and names values that were never seen.
+-- Over the whole table such a change would be diluted and missed.
 CREATE TABLE sales (at date, id int, channel text, price float8, items int) PARTITION BY RANGE (at);
 DO $$
 BEGIN
@@ -8,7 +10,8 @@ BEGIN
 END
 $$;
 CREATE TABLE sales_default PARTITION OF sales DEFAULT;
--- thirteen months of one law, but that the last has 5 % of a new channel, and prices up by 10 %; the model knows twelve of them
+-- Thirteen months follow one law, except that the last has 5 % of a new channel and prices 10 %
+-- higher. The model is trained on twelve.
 CREATE TABLE orders AS SELECT (date '2024-01-01' + ((i % 13) * interval '1 month' + (i / 13 % 28) * interval '1 day'))::date AS at, i AS id,
        CASE WHEN i % 13 = 12 AND hashint4extended(i, 1) & 1023 < 51 THEN 'video' ELSE (ARRAY['shop', 'web', 'phone'])[1 + (hashint4extended(i, 2) & 65535) % 3] END AS channel,
        (50 + (hashint4extended(i, 3) & 1023) / 20.0) * CASE WHEN i % 13 = 12 THEN 1.1 ELSE 1 END AS price, 1 + (hashint4extended(i, 4) & 3) AS items
@@ -19,31 +22,37 @@ ANALYZE sales;
 SELECT train('m', 'sales', '{channel,price,items}', 4);
 
 INSERT INTO sales SELECT * FROM orders WHERE at >= '2025-01-01';
-SELECT recent.effect > whole.effect AS larger FROM drift('m') whole, drift('m', since => '{"partition": "last"}') recent;
+SELECT recent.effect > whole.effect AS effect_is_larger_for_last_month
+  FROM drift('m') whole, drift('m', since => '{"partition": "last"}') recent;
 CREATE TABLE windows (since jsonb);
 INSERT INTO windows VALUES ('{"partition": "last"}'), ('{"column": "at", "interval": "28 days"}'), ('{"where": "at BETWEEN ''2025-01-01'' AND ''2025-02-01''"}'),
     ('{"column": "at", "interval": "28 days", "baseline": {"column": "at", "interval": "59 days"}}'), ('{"partition": "last", "baseline": {"where": "at < ''2024-04-01''"}}');
-SELECT w.since, d.n, d.verdict, d.effect > 0.3 AS large, c.c ->> 'name' AS name, c.c -> 'new_values' ? 'video' AS new, abs((c.c -> 'new_values' ->> 'video')::float8 - 0.05) < 0.01 AS share
+SELECT w.since, d.n, d.verdict, d.effect > 0.3 AS effect_above_0_3, c.c ->> 'name' AS name,
+       c.c -> 'new_values' ? 'video' AS names_video,
+       abs((c.c -> 'new_values' ->> 'video')::float8 - 0.05) < 0.01 AS share_within_0_01_of_0_05
   FROM windows w, drift('m', since => w.since) d, jsonb_array_elements(d.columns) c(c) WHERE c.c ? 'new_values' ORDER BY w.since::text;
--- months that did not change, by any window and baseline; a column of dates, of timestamps, of timestamps with a time zone
+-- Months that did not change are not reported, for any window and baseline. The column may be a
+-- date, a timestamp or one with a time zone.
 SELECT verdict, n FROM drift('m', since => '{"where": "at >= ''2024-12-01'' AND at < ''2025-01-01''", "baseline": {"where": "at < ''2025-01-01''"}}');
 CREATE TABLE times AS SELECT at::timestamp AS t, at::timestamptz AS z, channel, price, items FROM sales WHERE at < '9999-01-01';
 SET datestyle = 'SQL, DMY';
 SELECT n FROM drift('m', 'times', since => '{"column": "t", "interval": "28 days"}') UNION ALL SELECT n FROM drift('m', 'times', since => '{"column": "z", "interval": "3 days"}');
 RESET datestyle;
 SELECT n, verdict FROM drift('m', 'times', since => '{"where": "price < 0"}');
-SELECT value, n > 50 AS some FROM drift('m', by => 'channel', since => '{"partition": "last"}') ORDER BY value;
+SELECT value, n > 50 AS over_50_rows
+  FROM drift('m', by => 'channel', since => '{"partition": "last"}') ORDER BY value;
 
--- a window that is an option: the version is trained on it, and later checks take it
+-- The option since trains a version on the window, and later checks use the window again.
 SELECT retrain_if_drifted('m', options => '{"since": {"partition": "last"}}') AS drifted, retrain_if_drifted('m') AS not_again;
 SELECT version, n FROM model_versions WHERE model = 'm' ORDER BY version;
-SELECT version, verdict, n, new_version, jsonb_path_exists(columns, '$[*].new_values.video') AS named FROM drift_log WHERE model = 'm' ORDER BY id;
+SELECT version, verdict, n, new_version, jsonb_path_exists(columns, '$[*].new_values.video')
+       AS names_video FROM drift_log WHERE model = 'm' ORDER BY id;
 INSERT INTO sales SELECT '2025-02-03', id, channel, price + 100, items FROM sales_1;
 SELECT n, verdict FROM drift('m');
 SELECT train('of a window', 'sales', '{price,items}', 2, options => '{"since": {"column": "at", "interval": "1 day"}}');
 SELECT n FROM models WHERE model = 'of a window';
 
--- live models answer by their buckets, and read no row
+-- A live model answers from its buckets, and no row is read.
 CREATE TABLE visits AS SELECT timestamptz '2026-01-01 12:00+00' + (i % 40) * interval '1 day' AS at, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x FROM generate_series(1, 20000) i;
 SELECT train('live', 'visits', 'x', 4, options => '{"live": {"bucket": "at"}}');
 INSERT INTO visits SELECT timestamptz '2026-02-10 12:00+00' + (i % 2) * interval '1 day', ARRAY[(i % 4) * 5 + sin(i) + 1, (i % 2) * 3 + cos(i)]::real[] FROM generate_series(1, 1000) i;
@@ -58,6 +67,7 @@ SELECT seq_scan - n AS scans FROM pg_stat_xact_user_tables, before WHERE relid =
 COMMIT;
 SELECT n FROM drift('live', since => '{"where": "at > ''2026-02-01''"}');
 
+-- Windows that are empty, unknown, contradictory or of the wrong type are errors.
 CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 'no error'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
 SELECT s, messages(format('SELECT drift(''m'', since => %L)', s)) FROM unnest(ARRAY[
     '{}', '[]', '{"partition": "first"}', '{"column": "price", "interval": "1 day"}', '{"column": "none", "interval": "1 day"}', '{"column": "at", "interval": "-1 day"}',
@@ -65,5 +75,5 @@ SELECT s, messages(format('SELECT drift(''m'', since => %L)', s)) FROM unnest(AR
     '{"where": "true", "baseline": {"where": "true"}}', '{"where": "true", "baseline": 3}']) s;
 SELECT messages($$SELECT drift('m', 'sales_1', since => '{"partition": "last"}')$$);
 SELECT messages($$SELECT drift('m', sketch => (SELECT training_sketch FROM model_versions WHERE model = 'm' AND version = 1), since => '{"partition": "last"}')$$);
-SELECT count(drop_model(m)) FROM unnest('{m,of a window,live}'::text[]) m;
+SELECT count(drop_model(m)) AS models_dropped FROM unnest('{m,of a window,live}'::text[]) m;
 DROP TABLE sales, orders, windows, times, visits, before; DROP FUNCTION messages;

@@ -1,7 +1,11 @@
--- method density: clusters without a number, of any shape, and noise
+-- Method density finds clusters of any shape and their number, and leaves noise without a
+-- cluster.
+-- Labels, paths, tables of labels and the stored operator agree; a retraining keeps labels; even
+-- data without structure (ages, ratings, lattices) is never split.
 CREATE SCHEMA of_density; SET search_path = of_density, public, fastclust, fastclust_internal;
 
--- two rings about one another and a disk in them, with a tenth of the rows evenly over the square
+-- Two rings around each other and a disk within them. A tenth of the rows is spread evenly over
+-- the square: noise.
 CREATE TABLE rings AS SELECT i AS id, CASE WHEN i % 10 = 0 THEN -1 ELSE i % 3 END AS truth, (ARRAY['red', 'green'])[1 + i / 2 % 2] AS colour,
        CASE WHEN i % 10 = 0 THEN 8 * u - 4 ELSE (i % 3) * 1.5 * cos(2 * pi() * u) + 0.12 * z END AS x,
        CASE WHEN i % 10 = 0 THEN 8 * w - 4 ELSE (i % 3) * 1.5 * sin(2 * pi() * u) + 0.12 * y END AS y
@@ -10,78 +14,111 @@ CREATE TABLE rings AS SELECT i AS id, CASE WHEN i % 10 = 0 THEN -1 ELSE i % 3 EN
                                                       FROM generate_series(1, 4) j) r) q;
 ANALYZE rings;
 SELECT train('rings', 'rings', '{x,y}', method => 'density', options => '{"standardize": false}') AS version;
-SELECT method, k, objective IS NULL AS no_objective, note ~ '^3 clusters, [0-9.]+ % noise$' AS told FROM models WHERE model = 'rings';
--- noise is NULL; of the clusters' rows at most 5 % are, and of the noise at least a half
+SELECT method, k, objective, note ~ '^3 clusters, [0-9.]+ % noise$' AS note_has_clusters_and_noise
+  FROM models WHERE model = 'rings';
+-- Noise has the label NULL. At most 5 % of the rows of the clusters are taken for noise. Noise
+-- within a ring cannot be distinguished from its rows and has their label; the other 40 % of the
+-- noise is found.
 CREATE TABLE found AS SELECT id, truth, predict('rings', r) AS cluster FROM rings r;
-SELECT adjusted_rand_agg(cluster, truth) > 0.99 AS right, (avg((cluster IS NULL)::int) FILTER (WHERE truth >= 0) <= 0.05) AS kept,
-       (avg((cluster IS NULL)::int) FILTER (WHERE truth < 0) >= 0.5) AS left_out FROM found WHERE truth >= 0 OR cluster IS NULL;
--- every way to ask for a label is one answer
+SELECT adjusted_rand_agg(cluster, truth) FILTER (WHERE truth >= 0) > 0.99 AS rand_above_0_99,
+       avg((cluster IS NULL)::int) FILTER (WHERE truth >= 0) <= 0.05 AS at_most_5_percent_lost,
+       round(avg((cluster IS NULL)::int) FILTER (WHERE truth < 0), 1) AS share_of_noise_found
+  FROM found;
+-- A row has the same label in every function: no count of other labels is above 0.
 SELECT count(*) FILTER (WHERE predict('rings', r.x, r.y) IS DISTINCT FROM f.cluster) AS by_list,
        count(*) FILTER (WHERE predict('rings', ARRAY[r.x, r.y]) IS DISTINCT FROM f.cluster) AS by_vector,
        count(*) FILTER (WHERE assign(model_operator('rings'), ARRAY[r.x, r.y]) IS DISTINCT FROM f.cluster) AS by_operator,
        count(*) FILTER (WHERE (predict_path('rings', r))[1] IS DISTINCT FROM f.cluster) AS by_path
   FROM rings r JOIN found f USING (id) WHERE id % 10 < 2;
 SELECT write_labels('rings', 'rings', 'labels', '{"key": ["id"]}');
-SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM f.cluster) AS others FROM labels l JOIN found f USING (id);
-SELECT sum(size) = (SELECT count(cluster) FROM found) AS sizes, count(*) FROM model_clusters WHERE model = 'rings';
--- the nearest clusters, and never noise; no row is farther away than max_distance
-SELECT count(*) AS clusters, min(cluster), max(cluster), bool_and(distance >= 0) FROM rings r, predict_all('rings', r, 10) WHERE id = 10;
-SELECT count(predict('rings', r, max_distance => 0)) AS none FROM rings r;
--- membership and outlier score add up to one; noise is farther out than clusters
-SELECT bool_and(total BETWEEN 0.999999 AND 1.000001) AS one, avg(score) FILTER (WHERE truth < 0) > 1.5 * avg(score) FILTER (WHERE truth >= 0) AS tells
+SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM f.cluster) AS other_labels
+  FROM labels l JOIN found f USING (id);
+SELECT count(*) AS clusters, sum(size) - (SELECT count(cluster) FROM found) AS rows_too_many
+  FROM model_clusters WHERE model = 'rings';
+-- predict_all returns the nearest clusters, never noise, and no row has a label beyond
+-- max_distance.
+SELECT count(*) AS clusters, min(cluster), max(cluster), count(*) FILTER (WHERE distance < 0)
+       AS negative_distances FROM rings r, predict_all('rings', r, 10) WHERE id = 10;
+SELECT count(predict('rings', r, max_distance => 0)) AS labels_at_distance_0 FROM rings r;
+-- The probabilities of a row sum to 1, and the probability of noise is higher for noise than for
+-- rows of clusters. anomaly marks the requested share of the rows, mostly noise.
+SELECT round(min(total)::numeric, 5) AS least_sum, round(max(total)::numeric, 5) AS largest_sum,
+       bool_and(total BETWEEN 0.999999 AND 1.000001) AS sums_within_1e_6_of_1,
+       avg(score) FILTER (WHERE truth < 0) > 1.5 * avg(score) FILTER (WHERE truth >= 0)
+       AS noise_scores_1_5_times_higher
   FROM (SELECT r.truth, sum(p.probability) AS total, sum(p.probability) FILTER (WHERE p.cluster IS NULL) AS score FROM rings r, predict_probabilities('rings', r) p GROUP BY id, truth) q;
-SELECT abs(avg(anomaly('rings', r, 0.05)::int) - 0.05) < 0.01 AS share, avg((truth < 0)::int) FILTER (WHERE anomaly('rings', r, 0.05)) > 0.5 AS noise FROM rings r;
-SELECT anomaly('rings', ARRAY[100, 100]) AS far, predict('rings', ARRAY[100, 100]) AS cluster;
--- the condensed tree: each cluster below one split, the top one above all
-SELECT count(*) AS nodes, count(*) FILTER (WHERE height = 0) AS leaves, count(*) FILTER (WHERE parent IS NULL) AS tops, max(height) BETWEEN 0.2 AND 1 AS valley FROM cluster_tree('rings');
+SELECT abs(avg(anomaly('rings', r, 0.05)::int) - 0.05) < 0.01 AS share_within_0_01_of_0_05,
+       avg((truth < 0)::int) FILTER (WHERE anomaly('rings', r, 0.05)) > 0.5 AS over_half_is_noise
+  FROM rings r;
+SELECT anomaly('rings', ARRAY[100, 100]) AS anomaly, predict('rings', ARRAY[100, 100]) AS cluster;
+-- The cluster tree has each cluster below one split and one root; typical rows are of their own
+-- cluster; rules and report describe the clusters.
+SELECT count(*) AS nodes, count(*) FILTER (WHERE height = 0) AS leaves,
+       count(*) FILTER (WHERE parent IS NULL) AS roots,
+       max(height) BETWEEN 0.2 AND 1 AS root_height_from_0_2_to_1 FROM cluster_tree('rings');
 SELECT cluster, count(*) FROM typical_rows('rings', 3) GROUP BY 1 ORDER BY 1;
-SELECT bool_and(f.cluster = t.cluster) AS own FROM typical_rows('rings', 3) t JOIN found f ON f.id = (t.row_data ->> 'id')::int;
-SELECT count(DISTINCT cluster) AS clusters, bool_and(precision BETWEEN 0.5 AND 1) AS precise FROM cluster_rules('rings');
-SELECT report('rings') ~ 'densest valley' AS tree, report('rings') ~ '3 clusters' AS note;
+SELECT count(*) AS typical_rows, count(*) FILTER (WHERE f.cluster = t.cluster) AS of_own_cluster
+  FROM typical_rows('rings', 3) t JOIN found f ON f.id = (t.row_data ->> 'id')::int;
+SELECT count(DISTINCT cluster) AS clusters, bool_and(precision BETWEEN 0.5 AND 1)
+       AS precisions_from_0_5_to_1 FROM cluster_rules('rings');
+SELECT substring(report('rings') FROM 'densest valley') AS tree_in_report,
+       substring(report('rings') FROM '3 clusters') AS note_in_report;
 SELECT (drift('rings')).verdict;
 
--- retrain: the same rows, the same labels; numbers stay when rows come
+-- A retraining on the same rows gives the same labels. When rows are added, clusters keep their
+-- numbers. The method can be changed and changed back.
 SELECT retrain('rings') AS version;
 SELECT churn FROM model_versions WHERE model = 'rings' AND version = 2;
 INSERT INTO rings SELECT 20000 + id, truth, colour, x, y FROM rings WHERE truth = 0;
 SELECT retrain('rings') AS version;
-SELECT churn < 0.05 AS few FROM model_versions WHERE model = 'rings' AND version = 3;
-SELECT count(*) FILTER (WHERE predict('rings', r) <> f.cluster) < 20 AS same FROM rings r JOIN found f USING (id);
+SELECT churn < 0.05 AS churn_below_0_05 FROM model_versions WHERE model = 'rings' AND version = 3;
+SELECT count(*) FILTER (WHERE predict('rings', r) <> f.cluster) < 20 AS under_20_rows_renumbered
+  FROM rings r JOIN found f USING (id);
 SELECT retrain('rings', '{"method": "kmeans"}') AS version;
 SELECT method, k FROM models WHERE model = 'rings';
 SELECT retrain('rings', '{"method": "density"}') AS version;
-SELECT count(DISTINCT version) AS of_means_alone FROM score('rings', version => 4);
-SELECT count(*) FILTER (WHERE predict('rings', r) IS DISTINCT FROM predict('rings', r, version => 3)) < 100 AS as_before FROM rings r;
--- the operator as text and back
+SELECT count(DISTINCT version) AS versions_with_scores FROM score('rings', version => 4);
+SELECT count(*) FILTER (WHERE predict('rings', r) IS DISTINCT
+  FROM predict('rings', r, version => 3)) < 100 AS under_100_labels_differ FROM rings r;
+-- The operator of a density model is read back from its text as the same value.
 SELECT model_operator('rings') = model_operator('rings')::text::fastop AS same_bytes;
 
--- one density, as DBSCAN: rows within the distance
+-- The option scale fixes one density, as DBSCAN does: a cluster is connected within that
+-- distance. A scale at which nothing is dense is an error.
 SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "scale": 0.3, "min_cluster_rows": 80}') AS version;
-SELECT adjusted_rand_agg(predict('scale', r), truth) > 0.99 AS right FROM rings r WHERE truth >= 0 AND predict('scale', r) IS NOT NULL;
+SELECT adjusted_rand_agg(predict('scale', r), truth) > 0.99 AS rand_above_0_99 FROM rings r
+ WHERE truth >= 0 AND predict('scale', r) IS NOT NULL;
 SELECT k FROM models WHERE model = 'scale';
 SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "scale": 0.001}');
 
--- groups, a condition, columns that are encoded, directions
+-- The method works for groups, with a condition, with encoded columns and with the metric cosine.
 SELECT train('groups', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "group_by": "colour", "align": true}') AS version;
 SELECT group_value, k FROM model_versions WHERE model = 'groups' ORDER BY 1;
-SELECT count(predict('groups', r)) BETWEEN 11000 AND 17000 AS labels FROM rings r;
+SELECT count(predict('groups', r)) BETWEEN 11000 AND 17000 AS labels_from_11000_to_17000
+  FROM rings r;
 SELECT train('some', 'rings', '{x,y}', method => 'density', options => '{"where": "truth <> 1"}') AS version, train('encoded', 'rings', '{x,y,colour}', method => 'density') AS other;
 SELECT model, k FROM models WHERE model IN ('some', 'encoded') ORDER BY 1;
--- categories have no part in the density of rows unless a weight gives it to them: two colours of chance do not split the three rings; profiles have them
-SELECT count(DISTINCT predict('encoded', r)) AS clusters, adjusted_rand_agg(predict('encoded', r), truth) FILTER (WHERE truth >= 0 AND predict('encoded', r) IS NOT NULL) > 0.99 AS right FROM rings r;
-SELECT bool_and(abs(value - overall) < 0.05) AS as_all, count(*) AS shares FROM profile('encoded') WHERE feature LIKE 'colour = %';
+-- Categories do not enter the density unless the option weight says so: two random colours do not
+-- split the three rings. The profile has them nevertheless.
+SELECT count(DISTINCT predict('encoded', r)) AS clusters,
+       adjusted_rand_agg(predict('encoded', r),
+           truth) FILTER (WHERE truth >= 0 AND predict('encoded', r) IS NOT NULL) > 0.99
+       AS rand_above_0_99 FROM rings r;
+SELECT count(*) AS shares_in_profile, bool_and(abs(value - overall) < 0.05)
+       AS shares_within_0_05_of_overall FROM profile('encoded') WHERE feature LIKE 'colour = %';
 SELECT retrain('encoded', '{"encoder": {"weight": {"colour": 1}}}') AS version;
 SELECT k FROM models WHERE model = 'encoded';
--- of categories alone there is little to find, and no vector or list is a row of them
+-- A model of categories alone takes whole rows; a single value or a vector is an error.
 SELECT train('colours', 'rings', 'colour', method => 'density', options => '{"quiet": true}') AS version;
-SELECT count(predict('colours', t)) FROM (SELECT 'red' AS colour) t;
+SELECT count(predict('colours', t)) AS labels FROM (SELECT 'red' AS colour) t;
 SELECT predict('colours', 'red');
 SELECT predict('colours', 3);
 CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELECT id, truth * 2 + 0.1 * (id % 7) AS a FROM rings WHERE truth >= 0) q;
 SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
 SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';
 
--- the same bits of rows in another order and eight partitions, though a sample of them makes the micro-clusters
+-- The model has the same bits for another order of the rows and eight partitions, even where a
+-- sample of the rows makes the micro-clusters.
 CREATE TABLE many AS SELECT id + 100000 * copy AS id, x + 0.0001 * copy AS x, y - 0.0002 * copy AS y FROM rings, generate_series(0, 9) copy;
 CREATE TABLE parts (id int, x float8, y float8) PARTITION BY HASH (id);
 SELECT format('CREATE TABLE parts_%s PARTITION OF parts FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i) FROM generate_series(0, 7) i \gexec
@@ -90,24 +127,31 @@ ANALYZE many, parts;
 SELECT train('whole', 'many', '{x,y}', method => 'density', options => '{"sample": "hash", "micro_clusters": 1000}') AS version, train('parts', 'parts', '{x,y}', method => 'density', options => '{"sample": "hash", "micro_clusters": 1000}') AS other;
 SELECT model_operator('whole') = model_operator('parts') AS same_bits, k FROM models WHERE model = 'whole';
 
--- no false split: ages, ratings, counts, a lattice of the plane, equal rows, one row, few rows, one column, NULLs
+-- Data without gaps is one cluster that holds every row: ages, ratings, a lattice, equal rows,
+-- one row, few rows, a column with NULLs.
 CREATE TABLE edges AS SELECT i AS id, 20 + (i * 7919) % 80 AS age, 5 AS same, 1 + i % 5 AS rating, i % 60 AS column_, i / 60 % 60 AS row_, CASE WHEN i % 5 > 0 THEN ('x' || substr(md5(i::text), 1, 8))::bit(32)::bigint / 4294967296.0 END AS gaps, i AS number FROM generate_series(1, 4000) i;
 SELECT train('age', 'edges', 'age', method => 'density') AS version, train('same', 'edges', 'same', method => 'density') AS equal, train('gaps', 'edges', '{gaps,number}', method => 'density') AS gaps,
        train('one', 'edges', '{age,number}', method => 'density', options => '{"where": "id = 1"}') AS one, train('few', 'edges', '{age,number}', method => 'density', options => '{"where": "id <= 12"}') AS few;
 SELECT train('rating', 'edges', 'rating', method => 'density') AS version, train('lattice', 'edges', '{column_,row_}', method => 'density') AS lattice,
        train('pairs', 'edges', '{rating,same}', method => 'density', options => '{"standardize": false}') AS pairs;
-SELECT m.model, m.k, (SELECT count(predict(m.model, e)) = m.n FROM edges e WHERE (m.model <> 'one' OR id = 1) AND (m.model <> 'few' OR id <= 12)) AS all_rows
+SELECT m.model, m.k, m.n,
+       (SELECT count(predict(m.model, e)) FROM edges e
+           WHERE (m.model <> 'one' OR id = 1) AND (m.model <> 'few' OR id <= 12)) AS labelled
   FROM models m WHERE m.model IN ('age', 'rating', 'lattice', 'pairs', 'same', 'gaps', 'one', 'few') ORDER BY 1;
--- a third of one column is NULL: complete rows alone are dense, and a row with a NULL has the label where it lies
+-- NULLs in a third of one column do not hide the clusters: only complete rows are used to find
+-- them, and a row with a NULL is labelled by its other columns.
 CREATE TABLE holes AS SELECT truth, x, CASE WHEN id % 10 >= 3 THEN y END AS y FROM (SELECT id, id % 3 AS truth, 3 * (id % 3 % 2) + x AS x, 3 * (id % 3 / 2) + y AS y FROM
   (SELECT id, (SELECT sum(('x' || substr(md5(id || 'x' || j), 1, 8))::bit(32)::bigint / 4294967296.0) - 2 FROM generate_series(1, 4) j) AS x,
           (SELECT sum(('x' || substr(md5(id || 'y' || j), 1, 8))::bit(32)::bigint / 4294967296.0) - 2 FROM generate_series(1, 4) j) AS y FROM generate_series(1, 9000) id) u) q;
 SELECT train('holes', 'holes', '{x,y}', method => 'density', options => '{"quiet": true}') AS version, train('holes_as_they_are', 'holes', '{x,y}', method => 'density', options => '{"standardize": false, "quiet": true}') AS other;
-SELECT model, k, (SELECT adjusted_rand_agg(predict(model, h), truth) > 0.98 FROM holes h WHERE y IS NOT NULL) AS right FROM models WHERE model LIKE 'holes%' ORDER BY 1;
+SELECT model, k,
+       (SELECT adjusted_rand_agg(predict(model, h), truth) > 0.98 FROM holes h WHERE y IS NOT NULL)
+       AS rand_above_0_98 FROM models WHERE model LIKE 'holes%' ORDER BY 1;
 CREATE TABLE nothing (x float8, y float8);
 SELECT train('nothing', 'nothing', '{x,y}', method => 'density');
 
--- errors
+-- An option or a function that the method does not have is an error, and so is an option of this
+-- method given to another.
 SELECT train('bad', 'rings', '{x,y}', 5, 'density');
 SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"noise": 3}');
 SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"min_cluster_rows": 0}');
@@ -122,7 +166,8 @@ SELECT merge_clusters('rings', '{0,1}');
 SELECT index_centroids('rings');
 SELECT train('idle', 'rings', '{x,y}', 3, options => '{"noise": 1}') AS version;
 
--- equal rows are of their cluster and no anomaly, though their centroid is rounded: of 5000 rows about one in a hundred is
+-- Equal rows belong to their cluster and are no anomalies, although the centroid of a cluster is
+-- rounded. Of the 3,000 other rows 25 to 75 are anomalies.
 SELECT setseed(0.21);
 CREATE TABLE idle AS
 SELECT i % 5 AS pile, CASE i % 5 WHEN 0 THEN 0 WHEN 1 THEN 17.3 ELSE 5 + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) END AS a,
@@ -139,21 +184,24 @@ SELECT m.model, least(pile, 2) AS pile, count(*) AS rows, count(*) FILTER (WHERE
                                (SELECT probability FROM predict_probabilities('idle vectors', v) p WHERE p.cluster IS NULL)
                         UNION ALL SELECT 'live', anomaly('idle live', i), predict('idle live', i),
                                (SELECT probability FROM predict_probabilities('idle live', i) p WHERE p.cluster IS NULL)) m GROUP BY 1, 2;
-SELECT model, pile < 2 AS equal, sum(rows) AS rows, CASE WHEN pile < 2 THEN sum(anomalies)::text ELSE (sum(anomalies) BETWEEN 25 AND 75)::text END AS anomalies,
+SELECT model, pile < 2 AS equal_rows, sum(rows) AS rows,
+       CASE WHEN pile < 2 THEN sum(anomalies)::text WHEN sum(anomalies) BETWEEN 25
+       AND 75 THEN '25 to 75' ELSE sum(anomalies)::text END AS anomalies,
        CASE WHEN pile < 2 THEN sum(noise) END AS noise, max(score) AS score FROM of_idle GROUP BY 1, 2, pile < 2, pile ORDER BY 1, pile;
 SELECT retrain('idle live', '{"quiet": true}') AS version;
 SELECT model, sum(anomalies) AS anomalies, sum(noise) AS noise, max(score) AS score FROM of_idle WHERE model = 'live' AND pile < 2 GROUP BY 1;
--- a row beside them is an anomaly
+-- A row 0.01 away from 1,000 equal rows is an anomaly.
 SELECT anomaly('idle columns', ARRAY[a + 0.01, b]) AS anomaly FROM idle WHERE pile = 0 LIMIT 1;
 
--- the number of micro-clusters is told where clusters hang on it, and nearly equal distances
+-- A notice recommends more micro-clusters where the clusters depend on their number, and warns
+-- where all distances are nearly equal.
 SET client_min_messages = notice;
 CREATE TABLE wide AS SELECT array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * w) ORDER BY j) AS v
   FROM (SELECT i, j, ('x' || substr(md5(i || ' ' || j), 1, 8))::bit(32)::bigint / 4294967296.0 AS u, ('x' || substr(md5(j || ' ' || i), 1, 8))::bit(32)::bigint / 4294967296.0 AS w
           FROM generate_series(1, 2000) i, generate_series(1, 50) j) q GROUP BY i;
 SELECT train('wide', 'wide', 'v', method => 'density', options => '{"quiet": true, "min_cluster_rows": 100}') AS version;
 SELECT k FROM models WHERE model = 'wide';
--- splits are a tree
+-- The splits stored with a version must form a tree; others are refused.
 CREATE TABLE three AS SELECT fastop_agg(c) AS op FROM (VALUES ('{0,0}'::real[]), ('{1,0}'), ('{2,0}')) v(c);
 SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,2,3,1,20}') FROM three;
 SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,0,2,1,20}') FROM three;

@@ -1,4 +1,5 @@
--- write_labels: the clusters of all rows, written to a table
+-- write_labels writes the cluster of every row to a table: the label is that of predict, the
+-- write is all or nothing, and a table that follows its model changes only where labels change.
 CREATE TABLE orders AS
 SELECT i AS id, ARRAY[i % 3 * 5 + (i * 7919 % 101) / 101.0, i % 5]::real[] AS x, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS kind,
        CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel FROM generate_series(1, 3000) i;
@@ -11,59 +12,96 @@ SELECT train('vectors', 'orders', 'x', 3, options => '{"quiet": true}'), train('
        train('kernel', 'orders', 'x', 3, 'kernel', '{"quiet": true}'), train('product', 'orders', 'x', 3, 'qkmeans', '{"quiet": true}'),
        train('some', 'orders', '{amount}', 2, options => '{"quiet": true, "where": "kind = ''odd''"}');
 
--- each row has the label of predict, and its distance; rows of no cluster have NULL
+-- Each row has the label and the distance of predict; a row without a cluster has NULL.
 CREATE FUNCTION written(model text, options jsonb DEFAULT '{"distance": true}') RETURNS bigint LANGUAGE sql AS $$
     SELECT write_labels(model, 'orders', 'labels_of_' || model, options)
 $$;
-SELECT written('vectors'), written('cosine'), written('groups'), written('columns'), written('skipped'), written('kernel'), written('product'), written('some');
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x) OR l.distance IS DISTINCT FROM predict_distance('vectors', t.x)) AS others, count(l.cluster) FROM labels_of_vectors l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('cosine', t.x) OR l.distance IS DISTINCT FROM predict_distance('cosine', t.x)) AS others, count(l.cluster) FROM labels_of_cosine l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('groups', t) OR l.distance IS DISTINCT FROM predict_distance('groups', t)) AS others, count(l.cluster) FROM labels_of_groups l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('columns', t) OR l.distance IS DISTINCT FROM predict_distance('columns', t)) AS others, count(l.cluster) FROM labels_of_columns l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('skipped', t) OR l.distance IS DISTINCT FROM predict_distance('skipped', t)) AS others, count(l.cluster) FROM labels_of_skipped l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x) OR l.distance IS DISTINCT FROM predict_distance('kernel', t.x)) AS others, count(l.cluster) FROM labels_of_kernel l JOIN orders t USING (id);
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x) OR l.distance IS DISTINCT FROM predict_distance('product', t.x)) AS others, count(l.cluster) FROM labels_of_product l JOIN orders t USING (id);
--- without distances vectors are labelled many at a time
+SELECT written('vectors') AS vectors, written('cosine') AS cosine, written('groups') AS groups,
+       written('columns') AS columns, written('skipped') AS skipped,
+       written('kernel') AS kernel, written('product') AS product, written('some') AS some;
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('vectors', t.x) OR l.distance IS DISTINCT FROM predict_distance('vectors', t.x))
+      AS not_as_predicted FROM labels_of_vectors l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('cosine', t.x) OR l.distance IS DISTINCT FROM predict_distance('cosine', t.x))
+      AS not_as_predicted FROM labels_of_cosine l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('groups', t) OR l.distance IS DISTINCT FROM predict_distance('groups', t))
+      AS not_as_predicted FROM labels_of_groups l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('columns', t) OR l.distance IS DISTINCT FROM predict_distance('columns', t))
+      AS not_as_predicted FROM labels_of_columns l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('skipped', t) OR l.distance IS DISTINCT FROM predict_distance('skipped', t))
+      AS not_as_predicted FROM labels_of_skipped l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('kernel', t.x) OR l.distance IS DISTINCT FROM predict_distance('kernel', t.x))
+      AS not_as_predicted FROM labels_of_kernel l JOIN orders t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('product', t.x) OR l.distance IS DISTINCT FROM predict_distance('product', t.x))
+      AS not_as_predicted FROM labels_of_product l JOIN orders t USING (id);
+-- Vectors are labelled in batches if no distances are written, with the same labels.
 SELECT m AS model, write_labels(m, 'orders', 'again_' || m) FROM unnest('{vectors,cosine,kernel,product}'::text[]) m;
-SELECT 'vectors', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x)) AS others, count(l.cluster) FROM again_vectors l JOIN orders t USING (id) UNION ALL
-SELECT 'cosine', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('cosine', t.x)) AS others, count(l.cluster) FROM again_cosine l JOIN orders t USING (id) UNION ALL
-SELECT 'kernel', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x)) AS others, count(l.cluster) FROM again_kernel l JOIN orders t USING (id) UNION ALL
-SELECT 'product', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x)) AS others, count(l.cluster) FROM again_product l JOIN orders t USING (id) ORDER BY 1;
--- by workers too
+SELECT 'vectors' AS model, count(*) AS rows, count(l.cluster) AS labelled,
+       count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x))
+       AS not_as_predicted FROM again_vectors l JOIN orders t USING (id) UNION ALL
+SELECT 'cosine', count(*), count(l.cluster), count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('cosine', t.x)) FROM again_cosine l JOIN orders t USING (id) UNION ALL
+SELECT 'kernel', count(*), count(l.cluster), count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('kernel', t.x)) FROM again_kernel l JOIN orders t USING (id) UNION ALL
+SELECT 'product', count(*), count(l.cluster), count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('product', t.x)) FROM again_product l JOIN orders t USING (id) ORDER BY 1;
+-- Parallel workers write the same labels.
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT write_labels('columns', 'orders', 'labels_by_workers', '{"name": true}');
-SELECT count(*), count(*) FILTER (WHERE w.cluster IS DISTINCT FROM l.cluster) AS others FROM labels_by_workers w JOIN labels_of_columns l USING (id);
+SELECT count(*) AS rows, count(*) FILTER (WHERE w.cluster IS DISTINCT FROM l.cluster)
+       AS other_labels FROM labels_by_workers w JOIN labels_of_columns l USING (id);
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 
--- numbers with NULLs, and none; names that look like formats
+-- Models of columns with and without NULLs are written right, also where names of tables, columns
+-- and models look like format strings.
 CREATE TABLE "100 %s" AS SELECT id, amount AS "%s", id % 7 AS b, amount::numeric AS n, channel || '%L' AS c FROM orders WHERE id <= 3000;
 SELECT train('%1$s', '"100 %s"', '{%s,b,n}', 3, options => '{"quiet": true}'), train('one', '"100 %s"', '{b}', 2, options => '{"quiet": true}'), train('%I', '"100 %s"', '{b,c}', 2, options => '{"quiet": true}');
 SELECT write_labels(m, '"100 %s"', 'of_' || i, '{"key": ["id", "%s"], "name": true, "distance": true, "where": "c LIKE ''%L''"}') FROM unnest('{%1$s,one,%I}'::text[]) WITH ORDINALITY u(m, i);
-SELECT count(*), count(l.cluster), count(l.cluster_name) AS named, count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('%1$s', t), predict_distance('%1$s', t))) AS others FROM of_1 l JOIN "100 %s" t USING (id);
-SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('one', t), predict_distance('one', t))) AS others FROM of_2 l JOIN "100 %s" t USING (id);
-SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('%I', t), predict_distance('%I', t))) AS others FROM of_3 l JOIN "100 %s" t USING (id);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(l.cluster_name) AS named,
+       count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT
+         FROM (predict('%1$s', t), predict_distance('%1$s', t))) AS not_as_predicted
+  FROM of_1 l JOIN "100 %s" t USING (id);
+SELECT count(*) AS rows, count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT
+  FROM (predict('one', t), predict_distance('one', t))) AS not_as_predicted
+  FROM of_2 l JOIN "100 %s" t USING (id);
+SELECT count(*) AS rows, count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT
+  FROM (predict('%I', t), predict_distance('%I', t))) AS not_as_predicted
+  FROM of_3 l JOIN "100 %s" t USING (id);
 
--- the condition is that of the model, or that of the option
-SELECT count(*), min(id) AS first FROM labels_of_some;
+-- The model's condition, or the option where, decides which rows are written.
+SELECT count(*) AS rows, min(id) AS first FROM labels_of_some;
 SELECT write_labels('some', 'orders', 'some_labels', '{"where": "id > 2990"}'), write_labels('some', 'orders', 'some_labels', '{"where": "id <= 10 AND kind = ''even''", "append": true}'),
        write_labels('some', 'orders', 'some_labels', '{"where": "id = 20", "append": true}');
-SELECT count(*), min(id), max(id) FROM some_labels;
+SELECT count(*) AS rows, min(id), max(id) FROM some_labels;
 
--- names, of groups too; other keys; a view; a query's own table; one statement for both
+-- Names are written where requested, for groups, too. The key may have several columns, the
+-- source may be a view, and train and write_labels may share a statement.
 SELECT name_cluster('groups', 0, 'the first', 'odd'), name_cluster('vectors', 1, 'mine');
 SELECT written('groups', '{"replace": true, "name": true}');
 DROP TABLE labels_of_groups;
 SELECT written('groups', '{"name": true, "key": ["kind", "id"]}'), write_labels('vectors', 'orders', 'named', '{"name": true, "distance": true}');
-SELECT l.kind, count(*), count(l.cluster_name), count(*) FILTER (WHERE c.name IS DISTINCT FROM l.cluster_name) AS others, count(*) FILTER (WHERE l.cluster_name = 'the first') > 0 AS first
+SELECT l.kind, count(*) AS rows, count(l.cluster_name) AS named,
+       count(*) FILTER (WHERE c.name IS DISTINCT FROM l.cluster_name) AS other_names,
+       count(*) FILTER (WHERE l.cluster_name = 'the first') > 0 AS has_the_first
   FROM labels_of_groups l LEFT JOIN model_clusters c ON c.model = 'groups' AND c.group_value = l.kind AND c.cluster = l.cluster GROUP BY 1 ORDER BY 1;
-SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'named'::regclass AND attnum > 0;
+SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) AS columns
+  FROM pg_attribute WHERE attrelid = 'named'::regclass AND attnum > 0;
 CREATE VIEW recent AS SELECT * FROM orders WHERE id > 1500;
-SELECT write_labels('vectors', 'recent', 'pg_temp.recent_labels', '{"key": "id"}'), count(*) FROM recent;
-SELECT c.relpersistence, (SELECT count(*) FROM recent_labels) FROM pg_class c WHERE c.oid = 'recent_labels'::regclass;
+SELECT write_labels('vectors', 'recent', 'pg_temp.recent_labels', '{"key": "id"}')
+       AS labels_written, count(*) AS rows FROM recent;
+SELECT c.relpersistence, (SELECT count(*) AS labels FROM recent_labels)
+  FROM pg_class c WHERE c.oid = 'recent_labels'::regclass;
 SELECT write_labels('kinds', 'orders', '"Labels of kinds"') FROM train('kinds', 'orders', '{amount}', 4, options => '{"quiet": true}');
-SELECT count(DISTINCT cluster) FROM "Labels of kinds";
+SELECT count(DISTINCT cluster) AS clusters FROM "Labels of kinds";
 
--- tables that look at single rows, or have other columns, get the same rows by INSERT
+-- Checks, generated columns, partitions, triggers, views and dropped columns of the target table
+-- are respected: its rows then come by INSERT.
 CREATE TABLE strict (key_of_row int, cluster smallint CHECK (cluster <> 1), id bigint PRIMARY KEY, at int DEFAULT 7, twice int GENERATED ALWAYS AS (cluster * 2) STORED);
 \set VERBOSITY terse
 SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 100"}');
@@ -72,51 +110,60 @@ ALTER TABLE strict DROP CONSTRAINT strict_cluster_check, DROP COLUMN key_of_row;
 SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 100"}');
 SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 200"}');
 SELECT write_labels('vectors', 'orders', 'strict', '{"replace": true, "where": "id < 200"}');
-SELECT count(*), bool_and(at = 7 AND twice = cluster * 2) FROM strict WHERE cluster IS NOT NULL;
+SELECT count(*) AS rows, count(*) FILTER (WHERE at = 7 AND twice = cluster * 2)
+       AS rows_with_default_and_generated FROM strict WHERE cluster IS NOT NULL;
 CREATE TABLE parts (id int, cluster int) PARTITION BY LIST (cluster);
 CREATE TABLE part_of_0 PARTITION OF parts FOR VALUES IN (0);
 CREATE TABLE part_of_others PARTITION OF parts DEFAULT;
 SELECT write_labels('vectors', 'orders', 'parts', '{"append": true}'), write_labels('vectors', 'orders', 'parts', '{"replace": true}');
-SELECT (SELECT count(*) FROM part_of_0) = (SELECT count(*) FROM labels_of_vectors WHERE cluster = 0) AS apart, count(*) FROM parts;
+SELECT count(*) AS rows, (SELECT count(*) FROM part_of_0) - (SELECT count(*)
+  FROM labels_of_vectors WHERE cluster = 0) AS rows_missing_in_partition FROM parts;
 CREATE TABLE counted (id int, cluster int);
 CREATE FUNCTION count_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.cluster := -1; RETURN NEW; END';
 CREATE TRIGGER each_row BEFORE INSERT ON counted FOR EACH ROW EXECUTE FUNCTION count_row();
 CREATE VIEW window_of_counted AS SELECT * FROM counted;
 SELECT write_labels('vectors', 'orders', 'window_of_counted', '{"append": true}'), write_labels('vectors', 'orders', 'window_of_counted', '{"replace": true}');
-SELECT cluster, count(*) FROM counted GROUP BY 1;
+SELECT cluster, count(*) AS rows FROM counted GROUP BY 1;
 CREATE TABLE dropped (id int, more text, cluster int);
 ALTER TABLE dropped DROP COLUMN more;
 SELECT write_labels('vectors', 'orders', 'dropped', '{"append": true}');
-SELECT count(*) FROM dropped d JOIN labels_of_vectors l USING (id) WHERE d.cluster IS NOT DISTINCT FROM l.cluster;
+SELECT count(*) AS same_labels
+  FROM dropped d JOIN labels_of_vectors l USING (id) WHERE d.cluster IS NOT DISTINCT FROM l.cluster;
 
--- wide keys, and few rows
+-- Keys of 10 kB are written unchanged, and a source without rows gives an empty table.
 CREATE TABLE wide AS SELECT repeat(md5(i::text), 20) || i AS id, (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 300) j) AS long, amount, channel FROM orders, LATERAL (SELECT id AS i) o WHERE id <= 1200;
 SELECT write_labels('columns', 'wide', 'wide_labels', '{"key": "{id,long}"}');
-SELECT count(*) FROM wide JOIN wide_labels USING (id, long);
+SELECT count(*) AS rows_with_their_key FROM wide JOIN wide_labels USING (id, long);
 SELECT write_labels('columns', 'wide', 'no_labels', '{"key": "id", "where": "false"}');
 CREATE TABLE wide_vectors AS SELECT 'key ' || id AS id, (SELECT string_agg(md5((id * j)::text), '') FROM generate_series(1, 300) j) AS long, x FROM orders;
 SELECT write_labels('vectors', 'wide_vectors', 'wide_vector_labels', '{"key": "{id,long}"}');
-SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x)) AS others, count(l.cluster) FROM wide_vectors t JOIN wide_vector_labels l USING (id, long);
+SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.cluster IS DISTINCT
+  FROM predict('vectors', t.x)) AS not_as_predicted
+  FROM wide_vectors t JOIN wide_vector_labels l USING (id, long);
 
--- inside a transaction that is undone, and of a table made there
+-- A rollback undoes a write completely, also to a savepoint and of a table created in the
+-- transaction.
 BEGIN;
 SELECT write_labels('vectors', 'orders', 'undone');
 SAVEPOINT s;
 SELECT write_labels('vectors', 'orders', 'undone', '{"append": true}');
 ROLLBACK TO s;
-SELECT count(*) FROM undone;
+SELECT count(*) AS labels FROM undone;
 ROLLBACK;
-SELECT to_regclass('undone');
+SELECT to_regclass('undone') AS undone_table;
 
--- a table follows its model: only labels that changed are written
+-- A table that follows its model is up to date after retrain, use_version, retrain_if_drifted and
+-- train, and only rows whose label changed are written again.
 CREATE TABLE visits (id int PRIMARY KEY, x real[]);
 INSERT INTO visits SELECT i, ARRAY[i % 4 * 6 + i % 13 / 13.0, i % 5] FROM generate_series(1, 2000) i;
 SELECT train('visits', 'visits', 'x', 4, options => '{"quiet": true}');
 SELECT write_labels('visits', 'visits', 'visit_labels', '{"follow": true}'), write_labels('visits', 'visits', 'few_labels', '{"follow": true, "name": true, "distance": true, "where": "id <= 500"}');
 CREATE TABLE before AS SELECT ctid AS place, id, cluster FROM visit_labels;
-CREATE FUNCTION followed() RETURNS TABLE (labels bigint, wrong bigint, moved boolean, few bigint, few_wrong bigint) LANGUAGE sql AS $$
+CREATE FUNCTION followed() RETURNS TABLE (labels bigint, wrong bigint,
+       rewritten_only_if_changed boolean, few bigint, few_wrong bigint) LANGUAGE sql AS $$
     SELECT l.*, f.*
-      FROM (SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x)),
+      FROM (SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT
+        FROM predict('visits', t.x)),
                    bool_and((l.ctid = b.place) = (l.cluster IS NOT DISTINCT FROM b.cluster)) FROM visit_labels l JOIN visits t USING (id) LEFT JOIN before b USING (id)) l,
            (SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('visits', t.x), predict_distance('visits', t.x))) FROM few_labels l JOIN visits t USING (id)) f
 $$;
@@ -132,7 +179,8 @@ SELECT retrain_if_drifted('visits', 0.01, 0.01, '{"quiet": true}') AS version, (
 SELECT train('visits', 'visits', 'x', 3, options => '{"quiet": true}') AS version;
 SELECT wrong, few_wrong FROM followed();
 SELECT rename_model('visits', 'visitors'), rename_model('visitors', 'visits');
--- one that is gone is forgotten, one that cannot follow is named, and ends when it is told to
+-- A followed table that was dropped is forgotten. One that cannot follow is named in a warning,
+-- and ends following when it is written with follow = false.
 DROP TABLE few_labels;
 ALTER TABLE visit_labels RENAME cluster TO label;
 SELECT use_version('visits', 1);
@@ -140,17 +188,18 @@ SELECT target, options FROM fastclust_internal.own_label_tables;
 ALTER TABLE visit_labels RENAME label TO cluster;
 SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true}');
 SELECT use_version('visits', 2);
-SELECT wrong FROM (SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x)) AS wrong FROM visit_labels l JOIN visits t USING (id)) q;
+SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x))
+       AS not_as_predicted FROM visit_labels l JOIN visits t USING (id);
 ALTER TABLE visits DROP CONSTRAINT visits_pkey;
 SELECT use_version('visits', 1);
 SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true, "follow": false, "key": "id"}');
 SELECT use_version('visits', 2);
-SELECT count(*) FROM fastclust_internal.label_tables;
+SELECT count(*) AS followed_tables FROM fastclust_internal.label_tables;
 SELECT write_labels('visits', 'visits', 'few_labels', '{"follow": true, "key": "id"}');
 SELECT write_labels('vectors', 'orders', 'pg_temp.few_labels', '{"follow": true}');
 SELECT write_labels('vectors', 'orders', 'labels_of_vectors', '{"follow": true, "append": true}');
 
--- mistakes
+-- Every mistake is an error that says what would be right.
 SELECT write_labels('vectors', 'orders', 'labels_of_vectors');
 SELECT write_labels('vectors', 'orders', 'labels_of_vectors', '{"append": true, "replace": true}');
 SELECT write_labels('vectors', 'orders', 'orders', '{"append": true}');
@@ -189,11 +238,11 @@ ROLLBACK;
 SELECT fastclust_internal.write_rows('days', 'days', 'TRUNCATE days', NULL, 1, 'days');
 SELECT * FROM option_help('write_labels');
 
--- a version that was made up
+-- A made-up version, which a caller can pass to an internal function, is an error.
 SELECT fastclust_internal.label_query(jsonb_populate_record(ROW(v.*)::fastclust_internal.stored_versions, '{"model": null}'), 'orders', '{id}', '{}')
   FROM fastclust_internal.readable_versions v WHERE model = 'vectors' LIMIT 1;
 
-SELECT count(drop_model(model)) FROM models;
+SELECT count(drop_model(model)) AS models_dropped FROM models;
 DROP TABLE orders, labels_of_vectors, labels_of_cosine, labels_of_groups, labels_of_columns, labels_of_skipped, labels_of_kernel, labels_of_product, labels_of_some, labels_by_workers,
     "100 %s", of_1, of_2, of_3, some_labels, named, "Labels of kinds", recent_labels, strict, parts, counted, dropped, wide, wide_labels, no_labels, days, visits, visit_labels, before CASCADE;
 DROP MATERIALIZED VIEW stored; DROP FUNCTION written, count_row, followed;

@@ -1,4 +1,5 @@
--- clusters that stay keep their numbers, whatever the units of a column that moves
+-- A cluster that stays keeps its number, also when a column with large values moves; a name or a
+-- pin stays with it and never passes to other rows.
 SELECT setseed(0.3);
 CREATE TABLE people AS SELECT i AS id, c * 10 + random() AS age, (ARRAY[72000, 63000, 18000, 36000, 37000])[c + 1] + 1000 * random() AS income
   FROM (SELECT i, i % 5 AS c FROM generate_series(1, 5000) i) q;
@@ -12,7 +13,7 @@ SELECT count(*) FILTER (WHERE predict('people', age, income) <> cluster) AS renu
 SELECT drop_model('people');
 DROP TABLE people, first;
 
--- a name given to a cluster whose rows are gone is not passed on, and not lost in silence
+-- The name of a cluster whose rows are gone is not passed on, and a warning says that it is gone.
 CREATE TABLE moving AS SELECT i % 3 AS k, ARRAY[i % 3 * 10 + sin(i), i % 3 % 2 * 10 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
 SELECT train('moving', 'moving', 'x', 3, options => '{"quiet": true}');
 SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), 'east');
@@ -21,13 +22,14 @@ DELETE FROM moving WHERE k = 2;
 INSERT INTO moving SELECT 9, ARRAY[-300 + sin(i), 500 + cos(i)]::real[] FROM generate_series(1, 1000) i;
 SELECT retrain('moving', '{"quiet": true}');
 SELECT count(*) AS clusters, count(*) FILTER (WHERE name = 'east') AS named, max(cluster) AS new_number FROM model_clusters WHERE model = 'moving';
--- the version before has it, and a cluster without a name passes its number on
+-- The earlier version still has the name. Once the name is removed, the number may pass to new
+-- rows.
 SELECT use_version('moving', 2);
 SELECT count(*) FILTER (WHERE name = 'east') AS named FROM model_clusters WHERE model = 'moving';
 SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), NULL);
 SELECT retrain('moving', '{"quiet": true}');
 SELECT count(*) AS clusters, max(cluster) AS highest FROM model_clusters WHERE model = 'moving';
--- a pinned cluster has its number whatever its rows are
+-- A pinned cluster keeps its number and its place even if its rows are gone.
 SELECT use_version('moving', 2);
 SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), 'east'), pin_cluster('moving', predict('moving', '{20, 0}'::real[]));
 SELECT retrain('moving', '{"quiet": true}');

@@ -1,8 +1,10 @@
--- topics named by the words of their texts; the name of a row's cluster
+-- name_topics names clusters by the words that distinguish their texts. The name of a row's
+-- cluster is the same in every function and view.
 SET default_text_search_config = 'pg_catalog.english'; CREATE SCHEMA of_topics; SET search_path = of_topics, public, fastclust;
 \set QUIET off
 CREATE FUNCTION draw(i bigint, s bigint, n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) % n)::integer';
--- twenty topics of eight words each, a third of a text; the others are of one vocabulary, by a power law, and stop words
+-- Twenty topics of eight words each, which are a third of a text; the other words are stop words
+-- and a common vocabulary with a power law.
 CREATE TABLE articles AS
 SELECT i AS id, i % 20 AS topic, ARRAY(SELECT 4 * cos(((i % 20) + 1) * (j + 1))::float8 + draw(i, j, 1000) / 1000.0 FROM generate_series(1, 12) j)::real[] AS embedding,
        (SELECT string_agg(CASE WHEN draw(i, w, 3) = 0 THEN format('topic%sword%s', chr(97 + i % 20), chr(97 + draw(i, 100 + w, 8)))
@@ -12,21 +14,40 @@ SELECT i AS id, i % 20 AS topic, ARRAY(SELECT 4 * cos(((i % 20) + 1) * (j + 1)):
 ANALYZE articles;
 SELECT train('news', 'articles', 'embedding', 20, options => '{"quiet": true}');
 CREATE VIEW planted AS SELECT topic, mode() WITHIN GROUP (ORDER BY predict('news', embedding)) AS cluster FROM articles GROUP BY 1;
-SELECT count(DISTINCT cluster) FROM planted;
-SELECT count(*) FILTER (WHERE name LIKE '%embedding[%') FROM model_clusters WHERE model = 'news';
+SELECT count(DISTINCT cluster) AS clusters FROM planted;
+SELECT count(*) FILTER (WHERE name LIKE '%embedding[%') AS names_of_dimensions
+  FROM model_clusters WHERE model = 'news';
 CREATE TABLE topics AS SELECT * FROM name_topics('news', 'body');
-SELECT count(*), count(*) FILTER (WHERE (SELECT count(*) FROM unnest(t.top_words) w WHERE w LIKE format('topic%sword_', chr(97 + p.topic))) >= 3) AS planted,
-       bool_and(cardinality(t.top_words) = 5 AND cardinality(t.texts) = 3) AS five_words, bool_and(t.name = array_to_string(t.top_words[:3], ', ')) AS named,
-       bool_or(t.top_words && '{the,of,and,is,was,with}') AS stop_words FROM topics t JOIN planted p USING (cluster);
-SELECT count(*) FROM topics t, unnest(t.texts) x JOIN articles a ON a.body = x WHERE predict('news', a.embedding) <> t.cluster;
--- shown by one rule everywhere, and of a row
-SELECT count(*) FROM model_clusters c JOIN topics t USING (cluster, name) WHERE c.model = 'news';
-SELECT count(*) FILTER (WHERE predict_name('news', a.embedding) = t.name) AS of_vector, count(*) FILTER (WHERE predict_name('news', a) = t.name) AS of_row, count(*) FROM articles a JOIN topics t ON t.cluster = predict('news', a);
--- a name that was given stays; NULL makes room for words again
+-- Three or more of the five top words of each topic are planted words of it, no stop word is
+-- among them, and the name is the first three.
+SELECT count(*) AS topics,
+       count(*) FILTER (WHERE (SELECT count(*)
+         FROM unnest(t.top_words) w WHERE w LIKE format('topic%sword_', chr(97 + p.topic))) >= 3)
+       AS with_three_planted_words,
+       count(*) FILTER (WHERE cardinality(t.top_words) = 5 AND cardinality(t.texts) = 3)
+       AS with_five_words_and_three_texts,
+       count(*) FILTER (WHERE t.name = array_to_string(t.top_words[:3], ', '))
+       AS named_by_first_three,
+       count(*) FILTER (WHERE t.top_words && '{the,of,and,is,was,with}') AS with_stop_words
+  FROM topics t JOIN planted p USING (cluster);
+SELECT count(*) AS texts_of_other_clusters
+  FROM topics t, unnest(t.texts) x JOIN articles a ON a.body = x
+  WHERE predict('news', a.embedding) <> t.cluster;
+-- Views and predict_name show the same name.
+SELECT count(*) AS same_name_in_view
+  FROM model_clusters c JOIN topics t USING (cluster, name) WHERE c.model = 'news';
+SELECT count(*) AS rows, count(*) FILTER (WHERE predict_name('news', a.embedding) = t.name)
+       AS same_by_vector, count(*) FILTER (WHERE predict_name('news', a) = t.name) AS same_by_row
+  FROM articles a JOIN topics t ON t.cluster = predict('news', a);
+-- A name given by a user stays; a removed name makes room for words again.
 SELECT name_cluster('news', 3, 'mine'), name_cluster('news', 4, NULL);
-SELECT t.cluster, t.name = 'mine' AS mine, t.name = array_to_string(t.top_words[:3], ', ') AS of_words, cardinality(t.top_words) AS words FROM name_topics('news', 'body', words => 3) t WHERE cluster IN (3, 4);
-SELECT DISTINCT predict_name('news', embedding, version => 1) = 'mine' AS mine FROM articles WHERE predict('news', embedding) = 3;
--- forms of a word are one, shown in the most frequent form; numbers are no words; pairs of words; another configuration
+SELECT t.cluster, t.name = 'mine' AS is_mine, t.name = array_to_string(t.top_words[:3], ', ')
+       AS is_words, cardinality(t.top_words) AS words
+  FROM name_topics('news', 'body', words => 3) t WHERE cluster IN (3, 4);
+SELECT DISTINCT predict_name('news', embedding, version => 1) AS name
+  FROM articles WHERE predict('news', embedding) = 3;
+-- Forms of a word count as one and are shown in the most frequent form; numbers are no words;
+-- pairs of words and another text search configuration can be chosen.
 CREATE TABLE reviews AS SELECT i AS id, i % 2 * 10 + i % 7 / 7.0 AS score, CASE WHEN i % 2 = 0 THEN (ARRAY['Batteries died 12 times.', 'The battery dies', 'batteries, die'])[1 + i % 3]
        ELSE (ARRAY['customer service: great', 'Great customer service!', 'the customer service was 2024 great'])[1 + i % 3] END AS note FROM generate_series(1, 300) i;
 SELECT train('reviews', 'reviews', '{score}'::name[], 2, options => '{"quiet": true}');
@@ -34,18 +55,19 @@ SELECT top_words FROM name_topics('reviews', 'note', 3) ORDER BY 1;
 SELECT predict_name('reviews', r) AS name, count(*) FROM reviews r GROUP BY 1 ORDER BY 1;
 SELECT top_words[1:2] AS words FROM name_topics('reviews', 'note', 4, bigrams => true) ORDER BY 1;
 SELECT top_words FROM name_topics('reviews', 'note', 2, configuration => 'simple') ORDER BY 1;
--- noise has no name
+-- Noise has no name, and every other row has the name of its cluster.
 SELECT train('found', 'reviews', '{score}'::name[], NULL, 'density', '{"quiet": true}');
-SELECT count(*) FILTER (WHERE predict_name('found', r) IS DISTINCT FROM c.name) AS others, predict_name('found', 1e6::float8) IS NULL AS noise
+SELECT count(*) FILTER (WHERE predict_name('found', r) IS DISTINCT FROM c.name) AS other_names,
+       predict_name('found', 1e6::float8) AS name_of_noise
   FROM reviews r LEFT JOIN model_clusters c ON c.model = 'found' AND c.cluster = predict('found', r);
 SELECT drop_model('found');
--- errors
+-- A column that is no text, an unknown column and a user without rights are errors.
 SELECT name_topics('reviews', 'score');
 SELECT name_topics('reviews', 'nowhere');
 SELECT name_topics('reviews', NULL);
 SELECT name_topics('reviews', 'note', 0);
 SELECT predict_name('nowhere to be found', '{1}'::real[]);
-SELECT predict_name('news', NULL::real[]) IS NULL AS null;
+SELECT predict_name('news', NULL::real[]) AS name_of_null;
 CREATE ROLE fastclust_stranger;
 SET ROLE fastclust_stranger;
 SELECT name_topics('reviews', 'note');

@@ -1,4 +1,7 @@
--- option "where": which rows of a table a model is of
+-- The option where restricts a model to the rows of a condition. The condition is stored with all
+-- its types and settings written out, and means the same in every later call.
+-- A condition cannot run code of the user's or change its meaning later; what it may not contain
+-- is an error.
 \set SHOW_CONTEXT never
 CREATE TYPE mood AS ENUM ('calm', 'tense');
 CREATE TABLE visits AS
@@ -7,7 +10,8 @@ SELECT i AS id, i % 2 = 0 AS paid, (ARRAY['DE', 'FR', 'IT'])[1 + i % 3] AS count
   FROM generate_series(1, 2100) i;
 ANALYZE visits;
 
--- the rows are those of the condition, also when it is read again
+-- Training, drift, retraining, choose_k and typical rows all use the rows of the condition, in
+-- the session and after it is read again.
 CREATE FUNCTION trained_on(condition text) RETURNS text LANGUAGE sql AS $$
     SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => jsonb_build_object('where', condition));
     SELECT format('%s rows, %s', n, options ->> 'where') FROM fastclust_internal.stored_versions v JOIN fastclust_internal.stored_models m ON m.id = v.model_id AND m.version = v.version WHERE m.model = 'some'
@@ -16,14 +20,18 @@ SELECT c AS condition, trained_on(c)
   FROM unnest(ARRAY['paid', 'not paid and kind < 3', 'country = ''DE''', 'country IN (''DE'', ''IT'')', 'country LIKE ''_R''', 'day >= ''2026-03-01''', 'day BETWEEN ''2026-02-01'' AND date ''2026-02-28''',
     'date_part(''month'', day) = 2', 'abs(spend - 9) < 3', 'mood = ''calm''', 'props ->> ''plan'' = ''gold''', 'coalesce(nullif(kind, 3), 0) = 0', 'CASE WHEN paid THEN kind = 1 ELSE kind = 2 END',
     'kind = ANY (ARRAY[1, 2]) OR spend IS NULL', 'length(country || ''x'') = 3 AND t.paid IS NOT FALSE', 'upper(country) = ''FR'' -- French', 'true']) c;
-SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": "country = ''DE''"}') > 0 AS trained;
+SELECT train('some', 'visits', ARRAY['spend', 'kind'], 2,
+       options => '{"where": "country = ''DE''"}') AS version;
 SELECT (drift('some')).n, (drift('some')).verdict;
-SELECT count(*), bool_and(row_data ->> 'country' = 'DE') AS german FROM typical_rows('some', 5);
-SELECT max(retrain('some')) > 0 AS retrained;
+SELECT count(*) AS rows, count(*) FILTER (WHERE row_data ->> 'country' = 'DE') AS rows_of_germany
+  FROM typical_rows('some', 5);
+SELECT max(retrain('some')) AS version;
 SELECT n, options ->> 'where' AS "where" FROM model_versions WHERE model = 'some' ORDER BY version DESC LIMIT 1;
-SELECT retrain('some', '{"where": null}') > 0 AS without, retrain('some', '{"where": "kind = 1"}') > 0 AS other;
+SELECT retrain('some', '{"where": null}') AS version_without,
+       retrain('some', '{"where": "kind = 1"}') AS version_with_another;
 SELECT n, options ->> 'where' AS "where" FROM model_versions WHERE model = 'some' ORDER BY version DESC LIMIT 2;
-SELECT count(*) > 0 AS some FROM choose_k('visits', ARRAY['spend', 'kind'], 5, '{"where": "paid"}');
+SELECT count(*) > 0 AS has_rows
+  FROM choose_k('visits', ARRAY['spend', 'kind'], 5, '{"where": "paid"}');
 SET datestyle = 'German';
 SELECT train('dated', 'visits', ARRAY['spend', 'kind'], 2, options => '{"where": "day < ''01.02.2026''"}');
 SET datestyle = 'SQL, MDY';
@@ -31,7 +39,8 @@ SELECT retrain('dated');
 RESET datestyle;
 SELECT n, options ->> 'where' AS "where" FROM model_versions WHERE model = 'dated' ORDER BY version;
 
--- what it cannot be
+-- A condition may have no subquery, aggregate, volatile or user-defined function, operator or
+-- type, no other table, and no syntax beyond one expression.
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 CREATE TYPE pair AS (a positive, b int);
 CREATE FUNCTION mine(int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
@@ -41,7 +50,7 @@ CREATE TABLE odd AS SELECT id, spend, kind, 3::positive AS domain, ROW(1, 2)::pa
 CREATE FUNCTION refused(relation regclass, condition text) RETURNS void LANGUAGE sql AS $$
     SELECT train('some', relation, ARRAY['spend', 'kind'], 2, options => jsonb_build_object('where', condition))
 $$;
--- the server's own hints differ by version
+-- The server's own hints differ by version, so only the message and the detail are shown here.
 CREATE FUNCTION error_and_place(condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE place text;
 BEGIN

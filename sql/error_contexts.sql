@@ -1,8 +1,9 @@
--- an error of each function that users call says what is wrong; its context names the user's own code
+-- An error of any function says what is wrong, and its context has the lines of the user's own
+-- code that led to it.
 CREATE TABLE points AS SELECT i AS id, i % 2 AS half, ARRAY[i % 5, i / 10]::real[] AS x FROM generate_series(1, 100) i;
 SELECT train('kinds', 'points', 'x', 3), train('halves', 'points', 'x', 2, options => '{"group_by": "half"}');
 
--- one mistake for each function that is more than one call of C
+-- One mistake for each function that is more than a single call of C.
 SELECT train('bad', 'points', 'x', 0);
 SELECT train('bad', 'points', ARRAY['y'], 2);
 SELECT choose_k('points', 'x', options => '{"sed": 1}');
@@ -45,7 +46,8 @@ SELECT rebuild_sketch('none');
 SELECT drop_sketch('none');
 SELECT * FROM qkmeans_log('points', 'x', 2, '{"k": 2}');
 
--- the user's own code keeps its lines, inside his function and in an exception that he catches
+-- The user's own code keeps its lines in the context, inside a function and in an exception that
+-- it catches.
 CREATE FUNCTION nightly(name text) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
     RETURN retrain(name);
@@ -60,9 +62,10 @@ EXCEPTION WHEN undefined_object THEN
     GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
     RETURN (SELECT string_agg(line, E'\n') FROM regexp_split_to_table(context, E'\n') line WHERE line LIKE '%nightly%' OR line LIKE '%caught%');
 END $$;
-SELECT caught('none'), predict('kinds', '{0,0}'::real[]) IS NOT NULL AS served;
+SELECT caught('none'), predict('kinds', '{0,0}'::real[]) IS NOT NULL AS predict_works;
 
--- errors of the table that fastclust reads, and rows that come one by one
+-- An error in the table that fastclust reads, and one between two rows of a cursor, are reported
+-- the same way.
 CREATE VIEW broken AS SELECT ARRAY[1 / (id - 50), 0]::real[] AS x FROM points;
 SELECT train('broken', 'broken', 'x', 2);
 SELECT drift('kinds', 'broken');

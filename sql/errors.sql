@@ -1,11 +1,11 @@
--- every bad input has its own error: SQLSTATE, value, range, hint
-
+-- Every bad input is an error of its own, which names the value and the allowed range and has a
+-- hint where one helps. A user should never have to guess what was wrong.
 \set SHOW_CONTEXT never
 CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s, sketch_agg(x, sketch_spec(2, 20, 1.0)) AS k, fastop_agg(x ORDER BY x) AS op FROM two;
 
 
--- vectors
+-- Vectors must be one-dimensional arrays of finite numbers with the right dimensions.
 SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1, NULL]::float8[])) t (x);
 SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY[1, 'NaN']::float8[])) t (x);
 SELECT sketch_agg(x, (SELECT s FROM made)) FROM (VALUES (ARRAY['-Infinity', 1]::real[])) t (x);
@@ -18,7 +18,8 @@ SELECT assign(op, ARRAY[1, 'NaN']::float8[]) FROM made;
 SELECT assign(op, ARRAY['NaN', 1]::numeric[]) FROM made;
 SELECT density(k, ARRAY[1]) FROM made;
 
--- specs
+-- A spec needs a dimension, a number of frequencies, a sigma and a law within their ranges, and
+-- known options.
 SELECT sketch_spec(0, 20, 1.0);
 SELECT sketch_spec(40000, 20, 1.0);
 SELECT sketch_spec(2, 0, 1.0);
@@ -40,9 +41,10 @@ SELECT sketch_spec_agg(x, 2, '{"frequencies": -5}') FROM two;
 SELECT sketch_spec_agg(x, 2, '{"frequency": 10}'::jsonb) FROM two;
 SELECT sketch_spec_agg(x, 2, '{"structured": "maybe"}'::jsonb) FROM two;
 SELECT sketch_spec_agg(x, (x[1] > 4)::int + 1) FROM two;
-SELECT sketch_spec_agg(x, 2) IS NULL AS empty FROM two WHERE false;
+SELECT sketch_spec_agg(x, 2) AS spec_of_no_rows FROM two WHERE false;
 
--- sketch aggregates
+-- Sketches of one aggregate need one spec and finite weights, and only sketches of the same spec
+-- can be combined.
 SELECT sketch_agg(x, NULL::sketch_spec) FROM two;
 SELECT sketch_agg(x, s) FROM two, (VALUES (sketch_spec(2, 20, 1.0)), (sketch_spec(2, 20, 2.0))) t (s);
 SELECT sketch_agg(x, (SELECT s FROM made), NULL) FROM two;
@@ -56,7 +58,7 @@ SELECT k + sketch_agg(x, sketch_spec(2, 20, 3.0)) FROM two, made GROUP BY k;
 SELECT k - (k + k) FROM made;
 SELECT sketch_distance(k, (SELECT sketch_agg(x, sketch_spec(2, 20, 3.0)) FROM two)) FROM made;
 
--- decoding
+-- decode needs a k that fits the sketch, a known decoder, and options of the right type.
 SELECT decode(k, 0) FROM made;
 SELECT decode(k, -3) FROM made;
 SELECT decode(k, 9) FROM made;
@@ -70,9 +72,10 @@ SELECT decode(k, 2, options => '{"starts": {"a": 1}}') FROM made;
 SELECT decode(k, 2, sample => sketch_spec(2, 20, 5.0)) FROM made;
 SELECT decode(k - k, 2) FROM made;
 SELECT decode(k, 100) FROM made;
-SELECT count(*) AS none FROM decode(NULL::sketch, 3);
+SELECT count(*) AS clusters_of_null_sketch FROM decode(NULL::sketch, 3);
 
--- operators
+-- Centroids need one dimension, finite values and positive weights, and k may not exceed the
+-- number of rows.
 SELECT fastop_agg(x) FROM (VALUES (ARRAY[1, 2]), (ARRAY[1, 2, 3])) t (x);
 SELECT fastop_agg(x, -1) FROM two;
 SELECT fastop_agg(x, NULL) FROM two;
@@ -85,11 +88,17 @@ SELECT kmeans_agg(x, 2, '{"ninit": 3}') FROM two;
 SELECT kmeans_agg(x, 2, '{"effort": "much"}') FROM two;
 SELECT kmeans_agg(x, 2, NULL) FROM two;
 
--- options of train and retrain: what each knows, of its type, within its range
-SELECT fastclust_internal.check_training_options('{"seed": -9223372036854775808, "tolerance": 0, "group_by": null, "factors": {"init": [[1], {"a": {}}]}, "quiet": true}', 'train') IS NOT NULL;
-SELECT fastclust_internal.check_training_options('{"k": 3, "method": "kmeans", "relation": "points"}', 'retrain') IS NOT NULL;
+-- Options of train and retrain must be known, of the right type and within their ranges.
+SELECT fastclust_internal.check_training_options(
+           '{"seed": -9223372036854775808, "tolerance": 0, "group_by": null,
+             "factors": {"init": [[1], {"a": {}}]},
+                 "quiet": true}', 'train') IS NOT NULL AS accepted;
+SELECT fastclust_internal.check_training_options(
+           '{"k": 3, "method": "kmeans", "relation": "points"}', 'retrain') IS NOT NULL AS accepted;
 SELECT fastclust_internal.check_training_options('{"k": 3}', 'train');
-SELECT fastclust_internal.check_training_options('{"encoder": {"nulls": "skip", "weight": {"a": 2}}, "live": {"bucket": "at"}}', 'train') IS NOT NULL;
+SELECT fastclust_internal.check_training_options(
+           '{"encoder": {"nulls": "skip", "weight": {"a": 2}}, "live": {"bucket": "at"}}', 'train')
+       IS NOT NULL AS accepted;
 SELECT fastclust_internal.check_training_options('{"encoder": {"nuls": "skip"}}', 'train');
 SELECT fastclust_internal.check_training_options('{"nulls": "skip"}', 'train');
 SELECT option, type, range, "default" FROM option_help('retrain') WHERE option IN ('k', 'trim', 'live', 'live.bucket');
@@ -113,7 +122,7 @@ SELECT fastclust_internal.check_training_options('{}', 'retrane');
 SELECT lloyd_step_agg(NULL::fastop, x) FROM two;
 SELECT sse_agg(op, x) FROM two, (SELECT op FROM made UNION ALL SELECT fastop_agg(x) FROM two) t;
 
--- damaged values
+-- Damaged bytes of a value are refused when they are read.
 SELECT 'abc'::sketch;
 SELECT '\x'::sketch;
 SELECT '\x00'::sketch_spec;
@@ -123,10 +132,10 @@ SELECT overlay(s::text placing 'ff' from 40)::sketch_spec FROM made;
 SELECT left(k::text, 400)::sketch FROM made;
 SELECT overlay(op::text placing 'ffff' from 90)::fastop FROM made;
 
--- memory is checked before it is taken
+-- Memory is checked against the budget before it is allocated.
 SET fastclust.memory_budget = '2MB';
 SELECT row_count(sketch_agg(x, sketch_spec(2, 1000000, 1.0))) FROM two;
--- how many rows fit depends on the workspace of k-means
+-- How many rows fit depends on the workspace of k-means, so the numbers are left out here.
 CREATE FUNCTION without_numbers(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
@@ -138,11 +147,11 @@ SELECT without_numbers('SELECT kmeans_agg(ARRAY[i, 1, 2, 3, 4, 5, 6, 7]::float8[
 SELECT kmeans_agg(x, 9) FROM (SELECT x FROM two LIMIT 1) one;
 RESET fastclust.memory_budget;
 
--- state functions are not for calling by hand
+-- State functions cannot be called by hand.
 SELECT sketch_combine(k, k) FROM made;
 DROP TABLE two, made;
 
--- centroids that single precision cannot hold
+-- Centroids that single precision cannot hold are an error.
 SELECT fastop_agg(ARRAY[i * 1e-50, 0.0]::float8[]) FROM generate_series(1, 3) i;
 SELECT fastop_agg(ARRAY[i * 1e30, 0.0]::float8[]) FROM generate_series(1, 3) i;
 

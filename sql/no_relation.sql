@@ -1,5 +1,6 @@
--- A relation that does not exist is an error of its own, wherever a function takes a relation, also in functions for the extension's own use.
--- The catalog gives the functions; other arguments are a value that each type accepts.
+-- A relation that does not exist is an error of its own, never an internal error, in every
+-- function that takes a relation, also in internal ones.
+-- The functions come from the catalog; the other arguments get a value that their type accepts.
 CREATE FUNCTION state_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
@@ -25,12 +26,12 @@ SELECT p.oid::regprocedure AS function, format('SELECT * FROM %s(%s)', p.oid::re
  WHERE p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace, 'fastclust_owner'::regnamespace) AND p.prorettype <> 'trigger'::regtype
    AND 'regclass'::regtype = ANY (p.proargtypes::regtype[]) AND p.prokind = 'f'
  GROUP BY p.oid;
-SELECT count(*) > 50 AS many FROM calls;
+SELECT count(*) > 50 AS over_50_functions FROM calls;
 SET client_min_messages = error;
 CREATE TABLE ended AS SELECT function, state_of(call) AS state FROM calls;
 RESET client_min_messages;
 SELECT function, state FROM ended WHERE state LIKE 'XX%';
 SELECT state FROM ended WHERE function = 'fastclust_owner.count_rows(bigint,regclass,oid)'::regprocedure;
-SELECT count(*) > 10 AS many FROM ended WHERE state = '42P01';
+SELECT count(*) > 10 AS over_10_functions_say_undefined_table FROM ended WHERE state = '42P01';
 DROP TABLE calls, ended;
 DROP FUNCTION state_of;

@@ -1,5 +1,6 @@
--- Every option of every function, by each way that reads it: it changes the result, or it is an
--- error or a warning, but never silently without effect.
+-- Every option of every function that takes options changes the result, or is an error or a
+-- warning; none is silently without effect.
+-- Each option is tried in each way to call the function: rows, a sketch, a live model.
 SET client_min_messages = error;
 CREATE TABLE cases AS
 SELECT i AS id, u.a, u.b, i % 2 AS g, timestamp '2026-01-01' + i * interval '1 hour' AS at,
@@ -13,7 +14,8 @@ ALTER TABLE cases ADD PRIMARY KEY (id);
 CREATE TABLE later AS SELECT * FROM cases WHERE a > 20;
 ANALYZE cases, later;
 
--- a value of each option, and what goes with it on both sides of the comparison
+-- given has a value of each option, and the options that accompany it on both sides of the
+-- comparison.
 CREATE TABLE given (option text PRIMARY KEY, value jsonb NOT NULL, beside jsonb NOT NULL DEFAULT '{}');
 INSERT INTO given VALUES
     ('k', '{"k": 4}', '{}'),
@@ -91,7 +93,7 @@ SELECT option
                            WHERE h.option NOT LIKE 'fastclust.%') h USING (option)
  WHERE g.option IS NULL OR h.option IS NULL ORDER BY option;
 
--- how each way is called; %1$L are the options
+-- ways has a call for each way; %1$L stands for the options.
 CREATE TABLE ways (way text, function text, options jsonb, call text);
 SELECT train('columns', 'cases', '{a,b,colour,c}', 30), train('pairs', 'cases', '{a,b}', 3),
        train('vectors', 'cases', 'x', 30), train('sketched', 'cases', '{a,b}', 3, 'compressive'),
@@ -126,7 +128,7 @@ INSERT INTO ways VALUES
      $$SELECT keep_sketch('kept', 'cases', '{a,b}'::name[],
                         sketch_spec(2, 20, 5, seed => 1), options => %1$L)$$);
 
--- the state of an error, or all that a call changed; nothing of it stays
+-- outcome() returns the error of a call, or a hash of everything that it changed, and undoes it.
 CREATE FUNCTION outcome(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     made text;
@@ -140,7 +142,7 @@ BEGIN
         (SELECT string_agg(m.model || COALESCE(m.version::text, ''), ';' ORDER BY m.model)
            FROM fastclust_internal.stored_models m),
         (SELECT string_agg((to_jsonb(v) - '{options,started_at,trained_at,model_id}'::text[])::text
-                           -- which anomaly and drift read
+                           -- options that anomaly and drift read
                            || concat(v.options -> 'contamination', v.options -> 'since' -> 'baseline'),
                            ';' ORDER BY v.model_id, v.version, v.group_value)
            FROM fastclust_internal.stored_versions v),
@@ -163,15 +165,16 @@ SELECT w.way, g.option, format(w.call, w.options || g.value) AS call,
        without b, LATERAL (SELECT outcome(format(w.call, w.options || g.value)) AS outcome) o
  WHERE b.way = w.way AND b.beside = g.beside;
 
--- errors of each way, "..." in place of the option
+-- Errors of each way are listed with their options; "..." stands for the option.
 SELECT e.way, e.error, string_agg(e.option, ' ' ORDER BY e.option) AS options
   FROM (SELECT way COLLATE "C", option,
                replace(outcome, format('"%s"', split_part(option, '.', 1)), '"..."') COLLATE "C" AS error
           FROM outcomes WHERE outcome NOT IN ('effect', 'none')) e
  GROUP BY 1, 2 ORDER BY 1, 2;
--- What has no effect: nowait acts while another session trains, quiet on notices, append and replace
--- on a table that is there, and sample_rows only on the encoder where columns have NULLs and k is
--- chosen.  Each of the others is a warning.
+-- Options without an effect are listed. Five have none here by their nature: nowait acts while
+-- another session trains, quiet on notices, append and replace on a table that exists,
+-- and sample_rows only on the encoder where columns have NULLs and k is chosen. Each of the
+-- others raises a warning below.
 SELECT way, string_agg(option, ' ' ORDER BY option) AS options FROM outcomes WHERE outcome = 'none'
  GROUP BY way ORDER BY way COLLATE "C";
 SET client_min_messages = warning;

@@ -1,11 +1,13 @@
--- Every function that is declared PARALLEL SAFE runs in a parallel worker.
--- The catalog gives the functions; each has a call here whose arguments are columns, so that the planner computes none beforehand.
+-- Every function that is declared PARALLEL SAFE really runs in a parallel worker, with the values
+-- of every type; a wrong declaration would break queries of large tables only.
+-- The functions come from the catalog. Each has a call here whose arguments are columns, so that
+-- the planner cannot compute it beforehand.
 
 CREATE TABLE points AS SELECT i, ARRAY[i % 4 * 9 + sin(i), i % 2 * 5 + cos(i * i), i % 3]::real[] AS x, i % 4 AS label,
 	i % 4 * 9 + sin(i) AS a, i % 2 * 5 + cos(i * i) AS b, (ARRAY['red', 'blue'])[1 + i % 2] AS colour FROM generate_series(1, 600) i;
 SELECT train('rows', 'points', '{a,b,colour}', 3, options => '{"quiet": true}'), train('vectors', 'points', 'x', 4, options => '{"quiet": true, "levels": [2, 2]}');
 
--- One row with a value of each type.
+-- The table given has one row with a value of each type.
 CREATE TABLE given AS
 SELECT m AS model, v AS version, v.operator AS op, v.training_sketch AS s, v.spec AS sp, v.drift_spec AS ds, v.drift_counts AS dc, v.center, v.scale, v.spreads,
 	v.distance_quantiles AS quantiles, v.null_moments AS moments, v.paths, v.micro_clusters AS micro, v.splits,
@@ -50,7 +52,7 @@ INSERT INTO calls VALUES
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
 	('version_names(version)'), ('version_profile(version, two)'), ('without_sample_rows(sp, 0 * one)'), ('sharing_node()');
 
--- The values of the types as text and back, and as bytes.
+-- The values of each type are read from text and bytes in a worker, too.
 INSERT INTO calls SELECT unnest(ARRAY[format('(%I::text)::%s', min(a.attname), t.oid::regtype), format('%s(%I)', t.typsend, min(a.attname))])
   FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
  WHERE a.attrelid = 'given'::regclass AND t.typnamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace) AND t.typtype = 'b'
@@ -59,7 +61,7 @@ INSERT INTO calls VALUES ('s + s'), ('s - s'), ('kernel = kernel'), ('at::text::
 
 SELECT count(*) AS rows FROM given;
 
--- Runs a query in a worker; returns what went wrong.
+-- problem_in_worker() runs a query in a worker and returns what went wrong, or NULL.
 CREATE FUNCTION problem_in_worker(query text, partial boolean DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -75,9 +77,9 @@ $$;
 SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false) AS forced;
 SELECT call, problem FROM (SELECT call, problem_in_worker(format('SELECT %s FROM given', call)) AS problem FROM calls OFFSET 0) q WHERE problem IS NOT NULL ORDER BY call COLLATE "C";
 
--- The functions of the catalog without a call, as the list should be: the one that is left
--- reads a table of Citus.  Functions with an argument of type internal cannot be called in SQL; those of types, operators
--- and aggregates run through these.
+-- Functions of the catalog without a call are listed: only one, which reads a table of Citus.
+-- Functions with an argument of type internal cannot be called in SQL.
+-- Functions of types, operators and aggregates are run by the calls of these.
 SELECT p.oid::regprocedure AS not_called FROM pg_proc p
  WHERE p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace) AND p.proparallel = 's' AND p.prokind = 'f'
    AND 'internal'::regtype <> ALL (p.proargtypes) AND 'internal'::regtype <> p.prorettype AND p.pronargs > 0
@@ -91,7 +93,7 @@ SELECT t.oid::regtype AS type_without_value FROM pg_type t
    AND NOT EXISTS (SELECT FROM calls c WHERE c.call LIKE '%::' || t.oid::regtype || '%') ORDER BY 1;
 SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'off', false) AS forced;
 
--- Aggregates: partial ones in the workers, combined by the leader.
+-- Aggregates run partially in the workers, and the leader combines the results.
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 CREATE TABLE aggregates (call text, relation text DEFAULT 'points');
 INSERT INTO aggregates VALUES
@@ -107,12 +109,14 @@ ANALYZE parts;
 INSERT INTO aggregates VALUES ('merge_agg(s)', 'parts'), ('merge_drift_counts_agg(counts)', 'parts');
 SELECT call, problem FROM (SELECT call, problem_in_worker(format('SELECT %s FROM %s', call, relation), true) AS problem FROM aggregates OFFSET 0) q
  WHERE problem IS NOT NULL ORDER BY call COLLATE "C";
--- These have no partial ones: they depend on the order of rows, or add up what shards sent.
+-- The aggregates listed have no partial form: they depend on the order of rows, or add up what
+-- shards sent.
 SELECT DISTINCT p.proname AS not_called FROM pg_proc p
  WHERE p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace) AND p.proparallel = 's' AND p.prokind = 'a'
    AND NOT EXISTS (SELECT FROM aggregates c WHERE c.call LIKE p.proname || '(%') ORDER BY 1;
 
--- Names of a large table: the plan of GROUP BY predict_name, and of a join with the view, which is a list of few rows.
+-- Counting the rows of a large table by predict_name uses workers and sorts no row, and so does a
+-- join with model_clusters, which is expected to have few rows.
 CREATE TABLE many AS SELECT a, b, colour FROM points, generate_series(1, 334);
 ANALYZE many;
 RESET parallel_setup_cost; RESET parallel_tuple_cost;
@@ -127,12 +131,16 @@ BEGIN
 	RETURN plan;
 END
 $$;
-SELECT what, plan ~ 'Partial (Hash|Group)?Aggregate' AS partial_aggregate, plan ~ 'Parallel Seq Scan on many' AS workers_read, plan ~ E'Merge Join|Sort Key: [^\n]*predict\\(' AS sorts_rows
+SELECT what, plan ~ 'Partial (Hash|Group)?Aggregate' AS has_partial_aggregate,
+       plan ~ 'Parallel Seq Scan on many' AS scans_in_workers,
+       plan ~ E'Merge Join|Sort Key: [^\n]*predict\\(' AS sorts_rows
   FROM (VALUES ('predict_name', plan_of($$SELECT predict_name('rows', m), count(*) FROM many m GROUP BY 1$$)),
 			   ('model_clusters', plan_of($$SELECT c.name, count(*) FROM many m JOIN model_clusters c ON c.model = 'rows' AND c.cluster = predict('rows', m) GROUP BY 1$$))) q(what, plan);
 SELECT problem_in_worker('SELECT predict_name(''rows'', m), count(*) FROM many m GROUP BY 1', true) AS problem_of_names;
-SELECT substring(plan_of($$SELECT * FROM model_clusters WHERE model = 'rows'$$) FROM ' rows=(\d+)')::int <= 100 AS few_rows_expected;
-SELECT predict_name('rows', m) AS name, count(*), c.size * 334 AS rows FROM many m JOIN model_clusters c ON c.model = 'rows' AND c.cluster = predict('rows', m)
+SELECT substring(plan_of($$SELECT * FROM model_clusters WHERE model = 'rows'$$)
+  FROM ' rows=(\d+)')::int <= 100 AS at_most_100_rows_expected;
+SELECT predict_name('rows', m) AS name, count(*), c.size * 334 AS expected_rows
+  FROM many m JOIN model_clusters c ON c.model = 'rows' AND c.cluster = predict('rows', m)
  GROUP BY 1, 3 ORDER BY 2 DESC;
 
 DROP TABLE points, given, calls, aggregates, parts, many; DROP FUNCTION problem_in_worker, plan_of;

@@ -1,4 +1,5 @@
--- the SQLSTATE of every kind of error; rows that differ are listed
+-- Each kind of error has its SQLSTATE, which programs rely on. A statement that raises another
+-- one is listed: none.
 \set ECHO none
 CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s, sketch_agg(x, sketch_spec(2, 20, 1.0)) AS k,

@@ -1,4 +1,6 @@
--- warnings of a careful colleague: each names a column and what to do; none on ordinary tables
+-- Training warns of what a careful colleague would notice (identifiers, duplicates, markers for
+-- missing values, heavy tails), naming the column and the remedy. It is silent about twenty
+-- ordinary tables.
 CREATE FUNCTION u(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) + 0.5) / 1048576.0';
 CREATE FUNCTION normal(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT sqrt(-2 * ln(u(i, 2 * s))) * cos(2 * pi() * u(i, 2 * s + 1))';
 CREATE TABLE orders AS
@@ -13,11 +15,13 @@ SELECT train('w5', 'orders', '{amount,price,items}', 3);
 SELECT train('w6', 'orders', '{amount,items,discount}', 3);
 SELECT train('w7', 'orders', '{revenue,items}', 3);
 SELECT train('w8', 'orders', '{weight,amount,items}', 3);
--- all at once; a retrain says nothing again; what was advised ends them
+-- All warnings of a table come together, a retraining does not repeat them, and the advice ends
+-- them.
 SELECT train('all', 'orders', '{id,reference,at,amount,price,items}', 3);
 SELECT retrain('all');
 SELECT train('w7', 'orders', '{revenue,items}', 3, options => '{"encoder": {"transform": {"revenue": "log"}}}'), train('w8', 'orders', '{weight,amount,items}', 3, options => '{"trim": 0.06}');
--- values that stand for none are named, with their shares; where they are NULL not a word
+-- Values that stand for a missing one are named with their shares; stored as NULL they cause no
+-- warning.
 CREATE TABLE marked AS SELECT CASE WHEN i % 4 = 0 THEN date '9999-12-31' WHEN i % 50 = 1 THEN date '1900-01-01' WHEN i % 5 > 0 THEN date '2018-01-01' + (2500 * u(i, 1))::int END AS until,
        CASE WHEN i % 20 = 0 THEN timestamptz '9999-12-31 23:59:59+00' ELSE timestamptz '2018-01-01+00' + u(i, 2) * interval '2500 days' END AS ends,
        CASE WHEN i % 40 = 0 THEN -999 WHEN i % 5 > 0 THEN (90 * u(i, 3))::int END AS "Age", normal(i, 1) AS amount FROM generate_series(1, 2000) i;
@@ -25,13 +29,13 @@ SET timezone = 'UTC';
 SELECT train('w9', 'marked', '{until,ends,Age,amount}', 3, options => '{"quiet": true}');
 CREATE VIEW unmarked AS SELECT NULLIF(NULLIF(until, '9999-12-31'), '1900-01-01') AS until, NULLIF(ends, '9999-12-31 23:59:59+00') AS ends, NULLIF("Age", '-999') AS age, amount FROM marked;
 SELECT train('w9', 'unmarked', '{until,ends,age,amount}', 3, options => '{"quiet": true}');
--- an identifier by its index, though rows lie in no order
+-- An identifier is recognised by its index even if the rows are in random order.
 CREATE TABLE shuffled AS SELECT id, amount, items FROM orders ORDER BY md5(id::text);
 SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
 ALTER TABLE shuffled ADD PRIMARY KEY (id);
 SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
 
--- twenty ordinary tables, with not a word
+-- Twenty ordinary tables cause no warning.
 CREATE TABLE ordinary AS
 SELECT i AS id, 1 + (i % 2) AS flag, u(i, 1) < 0.3 AS yes, floor(100 * u(i, 2))::int AS percent, (1000000 * u(i, 3))::int AS cents, 18 + floor(60 * u(i, 4))::int AS age, date '1940-01-01' + (25000 * u(i, 5))::int AS birthday,
        timestamptz '2026-01-01' + u(i, 6) * interval '300 days' AS at, normal(i, 4) AS a, normal(i, 5) + 2 * (i % 3) AS b, exp(normal(i, 6)) AS lognormal, -ln(u(i, 7)) AS waiting, u(i, 8) AS share,
@@ -44,7 +48,8 @@ INSERT INTO tables (columns) VALUES ('flag,a'), ('yes,a,b'), ('percent,age'), ('
     ('flag,yes,percent,cents,age,birthday,at,a,b,lognormal,waiting,share,color,city,gaps,stay,related,rounded,visits');
 SELECT count(train('ordinary ' || n, 'ordinary', ('{' || columns || '}')::name[], 3, options => '{"quiet": true}')) FROM tables;
 
--- nothing to train on; names that are almost right
+-- A table with nothing to train on is an error, and a name that is almost right gets a
+-- suggestion.
 CREATE TABLE nothing (a int, b int);
 SELECT train('n', 'nothing', '{a,b}', 2);
 INSERT INTO nothing VALUES (NULL, 1);
@@ -53,5 +58,6 @@ SELECT retrain('shufled');
 SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
-SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
+SELECT count(drop_model(model)) AS models_dropped
+  FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
 DROP VIEW unmarked; DROP TABLE marked, orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

@@ -1,4 +1,4 @@
-# Sources.pm - the sources of the project, as test/purity.pl and test/census.pl read them
+# Sources - reads the sources of the project for test/purity.pl and test/census.pl
 package Sources;
 use strict;
 use warnings;
@@ -19,13 +19,13 @@ sub read_text
 	return scalar <$file>;
 }
 
-# Path => text of the C files and headers.
+# Returns path => text of the C files and headers.
 sub read_sources { return { map { $_ => read_text($_) } glob('src/core/*.[ch] src/core/*/*.[ch] src/pg/*.[ch] src/pg/*/*.[ch]') }; }
 
-# [ path, text ] of the fragments of SQL, in their order.
+# Returns [path, text] of the fragments of SQL, in their order.
 sub read_fragments { return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg; }
 
-# [ name, body ] of each function that a text defines.
+# Returns [name, body] of each function that a text defines.
 sub functions
 {
 	my ($text) = @_;

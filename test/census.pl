@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# census.pl: figures of the sources: tokens, width, entry points.  A figure above its ceiling in test/census fails; one without a ceiling is printed.
-#
-# Where PGHOST names a server, the rows of pg_proc in each schema are counted there.
+# census.pl - counts tokens, wide lines, entry points and other figures of the sources. A figure
+# above its ceiling in the file test/census fails; a figure without a ceiling is printed. If
+# PGHOST names a server, the rows of pg_proc in each schema are counted there.
 use strict;
 use warnings;
 
@@ -9,18 +9,19 @@ use FindBin;
 use lib $FindBin::Bin;
 use Sources;
 
-my $LONG_FILE = 600;	# lines
+my $LONG_FILE = 600;	# maximum lines of a file
 my $LONG_FUNCTION = 60;
-my $FULL_FOLDER = 25;	# files
-my $WIDE = 100;			# columns
+my $FULL_FOLDER = 25;	# maximum files of a folder
+my $WIDE = 100;			# maximum columns of a line
 my $TAB = 4;
-my $MAX_SHOWN = 30;		# of a list
+my $MAX_SHOWN = 30;		# maximum entries of a printed list
 
 my %SERVER_HEADERS = map { $_ => 1 } qw(postgres.h lib/simplehash.h simplehash.h utils/typcache.h);
 
 my $STRING = qr/"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'/s;
 
-# The code of a text without its comments, and the words of these.  $line: how a comment to the end of the line begins.
+# Returns the code of a text without its comments, and the words of the comments. $line is how a
+# comment to the end of the line begins.
 sub split_comments
 {
 	my ($text, $line) = @_;
@@ -36,13 +37,14 @@ sub split_comments
 
 sub code_lines { return scalar grep { /\S/ } split /\n/, $_[0]; }
 
-# Places where "what" begins a clause: each one that no question mark follows in its sentence, but for "what is new".
+# Returns the places where "what" begins a clause, unless its sentence is a question; "what is
+# new" is allowed.
 sub headless { return map { s/\s+/ /gr } $_[0] =~ /\b(what\b(?!\s+is\s+new)(?![^.;:]*\?)\s+[^.]{0,60})/gi; }
 
-# Tokens of C or SQL: literals, words, numbers, and each other sign.
+# Returns the tokens of C or SQL: literals, words, numbers, and each other character.
 sub tokens { my $count = () = $_[0] =~ /$STRING|[A-Za-z_]\w*|\d[\w.]*|[^\s\w]/g; return $count; }
 
-# The lines of a text that are wider than $WIDE columns, but for those that are one literal.
+# Returns the lines of a text wider than $WIDE columns, except if the line is one literal.
 sub wide_lines
 {
 	my ($path, $text) = @_;
@@ -51,14 +53,15 @@ sub wide_lines
 	for my $line (split /\n/, $text)
 	{
 		$number++;
-		next if length($line) + 3 * ($line =~ tr/\t//) <= $WIDE;	# no tab ends before its fourth column
+		next if length($line) + 3 * ($line =~ tr/\t//) <= $WIDE;	# a tab adds at most three columns
 		1 while $line =~ s/^([^\t]*)\t/$1 . ' ' x ($TAB - length($1) % $TAB)/e;
 		push @wide, "$path:$number" if length($line) > $WIDE && $line !~ /^[^"]{0,60}$STRING\W*$/;
 	}
 	return @wide;
 }
 
-# Entry points that SQL names and that no source declares by that name, which grep and ctags would not find.
+# Returns the entry points that SQL names and that no source declares by that name, which grep and
+# ctags would not find.
 sub hidden_entries
 {
 	my ($sources, $sql) = @_;
@@ -68,7 +71,7 @@ sub hidden_entries
 	return grep { !$declared{$_} && !$seen{$_}++ } $sql =~ /'MODULE_PATHNAME', '(\w+)'/g;
 }
 
-# Files that comments name and that are neither here nor among the server's headers.
+# Returns the files that comments name and that exist neither here nor among the server's headers.
 sub missing_files
 {
 	my ($path, $words) = @_;
@@ -78,7 +81,8 @@ sub missing_files
 	  $words =~ m{(?<![\w./*])((?:\w+/)*\w+\.(?:c|h|sql|pl|sh|py))\b(?!\()}g;
 }
 
-# The rows of pg_proc in a schema of the server that PGHOST names; the extension is made for it where there is none.
+# Counts the rows of pg_proc in a schema of the server that PGHOST names; creates the extension
+# there if necessary.
 sub catalog_rows
 {
 	my ($schema) = @_;

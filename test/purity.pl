@@ -1,8 +1,9 @@
 #!/usr/bin/perl
-# purity.pl OBJECT...: is the core pure, and does each room of core and glue use only those below it?
-#
-# Reads the sources, src/core/ROOMS, src/pg/ROOMS, the SQL in the order of src/sql/ORDER, and the given objects
-# (.../core/ROOM/FILE.o and .../pg/ROOM/FILE.o; the second where there is a server to build them for).  Then violates each rule once, in memory and with objects of its own, and sees that the rule reports it.
+# purity.pl OBJECT... - fails if the core is not pure, or if a room of core or glue uses a room
+# above it. Reads the sources, src/core/ROOMS, src/pg/ROOMS, the SQL in the order of
+# src/sql/ORDER, and the given objects (.../core/ROOM/FILE.o and .../pg/ROOM/FILE.o, the second if
+# there is a server to build for). Then it violates each rule once, in memory and with objects of
+# its own, and checks that the rule reports it.
 use strict;
 use warnings;
 
@@ -18,12 +19,13 @@ my $FORBIDDEN = qr/^(palloc.*|repalloc.*|pfree|errstart.*|ereport|elog|CurrentMe
 	|s?rand|rand_r|random|drand48|time|clock|getenv|setjmp|longjmp)$/x;
 my $SERVER_HEADER = qr{^\s*#\s*include\s*[<"](postgres|fmgr|c\.h|utils/|access/|catalog/|funcapi|miscadmin|nodes/|executor/)};
 my $FOREIGN = qr/^(cblas_.*|[a-z].*_)$/;
-my $MOST_LINES = 1000;	# of a file
-my $MOST_BODY = 90;		# lines of a function
+my $MOST_LINES = 1000;	# maximum lines of a file
+my $MOST_BODY = 90;		# maximum lines of a function
 
 # ---- what is checked: sources (path => text), objects (path => symbols), rooms ----
 
-# The file an object is built from: .../core/sketch/isa_build.v3.o is sketch/isa_build.
+# Returns the file that an object is built from: .../core/sketch/isa_build.v3.o is
+# sketch/isa_build.
 sub unit_of { my ($object) = @_; return $object =~ m{(?:core|pg)/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n"; }
 
 sub room_of { return (split '/', $_[0])[0]; }
@@ -46,7 +48,8 @@ sub read_objects
 	return \%objects;
 }
 
-# Room => the rooms it uses, and the words of the third column: its public headers, or the rooms of the core it may use.
+# Returns room => the rooms it uses, and the words of the third column: its public headers, or the
+# rooms of the core it may use.
 sub read_rooms
 {
 	my ($path, $third) = @_;
@@ -81,14 +84,14 @@ sub forbidden_symbols
 
 sub server_headers { my ($tree) = @_; return grep { m{^src/core/} && $tree->{sources}{$_} =~ /$SERVER_HEADER/m } sort keys %{ $tree->{sources} }; }
 
-# The host's interrupt check is the one exception.
+# The interrupt check of the host is the one exception.
 sub mutable_statics
 {
 	my ($tree) = @_;
 	return map { my $object = $_; map { "$object: $_" } grep { !/^fc_(?:interrupt_check|numeric_failure)$/ } @{ $tree->{objects}{$object}{mutable} } } sort keys %{ $tree->{objects} };
 }
 
-# Foreign routines without a lazy stand-in in the module.
+# Returns the foreign routines without a lazy stand-in in the module.
 sub missing_stand_ins
 {
 	my ($tree) = @_;
@@ -98,7 +101,8 @@ sub missing_stand_ins
 	  grep { my $name = s/^cblas_|_$//gr; $stubs !~ /\b(\Q$_\E|\Q$name\E)\b/ } sort keys %foreign;
 }
 
-# May a file use this room of the core?  In the core by its own room, in the glue by what src/pg/ROOMS allows its room.
+# May a file use this room of the core? The core allows it by its own ROOMS, the glue by what
+# src/pg/ROOMS allows the room.
 sub may_use_core
 {
 	my ($tree, $layer, $room, $target) = @_;
@@ -106,7 +110,7 @@ sub may_use_core
 	return scalar grep { may_use($tree->{rooms}, $_, $target) } @allowed;
 }
 
-# Files outside of rooms, includes of rooms above, includes of private headers.
+# Returns files outside of rooms, includes of rooms above, and includes of private headers.
 sub climbing_includes
 {
 	my ($tree) = @_;
@@ -137,7 +141,8 @@ sub climbing_includes
 	return @reports;
 }
 
-# (user, symbol, definer) of every symbol that one file takes from another one of the objects.
+# Returns (user, symbol, definer) for every symbol that one file takes from another one of the
+# objects.
 sub uses_between_files
 {
 	my ($objects) = @_;
@@ -164,7 +169,8 @@ sub climbing_symbols
 	  grep { !may_use($tree->{rooms}, room_of($_->[0]), room_of($_->[2])) } uses_between_files($tree->{objects});
 }
 
-# Files that use each other, directly or in a ring: take away files that use nothing left until none goes.
+# Returns the files that use each other, directly or in a ring: removes files that use no other
+# until none is left to remove.
 sub cycles_of
 {
 	my ($objects) = @_;
@@ -182,7 +188,7 @@ sub cycles_of
 sub cycles { my ($tree) = @_; return cycles_of($tree->{objects}); }
 sub glue_cycles { my ($tree) = @_; return cycles_of($tree->{glue_objects}); }
 
-# A struct tag or an FC_ macro that two files of the core define.
+# Returns struct tags and FC_ macros that two files of the core define.
 sub defined_twice
 {
 	my ($tree) = @_;
@@ -216,16 +222,17 @@ sub too_long
 	return @reports;
 }
 
-# Calls of read_vector that are right: what they read is real[] or float8[] alone, or the reader has its form.
+# Calls of read_vector that are right: they read only real[] or float8[], or the reader knows the
+# type.
 my %READ_HERE = map { $_ => 1 } (
-	'base/vectors.c argument',	# of read_float8_array
-	'base/vectors.h name',	# of read_vector_argument
-	'encode/read_value.c reader->label',	# columns; the reader has their type
-	'live/live_changes.c "x"', 'sketch/sketch_agg.c "x"',	# the reader has the type
+	'base/vectors.c argument',	# caller of read_float8_array
+	'base/vectors.h name',	# caller of read_vector_argument
+	'encode/read_value.c reader->label',	# columns, whose type the reader knows
+	'live/live_changes.c "x"', 'sketch/sketch_agg.c "x"',	# the reader knows the type
 	'model/model_row.c "x"',	# VARIADIC float8[]
 	'model/model_tools.c "counts"', 'model/model_tools.c "numbers"', 'model/version_fits.c "distance_quantiles"', 'operator/fit_fn.c "places"');
 
-# An argument may be of pgvector's types, too: it is read with read_vector_argument.
+# An argument may also be of pgvector's types, and is read with read_vector_argument.
 sub arguments_read_as_arrays
 {
 	my ($tree) = @_;
@@ -244,8 +251,8 @@ sub arguments_read_as_arrays
 	return @reports;
 }
 
-# Fragments of SQL outside of src/sql/ORDER, and calls of a function that only a later one defines.  Text that tells users
-# of a function is no call.
+# Returns fragments of SQL outside of src/sql/ORDER, and calls of a function that only a later
+# fragment defines. A function named in a text for users is no call.
 sub calls_of_later_fragments
 {
 	my ($tree) = @_;
@@ -269,7 +276,7 @@ sub calls_of_later_fragments
 	return @reports;
 }
 
-# Options are read once: in pg/train all but options.c reads the fields of train_options.
+# Options are read once: in pg/train every file but options.c reads train_options, not the jsonb.
 sub options_read_by_name
 {
 	my ($tree) = @_;
@@ -298,7 +305,7 @@ my @RULES = (
 	[ 'options', \&options_read_by_name ],
 	[ 'order', \&calls_of_later_fragments ]);
 
-# ---- violations: rule => files planted, and what the rule must say of them ----
+# ---- violations: rule => files planted, and what the rule must report ----
 
 my $SHORT = join '', map { "x = $_;\n" } 0 .. $MOST_BODY;
 my %VIOLATIONS = (
@@ -336,7 +343,8 @@ my %VIOLATIONS = (
 		qr{train/planted\.c calls value_of_key} ],
 	order => [ { 'sown.sql' => "SELECT predict(1);\n" }, qr{^sown\.sql calls predict of models/predict, which is later}m ]);
 
-# The tree with the files planted; those that compile without their includes have objects, too.
+# Returns the tree with the planted files, and with objects of each that compiles without its
+# includes.
 sub plant
 {
 	my ($tree, $files) = @_;

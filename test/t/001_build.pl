@@ -1,4 +1,5 @@
-# The extension creates, its parts name one version, and a backend stays single-threaded.
+# The extension installs in the version of the control file, without a warning, and a backend that
+# uses it stays single-threaded.
 use FastclustTest;
 use File::Basename qw(dirname);
 
@@ -11,10 +12,10 @@ is(qx($root/tools/meta.pl $root 2>&1), '', 'META.json, change log and packages n
 
 my $server = FastclustTest->new;
 my ($status, $output, $messages) = $server->try('CREATE EXTENSION fastclust');
-is($messages, '', 'the extension creates');
-is($server->query("SELECT extversion FROM pg_extension WHERE extname = 'fastclust'"), $version, 'in this version');
+is($messages, '', 'CREATE EXTENSION gives no message');
+is($server->query("SELECT extversion FROM pg_extension WHERE extname = 'fastclust'"), $version, 'the installed version is that of the control file');
 is($server->query("SELECT string_agg(n.nspname, ',' ORDER BY 1) FROM pg_extension e JOIN pg_depend d ON d.refobjid = e.oid AND d.deptype = 'e' JOIN pg_namespace n ON n.oid = d.objid AND d.classid = 'pg_namespace'::regclass WHERE extname = 'fastclust'"),
-	'fastclust,fastclust_internal,fastclust_owner', 'with its own schemas');
+	'fastclust,fastclust_internal,fastclust_owner', 'the extension has three schemas of its own');
 
 $server->make_points(2000, 3, 4);
 my $session = $server->background(<<'SQL');
@@ -32,12 +33,12 @@ SKIP:
 	is($threads, 1, 'a backend that sketched, decoded and clustered has one thread');
 }
 $output = $server->end($session);
-like($output, qr/^4\nt\ndone/, 'and did its work') or diag($output);
+like($output, qr/^4\nt\ndone/, 'the backend sketched, decoded and clustered') or diag($output);
 
 $server->restart;
-is($server->query('SELECT row_count(s) FROM s'), 2000, 'a stored sketch reads in a backend that never loaded the module');
+is($server->query('SELECT row_count(s) FROM s'), 2000, 'a backend that never loaded the module reads a stored sketch');
 
 ($status, $output, $messages) = $server->try('DROP EXTENSION fastclust CASCADE; CREATE EXTENSION fastclust;');
-is($messages, '', 'drops and creates again');
+is($messages, '', 'the extension can be dropped and created again without a message');
 
 done_testing();

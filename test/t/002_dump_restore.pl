@@ -1,4 +1,4 @@
-# pg_dump and psql, COPY in binary and a crash keep every value bit for bit.
+# Values of every type keep every bit through pg_dump and psql, binary COPY, text, and a crash.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
@@ -22,7 +22,7 @@ my ($status, $output, $messages) = $server->try(
 	q{UPDATE stored SET op = (SELECT kmeans_agg(ARRAY[1e5 + x[1], x[2]], 4) FROM points) WHERE name = 'scaled'});
 is($messages, '', 'an operator with an offset is stored');
 
-# Values, and what they say: both must survive.
+# The bytes of the values, and what the functions say of them, must both stay.
 my $bytes = <<'SQL';
 SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)), md5(encoder_send(e)), md5(drift_spec_send(drift)), md5(drift_counts_send(n)),
        row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text), md5(describe(e)::text)
@@ -32,19 +32,19 @@ my $expected = $server->query($bytes);
 is(scalar(my @rows = split /\n/, $expected), 5, 'values of every kind are stored');
 
 $server->dump_into('postgres', 'restored');
-is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
+is($server->query($bytes, database => 'restored'), $expected, 'a restored dump has the same bytes');
 
 $server->copy_binary('stored', 'copied');
 is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)
 	WHERE t.spec IS DISTINCT FROM c.spec OR t.s IS DISTINCT FROM c.s OR t.op IS DISTINCT FROM c.op OR t.e IS DISTINCT FROM c.e OR t.drift::text IS DISTINCT FROM c.drift::text OR t.n::text IS DISTINCT FROM c.n::text'),
-	0, 'binary COPY too');
+	0, 'binary COPY changes no value');
 is($server->query('SELECT count(*) FROM stored WHERE NOT spec::text::sketch_spec = spec OR NOT s::text::sketch = s OR NOT op::text::fastop = op OR NOT e::text::encoder = e OR drift::text::fastclust_internal.drift_spec::text <> drift::text OR n::text::fastclust_internal.drift_counts::text <> n::text'),
-	0, 'and text');
+	0, 'text and back changes no value');
 
 $server->crash_and_restart;
-is($server->query($bytes), $expected, 'and a crash');
+is($server->query($bytes), $expected, 'a crash changes no bytes');
 
-is($server->query(<<'SQL', database => 'restored'), 't', 'a restored sketch still merges and subtracts');
+is($server->query(<<'SQL', database => 'restored'), 't', 'a restored sketch can be added to a new one');
 SELECT row_count((SELECT s FROM stored WHERE name = 'dense') + sketch_agg(x, (SELECT spec FROM stored WHERE name = 'dense'))) = 6000
   FROM points
 SQL

@@ -1,4 +1,5 @@
-# Parallel plans appear, and neither workers, nor order, nor grouping change one bit.
+# Aggregates run in parallel workers, and neither workers, nor the order of the rows, nor grouping
+# changes a bit of their results.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
@@ -27,29 +28,29 @@ my %call = (
 for my $name (sort keys %call)
 {
 	my $plan = $server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $call{$name} FROM points");
-	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan") or diag($plan);
+	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: the plan is parallel") or diag($plan);
 
 	my $bytes = "SELECT md5(sketch_send($call{$name})) FROM";
 	my $serial = $server->query(with_workers(0) . "$bytes points");
 	is($server->query(with_workers($_) . "$bytes points"), $serial, "$name: the same bits with $_ workers") for 1, 2;
 	is($server->query(with_workers(2) . "$bytes (SELECT * FROM points ORDER BY hashint4(id)) p"), $serial,
-		"$name: in another order");
-	is($server->query(with_workers(2) . "$bytes parts"), $serial, "$name: over partitions");
+		"$name: another order of the rows gives the same bits");
+	is($server->query(with_workers(2) . "$bytes parts"), $serial, "$name: partitions give the same bits");
 	is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (SELECT $call{$name} AS s FROM points GROUP BY id % 97) g"),
-		$serial, "$name: merged from 97 groups");
+		$serial, "$name: sketches merged from 97 groups have the same bits");
 }
 
-# The counts of drift, as sketches.
+# Drift counts behave like sketches.
 my $counted = 'md5(drift_counts_agg(x, (SELECT drift FROM spec))::text)';
 $server->query('ALTER TABLE spec ADD drift drift_spec; UPDATE spec SET drift = (SELECT drift_spec_of_sample(fastop_agg(x), 1) FROM points WHERE id % 20 = 0)');
-like($server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $counted FROM points"), qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, 'drift_counts_agg: a parallel plan');
+like($server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $counted FROM points"), qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, 'drift_counts_agg: the plan is parallel');
 my $one_by_one = $server->query(with_workers(0) . "SELECT $counted FROM points");
 is($server->query(with_workers(2) . "SELECT $counted FROM $_"), $one_by_one, "drift_counts_agg: the same bits over $_")
 	for 'points', 'parts', '(SELECT * FROM points ORDER BY hashint4(id)) p';
 is($server->query("SELECT md5(merge_drift_counts_agg(s)::text) FROM (SELECT drift_counts_agg(x, (SELECT drift FROM spec)) AS s FROM points GROUP BY id % 97) g"),
-	$one_by_one, 'drift_counts_agg: merged from 97 groups');
+	$one_by_one, 'drift_counts_agg: counts merged from 97 groups have the same bits');
 
-# Aggregates that collect rows: what workers send is put together.
+# Aggregates that collect rows put together what their workers send.
 my %collected = (
 	'sketch_spec_agg' => 'sketch_spec_send(sketch_spec_agg(x, 5))',
 	'kmeans_agg' => 'fastop_send(kmeans_agg(x, 5))',
@@ -62,15 +63,15 @@ for my $name (sort keys %collected)
 	my $plan = $server->query(with_workers(2) . "EXPLAIN (COSTS OFF) $query points");
 	my $serial = $server->query(with_workers(0) . "$query points");
 
-	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan") or diag($plan);
+	like($plan, qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: the plan is parallel") or diag($plan);
 	is($server->query(with_workers(2) . "$query points"), $serial, "$name: the same bits with 2 workers");
-	is($server->query(with_workers(2) . "$query parts"), $serial, "$name: over partitions");
+	is($server->query(with_workers(2) . "$query parts"), $serial, "$name: partitions give the same bits");
 }
 
 is($server->query('SELECT bool_and(a = b) FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) a,
 	row_count(sketch_agg(x, (SELECT s FROM spec))) n, sketch_agg(x, (SELECT s FROM spec)) b FROM points GROUP BY g) t'),
-	't', 'aggregates that share a state agree');
-is($server->query(<<'SQL'), 't', 'a sliding window equals sketches of its rows');
+	't', 'aggregates that share a state have the same result');
+is($server->query(<<'SQL'), 't', 'a sliding window has the sketches of its rows');
 WITH slid AS (
   SELECT id, row_count(sketch_agg(x, (SELECT s FROM spec)) OVER w) AS n, means(sketch_agg(x, (SELECT s FROM spec)) OVER w) AS m
     FROM points WHERE id <= 300 WINDOW w AS (ORDER BY id ROWS 40 PRECEDING))
@@ -79,7 +80,8 @@ SELECT bool_and(n = (SELECT count(*) FROM points p WHERE p.id BETWEEN slid.id - 
   FROM slid WHERE id % 50 = 0
 SQL
 
-# A training of groups as it ran: one hashed scan of the rows, and no sort.
+# A training of groups reads the rows in one hashed scan without a sort; its plans come from
+# auto_explain.
 sub plans_of
 {
 	my ($statement) = @_;
@@ -100,9 +102,9 @@ SKIP: {
 	for my $group ('few', 'many', 'named')
 	{
 		my @plans = plans_of(qq(SELECT train('by_$group', 'grouped', 'x', 2, options => '{"group_by": "$group", "quiet": true}')));
-		is(scalar(grep { /scan_agg/ && !/TABLESAMPLE/ } @plans), 1, "groups by $group: one scan");
-		like(join('', @plans), qr/HashAggregate/, "groups by $group: hashed");
-		unlike(join('', @plans), qr/Sort|GroupAggregate/, "groups by $group: no sort");
+		is(scalar(grep { /scan_agg/ && !/TABLESAMPLE/ } @plans), 1, "groups by $group: the rows are scanned once");
+		like(join('', @plans), qr/HashAggregate/, "groups by $group: the scan is hashed");
+		unlike(join('', @plans), qr/Sort|GroupAggregate/, "groups by $group: nothing is sorted");
 	}
 }
 

@@ -1,4 +1,5 @@
-# Everything that can run long notices a cancel within 0.3 s of its processor on a slow machine (0.1 s is the aim).
+# Every function that can run long notices a cancel within 0.3 s of processor time on a slow
+# machine (the aim is 0.1 s).
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
@@ -50,16 +51,16 @@ $server->check_cancel(@$_) for @long;
 
 my $session = $server->background("SET statement_timeout = '200ms'; $long[0][1];", measured => 1);
 my ($status, $output) = $server->finish($session);
-like($output, qr/canceling statement due to statement timeout/, 'statement_timeout works');
-cmp_ok($session->{cpu}, '<', 0.2 + 2 * $FastclustTest::patience, 'in time');
+like($output, qr/canceling statement due to statement timeout/, 'statement_timeout cancels a long call');
+cmp_ok($session->{cpu}, '<', 0.2 + 2 * $FastclustTest::patience, 'the call ends within the time limit');
 
-is($server->query('SELECT count(*) FROM s, decode(s, 3)'), 3, 'and the server goes on');
+is($server->query('SELECT count(*) FROM s, decode(s, 3)'), 3, 'the session works after the cancel');
 
-# A cancel while the library is loaded, with a warning: of a parameter that it does not have.
+# The library is loaded during a cancel, and warns meanwhile of an unknown parameter.
 for (2, 4, 8, 16)
 {
 	my (undef, $rows) = $server->try("SET fastclust.none = 1; \\set ON_ERROR_STOP 0\nSET statement_timeout = $_; SELECT 1 FROM sketch_spec(2, 10, 1.0); RESET statement_timeout; SELECT 'read' FROM sketch_spec(2, 10, 1.0);");
-	like($rows, qr/read\z/, "after a timeout of $_ ms in its first call, the session goes on");
+	like($rows, qr/read\z/, "the session works after a timeout of $_ ms in its first call");
 }
 
 done_testing();

@@ -1,4 +1,4 @@
-# A backend killed in the middle of its work takes nothing with it; workers stay single-threaded.
+# A killed backend loses no stored value, and parallel workers stay single-threaded.
 use FastclustTest;
 use Time::HiRes qw(sleep);
 
@@ -16,18 +16,18 @@ $server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE leader_pid = $sess
 sleep 0.5;
 my @workers = split /\n/, $server->query(
 	"SELECT pid FROM pg_stat_activity WHERE leader_pid = $session->{backend} OR pid = $session->{backend}");
-cmp_ok(scalar @workers, '>', 1, 'a parallel scan is under way');
+cmp_ok(scalar @workers, '>', 1, 'a parallel scan is running');
 SKIP:
 {
 	my @threads = grep { defined } map { FastclustTest::threads($_) } @workers;
 	skip 'no /proc here', 1 unless @threads;
-	is((sort { $b <=> $a } @threads)[0], 1, 'no process of it has a second thread');
+	is((sort { $b <=> $a } @threads)[0], 1, 'no worker has a second thread');
 }
 
 kill 'KILL', $workers[-1];
 my ($status, $output) = $server->finish($session);
-isnt($status, 0, 'killing a process ends the query');
+isnt($status, 0, 'killing a worker ends the query');
 ok($server->wait_for('true'), 'the server comes back');
-is($server->query('SELECT md5(sketch_send(s)) FROM kept'), $kept, 'with what was stored');
+is($server->query('SELECT md5(sketch_send(s)) FROM kept'), $kept, 'the stored sketch is unchanged');
 
 done_testing();

@@ -1,4 +1,5 @@
-# docs/reference.md and the catalog hold each other: every public object has an entry with an example, and a comment.
+# docs/reference.md and the catalog agree: every public object has an entry with an example, and a
+# comment.
 use FastclustTest;
 use File::Basename qw(dirname);
 
@@ -6,11 +7,12 @@ my $server = FastclustTest->new(extension => 1);
 open my $file, '<', dirname(__FILE__) . '/../../docs/reference.md' or die $!;
 my $reference = do { local $/; <$file> };
 
-# Names of a query's rows, for messages.
+# Joins names for a message.
 sub names { return join ' ', sort @_ }
 sub column { return split /\n/, $server->query($_[0]) }
 
-# An entry is a heading with the text below it, or a row of a table that begins with a signature; that has the examples below its table.
+# An entry is a heading with the text below it, or a table row that begins with a signature; the
+# row shares the examples below its table.
 my %section = $reference =~ /^## (.*?)\n(.*?)(?=^## |\z)/gms;
 my %entry = map { /^### (\w+)\n(.*?)(?=^### |\z)/gms } values %section;
 for my $part (split /^(?=##)/m, $reference)
@@ -18,7 +20,7 @@ for my $part (split /^(?=##)/m, $reference)
 	my $examples = join "\n", $part =~ /^```sql\n.*?^```\n/gms;
 	$entry{$2} = "$1\n$examples" while $part =~ /^\| (`(\w+)\(.*)$/gm;
 }
-# Lists are by section.
+# Options, types and settings are listed in tables of their section.
 my %listed = map { my $list = $_; $list => {map { $_ => 1 } $section{$list} =~ /^\| `([\w.]+)` \|/gm} } 'Types', 'Settings';
 
 # ---- functions: an entry, a signature with the names of the arguments, the columns of the result, an example ----
@@ -32,7 +34,7 @@ SQL
 my @relations = column(q{SELECT relname FROM pg_class WHERE relnamespace = 'fastclust'::regnamespace AND relkind IN ('r', 'v', 'm', 'f', 'p')});
 is(names(grep { !$entry{$_} } keys %function, @relations), '', 'every function, table and view has an entry');
 my %there = map { $_ => 1 } keys %function, @relations;
-is(names(grep { !$there{$_} } keys %entry), '', 'no entry names what is not there');
+is(names(grep { !$there{$_} } keys %entry), '', 'every entry names an object that exists');
 
 sub lacks { my ($name, $text, @wanted) = @_; return map { "$name: $_" } grep { $text !~ /\b\Q$_\E\b/ } @wanted; }
 my (@unsigned, @untold, @unshown);
@@ -46,8 +48,8 @@ for my $name (grep { $entry{$_} } keys %function)
 	my $examples = join "\n", $entry{$name} =~ /^```sql\n(.*?)^```/gms;
 	push @unshown, $name if $examples !~ /\b$name\(/;
 }
-is(names(@unsigned), '', 'signatures name the arguments');
-is(names(@untold), '', 'entries name the columns of the result');
+is(names(@unsigned), '', 'every signature names the arguments');
+is(names(@untold), '', 'every entry names the columns of the result');
 is(names(@unshown), '', 'every function has an example');
 
 # ---- columns, types, settings ----
@@ -63,24 +65,24 @@ for my $relation (grep { $entry{$_} } @relations)
 	my %is = map { $_ => 1 } @{$columns{$relation}};
 	push @columns_untold, map { "$relation.$_ is not there" } grep { !$is{$_} } keys %told;
 }
-is(names(@columns_untold), '', 'columns of tables and views are explained');
+is(names(@columns_untold), '', 'the columns of tables and views are explained');
 
 my @types = column(<<'SQL');
 SELECT t.typname FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
  WHERE t.typnamespace = 'fastclust'::regnamespace AND t.typelem = 0 AND coalesce(c.relkind, 'c') = 'c'
    AND obj_description(t.oid, 'pg_type') !~ '^internal:'
 SQL
-is(names(keys %{$listed{Types}}), names(@types), 'the types are those of the schema');
-is(names(keys %{$listed{Settings}}), names(column(q{LOAD 'fastclust'; SELECT name FROM pg_settings WHERE name LIKE 'fastclust.%'})), 'the settings are those of the module');
+is(names(keys %{$listed{Types}}), names(@types), 'the listed types are those of the schema');
+is(names(keys %{$listed{Settings}}), names(column(q{LOAD 'fastclust'; SELECT name FROM pg_settings WHERE name LIKE 'fastclust.%'})), 'the listed settings are those of the module');
 
 # ---- options ----
 my @options = split /\n/, $server->query(<<'SQL');
 SELECT format('| `%s` | %s | %s |', option, CASE WHEN "default" ~ '^[a-z0-9.{}]+$' THEN '`' || "default" || '`' ELSE "default" END, meaning)
   FROM fastclust.option_help('train')
 SQL
-is(join("\n", grep { index($entry{train}, $_) < 0 } @options), '', 'the options of train are those of option_help');
+is(join("\n", grep { index($entry{train}, $_) < 0 } @options), '', 'the entry of train has all options of option_help');
 my @written = $entry{train} =~ /^\| `([\w.]+)` \|/gm;
-cmp_ok(scalar(grep { !/[.]/ } @written), '<=', 34 + 6, 'at most 34 options, beside six methods');
+cmp_ok(scalar(grep { !/[.]/ } @written), '<=', 34 + 6, 'train has at most 34 options besides six methods');
 
 # ---- comments ----
 is($server->query(<<'SQL'), '', 'every function, type, relation and column has a comment');

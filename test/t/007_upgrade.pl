@@ -1,6 +1,7 @@
-# Every released version upgrades to this one, and this one to a made-up next version: the catalog is then that of a fresh installation,
-# and values of every kind stay as they were.  test/upgrade has the scripts of released versions (make freeze).  Differences that are
-# planted into this version's script try the comparison.
+# Every released version upgrades to this one, and this one to a made-up next version: the catalog
+# is then that of a fresh installation, and values of every kind are unchanged. test/upgrade has
+# the scripts of released versions (see make freeze). Differences planted into the script of this
+# version check that the comparison sees them.
 use FastclustTest;
 use File::Basename qw(dirname basename);
 use File::Copy qw(copy);
@@ -12,7 +13,7 @@ $scripts .= '/extension';
 my ($version) = slurp("$root/fastclust.control") =~ /^default_version = '([^']+)'/m;
 plan skip_all => "$scripts is not writable" unless -w $scripts;
 
-my @placed;                     # files of this test, gone afterwards
+my @placed;                     # files that this test installs and removes
 END { unlink @placed; }
 
 my $server = FastclustTest->new;
@@ -34,7 +35,7 @@ sub place
 
 sub catalog { my ($database) = @_; return $server->query(slurp("$root/test/upgrade/catalog.sql"), database => $database); }
 
-# Lines that only one of two catalogs has.
+# Returns the lines that only one of two catalogs has.
 sub differences
 {
 	my ($was, $is) = @_;
@@ -58,7 +59,7 @@ sub catalog_after_update
 	return catalog($database);
 }
 
-# ---- the comparison: no difference where there is none, and each planted one is seen ----
+# ---- the comparison sees each planted difference, and none where there is none ----
 my $script = slurp("$scripts/fastclust--$version.sql");
 my @planted = (
 	['nothing', sub { $_[0] }, 0],
@@ -73,7 +74,7 @@ for my $i (0 .. $#planted)
 	my ($name, $change, $seen) = @{ $planted[$i] };
 	my $text = $change->($script);
 
-	isnt($text, $script, "$name: planted") if $seen;
+	isnt($text, $script, "$name: the difference is planted") if $seen;
 	place("fastclust--0.0.$i.sql", $text);
 	place("fastclust--0.0.$i--$version.sql", "\n");
 	make_database("planted_$i", "0.0.$i");
@@ -81,11 +82,11 @@ for my $i (0 .. $#planted)
 	is(@different > 0, $seen > 0, "$name: " . ($seen ? 'seen' : 'no difference')) or diag(join "\n", @different);
 }
 
-# ---- released versions, and this one as if it had been released: objects of every kind stay as they were ----
+# ---- released versions, and this one treated as released, keep objects of every kind ----
 sub values_of { my ($database) = @_; return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database); }
 
-# A database with objects of an old version, upgraded to this version or to a target: how its catalog differs from a fresh one's,
-# and its values from those before.
+# Fills a database with objects of an old version and upgrades it to this version or to a target.
+# Returns how its catalog differs from that of a fresh installation, and which values changed.
 sub kept
 {
 	my ($database, $old, $target, $fresh_target) = @_;
@@ -102,10 +103,10 @@ for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
 	my ($old) = basename($file) =~ /^fastclust--(.*)\.sql$/;
 	next if $old eq $version;
 	place("fastclust--$old.sql", slurp($file));
-	is(join("\n", differences(slurp($file), slurp("$scripts/fastclust--$old.sql"))), '', "$old: the script that is installed is the released one");
+	is(join("\n", differences(slurp($file), slurp("$scripts/fastclust--$old.sql"))), '', "$old: the installed script is the released one");
 	my ($catalog, $values) = kept('from_' . $old =~ s/\W/_/gr, $old);
-	is($catalog, '', "$old: upgraded, the catalog is that of a fresh installation");
-	is($values, '', "$old: values stay as they were");
+	is($catalog, '', "$old: after the upgrade the catalog is that of a fresh installation");
+	is($values, '', "$old: the upgrade changes no value");
 }
 
 my $damage = 'UPDATE fastclust_internal.version_groups SET objective = objective + 1 WHERE version = 2;';
@@ -119,7 +120,7 @@ for my $case (['kept', "\n", 0], ['damaged', "$damage\n", 1])
 	is($values ne '', $seen > 0, "$name: " . ($seen ? 'values that differ are seen' : 'values stay as they were')) or diag($values);
 }
 
-# ---- the next version, which adds a function and changes a body and a comment ----
+# ---- the next version adds a function and changes a body and a comment ----
 my $next = '999.0.0';
 my $changes = <<'SQL';
 CREATE FUNCTION fastclust.added(model text) RETURNS int LANGUAGE sql AS 'SELECT 1';
@@ -133,11 +134,11 @@ place("fastclust--$version--$next.sql", $changes);
 make_database('next_fresh', $next);
 my ($catalog, $values) = kept('next_updated', $version, $next, catalog('next_fresh'));
 is($catalog, '', "$version to the next version: the catalog is that of a fresh installation");
-is($values, '', "$version to the next version: values stay as they were");
-is($server->query('SELECT fastclust.added(model) FROM fastclust.models LIMIT 1', database => 'next_updated'), 1, 'and what the next version adds is there');
+is($values, '', "$version to the next version: no value changes");
+is($server->query('SELECT fastclust.added(model) FROM fastclust.models LIMIT 1', database => 'next_updated'), 1, 'the function that the next version adds works');
 
-# A version that was released has the script it was released with.
+# A released version keeps the script of its release.
 my $frozen = "$root/test/upgrade/fastclust--$version.sql";
-is(join("\n", differences(slurp($frozen), $script)), '', "fastclust--$version.sql is frozen") if -e $frozen;
+is(join("\n", differences(slurp($frozen), $script)), '', "fastclust--$version.sql is the script of its release") if -e $frozen;
 
 done_testing();

@@ -1,4 +1,5 @@
-# Kernel aggregates: workers change no bit, cancels are noticed, values survive, memory is linear in the rows.
+# Kernel aggregates give the same bits with workers, notice cancels, survive dumps and crashes,
+# and need memory linear in the rows.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
@@ -25,13 +26,13 @@ my %call = (
 for my $name (sort keys %call)
 {
 	like($server->query(with_workers(2) . "EXPLAIN (COSTS OFF) SELECT $call{$name} FROM few"),
-		qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: a parallel plan");
+		qr/Finalize Aggregate.*Gather.*Partial Aggregate/s, "$name: the plan is parallel");
 	is($server->query(with_workers(2) . "SELECT a = b FROM (SELECT $call{$name} AS a FROM few) s, "
 			. "(SELECT $call{$name} AS b FROM (SELECT * FROM few ORDER BY hashint4(id)) f) t"),
 		't', "$name: neither workers nor the order of the rows change a bit");
 }
 
-# Each takes seconds: 20 000 rows, wide ranks.
+# Each of these calls takes seconds: 20,000 rows and high ranks.
 $server->query('CREATE TABLE many AS SELECT landmarks_agg(x, rbf_kernel(1), 700) AS op FROM few');
 my @long = (
 	['kernel_projection_agg', q{SELECT kernel_projection_agg(id, x, rbf_kernel(0.1), 400, '{"oversampling": 100}') IS NULL FROM points}],
@@ -44,7 +45,7 @@ my @long = (
 );
 $server->check_cancel(@$_) for @long;
 
-# Values and what they say: through dump and restore, binary COPY, a crash.
+# Values and what the functions say of them survive dump and restore, binary COPY and a crash.
 $server->query(<<"SQL");
 CREATE TABLE stored AS SELECT $call{one_pass} AS p, 'polynomial(3,1,0.5)'::kernel AS k,
   (SELECT nystroem(landmarks_agg(x, rbf_kernel(1), 20), rbf_kernel(1)) FROM few) AS m FROM few;
@@ -52,13 +53,13 @@ SQL
 my $bytes = 'SELECT md5(kernel_projection_send(p)), md5(kernel_map_send(m)), kernel_send(k), k, describe(p), describe(m), md5(kernel_features(m, array_fill(0.5::real, ARRAY[10]))::text) FROM stored';
 my $expected = $server->query($bytes);
 $server->dump_into('postgres', 'restored');
-is($server->query($bytes, database => 'restored'), $expected, 'a dump restored has the same bytes');
+is($server->query($bytes, database => 'restored'), $expected, 'a restored dump has the same bytes');
 $server->copy_binary('stored', 'copied');
-is($server->query('SELECT s.p = c.p AND s.k = c.k AND s.m = c.m FROM stored s, copied c'), 't', 'binary COPY too');
+is($server->query('SELECT s.p = c.p AND s.k = c.k AND s.m = c.m FROM stored s, copied c'), 't', 'binary COPY changes no value');
 $server->crash_and_restart;
-is($server->query($bytes), $expected, 'and a crash');
+is($server->query($bytes), $expected, 'a crash changes no bytes');
 
-# Peak resident memory of a fresh backend, kB, above what the same backend takes for a few rows.
+# Peak resident memory of a fresh backend in kB, less that of the same backend for a few rows.
 sub peak
 {
 	my ($sql) = @_;
@@ -76,9 +77,9 @@ SKIP:
 	my $nystroem = peak(q{SELECT kernel_projection_agg(id, x[1:2], polynomial_kernel(2), 2, '{"method": "nystroem", "columns": 400}') IS NULL FROM points});
 
 	diag("peaks above the start: $half kB for 10000 rows, $whole kB for 20000; with 400 Nystrom columns $nystroem kB");
-	cmp_ok($whole, '<', 20000 * 0.4 + 2000, 'the projection takes less than 400 bytes a row (and 2 MB)');
-	cmp_ok($whole, '<', 2.5 * $half + 2000, 'and twice the rows take twice the memory');
-	cmp_ok($nystroem, '>', 10 * $whole, 'at least ten times below Nystrom with the columns it needs for that error');
+	cmp_ok($whole, '<', 20000 * 0.4 + 2000, 'the projection takes less than 400 bytes a row, plus 2 MB');
+	cmp_ok($whole, '<', 2.5 * $half + 2000, 'twice the rows take at most 2.5 times the memory');
+	cmp_ok($nystroem, '>', 10 * $whole, 'the projection takes a tenth of the memory of Nystrom with as small an error, or less');
 }
 
 done_testing();

@@ -1,6 +1,7 @@
-# Whatever build of OpenBLAS is the system's, or another extension brings, and whatever is called first: the same results,
-# one OpenBLAS, one thread; and errors that name what is missing.
-# Builds that are not installed are skipped; OPENBLAS_BUILDS names directories of more, split by colons.
+# Results are the same with every build of OpenBLAS, also if another extension loads one, and for
+# every function called first. There is one OpenBLAS with one thread, and an error names a library
+# that is missing. Builds that are not installed are skipped; OPENBLAS_BUILDS lists directories of
+# further builds, separated by colons.
 use FastclustTest;
 use File::Basename qw(dirname);
 
@@ -8,7 +9,7 @@ my @builds = (glob('/usr/lib/*/openblas-*'), split(/:/, $ENV{OPENBLAS_BUILDS} //
 my ($reference) = glob('/usr/lib/*/blas');
 delete $ENV{$_} for qw(OPENBLAS_NUM_THREADS OMP_NUM_THREADS LD_LIBRARY_PATH LD_PRELOAD);
 
-# Each does its work in products so large that several threads would be worth it.
+# The first call of a session: each multiplies matrices so large that several threads would pay.
 my %first = (
 	decode => 'SELECT count(*), round(sum(weight)::numeric, 6) FROM kept, decode(k, 8);',
 	kmeans => 'SELECT fastclust_internal.clusters(o), round(sse_agg(o, x)::numeric, 1) FROM rows,'
@@ -40,10 +41,11 @@ ALTER TABLE rows SET (parallel_workers = 2);
 CREATE TABLE model AS SELECT kmeans_agg(x, 100) AS op FROM rows;
 SQL
 
-# The server again, with these variables in its environment.
+# Restarts the server with these variables in its environment.
 sub restart_with { my (%environment) = @_; local @ENV{keys %environment} = values %environment; $server->restart; }
 
-# Every function as the first of a session; what they return, without the process.
+# Calls every function as the first of a session, and returns the results without the lines about
+# the process.
 sub check_sessions
 {
 	my ($name) = @_;
@@ -55,11 +57,11 @@ sub check_sessions
 		my ($status, $output, $messages) = $server->try(join("\n", @first{$first, @others}, $process));
 		my @lines = split /\n/, $output;
 
-		is($messages, '', "$name, $first first: no error");
-		is(join("\n", @lines[-2, -1]), $alone, "$name, $first first: one thread, one OpenBLAS");
+		is($messages, '', "$name, $first first: there is no message");
+		is(join("\n", @lines[-2, -1]), $alone, "$name, $first first: the process has one OpenBLAS with one thread");
 		@results{$first, @others} = @lines;
 	}
-	is($server->query($workers), '1|t|t', "$name: one thread in workers that have loaded it");
+	is($server->query($workers), '1|t|t', "$name: workers that loaded the library have one thread");
 	return join ' ', map { "$_ " . ($results{$_} // 'failed') } sort keys %results;
 }
 
@@ -79,7 +81,7 @@ for my $name (sort keys %environments)
 	restart_with(%{$environments{$name}});
 	my $results = check_sessions($name);
 	$expected //= $results;
-	is($results, $expected, "$name: results as elsewhere");
+	is($results, $expected, "$name: the results are those of other builds");
 }
 
 sub compile
@@ -92,7 +94,7 @@ sub compile
 	return system('gcc', '-shared', '-fPIC', "-I$include", "$library.c", '-o', $library, @flags) == 0;
 }
 
-# Another extension that is linked with the system's BLAS and LAPACK, loaded before or after.
+# Another extension linked with BLAS and LAPACK of the system is loaded before or after fastclust.
 for my $build (@builds)
 {
 	my ($kind) = $build =~ /openblas-(\w+)/;
@@ -100,7 +102,7 @@ for my $build (@builds)
 
 	ok(compile($guest, "#include \"postgres.h\"\n#include \"fmgr.h\"\nPG_MODULE_MAGIC;\n",
 		'-Wl,--no-as-needed', '-Wl,--unresolved-symbols=ignore-all', "$build/libblas.so.3", "$build/liblapack.so.3"),
-		'a module that is linked with BLAS and LAPACK');
+		'a module linked with BLAS and LAPACK compiles');
 	restart_with(LD_LIBRARY_PATH => $build);
 	for my $script ("LOAD '$guest'; $first{decode} $first{kmeans}", "$first{decode} $first{kmeans} LOAD '$guest';")
 	{
@@ -109,7 +111,8 @@ for my $build (@builds)
 	}
 }
 
-# Libraries that are there and do not serve: the error says which and why; what needs none of them works.
+# A library that exists but does not work is an error that says which one and why; calls that need
+# none of them work.
 $server->query("SELECT train('plain', 'rows', 'x', 4)");
 $server->query("SELECT train('curved', 'rows', 'x', 4, 'kernel', '{\"kernel\": \"rbf(0.01)\", \"landmarks\": 20}')");
 my $without_blas = <<'SQL';
@@ -128,29 +131,29 @@ for my $name (@none)
 }
 restart_with(LD_LIBRARY_PATH => $directory);
 my ($status, $output, $messages) = $server->try($first{decode}, verbosity => 'verbose');
-like($messages, qr/ERROR:  58000: could not load L-BFGS-B: \Q$directory\E\/liblbfgsb.so.0: /, 'an L-BFGS-B that is none');
-like($messages, qr/HINT: .*apt-get install --reinstall liblbfgsb0\./, 'with what to do');
+like($messages, qr/ERROR:  58000: could not load L-BFGS-B: \Q$directory\E\/liblbfgsb.so.0: /, 'a broken L-BFGS-B is an error that names the file');
+like($messages, qr/HINT: .*apt-get install --reinstall liblbfgsb0\./, 'the hint says how to reinstall L-BFGS-B');
 ($status, $output, $messages) = $server->try("$first{kmeans} $first{projection}");
-is($messages, '', 'the rest works');
+is($messages, '', 'k-means and projections work without L-BFGS-B');
 
-ok(compile("$directory/libopenblas.so.0", "int nothing;\n", '-Wl,-soname,libopenblas.so.0'), 'an OpenBLAS without routines');
+ok(compile("$directory/libopenblas.so.0", "int nothing;\n", '-Wl,-soname,libopenblas.so.0'), 'an OpenBLAS without routines compiles');
 unlink @none;
 restart_with(LD_PRELOAD => "$directory/libopenblas.so.0");
 for my $call (@first{qw(decode kmeans projection)})
 {
 	($status, $output, $messages) = $server->try($call, verbosity => 'verbose');
-	like($messages, qr/ERROR:  58000: could not load OpenBLAS: .*undefined symbol: \w+/, 'an OpenBLAS that lacks a routine');
-	like($messages, qr/HINT: .*apt-get install --reinstall libopenblas0-serial\./, 'with what to do');
+	like($messages, qr/ERROR:  58000: could not load OpenBLAS: .*undefined symbol: \w+/, 'an OpenBLAS that lacks a routine is an error that names it');
+	like($messages, qr/HINT: .*apt-get install --reinstall libopenblas0-serial\./, 'the hint says how to reinstall OpenBLAS');
 }
 is($server->query($without_blas), $results_without, 'sketches, assignment and predictions need no OpenBLAS');
 
-# In the postmaster, and after a fork.
+# The library is preloaded in the postmaster, and used after a fork.
 $server->configure("shared_preload_libraries = 'fastclust'\n");
 restart_with();
-is(check_sessions('fastclust is preloaded'), $expected, 'fastclust is preloaded: results as elsewhere');
+is(check_sessions('fastclust is preloaded'), $expected, 'preloading fastclust does not change the results');
 ($status, $output, $messages) = $server->try(
 	"$first{decode} COPY (SELECT 1) TO PROGRAM 'cat >/dev/null'; $first{kmeans} $first{decode} $process");
-is($messages, '', 'a backend that has started a program goes on');
-like($output, qr/\n\Q$alone\E$/, 'on one thread');
+is($messages, '', 'a backend that has started a program goes on without a message');
+like($output, qr/\n\Q$alone\E$/, 'a backend that has started a program has one thread');
 
 done_testing();

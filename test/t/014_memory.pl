@@ -1,14 +1,16 @@
-# What a call takes is within fastclust.memory_budget, or it fails before: each is tried with about the least budget that
-# it accepts, and the peak of its process is compared with that.
+# A call stays within fastclust.memory_budget or fails before it begins. Each call is tried with
+# nearly the smallest budget that it accepts, and the peak memory of its process is compared with
+# the budget.
 use FastclustTest;
 
 plan skip_all => 'there is no /proc' unless -r '/proc/self/status';
 
-# What is freed is given back at once, and the peak is that of memory in use.
+# malloc returns freed memory at once, so that the peak is that of memory in use.
 $ENV{MALLOC_MMAP_THRESHOLD_} = 65536;
 my $server = FastclustTest->new(extension => 1, config => "work_mem = '1MB'\nmax_parallel_workers_per_gather = 0\n");
 
-# n rows of d numbers that a function of i and j makes: nothing but the row is in memory
+# Returns SQL for n rows of d numbers computed from i and j, so that only the current row is in
+# memory.
 sub rows
 {
 	my ($n, $d) = @_;
@@ -30,7 +32,7 @@ SQL
 
 sub operator { my ($name) = @_; return "(SELECT op FROM made WHERE name = '$name')"; }
 
-# A call over rows with an operator of that name, and the same with a small one.
+# Returns a call over rows with the named operator, and the same call with a small one.
 sub scan
 {
 	my ($aggregate, $name) = @_;
@@ -40,7 +42,7 @@ sub scan
 
 sub one { my ($name, $call, $small) = @_; return [$name, map { s/^/SELECT /r } $call, $small]; }
 
-# name, call, a small call of the same kind
+# Each entry: name, call, a small call of the same kind.
 my @cases = (
 	scan('lloyd_step_agg', 'wide'), scan('lloyd_step_agg', 'svd'), scan('lloyd_step_agg', 'pruned'),
 	scan('sse_agg', 'wide'), scan('simplified_silhouette_agg', 'svd'), scan('davies_bouldin_agg', 'pruned'),
@@ -68,15 +70,15 @@ my @cases = (
 		'fastclust_internal.clusters(landmarks_agg(x, rbf_kernel(1e-4), 20)) FROM few_points'),
 );
 
-# The pages of tables, and arguments as they are read, are not what a call takes.
+# The pages of tables and the arguments as they are read do not count as memory of the call.
 my $touch = "SELECT count(x[1]) FROM points;\n"
 	. join('', map { "SELECT fastclust_internal.dim(op) FROM made WHERE name = '$_';\n" } 'wide', 'svd', 'small')
 	. join('', map { "SELECT sum(length(chunk_data)) FROM $_;\n" }
 		split /\n/, $server->query("SELECT c.reltoastrelid::regclass FROM pg_class c WHERE c.relname = 'made'"));
 my $peak = "SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int";
 
-# kB a call takes at its peak with so many MB of budget, beyond what the small one took; where that is too little, undef and the MB
-# it asks for, or nothing where it cannot say
+# Returns the peak in kB of a call with a budget in MB, less that of the small call. If the budget
+# is too small, returns undef and the MB that the error names, or undef alone if it names none.
 sub attempt
 {
 	my ($call, $small, $budget) = @_;
@@ -88,7 +90,8 @@ sub attempt
 	return $after - $before;
 }
 
-# MB, what it asks for or within a quarter of the least that it accepts, and the kB taken with them
+# Returns the MB that an error of the call names, or a budget within a quarter of the smallest it
+# accepts, and the kB taken with it.
 sub least_budget
 {
 	my ($call, $small) = @_;
@@ -112,8 +115,9 @@ sub least_budget
 	return ($budget, $kb);
 }
 
-# MB beside the budget: the operator that is read, and room for one of its size, the result, of which a product of factors uses little.
-# A server with assertions writes on what it frees, so there all of that room is resident.  Half a MB more: caches and plans.
+# MB besides the budget: the operator that is read, and the result, which may be as large; a
+# product of factors uses little of it. A server with assertions writes to memory that it frees,
+# so all of it is resident there. Half a MB more is for caches and plans.
 my $operator = $server->query("SELECT pg_column_size(op) / 1048576.0 FROM made WHERE name = 'wide'");
 my $beside = 0.5 + $operator * ($server->query('SHOW debug_assertions') eq 'on' ? 2 : 1);
 
@@ -123,20 +127,20 @@ for my $case (grep { !@ARGV || $_->[0] =~ /$ARGV[0]/ } @cases)
 	my ($budget, $kb) = least_budget($call, $small);
 
 	note(sprintf "%-30s budget %4d MB, peak %4d MB", $name, $budget, $kb / 1024);
-	cmp_ok($kb, '<', 1024 * (1.05 * $budget + $beside), "$name: $budget MB are enough, and no more is taken");
+	cmp_ok($kb, '<', 1024 * (1.05 * $budget + $beside), "$name: the call works with $budget MB and takes no more");
 }
 
 # many clusters of wide rows
 my $small_training = "SELECT train('narrow', 'narrow', 'x', 2, options => '{\"quiet\": true}')";
 $server->query('SELECT setseed(0.5); CREATE TABLE wide_rows AS SELECT ARRAY(SELECT random()::real FROM generate_series(1, 768) j WHERE i > 0) AS x FROM generate_series(1, 2000) i');
 my ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 300, options => '{\"quiet\": true}')", $small_training, 200);
-cmp_ok($kb, '<', 1024 * 200, "train, many clusters: 200 MB are enough, and no more is taken");
+cmp_ok($kb, '<', 1024 * 200, "train, many clusters: the call works with 200 MB and takes no more");
 
-# wide rows: a sample of most of them fills the budget
+# wide rows whose sample fills most of the budget
 ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 10, options => '{\"quiet\": true}')", "SELECT sum(x[1]) FROM wide_rows \\g /dev/null\n$small_training", 32);
-cmp_ok($kb, '<', 1024 * 32, 'train, wide rows: the samples fit into 32 MB, and no more is taken');
+cmp_ok($kb, '<', 1024 * 32, 'train, wide rows: the samples fit into 32 MB');
 
-# very many clusters: the scans, with a worker
+# very many clusters, scanned with a worker
 sub peak_of_training
 {
 	my ($iterations) = @_;
@@ -148,5 +152,5 @@ sub peak_of_training
 	return (split /\n/, $output)[-1];
 }
 my $with = peak_of_training(3);
-cmp_ok($with, '<', 1024 * 256, 'train, very many clusters: the scans take no more than the budget');
+cmp_ok($with, '<', 1024 * 256, 'train, very many clusters: the scans stay within the budget');
 done_testing();

@@ -1,4 +1,6 @@
-# Who is not the owner can neither read, change nor ride on a model; a scan has the rights of who asks for it.
+# A role without rights on a model can neither read nor change it nor gain rights through it, and
+# every scan has the rights of its caller. Alice owns model m, carol is a member of alice, and bob
+# is a stranger.
 use FastclustTest qw(as refused gives crafted);
 use File::Basename qw(dirname);
 use Pages qw(read_file);
@@ -12,27 +14,27 @@ GRANT SELECT ON points TO alice, bob;
 CREATE TABLE his.private AS SELECT * FROM points; ALTER TABLE his.private OWNER TO bob;
 SQL
 
-# A session that stays open, of a role that logged in.
+# Opens a session of a role that logs in, and leaves it open.
 sub login { my ($role, $sql) = @_; local $ENV{PGUSER} = $role; return $server->background($sql); }
 
 my $row = "'{1,2,3}'::real[]";
 my $train = q{train('m', 'points', 'x', 4, options => '{"quiet": true}')};
 
-gives('alice', "SELECT $train; SELECT predict('m', $row) >= 0", "1\nt", 'a role with no special rights trains and predicts');
-gives('alice', 'SELECT owner FROM models', 'alice', 'and owns the model');
+gives('alice', "SELECT $train; SELECT predict('m', $row) >= 0", "1\nt", 'a role without special rights trains and predicts');
+gives('alice', 'SELECT owner FROM models', 'alice', 'the role that trains owns the model');
 
 # ---- reading ----
-refused('bob', "SELECT $_", '42704', "another role cannot: $_")
+refused('bob', "SELECT $_", '42704', "another role cannot read the model: $_")
 	for "predict('m', $row)", "predict_distance('m', $row)", "anomaly('m', $row)", "* FROM predict_all('m', $row, 2)",
 	"* FROM drift('m', 'his.private')", "* FROM drift('m', sketch => (SELECT sketch_agg(x, sketch_spec(3, 10, 1.0)) FROM (VALUES ($row)) v(x)))", "describe('m')", "* FROM drift('m', 'his.private', by => 'g')", "model_spec('m')",
 	"* FROM profile('m')", "* FROM cluster_rules('m')", "* FROM typical_rows('m', relation => 'his.private')", "* FROM score('m')", "plot('m')", "* FROM predict_probabilities('m', $row)";
-gives('bob', "SELECT count(*) FROM $_", '0', "nor see $_")
+gives('bob', "SELECT count(*) FROM $_", '0', "another role does not see the model in $_")
 	for qw(models model_versions training_log drift_log model_clusters model_centroids own_models readable_models readable_versions readable_names);
 
 # ---- changing ----
-refused('bob', "SELECT $_", '42704', "cannot: $_")
+refused('bob', "SELECT $_", '42704', "another role cannot change the model: $_")
 	for "retrain('m')", "retrain('m', sketch => sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "use_version('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";
-refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'cannot train over it');
+refused('bob', "SELECT train('m', 'his.private', 'x', 3)", '42501', 'another role cannot train a model of that name');
 for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
@@ -54,64 +56,65 @@ for my $role (qw(alice bob))
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
 	for my $table (qw(stored_models stored_versions version_groups training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
 	{
-		refused($role, "DELETE FROM $table", $table =~ /^stored_(?!versions)/ ? '42501' : '(42501|55000)', "nor delete from $table");
-		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
+		refused($role, "DELETE FROM $table", $table =~ /^stored_(?!versions)/ ? '42501' : '(42501|55000)', "$role cannot delete from $table");
+		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "$role cannot lock $table in $_ mode")
 			for 'ROW SHARE', 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
 	}
 }
 gives('bob', q{SELECT train('b', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'bob has a model of his own');
 
-# ---- views: a cheap function of his own sees no row that he may not ----
+# ---- views: a cheap function of another role sees no row that the role may not see ----
 as('bob', q{CREATE FUNCTION his.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$ BEGIN RAISE NOTICE '<<%>>', $1; RETURN true; END $$});
 as('alice', "SELECT name_cluster('m', 1, 'hers'), retrain_if_drifted('m')");
 for my $view (qw(models model_versions model_clusters model_centroids training_log drift_log live_sketches own_models readable_models readable_versions readable_names))
 {
 	my ($column) = $view =~ /^(live_sketches|readable_names)$/ ? 'name' : 'model';
 	my $seen = (as('bob', "SET client_min_messages = notice; SELECT count(*) FROM $view v WHERE his.leak($column) AND his.leak(v::text)"))[2];
-	unlike($seen, qr/<<m>>|hers|public\.points/, "$view shows his function no row of hers");
-	unlike($seen, qr/ERROR/, 'nor an error');
+	unlike($seen, qr/<<m>>|hers|public\.points/, "$view does not pass alice's rows to a function of bob");
+	unlike($seen, qr/ERROR/, '$view gives bob no error');
 }
 as('alice', "SELECT name_cluster('m', 1, NULL)");
 $server->query('DELETE FROM drift_checks');
 
-# ---- the functions that write ----
+# ---- functions that write ----
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
-refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
+refused('bob', "SELECT $_", '42704', "bob writes nothing of alice's model: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)", "locked_model('m', true)",
 	"rename_model('m', 'mine')", "merge_clusters('m', '{0,1}')", "pin_cluster('m', 0)", "check_drift('m')", "name_topics('m', 'id')", "predict_name('m', '{1,2}'::real[])";
-refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'nor a version made of his centroids');
-like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)";
-# A call that notes a made up check of drift.
+refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'bob imports no version into alice\'s model');
+like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "bob does not learn the name of alice's model: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)";
+# Returns a call that logs a made-up check of drift.
 sub made_up_check
 {
 	my ($id, $more) = @_;
 	return qq{write_drift(jsonb_populate_record(NULL::drift_checks,
 		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
 }
-refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
-refused('bob', "SELECT locked_model('m', true, true)", '42501', 'nor claims it');
-refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
-refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
-refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
-# ---- what runs as the owner, by the catalog ----
+refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into the drift log of alice');
+refused('bob', "SELECT locked_model('m', true, true)", '42501', 'bob cannot claim alice\'s model');
+refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'bob cannot store a version in alice\'s model');
+refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'bob cannot write a step of no model');
+refused('bob', "SELECT rename_model('b', 'm')", '42710', 'bob cannot take the name of alice\'s model');
+# ---- functions that run as the owner, by the catalog ----
 my $ours = "pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust' JOIN pg_language l ON l.oid = p.prolang";
-is($server->query("SELECT count(*) FROM pg_language l WHERE l.lanname ~ 'fastclust' OR l.lanplcallfoid IN (SELECT p.oid FROM $ours)"), 0, 'no language is of the extension');
+is($server->query("SELECT count(*) FROM pg_language l WHERE l.lanname ~ 'fastclust' OR l.lanplcallfoid IN (SELECT p.oid FROM $ours)"), 0, 'no procedural language belongs to the extension');
 is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosecdef
 	AND (p.pronamespace <> 'fastclust_owner'::regnamespace OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c ~ '^search_path=pg_catalog, .*, pg_temp\$'))"),
-	'', 'a function that runs as its owner is in the schema of the owner, with a search_path that ends in pg_temp');
+	'', 'a function that runs as its owner is in the owner\'s schema, with a search_path that ends in pg_temp');
 is($server->query("SELECT p.oid::regprocedure FROM $ours, (VALUES ('public'::name), ('bob')) r(role) WHERE p.pronamespace = 'fastclust_owner'::regnamespace
-	AND (has_function_privilege(r.role, p.oid, 'EXECUTE') OR has_schema_privilege(r.role, p.pronamespace, 'USAGE'))"), '', 'where nobody else may call a function');
+	AND (has_function_privilege(r.role, p.oid, 'EXECUTE') OR has_schema_privilege(r.role, p.pronamespace, 'USAGE'))"), '', 'nobody but the owner may call a function of that schema');
 is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosecdef AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
 	AND (p.proargtypes[p.pronargs - 1] <> 'oid'::regtype OR p.proargnames[p.pronargs] <> 'caller' OR p.prosrc !~ '\\mcaller\\M' OR p.prosrc ~ '\\m(current_user|current_role|session_user|user)\\M'
-		OR p.proisstrict OR p.provariadic <> 0 OR p.pronargdefaults <> 0)"), '', 'each asks for the rights of its last argument, the caller, and for those of no other role');
+		OR p.proisstrict OR p.provariadic <> 0 OR p.pronargdefaults <> 0)"), '', 'each of these functions checks the rights of its last argument, the caller, and of no other role');
 is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosrc = 'fastclust_as_owner' AND NOT EXISTS (SELECT FROM pg_proc w
 	WHERE w.pronamespace = 'fastclust_owner'::regnamespace AND w.proname = p.proname AND w.prosecdef AND w.proargtypes::text = ltrim(p.proargtypes::text || ' 26')
 	  AND (w.prorettype, w.proretset, w.provolatile, w.proparallel, w.proallargtypes IS NULL, p.proisstrict) = (p.prorettype, p.proretset, p.provolatile, p.proparallel, p.proallargtypes IS NULL, false))"),
-	'', 'each entry has the function of its name, which is like it but for the caller');
+	'', 'each entry point has the function of its name, which differs only in the argument for the caller');
 
-# A function in the schema of the owner that calls an entry would be taken for the owner, also by a function that it calls.
+# An entry point called by a function of the owner's schema, also indirectly, would take the owner
+# for the caller.
 my %entry = map { $_ => 1 } split /\n/, $server->query("SELECT p.proname FROM $ours WHERE p.prosrc = 'fastclust_as_owner'");
 my (%bodies, %calls_entry, %asks_for_owner);
 for (split /\x01/, $server->query("SELECT string_agg(concat_ws(E'\\x02', p.pronamespace::regnamespace, p.proname, p.prosrc), E'\\x01') FROM $ours WHERE l.lanname IN ('sql', 'plpgsql')"))
@@ -136,43 +139,44 @@ while (my $name = shift @reached)
 		}
 	}
 }
-cmp_ok(scalar(keys %reached), '>', 50, 'functions that are called as the owner are found');
-is(join("\n", sort keys %calls_entry), '', 'and none of them calls an entry');
-is(join(' ', sort keys %asks_for_owner), 'set_live_triggers', 'or asks who the current user is, but for the one that drops triggers');
+cmp_ok(scalar(keys %reached), '>', 50, 'the functions called with the owner\'s rights are found');
+is(join("\n", sort keys %calls_entry), '', 'no function with the owner\'s rights calls an entry point');
+is(join(' ', sort keys %asks_for_owner), 'set_live_triggers', 'no function with the owner\'s rights reads current_user, except the one that drops triggers');
 
-# Every one of them is refused to other roles, whatever is granted in the other schemas, and with the right to name it.
+# Other roles cannot call these functions, not even with every right on the other schemas and
+# USAGE on this one.
 my @of_owner = split /\n/, $server->query("SELECT format('%s(%s)', p.oid::regproc, (SELECT string_agg(format(CASE WHEN a.type IN ('oid'::regtype, 'regclass'::regtype, 'integer'::regtype, 'bigint'::regtype, 'boolean'::regtype) THEN '''1''::%s' ELSE 'NULL::%s' END, a.type::regtype), ', ' ORDER BY a.i) FROM unnest(p.proargtypes) WITH ORDINALITY a(type, i)))
 	FROM $ours WHERE p.pronamespace = 'fastclust_owner'::regnamespace ORDER BY 1");
-cmp_ok(scalar(@of_owner), '>', 40, 'functions of the owner alone');
+cmp_ok(scalar(@of_owner), '>', 40, 'functions that only the owner may call');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO bob');
 refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for schema fastclust_owner/, "bob cannot call $_") for @of_owner;
 $server->query('GRANT USAGE ON SCHEMA fastclust_owner TO bob');
-refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for function/, "nor where he may name it: $_") for @of_owner;
+refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for function/, "bob cannot call it with USAGE on its schema: $_") for @of_owner;
 $server->query('REVOKE USAGE ON SCHEMA fastclust_owner FROM bob; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM bob');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
-refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
+refused('bob', "SELECT $_", '(42501|42704)', "bob cannot call what has no entry point with EXECUTE on the internal functions: $_")
 	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "locked_model('m', true)", "locked_model('m', true, true)";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
-gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
-gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');
-gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT m.model, n.cluster, n.name, n.named_by FROM readable_models m JOIN readable_names n ON n.model_id = m.id", "\nb|1|his|bob", 'one of bob, who sees no other');
-gives('bob', 'SELECT ' . made_up_check($of_bob, '') . ' > 0; SELECT model, checked_by, id <> 7 FROM drift_log', "t\nb|bob|t", 'and a check of drift, under his name');
-refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "but none that cannot be: $_")
+gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'bob may write a step of his own model');
+gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'alice names a cluster');
+gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT m.model, n.cluster, n.name, n.named_by FROM readable_models m JOIN readable_names n ON n.model_id = m.id", "\nb|1|his|bob", 'bob names a cluster of his and sees no name of alice');
+gives('bob', 'SELECT ' . made_up_check($of_bob, '') . ' > 0; SELECT model, checked_by, id <> 7 FROM drift_log', "t\nb|bob|t", 'bob may log a check of his own model, under his own name');
+refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "bob cannot log an impossible check: $_")
 	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null', '"columns": [{}]', '"columns": {}', '"columns": [{"name": "x", "shift": "far"}]';
 for my $version (-1, 0, 3, 2147483647)
 {
-	refused('bob', "SELECT write_step($of_bob, $version, 'x', 1, 1, 'x')", '22023', "but not of version $version");
-	refused('bob', crafted('b', "v.version := $version;"), '22023', "nor store version $version");
+	refused('bob', "SELECT write_step($of_bob, $version, 'x', 1, 1, 'x')", '22023', "bob cannot write a step of version $version");
+	refused('bob', crafted('b', "v.version := $version;"), '22023', "bob cannot store version $version");
 }
-refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
-# parts are written many at once: each is bound to the model that was checked
+refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'bob cannot add a group to the current version');
+# write_groups stores many groups at once; each is bound to the model that was checked.
 (my $beside = crafted('b', '')) =~ s/PERFORM write_groups\(ARRAY\[v\]\);/PERFORM write_groups(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
-refused('bob', $beside, '22023', 'nor parts of hers behind one of his own');
+refused('bob', $beside, '22023', 'bob cannot store a group of alice\'s model after one of his own');
 (my $later = crafted('b', '')) =~ s/PERFORM write_groups\(ARRAY\[v\]\);/PERFORM write_groups(ARRAY[v, jsonb_populate_record(v, '{"version": 1, "group_value": "zzz"}')]);/;
-refused('bob', $later, '22023', 'nor of the version that serves behind a new one');
-refused('bob', "SELECT write_groups('{}')", '42704', 'nor none');
-refused('bob', 'SELECT write_groups(NULL)', '42704', 'nor NULL');
-refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could read: $_")
+refused('bob', $later, '22023', 'bob cannot store a group of the current version after one of a new version');
+refused('bob', "SELECT write_groups('{}')", '42704', 'write_groups of no group is an error');
+refused('bob', 'SELECT write_groups(NULL)', '42704', 'write_groups of NULL is an error');
+refused('bob', crafted('b', $_), '(22...|23514|23502)', "bob cannot store what nobody could read: $_")
 	for "v.center := '{1}';", "v.center := '{1,2,3}';", "v.center := '{1,2,NaN}'; v.scale := '{1,1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,0,1}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,-1,1}';", "v.center := '{1,2,3}'; v.scale := '{1,1,Infinity}';", "v.center := '{1,2,3}'; v.scale := '{{1,1,1}}';",
 	"v.center := '{1,2,3}'; v.scale := '{1,NULL,1}';", "v.spreads := '{1}';", "v.spreads := '{1,-1}';", "v.spreads := '{1,NaN}';", "v.spreads := '{}';",
@@ -182,41 +186,41 @@ refused('bob', crafted('b', $_), '(22...|23514|23502)', "or what nobody could re
 	"v.drift_spec := drift_spec_of_sample(fastop_agg($row), 1); v.drift_counts := (SELECT drift_counts_agg($row, s) FROM (SELECT drift_spec_of_sample(fastop_agg($row), 2) AS s) q);",
 	"v.spec := sketch_spec(2, 10, 1.0);", "v.training_sketch := (SELECT sketch_agg('{1,2}'::real[], sketch_spec(2, 10, 1.0)));",
 	'v.k := 0;', 'v.n := -1;', "v.options := '[]';", 'v.operator := NULL;', 'v.group_value := NULL;';
-gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'and all that left nothing');
+gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'the refused calls left nothing');
 
-# ---- a version stays with its model, whatever becomes of the name ----
-gives('bob', "SELECT train('nightly', 'his.private', 'x', 2, options => '{\"quiet\": true}')", '1', 'a name that bob had first');
+# ---- a version stays with its model, whoever gets the name later ----
+gives('bob', "SELECT train('nightly', 'his.private', 'x', 2, options => '{\"quiet\": true}')", '1', 'bob trains the first model of that name');
 as('bob', q{CREATE FUNCTION his.trap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trap runs as %', current_user; END $$;
 	CREATE VIEW his.evil AS SELECT x FROM his.private WHERE his.trap()});
 my $nightly = $server->query("SELECT id FROM stored_models WHERE model = 'nightly'");
 my $planter = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; " . crafted('nightly', "v.relation := 'his.evil'; v.k := 1000;", 'zzz') . '; SELECT pg_sleep(600)');
-ok($server->wait_until_it_waits($planter, 'PgSleep'), 'he plants a version, and keeps his transaction open');
-refused('bob', "SET lock_timeout = '100ms'; SELECT drop_model('nightly')", '55P03', 'then he cannot drop the model meanwhile');
+ok($server->wait_until_it_waits($planter, 'PgSleep'), 'bob stores a version that runs code, and keeps his transaction open');
+refused('bob', "SET lock_timeout = '100ms'; SELECT drop_model('nightly')", '55P03', 'the model cannot be dropped meanwhile');
 $server->end($planter);
 my $gate = $server->background('SELECT pg_advisory_lock(1); SELECT pg_sleep(600)');
-ok($server->wait_until_it_waits($gate, 'PgSleep'), 'a gate is closed');
+ok($server->wait_until_it_waits($gate, 'PgSleep'), 'a session closes a gate by an advisory lock');
 my $late = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT model FROM models; SELECT pg_advisory_xact_lock(1); " . "SELECT write_step($nightly, 1, 'late', 1, 1, 'x'); " . crafted('nightly', "v.model_id := $nightly; v.relation := 'his.evil';") . '; COMMIT');
-ok($server->wait_until_it_waits($late), 'he has seen the model');
-gives('bob', "SELECT drop_model('nightly')", '', 'and drops it elsewhere');
-gives('postgres', "SELECT train('nightly', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'a superuser takes the name');
+ok($server->wait_until_it_waits($late), 'bob reads the model and waits at the gate');
+gives('bob', "SELECT drop_model('nightly')", '', 'bob drops the model in another session');
+gives('postgres', "SELECT train('nightly', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'a superuser trains a model of that name');
 $server->end($gate);
 my ($status, $output) = $server->finish($late);
-like($output, qr/there is no model with id $nightly/, 'what comes late finds no model');
-is($server->query("SELECT string_agg(relation, ' ') FROM model_versions WHERE model = 'nightly'"), 'public.points', 'and no row of his is in the new one');
-gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'which is retrained without his code');
+like($output, qr/there is no model with id $nightly/, 'a late write finds no model');
+is($server->query("SELECT string_agg(relation, ' ') FROM model_versions WHERE model = 'nightly'"), 'public.points', 'the new model has no version of bob');
+gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'a superuser retrains the new model without running bob\'s code');
 $server->query("SELECT drop_model('nightly')");
-is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SELECT FROM stored_models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no orphan is left');
+is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SELECT FROM stored_models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no version is left without its model');
 
-# ---- a superuser's own model on another's table ----
-gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on the table of bob');
+# ---- a superuser's own model of another role's table ----
+gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on a table of bob');
 as('bob', 'ALTER TABLE his.private RENAME TO kept; CREATE VIEW his.private AS SELECT x FROM his.kept WHERE his.trap()');
-refused('postgres', "SELECT $_", '42501', "and runs no code that bob puts there: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')",
+refused('postgres', "SELECT $_", '42501', "a superuser runs no code that bob put in the place of the table: $_") for "retrain('nightly')", "retrain_if_drifted('nightly')", "* FROM drift('nightly')",
 	"* FROM cluster_rules('nightly')", "* FROM typical_rows('nightly')", "* FROM score('nightly')";
 as('bob', 'DROP VIEW his.private; ALTER TABLE his.kept RENAME TO private');
-refused('postgres', "SELECT retrain('nightly')", '42501', 'not even of the table as it was');
-gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'unless it is named');
-like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: relation his.private belongs to another role/, 'train says so in advance');
-# what is his behind a view or a type of the superuser's own table
+refused('postgres', "SELECT retrain('nightly')", '42501', 'a superuser does not retrain even on the original table of bob');
+gives('postgres', q{SELECT retrain('nightly', '{"quiet": true, "relation": "his.private"}'), n FROM drift('nightly', 'his.private')}, '2|3000', 'a superuser retrains on bob\'s table if it is named');
+like((as('postgres', "SET client_min_messages = notice; SELECT train('nightly', 'his.private', 'x', 2)"))[2], qr/NOTICE:  00000: relation his.private belongs to another role/, 'train announces that the table belongs to another role');
+# The superuser's own view or table may contain views, functions and types of bob.
 as('bob', q{CREATE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$; CREATE TABLE his.source AS SELECT * FROM points;
 	CREATE TYPE his.mood AS ENUM ('1', '2')});
 $server->query(q{CREATE VIEW reports AS SELECT x FROM his.source; CREATE VIEW checked AS SELECT x FROM points WHERE his.always(); CREATE VIEW reports_again AS SELECT * FROM reports;
@@ -226,57 +230,57 @@ my %nightly = (reports => '{}', indexed => '{}', checked => '{}', reports_again 
 for my $relation (sort keys %nightly)
 {
 	my $notice = (as('postgres', "SET client_min_messages = notice; SELECT train('$relation', '$relation', 'x', 2, options => '$nightly{$relation}')"))[2];
-	is($notice =~ /whose code a scan may run/ ? 1 : 0, $relation eq 'own' ? 0 : 1, "train warns, or not: $relation");
+	is($notice =~ /whose code a scan may run/ ? 1 : 0, $relation eq 'own' ? 0 : 1, "train warns of code of another role where there is some: $relation");
 }
 as('bob', q{CREATE OR REPLACE FUNCTION his.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE FUNCTION his.mood_text(his.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$; CREATE CAST (his.mood AS text) WITH FUNCTION his.mood_text(his.mood)});
-refused('postgres', "SELECT retrain('$_')", '42501', "a superuser retrains unattended only what is no other role's: $_") for grep { $_ ne 'own' } sort keys %nightly;
-gives('postgres', q{SELECT retrain('own', '{"quiet": true}')}, '2', 'his own view of his own type he does');
+refused('postgres', "SELECT retrain('$_')", '42501', "a superuser does not retrain unattended on what runs another role's code: $_") for grep { $_ ne 'own' } sort keys %nightly;
+gives('postgres', q{SELECT retrain('own', '{"quiet": true}')}, '2', 'a superuser retrains on a view and a type of his own');
 $server->query("SELECT drop_model('$_')") for keys %nightly;
 as('alice', q{GRANT USAGE ON SCHEMA hers TO bob; CREATE TABLE hers.shared AS SELECT * FROM points; GRANT SELECT ON hers.shared TO bob});
-gives('bob', q{SELECT train('of hers', 'hers.shared', 'x', 2, options => '{"quiet": true}'); SELECT retrain('of hers', '{"quiet": true}'); SELECT drop_model('of hers')}, "1\n2\n", 'a role retrains its own on what it may read');
+gives('bob', q{SELECT train('of hers', 'hers.shared', 'x', 2, options => '{"quiet": true}'); SELECT retrain('of hers', '{"quiet": true}'); SELECT drop_model('of hers')}, "1\n2\n", 'a role retrains its own model on a table that it may read');
 $server->query("SELECT drop_model('nightly')");
 
-# ---- nobody waits for another role ----
+# ---- no role waits for another role ----
 my $maker = login('bob', "BEGIN; SELECT train('soon', 'his.private', 'x', 2); SELECT pg_sleep(600)");
-ok($server->wait_until_it_waits($maker, 'PgSleep'), 'a name that bob has in the making');
+ok($server->wait_until_it_waits($maker, 'PgSleep'), 'bob is training a model in an open transaction');
 my $soon = q{train('soon', 'points', 'x', 4, options => '{"quiet": true}')};
 my $hers = login('alice', "\\set VERBOSITY verbose\nSET lock_timeout = '20s'; SELECT $soon");
-like(($server->finish($hers))[1], qr/55P03: model "soon" is being made by another role/, 'tells her at once to choose another');
-refused('alice', "SET lock_timeout = '20s'; SELECT $soon", '55P03', 'whatever way she became alice');
-gives('alice', "SET lock_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'other names go on');
+like(($server->finish($hers))[1], qr/55P03: model "soon" is being made by another role/, 'alice is told at once to choose another name');
+refused('alice', "SET lock_timeout = '20s'; SELECT $soon", '55P03', 'alice is told the same after SET ROLE');
+gives('alice', "SET lock_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'another name is free meanwhile');
 $server->end($maker);
-gives('alice', "SELECT $soon", '1', 'and when he is gone it is free');
+gives('alice', "SELECT $soon", '1', 'the name is free when bob\'s session has ended');
 $maker = login('alice', "BEGIN; SELECT locked_model('own', true, true); SELECT pg_sleep(600)");
-ok($server->wait_until_it_waits($maker, 'PgSleep'), 'one that alice has in the making');
+ok($server->wait_until_it_waits($maker, 'PgSleep'), 'alice is training a model in an open transaction');
 my $other = login('alice', q{SELECT train('own', 'points', 'x', 4, options => '{"quiet": true}')});
-ok($server->wait_until_it_waits($other), 'is waited for in her other session,');
+ok($server->wait_until_it_waits($other), 'her other session waits for the name');
 $server->end($maker);
-is(($server->finish($other))[1], '1', 'which then makes it');
+is(($server->finish($other))[1], '1', 'her other session then trains the model');
 as('alice', "SELECT drop_model(model) FROM models WHERE model <> 'm'");
 
-# ---- riding ----
+# ---- rights lent by views, grants and kept expressions ----
 as('alice', "CREATE VIEW hers.labelled AS SELECT id, predict('m', x) AS cluster FROM points; GRANT USAGE ON SCHEMA hers TO bob; GRANT SELECT ON hers.labelled TO bob");
 refused('bob', 'SELECT * FROM hers.labelled', '42704', 'a view over a model does not lend the rights of its owner');
 as('alice', "SELECT grant_model('m', 'bob')");
 gives('bob', 'SELECT count(cluster) FROM hers.labelled; SELECT count(*) FROM model_clusters WHERE model = \'m\'; SELECT count(*) FROM training_log WHERE model = \'m\'',
-	"3000\n4\n0", 'after grant_model it works');
+	"3000\n4\n0", 'grant_model lets bob read the model');
 gives('bob', "SELECT string_agg(DISTINCT name, ' ') FROM model_centroids WHERE model = 'm' AND cluster = 1; SELECT count(*) FROM profile('m')", "hers\n12", 'a reader sees names and profile');
-refused('bob', "SELECT name_cluster('m', 1, 'mine')", '42501', 'and gives no names');
-refused('bob', "SELECT $_", '42501', "a reader still cannot: $_") for "retrain('m')", "drop_model('m')", "grant_model('m', 'public')", $train;
+refused('bob', "SELECT name_cluster('m', 1, 'mine')", '42501', 'a reader cannot name clusters');
+refused('bob', "SELECT $_", '42501', "a reader cannot change the model: $_") for "retrain('m')", "drop_model('m')", "grant_model('m', 'public')", $train;
 $server->query('REVOKE SELECT ON points FROM bob');
-refused('bob', "SELECT * FROM $_", '42501', "and reads the table with his own rights: $_") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
+refused('bob', "SELECT * FROM $_", '42501', "a reader reads the table with his own rights: $_") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
 $server->query('GRANT SELECT (x) ON points TO bob');
-refused('bob', "SELECT * FROM typical_rows('m')", '42501', 'the columns of the model are not enough for whole rows');
+refused('bob', "SELECT * FROM typical_rows('m')", '42501', 'rights on the features are not enough for typical rows, which are whole rows');
 $server->query('REVOKE SELECT (x) ON points FROM bob');
-gives('bob', "SELECT count(*) FROM typical_rows('m', 2, 'his.private')", '8', 'his own table he reads whole');
-gives('bob', "SELECT n FROM drift('m', 'his.private')", '3000', 'as with his own table');
+gives('bob', "SELECT count(*) FROM typical_rows('m', 2, 'his.private')", '8', 'a reader gets typical rows of his own table');
+gives('bob', "SELECT n FROM drift('m', 'his.private')", '3000', 'a reader gets the drift of his own table');
 as('alice', "SELECT revoke_model('m', 'bob'), grant_model('m', 'public')");
-gives('bob', "SELECT predict('m', $row) >= 0", 't', 'public is everyone');
+gives('bob', "SELECT predict('m', $row) >= 0", 't', 'a model granted to public can be read by everyone');
 as('alice', "SELECT revoke_model('m', 'public')");
-refused('bob', "SELECT predict('m', $row)", '42704', 'and revoking ends it');
+refused('bob', "SELECT predict('m', $row)", '42704', 'revoke_model ends the right');
 
-gives('postgres', <<"SQL", "42704", 'an expression kept from another role is not reused');
+gives('postgres', <<"SQL", "42704", 'an expression kept for one role is not used for another');
 CREATE FUNCTION pg_temp.ask() RETURNS text LANGUAGE plpgsql AS \$\$
 DECLARE
     v integer;
@@ -295,34 +299,36 @@ END \$\$;
 SELECT pg_temp.ask();
 SQL
 
-# A model's row names a table its writer may not read, or code: nobody scans it for him.
-gives('carol', q{SELECT retrain('m', '{"quiet": true}')}, '2', 'a member of the owner retrains');
+# A model's row may name a table that its writer may not read, or one with code of his: nobody
+# scans it for him.
+gives('carol', q{SELECT retrain('m', '{"quiet": true}')}, '2', 'a member of the owner retrains the model');
 as('alice', crafted('m', "v.relation := 'his.private';"));
-refused('postgres', "SELECT retrain('m')", '42501', 'a superuser does not read for alice what she may not');
-refused('alice', "SELECT retrain('m')", '42501', 'nor does she');
+refused('postgres', "SELECT retrain('m')", '42501', 'a superuser does not read for alice what she may not read');
+refused('alice', "SELECT retrain('m')", '42501', 'alice cannot read the table either');
 as('alice', q{CREATE FUNCTION hers.spy(real[]) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE VIEW hers.trap AS SELECT hers.spy(x) AS x FROM points;
 	} . crafted('m', "v.relation := 'hers.trap';"));
 refused($_, "SELECT retrain('m')", '42501', "no code of the owner runs as $_") for 'postgres', 'carol';
-refused('postgres', "SELECT retrain('m')", qr/HINT:  Log in as alice; SET ROLE lends your rights/, 'and the hint leads no superuser to run it in a session of his own');
-refused('postgres', "SELECT * FROM $_", '42501', "in $_ either") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
+refused('postgres', "SELECT retrain('m')", qr/HINT:  Log in as alice; SET ROLE lends your rights/, 'the hint warns superusers of SET ROLE');
+refused('postgres', "SELECT * FROM $_", '42501', "no code of the owner runs in $_") for "drift('m')", "cluster_rules('m')", "typical_rows('m')", "score('m')";
 as('alice', q{CREATE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN true; END $$;
 	CREATE TABLE hers.plain AS SELECT * FROM points; CREATE INDEX ON hers.plain (id) WHERE hers.always();
 	CREATE OR REPLACE FUNCTION hers.always() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	} . crafted('m', "v.relation := 'hers.plain';"));
-refused($_, "SELECT retrain('m')", '42501', "not even an index predicate runs as $_") for 'postgres', 'carol';
+refused($_, "SELECT retrain('m')", '42501', "no index predicate of the owner runs as $_") for 'postgres', 'carol';
 $server->query('CREATE TABLE parent (id int, g int, x real[]); GRANT SELECT ON parent TO alice');
 $server->query('ALTER TABLE hers.plain INHERIT parent');
 as('alice', crafted('m', "v.relation := 'public.parent';"));
-refused('carol', "SELECT retrain('m')", '42501', 'nor that of a child');
+refused('carol', "SELECT retrain('m')", '42501', 'no index predicate of a child table runs');
 $server->query('ALTER TABLE hers.plain NO INHERIT parent');
 as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.filtered';"));
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
-refused('postgres', "SELECT retrain('m')", qr/42501:.*Table hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
-# what the planner folds: expressions of statistics, and of keys of partitions, of tables that alice gave away
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Table hers.filtered has row-level security/s, 'rows hidden from the owner by a policy are not read for her');
+# The planner folds expressions of statistics and of partition keys, here of tables that alice
+# gave away.
 my @given = ('split', 'part');
 as('alice', q{CREATE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 0; END $$});
-if ($server->query('SHOW server_version_num') >= 140000)		# which have statistics of expressions
+if ($server->query('SHOW server_version_num') >= 140000)		# statistics of expressions
 {
 	as('alice', 'CREATE TABLE hers.measured AS SELECT * FROM points; CREATE STATISTICS hers.of_measured ON (id + hers.zero(1)), g FROM hers.measured');
 	push @given, 'measured';
@@ -336,33 +342,33 @@ $server->query('GRANT USAGE ON SCHEMA given TO alice; GRANT SELECT ON ALL TABLES
 for my $given (@given)
 {
 	as('alice', crafted('m', "v.relation := 'given.$given';"));
-	refused('postgres', "SET constraint_exclusion = on; SELECT retrain('m')", qr/42501:.*Relation given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
+	refused('postgres', "SET constraint_exclusion = on; SELECT retrain('m')", qr/42501:.*Relation given\.$given uses what belongs to another role/s, "the planner folds no expression of alice: $given");
 }
 $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
 as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
 	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"group_by": "ssn"}';}));
-refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'the column of group_by is read with the rights of the owner');
 as('alice', crafted('m', q{v.options := v.options || '{"group_by": "mood"}';}));
 refused('postgres', "SELECT retrain('m', '$_')", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $_")
 	for '{}', '{"relation": "public.secret"}';
-# whole rows are written as JSON, by a cast of the type's owner
+# Typical rows are written as JSON by a cast of the type's owner.
 $server->query('GRANT SELECT ON secret TO alice');
 as('alice', q{CREATE FUNCTION hers.mood_json(hers.mood) RETURNS json LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS json) WITH FUNCTION hers.mood_json(hers.mood);
 	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options - 'group_by';}));
-refused('postgres', "SELECT * FROM $_", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column beside the features runs: $_")
+refused('postgres', "SELECT * FROM $_", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column that is no feature runs: $_")
 	for "typical_rows('m')", "typical_rows('m', relation => 'public.secret')";
-gives('postgres', "SELECT count(*) > 0 FROM score('m')", 't', 'a score reads the features alone');
+gives('postgres', "SELECT count(*) > 0 FROM score('m')", 't', 'score reads only the features');
 $server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.big'; v.options := v.options - 'group_by';"));
 $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
-refused('postgres', "SELECT retrain('m')", qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*The schema of hers.big belongs to another role/s, 'a table whose schema the owner controls is refused');
 as('alice', crafted('m', "v.relation := 'public.points';"));
-gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
+gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained on for the owner');
 
-# ---- a stored condition: no code of who wrote it, no column that he may not read ----
+# ---- a stored condition runs no code of its writer and reads no column that he may not read ----
 as('alice', q{CREATE FUNCTION hers.peek(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE FUNCTION hers.abs(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE FUNCTION hers.same(int, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
@@ -379,21 +385,21 @@ for my $where ('hers.peek(id)', 'peek(id)', 'id OPERATOR(hers.=) \'1\'::text', '
 	{
 		my (undef, undef, $why) = as('postgres', "SELECT $scan");
 		like($why, qr/ERROR:  (0A000|42883|42704|42601|42501): option "where"/, "a condition runs no code of its writer: $scan where $where");
-		unlike($why, qr/spy/, 'none at all');
+		unlike($why, qr/spy/, 'no function of the writer runs');
 	}
 }
 as('alice', crafted('m', q{v.options := v.options || '{"where": "abs(id) > 0"}';}));
-gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names are those of PostgreSQL whatever the search path');
+gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names in a condition are those of PostgreSQL whatever the search path');
 $server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
-refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'the columns of a condition are read with the rights of the owner');
 as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options - 'where';}));
 
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
-	'(42602|42601|42P01)', 'a relation is a name, not a statement');
-gives('alice', q{SELECT count(*) FROM points}, '3000', 'and nothing of it ran');
+	'(42602|42601|42P01)', 'a stored relation is a name, not a statement');
+gives('alice', q{SELECT count(*) FROM points}, '3000', 'a statement in place of a relation does not run');
 
-# ---- an encoder names columns and runs casts: those of its version, and nobody else's code ----
+# ---- an encoder reads the columns of its version and runs no cast of another role ----
 $server->query(<<'SQL');
 SELECT format('CREATE TABLE wide AS SELECT i AS ssn, %s FROM generate_series(1, 500) i; GRANT SELECT (%s) ON wide TO alice; GRANT SELECT ON wide TO postgres', string_agg(format('random() AS c%s', j), ', '),
 	string_agg('c' || j, ', ')) FROM generate_series(1, 99) j
@@ -402,36 +408,36 @@ CREATE TABLE hers.wide AS SELECT * FROM wide; ALTER TABLE hers.wide OWNER TO ali
 SQL
 my $columns = "'{" . join(',', map { "c$_" } 1 .. 98) . "}'::name[]";
 gives('alice', qq{SET client_min_messages = error; SELECT train('wide', 'hers.wide', $columns || name 'ssn', 2, options => '{"quiet": true}')}, '1', 'alice trains on 99 columns');
-refused('alice', crafted('wide', "v.relation := 'public.wide'; v.features := $columns || name 'c99';"), '23514', 'and stores no encoder that reads another column than the version says');
-refused('alice', crafted('wide', "v.features := ${columns};"), '23514', 'nor more of them');
+refused('alice', crafted('wide', "v.relation := 'public.wide'; v.features := $columns || name 'c99';"), '23514', 'alice cannot store an encoder with another column than the version has');
+refused('alice', crafted('wide', "v.features := ${columns};"), '23514', 'alice cannot store an encoder with more columns than the version has');
 as('alice', q{CREATE TYPE hers.amount AS (n float8);
 	CREATE FUNCTION hers.number(hers.amount) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN $1.n; END $$;
 	CREATE CAST (hers.amount AS float8) WITH FUNCTION hers.number(hers.amount) AS ASSIGNMENT;
 	CREATE TABLE hers.paid AS SELECT ROW(id)::hers.amount AS n, g FROM points;
 	SELECT train('cast', 'hers.paid', '{n,g}'::name[], 2), grant_model('cast', 'public')});
-gives('alice', q{SELECT predict('cast', p) >= 0 FROM hers.paid p LIMIT 1}, 't', 'a cast of her own');
+gives('alice', q{SELECT predict('cast', p) >= 0 FROM hers.paid p LIMIT 1}, 't', 'alice predicts with a cast of her own');
 $server->query(q{CREATE TABLE paid AS SELECT ROW(id)::hers.amount AS n, g FROM points LIMIT 1});
-refused('postgres', "SELECT $_ FROM public.paid p", '42501', "runs for no other role that the encoder leads there: $_")
+refused('postgres', "SELECT $_ FROM public.paid p", '42501', "alice's cast runs for no other role: $_")
 	for "predict('cast', p)", "predict_distance('cast', p)", "encode_row(model_encoder('cast'), p)", "fastclust_internal.encode_record(model_encoder('cast'), true, p)";
 $server->query(q{DROP TABLE paid; SELECT drop_model('wide'), drop_model('cast')});
 
-# ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
+# ---- a shared model that cannot be computed does not disturb other models ----
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
-gives('alice', q{SELECT cluster, centroid[1] FROM model_clusters WHERE model = 'b' ORDER BY cluster}, "0|Infinity\n1|-Infinity", 'its clusters are listed, as far as numbers go');
-gives('alice', q{SELECT count(DISTINCT model) > 1 FROM model_clusters}, 't', 'and those of others beside it');
+gives('alice', q{SELECT cluster, centroid[1] FROM model_clusters WHERE model = 'b' ORDER BY cluster}, "0|Infinity\n1|-Infinity", 'its clusters are listed with the numbers that exist');
+gives('alice', q{SELECT count(DISTINCT model) > 1 FROM model_clusters}, 't', 'clusters of other models are listed beside it');
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(ARRAY[i, i, i]::real[]) FROM generate_series(1, 50000) i); v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
 my @short_of_memory = as('alice', "SET client_min_messages = warning; SET fastclust.memory_budget = '1MB'; SELECT count(*) > 0, bool_or(model = 'b') FROM model_clusters");
-like($short_of_memory[2], qr/of model "b" cannot be shown.*needs 2 MB/s, 'a model that exceeds the budget of memory is a warning');
-like($short_of_memory[1], qr/^t\|f$/m, 'and hides no other');
+like($short_of_memory[2], qr/of model "b" cannot be shown.*needs 2 MB/s, 'a model that exceeds the memory budget is a warning');
+like($short_of_memory[1], qr/^t\|f$/m, 'a model that exceeds the memory budget hides no other model');
 for my $null ('NULL, 1, v.operator, true', "'b', NULL, v.operator, NULL", "'b', 1, NULL, true")
 {
 	my @answer = as('alice', "SET client_min_messages = error; SET fastclust.memory_budget = '1MB'; SELECT count(*) FROM fastclust_internal.readable_versions v JOIN fastclust_internal.readable_models m ON m.id = v.model_id AND m.model = 'b', fastclust_internal.version_cluster_rows($null, NULL, NULL, NULL) c");
-	like("$answer[1]$answer[2]", qr/^\d+$|22004/m, "NULLs beside such a model: $null");
+	like("$answer[1]$answer[2]", qr/^\d+$|22004/m, "NULL arguments beside such a model do no harm: $null");
 }
-is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
+is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not compute the other") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 
-# ---- what a role makes up stops no server: options of a version, arguments of functions below ----
+# ---- made-up options and arguments stop no server ----
 for my $seed ('"x"', 'true', '[1]', '{}')
 {
 	as('bob', crafted('b', "v.options := '{\"seed\": $seed}';") . "; SELECT grant_model('b', 'public')");
@@ -439,16 +445,16 @@ for my $seed ('"x"', 'true', '[1]', '{}')
 }
 as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 my $encoder = $server->query(q{SELECT quote_literal(encoder_of_vector('x', 3, NULL, NULL)::text)}) . '::encoder';
-gives('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', '{2}', '{0}', '{1}', '{a}', '{b}')", 'x[2] > 0 AND x[2] <= 1', 'a condition on a feature');
-refused('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', $_)", '(22023|22000)', "is of dimensions that it has: $_")
+gives('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', '{2}', '{0}', '{1}', '{a}', '{b}')", 'x[2] > 0 AND x[2] <= 1', 'a condition on a feature can be computed');
+refused('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', $_)", '(22023|22000)', "a condition on dimensions that do not exist is an error: $_")
 	for "'{1000000}', '{0}', '{1}', '{a}', '{b}'", "'{0}', '{0}', '{1}', '{a}', '{b}'", "'{-2147483648}', '{0}', '{1}', '{a}', '{b}'", "'{1,2147483647}', '{0,0}', '{1,1}', '{a,a}', '{b,b}'",
 	"'{1,2}', '{0}', '{1,1}', '{a,a}', '{b,b}'", "'{1,2}', '{0,0}', '{}', '{a,a}', '{b,b}'", "'{1,2}', '{0,0}', '{1,1}', '{a}', '{b,b}'", "'{1}', '{0}', '{1}', '{a}', '{}'";
 
 my $plain = $server->query("SELECT 'hers.plain'::regclass::oid");
 gives('bob', "BEGIN; SELECT columns FROM fastclust_internal.row_condition($plain, 'id = 1'); SELECT count(*) FROM pg_locks WHERE relation = $plain", "{id}\n0", 'a stranger holds no lock on her table');
 
-# ---- what a terminal would obey is in no text about a model ----
-gives('alice', <<'SQL', "1\nf\nf", 'a name and a category with control characters');
+# ---- texts about a model contain no control characters ----
+gives('alice', <<'SQL', "1\nf\nf", 'report and plot show a name and a category without control characters');
 CREATE TABLE hers.escapes AS SELECT CASE WHEN i % 2 = 0 THEN E'a\x1b[31m\x07\x08' ELSE E'b\x7f' END AS kind, i % 2 + i / 1000.0 AS n FROM generate_series(1, 200) i;
 SELECT train(E'm\x1b[2J', 'hers.escapes', '{kind,n}'::name[], 2, options => '{"quiet": true}');
 SELECT report(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
@@ -458,9 +464,9 @@ as('alice', q{SELECT drop_model(E'm\x1b[2J')});
 
 # ---- the right to execute ----
 $server->query(q{SELECT grant_model('m', 'bob'); REVOKE EXECUTE ON FUNCTION predict(text, double precision, double precision, double precision[]) FROM PUBLIC});
-refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs the right to call it');
+refused('bob', "SELECT predict('m', 1, 2, 3)", '42501', 'predict of columns needs EXECUTE on that function');
 $server->query('GRANT EXECUTE ON FUNCTION predict(text, double precision, double precision, double precision[]) TO PUBLIC');
-gives('bob', "SELECT predict('m', 1, 2, 3) = predict('m', $row)", 't', 'and no more');
+gives('bob', "SELECT predict('m', 1, 2, 3) = predict('m', $row)", 't', 'predict of columns needs no further right');
 $server->query(q{SELECT revoke_model('m', 'bob')});
 
 # ---- row-level security of the relation ----
@@ -469,11 +475,11 @@ ALTER TABLE points ENABLE ROW LEVEL SECURITY;
 CREATE POLICY first_rows ON points USING (id <= 1000);
 SQL
 gives('alice', q{SELECT train('few', 'points', 'x', 4, options => '{"quiet": true}'); SELECT n FROM models WHERE model = 'few'},
-	"1\n1000", 'the policies of the table hold for training');
+	"1\n1000", 'training sees the rows that the policies of the table allow');
 $server->query('ALTER TABLE points DISABLE ROW LEVEL SECURITY');
 
 # ---- names ----
-gives('alice', <<'SQL', "1\n1\n3\n1", 'any name can be a name');
+gives('alice', <<'SQL', "1\n1\n3\n1", 'names of models, tables, columns and groups may contain any character');
 SET client_min_messages = error;
 CREATE TABLE hers."odd ""table""; --" AS SELECT id AS "a""; DROP TABLE points; --", id % 7 AS "B%I", id % 3 AS "group'" FROM points;
 SELECT train($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""table""; --"', ARRAY['a"; DROP TABLE points; --', 'B%I'], 3, options => '{"quiet": true}');
@@ -482,17 +488,17 @@ SELECT count(*) FROM drift($$it's "a"; DROP TABLE points; --$$, 'hers."odd ""tab
 SELECT count(*) FROM (SELECT count(*) FROM points) q;
 SQL
 
-# ---- roles that go and come ----
+# ---- roles that are dropped, renamed and created again ----
 $server->query('CREATE ROLE dave LOGIN; CREATE ROLE erin LOGIN; GRANT SELECT ON points TO dave');
 as('dave', q{SELECT train('of dave', 'points', 'x', 2, options => '{"quiet": true}'), grant_model('of dave', 'erin')});
-gives('erin', q{SELECT count(*) FROM models WHERE model = 'of dave'}, '1', 'a reader');
+gives('erin', q{SELECT count(*) FROM models WHERE model = 'of dave'}, '1', 'a reader sees the model');
 $server->query('DROP ROLE erin; CREATE ROLE erin LOGIN; ALTER ROLE dave RENAME TO david');
-gives('erin', q{SELECT count(*) FROM models}, '0', 'a later role of the name is another');
-gives('david', q{SELECT grant_model('of dave', 'bob'); SELECT owner FROM models; SELECT readers FROM models}, "\ndavid\n{bob}", 'a role keeps its models when it is renamed, and drops readers that are no more');
+gives('erin', q{SELECT count(*) FROM models}, '0', 'a later role with the name of a dropped reader is no reader');
+gives('david', q{SELECT grant_model('of dave', 'bob'); SELECT owner FROM models; SELECT readers FROM models}, "\ndavid\n{bob}", 'a renamed role keeps its models, and dropped readers disappear');
 $server->query('REVOKE SELECT ON points FROM david; DROP ROLE david; CREATE ROLE dave LOGIN; CREATE ROLE david LOGIN');
-gives($_, q{SELECT count(*) FROM models}, '0', "a later $_ does not own them") for 'dave', 'david';
+gives($_, q{SELECT count(*) FROM models}, '0', "a later role named $_ does not own them") for 'dave', 'david';
 gives('postgres', q{UPDATE fastclust_internal.stored_models SET owner = 'dave' WHERE model = 'of dave'}, '', 'a superuser gives them a new owner');
-gives('dave', q{SELECT drop_model('of dave')}, '', 'who is one');
+gives('dave', q{SELECT drop_model('of dave')}, '', 'the new owner may drop them');
 
 # ---- search_path ----
 $server->query('GRANT CREATE ON SCHEMA public TO bob');
@@ -504,12 +510,12 @@ CREATE FUNCTION public.same(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 
 CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.same);
 SQL
 gives('alice', q{SET search_path = public, fastclust, pg_catalog; SELECT train('path', 'points', 'x', 4, options => '{"quiet": true}');
-	SELECT predict('path', '{1,2,3}'::real[]) >= 0; SELECT n > 0 FROM drift('path'); SELECT drop_model('path')}, "1\nt\nt\n", 'functions and operators in the path of the caller are not met');
-# Relations of other extensions, where those are not installed, are looked for among temporary ones last.
+	SELECT predict('path', '{1,2,3}'::real[]) >= 0; SELECT n > 0 FROM drift('path'); SELECT drop_model('path')}, "1\nt\nt\n", 'functions and operators in the search path of the caller are not used');
+# Catalogs of other extensions that are not installed would be found among temporary views.
 my $temporary = join ' ', map { "CREATE TEMP VIEW $_ AS SELECT public.bad()::text AS shardid, 0 AS groupid, 'h'::\"char\" AS partmethod, 'fastclust_internal.shared_models'::regclass AS logicalrelid;" }
 	qw(pg_dist_shard pg_dist_partition pg_dist_local_group);
-refused('bob', "$temporary SELECT * FROM fastclust_internal.shared_model('m', '')", '42P01', 'a temporary view in the place of a catalog that is not there does not run as the owner');
-is($server->query(<<'SQL'), '', 'catalogs are named with their schema where they may be missing');
+refused('bob', "$temporary SELECT * FROM fastclust_internal.shared_model('m', '')", '42P01', 'a temporary view in the place of a missing catalog does not run as the owner');
+is($server->query(<<'SQL'), '', 'catalogs that may be missing are named with their schema');
 SELECT p.oid::regprocedure, m[1] FROM pg_proc p, regexp_matches(p.prosrc, '\m(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(pg_\w+)(?!\w|\.|\s*\()', 'g') m
  WHERE p.pronamespace::regnamespace::text ~ '^fastclust' AND to_regclass('pg_catalog.' || m[1]) IS NULL
 SQL
@@ -523,54 +529,54 @@ CREATE TABLE his.unread AS SELECT 1 AS id, '{1,2,3}'::real[] AS x;
 CREATE TABLE his.kept (id int, cluster int); ALTER TABLE his.kept OWNER TO bob; GRANT USAGE ON SCHEMA his TO alice; GRANT SELECT ON his.kept TO alice;
 SQL
 my $options = q{'{"key": "id", "append": true}'};
-gives('alice', q{SELECT train('labels', 'hers.rows', 'x', 2, options => '{"quiet": true}')}, '1', 'a model whose rows have a policy');
-refused('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels')}, '42704', 'another role cannot write its labels,');
-gives('alice', q{SELECT grant_model('labels', 'bob'); SELECT write_labels('labels', 'hers.rows', 'hers.labels')}, "\n100", 'its owner can,');
-gives('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels'); SELECT count(*), min(id % 2) FROM his.labels}, "50\n50|0", 'and a reader those of the rows he sees');
-gives('bob', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'his.labels'::regclass}, 'bob', 'into a table of his own');
-refused('bob', "SELECT write_labels('labels', $_)", '42501', "but not: $_")
+gives('alice', q{SELECT train('labels', 'hers.rows', 'x', 2, options => '{"quiet": true}')}, '1', 'alice trains on a table with a policy');
+refused('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels')}, '42704', 'another role cannot write labels of the model');
+gives('alice', q{SELECT grant_model('labels', 'bob'); SELECT write_labels('labels', 'hers.rows', 'hers.labels')}, "\n100", 'the owner writes labels');
+gives('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels'); SELECT count(*), min(id % 2) FROM his.labels}, "50\n50|0", 'a reader writes labels of the rows that he sees');
+gives('bob', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'his.labels'::regclass}, 'bob', 'the table of labels belongs to the reader');
+refused('bob', "SELECT write_labels('labels', $_)", '42501', "a reader cannot write labels elsewhere: $_")
 	for "'hers.rows', 'hers.more'", "'his.unread', 'his.more', $options", "'hers.rows', 'hers.labels', $options";
-refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "nor is another's table written with $_") for $options, q{'{"replace": true}'};
-refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL, 1, 'hers.rows')}, '42501', 'nor past the function');
-gives('bob', 'SELECT count(*) FROM his.kept', '0', 'which stays as it is');
-gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'a right to one column');
-refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'is not enough');
-gives('bob', q{ALTER TABLE his.kept ENABLE ROW LEVEL SECURITY; GRANT INSERT ON his.kept TO alice; CREATE POLICY low ON his.kept FOR INSERT WITH CHECK (id < 50)}, '', 'a policy of the target');
-refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'holds');
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "another role's table is not written with $_") for $options, q{'{"replace": true}'};
+refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL, 1, 'hers.rows')}, '42501', 'another role\'s table is not written by the internal function');
+gives('bob', 'SELECT count(*) FROM his.kept', '0', 'that table is unchanged');
+gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'bob grants alice one column of his table');
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'the right to one column is not enough for labels');
+gives('bob', q{ALTER TABLE his.kept ENABLE ROW LEVEL SECURITY; GRANT INSERT ON his.kept TO alice; CREATE POLICY low ON his.kept FOR INSERT WITH CHECK (id < 50)}, '', 'bob adds a policy to his table');
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'labels obey the policy of the target');
 gives('alice', q{CREATE TABLE hers.predict (id int); CREATE FUNCTION hers.predict(text, real[]) RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
-	SET search_path = hers, fastclust, pg_catalog; SELECT write_labels('labels', 'rows', 'of_path'); SELECT count(cluster) FROM hers.of_path}, "100\n100", 'the path of the caller finds tables, and no function');
+	SET search_path = hers, fastclust, pg_catalog; SELECT write_labels('labels', 'rows', 'of_path'); SELECT count(cluster) FROM hers.of_path}, "100\n100", 'the search path of the caller finds tables and no functions');
 
-# A table follows its model for the role that wrote it, and not with the rights of others.
+# A table of labels follows its model with the rights of the role that wrote it, and of no other.
 gives('alice', q{CREATE TABLE hers.flat AS SELECT i AS id, ARRAY[i % 4, i % 7]::real[] AS x FROM generate_series(1, 100) i; ALTER TABLE hers.flat ADD PRIMARY KEY (id); GRANT SELECT ON hers.flat TO bob;
 	SELECT train('followed', 'hers.flat', 'x', 2, options => '{"quiet": true}'); SELECT train('followed', 'hers.flat', 'x', 3, options => '{"quiet": true}');
-	SELECT write_labels('followed', 'hers.flat', 'hers.following', '{"follow": true}'); SELECT grant_model('followed', 'bob')}, "1\n2\n100\n", 'labels that follow a model');
-refused('bob', q{SELECT write_labels('followed', 'hers.flat', 'his.following', '{"follow": true}')}, '42501', 'none of a reader');
-gives('bob', "SELECT to_regclass('his.following'); SELECT count(*) FROM own_label_tables", "\n0", 'who leaves nothing behind');
+	SELECT write_labels('followed', 'hers.flat', 'hers.following', '{"follow": true}'); SELECT grant_model('followed', 'bob')}, "1\n2\n100\n", 'alice writes labels that follow a model');
+refused('bob', q{SELECT write_labels('followed', 'hers.flat', 'his.following', '{"follow": true}')}, '42501', 'a reader cannot write labels that follow');
+gives('bob', "SELECT to_regclass('his.following'); SELECT count(*) FROM own_label_tables", "\n0", 'the refused call leaves nothing');
 refused($_, q{INSERT INTO label_tables (model_id, target, relation, options, followed_by) SELECT id, $$hers.x$$, $$hers.flat$$, $${}$$, $$alice$$ FROM readable_models}, '42501', "$_ cannot make a table follow otherwise") for qw(alice bob);
 my $clusters = 'SELECT count(DISTINCT cluster) FROM hers.following';
 for my $other (qw(carol postgres))
 {
-	like(($server->try("SET ROLE $other; SELECT use_version('followed', 1)"))[2], qr/WARNING:  labels in hers.following stay those of another version/, "they do not follow with the rights of $other,");
-	is($server->query($clusters), 3, 'as a warning says');
+	like(($server->try("SET ROLE $other; SELECT use_version('followed', 1)"))[2], qr/WARNING:  labels in hers.following stay those of another version/, "labels do not follow when $other changes the version");
+	is($server->query($clusters), 3, 'they stay those of another version when $other is warned');
 }
-gives('alice', "SELECT use_version('followed', 1); $clusters", "\n2", 'and follow their owner');
+gives('alice', "SELECT use_version('followed', 1); $clusters", "\n2", 'labels follow when their owner changes the version');
 gives('carol', q{SET ROLE alice; GRANT CREATE ON SCHEMA hers TO carol; RESET ROLE; SELECT write_labels('followed', 'hers.flat', 'hers.of_carol', '{"follow": true}');
 	CREATE FUNCTION hers.seize() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''seized by %'', current_user; END';
-	CREATE TRIGGER seize BEFORE UPDATE ON hers.of_carol FOR EACH STATEMENT EXECUTE FUNCTION hers.seize()}, '100', 'a member has labels of its own');
+	CREATE TRIGGER seize BEFORE UPDATE ON hers.of_carol FOR EACH STATEMENT EXECUTE FUNCTION hers.seize()}, '100', 'a member of alice writes labels that follow');
 my $messages = ($server->try("SET ROLE alice; SELECT use_version('followed', 2); $clusters"))[2];
-like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were written by role carol/, 'which do not follow with the rights of another,');
-unlike($messages, qr/seized/, 'for their triggers would run with these');
+like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were written by role carol/, 'labels of carol do not follow when alice changes the version');
+unlike($messages, qr/seized/, 'no trigger of carol\'s runs with the rights of alice');
 
-# ---- every function ----
+# ---- all functions ----
 is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%')"),
-	'', 'functions that are not in C have a fixed path');
+	'', 'every function that is not in C has a fixed search_path');
 
-# ---- the page names what runs as the owner ----
+# ---- the page names the functions that run as the owner ----
 my ($table) = read_file(dirname(__FILE__) . '/../../docs/security.md') =~ /^\| functions in `fastclust_owner` .*\n\|[- |]+\n((?:\|.*\n)+)/m;
 is(join(' ', sort map { /`(\w+)`/g } map { (split /\|/)[1] } split /\n/, $table), join(' ', split /\n/, $server->query("SELECT DISTINCT p.proname COLLATE \"C\" FROM $ours WHERE p.prosecdef ORDER BY 1")),
 	'the table in docs/security.md has the functions that run as the owner');
 
-# ---- who may not train ----
+# ---- roles that may not train ----
 $server->query(<<'SQL');
 CREATE ROLE idler LOGIN; CREATE TABLE theirs AS SELECT ARRAY[i % 3, i % 5]::real[] AS x, i % 3 AS a FROM generate_series(1, 300) i; ALTER TABLE theirs OWNER TO idler;
 SET ROLE idler; SELECT train('before', 'theirs', 'x', 3); RESET ROLE;
@@ -586,22 +592,22 @@ my %door = (
 );
 for my $door (sort keys %door)
 {
-	like((as('idler', "SELECT $door{$door}"))[2], qr/42501: +permission denied for function (train|choose_k|keep_sketch)$/m, "no door: $door");
+	like((as('idler', "SELECT $door{$door}"))[2], qr/42501: +permission denied for function (train|choose_k|keep_sketch)$/m, "a role that may not train cannot do it by $door");
 }
 $server->query('CREATE DATABASE narrow');
 $server->query(q{CREATE EXTENSION fastclust; SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname = 'train' \gexec
 	CREATE TABLE theirs AS SELECT ARRAY[i, i]::real[] AS x FROM generate_series(1, 30) i; ALTER TABLE theirs OWNER TO idler}, database => 'narrow');
 $server->dump_into('narrow', 'dumped');
-like(($server->try("SET ROLE idler; SELECT $door{train}", database => 'dumped', verbosity => 'verbose'))[2], qr/42501: +permission denied for function train$/m, 'nor in a restored database');
+like(($server->try("SET ROLE idler; SELECT $door{train}", database => 'dumped', verbosity => 'verbose'))[2], qr/42501: +permission denied for function train$/m, 'a role that may not train may not do it in a restored database');
 $server->query(q{SELECT format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname IN ('train', 'choose_k', 'keep_sketch') \gexec});
-gives('idler', "SELECT train('theirs', 'theirs', 'x', 3), retrain('before')", '1|2', 'until it is granted again');
-# columns alone
+gives('idler', "SELECT train('theirs', 'theirs', 'x', 3), retrain('before')", '1|2', 'it may train when the right is granted again');
+# Rights on columns are not enough for a training, which needs the places of rows.
 $server->query('CREATE ROLE of_columns LOGIN; GRANT SELECT (x) ON theirs TO of_columns');
-like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/42501: +permission denied for table .*theirs\n.*places.*\nHINT:  .*a view of these columns/s, 'who may read columns alone is told what a training needs');
+like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/42501: +permission denied for table .*theirs\n.*places.*\nHINT:  .*a view of these columns/s, 'a role with rights on columns alone is told what a training needs');
 $server->query('CREATE VIEW columns_of_theirs AS SELECT x FROM theirs; GRANT SELECT ON columns_of_theirs TO of_columns');
-gives('of_columns', q{SELECT train('of columns', 'columns_of_theirs', 'x', 3, options => '{"quiet": true}')}, 1, 'and trains on a view');
+gives('of_columns', q{SELECT train('of columns', 'columns_of_theirs', 'x', 3, options => '{"quiet": true}')}, 1, 'a role with rights on columns alone trains on a view');
 
-# ---- all columns of a window are checked: of what is left out, of the baseline, and the keys of partitions ----
+# ---- the columns of a window are checked, in its exception, its baseline and the partition key, too ----
 $server->query(<<'SQL');
 CREATE TABLE pay (x real[], rich boolean, day date) PARTITION BY RANGE (day);
 CREATE TABLE pay_2024 PARTITION OF pay FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
@@ -609,26 +615,26 @@ INSERT INTO pay SELECT ARRAY[i % 4 * 5, i % 3], i % 10 = 0, date '2024-01-01' + 
 GRANT SELECT (x) ON pay TO of_columns;
 CREATE VIEW pay_of_columns AS SELECT x FROM pay; GRANT SELECT ON pay_of_columns TO of_columns;
 SQL
-gives('of_columns', q{SELECT train('of pay', 'pay_of_columns', 'x', 4, options => '{"quiet": true}'); SELECT grant_model('of pay', 'public')}, "1\n", 'a model of one column');
+gives('of_columns', q{SELECT train('of pay', 'pay_of_columns', 'x', 4, options => '{"quiet": true}'); SELECT grant_model('of pay', 'public')}, "1\n", 'a role trains on the one column that it may read');
 for my $since ('{"where": "rich"}', '{"where": "true", "except": {"where": "not rich"}}', '{"where": "true", "baseline": {"where": "rich"}}',
 	'{"where": "true", "baseline": {"column": "day", "interval": "9 days"}}', '{"partition": "last"}')
 {
-	gives('of_columns', crafted('of pay', qq{v.relation := 'public.pay'; v.options := v.options || '{"since": $since}';}), '', "a version of $since");
-	refused('postgres', "SELECT * FROM drift('of pay')", '42501', "is not scanned for its owner: $since");
+	gives('of_columns', crafted('of pay', qq{v.relation := 'public.pay'; v.options := v.options || '{"since": $since}';}), '', "it stores a version with the window $since");
+	refused('postgres', "SELECT * FROM drift('of pay')", '42501', "the window is not scanned with columns that the owner may not read: $since");
 }
-gives('of_columns', crafted('of pay', q{v.relation := 'public.pay'; v.options := v.options || '{"since": {"where": "x[1] > 5"}}';}), '', 'a version of its own column');
-like($server->query("SELECT n > 0 FROM drift('of pay')"), qr/^t$/, 'is scanned');
+gives('of_columns', crafted('of pay', q{v.relation := 'public.pay'; v.options := v.options || '{"since": {"where": "x[1] > 5"}}';}), '', 'it stores a version with a window over its own column');
+like($server->query("SELECT n > 0 FROM drift('of pay')"), qr/^t$/, 'a window over a column that the owner may read is scanned');
 
-# ---- a role checks the models that are its own, and does not wait for those of roles that it is a member of ----
+# ---- check_drift checks the models of a role itself, not those of roles that it is a member of ----
 $server->query('CREATE ROLE of_both LOGIN; GRANT of_columns TO of_both');
 gives('of_both', 'SELECT count(*) FROM check_drift()', 0, "check_drift leaves out the models of another role");
 
-# ---- a schema that others prepared is none for the extension, which makes its own, and drops it ----
+# ---- the extension is not installed into a schema that another role prepared ----
 for my $schema ('fastclust', 'fastclust_internal', 'fastclust_owner')
 {
 	like(($server->try("CREATE DATABASE prepared"))[2] . ($server->try("CREATE SCHEMA $schema AUTHORIZATION bob; CREATE EXTENSION fastclust", database => 'prepared', verbosity => 'verbose'))[2],
-		qr/42P06: schema "$schema" already exists/, "no extension where $schema is there");
-	is($server->query("DROP SCHEMA $schema; CREATE EXTENSION fastclust; DROP EXTENSION fastclust; SELECT count(*) FROM pg_namespace WHERE nspname ~ 'fastclust'", database => 'prepared'), 0, 'nor is one left');
+		qr/42P06: schema "$schema" already exists/, "the extension is not created where schema $schema exists");
+	is($server->query("DROP SCHEMA $schema; CREATE EXTENSION fastclust; DROP EXTENSION fastclust; SELECT count(*) FROM pg_namespace WHERE nspname ~ 'fastclust'", database => 'prepared'), 0, 'dropping the extension drops its schemas');
 	$server->query('DROP DATABASE prepared');
 }
 

@@ -1,4 +1,5 @@
-# Models outlive restarts, crashes, dumps into a fresh cluster and fail-over; a half-trained one is never seen.
+# Models survive restarts, crashes, dumps into a fresh cluster and fail-over unchanged, and nobody
+# ever sees a half-trained version.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
@@ -36,21 +37,22 @@ sub intact
 {
 	my ($when) = @_;
 	is($server->query($answers), $predictions, "$when: predictions are identical");
-	is($server->query($models), $rows, "$when: models are intact");
+	is($server->query($models), $rows, "$when: the catalog of models is identical");
 }
 
 $server->restart;
 intact('restart');
 
-# ---- a crash in the middle of a retrain ----
-# A retrain on this view comes to its second scan, when its first step has written to the log, and no further.
+# ---- a crash in the middle of a retraining ----
+# A retraining on this view reaches its second scan after its first step has written to the log,
+# and stops there.
 $server->query(q{CREATE VIEW slow AS SELECT * FROM points
 	WHERE id % 1000 <> 0 OR NOT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'training_steps'::regclass) OR pg_sleep(600) IS NOT NULL});
 
 sub long_retrain
 {
 	my $session = $server->background(q{SELECT retrain('vector', '{"relation": "public.slow", "quiet": true}')});
-	ok($server->wait_until_it_waits($session, 'PgSleep'), 'a retrain is under way');
+	ok($server->wait_until_it_waits($session, 'PgSleep'), 'a retraining is running');
 	return $session;
 }
 my $session = long_retrain();
@@ -58,30 +60,30 @@ $server->crash_and_restart;
 $server->finish($session);
 intact('crash in a retrain');
 
-# ---- two at once, and a failure ----
+# ---- two retrainings at once, and a failure ----
 $session = long_retrain();
 my ($status, $output, $messages) = $server->try(q{SELECT retrain('vector', '{"nowait": true}')}, verbosity => 'verbose');
-like($messages, qr/55P03: model "vector" is being trained by another session/, 'a second retrain with nowait gives up and says why');
+like($messages, qr/55P03: model "vector" is being trained by another session/, 'a second retraining with nowait fails and says why');
 my $second = $server->background(q{SELECT retrain('vector', '{"quiet": true}')});
-ok($server->wait_until_it_waits($second), 'one without waits');
+ok($server->wait_until_it_waits($second), 'a second retraining without nowait waits');
 intact('during a retrain');
 $server->query("SELECT pg_cancel_backend($session->{backend})");
 ($status, $output) = $server->finish($session);
-like($output, qr/canceling statement/, 'the first is cancelled');
+like($output, qr/canceling statement/, 'the first retraining is cancelled');
 ($status, $output) = $server->finish($second);
-is($output, '3', 'then the second trains the next version');
+is($output, '3', 'the waiting retraining then trains the next version');
 $server->query(q{SELECT use_version('vector', 2)});
 is($server->query($answers), $predictions, 'use_version brings the old answers back');
 $server->query(q{DELETE FROM version_groups WHERE model_id = (SELECT id FROM stored_models WHERE model = 'vector') AND version = 3; DELETE FROM training_steps WHERE version = 3});
 
 $session = $server->background(q{BEGIN; SELECT locked_model('fresh', true, true); SELECT pg_sleep(600)});
-ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being made');
+ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being trained for the first time');
 ($status, $output, $messages) = $server->try(q{SET lock_timeout = '10s'; SELECT train('fresh', 'points', 'x', 2, options => '{"nowait": true}')}, verbosity => 'verbose');
-like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobody waits with nowait for a name in the making');
+like($messages, qr/55P03: model "fresh" is being made by another session/, 'with nowait nobody waits for a name that is being taken');
 $server->query("SELECT pg_cancel_backend($session->{backend})");
 $server->finish($session);
 
-# ---- a model that is renamed, and a table of labels that is dropped, while others wait for them ----
+# ---- a model is renamed, and a table of labels dropped, while other sessions wait for them ----
 $server->query(q{CREATE TABLE labels AS SELECT id, 1 AS cluster FROM points LIMIT 0; SELECT train('briefly', 'points', 'x', 2, options => '{"quiet": true}')});
 $session = $server->background(q{BEGIN; DROP TABLE labels; SELECT rename_model('briefly', 'brief'); DO $$ BEGIN
 	WHILE (SELECT count(*) FROM pg_locks WHERE NOT granted) < 2 LOOP PERFORM pg_sleep(0.05); END LOOP; END $$; COMMIT;});
@@ -91,18 +93,18 @@ SELECT retrain('briefly')});
 my $third = $server->background(q{\set VERBOSITY verbose
 SELECT write_labels('vector', 'points', 'labels', '{"append": true, "key": "id"}')});
 $server->finish($session);
-like(($server->finish($second))[1], qr/42704: model "briefly" was dropped or renamed concurrently/, 'a retrain says so');
-like(($server->finish($third))[1], qr/42P01: relation with OID \d+ does not exist/, 'and so does write_labels');
+like(($server->finish($second))[1], qr/42704: model "briefly" was dropped or renamed concurrently/, 'the waiting retraining says that the model is gone');
+like(($server->finish($third))[1], qr/42P01: relation with OID \d+ does not exist/, 'the waiting write_labels says that the table is gone');
 $server->query(q{SELECT drop_model('brief')});
 
 $server->query('ALTER TABLE points RENAME TO gone');
 ($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
-like($messages, qr/public.points, which model "vector" was trained on, does not exist/, 'a retrain without its table fails and says so');
+like($messages, qr/public.points, which model "vector" was trained on, does not exist/, 'a retraining without its table fails and says why');
 $server->query('ALTER TABLE gone RENAME TO points');
 intact('failed retrain');
 
 # ---- views over a model while it is retrained ----
-# In one snapshot labels and version always belong together, whatever commits meanwhile.
+# Labels and version always belong together within one snapshot, also while others commit.
 my $pair = q{SELECT (SELECT version FROM models WHERE model = 'flip'), sum(predict('flip', x)) FROM (SELECT '{0,0}'::real[] AS x FROM generate_series(1, 200)) q};
 $server->query(<<'SQL');
 CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM generate_series(1, 200) i;
@@ -121,9 +123,9 @@ for (1 .. 300)
 }
 $server->query("SELECT pg_cancel_backend($flipper->{backend})");
 $server->finish($flipper);
-is(scalar(keys %seen), 2, 'a query sees one version or the other, never a mixture') or diag(join ' ', keys %seen);
+is(scalar(keys %seen), 2, 'each query sees one version, never a mixture') or diag(join ' ', keys %seen);
 is(join(' ', sort map { /(\d+)\|(\d+)/ ? "$1:" . ($2 % 200 ? 'mixed' : 'whole') : $_ } keys %seen), '1:whole 2:whole', 'whole');
-is($server->query(<<'SQL'), 'old new old', 'in one transaction the next statement sees what the last one did');
+is($server->query(<<'SQL'), 'old new old', 'within a transaction the next statement sees what the previous one did');
 CREATE FUNCTION pg_temp.walk() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     label integer;
@@ -140,9 +142,10 @@ BEGIN
 END $$;
 SELECT pg_temp.walk();
 SQL
-# What a rolled back subtransaction read is nobody's, though its snapshot's bounds and command number come again.
+# What a rolled back subtransaction read is not used again, although a later snapshot has the same
+# bounds and command number.
 $server->query('CREATE EXTENSION dblink');
-is($server->query(<<"SQL"), '200', 'a version that was rolled back answers no more');
+is($server->query(<<"SQL"), '200', 'a version that was rolled back gives no labels');
 CREATE TABLE busy (i int);
 SELECT WHERE use_version('flip', 1) IS NULL;
 CREATE FUNCTION pg_temp.ask() RETURNS integer LANGUAGE plpgsql AS \$\$ BEGIN RETURN predict('flip', '{0,0}'::real[]); END \$\$;
@@ -170,38 +173,38 @@ END \$\$;
 SELECT pg_temp.walk_back();
 SQL
 $server->query(q{DROP TABLE busy; DROP EXTENSION dblink; SELECT drop_model('flip')});
-intact('after all that');
+intact('after these crashes and rollbacks');
 
 # ---- parallel workers read the model themselves ----
-is($server->query(<<'SQL'), 't', 'parallel plans give the same answers');
+is($server->query(<<'SQL'), 't', 'parallel plans give the same labels');
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 CREATE TEMP TABLE p AS SELECT id, predict('vector', x) AS c FROM points;
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*) = 0 FROM p JOIN points USING (id) WHERE c <> predict('vector', x);
 SQL
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;';
-like($server->query("$parallel EXPLAIN SELECT sum(predict('vector', x)) FROM points"), qr/Gather/, 'and there are such plans');
+like($server->query("$parallel EXPLAIN SELECT sum(predict('vector', x)) FROM points"), qr/Gather/, 'the plans are parallel');
 is($server->query("SELECT sum(predict('vector', x)) FROM points"), $server->query("$parallel SET ROLE analyst; SELECT sum(predict('vector', x)) FROM points"),
-	'also for a role that sees some of the models');
+	'parallel plans give the same labels to a role that sees some of the models');
 ($status, $output, $messages) = $server->try("GRANT SELECT ON points TO reader; $parallel SET ROLE reader; SELECT sum(predict('columns', a, b)) FROM points");
-like($messages, qr/model "columns" does not exist/, 'and in workers of one who may not');
+like($messages, qr/model "columns" does not exist/, 'parallel workers refuse a role without rights');
 
 # ---- a physical standby ----
 {
 	my $standby = $server->standby;
 	my $primary = $server;
 	$server = $standby;
-	is($server->query('SELECT pg_is_in_recovery()'), 't', 'a standby');
+	is($server->query('SELECT pg_is_in_recovery()'), 't', 'the standby answers');
 	intact('standby');
 	for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')", "retrain_if_drifted('vector')",
 		"rename_model('vector', 'other')", "grant_model('vector', 'reader')")
 	{
 		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
-		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Do it on the primary/s, "which predicts, but refuses $change");
+		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Do it on the primary/s, "the standby predicts, and refuses $change");
 	}
-	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'drift is measured there');
-	is($server->query(q{SELECT count(*) FROM (SELECT sketch_agg(x, model_spec('vector')) AS s FROM points) q, decode(s, 3)}), 3, 'rows are sketched and decoded');
-	is($server->query(q{SELECT count(*) > 1 FROM choose_k('points', 'x', 4)}), 't', 'and k is chosen');
+	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'the standby measures drift');
+	is($server->query(q{SELECT count(*) FROM (SELECT sketch_agg(x, model_spec('vector')) AS s FROM points) q, decode(s, 3)}), 3, 'the standby sketches rows and decodes them');
+	is($server->query(q{SELECT count(*) > 1 FROM choose_k('points', 'x', 4)}), 't', 'the standby chooses k');
 	$server = $primary;
 	$server->use_server;
 }
@@ -222,12 +225,12 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 	my $old = $server;
 	$server = $fresh;
 	intact('fresh cluster');
-	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'and the owner retrains there');
-	is($server->query(q{SET ROLE reader; SELECT count(*) FROM models}), 1, 'and readers are readers');
-	is($server->query(q{DELETE FROM stored_models; SELECT (SELECT count(*) FROM stored_versions) + (SELECT count(*) FROM training_steps) + (SELECT count(*) FROM drift_checks) + (SELECT count(*) FROM stored_names) + (SELECT count(*) FROM label_tables)}), 0, 'a model takes its versions, logs and names along');
+	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'the owner retrains in the fresh cluster');
+	is($server->query(q{SET ROLE reader; SELECT count(*) FROM models}), 1, 'readers are readers in the fresh cluster');
+	is($server->query(q{DELETE FROM stored_models; SELECT (SELECT count(*) FROM stored_versions) + (SELECT count(*) FROM training_steps) + (SELECT count(*) FROM drift_checks) + (SELECT count(*) FROM stored_names) + (SELECT count(*) FROM label_tables)}), 0, 'a dropped model takes its versions, logs and names along');
 	$fresh->query('CREATE ROLE owner LOGIN; CREATE DATABASE pre OWNER owner');
 	$fresh->query('CREATE EXTENSION fastclust', database => 'pre');
-	# ---- a dump by the owner of the database or for backups, restored by the owner ----
+	# ---- a dump by the owner of the database or by a role for backups, restored by the owner ----
 	my $shop = {database => 'pre'};
 	$fresh->query('CREATE ROLE backup LOGIN; CREATE DATABASE post OWNER owner; CREATE DATABASE refused OWNER owner', %$shop);
 	$fresh->query('CREATE EXTENSION fastclust', database => $_) for 'post', 'refused';
@@ -246,20 +249,20 @@ SQL
 	my $there = $fresh->query($said_of, %$shop);
 	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', $_, '--no-comments', '-f', "$dump.$_", 'pre') for 'owner', $number >= 140000 ? 'backup' : ();
 	my $why = qx(psql -Xq -U owner -d post -o /dev/null -f $dump.owner 2>&1);
-	is(join("\n", $why =~ /ERROR:  (.*)/g), '', 'a restore by the owner where the extension is there meets no obstacle');
-	is($fresh->query($said_of, database => 'post'), $there, 'the owner of a database dumps and restores its models');
+	is(join("\n", $why =~ /ERROR:  (.*)/g), '', 'the owner restores a dump where the extension exists already, without an error');
+	is($fresh->query($said_of, database => 'post'), $there, 'the owner of a database dumps and restores his models');
 	$fresh->query(q{SET ROLE owner; SELECT retrain('visits', '{"quiet": true}')}, database => 'post');
 	$fresh->query(q{CREATE TABLE points AS SELECT x FROM shop.visits; SELECT train('of a superuser', 'points', 'x', 2)}, %$shop);
 	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'postgres', '--no-comments', '-f', "$dump.other", 'pre');
 	$why = qx(psql -Xq -v VERBOSITY=verbose -U owner -d refused -o /dev/null -f $dump.other 2>&1);
-	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'but not those of others');
+	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'the owner of a database cannot restore models of other roles');
 	for my $planted ("INSERT INTO training_steps (model_id, version, step) SELECT id, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
 		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
 		"INSERT INTO label_tables (model_id, target, relation, options, followed_by) SELECT id, 'x', 'x', '{}', 'postgres' FROM own_models LIMIT 1",
 		"INSERT INTO stored_models (model, owner) VALUES ('x', 'postgres')", "INSERT INTO live_deltas (live_id) VALUES (4711)", "UPDATE stored_models SET owner = 'owner'", 'DELETE FROM stored_models')
 	{
 		($status, $output, $messages) = $fresh->try("SET ROLE owner; $planted", %$shop, verbosity => 'verbose');
-		like($messages, qr/ERROR:  42501/, "nor does it write past the functions: $planted");
+		like($messages, qr/ERROR:  42501/, "the owner of a database cannot write past the functions: $planted");
 	}
 	$server = $old;
 	$server->use_server;

@@ -1,5 +1,6 @@
-# A long step of training says that it goes on; a quiet one, a short one and one that failed do not.  Other sessions see
-# trainings in training_progress, those of which they may know.
+# A long step of training reports its progress; a quiet training, a short one and one that failed
+# do not. Other sessions see running trainings in the view training_progress, as far as their
+# rights go.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
@@ -15,25 +16,25 @@ sub reports
 my $often = "SET fastclust.progress_interval = '1ms';";
 my $train = "SELECT train('often', 'points', 'x', 40)";
 my $said = reports("$often $train");
-like($said, qr/NOTICE: .*model "often" version 1: sketch, \d+ s so far/, 'the scan of the table reports');
-like($said, qr/NOTICE: .*model "often" version 1: k-means, \d+ s so far/, 'work in memory reports');
-unlike(reports("SET fastclust.progress_interval = 0; $train"), qr/so far/, 'no report where they are off');
-like($said, qr/sketch, \d+ s so far, about \d+ % of the rows/, 'the scan says how far it is');
-unlike($said, qr/k-means, \d+ s so far,/, 'work in memory does not');
-unlike(reports("$often SELECT train('often', 'points', 'x', 40, options => '{\"quiet\": true}')"), qr/so far/, 'none of a quiet training');
-is($server->query('SHOW fastclust.progress_interval'), '10s', 'steps of ten seconds report,');
-unlike(reports("SET fastclust.progress_interval = '1d'; $train"), qr/so far/, 'none below the interval');
+like($said, qr/NOTICE: .*model "often" version 1: sketch, \d+ s so far/, 'a scan of the table reports its progress');
+like($said, qr/NOTICE: .*model "often" version 1: k-means, \d+ s so far/, 'work in memory reports its progress');
+unlike(reports("SET fastclust.progress_interval = 0; $train"), qr/so far/, 'there is no report if the interval turns them off');
+like($said, qr/sketch, \d+ s so far, about \d+ % of the rows/, 'the report of a scan says how far it is');
+unlike($said, qr/k-means, \d+ s so far,/, 'the report of work in memory does not say how far it is');
+unlike(reports("$often SELECT train('often', 'points', 'x', 40, options => '{\"quiet\": true}')"), qr/so far/, 'a quiet training does not report');
+is($server->query('SHOW fastclust.progress_interval'), '10s', 'steps of ten seconds report');
+unlike(reports("SET fastclust.progress_interval = '1d'; $train"), qr/so far/, 'steps below the interval do not report');
 
-# work is told before it begins, unless the training is quiet
+# An estimate of long work is given before it begins, unless the training is quiet.
 my $long = q[SELECT train('long', 'points', 'x', 40, 'compressive', '{"frequencies": 60000];
-like(reports("SET statement_timeout = '3s'; $long}')"), qr/NOTICE: .*model "long" version 1: .*decoding 40 clusters from 60000 frequencies in 4 dimensions takes about \d+ seconds/, 'an estimate');
-unlike(reports("SET statement_timeout = '3s'; $long, \"quiet\": true}')"), qr/takes about/, 'none of a quiet training');
+like(reports("SET statement_timeout = '3s'; $long}')"), qr/NOTICE: .*model "long" version 1: .*decoding 40 clusters from 60000 frequencies in 4 dimensions takes about \d+ seconds/, 'a long training begins with an estimate');
+unlike(reports("SET statement_timeout = '3s'; $long, \"quiet\": true}')"), qr/takes about/, 'a quiet training gives no estimate');
 
-# the step of a training that failed is nobody's any more
+# The step of a failed training is not taken over by the next command.
 my $failed = reports("$often SELECT train('failed', 'points', 'x', 60000 + 1);\n" .
 	"SELECT fastclust_internal.clusters(kmeans_agg(x, 50)) FROM points");
-like($failed, qr/model "failed" version 1: sample/, 'a training that fails reports before');
-unlike($failed =~ s/.*?ERROR//sr, qr/so far/, 'and never after');
+like($failed, qr/model "failed" version 1: sample/, 'a training that fails reports before it fails');
+unlike($failed =~ s/.*?ERROR//sr, qr/so far/, 'a failed training reports nothing afterwards');
 
 # ---- other sessions ----
 $server->query(<<'SQL');
@@ -54,7 +55,7 @@ END $$;
 CREATE VIEW slow_points AS SELECT slow(x) AS x FROM points LIMIT 20000;
 SQL
 
-# What roles see of trainings while one runs; and how it ends.
+# What each role sees of trainings while one runs, and how that training ends.
 sub while_training
 {
 	my ($sql, $end) = @_;
@@ -69,52 +70,53 @@ sub while_training
 
 my $decoding = $server->background("$long, \"quiet\": true}')");
 ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $decoding->{backend} AND rows_about IS NULL AND remaining > '0')"),
-	'a step that reads no rows tells how long it takes');
+	'a step that reads no rows shows how long it takes');
 $server->query("SELECT pg_cancel_backend($decoding->{backend})");
 $server->finish($decoding);
 
-# a search for the number of clusters is seen as well, of a training and of choose_k, until it is cancelled
+# The search for the number of clusters is shown, too, in a training and in choose_k, until it is
+# cancelled.
 $server->query('CREATE TABLE wide AS SELECT ARRAY(SELECT (random() + (i % 50) * sin((i % 50) * j))::real FROM generate_series(1, 64) j) AS x FROM generate_series(1, 12500) i');
 for (["SELECT choose_k('wide', 'x', 200)", 'model IS NULL', 'choose_k'], ["SELECT train('chosen', 'wide', 'x')", "model = 'chosen'", 'a training without k'])
 {
 	my ($sql, $model, $name) = @$_;
 	my $search = $server->background($sql);
-	ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $search->{backend} AND $model AND step = 'number of clusters')"), "$name is seen");
+	ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $search->{backend} AND $model AND step = 'number of clusters')"), "$name is shown");
 	$server->query("SELECT pg_cancel_backend($search->{backend})");
 	$server->finish($search);
 }
 
 my %seen = while_training("SELECT train('shared', 'slow_points', 'x', 2)", 'pg_cancel_backend');
 is($seen{$_}, 'shared|owner', "$_ sees a training of a model that he may read") for qw(owner chief reader postgres);
-is($seen{stranger}, '', 'a stranger does not');
-like($seen{row}, qr/^(sample|sketch)\|t\|t\|t\|t\|t$/, 'how far it is, and whose');
-is($server->query('SELECT count(*) FROM training_progress'), 0, 'nothing is left of a training that was cancelled');
+is($seen{stranger}, '', 'a stranger does not see the training');
+like($seen{row}, qr/^(sample|sketch)\|t\|t\|t\|t\|t$/, 'the view shows how far the training is, and whose it is');
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'a cancelled training leaves no row');
 %seen = while_training("SELECT train('secret', 'slow_points', 'x', 2)", 'pg_terminate_backend');
 is($seen{$_}, 'secret|owner', "$_ sees the training of a new model") for qw(owner chief postgres);
-is($seen{$_}, '', "$_ does not") for qw(reader stranger);
-is($server->query('SELECT count(*) FROM training_progress'), 0, 'nor of one whose session was ended');
-is($server->query(<<'SQL'), "1\n0", 'an exception that is caught takes the training down');
+is($seen{$_}, '', "$_ does not see the training of a new model") for qw(reader stranger);
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'a training whose session was ended leaves no row');
+is($server->query(<<'SQL'), "1\n0", 'an exception that is caught removes the row of its training');
 BEGIN;
 DO $$ BEGIN PERFORM train('caught', 'points', 'x', 2); PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END $$;
 SELECT train('kept', 'points', 'x', 2);
 SELECT count(*) - 1 FROM training_progress;
 COMMIT;
 SQL
-is($server->query('SELECT count(*) FROM training_progress'), 0, 'and so does the end of the transaction');
+is($server->query('SELECT count(*) FROM training_progress'), 0, 'the end of the transaction removes the row');
 my (undef, undef, $denied) = $server->try('SET ROLE stranger; SELECT * FROM fastclust_owner.running_trainings()');
-like($denied, qr/permission denied/, 'the board itself is for the owner of the extension');
+like($denied, qr/permission denied/, 'the shared memory of the view belongs to the owner of the extension');
 my $killed = $server->background("SELECT train('killed', 'slow_points', 'x', 2)");
 $server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $killed->{backend})");
 kill 'KILL', $killed->{backend};
 $server->finish($killed);
-ok($server->wait_for('NOT EXISTS (SELECT FROM training_progress)'), 'nothing is left after a crash');
+ok($server->wait_for('NOT EXISTS (SELECT FROM training_progress)'), 'a crash leaves no row');
 
-# a server that shows none says so
+# A server without shared memory for the view says so.
 if ($server->query("SELECT current_setting('server_version_num')::integer < 170000") eq 't')
 {
 	$server->configure("shared_preload_libraries = ''\n");
 	$server->restart;
-	like(reports('SELECT * FROM training_progress'), qr/NOTICE: .*trainings are not shown on this server\nHINT: .*shared_preload_libraries/, 'no empty view without a reason');
+	like(reports('SELECT * FROM training_progress'), qr/NOTICE: .*trainings are not shown on this server\nHINT: .*shared_preload_libraries/, 'the view says why it is empty');
 }
 
 done_testing();

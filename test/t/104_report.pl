@@ -1,5 +1,5 @@
-# The report is one page of HTML that holds together: whole, escaped, with the numbers of SQL, within its reader's rights,
-# and it opens without an error in a browser, where there is one.
+# The report is one page of valid HTML with everything escaped, with the numbers that SQL gives,
+# within the rights of its reader, and a browser opens it without an error.
 use FastclustTest;
 use File::Temp qw(tempdir);
 
@@ -24,14 +24,14 @@ SELECT train('<script>alert(1)</script>&amp;"''', 'points', ARRAY['a', '<b>&"'''
 SELECT train('groups', 'points', ARRAY['a', 'large'], 3, options => '{"group_by": "day"}'), train('kernel', 'points', ARRAY['a', 'large'], 3, 'kernel'), train('one', 'points', ARRAY['a'], 1);
 SQL
 
-# The page, or that of a group.
+# Returns the page of a model, or of one of its groups.
 sub page { my ($model, $rest) = @_; $model =~ s/'/''/g; return $server->query("SELECT report('$model'" . ($rest // '') . ')'); }
 
 my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one');
 my %page = map { $_ => page($_) } @models;
 $page{'one group'} = page('groups', ", group_value => '2'");
 
-# ---- whole: every tag is closed by its own, ids are unique, entities are known; nothing is loaded, nothing runs ----
+# ---- the page is whole: tags are closed, ids are unique, entities are known, and nothing is loaded or run ----
 my %void = map { $_ => 1 } qw(meta br);
 
 sub faults
@@ -56,20 +56,20 @@ sub faults
 	return @faults;
 }
 
-is(join('; ', faults(qq{<!DOCTYPE html>\n<p id="x"><b>a</p><i id="x">&zap;<script>1</script>})), '</p>; id x twice; stray &; <script>; <script>; open: p i', 'faults are seen');
+is(join('; ', faults(qq{<!DOCTYPE html>\n<p id="x"><b>a</p><i id="x">&zap;<script>1</script>})), '</p>; id x twice; stray &; <script>; <script>; open: p i', 'planted faults are found');
 for my $name (sort keys %page)
 {
 	is(join("\n", faults($page{$name})), '', "$name: the page is whole");
-	unlike($page{$name}, qr{https?://|url\(|\@import|javascript:}i, "$name: it loads nothing");
-	like($page{$name}, qr/default-src 'none'; style-src 'unsafe-inline'/, "$name: and may not");
+	unlike($page{$name}, qr{https?://|url\(|\@import|javascript:}i, "$name: the page loads nothing");
+	like($page{$name}, qr/default-src 'none'; style-src 'unsafe-inline'/, "$name: the page forbids loading");
 }
-like($page{plain}, qr/&lt;script&gt;alert\(&quot;0&quot;\)&lt;\/script&gt;/, 'a hostile name is text');
-like($page{plain}, qr/Tom &amp; &#39;Jerry&#39; &quot;&amp;amp;&quot;/, 'and so is one with an entity');
-like($page{plain}, qr/<th scope="row" title="&lt;b&gt;&amp;&quot;&#39;">/, 'and a feature');
+like($page{plain}, qr/&lt;script&gt;alert\(&quot;0&quot;\)&lt;\/script&gt;/, 'a hostile name is shown as text');
+like($page{plain}, qr/Tom &amp; &#39;Jerry&#39; &quot;&amp;amp;&quot;/, 'a name with an entity is shown as text');
+like($page{plain}, qr/<th scope="row" title="&lt;b&gt;&amp;&quot;&#39;">/, 'a hostile feature is shown as text');
 
-# ---- numbers: those of SQL, in full ----
+# ---- the numbers are those of SQL ----
 
-# The numbers behind what the row of this id shows.
+# Returns the numbers behind the row with this id.
 sub numbers
 {
 	my ($html, $id) = @_;
@@ -102,11 +102,11 @@ my ($story) = $page{plain} =~ /<p class="story">(.*?)<\/p>/s;
 my $text = ($story // '') =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr;
 my ($largest) = rows(q{SELECT share, name FROM model_clusters WHERE model = 'plain' ORDER BY share DESC, cluster LIMIT 1});
 like($text, qr/^There are 7 clusters\. The largest is \Q@{[$largest->[1] =~ s{&}{&amp;}gr =~ s{"}{&quot;}gr =~ s{'}{&#39;}gr =~ s{<}{&lt;}gr =~ s{>}{&gt;}gr]}\E, with [\d.]+ % of the rows; the smallest is /, 'a paragraph says how many clusters there are');
-like($text, qr/.+ differs most from all rows: .+ is .+ \(all rows: .+\)\. Since version \d+ of [\d :-]+ the number of rows is the same/, 'and what is unlike, and what changed');
-unlike($page{groups}, qr/class="story"/, 'the page of all groups has none');
-like(page('plain', ", title => 'Ours <&>'"), qr/<title>Ours &lt;&amp;&gt;<\/title>.*<h1>Ours &lt;&amp;&gt;<\/h1>/s, 'a title');
-like($page{plain}, qr/\@media print \{ :root \{ color-scheme: light; --page: #ffffff; \}/, 'paper is white');
-# labels of the map are beside circles, or whole within them
+like($text, qr/.+ differs most from all rows: .+ is .+ \(all rows: .+\)\. Since version \d+ of [\d :-]+ the number of rows is the same/, 'the paragraph says which clusters differ and what changed');
+unlike($page{groups}, qr/class="story"/, 'the page of all groups has no such paragraph');
+like(page('plain', ", title => 'Ours <&>'"), qr/<title>Ours &lt;&amp;&gt;<\/title>.*<h1>Ours &lt;&amp;&gt;<\/h1>/s, 'the page has a title');
+like($page{plain}, qr/\@media print \{ :root \{ color-scheme: light; --page: #ffffff; \}/, 'the page prints on white');
+# Labels of the map are next to their circles, or completely within them.
 my ($map) = $page{plain} =~ /<svg class="chart wide"[^>]*aria-label="map of the clusters">(.*?)<\/svg>/s;
 my @circles = map { [split / /] } map { "$_" } $map =~ /<circle class="bubble" ([^>]*)>/g;
 @circles = map { {/(\w+)="([\d.]+)"/g} } map { join ' ', @$_ } @circles;
@@ -114,11 +114,11 @@ my @touched = grep {
 	my ($x, $y, $anchor) = @$_;
 	grep { my $d = sqrt(($_->{cx} - $x)**2 + ($_->{cy} - $y + 4.2)**2); $anchor ne 'middle' && $d < $_->{r} + 5.5 } @circles;
 } map { [/x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/] } $map =~ /<text class="halo"([^>]*)>/g;
-is(scalar(@touched), 0, 'no label begins at a circle');
-is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'a small map for each group');
-like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group says so');
+is(scalar(@touched), 0, 'no label begins on a circle');
+is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'there is a small map for each group');
+like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group names the group');
 
-# ---- contrast: text on what lies behind it, in both themes (WCAG 2, 4.5 for text, 3 for marks) ----
+# ---- contrast of text and marks with what lies behind them, in both themes (WCAG 2: 4.5 for text, 3 for marks) ----
 my ($style) = $page{plain} =~ /<style>(.*?)<\/style>/s;
 my ($light_part, $dark_part) = $style =~ /^:root \{(.*?)\}\n\@media screen and \(prefers-color-scheme: dark\) \{ :root \{(.*?)\} \}/ms;
 my %theme = (light => {$light_part =~ /--(\w+): (#[0-9a-f]{6})/g}, dark => {$dark_part =~ /--(\w+): (#[0-9a-f]{6})/g});
@@ -136,23 +136,23 @@ for my $name (sort keys %theme)
 {
 	my %c = %{$theme{$name}};
 	my @text = (['ink', 'page'], ['soft', 'page'], ['accent', 'page'], (map { ['near', $_] } qw(hm3 hm2 hm1 h0 h1 h2 h3)), (map { ['far', $_] } qw(hm4 h4)));
-	is(join(' ', map { sprintf '%s on %s: %.1f;', @$_, contrast($c{$_->[0]}, $c{$_->[1]}) } grep { contrast($c{$_->[0]}, $c{$_->[1]}) < 4.5 } @text), '', "$name: text can be read");
-	is(join(' ', grep { contrast($c{$_}, $c{page}) < 3 } 'accent', 'alert', 'soft'), '', "$name: marks can be seen");
+	is(join(' ', map { sprintf '%s on %s: %.1f;', @$_, contrast($c{$_->[0]}, $c{$_->[1]}) } grep { contrast($c{$_->[0]}, $c{$_->[1]}) < 4.5 } @text), '', "$name: text has enough contrast");
+	is(join(' ', grep { contrast($c{$_}, $c{page}) < 3 } 'accent', 'alert', 'soft'), '', "$name: marks have enough contrast");
 }
 
-# ---- rights ----
+# ---- the report respects the rights of its reader ----
 $server->query(q{CREATE ROLE reader; CREATE ROLE stranger; SELECT grant_model('plain', 'reader')});
 my $read = $server->query(q{SET ROLE reader; SELECT report('plain')});
 $read =~ s/^SET\n//;
 is(join("\n", faults($read)), '', 'a reader has a page');
-like($read, qr/only the owner of the model sees them/, 'without the checks');
-unlike($read, qr/id="step-|id="check-/, 'and the steps');
-like($read, qr/id="rules">\n<h2>Rules<\/h2>\n<p class="note">[^<]*permission denied for table points/, 'and says why it has no rules') if $page{plain} !~ /not there yet/;
-unlike($server->query(q{SELECT report('plain', rules => false)}), qr/id="rules"/, 'rules may be left out');
+like($read, qr/only the owner of the model sees them/, 'the page of a reader has no checks');
+unlike($read, qr/id="step-|id="check-/, 'the page of a reader has no training steps');
+like($read, qr/id="rules">\n<h2>Rules<\/h2>\n<p class="note">[^<]*permission denied for table points/, 'the page of a reader says why it has no rules') if $page{plain} !~ /not there yet/;
+unlike($server->query(q{SELECT report('plain', rules => false)}), qr/id="rules"/, 'rules can be left out');
 my (undef, undef, $error) = $server->try(q{SET ROLE stranger; SELECT report('plain')});
-like($error, qr/model "plain" does not exist/, 'a stranger has none');
+like($error, qr/model "plain" does not exist/, 'a stranger has no page');
 
-# ---- it stays light, however many clusters and features there are: a browser lays out so much in a second ----
+# ---- the page stays small, however many clusters and features there are ----
 my $most = 10000;		# elements
 
 sub elements { return scalar(() = ($_[0] =~ s/.*<body>//sr) =~ /<\w/g) }
@@ -162,8 +162,8 @@ for my $size ([3, 2], [30, 40], [300, 784], [300, 2], [3, 784])
 	my ($k, $d) = @$size;
 	$server->query("SET client_min_messages = warning; CREATE TABLE t AS SELECT * FROM wide(600, $k, $d); SELECT train('$k of $d', 't', 'x', $k, options => '{\"iterations\": 0}'); DROP TABLE t");
 	$page{"$k of $d"} = page("$k of $d");
-	cmp_ok(elements($page{"$k of $d"}), '<', $most, "$k of $d: few elements");
-	cmp_ok(length $page{"$k of $d"}, '<', 60 * $most, "$k of $d: few bytes");
+	cmp_ok(elements($page{"$k of $d"}), '<', $most, "$k clusters of $d features: the page has few elements");
+	cmp_ok(length $page{"$k of $d"}, '<', 60 * $most, "$k clusters of $d features: the page has few bytes");
 }
 
 # ---- a browser ----
@@ -175,16 +175,17 @@ SKIP:
 	for my $name (sort keys %page)
 	{
 		my %found = opened($folder, $page{$name}, 375, 1400);
-		is($found{console}, '', "$name: no message on the console");
+		is($found{console}, '', "$name: the console has no message");
 		for my $width (375, 1400)
 		{
-			cmp_ok($found{$width}{wide} // 1e9, '<=', $width, "$name at $width: it fits");
-			is($found{$width}{elements}, elements($page{$name}), "$name at $width: it has the elements that were written");
+			cmp_ok($found{$width}{wide} // 1e9, '<=', $width, "$name at $width: the page fits the width");
+			is($found{$width}{elements}, elements($page{$name}), "$name at $width: the browser has all elements that were written");
 		}
 	}
 }
 
-# The page in frames of those widths: messages on the console, and of each frame the page's own width and the elements of its body.
+# Opens the page in frames of these widths. Returns the messages on the console, and for each
+# frame the width of the page and the elements of its body.
 sub opened
 {
 	my ($folder, $html, @widths) = @_;

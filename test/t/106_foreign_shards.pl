@@ -1,4 +1,5 @@
-# Rows on other servers: aggregates over foreign tables run there, leaf by leaf, and what comes back is merged.
+# Aggregates over foreign tables run on the remote servers, partition by partition, their results
+# are merged, and training fetches no rows.
 use FastclustTest;
 
 my $rows = 24000;
@@ -33,18 +34,18 @@ $server->query('ANALYZE spread_0, spread_1, spread_2, spread; CREATE TABLE spec 
 my $spec = $server->query('SELECT s FROM spec');
 my $op = $server->query('SELECT op FROM centroids');
 
-# ---- one foreign table: an aggregate is sent ----
+# ---- one foreign table: the aggregate is sent to its server ----
 my %call = (
 	'sketch_agg' => "md5(sketch_send(sketch_agg(x, '$spec')))",
 	'lloyd_step_agg' => "(lloyd_step_agg('$op', x)).n",
 	'assign' => "sum(assign('$op', x))",
 );
-like($server->query("EXPLAIN VERBOSE SELECT $call{$_} FROM spread_1"), qr/Foreign Scan.*Remote SQL: SELECT .*fastclust\.\w+\(/s, "$_ over a foreign table is sent") for sort keys %call;
+like($server->query("EXPLAIN VERBOSE SELECT $call{$_} FROM spread_1"), qr/Foreign Scan.*Remote SQL: SELECT .*fastclust\.\w+\(/s, "$_ over a foreign table is computed there") for sort keys %call;
 is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (" . join(' UNION ALL ', map { "SELECT sketch_agg(x, '$spec') AS s FROM spread_$_" } 0 .. 2) . ') q'),
-	$server->query("SELECT $call{sketch_agg} FROM single"), 'sketches of three servers merged: the same bits');
-like($server->query("EXPLAIN VERBOSE SELECT count(*) FROM spread_1 WHERE assign('$op', x) = 1"), qr/Remote SQL: .*WHERE .*fastclust\.assign/, 'assign in WHERE is sent');
+	$server->query("SELECT $call{sketch_agg} FROM single"), 'sketches of three servers merge to the same bits');
+like($server->query("EXPLAIN VERBOSE SELECT count(*) FROM spread_1 WHERE assign('$op', x) = 1"), qr/Remote SQL: .*WHERE .*fastclust\.assign/, 'assign in WHERE is evaluated on the remote server');
 
-# ---- training, leaf by leaf: no query of a shard returns its rows ----
+# ---- training over foreign partitions: no query of a server returns its rows ----
 my %training = (
 	'kmeans' => "5, features => 'x'",
 	'compressive' => "5, features => 'x', method => 'compressive'",
@@ -60,26 +61,26 @@ for my $shard (@shards)
 	$shard->query("ALTER SYSTEM SET log_statement = 'all'; SELECT pg_reload_conf()");
 }
 $server->use_server;
-is($server->query("SELECT train('m $_', 'spread', k => $training{$_}, options => '{\"sample_rows\": 1000, \"iterations\": 1}')"), 1, "train, $_") for sort keys %training;
-is($server->query("SELECT train('m groups of $_', 'spread', 'x', 2, options => '{\"group_by\": \"$_\", \"sample_rows\": 500, \"iterations\": 2, \"tolerance\": 0}')"), 1, "train, groups of $_")
+is($server->query("SELECT train('m $_', 'spread', k => $training{$_}, options => '{\"sample_rows\": 1000, \"iterations\": 1}')"), 1, "training of $_ works over foreign partitions") for sort keys %training;
+is($server->query("SELECT train('m groups of $_', 'spread', 'x', 2, options => '{\"group_by\": \"$_\", \"sample_rows\": 500, \"iterations\": 2, \"tolerance\": 0}')"), 1, "training of groups of $_ works over foreign partitions")
 	for 'g', 'kind';
-is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
-is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
-is($server->query("SELECT count(*) FROM drift('m kmeans', 'spread', by => 'g')"), 5, 'drift by a column');
+is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain makes the next version');
+is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift finds no change in the same rows');
+is($server->query("SELECT count(*) FROM drift('m kmeans', 'spread', by => 'g')"), 5, 'drift by a column has a row for each value');
 open my $log, '<', "$shards[1]{directory}/log" or die $!;
 my @asked = do { local $/; <$log> } =~ /DECLARE c\d+ CURSOR FOR\s+(.*)/g;
-my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # an encoder of columns comes from a sample
-cmp_ok(scalar(@asked), '>', 15, 'the servers were asked');
-is(scalar(@pulled), 0, 'for aggregates and samples alone') or diag(map { substr($_, 0, 150) . "\n" } @pulled);
+my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # the sample for an encoder of columns
+cmp_ok(scalar(@asked), '>', 15, 'the servers were queried');
+is(scalar(@pulled), 0, 'the servers were queried for aggregates and samples alone') or diag(map { substr($_, 0, 150) . "\n" } @pulled);
 
-is($server->query("SELECT train('m groups', 'spread', 'x', 2, options => '{\"group_by\": \"g\"}')"), 1, 'train, groups');
-is($server->query("SELECT count(*), sum(n) FROM drift('m groups', by => 'group')"), "5|$rows", 'drift by group');
-is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted');
-is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('spread', 'x', 8)"), 5, 'choose_k');
-is($server->query("SELECT DISTINCT fastclust_internal.clusters(op) FROM qkmeans_log('spread', 'x', 5)"), 5, 'qkmeans_log');
-is($server->query("SELECT count(*), max(predict('m kmeans', x)) FROM spread"), "$rows|4", 'predict');
+is($server->query("SELECT train('m groups', 'spread', 'x', 2, options => '{\"group_by\": \"g\"}')"), 1, 'training of groups works');
+is($server->query("SELECT count(*), sum(n) FROM drift('m groups', by => 'group')"), "5|$rows", 'drift by group has all groups and all rows');
+is($server->query("SELECT retrain_if_drifted('m kmeans', options => '{\"quiet\": true}') IS NULL"), 't', 'retrain_if_drifted does nothing on the same rows');
+is($server->query("SELECT max(k) FILTER (WHERE verdict IS NOT NULL) FROM choose_k('spread', 'x', 8)"), 5, 'choose_k finds the planted number');
+is($server->query("SELECT DISTINCT fastclust_internal.clusters(op) FROM qkmeans_log('spread', 'x', 5)"), 5, 'qkmeans_log trains over foreign partitions');
+is($server->query("SELECT count(*), max(predict('m kmeans', x)) FROM spread"), "$rows|4", 'predict labels all rows');
 
-# ---- a keyed sample: the same model wherever the rows lie ----
+# ---- a sample by values gives the same model wherever the rows lie ----
 for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
 {
 	for my $features ("'x'", "ARRAY['a', 'b']")
@@ -90,9 +91,9 @@ for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
 			$server->query("SELECT train('same $table', '$table', $features, 5, '$method', '{\"sample\": \"hash\", \"sample_rows\": 1000, \"quiet\": true}')");
 			$made{$table} = "SELECT operator FROM model_versions WHERE model = 'same $table' ORDER BY version DESC LIMIT 1";
 		}
-		is($server->query("SELECT md5(fastop_send(($made{spread}))) = md5(fastop_send(($made{single})))"), 't', "$method of $features: the same bits") if $method eq 'compressive';
+		is($server->query("SELECT md5(fastop_send(($made{spread}))) = md5(fastop_send(($made{single})))"), 't', "$method of $features: the model has the same bits") if $method eq 'compressive';
 		is($server->query("SELECT bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
-			FROM centroids(($made{spread})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features: the same to 1e-12");
+			FROM centroids(($made{spread})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features: the centroids agree to 1e-12");
 	}
 }
 
@@ -103,7 +104,7 @@ for my $features ("'x'", "ARRAY['a', 'b']")
 		SELECT k, md5(fastop_send(operator)), md5(fastop_send(micro_clusters)), splits FROM stored_versions WHERE model = 'density $_' ORDER BY version DESC LIMIT 1") } 'single', 'spread';
 
 	s/^\d+\n// for @made;
-	is($made[1], $made[0], "density of $features: the same bits");
+	is($made[1], $made[0], "density of $features: the model has the same bits");
 }
 
 $server->query("SELECT train('same $_', '$_', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')")
@@ -111,18 +112,18 @@ $server->query("SELECT train('same $_', '$_', ARRAY['a', 'b', 'kind', 'day'], 3,
 is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
 	FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version JOIN models n ON n.model = 'same spread'
 	JOIN model_versions w ON w.model = n.model AND w.version = n.version AND w.group_value IS NOT DISTINCT FROM v.group_value, centroids(v.operator) a, centroids(w.operator) b
-	WHERE m.model = 'same single' AND a.cluster = b.cluster"), '15|t', 'groups of columns of many types: the same to 1e-12');
+	WHERE m.model = 'same single' AND a.cluster = b.cluster"), '15|t', 'groups of columns of many types: the centroids agree to 1e-12');
 
 # ---- labels ----
 $server->query(q{SELECT train('labels', 'single', 'x', 5, options => '{"quiet": true}')});
-is($server->query(qq{SELECT write_labels('labels', '$_', 'labels_of_$_', '{"key": "id"}')}), $rows, "write_labels of $_") for qw(single spread);
-is($server->query('SELECT count(*) FROM labels_of_single JOIN labels_of_spread USING (id, cluster)'), $rows, 'writes the same labels');
+is($server->query(qq{SELECT write_labels('labels', '$_', 'labels_of_$_', '{"key": "id"}')}), $rows, "write_labels of $_ writes a label for each row") for qw(single spread);
+is($server->query('SELECT count(*) FROM labels_of_single JOIN labels_of_spread USING (id, cluster)'), $rows, 'the labels are the same');
 
 # ---- a server that is gone ----
 $shards[2]->server('stop');
 my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans')");
-isnt($failed, 0, 'without a server training fails');
-like($why, qr/connect/, 'and says so');
-is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), 2, 'the version that served still does');
+isnt($failed, 0, 'without one of the servers a training fails');
+like($why, qr/connect/, 'the error says that there is no connection');
+is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), 2, 'the current version still serves');
 
 done_testing();

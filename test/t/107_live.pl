@@ -1,6 +1,7 @@
-# Live sketches are exact whatever sessions do to their tables at once: mixed statements, folds, prepared transactions, crashes.
-# LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4) that write, LIVE_READERS (1) that check meanwhile, LIVE_SEED (1): "make soak"
-# makes them large.  LIVE_VERBOSE tells what was done.
+# Live sketches stay exact, to the bit, while concurrent sessions change their tables: mixed
+# statements, folds, prepared transactions, crashes. Variables: LIVE_SECONDS (10) of a round,
+# LIVE_ROUNDS (2), LIVE_SESSIONS (4) that write, LIVE_READERS (1) that check meanwhile, LIVE_SEED
+# (1); make soak sets large ones. LIVE_VERBOSE prints what was done.
 use FastclustTest;
 use Time::HiRes qw(time sleep);
 
@@ -9,7 +10,7 @@ my $rounds = $ENV{LIVE_ROUNDS} // 2;
 my $sessions = $ENV{LIVE_SESSIONS} // 4;
 my $readers = $ENV{LIVE_READERS} // 1;
 my $seed = $ENV{LIVE_SEED} // 1;
-my $most = 5000;			# keys
+my $most = 5000;			# number of keys
 
 my $server = FastclustTest->new(extension => 1, config => "autovacuum = on\nmax_prepared_transactions = 40\nmax_connections = 100\ndeadlock_timeout = 100ms\n");
 my $version = $server->query('SHOW server_version_num');
@@ -41,7 +42,8 @@ END
 CREATE FUNCTION of_shop(i integer) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT CASE WHEN i % 50 <> 0 THEN ''shop '' || i % 7 END';
 SQL
 
-# The names of live sketches that differ from a scan; one snapshot, and no TRUNCATE, which is not bound to snapshots, beside it.
+# Returns the names of live sketches that differ from a scan, in one snapshot. No TRUNCATE may run
+# meanwhile, because it is visible in every snapshot.
 my $differences = <<'SQL';
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 LOCK TABLE facts, parts, visits IN ACCESS SHARE MODE;
@@ -60,7 +62,8 @@ SELECT 'micro-cluster ' || group_value FROM fastclust_owner.live_groups('shapes'
 COMMIT;
 SQL
 
-# Who reads locks tables in an order that is not every writer's: one of both must give way, and tries again.
+# A reader locks tables in another order than some writers do: one of both must give way and try
+# again.
 sub differences
 {
 	my (%options) = @_;
@@ -72,7 +75,7 @@ sub differences
 	}
 }
 
-# ---- what writers do ----
+# ---- statements of writers ----
 
 sub any { return $_[int rand @_] }
 sub key { return int rand $most }
@@ -122,8 +125,8 @@ sub statement
 	return '';
 }
 
-# A partition that goes and comes, but on PostgreSQL 13, where one that others write meanwhile needs a rebuild; ATTACH is not bound to
-# snapshots, so that it keeps those who check out.
+# Detaches a partition and attaches it again; not on PostgreSQL 13, where a partition that others
+# write meanwhile needs a rebuild. ATTACH is visible in every snapshot, so checks wait for it.
 my $moves = $version >= 140000;
 my @partition = (q{ALTER TABLE parts_2 DETACH PARTITION parts_2_1; SELECT pg_sleep(0.05)},
 	q{BEGIN; LOCK parts, parts_2_1; DELETE FROM parts_2_1 WHERE id NOT BETWEEN 1000 AND 1999; ALTER TABLE parts_2 ATTACH PARTITION parts_2_1 FOR VALUES FROM (1000) TO (2000); INSERT INTO moves VALUES (1); COMMIT; SELECT pg_sleep(0.2)});
@@ -146,7 +149,7 @@ sub transaction
 		: "PREPARE TRANSACTION '$name';\n" . statement() . any('COMMIT', 'ROLLBACK') . " PREPARED '$name';\n");
 }
 
-# A process whose session writes until a time, or until the server goes.
+# Starts a process whose session writes until a time, or until the server stops.
 sub start_writer
 {
 	my ($writer, $until, $make) = @_;
@@ -156,7 +159,7 @@ sub start_writer
 	local $SIG{PIPE} = 'IGNORE';
 	open my $psql, '|-', FastclustTest::program('psql') . " -XAtq -v VERBOSITY=terse >/dev/null 2>>$server->{directory}/writers.err" or die $!;
 	$psql->autoflush(1);
-	fcntl $psql, 1031, 4096;	# F_SETPIPE_SZ, where there is one: little waits at the end
+	fcntl $psql, 1031, 4096;	# F_SETPIPE_SZ on Linux: little output waits in the pipe when the server stops
 	print $psql "SET search_path = public, fastclust; SET lock_timeout = '300ms';\n";
 	for (my $looked = 0; $looked < 2 || time < $until; $looked++)
 	{
@@ -167,17 +170,18 @@ sub start_writer
 	POSIX::_exit(0);
 }
 
-# What was prepared, on a condition, ends.
+# Ends the prepared transactions for which a condition holds.
 sub end_prepared
 {
 	my ($condition) = @_;
 	$server->query(join ';', map { any('COMMIT', 'ROLLBACK') . " PREPARED '$_'" } split /\n/, $server->query("SELECT gid FROM pg_prepared_xacts p WHERE $condition"));
 }
 
-# Nobody reads a table before it.
+# A prepared TRUNCATE holds a lock under which nobody can read its table.
 my $prepared_truncate = q{EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = '-1/' || p.transaction AND l.mode = 'AccessExclusiveLock')};
 
-# A process that checks snapshots until a time; finish_reader: (their number, what differed).
+# Starts a process that checks snapshots until a time; finish_reader returns their number and what
+# differed.
 sub start_reader
 {
 	my ($reader, $until) = @_;
@@ -202,7 +206,8 @@ sub finish_reader
 	return (scalar @lines, (grep { $_ ne '' } map { s/^checked //r } @lines), $end eq 'ended' ? () : "a reader ended after: $end");
 }
 
-# Rows that sessions have written since the server was last started: what it has heard of them.
+# Returns the number of rows that sessions have written since the server was started, as its
+# statistics know it.
 sub written
 {
 	return $server->query("SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_user_tables WHERE relname ~ '^(facts|parts|visits)'");
@@ -233,13 +238,13 @@ for my $round (1 .. $rounds)
 		push @wrong, @differ;
 		$snapshots += $checked;
 	}
-	is(join(', ', @wrong), '', "round $round: exact in every snapshot while $sessions sessions write");
+	is(join(', ', @wrong), '', "round $round: live sketches are exact in every snapshot while $sessions sessions write");
 	waitpid $_, 0 for @writers;
-	exact_now("round $round: exact when they have ended");
+	exact_now("round $round: live sketches are exact when the sessions have ended");
 	$server->query('SELECT fold_sketches()');
-	exact_now("round $round: exact when folded");
+	exact_now("round $round: live sketches are exact after fold_sketches");
 
-	# a crash among writers
+	# The server crashes while sessions write.
 	$until = time + $seconds;
 	@writers = map { start_writer(++$writer, $until, \&transaction) } 1 .. $sessions;
 	push @writers, start_writer(++$writer, $until, sub { "SELECT fold_sketches();\n" });
@@ -249,34 +254,34 @@ for my $round (1 .. $rounds)
 	$server->crash_and_restart;
 	waitpid $_, 0 for @writers;
 	end_prepared($prepared_truncate);
-	exact_now("round $round: exact after a crash");
+	exact_now("round $round: live sketches are exact after a crash");
 	end_prepared('true');
-	exact_now("round $round: exact when what was prepared has ended");
+	exact_now("round $round: live sketches are exact when the prepared transactions have ended");
 	diag("round $round: " . done($round)) if $ENV{LIVE_VERBOSE};
 }
-cmp_ok($snapshots, '>=', 2 * $rounds, "checked $snapshots times among writers");
-cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came') if $moves;
-is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
+cmp_ok($snapshots, '>=', 2 * $rounds, "live sketches were checked $snapshots times while sessions wrote");
+cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition was detached and attached') if $moves;
+is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds no difference');
 cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');
 is($server->query(q{SET client_min_messages = error; SELECT retrain('shapes', '{"quiet": true}'), rebuild_sketch('shapes') = (SELECT count(x) FROM parts), retrain('shapes', '{"quiet": true}');
 	SELECT count(*), count(DISTINCT concat(operator, micro_clusters, splits, spreads, distance_quantiles, null_moments, drift_counts, n)), min(n) = (SELECT count(x) FROM parts)
-	  FROM stored_versions WHERE model = 'shapes' AND version > 1}), "2|t|3\n2|1|t", 'density found from the sums of a live sketch and from those of a scan: the same bits');
+	  FROM stored_versions WHERE model = 'shapes' AND version > 1}), "2|t|3\n2|1|t", 'density gives the same bits from the sums of a live sketch and from those of a scan');
 open my $file, '<', "$server->{directory}/writers.err" or die $!;
 my %error;
 while (<$file>)
 {
 	$error{s/\(?[\d.{}",-]+\)?/N/gr}++ if /ERROR/;
 }
-# in a transaction that has failed the rows of a COPY are no SQL
+# The rows of a COPY in a failed transaction are read as SQL, which is a syntax error.
 my @strange = grep { !/syntax error|duplicate key|could not serialize|deadlock|lock timeout|current transaction is aborted|Transaction block|out of range|moved to another partition|no partition of relation|is not a partition|is already a partition|does not exist|foreign key/i } sort keys %error;
-is(join('', @strange), '', 'writers meet the errors of concurrent writing only');
+is(join('', @strange), '', 'writers meet only the errors of concurrent writing');
 diag(join '', map { "$error{$_} x $_" } sort keys %error) if $ENV{LIVE_VERBOSE};
 diag($server->query('SELECT txid_current(), (SELECT count(*) FROM facts), (SELECT count(*) FROM parts), (SELECT count(*) FROM visits), (SELECT max(id) FROM facts)')) if $ENV{LIVE_VERBOSE};
 
-# ---- dump and restore: the sketches go with their tables, and follow them there ----
+# ---- dump and restore: live sketches are restored with their tables and follow them ----
 $server->dump_into('postgres', 'restored');
-is(differences(database => 'restored'), '', 'a restored database is exact');
+is(differences(database => 'restored'), '', 'the live sketches of a restored database are exact');
 $server->query('DELETE FROM facts WHERE id % 2 = 0; UPDATE parts SET id = -id WHERE id > 500; INSERT INTO facts (id, x) VALUES (100000, ARRAY[1, 2]); INSERT INTO parts VALUES (100000, ARRAY[1, 2]); SELECT fold_sketches()', database => 'restored');
-is(differences(database => 'restored'), '', 'and follows its own tables');
+is(differences(database => 'restored'), '', 'they follow the tables of the restored database');
 
 done_testing();

@@ -1,5 +1,5 @@
-# vector, halfvec and sparsevec of pgvector give what their cast rows give, to the bit, in every function;
-# values that are not what they say are errors.
+# The types vector, halfvec and sparsevec of pgvector give what the arrays they are cast to give,
+# to the bit, in every function. Damaged values are errors, and the server survives them.
 use FastclustTest;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
@@ -15,7 +15,7 @@ CREATE EXTENSION vector;
 ALTER DATABASE postgres SET search_path = public, fastclust;
 SQL
 
-# ---- rows: some zeros, halves exact ----
+# ---- rows with some zeros, exact in half precision ----
 $server->query(<<'SQL');
 CREATE TABLE rows AS
 SELECT i, a::vector AS v, a::vector::halfvec AS h, a::vector::sparsevec AS s, a::float4[] AS f
@@ -38,14 +38,14 @@ INSERT INTO operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FROM (S
 INSERT INTO operators SELECT 'product', factorize(op, 'svd', '{"budget": 200}') FROM operators WHERE name = 'k-means';
 SQL
 
-is($server->query(<<'SQL'), '', 'sketches are the same to the bit');
+is($server->query(<<'SQL'), '', 'sketches have the same bits');
 SELECT name, x.* FROM specs, LATERAL (
     SELECT sketch_agg(v, spec) = sketch_agg(f, spec) AS vector, sketch_agg(h, spec) = sketch_agg(f, spec) AS half, sketch_agg(s, spec) = sketch_agg(f, spec) AS sparse,
            sketch_agg(h, spec, 0.5) = sketch_agg(f, spec, 0.5) AS weighted_half, sketch_agg(s, spec, 1 + i % 3) = sketch_agg(f, spec, 1 + i % 3) AS weighted_sparse,
            describe(sketch_agg(s, spec)) -> 'lower_bounds' = describe(sketch_agg(f, spec)) -> 'lower_bounds' AND describe(sketch_agg(s, spec)) -> 'upper_bounds' = describe(sketch_agg(f, spec)) -> 'upper_bounds' AS bounds
       FROM rows) x WHERE NOT (x.vector AND half AND sparse AND weighted_half AND weighted_sparse AND bounds)
 SQL
-is($server->query(<<'SQL'), 't', 'in windows, too');
+is($server->query(<<'SQL'), 't', 'sketches in windows have the same bits');
 SELECT bool_and(a = b AND a = c) FROM (
     SELECT sketch_agg(s, spec) OVER w AS a, sketch_agg(f, spec) OVER w AS b, sketch_agg(h, spec) OVER w AS c
       FROM rows, specs WHERE name = 'projected about 0' AND i < 100 WINDOW w AS (ORDER BY i ROWS 7 PRECEDING)) q
@@ -57,33 +57,33 @@ SELECT name, count(*) FROM operators, rows
     OR (assign(op, s), assign_distance(op, s), nearest(op, s, 3), project(op, s)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3), project(op, f))
  GROUP BY 1
 SQL
-is($server->query(<<'SQL'), 't|t|t|t', 'steps, scores and k-means are the same');
+is($server->query(<<'SQL'), 't|t|t|t', 'Lloyd steps, scores and k-means are the same');
 SELECT (lloyd_step_agg(op, s)).sse = (lloyd_step_agg(op, f)).sse, sse_agg(op, h) = sse_agg(op, f), simplified_silhouette_agg(op, h) = simplified_silhouette_agg(op, f),
        kmeans_agg(s, 3) = kmeans_agg(f, 3) AND kmeans_agg(h, 3) = kmeans_agg(f, 3) FROM rows, operators WHERE name = 'k-means' GROUP BY op
 SQL
 is($server->query("SET max_parallel_workers_per_gather = 3; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
-	. "SELECT count(*) FROM (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) AS same FROM rows, specs GROUP BY name) q WHERE NOT same"), 0, 'in parallel');
+	. "SELECT count(*) FROM (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) AS same FROM rows, specs GROUP BY name) q WHERE NOT same"), 0, 'parallel plans give the same results');
 
 # ---- models ----
 for my $type ('v', 'h', 's')
 {
 	$server->query("SELECT train('m$type', 'rows', '$type', 4, options => '{\"quiet\": true}')");
 	is($server->query("SELECT count(*) FROM rows r WHERE predict('m$type', $type) <> predict('m$type', f) OR predict('m$type', r) <> predict('m$type', f)
-			OR predict_distance('m$type', $type) <> predict_distance('m$type', f) OR anomaly('m$type', $type) <> anomaly('m$type', f)"), 0, "model of $type");
+			OR predict_distance('m$type', $type) <> predict_distance('m$type', f) OR anomaly('m$type', $type) <> anomaly('m$type', f)"), 0, "a model of $type gives vectors the labels of their arrays");
 	$server->query("SELECT retrain('m$type'); SELECT count(*) FROM typical_rows('m$type', 2)");
-	is($server->query("SELECT verdict FROM drift('m$type')"), 'none', "$type: no drift");
+	is($server->query("SELECT verdict FROM drift('m$type')"), 'none', "a model of $type has no drift on its own rows");
 }
 for my $type ('v', 'h', 's')
 {
 	$server->query("SELECT train('c$type', 'rows', '$type', 4, options => '{\"quiet\": true, \"metric\": \"cosine\"}')");
 	is($server->query("SELECT count(*) FILTER (WHERE predict('c$type', $type) IS DISTINCT FROM predict('c$type', f)), count(*) FILTER (WHERE predict('c$type', $type) IS NULL) FROM rows"),
-		'0|1', "cosine model of $type: a zero vector has no cluster");
+		'0|1', "a cosine model of $type gives a zero vector no cluster");
 }
 $server->query("CREATE DOMAIN embedding AS halfvec(64);"
 	. "CREATE TABLE domains AS SELECT i, h::embedding AS e FROM rows; SELECT train('domain', 'domains', 'e', 3, options => '{\"quiet\": true}')");
-is($server->query("SELECT count(predict('domain', e)) FROM domains"), 1501, 'a domain');
+is($server->query("SELECT count(predict('domain', e)) FROM domains"), 1501, 'a domain over a type of pgvector works');
 
-# ---- every function of a vector: for each type what it says of the array ----
+# ---- every function of a vector gives for each type what it gives for the array ----
 my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'project(op, X)', 'fastclust.l2_distance(X, f)', 'density(sketch, X)', 'kernel_features(map, X)',
 	'fastop_agg(X ORDER BY i)', 'kmeans_agg(X, 2)', 'qkmeans_agg(X, 2)', 'sketch_spec_agg(X, 3)', 'sketch_agg(X, (SELECT spec FROM given))', 'lloyd_step_agg((SELECT op FROM given), X ORDER BY i)',
 	'sse_agg((SELECT op FROM given), X ORDER BY i)', 'simplified_silhouette_agg((SELECT op FROM given), X ORDER BY i)', 'davies_bouldin_agg((SELECT op FROM given), X ORDER BY i)',
@@ -96,13 +96,13 @@ CREATE TABLE given AS SELECT op, spec, sketch_agg(f, spec) AS sketch, nystroem(o
 SELECT train('groups', 'few', 'h', 2, options => '{"quiet": true, "group_by": "g"}');
 SQL
 is($server->query("SELECT string_agg(DISTINCT p.proname, ' ') FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND '\"any\"'::regtype = ANY (p.proargtypes) AND p.provariadic = 0
-	AND p.proname <> ALL ('{" . join(',', map { /(?:fastclust\.)?(\w+)/ } @calls) . "}')"), '', 'each function of a vector is called');
+	AND p.proname <> ALL ('{" . join(',', map { /(?:fastclust\.)?(\w+)/ } @calls) . "}')"), '', 'each function of a vector has a call here');
 for my $call (@calls)
 {
 	my $given = $call =~ /_agg\(/ ? '' : ', given';
 	my @answers = map { my $with = $call =~ s/\bX\b/$_/r; $server->query("SELECT md5(string_agg(a::text, ',' ORDER BY a::text)) FROM (SELECT $with AS a FROM few$given) q") } qw(f v h s);
-	splice @answers, 3 if $call =~ /^sketch_spec_agg/;	# of sparse rows the center is 0
-	is(scalar(grep { $_ ne $answers[0] } @answers), 0, "$call of each type");
+	splice @answers, 3 if $call =~ /^sketch_spec_agg/;	# sparse rows are not centered
+	is(scalar(grep { $_ ne $answers[0] } @answers), 0, "$call gives the same for each type");
 }
 
 # ---- views and indexes ----
@@ -112,9 +112,9 @@ SELECT format('CREATE INDEX by_bucket ON rows (assign(%L::fastop, h))', op) FROM
 ANALYZE rows;
 SQL
 my $index = $server->query("SELECT pg_get_indexdef('by_bucket'::regclass)");
-like($index, qr/assign\(.*h\)/s, 'an index of an expression');
+like($index, qr/assign\(.*h\)/s, 'an index on an expression is created');
 
-# ---- what is not what it says ----
+# ---- damaged values ----
 $server->query(<<'SQL');
 CREATE CAST (bytea AS vector) WITHOUT FUNCTION;
 CREATE CAST (bytea AS halfvec) WITHOUT FUNCTION;
@@ -138,14 +138,14 @@ for my $call ('sketch_agg(x, spec)', 'assign(op, x)', 'kmeans_agg(x, 1)', 'sketc
 	{
 		my ($type, $bytes, $what) = @$case;
 		my ($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT ($call) IS NULL FROM (SELECT '$bytes'::bytea::$type AS x, spec, op FROM one OFFSET 0) q $group");
-		like($message, qr/ERROR:  (?:XX001|22000|22003|54000|22023)/, "$call: $type, $what");
+		like($message, qr/ERROR:  (?:XX001|22000|22003|54000|22023)/, "$call: $type with $what is an error");
 	}
 }
-is($server->query('SELECT 1'), 1, 'the server is there');
+is($server->query('SELECT 1'), 1, 'the server has survived all damaged values');
 $server->query('DROP CAST (bytea AS vector); DROP CAST (bytea AS halfvec); DROP CAST (bytea AS sparsevec)');
 
 # ---- wide sparse rows ----
-is($server->query(<<'SQL'), 't|t|0', 'thirty thousand dimensions');
+is($server->query(<<'SQL'), 't|t|0', 'thirty thousand dimensions give the sketches and labels of arrays');
 WITH r AS MATERIALIZED (SELECT format('{%s:%s,%s:%s}/30000', 1 + i % 10, 1 + i % 3, 20000 + i, 2)::sparsevec AS s FROM generate_series(1, 200) i),
      d AS MATERIALIZED (SELECT s, fastclust_internal.scaled_vector(NULL, NULL, s)::real[] AS f FROM r), spec AS MATERIALIZED (SELECT sketch_spec_agg(s, 3) AS spec FROM r),
      op AS MATERIALIZED (SELECT fastop_agg(f) AS op FROM (SELECT f FROM d LIMIT 9) q)
@@ -153,7 +153,7 @@ SELECT (SELECT sketch_agg(s, spec) = sketch_agg(f, spec) FROM d, spec), (SELECT 
        (SELECT count(*) FROM d, op WHERE assign(op, s) <> assign(op, f))
 SQL
 
-# ---- sparse rows by their elements: labels, distances, steps and sums as those of the rows written out ----
+# ---- sparse rows are computed by their elements, with the labels, distances, steps and sums of the full rows ----
 $server->query(<<'SQL');
 CREATE TABLE bags AS
 SELECT i, s, fastclust_internal.scaled_vector(NULL, NULL, s)::real[] AS f FROM (
@@ -166,11 +166,11 @@ INSERT INTO bag_operators SELECT 'equal centroids', fastop_agg(f ORDER BY i) FRO
 INSERT INTO bag_operators SELECT 'reranked', factorize(op, 'svd', '{"rerank": "exact"}') FROM bag_operators WHERE name = 'euclidean';
 SELECT train('bag', 'bags', 's', 7, options => '{"quiet": true}'), train('bagcosine', 'bags', 's', 7, options => '{"quiet": true, "metric": "cosine"}');
 SQL
-is($server->query(<<'SQL'), '', 'sparse labels and distances');
+is($server->query(<<'SQL'), '', 'sparse rows have the labels and distances of full rows');
 SELECT name, count(*) FROM bag_operators, bags
  WHERE (assign(op, s), assign_distance(op, s), nearest(op, s, 3)) IS DISTINCT FROM (assign(op, f), assign_distance(op, f), nearest(op, f, 3)) GROUP BY 1
 SQL
-is($server->query(<<'SQL'), '', 'sparse steps and sums');
+is($server->query(<<'SQL'), '', 'sparse rows have the steps and scores of full rows');
 SELECT name FROM bag_operators, bags WHERE name <> 'inner_product' GROUP BY name, op
 HAVING (lloyd_step_agg(op, s ORDER BY i), lloyd_step_agg(op, s, i % 3 ORDER BY i), sse_agg(op, s ORDER BY i), davies_bouldin_agg(op, s ORDER BY i), simplified_silhouette_agg(op, s ORDER BY i))
     IS DISTINCT FROM (lloyd_step_agg(op, f ORDER BY i), lloyd_step_agg(op, f, i % 3 ORDER BY i), sse_agg(op, f ORDER BY i), davies_bouldin_agg(op, f ORDER BY i), simplified_silhouette_agg(op, f ORDER BY i))
@@ -186,10 +186,10 @@ SELECT name, form, r.n, r.nulls, ROW(r.n, r.nulls, r.sketch, r.counts::text, r.s
         UNION ALL SELECT name, 'floats', fastclust_internal.scan_agg(plan, i, f) FROM bag_plans, bags GROUP BY name
         UNION ALL SELECT name, 'vector', fastclust_internal.scan_agg(plan, i, f::vector) FROM bag_plans, bags GROUP BY name) q, fastclust_internal.scan_result(q.scan) r;
 SQL
-is($server->query(<<'SQL'), "cosine|401|1|1|t\neuclidean|402|0|1|t", 'a scan of sparse rows, and of the same as floats');
+is($server->query(<<'SQL'), "cosine|401|1|1|t\neuclidean|402|0|1|t", 'a scan of sparse rows equals a scan of full rows');
 SELECT name, min(n), min(nulls), count(DISTINCT parts), max(sse) - min(sse) <= 1e-12 * max(sse) FROM bag_scans GROUP BY 1 ORDER BY 1
 SQL
-is($server->query(<<'SQL'), '', 'sparse predictions');
+is($server->query(<<'SQL'), '', 'sparse rows have the predictions of full rows');
 SELECT m, count(*) FROM bags b, unnest('{bag,bagcosine}'::text[]) m
  WHERE (predict(m, s), predict_distance(m, s), predict(m, s, max_distance => 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, max_distance => 1.0), anomaly(m, f)) GROUP BY m
 SQL
@@ -197,22 +197,22 @@ for my $call ('assign_distance(op, s)', "predict('bag', s)", "predict_distance('
 {
 	my ($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT $call FROM (SELECT op, s FROM bag_operators, (SELECT 1 AS n, s FROM bags UNION ALL SELECT 2, '{1:1}/402') b "
 		. "WHERE name = 'euclidean' ORDER BY n) q" . ($call =~ /agg/ ? ' GROUP BY op' : ''));
-	like($message, qr/ERROR:  22000: vector has 402 dimensions/, "$call: another dimension");
+	like($message, qr/ERROR:  22000: vector has 402 dimensions/, "$call: a row with another dimension is an error");
 	($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT $call FROM (SELECT op, s FROM bag_operators, (SELECT 1 AS n, s FROM bags UNION ALL SELECT 2, '{1:1e30}/403') b "
 		. "WHERE name = 'euclidean' ORDER BY n) q" . ($call =~ /agg/ ? ' GROUP BY op' : ''));
-	like($message, qr/ERROR:  22003: vector is too large/, "$call: too large");
+	like($message, qr/ERROR:  22003: vector is too large/, "$call: a row that is too large is an error");
 }
 
-# ---- dump and restore, and the order in which extensions go ----
+# ---- dump and restore, and dropping the extensions in any order ----
 my $before = $server->query("SELECT sum(label) FROM labelled");
 $server->dump_into('postgres', 'restored');
 is($server->query('SELECT sum(label) FROM labelled', database => 'restored'), $before, 'a dump restores models, views and indexes');
-is($server->query("SELECT pg_get_indexdef('by_bucket'::regclass)", database => 'restored'), $index, 'the index as it was');
+is($server->query("SELECT pg_get_indexdef('by_bucket'::regclass)", database => 'restored'), $index, 'the restored index is the same');
 
-# ---- pgvector goes by itself, and a type of its name that is not its own is no vector ----
+# ---- pgvector can be dropped alone, and a type of the same name that is not its own is no vector ----
 $server->query('DROP VIEW labelled; DROP EXTENSION vector CASCADE');
 is($server->query("SELECT count(predict('mv', f)) FROM rows"), 1501, 'models of vectors take arrays when pgvector is gone');
-like(($server->try("CREATE DOMAIN vector AS bytea; SELECT predict('mv', '\\x0200'::vector)"))[2], qr/a value of type vector is not a vector/, 'a domain of the name');
-like(($server->try("CREATE TYPE halfvec AS ENUM ('a'); SELECT assign(op, 'a'::halfvec) FROM operators"))[2], qr/a value of type halfvec is not a vector/, 'a type of the name');
+like(($server->try("CREATE DOMAIN vector AS bytea; SELECT predict('mv', '\\x0200'::vector)"))[2], qr/a value of type vector is not a vector/, 'a domain called vector is not taken for pgvector\'s type');
+like(($server->try("CREATE TYPE halfvec AS ENUM ('a'); SELECT assign(op, 'a'::halfvec) FROM operators"))[2], qr/a value of type halfvec is not a vector/, 'a type called halfvec is not taken for pgvector\'s type');
 
 done_testing();

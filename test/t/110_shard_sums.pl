@@ -1,4 +1,5 @@
-# Citus adds up what shards send by the first sum(type) of any schema: one that another role has made never runs in a training.
+# Citus adds up the results of shards by the first aggregate sum(type) in any schema: one made by
+# another role must never run in a training.
 use FastclustTest;
 use CitusTest;
 
@@ -18,10 +19,11 @@ my $train = q{train('m', 'items', 'x', 3, options => '{"quiet": true}')};
 my $objective = 'SELECT round(objective::numeric, 9) FROM model_versions ORDER BY version DESC LIMIT 1';
 
 my @sent = $server->sent('items', "SET ROLE alice; SELECT $train");
-isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'a training sends sums to the shards');
+isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'a training lets the shards send sums');
 my $expected = $server->query($objective);
 
-# What bob makes: a sum of the very type, or of any; public is older than the schemas of the extension, so that his come first.
+# Bob makes a sum of exactly the type, or of any type; schema public is older than the schemas of
+# the extension, so his would be found first.
 my %sums = (
 	'a sum of states' => ['public.sum(fastclust_internal.aggregate_state)', 'fastclust_internal.aggregate_state'],
 	'a sum of sketches' => ['public.sum(fastclust.sketch)', 'fastclust.sketch'],
@@ -41,22 +43,22 @@ for my $name (sort keys %sums)
 		my ($status, $output, $messages) = $server->try("SET ROLE alice; SELECT $call", verbosity => 'verbose');
 		is("$status$messages", '0', "$name: alice can still SELECT $call");
 	}
-	is($server->query($objective), $expected, "$name: her model is the same");
-	is($server->query('SELECT count(*) FROM ran'), 0, "$name: it ran for nobody");
+	is($server->query($objective), $expected, "$name: alice's model is the same");
+	is($server->query('SELECT count(*) FROM ran'), 0, "$name: bob's aggregate did not run");
 	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
 
-	# one that her snapshot does not see
+	# The next aggregate is not visible in alice's snapshot.
 	my $gate = $server->background('SELECT pg_advisory_lock(1); SELECT pg_sleep(600)');
-	ok($server->wait_until_it_waits($gate, 'PgSleep'), "$name: a gate is closed");
+	ok($server->wait_until_it_waits($gate, 'PgSleep'), "$name: a session closes a gate by an advisory lock");
 	my $late = $server->background("SET ROLE alice; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ran; SELECT pg_advisory_xact_lock(1); SELECT $train; COMMIT");
-	ok($server->wait_until_it_waits($late), "$name: a transaction of hers began before");
+	ok($server->wait_until_it_waits($late), "$name: alice began a transaction before");
 	$server->query($made);
 	$server->end($gate);
-	unlike(($server->finish($late))[1], qr/ERROR/, "$name: which trains");
-	is($server->query('SELECT count(*) FROM ran'), 0, "$name: nor in a transaction that began before it was made");
+	unlike(($server->finish($late))[1], qr/ERROR/, "$name: alice trains in it");
+	is($server->query('SELECT count(*) FROM ran'), 0, "$name: bob's aggregate did not run in a transaction that began before it was made");
 	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
 }
 @sent = $server->sent('items', "SET ROLE alice; SELECT $train");
-isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'without them the shards are sent sums again');
+isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'without such aggregates the shards send sums again');
 
 done_testing();

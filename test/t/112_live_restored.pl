@@ -1,4 +1,5 @@
-# Live sketches of restored, subscribed and busy tables: right, or an error; and writers hold nothing of them past their statement.
+# A live sketch of a restored, subscribed, promoted or busy table is exact or an error, and a
+# writer holds no lock on it after his statement.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "wal_level = logical\nmax_prepared_transactions = 4\n");
@@ -14,19 +15,19 @@ INSERT INTO log SELECT i, ARRAY[i % 5, i % 3], 'even' FROM generate_series(1, 20
 SELECT keep_sketch('log', 'log', 'x', s, '{"where": "note <> ''odd ''"}') FROM made;
 INSERT INTO log VALUES (5000, '{1,1}', 'even');
 SQL
-is($server->query("SELECT $rows"), '2001 2001', 'a live sketch');
+is($server->query("SELECT $rows"), '2001 2001', 'a live sketch counts its rows');
 is($server->query($enabled), 'A', 'its event triggers are enabled');
 
-# What a statement says, without where.
+# Returns the output or the error of a statement, without its context.
 sub said { my ($sql, %options) = @_; my ($status, $output, $messages) = $server->try($sql, %options); return $output . $messages; }
 
-# ---- dumps: whole, and in parts, whichever comes first ----
+# ---- dumps as a whole and in parts, restored in any order ----
 $server->dump_into('postgres', 'whole');
 is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); DELETE FROM log WHERE id < 10; SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => 'whole'),
-	"2001 2001\n1993 1993\n0", 'a whole dump is right, though its columns have other numbers');
-is($server->query($enabled, database => 'whole'), 'A', 'its event triggers are enabled');
+	"2001 2001\n1993 1993\n0", 'a restored dump is exact, although its columns have other numbers');
+is($server->query($enabled, database => 'whole'), 'A', 'the restored event triggers are enabled');
 like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows", database => 'whole'),
-	qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'and hear DDL');
+	qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the restored event triggers notice DDL');
 my $dump = sub { my $file = "$server->{directory}/" . shift; FastclustTest::run_or_die(FastclustTest::program('pg_dump'), @_, '-f', $file, 'postgres'); return $file };
 my $schema = $dump->('schema.sql', '--schema-only');
 my %load = (
@@ -40,10 +41,10 @@ for my $what (sort keys %load)
 	my $database = 'parts_' . ++$number;
 	$server->query("CREATE DATABASE $database");
 	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $_) for $schema, @{$load{$what}};
-	is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => $database), "2001 2001\n2002 2002\n0", "the schema, then $what: right");
+	is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => $database), "2001 2001\n2002 2002\n0", "the schema, then $what: the live sketch is exact");
 }
 
-# ---- triggers that change and are the same again: rows have changed meanwhile ----
+# ---- triggers that were changed and changed back: rows may have changed meanwhile ----
 my $replaces = $server->query('SHOW server_version_num') >= 140000;
 $server->query("CREATE TABLE watched (id integer PRIMARY KEY, x double precision[]) PARTITION BY RANGE (id); CREATE TABLE watched_1 PARTITION OF watched DEFAULT; CREATE TABLE watched_2 PARTITION OF watched FOR VALUES FROM (5000) TO (6000);
 	SELECT keep_sketch(n, 'watched', 'x', s) FROM made, unnest(ARRAY['watched', 'beside']) n");
@@ -68,23 +69,23 @@ for my $event (sort keys %made)
 	for my $way (sort keys %ways)
 	{
 		$server->query("TRUNCATE watched; SELECT rebuild_sketch(n) FROM unnest(ARRAY['watched', 'beside']) n; INSERT INTO watched SELECT i, ARRAY[i % 5, 1] FROM generate_series(1, 100) i");
-		is(said("SELECT row_count(current_sketch('watched'))"), 100, "$event: a live sketch of 100 rows") if $way eq 'dropped';
+		is(said("SELECT row_count(current_sketch('watched'))"), 100, "$event: a live sketch has 100 rows") if $way eq 'dropped';
 		like(said("SET client_min_messages = error; $ways{$way}; SELECT row_count(current_sketch('watched')) || ' rows, of ' || count(*) FROM watched"),
-			qr/^ERROR:  live sketch "watched" has lost its table\nDETAIL:  Table (?:public\.)?watched_1 had triggers /, "its trigger for $event is $way and made as it was: readers learn it");
+			qr/^ERROR:  live sketch "watched" has lost its table\nDETAIL:  Table (?:public\.)?watched_1 had triggers /, "readers are told that the trigger for $event was $way meanwhile");
 		my $of = "SELECT row_count(current_sketch('beside')) IS NOT DISTINCT FROM NULLIF(count(*), 0) FROM watched";
 		$way eq 'disabled as one of all' ? like(said($of), qr/had triggers disabled/, '... so do those of another one') : is(said($of), 't', '... and another live sketch of the table is right');
-		is(said("SELECT rebuild_sketch('watched') AS n \\gset\nSELECT :n - count(*) FROM watched; SELECT (SELECT count(*) FROM check_sketch('watched')), (SELECT state FROM live_sketches WHERE name = 'watched')"), "0\n0|ready", '... until it is rebuilt');
+		is(said("SELECT rebuild_sketch('watched') AS n \\gset\nSELECT :n - count(*) FROM watched; SELECT (SELECT count(*) FROM check_sketch('watched')), (SELECT state FROM live_sketches WHERE name = 'watched')"), "0\n0|ready", 'rebuild_sketch makes it exact again');
 	}
 }
 is(said("SELECT rebuild_sketch(n) > 0 FROM unnest(ARRAY['watched', 'beside']) n; VACUUM FREEZE pg_trigger; VACUUM FULL pg_trigger; CREATE TRIGGER other AFTER DELETE ON watched_1 EXECUTE FUNCTION live_change('1'); ALTER TRIGGER other ON watched_1 RENAME TO others;
-	ALTER TABLE watched_1 DISABLE TRIGGER others; DROP TRIGGER others ON watched_1; SELECT state FROM live_sketches WHERE name IN ('watched', 'beside')") =~ s/^[tf]\n[tf]\n//r, "ready\nready", 'neither VACUUM of triggers nor another trigger is told of');
-# what looks like the triggers of keep_sketch, and counts nothing or later
+	ALTER TABLE watched_1 DISABLE TRIGGER others; DROP TRIGGER others ON watched_1; SELECT state FROM live_sketches WHERE name IN ('watched', 'beside')") =~ s/^[tf]\n[tf]\n//r, "ready\nready", 'neither VACUUM of pg_trigger nor another trigger is noticed');
+# Triggers that look like the ones of keep_sketch, but count nothing, or count too late.
 for my $other ("CREATE TRIGGER NAME AFTER INSERT OR UPDATE OR DELETE ON watched_1 FOR EACH ROW EXECUTE FUNCTION live_change('$beside')",
 	"CREATE CONSTRAINT TRIGGER NAME AFTER INSERT OR UPDATE OR DELETE ON watched_1 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION live_change('$watched')")
 {
 	my $name = "fastclust_live_${watched}_rows";
 	is(said("BEGIN; DROP TRIGGER $name ON watched_1; @{[$other =~ s/NAME/$name/r]}; ALTER TABLE watched_1 ENABLE ALWAYS TRIGGER $name; SELECT trigger_problem($watched, 'watched_1'); ROLLBACK"),
-		'triggers of public.watched_1 were dropped', "not its trigger: $other");
+		'triggers of public.watched_1 were dropped', "it is not taken for a trigger of keep_sketch: $other");
 }
 $server->query('DROP TABLE watched');
 
@@ -106,10 +107,10 @@ for (1 .. 300)
 	last if $end =~ /^2701\|/ || $end =~ /ERROR/;
 	select undef, undef, undef, 0.1;
 }
-is($end, '2701|2701|0', 'what a subscription applies is counted');
+is($end, '2701|2701|0', 'rows applied by a subscription are counted');
 $server->query('DROP SUBSCRIPTION of_log', database => 'subscriber');
 
-# ---- DDL that is not bound to snapshots ----
+# ---- DDL that is visible in every snapshot ----
 for my $change ('TRUNCATE log_1', 'ALTER TABLE log DETACH PARTITION log_1', 'ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (1000)', 'CREATE TABLE log_3 PARTITION OF log FOR VALUES FROM (-10) TO (0)')
 {
 	my $keeper = $server->background('SELECT pg_advisory_lock(7); SELECT pg_sleep(600)');
@@ -120,24 +121,24 @@ for my $change ('TRUNCATE log_1', 'ALTER TABLE log DETACH PARTITION log_1', 'ALT
 	$server->end($keeper);
 	my ($status, $output) = $server->finish($old);
 	my ($table) = $change =~ /(log_\d)/;
-	like($output, qr/ERROR:  live sketch "log" cannot be read under this snapshot\nDETAIL:  Table public\.$table .*\nHINT:  .*new transaction\.\n(\d+) \1\z/, "$change: an error under an older snapshot");
+	like($output, qr/ERROR:  live sketch "log" cannot be read under this snapshot\nDETAIL:  Table public\.$table .*\nHINT:  .*new transaction\.\n(\d+) \1\z/, "$change: the live sketch is an error under an older snapshot");
 }
 
-# ---- counted beside writers ----
+# ---- keep_sketch and rebuild_sketch while others write ----
 my $writer = $server->background("BEGIN; INSERT INTO log VALUES (30000, '{1,1}', 'even'); SELECT pg_sleep(1); COMMIT");
 $server->wait_until_it_waits($writer, 'PgSleep');
 my $maker = $server->background("SELECT keep_sketch('beside', 'log', 'x', s, '{\"concurrently\": true}') FROM made");
-is(said("SET lock_timeout = '500ms'; INSERT INTO log VALUES (30001, '{1,1}', 'even')"), '', 'nobody waits for one who waits for a writer');
+is(said("SET lock_timeout = '500ms'; INSERT INTO log VALUES (30001, '{1,1}', 'even')"), '', 'a writer does not wait for a keep_sketch that waits for another writer');
 $server->finish($_) for $writer, $maker;
 $writer = $server->background("BEGIN; INSERT INTO log VALUES (30011, '{1,1}', 'even'); DELETE FROM log WHERE id = 2000; SELECT pg_sleep(600)");
 $server->wait_until_it_waits($writer, 'PgSleep');
 my $counted = said("SET lock_timeout = '2s'; SELECT rebuild_sketch('beside')");
-is(said("SELECT row_count(current_sketch('beside')), count(*) FROM log"), "$counted|$counted", 'rebuild_sketch counts beside an open writer');
+is(said("SELECT row_count(current_sketch('beside')), count(*) FROM log"), "$counted|$counted", 'rebuild_sketch counts without waiting for an open writer');
 $server->end($writer);
-is(said("INSERT INTO log VALUES (30012, '{1,1}', 'even'); SELECT row_count(current_sketch('beside')) - $counted, (SELECT count(*) FROM check_sketch('beside'))"), '1|0', 'and what it wrote comes or goes with it');
+is(said("INSERT INTO log VALUES (30012, '{1,1}', 'even'); SELECT row_count(current_sketch('beside')) - $counted, (SELECT count(*) FROM check_sketch('beside'))"), '1|0', 'the rows of the open writer come or go with its transaction');
 $server->query("SELECT drop_sketch('beside')");
 
-# ---- MERGE into partitions, of which servers 16 to 18 may give transition tables wrong ones ----
+# ---- MERGE into partitions, for which servers 16 to 18 may give wrong transition tables ----
 if ($server->query('SHOW server_version_num') >= 150000)
 {
 	my $merged = $server->query("BEGIN; MERGE INTO log USING generate_series(40000, 40100) i ON id = i - 39500 WHEN MATCHED AND i % 2 = 0 THEN UPDATE SET x = '{8,8}' WHEN MATCHED AND i % 3 = 0 THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (i, '{9,9}', 'even');
@@ -146,29 +147,29 @@ if ($server->query('SHOW server_version_num') >= 150000)
 }
 
 # ---- a standby ----
-is((split /\n/, said("BEGIN READ ONLY; SELECT keep_sketch('two', 'log', 'x', s) FROM made"))[0], 'ERROR:  live sketches cannot be made or changed in a read-only transaction', 'keep_sketch where nothing is written');
+is((split /\n/, said("BEGIN READ ONLY; SELECT keep_sketch('two', 'log', 'x', s) FROM made"))[0], 'ERROR:  live sketches cannot be made or changed in a read-only transaction', 'keep_sketch is an error in a read-only transaction');
 
-# ---- a writer of many statements, prepared: nobody waits for it ----
+# ---- a large prepared transaction: nobody waits for it ----
 $server->query("BEGIN; " . join('', map { "INSERT INTO log VALUES ($_, '{1,1}', 'even'); " } 20000 .. 22100) . "PREPARE TRANSACTION 'many'");
 is(said("SET lock_timeout = '2s'; SELECT count(*) FROM check_sketch('log'); SELECT fold_sketches('log') > 0; SELECT rebuild_sketch('log'); ALTER TABLE made ADD x integer"),
-	"0\nt\n1805", 'its owner checks, folds and rebuilds the sketch');
-is(said("COMMIT PREPARED 'many'; SELECT $rows"), '3906 3906', 'and its rows are counted when it commits');
+	"0\nt\n1805", 'the owner checks, folds and rebuilds the sketch meanwhile');
+is(said("COMMIT PREPARED 'many'; SELECT $rows"), '3906 3906', 'its rows are counted when it commits');
 
-# ---- a physical standby, which is promoted ----
+# ---- a physical standby that is promoted ----
 my $primary = $server;
 $server = $primary->standby;
 is(said("SELECT pg_is_in_recovery(), $rows"), 't|3906 3906', 'a standby reads the live sketch');
-like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a standby\n.*HINT:  Do it on the primary/s, "and refuses $_")
+like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a standby\n.*HINT:  Do it on the primary/s, "a standby refuses $_")
 	for "keep_sketch('two', 'log', 'x', s) FROM made", "rebuild_sketch('log')", "fold_sketches('log')", 'fold_sketches()', "drop_sketch('log')";
-is(said('SELECT pg_promote()'), 't', 'it is promoted');
+is(said('SELECT pg_promote()'), 't', 'the standby is promoted');
 is(said("INSERT INTO log VALUES (50000, '{1,1}', 'even'); DELETE FROM log WHERE id = 5000; SELECT $rows; SELECT fold_sketches('log') > 0; SELECT count(*) FROM check_sketch('log'); SELECT keep_sketch('two', 'log', 'x', s) FROM made; SELECT drop_sketch('two')"),
-	"3906 3906\nt\n0\n3906\n", 'and follows its table from then on');
-like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'DDL, too');
+	"3906 3906\nt\n0\n3906\n", 'the promoted server follows the table');
+like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the promoted server notices DDL');
 
-# ---- the file of the module is gone: DDL on tables that are not followed does not need it, and DROP EXTENSION ends the rest ----
+# ---- the file of the module is gone: other tables can be changed, and DROP EXTENSION frees the followed ones ----
 $server->query(q{UPDATE pg_proc SET probin = '$libdir/gone' WHERE probin = '$libdir/fastclust'});
-is(said('CREATE TABLE beside (i integer, p integer) PARTITION BY LIST (p); CREATE TABLE beside_1 PARTITION OF beside DEFAULT; ALTER TABLE beside ALTER i TYPE bigint; DROP TABLE beside'), '', 'without its module, DDL on other tables goes on');
-like(said("SET client_min_messages = error; $_"), qr/^ERROR:  could not access file "\$libdir\/gone"/, "an error: $_") for 'ALTER TABLE log ADD more integer', 'CREATE TABLE log_9 PARTITION OF log FOR VALUES FROM (-20) TO (-10)', "INSERT INTO log VALUES (60000, '{1,1}', 'even')";
-is(said("SET client_min_messages = error; DROP EXTENSION fastclust CASCADE; ALTER TABLE log ADD more integer; INSERT INTO log VALUES (60000, '{1,1}', 'even')"), '', 'until DROP EXTENSION');
+is(said('CREATE TABLE beside (i integer, p integer) PARTITION BY LIST (p); CREATE TABLE beside_1 PARTITION OF beside DEFAULT; ALTER TABLE beside ALTER i TYPE bigint; DROP TABLE beside'), '', 'without the module, DDL on tables that are not followed works');
+like(said("SET client_min_messages = error; $_"), qr/^ERROR:  could not access file "\$libdir\/gone"/, "without the module it is an error: $_") for 'ALTER TABLE log ADD more integer', 'CREATE TABLE log_9 PARTITION OF log FOR VALUES FROM (-20) TO (-10)', "INSERT INTO log VALUES (60000, '{1,1}', 'even')";
+is(said("SET client_min_messages = error; DROP EXTENSION fastclust CASCADE; ALTER TABLE log ADD more integer; INSERT INTO log VALUES (60000, '{1,1}', 'even')"), '', 'after DROP EXTENSION the table is free');
 
 done_testing();

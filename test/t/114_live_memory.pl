@@ -1,4 +1,5 @@
-# A statement on a table that a live sketch follows holds one row of it at a time, also where rows are stored out of line.
+# A statement on a followed table holds one row of it in memory at a time, also if rows are stored
+# out of line.
 use FastclustTest;
 
 plan skip_all => 'there is no /proc' unless -w '/proc/self/clear_refs';
@@ -13,8 +14,8 @@ ALTER TABLE wide ALTER x SET STORAGE EXTERNAL;
 INSERT INTO wide SELECT i, array_fill(i::float8, ARRAY[2000]) FROM generate_series(1, 6000) i;
 SELECT keep_sketch('wide', 'wide', 'x', sketch_spec(2000, 50, 100.0));
 SQL
-# 5: the peak begins anew
+# Writing 5 to clear_refs resets the peak.
 my ($before, $after) = split /\n/, $server->query("DELETE FROM wide WHERE id <= 100; COPY (SELECT 5) TO '/proc/self/clear_refs'; SELECT $peak; DELETE FROM wide; SELECT $peak");
-cmp_ok($after - $before, '<', 40, 'to delete 94 MB of rows takes no more than the statement has besides: MB');
+cmp_ok($after - $before, '<', 40, 'deleting 94 MB of rows of a followed table takes no more memory than without the live sketch (in MB)');
 
 done_testing();

@@ -1,4 +1,5 @@
-# TimescaleDB: a continuous aggregate keeps the sketches of a hypertable, and keep_sketch says so.
+# A continuous aggregate of TimescaleDB keeps the sketches of a hypertable exactly, and
+# keep_sketch, which cannot follow one, recommends it.
 use FastclustTest;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
@@ -20,25 +21,25 @@ my $refresh = "CALL refresh_continuous_aggregate('by_day', NULL, NULL);";
 
 is($server->query("$refresh SELECT same FROM found"), 't', 'the sketches of a continuous aggregate are those of a scan');
 $server->query("INSERT INTO orders VALUES (2000, '2026-01-05 12:30+00', 'shop 2', '{9,9}'); UPDATE orders SET x = '{3,3}' WHERE id % 100 = 0; DELETE FROM orders WHERE id % 77 = 0");
-is($server->query('SELECT same FROM found'), 'f', 'they are of the last refresh');
-is($server->query("$refresh SELECT same FROM found"), 't', 'which follows late rows, updates and deletes');
+is($server->query('SELECT same FROM found'), 'f', 'between refreshes they are those of the last refresh');
+is($server->query("$refresh SELECT same FROM found"), 't', 'a refresh follows late rows, updates and deletes');
 $server->query("ALTER MATERIALIZED VIEW by_day SET (timescaledb.materialized_only = false); INSERT INTO orders SELECT 3000 + i, timestamptz '2026-03-01 00:00+00' + i * interval '1 hour', 'shop 1', '{1,2}' FROM generate_series(1, 50) i");
 is($server->query('SELECT same FROM found'), 't', 'real-time aggregation adds newer rows');
 
-# the spec of a model, as the documentation has it
+# The spec comes from a model, as in the documentation.
 $server->query(<<'SQL');
 SELECT train('kinds', 'orders', 'x', 3, 'compressive', '{"quiet": true}');
 SELECT format('CREATE FUNCTION orders_spec() RETURNS fastclust.sketch_spec LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $f$ SELECT %L::fastclust.sketch_spec $f$', model_spec('kinds')) \gexec
 CREATE MATERIALIZED VIEW hourly WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, orders_spec()) AS s FROM orders GROUP BY 1;
 SQL
-is($server->query("SELECT same_rows(merge_agg(s), (SELECT sketch_agg(x, orders_spec()) FROM orders)) FROM hourly"), 't', 'by the spec of a model, too');
-is($server->query("SELECT (drift('kinds', sketch => merge_agg(s))).n FROM hourly WHERE hour < '2026-01-10'"), $server->query("SELECT count(*) FROM orders WHERE at < '2026-01-10'"), 'drift of some hours');
+is($server->query("SELECT same_rows(merge_agg(s), (SELECT sketch_agg(x, orders_spec()) FROM orders)) FROM hourly"), 't', 'a continuous aggregate can use the spec of a model');
+is($server->query("SELECT (drift('kinds', sketch => merge_agg(s))).n FROM hourly WHERE hour < '2026-01-10'"), $server->query("SELECT count(*) FROM orders WHERE at < '2026-01-10'"), 'drift can be measured for some hours');
 my (undef, undef, $subquery) = $server->try("CREATE MATERIALIZED VIEW other WITH (timescaledb.continuous) AS SELECT time_bucket('1 hour', at) AS hour, sketch_agg(x, (SELECT model_spec('kinds'))) AS s FROM orders GROUP BY 1");
-like($subquery, qr/invalid continuous aggregate query/, 'subqueries are refused');
+like($subquery, qr/invalid continuous aggregate query/, 'a continuous aggregate with a subquery is refused');
 
 my (undef, undef, $whole) = $server->try("SELECT keep_sketch('a', 'orders', 'x', sketch_spec(2, 40, 1.0))", verbosity => 'verbose');
-like($whole, qr/ERROR:  0A000: .* cannot be followed by a live sketch\nDETAIL:  It is a hypertable of TimescaleDB, or a chunk of one\.\nHINT:  Keep sketch_agg/, 'keep_sketch refuses a hypertable');
+like($whole, qr/ERROR:  0A000: .* cannot be followed by a live sketch\nDETAIL:  It is a hypertable of TimescaleDB, or a chunk of one\.\nHINT:  Keep sketch_agg/, 'keep_sketch refuses a hypertable and recommends a continuous aggregate');
 my $chunk = $server->query("SELECT c FROM show_chunks('orders') c LIMIT 1");
 my (undef, undef, $part) = $server->try("SELECT keep_sketch('a', '$chunk', 'x', sketch_spec(2, 40, 1.0))", verbosity => 'verbose');
-like($part, qr/ERROR:  0A000: .* cannot be followed by a live sketch/, 'and a chunk');
+like($part, qr/ERROR:  0A000: .* cannot be followed by a live sketch/, 'keep_sketch refuses a chunk');
 done_testing();

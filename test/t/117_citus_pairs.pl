@@ -1,5 +1,5 @@
-# Every two of what one does to models and their tables, in one transaction on Citus: it works, or it is one error that says why.
-# PAIRS_TABLES (distributed): kinds of tables, "make soak" takes all.
+# Any two operations on models and their tables work in one transaction on Citus, or the second is
+# an error that says why. PAIRS_TABLES (distributed) lists kinds of tables; make soak takes all.
 use FastclustTest;
 use CitusTest;
 
@@ -49,7 +49,7 @@ for my $table (split /,/, $ENV{PAIRS_TABLES} // 'distributed')
 			push @failed, "$first, $second: $messages";
 		}
 	}
-	is(join("\n", @failed), '', "$table: all pairs");
+	is(join("\n", @failed), '', "$table: each pair of operations works or is an error that says why");
 	$server->query("SELECT drop_model('m')");
 }
 done_testing();

@@ -1,5 +1,6 @@
-# Random DDL on followed tables beside writers: whoever reads a live sketch gets that of the present rows, to the bit, or is told that it is lost.
-# DDL_STEPS (300), DDL_SEED (1); DDL_VERBOSE tells how far it is, 2 each step.
+# Random DDL on followed tables while others write: a reader of a live sketch gets that of the
+# present rows, to the bit, or an error that says it is lost. DDL_STEPS (300), DDL_SEED (1);
+# DDL_VERBOSE prints the progress, and each step if it is 2.
 use FastclustTest;
 
 my ($steps, $seed) = ($ENV{DDL_STEPS} // 300, $ENV{DDL_SEED} // 1);
@@ -34,7 +35,7 @@ END
 $$;
 SQL
 
-# ---- the tables, their live sketches, and how these are counted ----
+# ---- the tables, their live sketches, and how a scan counts them ----
 my %make = (
 	plain => q{DROP TABLE IF EXISTS plain, other.plain CASCADE; DROP TYPE IF EXISTS colour; CREATE TYPE colour AS ENUM ('red', 'blue');
 		CREATE TABLE plain (id integer PRIMARY KEY, a float8, b float8, c colour, d numeric, note text, e float8 GENERATED ALWAYS AS (id * 2.0) STORED);
@@ -70,13 +71,13 @@ sub reset_table
 	{
 		my ($status, undef, $messages) = $server->try($made);
 		return if $status == 0;
-		die $messages if $messages !~ /deadlock detected/;	# with a writer: its locks come in another order
+		die $messages if $messages !~ /deadlock detected/;	# a deadlock with a writer, whose locks come in another order
 	}
 	die "$table: twenty deadlocks";
 }
 reset_table($_) for sort keys %make;
 
-# ---- writers, until a file is there ----
+# ---- writers, which stop when a file exists ----
 my $stop = "$server->{directory}/stop";
 my %write = (
 	plain => [q{INSERT INTO plain (id, a, b, c, d) SELECT i, i, i % 9, any_colour(i)::colour, i % 5 FROM generate_series(ID, ID + 5) i ON CONFLICT DO NOTHING}, q{UPDATE plain SET d = d + 1 WHERE id % 50 = ID % 50},
@@ -109,7 +110,7 @@ for my $writer (1 .. 2)
 	POSIX::_exit(0);
 }
 
-# ---- what is done to a table ----
+# ---- the DDL ----
 my %ddl = (
 	plain => [
 		'ALTER TABLE plain RENAME a TO z; ALTER TABLE plain RENAME b TO a; ALTER TABLE plain RENAME z TO b', 'ALTER TABLE plain RENAME a TO z; ALTER TABLE plain RENAME z TO a', 'ALTER TABLE plain RENAME d TO z',
@@ -119,7 +120,7 @@ my %ddl = (
 		"ALTER TYPE colour ADD VALUE IF NOT EXISTS 'white'", 'ALTER TABLE plain DISABLE TRIGGER USER; UPDATE plain SET b = b + 1; ALTER TABLE plain ENABLE TRIGGER USER', 'ALTER TABLE plain DISABLE TRIGGER ALL',
 		"DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_rows' LIMIT 1); BEGIN EXECUTE format('DROP TRIGGER %I ON plain', g); END \$\$",
 		"DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_rows' LIMIT 1); BEGIN EXECUTE format('ALTER TRIGGER %I ON plain RENAME TO mine', g); END \$\$",
-		# triggers that are the same again after rows have changed
+		# The next changes leave the triggers as they were, after rows have changed.
 		(map { "DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_$_->[0]' ORDER BY tgname LIMIT 1); made text := (SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname = g);
 			BEGIN EXECUTE format('$_->[2]', g); $_->[1]; EXECUTE format('$_->[3]', g) || CASE WHEN '$_->[3]' = '' THEN made ELSE '' END; EXECUTE format('ALTER TABLE plain ENABLE ALWAYS TRIGGER %I', g); END \$\$" }
 			map { my @change = @$_; map { [@change, @$_] } (['ALTER TRIGGER %I ON plain RENAME TO z', 'ALTER TRIGGER z ON plain RENAME TO %I'], ['DROP TRIGGER %I ON plain', '']) }
@@ -166,7 +167,7 @@ for my $number (1 .. $steps)
 	for my $name (grep { $table{$_} eq $table } sort keys %counted)
 	{
 		my ($status, $verdict, $messages);
-		for (1 .. 20)	# who writes locks in other orders
+		for (1 .. 20)	# a deadlock with writers, whose locks come in other orders
 		{
 			($status, $verdict, $messages) = $server->try("SET lock_timeout = '5s'; BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE $table IN SHARE MODE; SELECT verdict('$name', \$\$$counted{$name}\$\$); COMMIT");
 			last if $messages !~ /deadlock detected|lock timeout/;
@@ -179,12 +180,12 @@ for my $number (1 .. $steps)
 		next if defined $kind && $kind eq 'right';
 		$repair = 1 if !defined $kind || ($server->try("SET lock_timeout = '20s'; SELECT rebuild_sketch('$name')"))[0] != 0;
 	}
-	reset_table($table) if $repair || $number % 50 == 0;	# or tables grow
+	reset_table($table) if $repair || $number % 50 == 0;	# otherwise the tables grow
 	diag("$number steps: " . join ', ', map { "$seen{$_} $_" } sort keys %seen) if $ENV{DDL_VERBOSE} && $number % 100 == 0;
 }
 open my $file, '>', $stop or die $!;
 waitpid $_, 0 for @writers;
-is(join("\n", @wrong), '', "$steps steps: every reader was right, or told");
+is(join("\n", @wrong), '', "after $steps steps every reader got the exact sketch or an error");
 cmp_ok($seen{right} // 0, '>', $steps / 4, 'right: ' . ($seen{right} // 0));
 cmp_ok(($seen{'told 55000'} // 0), '>', $steps / 20, 'told: ' . join(', ', map { "$seen{$_} $_" } grep { /told/ } sort keys %seen));
 diag(join "\n", map { "$told{$_} x $_" } sort keys %told) if $ENV{DDL_VERBOSE};

@@ -1,12 +1,13 @@
-# What drivers send: training and prediction by parameters of psycopg2, psycopg 3, node-postgres and JDBC, and the tables that SQLAlchemy reads, each
-# skipped where it is not installed.
+# Training and prediction work with what drivers send (parameters of psycopg2, psycopg 3,
+# node-postgres and JDBC), and SQLAlchemy reads the tables. A driver that is not installed is
+# skipped.
 use FastclustTest;
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use IO::Socket::INET;
 
 my $port = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 0, Listen => 1)->sockport;
-my $server = FastclustTest->new(config => "listen_addresses = '127.0.0.1'\nport = $port\n");	# JDBC knows no sockets of Unix
+my $server = FastclustTest->new(config => "listen_addresses = '127.0.0.1'\nport = $port\n");	# JDBC needs TCP
 $ENV{PGPORT} = $port;
 $server->query(<<'SQL');
 CREATE EXTENSION fastclust;
@@ -24,19 +25,19 @@ sub script
 	return "$directory/$name";
 }
 
-# A script prints "ok - what" or "not ok - what" a line, and "end" at its end.
+# A script prints "ok - NAME" or "not ok - NAME" for each check, and "end" as its last line.
 sub run_driver
 {
 	my ($driver, @command) = @_;
 	my $output = qx{@command 2>&1};
 	ok($1 eq '', "$driver: $2") while $output =~ /^(|not )ok - (.*)$/mg;
-	like($output, qr/^end$/m, "$driver: the script comes to its end");
+	like($output, qr/^end$/m, "$driver: the script reaches its end");
 }
 
 my ($python) = grep { -x $_ } '/usr/bin/python3', '/usr/local/bin/python3';
 sub has_module { return defined $python && system("$python -c 'import $_[0]' 2>/dev/null") == 0 }
 
-# ---- Python: parameters of psycopg2 are literals of the text, those of psycopg 3 are bound by the server ----
+# ---- Python: psycopg2 writes parameters into the statement, psycopg 3 lets the server bind them ----
 my $common = <<'PY';
 import json
 def check(what, good):
@@ -69,14 +70,14 @@ def steps(connection, cursor, failure):
     print('end')
 PY
 
-# ---- Python of the recipes, with what it prints ----
+# ---- the Python recipe of the documentation ----
 SKIP:
 {
 	skip 'psycopg2, numpy or pandas is not installed', 1 unless has_module('psycopg2, numpy, pandas');
 	open my $file, '<:encoding(UTF-8)', dirname(__FILE__) . '/../../docs/recipes.md' or die $!;
 	my ($code, $shown) = do { local $/; <$file> } =~ /^```python\n(.*?)^```\n\n```output\n(.*?)^```/ms;
 	my $printed = qx{$python @{[script('recipe.py', $code)]} 2>&1};
-	is($printed =~ s/ +$//gmr, $shown, 'the recipe for numpy and pandas prints what it shows');
+	is($printed =~ s/ +$//gmr, $shown, 'the recipe for numpy and pandas prints what the page shows');
 }
 
 SKIP:
@@ -136,7 +137,7 @@ print('end')
 PY
 }
 
-# ---- JavaScript: values are sent as text without a type, so that numbers need a cast ----
+# ---- JavaScript: values are sent as text without a type, so numbers need a cast ----
 SKIP:
 {
 	local $ENV{NODE_PATH} = join(':', $ENV{NODE_PATH} // (), '/usr/share/nodejs');
@@ -220,7 +221,7 @@ JAVA
 	run_driver('JDBC', 'java', '-cp', $jar, $source, $port);
 }
 
-# ---- the extended protocol by psql ----
+# ---- the extended query protocol with psql ----
 SKIP:
 {
 	skip 'psql has no \bind before 16', 1 unless qx{psql --version} =~ /(\d+)/ && $1 >= 16;

@@ -1,5 +1,6 @@
-# Advice is taken: what a hint says is done, as it is written there, and works.  Each case provokes a message, and its hint makes the next statement.
-# Then all hints of the sources: functions, options and settings that they name are there.
+# The hint of a message is good advice: each case provokes a message, does what its hint says as
+# it is written there, and it works. All hints of the sources name functions, options and settings
+# that exist.
 use FastclustTest;
 use File::Basename qw(dirname);
 use JSON::PP qw(decode_json);
@@ -8,15 +9,15 @@ my $root = dirname(__FILE__) . '/../..';
 my $server = FastclustTest->new(extension => 1);
 my $prologue = "SET search_path = public, fastclust; SET client_min_messages = notice; SET timezone = 'UTC';\n";
 
-# Messages of a statement, whether it fails or not.
+# Returns the messages of a statement, whether it fails or not.
 sub messages_of { return ($server->try("$prologue$_[0]"))[2] }
-# The hint of an error, or of the first other message that has one.
+# Returns the hint of an error, or of the first other message that has one.
 sub hint_of { my ($messages) = @_; return $messages =~ /ERROR:.*?HINT:  (.*?)(?:\n|\z)/s || $messages =~ /HINT:  (.*)/ ? $1 : '' }
 
-# The literal of options in a hint.
+# Returns the literal of options in a hint.
 sub options_of { my ($hint) = @_; return $hint =~ /(E?'\{(?:[^']|'')*\}')/ ? $1 : undef }
 
-# A statement provokes a message; what its hint says makes another, which says nothing of the kind.
+# A statement provokes a message; the statement made from its hint must not provoke it again.
 sub follows
 {
 	my ($name, $provoke, $message, $follow) = @_;
@@ -24,18 +25,19 @@ sub follows
 	my $hint = hint_of($messages);
 	my $advised = defined $hint ? $follow->($hint) : undef;
 
-	like($messages, $message, "$name: the message");
+	like($messages, $message, "$name: the statement provokes the message");
 	if (!defined $advised)
 	{
-		fail("$name: the hint advises a statement");
+		fail("$name: the hint contains a statement");
 		diag("hint: $hint");
 		return;
 	}
 	my ($status, undef, $said) = $server->try("$prologue$advised");
-	ok($status == 0 && $said !~ $message, "$name: $hint") or diag("did: $advised\ngot: $said");
+	ok($status == 0 && $said !~ $message, "$name: following the hint works: $hint")
+		or diag("did: $advised\ngot: $said");
 }
 
-# The same call of train with the options of the hint.
+# Returns the same call of train with the options of the hint.
 sub trains
 {
 	my ($name, $table, $columns, $message, $options) = @_;
@@ -45,7 +47,7 @@ sub trains
 		sub { my $advised = options_of($_[0]); return defined $advised ? "SELECT train('m', '$table', $columns, 3, options => $advised);" : undef });
 }
 
-# ---- types that are no features: a view has the expressions of the hint ----
+# ---- types that are no features: the hint has an expression for a view ----
 $server->query(<<'SQL');
 CREATE TYPE pair AS (a int, "B b" int);
 CREATE DOMAIN amount AS money;
@@ -68,7 +70,7 @@ for my $column (@columns)
 
 	if (!defined $advice)
 	{
-		is($hint, 'Leave it out.', "$column: nothing makes a feature of it");
+		is($hint, 'Leave it out.', "$column: the hint says that nothing makes a feature of it");
 		$followed{$column} = $hint;
 		next;
 	}
@@ -84,13 +86,13 @@ $prologue SET client_min_messages = error;
 CREATE OR REPLACE TEMP VIEW v AS SELECT $view FROM kinds;
 SELECT train('m', 'v', (SELECT array_agg(attname ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'v'::regclass), 2$options);
 SQL
-	is($said, '', "$column: $hint");
+	is($said, '', "$column: a view with the expression of the hint works: $hint");
 	$followed{$column} = $hint;
 }
-unlike($followed{$_}, qr/::text for categories/, "$_ makes no categories of its text") for qw(place price bytes words row span at path);
+unlike($followed{$_}, qr/::text for categories/, "$_: the hint does not recommend its text as categories") for qw(place price bytes words row span at path);
 like($followed{Flags}, qr/\("Flags"\)::integer\[\]/, 'booleans become integers');
 
-# ---- columns that draw warnings ----
+# ---- columns that cause warnings ----
 $server->query(<<'SQL');
 SELECT setseed(.5);
 CREATE TABLE skewed AS SELECT date '2024-01-01' + (1000 * random())::int - CASE WHEN random() < 0.003 THEN 45000 ELSE 0 END AS day,
@@ -123,28 +125,28 @@ for my $column ('day', 'at', 'wait')
 like(hint_of(messages_of(q{SELECT train('m', 'skewed', '{day,a}', 3);})), qr/"where": "day >= ''\d{4}-\d\d-\d\d''"/, 'a date is bounded by a date');
 my $nulls = q{SELECT count(*) FILTER (WHERE gaps IS NULL), count(*) FROM skewed WHERE };
 my ($condition) = hint_of(messages_of(q{SELECT train('m', 'skewed', '{gaps,a}', 3);})) =~ /"where": "(.*?)"/;
-like($server->query($nulls . ($condition // 'false') =~ s/''/'/gr), qr/^1000\|99[67]\d$/, 'rows whose date is not known are kept');
+like($server->query($nulls . ($condition // 'false') =~ s/''/'/gr), qr/^1000\|99[67]\d$/, 'rows with an unknown date are kept');
 trains('skew besides a condition', 'skewed', q{'{day,a}'}, $skew, q{'{"where": "a < 0.9"}'});
-like(hint_of(messages_of(q{SELECT train('m', 'skewed', '{day,a}', 3, options => '{"where": "a < 0.9"}');})), qr/"\(.*a < .*\) AND day >= /, 'which stays');
+like(hint_of(messages_of(q{SELECT train('m', 'skewed', '{day,a}', 3, options => '{"where": "a < 0.9"}');})), qr/"\(.*a < .*\) AND day >= /, 'the retraining keeps the condition');
 trains('rows far out', 'skewed', q{'{wild,a}'}, qr/far out/);
 
 follows('a rare mark', q{SELECT train('m', 'skewed', '{mark,a}', 3);}, $skew,
 	sub { return $_[0] =~ /option "where"/ ? q{SELECT train('m', 'skewed', '{mark,a}', 3, options => '{"where": "mark = 0"}');} : undef });
 
-unlike(messages_of(q{SELECT train('m', 'again', '{repeats,a}', 3);}), qr/only grows/, 'dates that repeat do not grow');
+unlike(messages_of(q{SELECT train('m', 'again', '{repeats,a}', 3);}), qr/only grows/, 'repeated dates do not grow');
 for my $column ('day', 'at')
 {
 	follows("$column grows", "SELECT train('m', 'orders', '{$column,a,b}', 3);", qr/only grows/, sub {
 		my ($part) = $_[0] =~ /(extract\(\w+ FROM "?\w+"?\))/ or return undef;
 		return "CREATE OR REPLACE TEMP VIEW v AS SELECT $part AS part, a, b FROM orders; SELECT train('m', 'v', '{part,a,b}', 3, options => '{\"quiet\": true}'); SELECT 1 / (count(DISTINCT $part) > 5)::int FROM orders;" });
 }
-unlike(messages_of(q{SELECT train('m', 'again', '{one,two,a}', 3);}), qr/near copies/, 'two columns that never change are no copies');
-like(messages_of(q{SELECT train('m', 'orders', '{b,d,a}', 3);}), qr/near copies/, 'but these are');
+unlike(messages_of(q{SELECT train('m', 'again', '{one,two,a}', 3);}), qr/near copies/, 'two columns that never change are not called copies');
+like(messages_of(q{SELECT train('m', 'orders', '{b,d,a}', 3);}), qr/near copies/, 'two equal columns are called copies');
 follows('a number for none', q{SELECT train('m', 'orders', '{age,a,b}', 3);}, qr/far from all other values/, sub {
 	my ($expression) = $_[0] =~ /(NULLIF\(.*\))\.$/ or return undef;
 	return "CREATE OR REPLACE TEMP VIEW v AS SELECT $expression AS age, a, b FROM orders; SELECT train('m', 'v', '{age,a,b}', 3, options => '{\"quiet\": true}');" });
 
-# ---- options of an encoder: in the options of train they are keys of "encoder" ----
+# ---- options of an encoder belong under "encoder" in the options of train ----
 $server->query(<<'SQL');
 CREATE TABLE things AS SELECT i AS id, i % 7 AS a, i % 5 * 1.5 AS b, 'k' || i % 3 AS c, i % 2 = 0 AS yes, date '2024-01-01' + i * 31 % 300 AS day, jsonb_build_object('key', i % 4, 'key.of.an.object', 1) AS "pro'ps", CASE WHEN i % 9 > 0 THEN i % 11 END AS n,
        ARRAY[i % 5, i % 3]::real[] AS x, 1e300 * (1 + i % 5) AS huge FROM generate_series(1, 2000) i;
@@ -159,15 +161,15 @@ follows('categories in a density', q{SELECT train('m', 'things', '{a,b,c}', meth
 for my $key (qw(transform nulls weight paths categories))
 {
 	my $hint = hint_of(messages_of(qq{SELECT train('m', 'things', '{a,b}', 3, options => '{"$key": {"a": 1}}');}));
-	like($hint, qr/\{"encoder": \{"$key": \.\.\.\}\}/, "$key is a key of encoder");
+	like($hint, qr/\{"encoder": \{"$key": \.\.\.\}\}/, "the hint says that $key is a key of encoder");
 }
 
 # ---- arguments and other options ----
 for my $case ([q{"method": "density"}, 'method', q{'{a,b}', method => 'density'}], [q{"k": 4}, 'k', q{'{a,b}', k => 4}])
 {
 	my ($option, $argument, $call) = @$case;
-	like(hint_of(messages_of(qq{SELECT train('m', 'things', '{a,b}', 3, options => '{$option}');})), qr/argument of train: $argument =>/, "$argument is an argument of train");
-	is(messages_of(qq{SELECT train('m', 'things', $call, options => '{"quiet": true}');}), '', "and works as one");
+	like(hint_of(messages_of(qq{SELECT train('m', 'things', '{a,b}', 3, options => '{$option}');})), qr/argument of train: $argument =>/, "the hint says that $argument is an argument of train");
+	is(messages_of(qq{SELECT train('m', 'things', $call, options => '{"quiet": true}');}), '', "$argument works as an argument");
 }
 follows('options where the method belongs', q{SELECT train('m', 'things', '{a,b}', 3, '{"quiet": true}');}, qr/looks like options/,
 	sub { my ($argument) = $_[0] =~ /(options => '.*?')\./ or return undef; return "SELECT train('m', 'things', '{a,b}', 3, $argument);" });
@@ -175,15 +177,15 @@ $server->query(q{SELECT train('mixed', 'things', '{a,c,yes,day}', 3, options => 
 for my $call (q{predict('mixed', 1, 2)}, q{predict('mixed', ROW(1, 'k1', true))})
 {
 	my $hint = hint_of(messages_of("SELECT $call;"));
-	next if $call =~ /ROW/ && like($hint, qr/no names/, 'a row of ROW has no names');
+	next if $call =~ /ROW/ && like($hint, qr/no names/, 'the hint says that a row of ROW has no names');
 	my ($row) = $hint =~ /(\(SELECT .* AS .*\) t)\./;
-	is(messages_of("SELECT predict('mixed', t) FROM " . ($row // '(no row)')), '', "a row of values: $hint");
+	is(messages_of("SELECT predict('mixed', t) FROM " . ($row // '(no row)')), '', "following the hint works for a row of values: $hint");
 }
-is(messages_of(q{SELECT predict('mixed', t) FROM (SELECT * FROM things LIMIT 1) t;}), '', 'the whole row');
-like(hint_of(messages_of(q{SELECT * FROM profile('groups');})), qr/group_value => '\.\.\.'/, 'a group is to be named');
-is(messages_of(q{SELECT count(*) FROM profile('groups', group_value => 'k1'); SELECT predict('groups', ARRAY[1, 2], group_value => 'k1');}), '', 'and is');
-like(hint_of(messages_of(q{SELECT drift('groups', sketch => (SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 3) FROM things)) FROM things));})), qr/drift\(model, by => 'group'\)/, 'drift by group');
-is(messages_of(q{SELECT count(*) FROM drift('groups', by => 'group');}), '', 'which works');
+is(messages_of(q{SELECT predict('mixed', t) FROM (SELECT * FROM things LIMIT 1) t;}), '', 'the hint recommends the whole row');
+like(hint_of(messages_of(q{SELECT * FROM profile('groups');})), qr/group_value => '\.\.\.'/, 'the hint asks for the name of the group');
+is(messages_of(q{SELECT count(*) FROM profile('groups', group_value => 'k1'); SELECT predict('groups', ARRAY[1, 2], group_value => 'k1');}), '', 'naming the group works');
+like(hint_of(messages_of(q{SELECT drift('groups', sketch => (SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 3) FROM things)) FROM things));})), qr/drift\(model, by => 'group'\)/, 'the hint recommends drift by group');
+is(messages_of(q{SELECT count(*) FROM drift('groups', by => 'group');}), '', 'drift by group works');
 follows('a metric that has no means', q{SELECT train('m', 'things', 'x', 3, options => '{"metric": "inner_product"}');}, qr/only assigns rows/, sub {
 	my ($call) = $_[0] =~ /(fastop_agg\(.*?'\))/ or return undef;
 	return "SELECT train('m', 'things', 'x', 3, options => '{\"quiet\": true, \"metric\": \"cosine\"}'); SELECT assign((SELECT $call FROM model_clusters c, LATERAL (SELECT c.size::float8 AS weight) w WHERE model = 'm'), x) FROM things LIMIT 1;" });
@@ -191,11 +193,11 @@ follows('a window without a column', q{SELECT drift('mixed', since => '{"column"
 	sub { my ($json) = $_[0] =~ /(\{"where": "\.\.\."\})/ or return undef; return "SELECT drift('mixed', since => '" . ($json =~ s/\.\.\./a > 3/r) . "');" });
 follows('a key of labels', q{SELECT write_labels('mixed', 'things', 'labels');}, qr/no primary key/,
 	sub { my ($json) = $_[0] =~ /(\{"key": .*\})/ or return undef; return "SELECT write_labels('mixed', 'things', 'labels', options => '" . ($json =~ s/\.\.\./id/r) . "');" });
-is(messages_of(q{SELECT write_labels('mixed', 'things', 'labels', options => '{"key": ["id"], "replace": true}');}), '', 'labels written again by option "replace"');
+is(messages_of(q{SELECT write_labels('mixed', 'things', 'labels', options => '{"key": ["id"], "replace": true}');}), '', 'labels are written again with option "replace"');
 
-# ---- all hints of the sources: what they name is there ----
+# ---- every hint of the sources names things that exist ----
 
-# [place, text] of each hint: strings of C behind errhint, strings of SQL behind HINT =.
+# Collects [place, text] of each hint: strings of C after errhint, strings of SQL after HINT =.
 sub hints
 {
 	my ($path) = @_;
@@ -220,8 +222,8 @@ cmp_ok(scalar @hints, '>', 200, 'the sources have hints');
 
 my %known = map { $_ => 1 } split(/\n/, $server->query(q{SELECT DISTINCT proname FROM pg_proc})), qw(any as at extract nullif format read uncommitted);
 my @unknown = map { my ($path, $hint) = @$_; map { "$path: $_" } grep { !$known{lc $_} } $hint =~ /(?<![\w%.])([A-Za-z_]\w*)\(/g } @hints;
-$known{$_} = 1 for qw(replicate_reference_tables row sketch);		# Citus; ROW(...)
-is(join("\n", grep { !/: (?:replicate_reference_tables|ROW)$/ } @unknown), '', 'functions that hints name are there');
+$known{$_} = 1 for qw(replicate_reference_tables row sketch);		# words that look like calls: Citus, ROW(...)
+is(join("\n", grep { !/: (?:replicate_reference_tables|ROW)$/ } @unknown), '', 'functions named by hints exist');
 
 my %option = map { $_ => 1 } split /\n/, $server->query(q{SELECT DISTINCT option FROM unnest('{train,retrain,choose_k,write_labels,keep_sketch}'::text[]) f, fastclust.option_help(f)});
 my @wrong;
@@ -232,7 +234,7 @@ for my $case (@hints)
 	{
 		my @keys = $chain =~ /"(\w+)"/g;
 		my $inner = "$keys[0]." . ($keys[1] // '');
-		my $window = $option{"since.$keys[0]"};		# since is an argument of drift, too
+		my $window = $option{"since.$keys[0]"};		# since is also an argument of drift
 		push @wrong, "$path: $chain" if !$option{$keys[0]} && !$window || $keys[0] =~ /^(?:encoder|live|since)$/ && defined $keys[1] && !$option{$inner};
 	}
 	for my $name ($hint =~ /options? "(\w+)"/g)
@@ -240,8 +242,8 @@ for my $case (@hints)
 		push @wrong, "$path: option $name" if !$option{$name} && $name !~ /^(?:polish)$/;
 	}
 }
-is(join("\n", @wrong), '', 'options that hints show are those of a function, inside of the object that holds them');
+is(join("\n", @wrong), '', 'options shown by hints are those of a function, within the right object');
 my %setting = map { $_ => 1 } split /\n/, $server->query(q{LOAD 'fastclust'; SELECT name FROM pg_settings});
-is(join("\n", map { my ($path, $hint) = @$_; map { "$path: $_" } grep { !$setting{$_} } $hint =~ /\b(fastclust\.\w+?)(?=%|\b)/g } @hints), '', 'settings that hints name are there');
+is(join("\n", map { my ($path, $hint) = @$_; map { "$path: $_" } grep { !$setting{$_} } $hint =~ /\b(fastclust\.\w+?)(?=%|\b)/g } @hints), '', 'settings named by hints exist');
 
 done_testing();

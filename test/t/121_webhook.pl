@@ -1,4 +1,5 @@
-# The program of docs/webhook.py posts alarms of drift: it survives alarms of others, a webhook that fails and a server that restarts, and catches up.
+# The program of docs/webhook.py posts each alarm of drift once, in order: it survives alarms that
+# it cannot see, a webhook that fails, and a server that restarts.
 use FastclustTest;
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
@@ -51,7 +52,7 @@ sub wait_until
 	return 0;
 }
 
-# ---- a webhook on the loopback: it refuses while the file "refuse" is there ----
+# ---- a webhook on the loopback interface, which refuses while the file "refuse" exists ----
 open my $hook, '>', "$directory/hook.py" or die $!;
 print $hook <<'PY';
 import http.server, os, sys
@@ -71,13 +72,13 @@ class Hook(http.server.BaseHTTPRequestHandler):
         with open(directory + ('/refused' if refuse else '/posted'), 'a') as file:
             file.write(body + '\n')
         Hook.refusals = Hook.refusals + 1 if refuse else 0
-        if Hook.refusals % 2 == 0 and refuse:       # each second refusal is no HTTP
+        if Hook.refusals % 2 == 0 and refuse:       # each second refusal is no valid HTTP
             self.wfile.write(b'what is this?\r\n')
             self.close_connection = True
             return
         self.send_response(503 if refuse else 204)
         self.end_headers()
-    def do_GET(self):       # where a redirected POST would come without its body
+    def do_GET(self):       # a redirected POST would arrive there without its body
         self.send_response(200)
         self.end_headers()
     def log_message(self, *arguments):
@@ -93,7 +94,7 @@ start('hook.log', $python, "$directory/hook.py", $directory);
 wait_until(sub { -s "$directory/port" }) or BAIL_OUT('the webhook does not start: ' . slurp('hook.log'));
 my $url = 'http://127.0.0.1:' . slurp('port') . '/drift';
 
-# ---- models of two roles, and rows that have changed since ----
+# ---- models of two roles, and rows that have changed since their training ----
 my $server = FastclustTest->new(extension => 1);
 $server->query('CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice, bob;');
 for my $role (qw(alice bob))
@@ -106,7 +107,7 @@ UPDATE rows_of_$role SET a = a + 20;
 SQL
 }
 
-# The id of an alarm that a check raises, or its error.
+# Returns the id of the alarm that a check raises, or its error.
 sub alarm_of
 {
 	my ($role) = @_;
@@ -117,7 +118,7 @@ sub is_posted { my ($id) = @_; return wait_until(sub { grep { $_ eq $id } posted
 
 for my $driver (@drivers)
 {
-	# The other driver is hidden, so that the program takes this one.
+	# Hides the other driver, so that the program takes this one.
 	my $hidden = $driver eq 'psycopg' ? "import sys; sys.modules['psycopg2'] = None; " : '';
 	my $log = "$driver.log";
 	my @expected;
@@ -128,49 +129,49 @@ for my $driver (@drivers)
 	my $program = sub { return start($log, $python, '-c', "${hidden}import sys, runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')", "$root/docs/webhook.py", $url, "$directory/state") };
 	my $pid = $program->();
 	$ENV{PGUSER} = 'postgres';
-	ok(wait_until(sub { -s "$directory/state" }), "$driver: it listens") or diag(slurp($log));
+	ok(wait_until(sub { -s "$directory/state" }), "$driver: the program listens") or diag(slurp($log));
 
 	my $strange = alarm_of('bob');
 	push @expected, my $own = alarm_of('alice');
-	ok(is_posted($own), "$driver: an alarm is posted after one of a role whose models it cannot see (alarms $strange and $own)") or diag(slurp($log));
+	ok(is_posted($own), "$driver: an alarm is posted after one of a role whose models the program cannot see (alarms $strange and $own)") or diag(slurp($log));
 	my $body = (map { decode_json($_) } split /\n/, slurp('posted'))[0];
-	is("$body->{model}, $body->{verdict}, $body->{columns}[0]{name}", 'model of alice, drifted, a', "$driver: it is the row of drift_log");
+	is("$body->{model}, $body->{verdict}, $body->{columns}[0]{name}", 'model of alice, drifted, a', "$driver: the posted alarm is the row of drift_log");
 
 	touch('refuse');
 	push @expected, alarm_of('alice'), alarm_of('alice');
-	ok(wait_until(sub { (() = slurp('refused') =~ /\n/g) >= 3 }), "$driver: alarms that are refused are tried again");
-	ok(runs($pid), "$driver: a webhook that fails does not end it");
+	ok(wait_until(sub { (() = slurp('refused') =~ /\n/g) >= 3 }), "$driver: refused alarms are tried again");
+	ok(runs($pid), "$driver: a webhook that fails does not end the program");
 	unlink "$directory/refuse";
-	ok(is_posted($_), "$driver: and alarm $_ is posted once the webhook answers") for @expected[1, 2];
+	ok(is_posted($_), "$driver: alarm $_ is posted once the webhook answers") for @expected[1, 2];
 
 	touch('redirect');
 	push @expected, my $redirected = alarm_of('alice');
-	ok(wait_until(sub { (() = slurp('redirected') =~ /\n/g) >= 2 }), "$driver: an alarm that is redirected is tried again");
+	ok(wait_until(sub { (() = slurp('redirected') =~ /\n/g) >= 2 }), "$driver: a redirected alarm is tried again");
 	unlink "$directory/redirect", "$directory/redirected";
-	ok(is_posted($redirected), "$driver: and it is posted once the webhook takes it");
+	ok(is_posted($redirected), "$driver: a redirected alarm is posted once the webhook takes it");
 
-	mkdir "$directory/state.new" or die $!;		# so that the state cannot be written
+	mkdir "$directory/state.new" or die $!;		# so that the file of the state cannot be written
 	push @expected, alarm_of('alice');
-	ok(is_posted($expected[-1]), "$driver: an alarm is posted if the state cannot be written");
-	ok(wait_until(sub { slurp($log) =~ /state cannot be written/ }), "$driver: which is said") or diag(slurp($log));
+	ok(is_posted($expected[-1]), "$driver: an alarm is posted although the state cannot be written");
+	ok(wait_until(sub { slurp($log) =~ /state cannot be written/ }), "$driver: the program says that it cannot write its state") or diag(slurp($log));
 	push @expected, alarm_of('alice');
-	ok(is_posted($expected[-1]) && runs($pid), "$driver: it runs on and posts the next");
+	ok(is_posted($expected[-1]) && runs($pid), "$driver: the program goes on and posts the next alarm");
 	rmdir "$directory/state.new" or die $!;
-	ok(wait_until(sub { grep { $_ == $expected[-1] } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: it writes the state once it can") or diag(slurp('state'));
+	ok(wait_until(sub { grep { $_ == $expected[-1] } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: the program writes its state once it can") or diag(slurp('state'));
 
 	$server->restart;
 	push @expected, my $during = alarm_of('alice');
-	ok(is_posted($during), "$driver: an alarm raised as the server starts again, before the program has connected, is posted") or diag(slurp($log));
-	like(slurp($log), qr/cannot be read/, "$driver: the program says that it was away");
+	ok(is_posted($during), "$driver: an alarm raised while the server restarts, before the program has connected, is posted") or diag(slurp($log));
+	like(slurp($log), qr/cannot be read/, "$driver: the program says that the server was away");
 	sleep 0.5;
 	push @expected, my $later = alarm_of('alice');
 	my $started = time;
-	ok(is_posted($later), "$driver: and so is a later one, because it listens again");
-	cmp_ok(time - $started, '<', 20, "$driver: at once, not after the minute of a poll");
-	ok(runs($pid), "$driver: it runs on");
+	ok(is_posted($later), "$driver: a later alarm is posted, because the program listens again");
+	cmp_ok(time - $started, '<', 20, "$driver: it is posted at once, not after the minute of a poll");
+	ok(runs($pid), "$driver: the program goes on");
 
-	# one that is stopped between a POST and its state posts that alarm again
-	ok(wait_until(sub { grep { $_ == $later } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: and its state has what it posted") or diag(slurp('state'));
+	# A program that stops between a POST and writing its state would post that alarm again.
+	ok(wait_until(sub { grep { $_ == $later } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: the state has what was posted") or diag(slurp('state'));
 	stop($pid);
 	push @expected, alarm_of('alice');
 	rename "$directory/state", "$directory/state.good" or die $!;
@@ -178,11 +179,11 @@ for my $driver (@drivers)
 	local $ENV{PGUSER} = 'alice';
 	$pid = $program->();
 	$ENV{PGUSER} = 'postgres';
-	ok(wait_until(sub { slurp($log) =~ /state cannot be read/ }), "$driver: a state that is no JSON is said") or diag(slurp($log));
-	ok(runs($pid) && !grep({ $_ eq $expected[-1] } posted()), "$driver: nothing is posted before it is mended");
+	ok(wait_until(sub { slurp($log) =~ /state cannot be read/ }), "$driver: the program says that its state is no JSON") or diag(slurp($log));
+	ok(runs($pid) && !grep({ $_ eq $expected[-1] } posted()), "$driver: nothing is posted before the state is repaired");
 	rename "$directory/state.good", "$directory/state" or die $!;
-	ok(is_posted($expected[-1]), "$driver: what happened while it did not run is posted when it starts");
-	is(join(' ', posted()), join(' ', @expected), "$driver: each alarm once, in its order, but not $before from before the first start");
+	ok(is_posted($expected[-1]), "$driver: alarms raised while the program did not run are posted when it starts");
+	is(join(' ', posted()), join(' ', @expected), "$driver: each alarm was posted once, in order, without $before from before the first start");
 	stop($pid);
 }
 

@@ -1,5 +1,5 @@
-# Restored live sketches are those of the rows that are there, in whatever order, by how many jobs and from which parts of a dump: ready and exact,
-# or an error where rows change past the triggers.
+# Restored live sketches describe exactly the restored rows, in any order, by any number of jobs
+# and from any parts of a dump: ready and exact, or an error if rows changed without the triggers.
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "max_connections = 60\n");
@@ -25,7 +25,8 @@ CREATE TABLE shop.sales AS SELECT i AS id, ROW(i % 10, i % 7)::code.pair AS p FR
 SELECT keep_sketch('sales', 'shop.sales', 'p', sketch_spec(2, 16, 1.0), '{"where": "id > 400", "concurrently": true}');
 SQL
 
-# Each live sketch with its state, its rows and how many groups differ from a count; an error of it in their place.
+# Returns each live sketch with its state, its rows and the number of groups that differ from a
+# count, or its error.
 sub states
 {
 	my ($database) = @_;
@@ -47,9 +48,9 @@ sub play { my ($database, $file) = @_; FastclustTest::run_or_die(FastclustTest::
 
 my $custom = dump_as('custom', '-Fc');
 $server->query("SET ROLE keeper; SELECT rebuild_sketch('sales')");
-is(states('postgres'), $right, 'the database that is dumped, where sales is counted after the dump');
+is(states('postgres'), $right, 'the live sketches of the dumped database are exact, where sales is counted after the dump');
 
-# ---- the order of three parts of a dump: rows, triggers, and what live sketches there are ----
+# ---- three parts of a dump in any order: rows, triggers, and the list of live sketches ----
 my @entries = grep { !/^;/ } split /\n/, qx(@{[FastclustTest::program('pg_restore')]} -l $custom);
 my %entries = (
 	sketches => [grep { / TABLE DATA fastclust_internal (?:kept_sketches|live_\w+) / } @entries],
@@ -58,7 +59,7 @@ my %entries = (
 );
 my %chosen = map { $_ => 1 } map { @$_ } values %entries;
 my @others = grep { !$chosen{$_} } @entries;
-is(join(' ', map { "$_: " . @{$entries{$_}} } sort keys %entries), 'rows: 4 sketches: 1 triggers: 13', 'a dump has no sum of a live sketch: entries');
+is(join(' ', map { "$_: " . @{$entries{$_}} } sort keys %entries), 'rows: 4 sketches: 1 triggers: 13', 'a dump has no entry for the sum of a live sketch');
 sub list_of { open(my $file, '>', "$directory/list") or die $!; print $file "$_\n" for @_; close $file; return "$directory/list"; }
 sub restore_list { my ($database, @list) = @_; return restore($database, '--exit-on-error', '-L', list_of(@list), $custom); }
 for my $order ('sketches rows triggers', 'rows sketches triggers', 'rows triggers sketches', 'triggers rows sketches', 'triggers sketches rows', 'sketches triggers rows')
@@ -66,7 +67,7 @@ for my $order ('sketches rows triggers', 'rows sketches triggers', 'rows trigger
 	my $database = fresh();
 	restore_list($database, @others);
 	my $restored = grep { restore_list($database, @{$entries{$_}}) } split / /, $order;
-	is("$restored " . states($database) . messages(), "3 $right", "$order: ready, and exact");
+	is("$restored " . states($database) . messages(), "3 $right", "$order: the live sketches are ready and exact");
 }
 {
 	my $database = fresh();
@@ -76,7 +77,7 @@ for my $order ('sketches rows triggers', 'rows sketches triggers', 'rows trigger
 	messages();
 }
 
-# ---- two sessions bring triggers and sketches at the same time, under snapshots of statements and of transactions ----
+# ---- two sessions restore triggers and sketches at the same time, with snapshots of statements and of transactions ----
 my $schema = dump_as('schema', '--schema-only');
 my $data = dump_as('data', '--data-only');
 sub said_by { my ($program, @options) = @_; open(my $said, '-|', FastclustTest::program($program), @options) or die $!; local $/; return <$said>; }
@@ -94,11 +95,11 @@ for my $isolation ('read committed', 'repeatable read')
 		$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
 		my ($status, $output, $messages) = $server->try("BEGIN; $two COMMIT", database => $database);
 		$server->finish($session);
-		is("$messages " . states($database), " $right", "a session brings the $first, another one the rest before it commits, $isolation");
+		is("$messages " . states($database), " $right", "$isolation: a session restores the $first and another one the rest before it commits");
 	}
 }
 
-# ---- nobody lets the restore of another role's live sketch wait ----
+# ---- a role cannot make the restore of another role's live sketch wait ----
 sub restored_in_time { my ($database, @list) = @_; return system('timeout 20 ' . FastclustTest::program('pg_restore') . " -d $database --exit-on-error -L @{[list_of(@list)]} $custom 2>> $directory/restore.err") == 0 ? 'in time' : 'too late'; }
 $server->query('CREATE ROLE bob');
 my @ids = split /\n/, $server->query('SELECT id FROM live_sketches ORDER BY id');
@@ -122,7 +123,7 @@ for my $what (sort keys %held)
 	}
 }
 
-# ---- code of a table's owner that meets a lock, or says so: the restore goes on without a count ----
+# ---- code of a table's owner meets a lock, or pretends to: the restore goes on without a count ----
 my %code = (
 	'says that a lock is not available' => q{RAISE lock_not_available USING MESSAGE = 'no lock'},
 	'fails by an assertion' => q{ASSERT false, 'no lock'},
@@ -141,11 +142,11 @@ for my $what (sort keys %code)
 		$server->query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$database'");
 		$server->finish($session);
 		is("$restored, " . messages() . $server->query(q{SELECT string_agg(concat_ws(' ', name, state, problem), ', ' ORDER BY id) FROM fastclust.live_sketches}, database => $database),
-			'in time, live ready, parts ready, sales lost table shop.sales is not counted', "the $last come last, and a cast $what: the others are counted");
+			'in time, live ready, parts ready, sales lost table shop.sales is not counted', "the $last come last, and a cast $what: the other live sketches are counted");
 	}
 }
 
-# ---- a lock that is not free at first: each row is counted once ----
+# ---- a lock that is busy at first: each row is counted once ----
 {
 	$server->query('CREATE DATABASE log TEMPLATE template0');
 	$server->query(<<'SQL', database => 'log');
@@ -167,10 +168,10 @@ SQL
 	restore($database, '--exit-on-error', '-L', list_of(grep { / TABLE DATA fastclust_internal kept_sketches / } @all), "$directory/log");
 	$server->finish($session);
 	is($server->query(q{SELECT last_value || ' calls, ' || fastclust.row_count(fastclust.current_sketch('log')) || ' rows' FROM code.calls}, database => $database) . messages(),
-		'1000 calls, 1000 rows', 'a table is busy for three seconds: the cast is called once for each row');
+		'1000 calls, 1000 rows', 'a table is busy for three seconds, and the cast is called once for each row');
 }
 
-# ---- any number of jobs, from any kind of dump ----
+# ---- any number of jobs and any kind of dump ----
 dump_as('folder', '-Fd', '-j', 2);
 for my $jobs (1, 2, 3, 4, 8)
 {
@@ -178,7 +179,7 @@ for my $jobs (1, 2, 3, 4, 8)
 	{
 		my $database = fresh();
 		restore($database, '--exit-on-error', '-j', $jobs, "$directory/dump.$kind");
-		is(states($database) . messages(), $right, "$jobs jobs, $kind");
+		is(states($database) . messages(), $right, "$kind, $jobs jobs: the live sketches are ready and exact");
 		$server->query("DROP DATABASE $database");
 	}
 }
@@ -187,23 +188,23 @@ for my $kind (sort keys %plain)
 {
 	my $database = fresh();
 	play($database, dump_as($kind =~ tr/ /_/r, @{$plain{$kind}}));
-	is(states($database), $right, "as SQL: $kind");
+	is(states($database), $right, "$kind restored as SQL: the live sketches are ready and exact");
 }
 {
 	my $database = fresh();
 	restore($database, '--exit-on-error', "--section=$_", $custom) for qw(pre-data data post-data);
-	is(states($database) . messages(), $right, 'in three sections');
+	is(states($database) . messages(), $right, 'a dump restored in three sections is ready and exact');
 	$database = fresh();
 	restore($database, '--exit-on-error', '--single-transaction', $custom);
-	is(states($database) . messages(), $right, 'in one transaction');
-	is($server->query(q{INSERT INTO orders VALUES (3000, 1, 1); DELETE FROM part WHERE id = 2000; SET ROLE keeper; UPDATE shop.sales SET id = 500 WHERE id = 1; RESET ROLE; SELECT (SELECT verdict IS NOT NULL FROM drift('live')), fold_sketches() > 0}, database => $database), 't|t', 'its tables are written, and drift of the model asked');
-	is(states($database), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'and followed');
+	is(states($database) . messages(), $right, 'a dump restored in one transaction is ready and exact');
+	is($server->query(q{INSERT INTO orders VALUES (3000, 1, 1); DELETE FROM part WHERE id = 2000; SET ROLE keeper; UPDATE shop.sales SET id = 500 WHERE id = 1; RESET ROLE; SELECT (SELECT verdict IS NOT NULL FROM drift('live')), fold_sketches() > 0}, database => $database), 't|t', 'the restored tables can be written, and drift measured');
+	is(states($database), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'the restored live sketches follow their tables');
 	$server->query("CREATE DATABASE again");
 	FastclustTest::run_or_die("@{[FastclustTest::program('pg_dump')]} -Fc $database | @{[FastclustTest::program('pg_restore')]} --exit-on-error -d again");
-	is(states('again'), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'a dump of what was restored');
+	is(states('again'), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'a dump of a restored database is ready and exact');
 }
 
-# ---- rows that are not those of the dump, and parts of it alone: never another sketch than that of the rows ----
+# ---- rows other than those of the dump, or parts of a dump: a live sketch is always that of the present rows ----
 my %otherwise = (
 	'the schema, then the data' => sub { play($_[0], $_) for $schema, $data; return $right },
 	'other rows' => sub {
@@ -262,26 +263,26 @@ for my $what (sort keys %otherwise)
 	is($is, $expected, $what);
 	next if $is !~ /lost/;
 	$server->query("SELECT rebuild_sketch(name) FROM live_sketches WHERE name <> 'sales'; SET ROLE keeper; SELECT rebuild_sketch('sales')", database => $database);
-	like(states($database), qr/^live ready \d+ \+0, parts ready \d+ \+0, sales ready \d+ \+0$/, '... until they are rebuilt');
+	like(states($database), qr/^live ready \d+ \+0, parts ready \d+ \+0, sales ready \d+ \+0$/, '... rebuild_sketch makes them exact');
 }
 
-# ---- code of a table's owner, which a cast calls, runs with the rights of that owner ----
+# ---- code of a table's owner, called by a cast, runs with the rights of the owner ----
 $server->query(q{CREATE OR REPLACE FUNCTION code.vector(code.pair) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN IF current_user <> 'keeper' THEN RAISE 'it runs as %', current_user; END IF; RETURN ARRAY[$1.a, $1.b]; END $$});
 my $own = dump_as('own', '-Fc');
 for my $jobs (1, 4)
 {
 	my $database = fresh();
 	restore($database, '--exit-on-error', '-j', $jobs, $own);
-	is(states($database) . messages(), $right, "$jobs jobs of a superuser");
+	is(states($database) . messages(), $right, "$jobs jobs of a superuser run the cast as its owner");
 }
 
-# ---- rows that cannot be counted: the restore goes on, and readers learn it ----
+# ---- rows that cannot be counted: the restore goes on, and readers are told ----
 $server->query(q{CREATE DATABASE broken TEMPLATE template0});
 $server->query(q{CREATE EXTENSION fastclust; CREATE TABLE t (a float8); SELECT fastclust.keep_sketch('t', 't', '{a}', fastclust.sketch_spec(1, 8, 1.0)); ALTER TABLE t DISABLE TRIGGER USER; INSERT INTO t VALUES ('Infinity')}, database => 'broken');
 FastclustTest::run_or_die("@{[FastclustTest::program('pg_dump')]} -Fc -f $directory/broken broken");
 my $database = fresh();
 restore($database, '--exit-on-error', "$directory/broken");
-like(messages(), qr/^(?!.*ERROR)/s, 'a restore of rows that no sketch can have ends without an error');
-is(states($database), 't lost  +2', 'and the sketch is lost');
+like(messages(), qr/^(?!.*ERROR)/s, 'a restore of rows that cannot be sketched ends without an error');
+is(states($database), 't lost  +2', 'the live sketch of such rows is lost');
 
 done_testing();

@@ -20,7 +20,7 @@ CONF
 # Is Citus installed for the server of these tests?
 sub installed { my $pg_config = $ENV{PG_CONFIG} || 'pg_config'; chomp(my $library = `"$pg_config" --pkglibdir`); return -e "$library/citus.so"; }
 
-# A node that is in no cluster yet; queries go to it.
+# Starts a node that is in no cluster yet; queries go to it.
 sub node
 {
 	my ($class) = @_;
@@ -32,7 +32,8 @@ sub node
 	return $node;
 }
 
-# The coordinator, with so many workers and the extension on every node; queries go to the coordinator.
+# Starts a coordinator with this number of workers and the extension on every node; queries go to
+# the coordinator.
 sub cluster
 {
 	my ($class, $workers) = @_;
@@ -48,7 +49,7 @@ sub cluster
 
 sub add_worker { my ($self, $worker) = @_; $self->query("SELECT citus_add_node('$worker->{directory}', 54321)"); }
 
-# What a script sends to the shards of a table, in the order of sending.
+# Returns the queries that a script sends to the shards of a table, in order.
 sub sent
 {
 	my ($self, $table, $sql) = @_;

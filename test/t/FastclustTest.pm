@@ -1,5 +1,5 @@
-# FastclustTest - a private server for one test file, and the few things tests do with it.
-# Core perl only.  The server is gone when the object is.
+# FastclustTest - a private server for one test file, and what most tests do with it. It uses core
+# Perl only, and removes the server with the object.
 package FastclustTest;
 
 use strict;
@@ -12,14 +12,14 @@ use Scalar::Util qw(weaken);
 use Test::More ();
 use Time::HiRes qw(time sleep);
 
-# Seconds of its processor that a statement takes from a cancel to its end; 0.1 is the aim, the rest for slow machines.
-# SLOWNESS: how many times slower than usual the server is.
+# Seconds of processor time that a statement may take from a cancel to its end. The aim is 0.1 s;
+# the rest is for slow machines. SLOWNESS is how many times slower than usual the server is.
 our $patience = 0.3 * ($ENV{SLOWNESS} // 1);
 
 our @ISA = qw(Exporter);
 our @EXPORT_OK = qw(as refused gives crafted);
 
-# strict, warnings and Test::More come with it.
+# Importing the module also gives strict, warnings and Test::More.
 sub import
 {
 	my $class = shift;
@@ -34,7 +34,8 @@ my $root = abs_path(dirname(__FILE__) . '/../..');
 
 sub run_or_die { my @command = @_; system(@command) == 0 or die "failed: @command\n"; }
 
-# A running server; with extension => 1 database postgres has the extension; config: more lines of postgresql.conf.
+# Starts a server. With extension => 1 database postgres has the extension; config is appended to
+# postgresql.conf.
 sub new
 {
 	my ($class, %options) = @_;
@@ -53,7 +54,8 @@ sub new
 	return $self;
 }
 
-# A physical standby of it, running; queries go to the server that use_server named last, the newest at first.
+# Starts a physical standby of the server. Queries go to the server that use_server named last,
+# which is the new one at first.
 sub standby
 {
 	my ($self) = @_;
@@ -91,7 +93,7 @@ sub server { my ($self, $action, @arguments) = @_; run_or_die("$root/tools/serve
 
 sub restart { my ($self) = @_; $self->server('stop'); $self->server('start'); }
 
-# As after pulling the plug: no shutdown checkpoint, recovery at the start.
+# Crashes the server as if unplugged, without a shutdown checkpoint, and starts it again.
 sub crash_and_restart { my ($self) = @_; $self->server('crash'); $self->server('start'); }
 
 sub DESTROY { my ($self) = @_; local ($?, $!); $self->server('remove') if $self->{directory} && $self->{owner} == $$; }
@@ -106,10 +108,10 @@ sub program
 	return -x "$bindir/$name" ? "$bindir/$name" : $name;
 }
 
-# The settings every session of these tests has.
+# Settings of every session of these tests.
 my $prologue = "SET client_min_messages = warning; SET search_path = public, fastclust, fastclust_internal;\n";
 
-# (exit status, output, error messages) of a script; options: database, verbosity.
+# Runs a script and returns (exit status, output, error messages). Options: database, verbosity.
 sub try
 {
 	my ($self, $sql, %options) = @_;
@@ -133,7 +135,7 @@ sub try
 	return ($status, $output, $messages);
 }
 
-# The output of a script that must succeed.
+# Runs a script that must succeed, and returns its output.
 sub query
 {
 	my ($self, $sql, %options) = @_;
@@ -142,10 +144,11 @@ sub query
 	return $output;
 }
 
-# As a role, on the server that use_server named last: (status, output, messages).
+# Runs a script as a role on the server that use_server named last, and returns (status, output,
+# messages).
 sub as { my ($role, $sql) = @_; return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose'); }
 
-# The statement of a role must fail with this SQLSTATE, or a message like this.
+# Passes if the statement of a role fails with this SQLSTATE, or with a message that matches.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
@@ -153,7 +156,7 @@ sub refused
 	Test::More::like($messages, ref $state ? $state : qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
 }
 
-# The statement of a role must print this, and no message.
+# Passes if the statement of a role prints exactly this, and no message.
 sub gives
 {
 	my ($role, $sql, $expected, $name) = @_;
@@ -161,7 +164,8 @@ sub gives
 	Test::More::is("$output$messages", $expected, $name);
 }
 
-# A statement that stores what a role made up as the next version of a model, and lets it serve.
+# Returns a statement that stores what a role made up as the next version of a model, and makes it
+# the current one.
 sub crafted
 {
 	my ($model, $changes, $group) = @_;
@@ -179,8 +183,8 @@ BEGIN
 END \$\$};
 }
 
-# A session of its own that stays open: a script starts in it, others go on meanwhile.
-# measured => 1: it says at its end how long it had a processor, and goes when finish lets it; the script ends with a semicolon then.
+# Starts a script in a session that stays open while others go on. With measured => 1 the script
+# must end with a semicolon; the session then waits for finish and reports its processor time.
 sub background
 {
 	my ($self, $sql, %options) = @_;
@@ -195,15 +199,16 @@ sub background
 	return {psql => $pid, in => $in, out => $out, backend => $backend, %options};
 }
 
-# SQL: how long a process, or the backend itself, has had a processor, in seconds.  (Fields 14 and 15 of its
-# line, in hundredths; field 2, in parentheses, may hold spaces.)
+# SQL for the processor time of a process, or of the backend itself, in seconds: fields 14 and 15
+# of its line, in hundredths. Field 2, in parentheses, may contain spaces.
 sub cpu_of
 {
 	my ($process) = @_;
 	return "SELECT (f[12]::int + f[13]::int) / 100.0 FROM string_to_array(regexp_replace(pg_read_file('/proc/$process/stat'), '^.*\\) ', ''), ' ') f";
 }
 
-# Wait for a background session; (exit status, all it still said).  If it is measured, $session->{cpu} has its processor seconds then.
+# Waits for a background session to end, and returns (exit status, the rest of its output). Of a
+# measured session, $session->{cpu} then has the processor seconds.
 sub finish
 {
 	my ($self, $session) = @_;
@@ -215,10 +220,11 @@ sub finish
 	return ($? >> 8, $output);
 }
 
-# Threads of a process, or undef where there is no /proc.
+# Returns the number of threads of a process, or undef if there is no /proc.
 sub threads { my ($pid) = @_; opendir(my $dir, "/proc/$pid/task") or return undef; return scalar grep { /^\d+$/ } readdir $dir; }
 
-# Wait until a condition of SQL holds, also through a restart of the server; false, and said why, when nobody would wait any longer.
+# Waits until a condition of SQL holds, also while the server restarts. Returns false, after a
+# diagnostic, when it took too long.
 sub wait_for
 {
 	my ($self, $condition) = @_;
@@ -233,7 +239,7 @@ sub wait_for
 	return 0;
 }
 
-# Wait until a background session waits: for what ($event), or for a lock of any kind.
+# Waits until a background session waits for $event, or for any lock.
 sub wait_until_it_waits
 {
 	my ($self, $session, $event) = @_;
@@ -241,10 +247,11 @@ sub wait_until_it_waits
 			. (defined $event ? "wait_event = '$event'" : "wait_event_type = 'Lock'") . ')');
 }
 
-# End a background session that would go on; what it said.
+# Ends a background session that would go on, and returns its output.
 sub end { my ($self, $session) = @_; $self->query("SELECT pg_terminate_backend($session->{backend})"); return ($self->finish($session))[1]; }
 
-# Seconds of its processor that a statement takes from pg_cancel_backend, 0.3 s into it, to its end; and what it said.
+# Returns the processor seconds of a statement from pg_cancel_backend, 0.3 s after its start, to
+# its end, and its output.
 sub cancel_delay
 {
 	my ($self, $sql) = @_;
@@ -260,7 +267,7 @@ sub cancel_delay
 	return (($session->{cpu} // $start) - $start, $output);
 }
 
-# A long statement notices a cancel in time; one that is over too soon has at least to work.
+# Passes if a long statement notices a cancel in time; one that ends too soon must at least work.
 sub check_cancel
 {
 	my ($self, $name, $sql) = @_;
@@ -276,7 +283,7 @@ sub check_cancel
 	Test::More::cmp_ok($delay, '<', $patience, "$name: within $patience s");
 }
 
-# Dump a database and restore it into a new one.
+# Dumps a database and restores it into a new one.
 sub dump_into
 {
 	my ($self, $source, $target) = @_;
@@ -288,7 +295,7 @@ sub dump_into
 	unlink $file;
 }
 
-# A new table with what another holds, by binary COPY.
+# Creates a table with the rows of another one by binary COPY.
 sub copy_binary
 {
 	my ($self, $source, $target) = @_;
@@ -299,7 +306,8 @@ CREATE TABLE $target (LIKE $source);
 SQL
 }
 
-# A table of rows around centers of a lattice, the same every time: points(id int, g int, x real[]).
+# Creates the table points (id int, g int, x real[]) with rows around the points of a lattice,
+# always the same.
 sub make_points
 {
 	my ($self, $rows, $dim, $clusters) = @_;

@@ -1,6 +1,7 @@
-# Pages - the SQL of a page of docs, its outputs, and whether they still are those shown.
-# A block ```sql runs; one with a word more (```sql cron) runs where that is there.  The block ```output after it is what psql prints.
-# ```sql cleanup takes away what the page made.  make docs-outputs writes the outputs into the pages.
+# Pages - runs the SQL of a page of docs and compares its output with the output that the page
+# shows. A block ```sql runs; a block with a further word (```sql cron) runs where that extension
+# exists. The block ```output after it is what psql prints. ```sql cleanup removes what the page
+# made. make docs-outputs writes the outputs into the pages.
 package Pages;
 
 use strict;
@@ -13,7 +14,7 @@ our @EXPORT_OK = qw(read_file page_paths script run_page differences);
 
 my $root = dirname(__FILE__) . '/../..';
 my $block = qr/^```sql(?: (\w+))?\n(.*?)^```\n(?:\n^```output\n(.*?)^```\n)?/ms;
-my ($most_lines, $most_columns) = (12, 150);		# of a result that is shown
+my ($most_lines, $most_columns) = (12, 150);		# of a result that a page shows
 
 sub read_file
 {
@@ -25,7 +26,7 @@ sub read_file
 
 sub page_paths { return map { basename($_, '.md') => $_ } "$root/README.md", sort glob "$root/docs/*.md" }
 
-# The SQL of a text, of the kinds that are named beside the plain one.
+# Returns the SQL of a text, of the plain kind and the given others.
 sub script
 {
 	my ($text, @kinds) = @_;
@@ -35,11 +36,12 @@ sub script
 		my ($kind, $part) = ($1 // '', $2);
 		$sql .= "\\echo =====\n$part\n" if $kind eq '' || grep { $_ eq $kind } @kinds;
 	}
-	$sql =~ s/\$__timeFilter\((\w+)\)/$1 > now() - interval '30 days'/g;		# as Grafana would
+	$sql =~ s/\$__timeFilter\((\w+)\)/$1 > now() - interval '30 days'/g;		# replaced as Grafana would
 	return $sql;
 }
 
-# Runs a script, after what may stand before it, as a reader would paste it; gives what each block prints, as it is shown, and then the messages.
+# Runs a script, after a prologue, as a reader would paste it. Returns what each block prints, as
+# the page shows it, and then the messages.
 sub run_page
 {
 	my ($sql, $psql, $database, $before) = @_;
@@ -56,7 +58,8 @@ sub run_page
 	return ([map { shown($_) } @outputs], $messages);
 }
 
-# An output without trailing blanks and results that are empty, each result cut to what a reader looks at.
+# Returns an output without trailing blanks and empty results, each result cut to what a reader
+# looks at.
 sub shown
 {
 	my ($output) = @_;
@@ -72,7 +75,8 @@ sub shown
 	return join "\n", @shown;
 }
 
-# Cells that differ by more than chance: words must be the same, numbers within a tenth (or 0.1), times may be any.
+# Do two cells differ by more than chance? Words must be equal, numbers within a tenth (or 0.1);
+# times may differ.
 sub differences
 {
 	my ($text, $outputs, @kinds) = @_;
@@ -90,7 +94,7 @@ sub differences
 	return @differences;
 }
 
-# The cells of results; those of a column that holds a time taken are left out.
+# Returns the cells of results without columns of times taken.
 sub cells
 {
 	my ($output) = @_;
@@ -119,7 +123,8 @@ sub agree
 	return !grep { abs($was[$_] - $is[$_]) > 0.1 + 0.1 * abs $was[$_] } 0 .. $#was;
 }
 
-# Writes what is printed into the pages that are named, or all; each in a database of its own.
+# Writes the printed outputs into the named pages, or all of them, each page in a database of its
+# own.
 sub write_outputs
 {
 	my ($psql, @names) = @_;

@@ -1,8 +1,13 @@
-"""Assignment time of dense and factored operators over (k, d): assignment.py KERNEL OUT.svg [--csv FILE]
+"""Time to assign a row by dense and by factored operators, over (k, d), as a picture.
 
-KERNEL is the program made from kernel.c (run.sh builds it).  One row beside sgemv, batches of
-256 beside sgemm, products of log2(min(k, d)) random sparse factors with s entries a row and
-column (of the longer side; the shorter has more); all in one process a point, least of several rounds.
+assignment.py KERNEL OUT.svg [--csv FILE]
+
+KERNEL is the program built from kernel.c (bench/run.sh builds it).
+Measured are single rows, against sgemv, and batches of 256 rows, against sgemm. A factored
+operator is a product of log2(min(k, d)) random sparse factors with s entries in each row and
+column of the longer side. All variants run in one process for each (k, d), and the minimum of
+several rounds counts.
+Good: a factored operator is faster than the dense one from a moderate size on.
 """
 import argparse
 import csv

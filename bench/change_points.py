@@ -1,12 +1,19 @@
-"""Calibration and power of change_points, and of drift with a window: one line a law; exit 1 when a bound is broken.
+"""False alarms and detections of change_points, and of drift with a window, over generated years.
 
-python3 change_points.py [LAW:DIMENSIONS ..] [--runs 100] [--rows 1000] [--windows]; it connects by PG*.  LAW is one of drift.LAWS.
-A year has 365 days of so many rows, merged from sketches of a hundred rows that are drawn from a pool of 400 000, without repetition within the year.
-    false alarms: in at most 5 % of the years, or what chance makes of 5 %
-    found: a shift of one column by 0.3 deviations, from a day between 30 and 350 on, within three days in 95 % of the years;
-        of `orders`, three numbers and two texts of five categories, also a category's share that grows by 0.1
---windows: a model of three months of 4000 rows, and nine more months of one law, each judged by `since` against the training rows and against a baseline:
-`drifted` in at most 5 % of the months; and with one column of the last month moved by 0.3: in 95 %
+python3 change_points.py [LAW:DIMENSIONS ..] [--runs 100] [--rows 1000] [--windows]
+
+Connects by PG* variables. LAW is one of drift.LAWS. Prints a line for each law; exits 1 if a
+bound is broken.
+A year has 365 days with this number of rows. A day is merged from sketches of a hundred rows
+each, drawn from a pool of 400,000 without repetition within the year.
+Good:
+    false alarms: in at most 5 % of the years, allowing for chance
+    detections: a shift of one column by 0.3 deviations, from a day between 30 and 350 on, is
+        found within three days in 95 % of the years; in `orders` (three numbers and two texts of five
+        categories) also the share of a category that grows by 0.1
+    --windows: a model of three months of 4,000 rows judges nine more months of the same law
+        by `since`, against the training rows and against a baseline; at most 5 % of the months are
+        `drifted`, and 95 % if one column of the last month moved by 0.3
 """
 import argparse
 import sys

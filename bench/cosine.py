@@ -1,10 +1,16 @@
-"""The metric cosine: labels against brute force on rows of length 1, and the SSE on the sphere against scikit-learn.
+"""Quality and time of the metric cosine, against brute force and against scikit-learn on rows of
+length 1.
 
-python3 cosine.py [--data FOLDER] [--rows N] [--only NAME,..] [--k K,..] [--starts 10] [--out FOLDER] connects by PG* variables.
-"SSE" is that of train with the metric cosine over that of the best of so many starts of KMeans on normalised rows, both about centroids
-of length 1; "kmeans_agg" the same in memory; "labels" is the share of rows whose label is that of brute force in double (rows
-whose two nearest are equal to 1e-7 aside); "CPU" are seconds of train in the server, all its workers, and of one start.
-FOLDER keeps scikit-learn's results, so that a second run is quick.
+python3 cosine.py [--data FOLDER] [--rows N] [--only NAME,..] [--k K,..] [--starts 10] [--out
+FOLDER]
+
+Connects by PG* variables. FOLDER keeps the results of scikit-learn, so that a second run is
+quick.
+"SSE" is that of train over that of the best start of KMeans on normalised rows, both about
+centroids of length 1; "kmeans_agg" is the same for rows in memory. "labels" is the share of rows
+with the label of brute force in double precision, without rows whose two nearest centroids are
+equal to 1e-7. "CPU" is the seconds of train in the server with all its workers, and of one start.
+Good: SSE near 1 or below, and labels of 1.
 """
 import argparse
 import json

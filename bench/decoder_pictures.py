@@ -1,4 +1,4 @@
-"""decoder_pictures.py RESULTS DOCS: docs/decode-*.svg from the CSV files of decoders.py."""
+"""Draws docs/decode-*.svg from the CSV files of decoders.py: decoder_pictures.py RESULTS DOCS"""
 import os
 import sys
 

@@ -1,19 +1,25 @@
-"""The experiments of the papers on decoding: RSE of every decoder over sketch size, bandwidth, starts and dimension.
+"""Repeats the experiments of the papers on decoding: the RSE of every decoder over sketch size,
+bandwidth, starts and dimension.
 
-python3 decoders.py FIGURE.. [--data FOLDER] [--seeds N] [--out FOLDER]; connects by PG* variables; one CSV a figure.
-RSE = SSE / SSE of the best of 5 k-means++ Lloyd runs (scikit-learn).
+python3 decoders.py FIGURE.. [--data FOLDER] [--seeds N] [--out FOLDER]
 
-size      compressive K-means, Fig. 2: over m / (K n), mixtures of its s4.1
+Connects by PG* variables, and writes one CSV file for each figure.
+RSE is the SSE over that of the best of five k-means++ Lloyd runs of scikit-learn. Good: near 1,
+from the sketch sizes on that the papers report.
+
+size      compressive K-means, Fig. 2: over m / (K n), mixtures of its section 4.1
 width2    sketch-and-shift, Fig. 1: over sigma, three clusters in two dimensions
 width6    sketch-and-shift, Fig. 5 and 6: the same in six dimensions, several numbers of starts
-window    over sigma in deviations of a cluster: ten clusters in ten dimensions, m = 1000, three laws, apart and neighbours
+window    over sigma in deviations of a cluster: ten clusters in ten dimensions, m = 1000, three
+          laws, far apart and close together
 model     sketch-and-shift, Fig. 7: point atoms against Gaussians, far and near clusters
 spectral  sketch-and-shift, Fig. 8: MNIST spectral features (needs --data)
-starts    sketch-and-shift, Fig. 9: starts needed over the dimension
-rows      compressive K-means, Fig. 4: seconds over the number of rows, beside scikit-learn with 1 and 5 starts
-growth    decode seconds over k, n, m: exponents of the fit
-path      the number of clusters found: the least k whose cost is within 3 times the lowest
-limits    auto over k and n at m = 5 K n: where sketches stop being enough
+starts    sketch-and-shift, Fig. 9: the number of starts needed over the dimension
+rows      compressive K-means, Fig. 4: seconds over the number of rows, against scikit-learn with
+          1 and 5 starts
+growth    seconds of decode over k, n and m: exponents of a fit
+path      the number of clusters found: the lowest k whose cost is at most 3 times the lowest cost
+limits    auto over k and n at m = 5 K n: where a sketch is no longer enough
 """
 import argparse
 import csv

@@ -1,16 +1,21 @@
-"""Clusters without a number, by method density: shapes, even rows, real sets, DBSCAN, scale, as Markdown tables.
+"""Quality and time of method density: shapes, even rows, real sets, DBSCAN and scale, as Markdown
+tables.
 
-python3 density.py [--only shapes,even,real,dbscan,scale] [--rows 20000] [--seeds 3] [--sets moons,spirals] [--options JSON] [--data FOLDER] [--tables FOLDER]
-                   [--reference FILE] [--csv FILE]
-connects by PG* variables.
+python3 density.py [--only shapes,even,real,dbscan,scale] [--rows 20000] [--seeds 3] [--sets
+moons,spirals] [--options JSON] [--data FOLDER] [--tables FOLDER] [--reference FILE] [--csv FILE]
 
-shapes: the adjusted Rand index with noise as a label of its own, and on the rows that are no noise; beside it HDBSCAN's, at the best of three settings
-a set.  It takes scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps its figures, so that they are computed once, by `--only reference` in a
-chroot made with debootstrap --variant=minbase --include=python3-sklearn,python3-psycopg2 trixie.
-even: how many of sets of even rows are split.
-real: sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns), which real_sets.R writes from packages of R.
-dbscan: 200,000 points of the plane with option scale, against PostGIS, in processor time.  scale: processor time of train and of predict, against k-means with as many
-centroids, and the memory of train.
+Connects by PG* variables.
+shapes    the adjusted Rand index with noise as a label of its own, and on the rows that are no
+          noise, against HDBSCAN at the best of three settings for each set. HDBSCAN needs
+          scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps its figures, computed once
+          with `--only reference` in a chroot made by debootstrap --variant=minbase
+          --include=python3-sklearn,python3-psycopg2 trixie. Good: as high as HDBSCAN's.
+even      the number of sets of evenly spread rows that are split. Good: none.
+real      sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns),
+          which real_sets.R writes from packages of R.
+dbscan    200,000 points of the plane with the option scale, against PostGIS, in processor time.
+scale     processor time of train and of predict, against k-means with as many centroids, and the
+          memory of train.
 """
 import argparse
 import csv

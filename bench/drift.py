@@ -1,15 +1,24 @@
-"""Calibration and power of drift(), through train() and drift(): one line a cell; exit 1 when a bound is broken.
+"""False alarms and power of drift() after train(), over generated and real tables.
 
-python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data FOLDER] [--all] [--once] [--csv FILE]; it connects by PG*.
-CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]; no cells mean all of below, --all every law at all SIZES, --data also halves of real tables.
-Each training has rows of its own, and judges so many draws.  LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE: the draws have changed.
-WAY: kmeans (the default), compressive; groups: three, and a p each; tenants: ten groups, a hundred apart in every column, and a p each; live: a live model whose rows are replaced;
-sketch: drift of a sketch, which knows no more than the sketch of the new rows.
-    same law: p < .01 in at most 4 %, p < .05 in at most 9 % of the draws of a cell; else 100 trainings decide; pooled 1.2 and 5.5 %
-    changed: p < .01 in at least so many % as POWER says; else five times as many trainings decide.  A SLIGHT change is never `drifted`
-    --once: nothing is run again, so that a cell above its bound is broken by chance now and then
-    in every draw the verdict is `slight` or `drifted` exactly where p < .01
-"named" is how often the first of `columns` is one that changed.
+python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data FOLDER] [--all]
+[--once] [--csv FILE]
+
+Connects by PG* variables. Prints a line for each cell; exits 1 if a bound is broken.
+CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]. Without cells those listed in this file are run; --all
+runs every law at all SIZES, and --data adds halves of real tables. Each training has rows of its
+own and judges this number of draws. LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE, where the
+draws have changed.
+WAY: kmeans (the default); compressive; groups: three groups, with a p-value each; tenants: ten
+groups, a hundred apart in every column, with a p-value each; live: a live model whose rows are
+replaced; sketch: drift of a sketch, which knows only the sketch of the new rows.
+"named" is the share of draws in which the first of `columns` is one that changed.
+Good:
+    same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell,
+        otherwise 100 trainings decide; 1.2 and 5.5 % over all cells
+    changed: p < .01 in at least the percentage of POWER, otherwise five times as many
+        trainings decide; a SLIGHT change is never `drifted`
+    every draw: the verdict is `slight` or `drifted` exactly if p < .01
+    --once: nothing is run again, so that a cell exceeds its bound by chance now and then
 """
 import argparse
 import csv

@@ -1,10 +1,14 @@
-"""No run without an end: every method over a grid of n, d and k ends, is refused, tells how long it takes or which steps it has done, each within some seconds.
+"""Checks that no call runs without an end in sight: every method, over a grid of n, d and k, ends,
+is refused, or reports its expected time or its steps within some seconds.
 
-tools/with-server.sh python3 bench/endless.py [--only REGEX] [--rows 5000,50000] [--dims 4,64,1024] [--clusters 10,256,4096] [--seconds 5] [--wait 0]
+tools/with-server.sh python3 bench/endless.py [--only REGEX] [--rows 5000,50000] [--dims
+4,64,1024] [--clusters 10,256,4096] [--seconds 5] [--wait 0]
 
-A call that is silent after so many seconds of the backend's CPU (of wall time where the server is on another machine) is cancelled and listed, and the
-exit status is 1.  With --wait a call that told how long it takes
-may run for so many seconds more; its line has the time that it took beside what it told.
+A call that is silent for this number of seconds of the backend's CPU time (wall time if the
+server is on another machine) is cancelled and listed, and the exit status is 1. With --wait a
+call that reported its expected time may run for that many seconds more; its line has the time that
+it took next to the expected one.
+Good: no call is listed.
 """
 import argparse
 import re

@@ -1,12 +1,17 @@
-"""index_health: the loss of recall that it predicts beside the one measured, its false alarms and its time.
+"""The loss of recall that index_health predicts, against the measured one; its false alarms and its
+time.
 
-python3 index_health.py --data FOLDER [--rows 12000] [--queries 2000] [--clusters 256] [--probes 4] [--days 1000] [--only FAMILY] [--csv FILE]
-connects by PG* variables.  FOLDER holds MNIST behind a load.py.
+python3 index_health.py --data FOLDER [--rows 12000] [--queries 2000] [--clusters 256] [--probes
+4] [--days 1000] [--only FAMILY] [--csv FILE]
 
-For each of two families, digits of MNIST and generated mixtures, a model of so many buckets is trained on rows of the family; they
-are the index.  Each scenario replaces the table's rows.  The recall of ten neighbours is measured by all distances (numpy): queries are rows of
-their own, at the same probes.  Its loss since the build is compared with recall_loss of index_health, by Spearman's rank correlation.
-Days without change are other samples of the law at the build: an alarm is the verdict "drifted", with which a statement comes.
+Connects by PG* variables. FOLDER has MNIST behind a load.py.
+For each of two families, digits of MNIST and generated mixtures, a model with this number of
+buckets is trained on rows of the family; these are the index. Each scenario replaces the rows of
+the table. The recall of ten neighbours is measured by computing all distances (numpy) for
+separate queries with the same probes, and its loss since the build is compared with recall_loss
+of index_health by Spearman's rank correlation. Days without change are other samples of the law
+of the build; an alarm is the verdict "drifted", which comes with a statement.
+Good: a correlation near 1, and nearly no alarm on days without change.
 """
 import argparse
 import csv

@@ -1,17 +1,20 @@
-"""iterations.py [--docs DOCS] [--csv FILE] [--scale S] [--only K]: an iteration of QK-means beside one of Lloyd.
+"""Seconds of an iteration of QK-means, against one of Lloyd over the same table.
 
-Everything runs in the server that the PG* variables name, with the extension there:
+BENCH_ONLY=iterations bench/run.sh
+iterations.py [--docs DOCS] [--csv FILE] [--scale S] [--only K]
 
-    BENCH_ONLY=iterations bench/run.sh
-
-Both start from the same rows and scan the same table by the same query: Lloyd is lloyd_step_agg of the dense operator,
-QK-means, with log2(min(k, d)) factors of sparsity 3 and with two, the scan of qkmeans and the palm4MSA update of the factors (qkmeans_log's seconds).  Of a QK-means iteration the scan is
-lloyd_step_agg of the learned operator, palm4MSA the rest.  Medians of ROUNDS.  Vectors are stored uncompressed
-(SET STORAGE EXTERNAL): the server would compress longer ones, and both would read slowly.  Vectors out of line leave a small
-table, which the planner would not scan in parallel: min_parallel_table_scan_size is 0.
-
-Blobs (Giffon et al. 2019): centres uniform in [-10, 10]^d, deviation 12 in every coordinate.  Overlapping: centres normal with
-deviation 0.25, deviation 1.  Prints a table, writes FILE and DOCS/quick-means-iterations.svg.
+Everything runs in the server of the PG* variables, which has the extension. Prints a table, and
+writes FILE and DOCS/quick-means-iterations.svg. Medians of ROUNDS.
+Both start from the same rows and scan the same table by the same query. Lloyd is lloyd_step_agg
+of the dense operator. QK-means has log2(min(k, d)) factors of sparsity 3, or two factors; an
+iteration is the scan of qkmeans and the palm4MSA update of the factors (seconds of qkmeans_log):
+the scan is lloyd_step_agg of the learned operator, and palm4MSA is the rest.
+Vectors are stored uncompressed (SET STORAGE EXTERNAL), because the server would compress long
+ones and both would read slowly. Vectors out of line leave a small table, which the planner would
+not scan in parallel, so min_parallel_table_scan_size is 0.
+Blobs (Giffon et al. 2019): centres uniform in [-10, 10]^d, deviation 12 in every coordinate.
+Overlapping: centres normal with deviation 0.25, deviation 1.
+Good: an iteration of QK-means is faster for many clusters in many dimensions.
 """
 import argparse
 import csv

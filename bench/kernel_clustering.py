@@ -1,11 +1,16 @@
-"""Kernel clustering against what it is compared with: Table 1 and Figures 1 to 3 of the paper, memory, time.
+"""Quality, memory and time of kernel clustering, against Table 1 and Figures 1 to 3 of the paper.
 
-python3 kernel_clustering.py [--data FOLDER] [--seeds N] [--only PART,..] [--out FOLDER] [--docs FOLDER] connects by PG* variables.
-Parts: rings, table, columns, segmentation (needs --data), memory, time.  CSV files go to --out, pictures to --docs.
+python3 kernel_clustering.py [--data FOLDER] [--seeds N] [--only PART,..] [--out FOLDER] [--docs
+FOLDER]
 
-Pourkamali-Anaraki, Becker, A randomized approach to efficient kernel clustering, 2016.  Errors are
-||K - Y Y'||_F / ||K||_F, in double, with K = F F' from the explicit features F of <x, y>^2; accuracy is the
-share of rows that the best matching of clusters and classes gets right.
+Connects by PG* variables. Parts: rings, table, columns, segmentation (needs --data), memory,
+time. CSV files go to --out, pictures to --docs.
+The paper is Pourkamali-Anaraki, Becker, A randomized approach to efficient kernel clustering,
+2016. Errors are ||K - Y Y'||_F / ||K||_F, in double precision, with K = F F' from the explicit
+features F of <x, y>^2. Accuracy is the share of rows that the best matching of clusters and
+classes gets right.
+Good: the error of the exact decomposition and the accuracy of the paper, with less memory than
+Nystrom needs for it.
 """
 import argparse
 import csv

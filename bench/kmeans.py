@@ -1,8 +1,13 @@
-"""k-means in memory against scikit-learn's best of 10 and of 20 starts: SSE and CPU time, by set and k.
+"""SSE and CPU time of k-means in memory, against the best of 10 and of 20 starts of scikit-learn, by
+set and k.
 
-python3 kmeans.py PROGRAM [--data FOLDER] [--rows N] [--seeds N] [--k 5,10,..] [--only NAME,..] [--csv FILE]; PROGRAM is bench/kmeans.c.
-scikit-learn 1.2 runs k-means++ with tol 1e-4, one thread, and does not seed by weights.  Ratios are of the median of the seeds;
-`worst` is of the worst seed.  Both clocks count CPU time of the clustering alone.
+python3 kmeans.py PROGRAM [--data FOLDER] [--rows N] [--seeds N] [--k 5,10,..] [--only NAME,..]
+[--csv FILE]
+
+PROGRAM is built from bench/kmeans.c. scikit-learn 1.2 runs k-means++ with tol 1e-4 on one thread,
+and does not use weights for the seeding. Ratios are of the median over the seeds, `worst` is of
+the worst seed. Both clocks count only the CPU time of the clustering.
+Good: a ratio of at most 1 to the best of 10 starts, in less time.
 """
 import argparse
 import csv

@@ -1,14 +1,17 @@
-"""What a live sketch costs those who write its table: processor time, wall time and bytes of WAL, with it and without.
+"""The cost of a live sketch to writers of its table: processor time, wall time and bytes of WAL,
+with it and without.
 
-    tools/with-server.sh python3 bench/live.py [--rows N] [--inserts N] [--rounds N] [--csv FILE] [--picture FILE]
-    tools/with-server.sh python3 bench/live.py --model [--rows 10000000] [--clusters 10] [--rounds N]
+tools/with-server.sh python3 bench/live.py [--rows N] [--inserts N] [--rounds N] [--csv FILE]
+[--picture FILE]
+tools/with-server.sh python3 bench/live.py --model [--rows 10000000] [--clusters 10] [--rounds N]
 
-connects by PG* variables to a private server (its processes are measured through PGHOST).  Rows of 10 features, 500
-frequencies; the table has a primary key and a column that is not sketched.  Least of interleaved rounds.  Excess is what
-the live sketch adds, in sketches: times of a serial sketch_agg over the rows that the statements wrote.  --picture draws
-FILE from the figures; from --csv FILE of an earlier run where --rows is 0.
-
---model measures what drift and retrain of a live model take beside the decode, and counts scans of its table: none.
+Connects by PG* variables to a private server, whose processes are measured through PGHOST. Rows
+have 10 features and sketches 500 frequencies; the table has a primary key and a column that is
+not sketched. The minimum of interleaved rounds counts. "Excess" is what the live sketch adds, in
+units of a serial sketch_agg over the rows that the statements wrote. --picture draws FILE from
+the figures, or from --csv FILE of an earlier run if --rows is 0.
+--model measures what drift and retrain of a live model take besides the decoding, and counts the
+scans of its table. Good: no scan.
 """
 import argparse
 import csv

@@ -1,6 +1,8 @@
 #!/bin/bash
-# many_starts.sh: k-means of many clusters by its defaults beside one start of k-means++ of the same rows: SSE and CPU time, one thread.
-# many_starts.sh FAMILY n d k [SEED]: one line of it (bench/families.h names the families); ONE_START=0 leaves out k-means++.
+# many_starts.sh: SSE and CPU time of k-means with many clusters by its defaults, against one start
+# of k-means++ on the same rows and one thread. Good: ratios of at most 1.
+# many_starts.sh FAMILY n d k [SEED]: one line of the table (bench/families.h lists the families);
+# ONE_START=0 leaves out k-means++.
 set -eu
 cd "$(dirname "$0")/.."
 export OPENBLAS_NUM_THREADS=1

@@ -1,8 +1,10 @@
-"""Pictures of models: docs/model-clusters.svg, docs/model-drift.svg, docs/model-life.svg and docs/density.png.
+"""Draws pictures of models: docs/model-clusters.svg, docs/model-drift.svg, docs/model-life.svg and
+docs/density.png.
 
-    tools/with-server.sh /usr/bin/python3 bench/model_pictures.py --docs docs
+tools/with-server.sh /usr/bin/python3 bench/model_pictures.py --docs docs
 
-connects by PG* variables.  Made-up rows in the plane, four clusters; everything drawn is what fastclust returned.
+Connects by PG* variables. The rows are generated in the plane, in four clusters; everything drawn
+is what fastclust returned.
 """
 import argparse
 

@@ -1,7 +1,10 @@
-"""predict() against assign() with the operator inline: the price of a name.
+"""The price of a model's name: predict() against assign() with the operator in the query.
 
-python3 models.py [--rows N] [--rounds N] connects by PG* variables (schema fastclust installed).  One backend, minimum of
-interleaved rounds; `null` reads the row and does nothing else.  Ratio: (predict - null) / (assign - null).
+python3 models.py [--rows N] [--rounds N]
+
+Connects by PG* variables to a server with schema fastclust. One backend, the minimum of
+interleaved rounds; `null` reads the row and does nothing else. Good: a ratio (predict - null) /
+(assign - null) near 1.
 """
 import argparse
 import time

@@ -1,11 +1,15 @@
-"""neighbours.py --data FOLDER [--docs DOCS] [--out OUT]: exact re-ranking, and 1-NN through buckets, on real rows.
+"""Exact re-ranking, and the nearest neighbour through buckets, on real rows.
 
-FOLDER holds the MNIST rows behind a load.py: the first 60 000 are searched, queries come from the others.
-1. Labels and time of re-ranked operators beside the dense one.
-2. 1-NN: accuracy of the found row's class and median time of a query, one query at a time, the least of three times: the sequential
-   scan and buckets of k-means and of QK-means in the server, from a client; brute force and ball tree of
-   scikit-learn, and faiss (when installed), on rows in this process' memory.
-Prints tables; neighbours.csv in OUT, nearest-neighbours.svg in DOCS.
+neighbours.py --data FOLDER [--docs DOCS] [--out OUT]
+
+FOLDER has the MNIST rows behind a load.py: the first 60,000 are searched, and queries come from
+the others. Prints tables, and writes neighbours.csv in OUT and nearest-neighbours.svg in DOCS.
+1. Labels and time of re-ranked operators, against the dense one. Good: the same labels in less
+time.
+2. Nearest neighbour: accuracy of the class of the found row, and median time of one query at a
+time, the minimum of three runs. Compared are the sequential scan and buckets of k-means and of
+QK-means in the server, from a client, with brute force and ball tree of scikit-learn, and faiss
+if installed, on rows in the memory of this process.
 """
 import argparse
 import csv

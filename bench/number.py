@@ -1,12 +1,19 @@
-"""How often choose_k finds the planted number of clusters, and says so where there are none: a Markdown table.
+"""How often choose_k finds the planted number of clusters, and says that there are none where there
+are none, as a Markdown table.
 
-python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k 3,5,10,20,30] [--nulls | --planted [--only NAME]] [--csv FILE]
-connects by PG* variables.  Centres are put one by one at `gap` deviations from an earlier one and no nearer to any.
+python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k
+3,5,10,20,30] [--nulls | --planted [--only NAME]] [--csv FILE]
 
---planted: families of topics, whose number is asked with max_k 50, 100 and 200; how often `clear` is said, and right, of clusters
-of equal sizes 6 deviations apart, of sizes 1:3 to 1:100 with up to 100 columns of noise, each also with columns of deviation 1, of kinds that differ
-in flags and categories, and of small tables with texts: the table of docs/customers.md, texts that tell the kind but are NULL at random, and texts of chance.
---nulls: tables of columns with NULLs (with_nulls of tables.py): how often k is that of the same table without them.
+Connects by PG* variables. Centres are placed one by one, `gap` deviations from an earlier one and
+no nearer to any.
+--planted: families of topics, whose number is asked for with max_k 50, 100 and 200; and how often
+the verdict is `clear`, and right, for clusters of equal sizes 6 deviations apart, of sizes 1:3 to
+1:100 with up to 100 columns of noise, each also with columns of deviation 1, for kinds that
+differ in flags and categories, and for small tables with texts: the table of docs/customers.md,
+texts that tell the kind but are NULL at random, and random texts.
+--nulls: tables of columns with NULLs (with_nulls of tables.py): how often k is that of the same
+table without them.
+Good: the planted number in nearly all tables, and never `clear` with a wrong one.
 """
 import argparse
 import csv

@@ -1,14 +1,18 @@
-"""The rows of the papers' tables and figures, one figure each, beside bench/papers.csv; exits 1 if one is worse or missing.
+"""Compares one figure for each row of the papers' tables and figures with bench/papers.csv; exits 1
+if one is worse or missing.
 
-python3 papers.py --programs FOLDER [--data FOLDER] [--only PART,..] [--record] connects by PG* variables.
---programs holds kernel and palm, made from kernel.c and palm.c.  Parts that need --data are skipped without it.
+python3 papers.py --programs FOLDER [--data FOLDER] [--only PART,..] [--record]
 
-A part yields (row, figure[, kind]) for a seed; the figure of a row is the mean over the part's seeds.  --record measures RECORDED
-seeds or more, and writes papers.csv: the mean over the seeds of a plain run, the spread (standard deviation) over all, and the tolerance
-max(3 spread / sqrt(seeds of a plain run), the kind's share of the figure).  Seeds fix all figures but times and memory: the
-same code on the same machine repeats them, and other code of the same quality differs by less than the tolerance.
-
-RSE = SSE / SSE of the best of 5 k-means++ Lloyd runs (scikit-learn).  Times are ratios within one run.
+Connects by PG* variables. --programs has kernel and palm, built from kernel.c and palm.c. Parts
+that need --data are skipped without it.
+A part yields (row, figure[, kind]) for a seed; the figure of a row is the mean over the seeds of
+the part. --record measures RECORDED seeds or more, and writes papers.csv: the mean over the seeds
+of a plain run, the spread (standard deviation) over all, and the tolerance max(3 spread /
+sqrt(seeds of a plain run), the share of the figure for its kind). Seeds determine all figures
+except times and memory: the same code on the same machine repeats them, and other code of the
+same quality differs by less than the tolerance.
+RSE is the SSE over that of the best of five k-means++ Lloyd runs of scikit-learn. Times are
+ratios within one run.
 """
 import argparse
 import csv
@@ -553,7 +557,7 @@ def cost(seed):
     yield 'one pass / Nystrom, 400 columns: memory', used / kernels.peak_of(nystrom, 16000), 'memory'
 
 
-# --- Figures beside their references. ---
+# --- Figures and their references. ---
 
 def measure(name, seeds):
     """row -> (kind, figures over the seeds) of a part; a row of which a seed fails is missing."""

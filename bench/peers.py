@@ -1,9 +1,13 @@
-"""Training in the database beside what it replaces: a query that reads the table, export with scikit-learn, CREATE TABLE AS.
+"""Time of training in the database, against a query that reads the table, the export with
+scikit-learn, and CREATE TABLE AS.
 
-tools/with-server.sh python3 bench/peers.py [--data FOLDER] [--only million;groups;..] [--rounds 3] [--rows 10000000] [--cpu]
-Prints the table of docs/benchmarks.md: medians of the rounds, in which all that is compared takes turns.  A bound that is broken is marked.
-FOLDER holds KDD Cup 99 behind a load.py.  --cpu: CPU seconds of the backend without parallel workers, and of this process with one
-thread, for a machine with other work.
+tools/with-server.sh python3 bench/peers.py [--data FOLDER] [--only million;groups;..] [--rounds
+3] [--rows 10000000] [--cpu]
+
+Prints the table of docs/benchmarks.md: medians of the rounds, in which everything compared takes
+turns. FOLDER has KDD Cup 99 behind a load.py. --cpu counts CPU seconds of the backend without
+parallel workers, and of this process with one thread, for a machine with other work.
+Good: no line is marked as a broken bound.
 """
 import argparse
 import io

@@ -1,4 +1,6 @@
-"""pictures.py DOCS: docs/quality.svg from bench/results/quality.csv, docs/speed.svg from a table of docs/benchmarks.md."""
+"""Draws docs/quality.svg from bench/results/quality.csv and docs/speed.svg from a table of
+docs/benchmarks.md: pictures.py DOCS
+"""
 import csv
 import os
 import re

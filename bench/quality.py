@@ -1,9 +1,13 @@
-"""Quality of decoding by defaults: RSE = SSE / SSE of the best of 5 k-means++ Lloyd runs (scikit-learn).
+"""Quality of decoding with all defaults, as RSE: the SSE over that of the best of five k-means++
+Lloyd runs of scikit-learn.
 
-python3 quality.py [--data FOLDER] [--rows N] [--seeds N] [--only NAME,..] [--csv FILE] connects by PG* variables.
-Columns: the sketch alone, with pilot rows, each also after one lloyd_step_agg, and k-means on the pilot rows alone.
-The means of a whole run, in three digits, are bench/results/quality.csv: the source of docs/quality.svg and of the table in
+python3 quality.py [--data FOLDER] [--rows N] [--seeds N] [--only NAME,..] [--csv FILE]
+
+Connects by PG* variables. Columns: the sketch alone, with sample rows, each also after one
+lloyd_step_agg, and k-means on the sample rows alone. The means of a complete run, in three
+digits, are bench/results/quality.csv, the source of docs/quality.svg and of the table in
 docs/benchmarks.md.
+Good: near 1, and below k-means on the sample rows.
 """
 import argparse
 import csv

@@ -1,11 +1,14 @@
-"""rows.py [--csv FILE] [--repeats N]: rows assigned in SQL, one by one and in batches, dense against factored.
+"""CPU time to assign rows in SQL, one by one and in batches, by dense and by factored operators.
 
-Blobs as scikit-learn makes them (centres uniform in [-10, 10]^d, deviation 1), k = 512, d = 2000 and k = 30,
-d = 784; the operator comes from a table.  Rows lie in memory (a materialised CTE), so that reading is
-cheap and the same for all; CPU microseconds a row, least of N, without a scan that only counts.
-Beside it the product X V' by the BLAS of numpy, batches of 256 rows.
+rows.py [--csv FILE] [--repeats N]
 
-Runs in the server that the PG* variables name, on this machine, with the extension there.
+Runs in the server of the PG* variables, on this machine, which has the extension. Blobs as
+scikit-learn makes them (centres uniform in [-10, 10]^d, deviation 1), k = 512, d = 2000 and k =
+30, d = 784; the operator comes from a table. Rows are in memory (a materialised CTE), so that
+reading is cheap and the same for all. Figures are CPU microseconds for each row, the minimum of
+N, without a scan that only counts; next to them is the product X V' by the BLAS of numpy, in
+batches of 256 rows.
+Good: batches take little more than the BLAS, and factored operators less than dense ones.
 """
 import argparse
 import csv

@@ -1,13 +1,13 @@
 #!/bin/bash
-# run.sh [DATA_FOLDER]: speed and quality on a private server, as tables, CSV and SVG.
-# Peers come from Debian: python3-numpy, python3-sklearn, python3-matplotlib (python3-faiss if there).
-# DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
-# BENCH_ONLY="speed quality": these parts only; of
+# run.sh [DATA_FOLDER]: measures speed and quality on a private server, as tables, CSV and SVG.
+# Programs to compare with come from Debian: python3-numpy, python3-sklearn, python3-matplotlib, and
+# python3-faiss if it is installed.
+# DATA_FOLDER has real sets behind a load.py; without it only generated data are used.
+# BENCH_ONLY="speed quality" runs only these parts of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number rules density peers        the longer ones
-# iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
-# SQL, dense and factored; factors: what factors hold of the centroids.
-# papers: bench/papers.sh.
+#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans
+#   number rules density peers                       the longer ones
+# The head of bench/PART.py says what a part measures; papers: bench/papers.sh.
 # BENCH_SEEDS (10), BENCH_OPTIONS (of papers, peers), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,10 +1,10 @@
-"""sketch_picture.py DOCS: docs/sketch.svg, rows that become a sketch that becomes centroids.  Standard library alone.
+"""Draws docs/sketch.svg, in which rows become a sketch and the sketch becomes centroids: python3
+bench/sketch_picture.py docs
 
-    python3 bench/sketch_picture.py docs
-
-The rows are three blobs; each arrow of the middle panel is the mean of one wave over them, z_j = mean exp(i omega_j . x).
-The right panel is the density that these means alone give back, f(c) = mean_j Re(conj(z_j) exp(i omega_j . c)), with its
-three highest modes: nothing there has seen a row.
+It needs only the standard library. The rows are three blobs; each arrow of the middle panel is
+the mean of one wave over them, z_j = mean exp(i omega_j . x). The right panel is the density that
+these means alone give back, f(c) = mean_j Re(conj(z_j) exp(i omega_j . c)), with its three
+highest modes; it is computed without the rows.
 """
 import cmath
 import math

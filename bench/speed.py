@@ -1,8 +1,12 @@
-"""Speed in the server beside the bare core and the way people do it today; interleaved rounds in one run.
+"""Speed of queries in the server, against the bare core and against the usual way, in interleaved
+rounds of one run.
 
-python3 speed.py --kernel PROGRAM --out FOLDER, connected by PG* variables.  Prints tables, writes speed.csv.
-A query's figure is the least time of ROUNDS rounds, in ns per row, with no parallel workers unless named: CPU time of
-the backend where it is set beside the core's, which is CPU time, too; else wall time.
+python3 speed.py --kernel PROGRAM --out FOLDER
+
+Connects by PG* variables. Prints tables, and writes speed.csv. The figure of a query is the
+minimum time of ROUNDS rounds, in ns for each row, without parallel workers unless named: CPU time
+of the backend where it is compared with the CPU time of the core, otherwise wall time.
+Good: a query takes little more than the core and the scan.
 """
 import argparse
 import csv

@@ -1,4 +1,6 @@
-"""Data for the benchmarks: generators of the papers, real sets from a folder, and a fast way into a table."""
+"""Data for the benchmarks: generators of the papers, real sets from a folder, and a fast way into a
+table.
+"""
 import importlib.util
 import io
 import os

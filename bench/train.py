@@ -1,9 +1,14 @@
-"""Time of train(): two builds side by side, in turn in one run.
+"""Time of train(): two builds compared in one run.
 
-python3 train.py OLD NEW [--rounds 9] [--only NAME;..] [--slow] [--cpu]      OLD, NEW: PGHOST of a server of each build (tools/server.sh;
-PG_CONFIG says of which), the other PG* variables hold for both.  Each round trains every table on both, the first by turns; the least
-time of all rounds counts.  A line: seconds of OLD and of NEW, NEW / OLD, objectives of NEW / OLD; in the end the geometric mean.
---slow adds 60,000 x 256 with k = 1024.  --cpu: CPU seconds without parallel workers, for a machine with other work.
+python3 train.py OLD NEW [--rounds 9] [--only NAME;..] [--slow] [--cpu]
+
+OLD and NEW are the PGHOST of a server of each build (tools/server.sh; PG_CONFIG selects the
+build); the other PG* variables hold for both. Each round trains every table on both, in
+alternating order, and the minimum of all rounds counts. A line has the seconds of OLD and of NEW,
+NEW / OLD, and the objectives of NEW / OLD; the last line is the geometric mean. --slow adds
+60,000 x 256 with k = 1024. --cpu counts CPU seconds without parallel workers, for a machine with
+other work.
+Good: ratios of at most 1 for the change that is tried.
 """
 import argparse
 import time

@@ -1,13 +1,16 @@
-"""What half and double of each tuned number of the core do, as src/TUNED.md.
+"""Writes src/TUNED.md: what half and double of each tuned number of the core do to quality and CPU
+time.
 
 python3 bench/tuned.py [--again GROUP,..]
 
-bench/tuned.csv lists the numbers: group, file below src/core, name, unit, what it decides. A name is that of a #define, of a static array, of which all
-numbers change together, or of a named field, such as [FC_BALANCED].breath.  For each of them the core is built twice in a copy of the sources,
-with half and with double of the value, and bench/tuned.c measures the group: the core as it is, half, double, in turn.  Integers are
-rounded down, and stay 1 at least.  A value that does not compile or run says so.  bench/results/tuned.csv keeps the figures; what is
-there is measured again only if --again says so.
-The objects of the core must be there: run make first.
+Run make first, for the objects of the core. bench/tuned.csv lists the numbers: group, file below
+src/core, name, unit, and what it decides. A name is that of a #define, of a static array, whose
+numbers all change together, or of a named field, such as [FC_BALANCED].breath. For each number
+the core is built twice in a copy of the sources, with half and with double of the value, and
+bench/tuned.c measures the group with the core as it is, with half and with double, in turn.
+Integers are rounded down and stay at least 1. A value that does not compile or run is reported.
+bench/results/tuned.csv keeps the figures; what it has is measured again only with --again.
+Good: neither half nor double is clearly better.
 """
 import argparse
 import csv

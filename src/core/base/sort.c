@@ -5,7 +5,7 @@
 
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* values of a byte */
-#define FEW		64
+#define MIN_RADIX_ITEMS		64
 
 static inline size_t
 digit_of(const fc_keyed *item, int digit)
@@ -56,7 +56,7 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 	fc_keyed   *from = items;
 	fc_keyed   *to = scratch;
 
-	if (n < FEW)
+	if (n < MIN_RADIX_ITEMS)
 	{
 		sort_few(items, n);
 		return;

@@ -32,7 +32,7 @@
 #define ATOM_PENALTY			1e-9	/* penalty of an atom's squared weight */
 #define CERTIFIED_ROWS ((size_t) 256)	/* sample rows used if the atoms leave
 										 * only noise ... */
-#define MANY_TIMES_SAMPLE 20.0	/* ... and the table has this many times
+#define MIN_TABLE_RATIO 20.0	/* ... and the table has this many times
 								 * SAMPLE_ROWS rows */
 #define FARTHEST_DEVIATIONS 20.0	/* distance to the nearest atom, in root
 									 * mean square deviations, beyond which a
@@ -270,7 +270,7 @@ fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)
 {
 	fc_reweight_work *w = &d->reweight;
 	fc_mixture	reweighted = *mixture;
-	bool		many = (d->problem->rows > MANY_TIMES_SAMPLE * (double) SAMPLE_ROWS);
+	bool		many = (d->problem->rows > MIN_TABLE_RATIO * (double) SAMPLE_ROWS);
 	size_t		columns = lay_out(d, mixture,
 								  certified && many ? CERTIFIED_ROWS : SAMPLE_ROWS);
 	size_t		count;

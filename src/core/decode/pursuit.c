@@ -26,8 +26,9 @@
 									 * atoms after a pursuit */
 #define SPLITS_PER_ROUND		2	/* maximum number of splits tried in a
 									 * round of improvement */
-#define MIN_GAIN				0.01	/* minimum relative fall of the cost
-										 * that justifies an exchange */
+#define MIN_EXCHANGE_GAIN				0.01	/* minimum relative fall of
+												 * the cost that justifies an
+												 * exchange */
 
 /*
  * ratio of the trial's cost to the present cost above which the trial is
@@ -509,10 +510,10 @@ try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
 	apply_move(d, mixture, m, trial);
 	drop_one(d, m, trial);
 	trial_cost = fc_refine(d, FC_WIDTH_SHARED, TRIAL_ITERATIONS, trial);
-	if (trial_cost > (1.0 - MIN_GAIN) * *cost &&
+	if (trial_cost > (1.0 - MIN_EXCHANGE_GAIN) * *cost &&
 		trial_cost < HOPELESS_COST_RATIO * *cost)
 		trial_cost = fc_refine(d, FC_WIDTH_SHARED, 2 * TRIAL_ITERATIONS, trial);
-	if (!(trial_cost < (1.0 - MIN_GAIN) * *cost))
+	if (!(trial_cost < (1.0 - MIN_EXCHANGE_GAIN) * *cost))
 		return false;
 	fc_mixture_copy(d, trial, mixture);
 	*cost = trial_cost;

@@ -272,7 +272,7 @@ typedef struct test_set
  * sqrt(pi / 2): deviations by which a normal column moves if its median
  * split changes by one deviation of the split
  */
-#define DEVIATIONS	1.2533141373155003
+#define DEVIATIONS_PER_SPLIT	1.2533141373155003
 
 static double
 harmonic(const fc_drift_sides *sides)
@@ -291,7 +291,7 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
 	double		square = (gap * gap / fmax(share * (1.0 - share), 1e-30) -
 						  2.0 * harmonic(sides) * log(fmax(tests, 2.0)));
 
-	return DEVIATIONS * sqrt(fmax(square, 0.0));
+	return DEVIATIONS_PER_SPLIT * sqrt(fmax(square, 0.0));
 }
 
 /*
@@ -418,7 +418,7 @@ combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
 	}
 	result->hidden = !has_counts(sides)
 		? waves->hidden
-		: DEVIATIONS *
+		: DEVIATIONS_PER_SPLIT *
 		sqrt(2.0 * harmonic(sides) *
 			 log(2.0 * count *
 				 fmax(column_tests(sides->spec), 2.0) /

@@ -346,7 +346,7 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 		 feature->kind == FC_FEATURE_INTERVAL) &&
 		memcmp(feature->padding, zero, sizeof(zero)) == 0 &&
 		feature->weight >= FC_MIN_COLUMN_WEIGHT &&
-		feature->weight <= FC_GREATEST_WEIGHT && feature->nulls_seen >= 0 &&
+		feature->weight <= FC_MAX_COLUMN_WEIGHT && feature->nulls_seen >= 0 &&
 		feature->nulls_seen <= encoder->rows;
 }
 

@@ -28,7 +28,7 @@
 #define FC_MAX_ENCODED_TEXT		((size_t) 1 << 26)	/* maximum size of the
 													 * text in bytes */
 #define FC_MIN_COLUMN_WEIGHT			1e-6
-#define FC_GREATEST_WEIGHT		1e6
+#define FC_MAX_COLUMN_WEIGHT		1e6
 
 typedef enum fc_feature_kind
 {

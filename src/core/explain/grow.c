@@ -7,10 +7,10 @@
  * factor applied to the gain of a column that the path does not test yet;
  * favours columns tested already, which cost no further condition
  */
-#define NEW_COLUMN	0.9
+#define NEW_COLUMN_FACTOR	0.9
 
 /* gain in nats below which a split is a matter of rounding */
-#define MIN_GAIN	1e-6
+#define MIN_SPLIT_GAIN	1e-6
 
 static size_t
 max_nodes(size_t n, size_t k)
@@ -124,7 +124,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
 		if (!(x[row] < x[rows[node->begin + i]]))
 			continue;
 		gain = whole - (f[i] - sum_below) - (f[n - i] - sum_above);
-		if (gain > best_gain + MIN_GAIN)
+		if (gain > best_gain + MIN_SPLIT_GAIN)
 		{
 			best_gain = gain;
 			best = i;
@@ -137,7 +137,7 @@ sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
 		grower->below[label]--;
 		grower->above[label]++;
 	}
-	if (factor * best_gain > node->gain + MIN_GAIN)
+	if (factor * best_gain > node->gain + MIN_SPLIT_GAIN)
 	{
 		node->gain = factor * best_gain;
 		node->axis = axis;
@@ -178,7 +178,7 @@ split_new_node(fc_grower *grower, int32_t number)
 		memset(grower->gains, 0, grower->rows->d * sizeof(double));
 	grower->nodes[number].label = frequent_label(grower, node);
 	node->gain = 0.0;
-	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= MIN_GAIN)
+	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= MIN_SPLIT_GAIN)
 		return;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
@@ -188,7 +188,7 @@ split_new_node(fc_grower *grower, int32_t number)
 		if (full && !known)
 			continue;
 		fc_check();
-		gain = sweep_axis(grower, axis, sum, known ? 1.0 : NEW_COLUMN, node);
+		gain = sweep_axis(grower, axis, sum, known ? 1.0 : NEW_COLUMN_FACTOR, node);
 		if (number == 0)
 			grower->gains[axis] = gain;
 	}

@@ -4,13 +4,13 @@
 /*
  * cost of a row with another label; a rule of precision 0.85 has the value 0
  */
-#define PENALTY		(0.85 / 0.15)
+#define MISS_COST		(0.85 / 0.15)
 
 /*
  * factor by which a further condition, or a rule added to the tree, must
  * raise the value
  */
-#define WORTH		1.05
+#define MIN_VALUE_RATIO		1.05
 
 /*
  * maximum number of values read in one pass over all labels; beyond it there
@@ -174,7 +174,7 @@ polish(short_search *s, fc_short_rule *rule)
 		fc_range	better;
 
 		mark_met(s, rule, i % rule->count);
-		if (best_range(s, range->axis, PENALTY, &better) > 0.0)
+		if (best_range(s, range->axis, MISS_COST, &better) > 0.0)
 			*range = better;
 	}
 }
@@ -188,7 +188,7 @@ static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)
 {
 	fc_short_rule rule = {.label = s->label};
-	double		min = fmin(PENALTY, s->share / (1.0 - s->share));
+	double		min = fmin(MISS_COST, s->share / (1.0 - s->share));
 
 	for (size_t step = 1; step <= wanted; step++)
 	{
@@ -196,7 +196,7 @@ find_rule(short_search *s, size_t wanted, size_t place)
 		size_t		needed = step == 1 ? place + 1 : 1;
 
 		mark_met(s, &rule, rule.count);
-		sweep_axes(s, min * pow(PENALTY / min,
+		sweep_axes(s, min * pow(MISS_COST / min,
 								(double) step / (double) wanted));
 		if (fc_best_axes(s->gains, s->grower->rows->d, needed, axes) < needed)
 			break;
@@ -213,7 +213,7 @@ find_rule(short_search *s, size_t wanted, size_t place)
 static double
 value_of(size_t right, size_t met)
 {
-	return (double) right - PENALTY * (double) (met - right);
+	return (double) right - MISS_COST * (double) (met - right);
 }
 
 /*
@@ -315,7 +315,7 @@ search_label(short_search *s, size_t conditions, double min,
 			fc_short_rule rule = find_rule(s, wanted, place);
 			double		value = measure(s, &rule);
 
-			if (!(value > WORTH * min))
+			if (!(value > MIN_VALUE_RATIO * min))
 				continue;
 			min = value;
 			best = rule;
@@ -351,7 +351,7 @@ fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,
 		s.label = (int32_t) j;
 		s.share = (double) counts[j] / (double) n;
 		if (counts[j] > 0 && counts[j] < n &&
-			best[j] * WORTH < (double) counts[j] * (double) s.rows / (double) n)
+			best[j] * MIN_VALUE_RATIO < (double) counts[j] * (double) s.rows / (double) n)
 			search_label(&s, conditions, best[j], tree);
 	}
 	drop_implied_leaves(&s, tree, arena);

@@ -13,8 +13,8 @@
 
 #define BINS				(2 * REACH * BINS_PER_DEVIATION)
 #define MIN_WINDOW				4	/* bins of the narrowest window */
-#define MIN_ROWS				40	/* minimum rows of a cluster to be
-									 * searched */
+#define MIN_SEARCHED_ROWS				40	/* minimum rows of a cluster to be
+											 * searched */
 
 /*
  * Computes mean and standard deviation of the values, leaving out values more
@@ -210,7 +210,7 @@ gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
 		if ((size_t) c->label[r] == a)
 			memcpy(c->centred + count++ * c->d, c->y + r * c->d,
 				   c->d * sizeof(float));
-	if (count >= MIN_ROWS)
+	if (count >= MIN_SEARCHED_ROWS)
 	{
 		fc_center_rows(c->centred, count, c->d);
 		for (size_t i = 0; i < c->d; i++)

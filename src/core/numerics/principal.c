@@ -29,7 +29,7 @@
 #define ORTHO_AXES	16
 #define MAX_ROUNDS	100
 #define AXES_ROUNDS	9			/* rounds with products in float */
-#define MIN_GAIN	1e-8
+#define MIN_EXPLAINED_GAIN	1e-8
 #define TOLERANCE	1e-9
 #define DEPENDENT_RESIDUE	1e-5	/* length up to which a projected unit row
 									 * counts as dependent, for products in
@@ -333,7 +333,7 @@ iterate(subspace *s, int rounds, uint64_t seed)
 		if (round == rounds - 1 ||
 			(s->h != NULL &&
 			 (residual(s) <= TOLERANCE * fabs(s->eigen.values[s->p - 1]) ||
-			  now - before <= MIN_GAIN * now)))
+			  now - before <= MIN_EXPLAINED_GAIN * now)))
 			break;
 		before = now;
 		memcpy(s->q, s->z, s->p * s->n * sizeof(double));

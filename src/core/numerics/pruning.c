@@ -41,10 +41,11 @@
 								 * double */
 #define LIST_WORK		1.3		/* cost factor of the leading-axes method,
 								 * whose candidate lists are longer */
-#define MEMORY			0.125	/* weight of the newest block of rows in a
-								 * record's means */
-#define FADING			0.998	/* factor on the records of methods not used,
-								 * so that they are tried again */
+#define NEWEST_WEIGHT			0.125	/* weight of the newest block of rows
+										 * in a record's means */
+#define UNUSED_FACTOR			0.998	/* factor on the records of methods
+										 * not used, so that they are tried
+										 * again */
 
 /* ---- centers, axes and codes ---- */
 
@@ -393,8 +394,8 @@ fc_pruning_choose(fc_pruning *pruning)
 	for (int path = FC_PRUNING_LEADING; path <= FC_PRUNING_WHOLE; path++)
 		if (path != best)
 		{
-			pruning   ->record[path].measured *= FADING;
-			pruning   ->record[path].given_up *= FADING;
+			pruning   ->record[path].measured *= UNUSED_FACTOR;
+			pruning   ->record[path].given_up *= UNUSED_FACTOR;
 		}
 	return best;
 }
@@ -404,8 +405,8 @@ keep_record(fc_pruning_record *record, size_t rows, double measured,
 			double given_up)
 {
 	double		share = (rows < FC_PRUNING_ROWS / 4
-						 ? MEMORY * (double) rows / (FC_PRUNING_ROWS / 4)
-						 : MEMORY);
+						 ? NEWEST_WEIGHT * (double) rows / (FC_PRUNING_ROWS / 4)
+						 : NEWEST_WEIGHT);
 
 	if (record->measured == 0.0 && record->given_up == 0.0)
 		share = 1.0;

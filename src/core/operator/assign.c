@@ -55,7 +55,7 @@
 										 * it */
 #define ALIGNMENT	((size_t) 64)	/* alignment of blocks in bytes, a cache
 									 * line */
-#define FEW_ROWS	8			/* minimum rows for a block; fewer go one by
+#define MIN_BLOCK_ROWS	8		/* minimum rows for a block; fewer go one by
 								 * one */
 #define SMALL_CODEBOOK	((size_t) 1 << 15)	/* floats of a codebook that stays
 											 * in the cache next to a block,
@@ -662,7 +662,7 @@ block_floats(const fc_operator *op, size_t n)
 	size_t		floats = (FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) +
 						  8 * op->d);
 
-	return n < FEW_ROWS || floats > MAX_FLOATS
+	return n < MIN_BLOCK_ROWS || floats > MAX_FLOATS
 		? 0
 		: floats + ALIGNMENT / sizeof(float);
 }
@@ -961,7 +961,7 @@ assign_blocks(const fc_operator *op, const double *x, size_t n,
 	{
 		size_t		rows = (n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS);
 
-		if (rows < FEW_ROWS)
+		if (rows < MIN_BLOCK_ROWS)
 			assign_each(op, x + start * op->d, n - start, b.single,
 						labels + start);
 		else

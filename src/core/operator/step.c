@@ -61,8 +61,8 @@ width_of(int kind, size_t d)
 #define NEAR_BYTES	262144		/* maximum bytes of pending rows of a product,
 								 * whose factors pass quickly over rows that
 								 * are still in the cache */
-#define MIN_ROWS	32			/* rows of one block of factors */
-#define BATCH_ROWS	256
+#define FACTOR_BLOCK_ROWS	32	/* rows of one block of factors */
+#define MAX_BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds per batch, about 50 ms */
 
 size_t
@@ -76,8 +76,9 @@ fc_step_capacity(const fc_operator *op)
 		return 1;
 	rows = (op->factors > 1 ? NEAR_BYTES : BATCH_BYTES) / (8 * d);
 	if (op->factors > 1)
-		rows = rows < MIN_ROWS ? MIN_ROWS : rows / MIN_ROWS * MIN_ROWS;
-	rows = rows < 8 ? 8 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
+		rows = rows < FACTOR_BLOCK_ROWS ? FACTOR_BLOCK_ROWS
+			: rows / FACTOR_BLOCK_ROWS * FACTOR_BLOCK_ROWS;
+	rows = rows < 8 ? 8 : rows > MAX_BATCH_ROWS ? MAX_BATCH_ROWS : rows;
 	return rows * k * d <= BATCH_WORK ? rows
 		: k * d < BATCH_WORK ? BATCH_WORK / (k * d)
 		: 1;
@@ -581,7 +582,7 @@ fc_step_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	header = (const fc_operator_header *) (step + 1);
 	if (step->operator_size < sizeof(fc_operator_header) ||
-		step->capacity > BATCH_ROWS ||
+		step->capacity > MAX_BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) !=
 		size)
 		return FC_EFORMAT;

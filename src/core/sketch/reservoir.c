@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-#define MIN_ROWS		1024
+#define MIN_RESERVOIR_ROWS		1024
 #define VALUE_BYTES		((size_t) 16 << 20) /* maximum bytes of the values of
 											 * R rows */
 
@@ -15,7 +15,7 @@ fc_reservoir
 fc_reservoir_start(size_t d)
 {
 	size_t		capacity = smaller(FC_RESERVOIR_ROWS,
-								   larger(MIN_ROWS,
+								   larger(MIN_RESERVOIR_ROWS,
 										  VALUE_BYTES / sizeof(double) / d));
 
 	return (fc_reservoir)

@@ -25,7 +25,7 @@ fc_law_name(fc_law law)
  * Costs in multiply-adds of other rooms, measured: a multiply-add in float
  * counts a quarter, a sine with its cosine 16 of these.
  */
-#define FLOAT		0.25
+#define FLOAT_COST		0.25
 #define SINE_COSINE	16.0
 
 double
@@ -39,8 +39,8 @@ fc_sketch_operations(const fc_spec *spec)
 							  ? (double) spec->dim * n
 							  : 0.0);
 
-	return FLOAT * (projection +
-					spec->frequencies * (angle + SINE_COSINE * spec->scales));
+	return FLOAT_COST * (projection +
+						 spec->frequencies * (angle + SINE_COSINE * spec->scales));
 }
 
 size_t

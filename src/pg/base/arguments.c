@@ -141,9 +141,9 @@ relation_name(Oid relation)
 
 /* ---- rows that functions return ---- */
 
-#define MAX_COLUMNS 16
+#define MAX_ROW_COLUMNS 16
 
-static bool no_nulls[MAX_COLUMNS];
+static bool no_nulls[MAX_ROW_COLUMNS];
 
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
@@ -152,7 +152,7 @@ row_type(FunctionCallInfo fcinfo)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	Assert(descriptor->natts <= MAX_COLUMNS);
+	Assert(descriptor->natts <= MAX_ROW_COLUMNS);
 	return BlessTupleDesc(descriptor);
 }
 

@@ -17,20 +17,21 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
-#define MIN_BUDGET	1024		/* minimum of the budget in kB */
+#define MIN_BUDGET_KB	1024	/* minimum of the budget in kB */
 #define CHECKS_A_LOOK	16		/* interrupt checks per look at the clock,
 								 * which costs more than a check */
-#define BUDGET			(512 * 1024)
-#define LARGE			((Size) 4 << 20)	/* minimum bytes of an allocation
-											 * for which huge pages are
-											 * advised */
-#define PAGE			4096
+#define DEFAULT_BUDGET_KB			(512 * 1024)
+#define MIN_HUGE_BYTES			((Size) 4 << 20)	/* minimum bytes of an
+													 * allocation for which
+													 * huge pages are advised */
+#define PAGE_BYTES			4096
 
-int			fastclust_memory_budget = BUDGET;
+int			fastclust_memory_budget = DEFAULT_BUDGET_KB;
 int			fastclust_largest_state = MaxAllocSize / 1024;
 
-static int	requested_budget = BUDGET;	/* value of GUC
-										 * fastclust.memory_budget in kB */
+static int	requested_budget = DEFAULT_BUDGET_KB;	/* value of GUC
+													 * fastclust.memory_budget
+													 * in kB */
 static int	budget_limit = MAX_KILOBYTES;	/* value of GUC
 											 * fastclust.memory_budget_limit
 											 * in kB */
@@ -62,8 +63,8 @@ alloc_large_in(MemoryContext context, Size bytes)
 	void	   *memory = MemoryContextAllocHuge(context, bytes);
 
 #ifdef MADV_HUGEPAGE
-	if (bytes >= LARGE)
-		(void) madvise((void *) TYPEALIGN(PAGE, memory), bytes - PAGE,
+	if (bytes >= MIN_HUGE_BYTES)
+		(void) madvise((void *) TYPEALIGN(PAGE_BYTES, memory), bytes - PAGE_BYTES,
 					   MADV_HUGEPAGE);
 #endif
 	return memory;
@@ -183,7 +184,7 @@ check_requested_budget(int *budget, void **extra, GucSource source)
 	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling",
 					 text_of_kilobytes(*budget));
 	GUC_check_errdetail("It may be from %s to %s.",
-						text_of_kilobytes(MIN_BUDGET),
+						text_of_kilobytes(MIN_BUDGET_KB),
 						text_of_kilobytes(budget_limit));
 	GUC_check_errhint("A superuser raises the ceiling with fastclust.memory_budget_limit.");
 	return false;
@@ -238,11 +239,12 @@ _PG_init(void)
 	DefineCustomIntVariable("fastclust.memory_budget_limit",
 							"Most that fastclust.memory_budget may be.",
 							"Larger values that were set before count as this one.", &budget_limit,
-							MAX_KILOBYTES, MIN_BUDGET, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							MAX_KILOBYTES, MIN_BUDGET_KB, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							NULL, assign_budget_limit, NULL);
 	DefineCustomIntVariable("fastclust.memory_budget", "Memory one fastclust function may take.",
 							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
-							&requested_budget, BUDGET, MIN_BUDGET, MAX_KILOBYTES, PGC_USERSET,
+							&requested_budget, DEFAULT_BUDGET_KB, MIN_BUDGET_KB,
+							MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB, check_requested_budget, assign_requested_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
 							"Largest sums of a training scan that workers may share.",

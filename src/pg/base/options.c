@@ -19,7 +19,7 @@
 /* Maximum number of wrong letters for which a name is proposed. */
 #define MAX_WRONG(length)	(1 + (length) / 4)
 
-#define MAX_LISTED	80			/* maximum number of names in a hint: enough
+#define MAX_HINT_NAMES	80		/* maximum number of names in a hint: enough
 								 * for all options of a function, not for all
 								 * columns of a wide table */
 
@@ -47,10 +47,10 @@ name_hint(const char *given, int length, const char *const *names, int count,
 	if (meant != NULL)
 		appendStringInfo(&hint, "Perhaps you meant \"%s\". ", meant);
 	appendStringInfo(&hint, "%s ", what);
-	for (int i = 0; i < count && i < MAX_LISTED; i++)
+	for (int i = 0; i < count && i < MAX_HINT_NAMES; i++)
 		appendStringInfo(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
-	if (count > MAX_LISTED)
-		appendStringInfo(&hint, " and %d more", count - MAX_LISTED);
+	if (count > MAX_HINT_NAMES)
+		appendStringInfo(&hint, " and %d more", count - MAX_HINT_NAMES);
 	appendStringInfoChar(&hint, '.');
 	return hint.data;
 }

@@ -316,8 +316,8 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 
 /* ---- steps ---- */
 
-#define MAX_ROWS	1e18		/* limit, so that it fits into a bigint */
-#define MAX_SECONDS	1e10
+#define MAX_SHOWN_ROWS	1e18	/* limit, so that it fits into a bigint */
+#define MAX_SHOWN_SECONDS	1e10
 
 /*
  * Operations are multiply-adds, as the rooms of the core estimate them. RATE
@@ -325,9 +325,9 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
  * refused on every machine or on none.
  */
 #define RATE		4e9			/* multiply-adds per second */
-#define LONG		2.0			/* seconds from which on an estimate is
-								 * reported, as estimates may be too low by
-								 * half; a guess */
+#define MIN_REPORTED_SECONDS		2.0 /* seconds from which on an estimate
+										 * is reported, as estimates may be
+										 * too low by half; a guess */
 
 int			fastclust_progress_interval = 10000;
 double		fastclust_time_budget = 3600;
@@ -453,7 +453,7 @@ announce_step(const char *name, int64 model_id, const char *model,
 		copy_name(name, step.name, sizeof(step.name));
 	copy_name(model, entry.model, BOARD_NAME);
 	copy_name(step_name, entry.step, BOARD_STEP);
-	entry.rows_about = step.rows_about = Min(rows_about, MAX_ROWS);
+	entry.rows_about = step.rows_about = Min(rows_about, MAX_SHOWN_ROWS);
 	entry.step_begun = step.begun = step.reported = GetCurrentTimestamp();
 	step.transaction = GetCurrentTransactionStartTimestamp();
 	post_on_board(&entry);
@@ -470,7 +470,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 {
 	bool		here = (step.transaction == GetCurrentTransactionStartTimestamp());
 	TimestampTz ends = (GetCurrentTimestamp() +
-						(TimestampTz) (Min(seconds, MAX_SECONDS) *
+						(TimestampTz) (Min(seconds, MAX_SHOWN_SECONDS) *
 									   USECS_PER_SEC));
 
 	/* the work is part of a step whose recorded end is later */
@@ -529,6 +529,6 @@ announce_work(const char *subject, double operations, bool quiet,
 						  operations, fastclust_time_budget),
 				errhint("%s, or raise the budget with SET fastclust.time_budget.",
 						hint));
-	if (seconds > LONG)
+	if (seconds > MIN_REPORTED_SECONDS)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);
 }

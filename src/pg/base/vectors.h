@@ -100,7 +100,7 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 #define LINE_BYTES	64			/* size of a cache line of the processor */
 #define FRONT_BYTES	48			/* approximate bytes of a row before its
 								 * elements */
-#define MAX_BYTES	512
+#define MAX_STEP_BYTES	512
 #define ROWS_AHEAD	4
 
 typedef struct row_places
@@ -123,7 +123,7 @@ prefetch_rows(row_places *places, const char *x)
 	ptrdiff_t	bytes = step;
 
 	places->last_row = x;
-	if (unlikely(step <= 0 || step > MAX_BYTES))
+	if (unlikely(step <= 0 || step > MAX_STEP_BYTES))
 	{
 		step = places->step;
 		bytes = ROWS_AHEAD * step;

@@ -134,7 +134,7 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 	check_sigma(call);
 }
 
-#define MANY_CLUSTERS	50
+#define MAX_DECODED_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
 #define NARROW_SIGMAS	0.6		/* deviation of the rows, in sigmas, below
 								 * which a notice is raised; a spec from a
@@ -304,7 +304,7 @@ warn_of_limits(const decode_call *call)
 				call->spec->sample_centroids > 0
 				? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
 				: errhint("Let sketch_spec_agg make the spec from a sample of these rows."));
-	if (call->k > MANY_CLUSTERS)
+	if (call->k > MAX_DECODED_CLUSTERS)
 		ereport(NOTICE,
 				errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means",
 					   call->k),

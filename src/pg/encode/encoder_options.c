@@ -11,8 +11,8 @@
 
 #include "pg/encode/encode.h"
 
-#define MAX_CATEGORIES		32	/* default for the number of categories of a
-								 * column */
+#define DEFAULT_CATEGORIES		32	/* default for the number of categories of
+									 * a column */
 
 #define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
 
@@ -110,12 +110,12 @@ set_weight_of(encoder_options *options, Size first, Size last,
 	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
 												NumericGetDatum(value->val
 																.numeric)));
-	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_GREATEST_WEIGHT))
+	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_MAX_COLUMN_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
 					   weight, options->feature[first].name),
 				errdetail("It may be from %g to %g.", FC_MIN_COLUMN_WEIGHT,
-						  FC_GREATEST_WEIGHT));
+						  FC_MAX_COLUMN_WEIGHT));
 	for (Size i = first; i < last; i++)
 		options->feature[i].weight = weight;
 }
@@ -272,7 +272,7 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names,
 encoder_options
 read_encoder_options(const char *const *names, int count, Jsonb *given)
 {
-	encoder_options options = {.max_categories = MAX_CATEGORIES};
+	encoder_options options = {.max_categories = DEFAULT_CATEGORIES};
 	int			standardize = -1;
 	bool		standard = false;
 	char	   *all_transform = NULL;

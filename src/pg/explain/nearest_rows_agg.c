@@ -25,7 +25,7 @@
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 
-#define MAX_ROWS	1000
+#define MAX_NEAREST_ROWS	1000
 
 enum
 {
@@ -113,7 +113,7 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 	near_rows  *state = MemoryContextAllocZero(context, sizeof(near_rows));
 	int32		n = PG_GETARG_INT32(ARGUMENT_N);
 
-	check_count("n", n, 1, MAX_ROWS);
+	check_count("n", n, 1, MAX_NEAREST_ROWS);
 	state->context = context;
 	state->n = n;
 	state->k = k;

@@ -39,7 +39,7 @@ copied_values(const fc_weighted_rows *rows)
 	return memcpy(alloc_large(bytes), rows->values, bytes);
 }
 
-#define TRIMMED	8.0				/* passes over all rows and centroids until
+#define TRIMMED_PASSES	8.0		/* passes over all rows and centroids until
 								 * the trimmed rows stop changing (measured) */
 
 fc_codebook *
@@ -58,7 +58,7 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 	options->metric = rows->metric;
 	check_enough_rows(k, n);
 	announce_work(psprintf("k-means of %zu rows takes", n),
-				  (trim > 0.0 ? TRIMMED * (double) n * (double) k * d : 0.0) +
+				  (trim > 0.0 ? TRIMMED_PASSES * (double) n * (double) k * d : 0.0) +
 				  fc_kmeans_operations(n, d, k, options),
 				  false, "Lower k or option sample_rows");
 	charge_memory(&memory, n * d * sizeof(float) +

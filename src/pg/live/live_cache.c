@@ -537,9 +537,9 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 	return needed ? make_evaluation(live, context) : NULL;
 }
 
-#define GROWTH		65536		/* bytes that an evaluation may grow by
-								 * besides doubling before it is dropped; a
-								 * guess */
+#define MAX_GROWTH_BYTES		65536	/* bytes that an evaluation may grow
+										 * by besides doubling before it is
+										 * dropped; a guess */
 
 /*
  * Keeps the evaluation for the next statement, or drops it if it has grown:
@@ -557,7 +557,7 @@ live_end_evaluation(live_sketch *live, live_evaluation *evaluation)
 	if (evaluation->bytes == 0)
 		evaluation->bytes = bytes;
 	if (!live->lasting || live->evaluation != NULL ||
-		bytes > 2 * evaluation->bytes + GROWTH)
+		bytes > 2 * evaluation->bytes + MAX_GROWTH_BYTES)
 		MemoryContextDelete(evaluation->context);
 	else
 	{

@@ -33,7 +33,7 @@
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
 
-#define MAX_ARGUMENTS	8
+#define MAX_CALL_ARGUMENTS	8
 
 /* Everything that a result depends on besides the arguments. */
 typedef struct read_validity
@@ -82,7 +82,7 @@ typedef struct read_call
 	bool		constant;		/* true if all arguments are constants of the
 								 * query */
 	int			arguments;
-	argument_type argument[MAX_ARGUMENTS];
+	argument_type argument[MAX_CALL_ARGUMENTS];
 	FmgrInfo	reader;			/* the read_ function */
 	int16		result_length;
 	bool		result_by_value;
@@ -204,8 +204,8 @@ make_call(FunctionCallInfo fcinfo)
 	Oid			reader;
 
 	(void) get_func_signature(flinfo->fn_oid, &declared, &call->arguments);
-	if (call->arguments > MAX_ARGUMENTS)
-		elog(ERROR, "%s has more than %d arguments", name, MAX_ARGUMENTS);
+	if (call->arguments > MAX_CALL_ARGUMENTS)
+		elog(ERROR, "%s has more than %d arguments", name, MAX_CALL_ARGUMENTS);
 	set_arguments(fcinfo, call, declared);
 	reader = LookupFuncName(path, call->arguments, declared, false);
 	fmgr_info_cxt(reader, &call->reader, flinfo->fn_mcxt);
@@ -236,7 +236,7 @@ copied(const read_call *call, Datum value)
 static kept_result
 read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 {
-	LOCAL_FCINFO(inner, MAX_ARGUMENTS);
+	LOCAL_FCINFO(inner, MAX_CALL_ARGUMENTS);
 	kept_result result = {0};
 	Datum		value;
 	MemoryContext old;
@@ -377,8 +377,8 @@ fastclust_read_once(PG_FUNCTION_ARGS)
 	}
 	if (call->last == NULL || !call->constant)
 	{
-		Datum		values[MAX_ARGUMENTS];
-		bool		nulls[MAX_ARGUMENTS];
+		Datum		values[MAX_CALL_ARGUMENTS];
+		bool		nulls[MAX_CALL_ARGUMENTS];
 		call_key	key = {values, nulls};
 
 		read_arguments(fcinfo, call, key);

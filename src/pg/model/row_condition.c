@@ -46,8 +46,8 @@
 #define SELECT_WORD	"SELECT "	/* prefix that makes the condition a query,
 								 * which the grammar requires */
 #define ALIAS		"t"
-#define MAX_BYTES	10000
-#define MAX_SHOWN	200			/* maximum bytes of the condition that a
+#define MAX_CONDITION_BYTES	10000
+#define MAX_SHOWN_BYTES	200		/* maximum bytes of the condition that a
 								 * message shows */
 
 /* A condition that is being read. */
@@ -81,7 +81,7 @@ character_at(const read_condition *c, int location)
 static int
 errplace(const read_condition *c, int character)
 {
-	int			shown = pg_mbcliplen(c->given, (int) strlen(c->given), MAX_SHOWN);
+	int			shown = pg_mbcliplen(c->given, (int) strlen(c->given), MAX_SHOWN_BYTES);
 	const char *more = c->given[shown] == '\0' ? "" : " ...";
 
 	return character > 0 ? errdetail("At character %d of: %.*s%s", character,
@@ -453,10 +453,10 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 
 	c.given = text;
 
-	if (strlen(c.given) > MAX_BYTES)
+	if (strlen(c.given) > MAX_CONDITION_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("option \"where\" has %zu bytes, but may have %d",
-					   strlen(c.given), MAX_BYTES));
+					   strlen(c.given), MAX_CONDITION_BYTES));
 	c.query = psprintf("%s%s", SELECT_WORD, c.given);
 	(void) relation_name(relation);
 	c.relation = table_open(relation, AccessShareLock);

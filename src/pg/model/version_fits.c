@@ -13,7 +13,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
 
-#define MAX_LEVELS 7			/* maximum number of levels above the clusters */
+#define MAX_PARENT_LEVELS 7		/* maximum number of levels above the clusters */
 
 enum
 {
@@ -182,12 +182,12 @@ check_paths(ArrayType *array, int32 k)
 	int			levels = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 0;
 	int32	   *parent;
 
-	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) ||
+	if (levels < 1 || levels > MAX_PARENT_LEVELS || ARR_HASNULL(array) ||
 		ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 ||
 		ARR_LBOUND(array)[1] != 1)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("paths must be an array of %d times 1 to %d integers", k,
-					   MAX_LEVELS));
+					   MAX_PARENT_LEVELS));
 	parent = palloc((Size) k * sizeof(int32));
 	for (int level = 0; level < levels; level++)
 	{

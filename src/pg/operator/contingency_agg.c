@@ -91,7 +91,7 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 
 static Datum
 score(FunctionCallInfo fcinfo,
-	  fc_status (*of) (const fc_cell *, size_t, fc_arena *, double *))
+	  fc_status (*statistic) (const fc_cell *, size_t, fc_arena *, double *))
 {
 	fc_contingency *table;
 	fc_cell    *cells;
@@ -108,7 +108,7 @@ score(FunctionCallInfo fcinfo,
 	arena = charged_arena(&memory);
 	cells = FC_TAKE(&arena, n, fc_cell);
 	fc_contingency_list(table, &arena, cells);
-	check_status(of(cells, n, &arena, &result));
+	check_status(statistic(cells, n, &arena, &result));
 	release_arena(&arena);
 	PG_RETURN_FLOAT8(result);
 }

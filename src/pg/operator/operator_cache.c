@@ -24,7 +24,7 @@ const fc_columns *
 columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 		   MemoryContext context, Size *charged)
 {
-	Size		size = (*columns == NULL && uses >= COLUMNS_FROM
+	Size		size = (*columns == NULL && uses >= MIN_ROWS_FOR_COLUMNS
 						? fc_columns_worksize(op)
 						: 0);
 	fc_arena	arena;

@@ -49,11 +49,11 @@ typedef enum sparse_outcome
  * Number of rows from which the columns of an operator pay off. Making them
  * costs about as much as that number of dense rows.
  */
-#define COLUMNS_FROM	16
+#define MIN_ROWS_FOR_COLUMNS	16
 
 /*
  * Returns the centroids of op stored by column. They are built in `context`
- * once `uses` reaches COLUMNS_FROM, and their size in bytes is added to
+ * once `uses` reaches MIN_ROWS_FOR_COLUMNS, and their size in bytes is added to
  * *charged. Returns NULL before that, for an operator that is not a single
  * dense codebook, or if *charged would exceed a quarter of the memory budget.
  */

@@ -452,7 +452,7 @@ fastclust_cluster_labels(PG_FUNCTION_ARGS)
 															   NULL)));
 }
 
-#define MAX_LISTED	100			/* length in bytes from which a list of
+#define MAX_LIST_BYTES	100		/* length in bytes from which a list of
 								 * cluster numbers is abbreviated */
 
 char *
@@ -467,7 +467,7 @@ listed_numbers(const fc_operator *op)
 			 last + 1 < op->k && fc_operator_number(op, last + 1) ==
 			 fc_operator_number(op, last) + 1;)
 			last++;
-		if (list.len > MAX_LISTED && last + 1 < op->k)
+		if (list.len > MAX_LIST_BYTES && last + 1 < op->k)
 		{
 			appendStringInfo(&list, " .. %d",
 							 fc_operator_number(op, op->k - 1));

@@ -9,8 +9,8 @@
 #include "pg/base/options.h"
 #include "pg/operator/operator_value.h"
 
-#define PACKED_FROM		16		/* rows after which packing an operator pays
-								 * off */
+#define MIN_ROWS_FOR_PACKING		16	/* rows after which packing an
+										 * operator pays off */
 
 void *
 state_of_datum(Datum datum, int kind)
@@ -46,7 +46,7 @@ prepare_operator(fc_operator *op, Size uses, MemoryContext context)
 {
 	fc_arena	arena;
 
-	if (uses != PACKED_FROM)
+	if (uses != MIN_ROWS_FOR_PACKING)
 		return uses == pruning_from(op->k) ? prune_operator(op, context) : 0;
 	arena = make_arena_in(context, "the operator's packs");
 	fc_operator_pack(op, &arena);

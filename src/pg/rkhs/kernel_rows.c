@@ -100,7 +100,7 @@ join_room(kernel_rows *rows, Size n)
 
 /* ---- transition ---- */
 
-#define MAX_COLUMNS	(1 << 20)
+#define MAX_KERNEL_COLUMNS	(1 << 20)
 #define DEFAULT_COLUMNS	100		/* columns read by default, or the rank if
 								 * that is larger */
 
@@ -122,7 +122,7 @@ read_projection_options(kernel_rows *rows)
 	const option known[] = {
 		{"method", OPTION_TEXT, &method, 0, 0},
 		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
-		{"columns", OPTION_INT, &rows->columns, 1, MAX_COLUMNS},
+		{"columns", OPTION_INT, &rows->columns, 1, MAX_KERNEL_COLUMNS},
 		{"seed", OPTION_SEED, &rows->seed, 0, 0}
 	};
 

@@ -19,7 +19,7 @@
 #include "pg/train/columns.h"
 #include "pg/train/relation.h"
 
-#define MAX_LISTED		20		/* maximum number of columns in a hint */
+#define MAX_HINT_COLUMNS		20	/* maximum number of columns in a hint */
 
 FormData_pg_attribute *
 relation_columns(Oid relation, int *count)
@@ -108,7 +108,7 @@ column_hint(Oid relation, const char *name)
 	if (is_among(low, names, count))
 		return psprintf("Perhaps you meant \"%s\".", low);
 	hint = name_hint(name, (int) strlen(name), names, count, "Columns are");
-	if (count <= MAX_LISTED)
+	if (count <= MAX_HINT_COLUMNS)
 		return hint;
 	meant = strncmp(hint, "Perhaps", strlen("Perhaps")) == 0
 		? strstr(hint, "\". ")

@@ -98,7 +98,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 				method == METHOD_KERNEL
 				? 0
 				: errhint("Ask choose_k with the option where for the number of some groups, and give it."));
-	warn_idle_options(method, options, options);
+	warn_ineffective_options(method, options, options);
 	version = run_training(fcinfo,
 						   begin_training(&locked, &source, k, method, options));
 	SPI_finish();
@@ -176,7 +176,7 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
 	locked = lock_model(fcinfo, !options->nowait, true);
 	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
-	warn_idle_options(METHOD_KMEANS, options, options);
+	warn_ineffective_options(METHOD_KMEANS, options, options);
 	t = begin_training(&locked, &source, (int64) centroids->k, METHOD_KMEANS,
 					   options);
 	t->imported = centroids;
@@ -287,7 +287,7 @@ begin_retraining(const locked_model *locked, const stored_version *version,
 	open_source(&source, relation, &version->features, version->is_vector,
 				settings->group_by);
 	source.encoder = version->encoder;
-	warn_idle_options(method, options, settings);
+	warn_ineffective_options(method, options, settings);
 	t = begin_training(locked, &source,
 					   clusters_of_retraining(version, options, settings),
 					   method, settings);

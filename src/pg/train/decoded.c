@@ -37,7 +37,7 @@
 								 * clusters of a fresh version */
 #define MAX_DRAWN		8192
 #define DRAWN_NUMBERS	4000000
-#define ROWS_OF_LAW		512
+#define NULL_LAW_ROWS		512
 
 /* ---- decode ---- */
 
@@ -176,7 +176,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 	set_numbers(row, "null_moments",
 				null_moments_of_rows(rescaled_rows(drawn, row_scaling,
 												   no_scaling),
-									 old->spec, ROWS_OF_LAW, moments)
+									 old->spec, NULL_LAW_ROWS, moments)
 				? moments
 				: NULL,
 				2);

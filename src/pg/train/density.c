@@ -39,15 +39,16 @@
 									 * micro-clusters */
 #define MAX_MICRO_CLUSTERS			20000.0
 #define NOISE				0.5
-#define COMPARED			200 /* minimum number of micro-clusters for
-								 * compare_halved and warn_equal_distances */
-#define MIN_AGREEMENT		0.8
+#define MIN_COMPARED			200 /* minimum number of micro-clusters for
+									 * compare_halved and warn_equal_distances */
+#define MIN_HALVED_AGREEMENT		0.8
 #define NEARLY_EQUAL		0.65	/* median radius of a ball of
 									 * min_cluster_rows / 3 rows, relative to
 									 * the distance between two rows, above
 									 * which rows count as equally distant */
-#define SLACK				1e-6	/* allowance for the rounding of centroids
-									 * to floats, relative to distances */
+#define DISTANCE_SLACK				1e-6	/* allowance for the rounding of
+											 * centroids to floats, relative
+											 * to distances */
 
 /* ---- options ---- */
 
@@ -324,7 +325,7 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	fc_density	other;
 	double		score;
 
-	if (set->b.m < COMPARED || t->options->quiet || t->source.group_by != NULL)
+	if (set->b.m < MIN_COMPARED || t->options->quiet || t->source.group_by != NULL)
 		return;
 	number = FC_TAKE(arena, set->b.m, int32);
 	label = FC_TAKE(arena, set->b.m, int32);
@@ -333,7 +334,7 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
-	if (other.k != found->k || score < MIN_AGREEMENT)
+	if (other.k != found->k || score < MIN_HALVED_AGREEMENT)
 		ereport(NOTICE,
 				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu",
 					   t->model, found->k, set->b.m, other.k, half.b.m),
@@ -376,7 +377,7 @@ micro_operator(const training *t, const micro_cluster_set *set,
 	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
 	int32	   *cluster = palloc(2 * m * sizeof(int32));
 	float	   *numbers = palloc(3 * m * sizeof(float));
-	double		slack = SLACK * sqrt(set->variance);
+	double		slack = DISTANCE_SLACK * sqrt(set->variance);
 	fc_operator op;
 
 	open_operator(make_codebook_for(metric,
@@ -388,7 +389,7 @@ micro_operator(const training *t, const micro_cluster_set *set,
 		cluster[a] = found->cluster[a];
 		cluster[m + a] = found->home[a];
 		numbers[a] = shown_float(found->radius[a]);
-		numbers[m + a] = shown_float((1 + SLACK) * found->reach[a] + slack);
+		numbers[m + a] = shown_float((1 + DISTANCE_SLACK) * found->reach[a] + slack);
 		numbers[2 * m + a] = shown_float(found->peak[a]);
 	}
 	op.regions = (fc_regions)
@@ -458,7 +459,7 @@ warn_equal_distances(const training *t, const micro_cluster_set *set,
 	memcpy(sorted, radius, set->b.m * sizeof(double));
 	qsort(sorted, set->b.m, sizeof(double), ascending);
 	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
-	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
+	if (set->b.m >= MIN_COMPARED && ratio > NEARLY_EQUAL)
 		ereport(WARNING,
 				errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them",
 					   t->model),

@@ -20,11 +20,11 @@
 
 #define SAMPLED_NUMBERS		4e6 /* values in a sample with NULL indicators,
 								 * which has 1,000 to 8,000 rows */
-#define COMPLETE_ROWS		400 /* minimum number of complete rows needed to
-								 * leave out incomplete ones */
+#define MIN_COMPLETE_ROWS		400 /* minimum number of complete rows needed
+									 * to leave out incomplete ones */
 #define MAX_ARGUMENTS		98
-#define MANY_VALUES			0.9 /* share of rows in category "other" above
-								 * which a warning is raised */
+#define MAX_OTHER_SHARE			0.9 /* share of rows in category "other" above
+									 * which a warning is raised */
 
 /* ---- NULLs of the sample ---- */
 
@@ -176,7 +176,7 @@ is_complete(const float *x, const fc_missing_column *column, Size count,
 /*
  * Converts rows of encoder `from`, which has an indicator for each column with
  * NULLs, to rows of encoder `to`, and imputes their NULLs. If a tenth of the
- * rows, and at least COMPLETE_ROWS, are complete, only these are returned,
+ * rows, and at least MIN_COMPLETE_ROWS, are complete, only these are returned,
  * because imputed values blur clusters if there are few columns.
  */
 static const fc_weighted_rows *
@@ -216,7 +216,7 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	release_arena(&arena);
 	for (Size i = 0; i < sample->n; i++)
 		complete += is_complete(x + i * d, column, count, kept);
-	few = complete < COMPLETE_ROWS || complete < sample->n / 10;
+	few = complete < MIN_COMPLETE_ROWS || complete < sample->n / 10;
 	for (Size i = 0; i < sample->n; i++)
 		if (few || is_complete(x + i * d, column, count, kept))
 		{
@@ -419,7 +419,7 @@ complete_rows(const training *t)
 					 t->options->seed, NULL);
 	complete = DatumGetInt64(query_datum(query.data, 0, NULL,
 										 scan_flags(source), NULL));
-	return (double) complete >= Max(COMPLETE_ROWS, 20.0 * t->k)
+	return (double) complete >= Max(MIN_COMPLETE_ROWS, 20.0 * t->k)
 		? psprintf("num_nulls(%s) = 0", gaps.data)
 		: NULL;
 }
@@ -525,7 +525,7 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 			ereport(WARNING,
 					errmsg("column \"%s\" is NULL in every row%s: leave it out",
 						   name, of_sample));
-		else if (other > MANY_VALUES)
+		else if (other > MAX_OTHER_SHARE)
 			ereport(WARNING,
 					errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"",
 						   name, floor(100 * other)),

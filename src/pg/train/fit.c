@@ -20,16 +20,18 @@
 #include "pg/train/sample.h"
 #include "pg/train/serving.h"
 
-#define SEARCHED_ROWS		10000	/* minimum number of rows in a search, or
-									 * a hundred per cluster if that is more */
+#define MIN_SEARCHED_ROWS		10000	/* minimum number of rows in a search,
+										 * or a hundred per cluster if that is
+										 * more */
 #define MIN_WORK			2e5 /* minimum budget for k-means of a group in
 								 * multiply-adds: a hundred starts in thirty
 								 * rows */
 #define MIN_STEPS			100.0	/* minimum budget for k-means of a group
 									 * in Lloyd steps */
-#define SEARCHED_OF_CLUSTER	100
-#define MIN_GAIN			0.01	/* relative gain by which new clusters
-									 * must be better than the serving ones */
+#define SEARCHED_ROWS_PER_CLUSTER	100
+#define MIN_RETRAIN_GAIN			0.01	/* relative gain by which new
+											 * clusters must be better than
+											 * the serving ones */
 #define MAX_OVERFIT		10
 #define MAX_ERROR			0.01	/* maximum standard error that
 									 * sample_suffices allows for, relative to
@@ -88,7 +90,7 @@ fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double max_numbers)
 {
-	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
+	double		count = Max(Max(MIN_SEARCHED_ROWS, SEARCHED_ROWS_PER_CLUSTER * (double) k),
 							max_numbers / rows->d);
 	Size		step = (Size) (rows->n / count);
 	fc_codebook *some;
@@ -229,13 +231,13 @@ keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 {
 	fc_operator_header *continued;
 
-	if (as_good(t, old, fit->op, rows, MIN_GAIN, true))
+	if (as_good(t, old, fit->op, rows, MIN_RETRAIN_GAIN, true))
 	{
 		take_old(fit, old);
 		return;
 	}
 	continued = fit_rows_of(t, rows, old->k, old, false);
-	if (!as_good(t, continued, fit->op, rows, MIN_GAIN, true))
+	if (!as_good(t, continued, fit->op, rows, MIN_RETRAIN_GAIN, true))
 		return;
 	fit->op = continued;
 	fit->objective = NAN;
@@ -491,7 +493,7 @@ fit_compressive(const training *t, group_fit *fit,
 	{
 		fc_comparison c = compare_fits(old, fit->op, rows, FARTHEST_SHARE);
 
-		fit->converged = c.mean_a <= c.mean_b * (1 + MIN_GAIN);
+		fit->converged = c.mean_a <= c.mean_b * (1 + MIN_RETRAIN_GAIN);
 		if (fit->converged)
 			fit->op = (fc_operator_header *) old;
 	}

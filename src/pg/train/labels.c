@@ -45,10 +45,10 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
-#define BATCH_ROWS	1000
-#define BATCH_NUMBERS	(1 << 17)	/* maximum number of coordinates in a
-									 * batch */
-#define MAX_WORK	2048		/* maximum k d of a model whose rows the
+#define MAX_BATCH_ROWS	1000
+#define MAX_BATCH_NUMBERS	(1 << 17)	/* maximum number of coordinates in a
+										 * batch */
+#define MAX_LEADER_WORK	2048	/* maximum k d of a model whose rows the
 								 * leader labels itself */
 
 /* Vectors of a batch, transformed as the operator of the model needs them. */
@@ -60,7 +60,7 @@ typedef struct row_labels
 	fc_scratch	scratch;
 	int			count;
 	double	   *x;				/* row_writer.max x d coordinates */
-	int32		label[BATCH_ROWS];
+	int32		label[MAX_BATCH_ROWS];
 } row_labels;
 
 typedef struct row_writer
@@ -85,14 +85,14 @@ typedef struct row_writer
 	row_labels *labels;
 	int			count;
 	int			max;			/* maximum number of rows in a batch */
-	TupleTableSlot *rows[BATCH_ROWS];
+	TupleTableSlot *rows[MAX_BATCH_ROWS];
 } row_writer;
 
 /* ---- the query ---- */
 
 #define MAX_NULL_COLUMNS	99	/* maximum number of columns in a call of
 								 * num_nulls */
-#define MAX_LISTED	98			/* maximum length of a list of numbers for
+#define MAX_LIST_ARGUMENTS	98	/* maximum length of a list of numbers for
 								 * predict */
 
 /*
@@ -130,7 +130,7 @@ takes_list(const train_source *source, const stored_version *version)
 {
 	fc_encoder	encoder;
 	bool		numbers = (source->group_by == NULL &&
-						   source->feature_count <= MAX_LISTED &&
+						   source->feature_count <= MAX_LIST_ARGUMENTS &&
 						   has_numbers(source));
 
 	fc_encoder_view((const fc_encoder_header *) version->encoder, &encoder);
@@ -351,7 +351,7 @@ make_labels(FunctionCallInfo fcinfo)
 
 	call->version = CURRENT_VERSION;
 	model = served_model_of(fcinfo, call, NULL);
-	if (model->header == NULL || model->view.k * model->view.d > MAX_WORK ||
+	if (model->header == NULL || model->view.k * model->view.d > MAX_LEADER_WORK ||
 		model->view.regions.clusters > 0)
 		return NULL;
 	labels = palloc0(sizeof(row_labels));
@@ -368,7 +368,7 @@ begin_labels(row_writer *writer, TupleDesc row)
 	row_labels *labels = writer->labels;
 	const fc_operator *op = &labels->model->view;
 
-	writer->max = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
+	writer->max = (int) Min(MAX_BATCH_ROWS, MAX_BATCH_NUMBERS / op->d);
 	labels->call->reader
 		.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
 	labels->call->reader.formed = true;
@@ -383,7 +383,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	row_writer *writer = palloc0(sizeof(row_writer));
 
 	writer->labels = labels;
-	writer->max = BATCH_ROWS;
+	writer->max = MAX_BATCH_ROWS;
 	if (labels != NULL)
 		begin_labels(writer, row_of_plan(plan));
 	writer->receiver = (DestReceiver)
@@ -399,11 +399,11 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	writer->context = AllocSetContextCreate(CurrentMemoryContext,
 											"fastclust rows",
 											ALLOCSET_DEFAULT_SIZES);
-	for (int i = 0; i < BATCH_ROWS; i++)
+	for (int i = 0; i < MAX_BATCH_ROWS; i++)
 		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation),
 												   &TTSOpsVirtual);
 	execute_into(plan, &writer->receiver);
-	for (int i = 0; i < BATCH_ROWS; i++)
+	for (int i = 0; i < MAX_BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(writer->rows[i]);
 	FreeBulkInsertState(writer->bulk);
 	table_finish_bulk_insert(relation, writer->flags);

@@ -26,14 +26,15 @@
 #include "pg/train/serving.h"
 #include "pg/train/source.h"
 
-#define STATES_BESIDE	3		/* states besides one per worker: the leader's
+#define LEADER_STATES	3		/* states besides one per worker: the leader's
 								 * own, the sum, and the first received one as
 								 * a tuple */
-#define OPERATORS		6		/* operators of k x d floats in memory during
-								 * a scan: the training's, its pruning bounds,
-								 * and the final result */
-#define FEW_GROUPS		100		/* maximum number of groups for which a
-								 * foreign table computes one aggregate each */
+#define OPERATORS_IN_MEMORY		6	/* operators of k x d floats in memory
+									 * during a scan: the training's, its
+									 * pruning bounds, and the final result */
+#define MAX_FOREIGN_GROUPS		100 /* maximum number of groups for which a
+									 * foreign table computes one aggregate
+									 * each */
 #define BALANCE_SCANS	10
 
 /* ---- one scan ---- */
@@ -57,9 +58,9 @@ state_size(const fc_operator_header *header)
 static bool
 workers_fit(const fc_operator_header *op)
 {
-	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) *
+	return (LEADER_STATES + (Size) max_parallel_workers_per_gather) *
 		(state_size(op) / 1024) +
-		OPERATORS * ((Size) op->k * op->d * sizeof(float) / 1024) <=
+		OPERATORS_IN_MEMORY * ((Size) op->k * op->d * sizeof(float) / 1024) <=
 		(Size) fastclust_memory_budget;
 }
 
@@ -145,7 +146,7 @@ groups_text(const training *t, Size groups)
 	StringInfoData query;
 
 	initStringInfo(&query);
-	if (source->leaf_count == 0 || groups > FEW_GROUPS)
+	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS)
 	{
 		appendStringInfo(&query,
 						 "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",

@@ -65,7 +65,7 @@ typedef struct training_option
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
-#define OF_EQUAL_ROWS	(ANY_FUNCTION & ~FOR_HALF_LIFE)
+#define NOT_FOR_HALF_LIFE	(ANY_FUNCTION & ~FOR_HALF_LIFE)
 #define METHODS_OF_MEANS	(METHOD_COMPRESSIVE | METHOD_KMEANS | METHOD_QKMEANS | METHOD_KERNEL)
 #define AT(field)		offsetof(given_options, fields.field)
 #define WORD(field)		offsetof(given_options, field)
@@ -110,30 +110,30 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		OF_EQUAL_ROWS | FOR_LIVE, 0, {
+		NOT_FOR_HALF_LIFE | FOR_LIVE, 0, {
 			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
 			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
 			"{\"partition\": \"last\"} or {\"where\": \"...\"}"
 		}
 	},
 	{
-		OF_EQUAL_ROWS, OF_WINDOW(column),
+		NOT_FOR_HALF_LIFE, OF_WINDOW(column),
 		{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"
 	},
 	{
-		OF_EQUAL_ROWS, OF_WINDOW(interval),
+		NOT_FOR_HALF_LIFE, OF_WINDOW(interval),
 		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"},
 		"since"
 	},
 	{
-		OF_EQUAL_ROWS, OF_WINDOW(partition), {
+		NOT_FOR_HALF_LIFE, OF_WINDOW(partition), {
 			"partition", OPTION_TEXT, NULL, 0, 0, NULL,
 			"\"last\": the last partition that has rows"
 		},
 		"since"
 	},
 	{
-		OF_EQUAL_ROWS, OF_WINDOW(where),
+		NOT_FOR_HALF_LIFE, OF_WINDOW(where),
 		{"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"},
 		"since"
 	},
@@ -145,7 +145,7 @@ static const training_option training_options[] = {
 		"since"
 	},
 	{
-		OF_EQUAL_ROWS, 0,
+		NOT_FOR_HALF_LIFE, 0,
 		{"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"},
 		"since"
 	},
@@ -570,7 +570,7 @@ is_known(const char *name, int function)
  * to another function or to an object.
  */
 static void
-reject_elsewhere(Jsonb *json, const training_option *known, int function)
+reject_misplaced(Jsonb *json, const training_option *known, int function)
 {
 	const char *place = known->within;
 	const char *name = known->option.name;
@@ -704,7 +704,7 @@ read_train_options(Jsonb *json, option_user function)
 
 	*o = defaults;
 	for (int i = 0; i < lengthof(training_options); i++)
-		reject_elsewhere(json, &training_options[i], function);
+		reject_misplaced(json, &training_options[i], function);
 	read_within(json, NULL, function, given);
 	o->json = json;
 	o->encoder = read_object(json, "encoder", function, given);
@@ -805,8 +805,8 @@ unknown_option(const train_options *options, option_user user)
  * it: other options make it effective, or trim is 0.
  */
 static bool
-acts_all_the_same(const char *name, train_method method,
-				  const train_options *all)
+needs_no_warning(const char *name, train_method method,
+				 const train_options *all)
 {
 	if (strcmp(name, "trim") == 0)
 		return all->trim == 0;
@@ -819,7 +819,7 @@ acts_all_the_same(const char *name, train_method method,
 }
 
 static void
-warn_idle(const char *name, train_method method, int having)
+warn_no_effect(const char *name, train_method method, int having)
 {
 	StringInfoData names;
 
@@ -835,8 +835,8 @@ warn_idle(const char *name, train_method method, int having)
 }
 
 void
-warn_idle_options(train_method method, const train_options *given,
-				  const train_options *all)
+warn_ineffective_options(train_method method, const train_options *given,
+						 const train_options *all)
 {
 	train_method effective = method == METHOD_AUTO ? METHOD_KMEANS : method;
 
@@ -846,8 +846,8 @@ warn_idle_options(train_method method, const train_options *given,
 
 		if (row->methods != 0 && !(row->methods & effective) &&
 			value_of(given->json, row->option.name) != NULL &&
-			!acts_all_the_same(row->option.name, effective, all))
-			warn_idle(row->option.name, method, row->methods);
+			!needs_no_warning(row->option.name, effective, all))
+			warn_no_effect(row->option.name, method, row->methods);
 	}
 	if (all->group_by == NULL && value_of(given->json, "align") != NULL)
 		ereport(WARNING,
@@ -875,18 +875,19 @@ names_feature(const train_options *options, const char *option,
 
 /* ---- options as jsonb ---- */
 
-#define MORE_CATEGORIES		4.0 /* factor for the number of categories in a
-								 * retrain, so that the encoder's own are
-								 * among them */
+#define RETRAIN_CATEGORIES_FACTOR		4.0 /* factor for the number of
+											 * categories in a retrain, so
+											 * that the encoder's own are
+											 * among them */
 #define MAX_CATEGORIES		10000.0
-#define USUAL_CATEGORIES	32.0
+#define DEFAULT_CATEGORIES	32.0
 
 Jsonb *
 encoder_settings(const train_options *options, bool again)
 {
 	Jsonb	   *settings = json_of_text("{}");
-	double		more = (MORE_CATEGORIES *
-						given_or(options->categories, USUAL_CATEGORIES));
+	double		more = (RETRAIN_CATEGORIES_FACTOR *
+						given_or(options->categories, DEFAULT_CATEGORIES));
 
 	if (value_of(options->json, "standardize") != NULL)
 		settings = json_of_text(options->standardize

@@ -177,8 +177,8 @@ extern const char *unknown_option(const train_options *options, option_user user
  * Warns about given options that have no effect with the method and the
  * options in force.
  */
-extern void warn_idle_options(train_method method, const train_options *given,
-							  const train_options *all);
+extern void warn_ineffective_options(train_method method, const train_options *given,
+									 const train_options *all);
 
 /*
  * Returns the options of encoder_agg. again: request more categories, so that

@@ -161,7 +161,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	rows = uniform_sample(&t, wanted);
 	if (rows->n < t.k)			/* fewer than k rows: an error about memory if
 								 * the budget made the sample small */
-		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE,
+		check_budget((Size) Min(wanted, t.estimate) * t.dim * SAMPLE_BYTES,
 					 "the sample of qkmeans_log");
 	if (rows->n < t.k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

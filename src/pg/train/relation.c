@@ -37,7 +37,7 @@
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
-#define MAX_COLUMNS	97			/* maximum number of columns in a call that
+#define MAX_ENCODED_COLUMNS	97	/* maximum number of columns in a call that
 								 * encodes a row, besides the encoder and a
 								 * flag */
 #define OTHERS_HASHED	8		/* number of columns besides the features in
@@ -602,7 +602,7 @@ listed(const char *alias, char *const *names, int count)
 static char *
 encoding(const train_source *source, bool scaled)
 {
-	bool		fits = source->feature_count <= MAX_COLUMNS;
+	bool		fits = source->feature_count <= MAX_ENCODED_COLUMNS;
 
 	return psprintf("%s(%s, '%s', %s)",
 					!fits ? "encode_record"

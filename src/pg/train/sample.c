@@ -23,13 +23,14 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
 
-#define BYTES_OF_ROW	64		/* bytes of a row besides its numbers */
-#define MAX_ROWS		1e6
-#define MICRO_ROWS	50			/* sampled rows per micro-cluster, enough to
-								 * estimate its extent */
-#define FAST_ROWS		20.0	/* sampled rows per cluster with effort fast:
-								 * scans of all rows improve more than a
-								 * larger sample would */
+#define ROW_OVERHEAD_BYTES	64	/* bytes of a row besides its numbers */
+#define MAX_SAMPLE_ROWS		1e6
+#define ROWS_PER_MICRO_CLUSTER	50	/* sampled rows per micro-cluster, enough
+									 * to estimate its extent */
+#define FAST_ROWS_PER_CLUSTER		20.0	/* sampled rows per cluster with
+											 * effort fast: scans of all rows
+											 * improve more than a larger
+											 * sample would */
 
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)
@@ -38,7 +39,7 @@ rows_in_budget(double size, Size used, Size of_number, Size dimension)
 
 	return (Size) Max(100.0,
 					  Min(size, free / ((double) (of_number * dimension) +
-										BYTES_OF_ROW)));
+										ROW_OVERHEAD_BYTES)));
 }
 
 int
@@ -48,7 +49,7 @@ sampling_flags(const training *t, double rows, Size used, Size dim)
 
 	rows = Min(rows, t->estimate);
 	if (t->source.group_by != NULL ||
-		rows <= (double) rows_in_budget(rows, used, BYTES_SENT, dim))
+		rows <= (double) rows_in_budget(rows, used, SENT_BYTES, dim))
 		return flags;
 	return flags & ~QUERY_PARALLEL;
 }
@@ -59,7 +60,7 @@ rows_of_clusters(const training *t, double usual)
 	bool		fast = (t->method == METHOD_KMEANS && t->options->effort == FC_FAST);
 
 	if (fast || t->method == METHOD_DENSITY)
-		usual = Min(usual, fast ? FAST_ROWS : MICRO_ROWS);
+		usual = Min(usual, fast ? FAST_ROWS_PER_CLUSTER : ROWS_PER_MICRO_CLUSTER);
 	return usual * (double) t->k;
 }
 
@@ -69,7 +70,7 @@ wanted_rows(const training *t)
 	double		wanted = given_or(t->options->sample_rows,
 								  Max(20000.0, rows_of_clusters(t, 50)));
 
-	return (double) rows_in_budget(Min(wanted, MAX_ROWS), 0, BYTES_OF_SAMPLE,
+	return (double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0, SAMPLE_BYTES,
 								   t->dim);
 }
 
@@ -287,8 +288,8 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 				 double wanted)
 {
 	train_source source = *given;
-	double		size = ((double) rows_in_budget(Min(wanted, MAX_ROWS), 0,
-												BYTES_OF_SAMPLE, dim));
+	double		size = ((double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0,
+												SAMPLE_BYTES, dim));
 	const char *picked;
 	const char *every;
 	const fc_weighted_rows *rows;

@@ -11,10 +11,11 @@
  * space of k-means. Few clusters gain little from more rows, so half of the
  * budget is enough for them. The samples of groups are searched one by one.
  */
-#define BYTES_OF_SAMPLE	49
-#define BYTES_OF_MANY	24		/* bytes per number for more than 256 clusters */
-#define BYTES_OF_GROUPS	16
-#define BYTES_SENT		56		/* bytes per number if workers send samples to
+#define SAMPLE_BYTES	49
+#define LARGE_K_SAMPLE_BYTES	24	/* bytes per number for more than 256
+									 * clusters */
+#define GROUP_SAMPLE_BYTES	16
+#define SENT_BYTES		56		/* bytes per number if workers send samples to
 								 * the leader, which keeps them until all have
 								 * come */
 

@@ -27,34 +27,36 @@
 /*
  * Rows of the weighted sample, on which k-means runs in memory: minimum and
  * rows per cluster, then the same for each group. The total is multiplied by
- * SHARE_OF_FEW, or above MANY_CLUSTERS clusters by SHARE_OF_MANY, because
+ * SMALL_K_FACTOR, or above LARGE_K clusters by LARGE_K_FACTOR, because
  * k-means copies the sample, and scans improve many clusters more than a
  * larger sample does.
  */
-#define SAMPLE_ROWS			30000
-#define SAMPLE_OF_CLUSTER	200
-#define GROUP_ROWS			3000
-#define GROUP_OF_CLUSTER	100
-#define MAX_ROWS			1e6 /* maximum total, before that factor */
-#define MANY_CLUSTERS		256
-#define SHARE_OF_MANY		0.8
-#define SHARE_OF_FEW		2.0
+#define MIN_SAMPLE_ROWS			30000
+#define SAMPLE_ROWS_PER_CLUSTER	200
+#define MIN_GROUP_SAMPLE_ROWS			3000
+#define GROUP_ROWS_PER_CLUSTER	100
+#define MAX_SAMPLE_ROWS			1e6 /* maximum total, before that factor */
+#define LARGE_K		256
+#define LARGE_K_FACTOR		0.8
+#define SMALL_K_FACTOR		2.0
 
-#define SKETCHED_ROWS		262144.0	/* maximum number of rows in sketch
-										 * and counts: more hardly improve the
-										 * test of drift, because a shift by
-										 * 0.01 deviations is already 5
-										 * standard errors */
-#define SKETCHED_OF_GROUP	32768.0 /* maximum mean number of rows per group
-									 * in sketch and counts, if that is more */
-#define ROWS_OF_GROUP		400 /* minimum mean number of rows per group for
-								 * workers, because each sends a sketch of
-								 * every group */
+#define MAX_SKETCHED_ROWS		262144.0	/* maximum number of rows in
+											 * sketch and counts: more hardly
+											 * improve the test of drift,
+											 * because a shift by 0.01
+											 * deviations is already 5
+											 * standard errors */
+#define MAX_SKETCHED_GROUP_ROWS	32768.0 /* maximum mean number of rows per
+										 * group in sketch and counts, if that
+										 * is more */
+#define MIN_PARALLEL_GROUP_ROWS		400 /* minimum mean number of rows per
+										 * group for workers, because each
+										 * sends a sketch of every group */
 
 int
 sketched_share(const training *t, double groups)
 {
-	double		max = Max(SKETCHED_ROWS, SKETCHED_OF_GROUP * groups);
+	double		max = Max(MAX_SKETCHED_ROWS, MAX_SKETCHED_GROUP_ROWS * groups);
 	int			share = 1;
 
 	if (t->decodable)
@@ -70,18 +72,18 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 	Size		of_number;
 	double		total = (given_or(t->options->sample_rows,
 								  groups > 1
-								  ? Max(GROUP_ROWS,
-										rows_of_clusters(t, GROUP_OF_CLUSTER))
-								  : Max(SAMPLE_ROWS,
+								  ? Max(MIN_GROUP_SAMPLE_ROWS,
+										rows_of_clusters(t, GROUP_ROWS_PER_CLUSTER))
+								  : Max(MIN_SAMPLE_ROWS,
 										rows_of_clusters(t,
-														 SAMPLE_OF_CLUSTER))) *
+														 SAMPLE_ROWS_PER_CLUSTER))) *
 						 groups);
 
-	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) *
-		Min(total, MAX_ROWS);
-	of_number = groups > 1 ? BYTES_OF_GROUPS
-		: t->k > MANY_CLUSTERS ? BYTES_OF_MANY
-		: BYTES_OF_SAMPLE;
+	total = (t->k > LARGE_K ? LARGE_K_FACTOR : SMALL_K_FACTOR) *
+		Min(total, MAX_SAMPLE_ROWS);
+	of_number = groups > 1 ? GROUP_SAMPLE_BYTES
+		: t->k > LARGE_K ? LARGE_K_SAMPLE_BYTES
+		: SAMPLE_BYTES;
 	return ceil((double) rows_in_budget(total, bytes_of_rows(sample), of_number,
 										t->dim) /
 				groups);
@@ -326,21 +328,21 @@ plan_groups(const training *t, scan_request *request, bool limited,
 	};
 }
 
-#define READ_ELEMENT	4.0		/* approximate multiply-adds for reading a
+#define READ_COST	4.0			/* approximate multiply-adds for reading a
 								 * number */
-#define FLOAT			0.25	/* cost of a multiply-add in single precision,
-								 * relative to double precision */
+#define FLOAT_COST			0.25	/* cost of a multiply-add in single
+									 * precision, relative to double precision */
 
 void
 announce_scan(const training *t, const scan_request *request, int flags)
 {
-	double		row = READ_ELEMENT * (double) t->dim;
+	double		row = READ_COST * (double) t->dim;
 	fc_kernel_map map;
 
 	if (request->spec != NULL)
 		row += fc_sketch_operations(request->spec) / Max(1, request->share);
 	for (int i = 0; i < request->operators; i++)
-		row += FLOAT * request->op[i]->k * request->op[i]->d;
+		row += FLOAT_COST * request->op[i]->k * request->op[i]->d;
 	if (request->map != NULL)
 	{
 		fc_kernel_map_view((const fc_kernel_map_header *) request->map, &map);
@@ -417,7 +419,7 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 		.spec = spec_without_sample(t->spec),
 		.drift_spec = t->drift_spec
 	};
-	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);
+	int			nest = enter_grouping(t, t->estimate < MIN_PARALLEL_GROUP_ROWS * t->groups);
 	group_fit  *fits;
 
 	request.share = sketched_share(t, t->groups);
@@ -446,8 +448,8 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 {
 	scan_request request = {.size = wanted};
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, &request)};
-	double		read = (t->estimate < 2 * BLOCKS_TIMES * rows
-						? Max(rows, t->estimate / BLOCKS_TIMES + 1)
+	double		read = (t->estimate < 2 * BLOCKS_FACTOR * rows
+						? Max(rows, t->estimate / BLOCKS_FACTOR + 1)
 						: rows);
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;

@@ -24,10 +24,10 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define BATCH_ROWS	128			/* maximum rows of a batch, unless an operator
+#define MAX_BATCH_ROWS	128		/* maximum rows of a batch, unless an operator
 								 * sets a capacity */
-#define BATCH_BYTES	(512 * 1024)
-#define MIN_ROWS	8			/* minimum rows of a batch */
+#define MAX_BATCH_BYTES	(512 * 1024)
+#define MIN_BATCH_ROWS	8		/* minimum rows of a batch */
 
 /* ---- states ---- */
 
@@ -42,16 +42,16 @@ new_state(FunctionCallInfo fcinfo, scan_call_state *call, scan_plan *plan,
 	state->kind = &scan_state_kind;
 	state->call = call;
 	state->plan = plan;
-	state->capacity = Max(MIN_ROWS,
-						  Min(BATCH_ROWS,
-							  BATCH_BYTES / (plan->d * sizeof(double))));
+	state->capacity = Max(MIN_BATCH_ROWS,
+						  Min(MAX_BATCH_ROWS,
+							  MAX_BATCH_BYTES / (plan->d * sizeof(double))));
 	if (!fields->null[PLAN_OPERATORS])
 	{
 		start_steps(fcinfo, call, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
 	add_room(state,
-			 state->started ? state->capacity : rows_in(state, FIRST_BYTES));
+			 state->started ? state->capacity : rows_in(state, FIRST_BLOCK_BYTES));
 	MemoryContextSwitchTo(old);
 	return state;
 }

@@ -22,12 +22,13 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes of a sample above which
-											 * it gets its full capacity, if
-											 * memory allows */
-#define LARGE_BYTES	8192		/* maximum bytes of a block in a state without
-								 * sums; up to this size the memory context
-								 * rounds chunks up to a power of two */
+#define LARGE_SAMPLE_BYTES	((Size) 1 << 20)	/* bytes of a sample above
+												 * which it gets its full
+												 * capacity, if memory allows */
+#define MAX_SMALL_BLOCK_BYTES	8192	/* maximum bytes of a block in a state
+										 * without sums; up to this size the
+										 * memory context rounds chunks up to
+										 * a power of two */
 #define WAITING_BYTES	(32 * 1024) /* bytes of waiting rows from which on a
 									 * state makes its sums */
 
@@ -190,7 +191,7 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 {
 	Size		full = full_coreset(sample->size);
 
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE &&
+	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE_BYTES &&
 		fc_coreset_bytes(sample->dim, full) <=
 		Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
 		return full;
@@ -422,7 +423,7 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 	{
 		state->waiting = waiting;
 		add_room(state,
-				 Min(rows_in(state, LARGE_BYTES), 4 * state->rows->room));
+				 Min(rows_in(state, MAX_SMALL_BLOCK_BYTES), 4 * state->rows->room));
 		return;
 	}
 	fold_scan(fcinfo, state);

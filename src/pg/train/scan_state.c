@@ -263,7 +263,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right)
 
 /* Packs a state that is not needed afterwards, and frees its sections. */
 static struct varlena *
-packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
+pack_and_free(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
 	void	   *sections[] = {state->sample, state->sketch, state->counts, state->rows};
@@ -284,7 +284,7 @@ packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 static void
 serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 {
-	struct varlena *packed = packed_for_good(fcinfo, state);
+	struct varlena *packed = pack_and_free(fcinfo, state);
 
 	check_state_size(VARSIZE(packed) + 64);
 	pq_sendbytes(message, (const char *) packed, (int) VARSIZE(packed));
@@ -312,8 +312,8 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(packed_for_good(fcinfo,
-									  (scan_state *) PG_GETARG_POINTER(0)));
+	PG_RETURN_POINTER(pack_and_free(fcinfo,
+									(scan_state *) PG_GETARG_POINTER(0)));
 }
 
 /* ---- states of workers, for all aggregates that collect or scan rows ---- */

@@ -159,7 +159,7 @@ typedef struct scan_call_state
 								 * ranks and features */
 } scan_call_state;
 
-#define FIRST_BYTES	512			/* bytes of a state's first block, small
+#define FIRST_BLOCK_BYTES	512 /* bytes of a state's first block, small
 								 * because many groups may have few rows each;
 								 * blocks grow fourfold */
 

@@ -15,7 +15,7 @@
 #include "pg/train/serving.h"
 #include "rkhs/map.h"
 
-#define VERSIONS_KEPT	5
+#define DEFAULT_VERSIONS_KEPT	5
 
 /* ---- groups ---- */
 
@@ -178,7 +178,7 @@ start_serving(const training *t)
 	query_argument arguments[] = {
 		{"int8", Int64GetDatum(t->model_id)},
 		{"int4", Int32GetDatum(t->version)},
-		{"int4", Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}
+		{"int4", Int32GetDatum((int32) given_or(t->options->keep, DEFAULT_VERSIONS_KEPT))}
 	};
 
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",

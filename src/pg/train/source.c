@@ -64,7 +64,7 @@ append_rows_from(StringInfo query, const train_source *source, double wanted,
 		wanted = INFINITY;
 	if (source->heap && estimate > 3 * wanted)
 	{
-		int			spread = (estimate >= BLOCKS_TIMES * wanted ? BLOCKS_TIMES : 1);
+		int			spread = (estimate >= BLOCKS_FACTOR * wanted ? BLOCKS_FACTOR : 1);
 
 		appendStringInfo(query,
 						 "FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT

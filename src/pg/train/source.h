@@ -10,9 +10,9 @@
 
 /*
  * Factor of additional blocks in a sample of blocks, of whose rows 1 /
- * BLOCKS_TIMES are taken.
+ * BLOCKS_FACTOR are taken.
  */
-#define BLOCKS_TIMES	8
+#define BLOCKS_FACTOR	8
 
 extern void find_group_type(train_source *source);
 

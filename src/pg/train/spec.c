@@ -29,13 +29,13 @@
 #include "sketch/spec.h"
 #include "sketch/spec_of_sample.h"
 
-#define FREQUENCIES		400		/* default number of frequencies if the method
-								 * is not compressive */
-#define MANY_CLUSTERS	256		/* maximum number of clusters that the spec is
-								 * fitted to, in MANY_ROWS rows, if the method
-								 * is not compressive: their width represents
-								 * the others */
-#define MANY_ROWS		8192
+#define DEFAULT_FREQUENCIES		400 /* default number of frequencies if the
+									 * method is not compressive */
+#define MAX_SPEC_CLUSTERS	256 /* maximum number of clusters that the spec is
+								 * fitted to, in MAX_SPEC_ROWS rows, if the
+								 * method is not compressive: their width
+								 * represents the others */
+#define MAX_SPEC_ROWS		8192
 #define LARGEST_GROUPS	16		/* maximum number of groups, the largest in
 								 * the sample, whose median spec is used for
 								 * all groups */
@@ -87,7 +87,7 @@ spec_settings(const training *t)
 		appendStringInfoString(&settings, ", \"center\": \"zero\"");
 	if (!isnan(t->options->frequencies) || t->method != METHOD_COMPRESSIVE)
 		appendStringInfo(&settings, ", \"frequencies\": %.0f",
-						 given_or(t->options->frequencies, FREQUENCIES));
+						 given_or(t->options->frequencies, DEFAULT_FREQUENCIES));
 	appendStringInfoChar(&settings, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
 }
@@ -149,7 +149,7 @@ spec_of_groups(const training *t, double wanted)
 static fc_spec *
 decoded_spec(const training *t, const fc_weighted_rows *sample)
 {
-	bool		many = t->k > MANY_CLUSTERS && t->method != METHOD_COMPRESSIVE;
+	bool		many = t->k > MAX_SPEC_CLUSTERS && t->method != METHOD_COMPRESSIVE;
 	query_argument arguments[] = {
 		{"regclass", ObjectIdGetDatum(t->source.id)},
 		{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
@@ -169,8 +169,8 @@ decoded_spec(const training *t, const fc_weighted_rows *sample)
 		spec = spec_of_groups(t, sample->n);
 	if (spec != NULL)
 		return spec;
-	spec = spec_of_sample(t, many ? first_rows(sample, MANY_ROWS) : sample,
-						  many ? MANY_CLUSTERS : t->k);
+	spec = spec_of_sample(t, many ? first_rows(sample, MAX_SPEC_ROWS) : sample,
+						  many ? MAX_SPEC_CLUSTERS : t->k);
 	return for_raw_rows(t, spec, t->source.group_by != NULL);
 }
 

@@ -28,13 +28,13 @@
 
 #define GROUPS_PER_STATEMENT	100 /* groups per write; the planner copies
 									 * their array */
-#define BYTES_AT_ONCE	((Size) 16 << 20)	/* approximate bytes of these
-											 * groups and of the operators
-											 * measured for them, above which
-											 * they are written */
-#define ROWS_OF_LAW		512		/* rows from which the law of sketches is
+#define MAX_PENDING_BYTES	((Size) 16 << 20)	/* approximate bytes of these
+												 * groups and of the operators
+												 * measured for them, above
+												 * which they are written */
+#define NULL_LAW_ROWS		512 /* rows from which the law of sketches is
 								 * estimated */
-#define ROWS_OF_GROUP	32		/* rows of a group for the same purpose: the
+#define NULL_LAW_GROUP_ROWS	32	/* rows of a group for the same purpose: the
 								 * deviation of the law has a standard error
 								 * of 7 % */
 
@@ -49,7 +49,7 @@ typedef struct group_result
 	bool		no_paths;
 } group_result;
 
-#define SAME_CLUSTER	0.1		/* minimum share of its rows that a cluster
+#define MIN_KEPT_SHARE	0.1		/* minimum share of its rows that a cluster
 								 * keeps to keep its name */
 
 /*
@@ -73,7 +73,7 @@ moved_numbers(const two_labellings *labels)
 				: 0.0;
 		}
 	for (Size j = 0; j < labels->a.k; j++)
-		if (rows[j] > 0 && kept[j] < SAME_CLUSTER * rows[j])
+		if (rows[j] > 0 && kept[j] < MIN_KEPT_SHARE * rows[j])
 			moved = bms_add_member(moved, (int) j);
 	return moved;
 }
@@ -172,8 +172,8 @@ pinned_numbers(const training *t, const fc_operator_header *op)
  * clusters, or NULL if no number changes.
  */
 static int32 *
-numbers_beside_names(const training *t, const group_fit *fit,
-					 const two_labellings *labels)
+numbers_avoiding_names(const training *t, const group_fit *fit,
+					   const two_labellings *labels)
 {
 	Bitmapset  *named = named_numbers(t, fit->group);
 	Bitmapset  *moved = bms_int_members(moved_numbers(labels), named);
@@ -234,7 +234,7 @@ continue_numbers(const training *t, group_fit *fit,
 		warn_moved_names(t, fit->group, &labels);
 	else if (t->numbers == NULL)	/* merge_clusters reports them itself */
 	{
-		int32	   *numbers = numbers_beside_names(t, fit, &labels);
+		int32	   *numbers = numbers_avoiding_names(t, fit, &labels);
 
 		if (numbers != NULL)
 		{
@@ -380,11 +380,11 @@ set_law(record_builder *row, const training *t,
 {
 	double		moments[2];
 	bool		known = (t->source.group_by == NULL
-						 ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW,
+						 ? null_moments_of_rows(sample, t->spec, NULL_LAW_ROWS,
 												moments)
 						 : null_moments_of_rows(rescaled_rows(fit->rows, t->scaling,
 															  no_scaling),
-												t->spec, ROWS_OF_GROUP, moments));
+												t->spec, NULL_LAW_GROUP_ROWS, moments));
 
 	if (known)
 		set_numbers(row, "null_moments", moments, 2);
@@ -504,7 +504,7 @@ store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,
 		n += (double) fits[i].n;
 		records[pending++] = version_row(t, sample, &fits[i], &result, i == 0);
 		if (pending == GROUPS_PER_STATEMENT || i + 1 == count ||
-			MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
+			MemoryContextMemAllocated(work, true) > MAX_PENDING_BYTES)
 		{
 			write_groups(records, pending);
 			pending = 0;

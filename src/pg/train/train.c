@@ -29,25 +29,25 @@
 #include "pg/train/train.h"
 #include "pg/train/warnings.h"
 
-#define SCANS			10
-#define MANY_GROUPS		10000
-#define MAX_CANDIDATES	256		/* maximum number of clusters for candidates:
-								 * more need more rows than the uniform sample
-								 * has */
-#define FEW_GROUPS		64		/* maximum number of groups with candidates of
-								 * their own */
+#define DEFAULT_SCANS			10
+#define MAX_UNWARNED_GROUPS		10000
+#define MAX_CANDIDATE_CLUSTERS	256 /* maximum number of clusters for
+									 * candidates: more need more rows than
+									 * the uniform sample has */
+#define MAX_CANDIDATE_GROUPS		64	/* maximum number of groups with
+										 * candidates of their own */
 #define MIN_GROUP_SAMPLE	3000	/* minimum number of rows per group to
 									 * find candidates in */
-#define ROWS_OF_TOLERANCE	1.5 /* rows per group in units of k / tolerance: a
+#define TOLERANCE_ROWS	1.5		/* rows per group in units of k / tolerance: a
 								 * step then gains 2/3 of the tolerance */
-#define SEARCHED_ROWS	6000	/* maximum number of rows on which the recall
+#define MAX_RECALL_ROWS	6000	/* maximum number of rows on which the recall
 								 * of a search is measured */
 #define EVIDENCE_ROWS	4000.0	/* rows in which k is chosen, or
 								 * EVIDENCE_NUMBERS / d if that is more */
 #define EVIDENCE_NUMBERS	8e5
 #define EVIDENCE_AXES	64		/* maximum d in that ratio, because wide rows
 								 * are projected onto as many axes */
-#define MAX_CHOSEN_K		50	/* maximum number of clusters if the training
+#define DEFAULT_MAX_K		50	/* maximum number of clusters if the training
 								 * chooses k */
 
 /* ---- scaling of rows ---- */
@@ -104,7 +104,7 @@ check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 					   t->source.group_by, groups, sample->n),
 				errdetail("Groups of one or two rows have no clusters."),
 				errhint("Group by a column that many rows share."));
-	if (groups > MANY_GROUPS && !t->options->quiet)
+	if (groups > MAX_UNWARNED_GROUPS && !t->options->quiet)
 		ereport(NOTICE,
 				errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %zu rows",
 					   t->source.group_by, groups, sample->n),
@@ -226,7 +226,7 @@ static void
 choose_k(training *t, const fc_weighted_rows *sample)
 {
 	TimestampTz begun = begin_step(t, "number of clusters");
-	const fc_choice *choice = tried_clusters(t, sample, MAX_CHOSEN_K);
+	const fc_choice *choice = tried_clusters(t, sample, DEFAULT_MAX_K);
 	const fc_tried *chosen = &choice->tried[choice->chosen];
 	const char *reason = reason_of(choice);
 
@@ -259,12 +259,12 @@ try_clusters(training *t)
  * result by one step.
  */
 static bool
-scans_candidates(const training *t, double rows)
+should_scan_candidates(const training *t, double rows)
 {
-	return t->method == METHOD_KMEANS && t->k <= MAX_CANDIDATES &&
+	return t->method == METHOD_KMEANS && t->k <= MAX_CANDIDATE_CLUSTERS &&
 		!t->frozen && t->imported == NULL &&
 		t->options->pinned.count == 0 && t->options->trim == 0 &&
-		given_or(t->options->iterations, SCANS) > 0 &&
+		given_or(t->options->iterations, DEFAULT_SCANS) > 0 &&
 		t->estimate > 3.0 * rows;
 }
 
@@ -302,7 +302,7 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 	fc_operator_header *first;
 	TimestampTz begun;
 	bool		scanned = (t->source.group_by == NULL &&
-						   scans_candidates(t, sample->n));
+						   should_scan_candidates(t, sample->n));
 
 	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
@@ -335,7 +335,7 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 static void
 find_group_candidates(training *t)
 {
-	double		wanted = Max(MIN_GROUP_SAMPLE, ROWS_OF_TOLERANCE * (double) t->k /
+	double		wanted = Max(MIN_GROUP_SAMPLE, TOLERANCE_ROWS * (double) t->k /
 							 tolerance_of(t->options));
 	double		rows = wanted * t->groups;
 	double		read = 0;
@@ -343,10 +343,10 @@ find_group_candidates(training *t)
 	TimestampTz begun;
 	int			count;
 
-	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 ||
+	if (t->groups > MAX_CANDIDATE_GROUPS || t->source.leaf_count > 0 ||
 		t->source.sharded || t->options->sample == SAMPLE_HASH ||
-		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) ||
-		!scans_candidates(t, rows))
+		rows > (double) rows_in_budget(rows, 0, GROUP_SAMPLE_BYTES, t->dim) ||
+		!should_scan_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
 	samples = sample_groups(t, wanted, rows, &count);
@@ -451,7 +451,7 @@ planned_scans(const training *t, const group_fit *fits, int count)
 	if (t->method == METHOD_COMPRESSIVE)
 		return (int) given_or(t->options->iterations,
 							  t->source.group_by != NULL);
-	return (int) given_or(t->options->iterations, whole ? 0 : SCANS);
+	return (int) given_or(t->options->iterations, whole ? 0 : DEFAULT_SCANS);
 }
 
 /* ---- recall of a search, option "probes" ---- */
@@ -460,7 +460,7 @@ static void
 measure_recall(training *t, const fc_weighted_rows *sample,
 			   const group_fit *fit)
 {
-	const fc_weighted_rows *rows = rescaled_rows(first_rows(sample, SEARCHED_ROWS),
+	const fc_weighted_rows *rows = rescaled_rows(first_rows(sample, MAX_RECALL_ROWS),
 												 no_scaling, t->scaling);
 
 	rows = rows_with_map(t->map, rows);

@@ -25,7 +25,7 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
-#define ROWS_OF_SHARE	65536	/* minimum number of rows in a sketch of a
+#define MIN_SHARE_ROWS	65536	/* minimum number of rows in a sketch of a
 								 * share, below which all rows are sketched */
 
 /* ---- a group of a version ---- */
@@ -323,7 +323,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 		request.share = sketched_share(&t, 1);
 	}
 	if (!put_sketches(fcinfo, &t, &request, column,
-					  request.share > 1 ? request.share * (int64) ROWS_OF_SHARE
+					  request.share > 1 ? request.share * (int64) MIN_SHARE_ROWS
 					  : 0))
 	{
 		request.share = 1;		/* far fewer rows than the planner estimated */

@@ -23,24 +23,25 @@
 #include "pg/train/source.h"
 #include "pg/train/warnings.h"
 
-#define MAX_ROWS		2000
-#define MIN_ROWS		50		/* minimum number of rows for any warning */
-#define MAX_COLUMNS	64			/* maximum number of numeric columns that are
-								 * compared with each other */
-#define MOSTLY_NULL		0.5
-#define NEAR_COPY		0.99
-#define VERY_SKEWED		10
-#define MAX_SECONDS	9e12		/* maximum length of an interval without
-								 * months, 2^63 microseconds, in seconds */
-#define SKEW_OF_LOG		3		/* maximum skew after the logarithm for it to
+#define MAX_CHECKED_ROWS		2000
+#define MIN_CHECKED_ROWS		50	/* minimum number of rows for any warning */
+#define MAX_COMPARED_COLUMNS	64	/* maximum number of numeric columns that
+									 * are compared with each other */
+#define MAX_NULL_SHARE		0.5
+#define MAX_CORRELATION		0.99
+#define MAX_SKEW		10
+#define MAX_INTERVAL_SECONDS	9e12	/* maximum length of an interval
+										 * without months, 2^63 microseconds,
+										 * in seconds */
+#define MAX_LOG_SKEW		3	/* maximum skew after the logarithm for it to
 								 * be suggested; a guess */
 #define MIN_FAR		0.005		/* minimum and maximum share of far rows, and
 								 * their minimum share of the sum of squares,
 								 * for a warning */
 #define MAX_FAR		0.2
-#define FAR_SQUARES		0.9
-#define ORDERED			0.98	/* minimum share of steps that do not
-								 * decrease, and minimum rank correlation */
+#define MIN_FAR_SQUARES		0.9
+#define MIN_ORDER			0.98	/* minimum share of steps that do not
+									 * decrease, and minimum rank correlation */
 
 /*
  * Returns true if values grow from row to row in the physical order of the
@@ -64,8 +65,8 @@ grows(const training *t, const char *column)
 					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
 					 " rank() OVER (ORDER BY r.v) AS rank"
 					 " FROM (SELECT t.%s AS v, t.ctid AS place ",
-					 ORDERED, ORDERED, MIN_ROWS / 2, quote_identifier(column));
-	append_rows_from(&query, &t->source, MAX_ROWS, t->estimate,
+					 MIN_ORDER, MIN_ORDER, MIN_CHECKED_ROWS / 2, quote_identifier(column));
+	append_rows_from(&query, &t->source, MAX_CHECKED_ROWS, t->estimate,
 					 t->options->seed, NULL);
 	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
@@ -106,7 +107,7 @@ end_value(const training *t, const char *column, bool greatest)
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min",
 					 quote_identifier(column));
-	append_rows_from(&query, &t->source, MAX_ROWS, t->estimate,
+	append_rows_from(&query, &t->source, MAX_CHECKED_ROWS, t->estimate,
 					 t->options->seed,
 					 t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
@@ -196,11 +197,11 @@ warn_skew(const training *t, const fc_encoder_feature *feature,
 {
 	bool		has_log = (feature->kind == FC_FEATURE_NUMBER ||
 						   feature->kind == FC_FEATURE_INTERVAL);
-	bool		by_log = has_log && fabs(facts->log_skew) <= SKEW_OF_LOG;
+	bool		by_log = has_log && fabs(facts->log_skew) <= MAX_LOG_SKEW;
 	double		fence = facts->fence[facts->skew > 0];
 	bool		by_fence = (column != NULL && facts->beyond[facts->skew > 0] > 0 &&
 							(feature->kind != FC_FEATURE_INTERVAL ||
-							 fabs(fence) < MAX_SECONDS));
+							 fabs(fence) < MAX_INTERVAL_SECONDS));
 
 	ereport(WARNING,
 			errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters",
@@ -236,7 +237,7 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 				errmsg("column \"%s\" is an identifier: each row has a different value",
 					   name),
 				errhint("Leave it out: the distance of two identifiers means nothing."));
-	else if (nulls > MOSTLY_NULL && nulls < 1)
+	else if (nulls > MAX_NULL_SHARE && nulls < 1)
 		ereport(WARNING,
 				errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
 					   name, 100 * nulls),
@@ -250,10 +251,10 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 				errhint("Leave it out, or cluster a view with a part that repeats, such as"
 						" extract(%s FROM %s).",
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
-	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
+	else if (!feature->log && fabs(facts->skew) > MAX_SKEW)
 		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&
-			 facts->far_squares > FAR_SQUARES && t->options->trim == 0)
+			 facts->far_squares > MIN_FAR_SQUARES && t->options->trim == 0)
 		ereport(WARNING,
 				errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids",
 					   100 * facts->far, name),
@@ -277,7 +278,7 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension,
 		{
 			double		r = fc_correlation(x, n, d, dimension[i], dimension[j]);
 
-			if (fabs(r) <= NEAR_COPY)
+			if (fabs(r) <= MAX_CORRELATION)
 				continue;
 			ereport(WARNING,
 					errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f",
@@ -294,13 +295,13 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 	fc_encoder	encoder;
 	double	   *x;
 	double	   *sorted;
-	Size		dimension[MAX_COLUMNS];
-	char	   *name[MAX_COLUMNS];
+	Size		dimension[MAX_COMPARED_COLUMNS];
+	char	   *name[MAX_COMPARED_COLUMNS];
 	int			count = 0;
 
-	if (t->again || t->source.encoder == NULL || sample->n < MIN_ROWS)
+	if (t->again || t->source.encoder == NULL || sample->n < MIN_CHECKED_ROWS)
 		return;
-	rows = first_rows(sample, MAX_ROWS);
+	rows = first_rows(sample, MAX_CHECKED_ROWS);
 	x = numbers_of_rows(rows);
 	sorted = palloc(rows->n * sizeof(double));
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
@@ -326,7 +327,7 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 			warn_column(t, feature, shown,
 						feature->path_length == 0 ? shown : NULL, &facts,
 						encoder.rows) ||
-			!is_number || count == MAX_COLUMNS)
+			!is_number || count == MAX_COMPARED_COLUMNS)
 			continue;
 		dimension[count] = feature->first;
 		name[count++] = shown;

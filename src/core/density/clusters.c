@@ -28,47 +28,71 @@
 #include "base/sort.h"
 
 /*
- * factor of ln(N / K), the number of places where chance can make a valley;
- * Z is 12 if K is 0.35 % of the rows
+ * Factor of ln(N / K), the number of places where chance can make a valley; Z
+ * is 12 if K is 0.35 % of the rows. A larger one splits fewer even rows, and
+ * merges clusters with a shallow valley (bench/density.py, bench/tuned.py).
  */
-#define CHANCE					2.1
-
-/* Z on a line, where no path leads around a valley made by chance */
-#define CHANCE_ON_LINE			60.0
-
-/* Z on a narrow band in several dimensions, where few paths do */
-#define CHANCE_ON_BAND			36.0
+#define CHANCE	2.1
 
 /*
- * maximum number of dimensions above 2 that help to get around a valley made
- * by chance; a valley made by grain allows 0
+ * Z on a line, where no path leads around a valley made by chance. A larger
+ * one splits fewer even rows, and merges clusters with a shallow valley
+ * (bench/density.py).
  */
-#define MAX_MORE_DIMENSIONS		0.25
-
-#define UNBIASED_NOISE			0.5 /* value of the option noise that makes K"
-									 * equal to K */
-
-/* rows in a ball that measures density, as a share of min_rows (K / R) */
-#define BALL_SHARE				0.35
-
-#define MIN_BALL_ROWS			5.0 /* minimum number of rows in a ball */
-#define MIN_BALL_MICRO_CLUSTERS		5.0 /* minimum number of average
-										 * micro-clusters in a ball of K rows */
+#define CHANCE_ON_LINE	60.0
 
 /*
- * share of the rows of a point that count as grain; separates planted
- * segments of ratings from false splits
+ * Z on a narrow band in several dimensions, where few paths lead around a
+ * valley made by chance. A larger one splits fewer even bands, and merges
+ * clusters in a row (bench/density.py, bench/tuned.py).
  */
-#define LATTICE_GRAIN			0.1
+#define CHANCE_ON_BAND	36.0
 
 /*
- * values per column beyond which the Gaussian is wider than a step, so that
- * values in fives do not become clusters
+ * Maximum number of dimensions above 2 that help to get around a valley made
+ * by chance; a valley made by grain allows 0. A larger one finds more clusters
+ * in many dimensions, and splits more even rows (bench/density.py).
  */
-#define LATTICE_VALUES			9.0
+#define MAX_MORE_DIMENSIONS	0.25
 
-#define ROUNDING		1e-3	/* tolerance in steps of a lattice whose
-								 * points are floats */
+/* Value of the option noise that makes K" equal to K. */
+#define UNBIASED_NOISE	0.5
+
+/*
+ * Rows in a ball that measures density, as a share of min_rows (K / R). A
+ * smaller ball sees narrower gaps, and is left to chance (bench/density.py,
+ * bench/tuned.py).
+ */
+#define BALL_SHARE	0.35
+
+/*
+ * Minimum number of rows in a ball. Fewer measure density too roughly. A
+ * guess.
+ */
+#define MIN_BALL_ROWS	5.0
+
+/*
+ * Minimum number of average micro-clusters in a ball of K rows. Fewer split
+ * even rows, more merge clusters across narrow gaps (bench/density.py,
+ * bench/tuned.py).
+ */
+#define MIN_BALL_MICRO_CLUSTERS	5.0
+
+/*
+ * Share of the rows of a point of a lattice that count as grain. A smaller one
+ * splits points, a larger one merges segments of ratings. A guess that
+ * separates planted segments from false splits.
+ */
+#define LATTICE_GRAIN	0.1
+
+/*
+ * Values per column beyond which the Gaussian is wider than a step, so that
+ * values in fives do not become clusters. More values smooth less. A guess.
+ */
+#define LATTICE_VALUES	9.0
+
+/* Tolerance in steps of a lattice whose points are floats. */
+#define ROUNDING	1e-3
 
 /* Sets number[c] to the rank of cluster c by rows, 0 for the largest. */
 static void

@@ -6,8 +6,8 @@
 
 #include "base/simd.h"
 
-#define BLOCK	512				/* number of sums per pass; they fit the L1
-								 * cache */
+/* Number of sums per pass, which fit the first-level cache. A guess. */
+#define BLOCK	512
 
 FC_CLONES
 void

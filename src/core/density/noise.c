@@ -27,16 +27,33 @@
 
 #include "base/sort.h"
 
-#define WINDOW_BALLS			6.0 /* rows in a window, in units of K */
-#define WIDE_WINDOWS			2.0 /* factor of the wider window, which needs
-									 * less contrast */
-#define MIN_MICRO_CLUSTERS				20	/* minimum number of
-											 * micro-clusters in a window */
+/*
+ * Rows in a window, in units of K. A wider one varies less by chance, and
+ * needs more rows of noise (bench/density.py, bench/tuned.py).
+ */
+#define WINDOW_BALLS	6.0
 
-/* minimum ratio of the widest window to the narrowest one before it */
-#define MIN_CONTRAST			3.0
+/*
+ * Factor of the wider window, which needs less contrast. A larger one finds
+ * noise of fewer rows in fewer sets. A guess.
+ */
+#define WIDE_WINDOWS	2.0
 
-#define NORMAL_QUANTILE	1.645	/* quantile 0.95 of the normal distribution */
+/*
+ * Minimum number of micro-clusters in a window, whose width varies by chance
+ * if it has fewer. A guess.
+ */
+#define MIN_MICRO_CLUSTERS	20
+
+/*
+ * Minimum ratio of the widest window to the narrowest one before it. A larger
+ * one requires clearer noise, and leaves weak noise in clusters
+ * (bench/density.py, bench/tuned.py).
+ */
+#define MIN_CONTRAST	3.0
+
+/* Quantile 0.95 of the normal distribution. */
+#define NORMAL_QUANTILE	1.645
 
 /*
  * Sorts the micro-clusters by r_K, and skips points with r_K = 0. Returns

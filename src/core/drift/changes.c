@@ -4,26 +4,51 @@
 #include "base/blas.h"
 #include "drift/waves.h"
 
-#define MAX_WINDOW				16	/* days in the longest window */
-#define WINDOWS					5	/* number of windows: 1, 2, 4, 8 and 16
-									 * days */
-#define MIN_SEGMENT				3	/* minimum number of days that a window is
-									 * compared with */
+/*
+ * Days in the longest window. A longer one finds smaller lasting changes, and
+ * more tests raise all p-values. A guess.
+ */
+#define MAX_WINDOW	16
 
-/* maximum number of moments used per sketch; more gain little */
-#define MAX_MOMENTS				256
+/* Number of windows: 1, 2, 4, 8 and 16 days. */
+#define WINDOWS	5
 
-#define MAX_LAW_DAYS			256 /* maximum number of days that the null
-									 * law is estimated from */
+/*
+ * Minimum number of days that a window is compared with. Fewer allow changes
+ * in close succession, and vary more by chance. A guess.
+ */
+#define MIN_SEGMENT	3
 
-/* days after a change during which the earlier null law stays in use */
-#define NEW_LAW_DAYS			30
+/*
+ * Maximum number of moments used per sketch. More take longer; double changes
+ * nothing (bench/change_points.py, bench/tuned.py).
+ */
+#define MAX_MOMENTS	256
 
-/* share of a column's squared mean below which a variance is rounding error */
-#define MIN_SQUARE				1e-20
+/*
+ * Maximum number of days that the null law is estimated from. More days take
+ * longer, and make the law hardly more precise. A guess.
+ */
+#define MAX_LAW_DAYS	256
 
-/* p-value below which a day is an alarm: half a percent per year */
-#define ALARM_P_VALUE			(0.005 / 365.0)
+/*
+ * Days after a change during which the earlier null law stays in use, because
+ * fewer days do not suffice for a new one. More days judge by an outdated law.
+ * A guess.
+ */
+#define NEW_LAW_DAYS	30
+
+/*
+ * Share of a column's squared mean below which a variance is rounding error.
+ */
+#define MIN_SQUARE	1e-20
+
+/*
+ * P-value below which a day is an alarm: half a percent per year. A larger one
+ * finds changes days earlier, with more false alarms (bench/change_points.py,
+ * bench/tuned.py).
+ */
+#define ALARM_P_VALUE	(0.005 / 365.0)
 
 typedef struct change_series
 {

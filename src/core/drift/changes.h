@@ -35,8 +35,11 @@
 
 #include "sketch/sketch.h"
 
-#define FC_CHANGE_HISTORY	10	/* number of days before the first day that is
-								 * tested */
+/*
+ * Number of days before the first day that is tested. Fewer estimate the null
+ * law too roughly. A guess.
+ */
+#define FC_CHANGE_HISTORY	10
 
 typedef struct fc_change
 {

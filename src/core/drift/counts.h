@@ -26,13 +26,21 @@
 
 #include "drift/spec.h"
 
+/* Flag of counts whose rows wait for their batch. */
 #define FC_DRIFT_UNPACKED	0x01
+
+/* Flag of counts of 64 bits. */
 #define FC_DRIFT_WIDE	0x02
+
+/* Rows per batch, a bit each in a word of 64 bits. */
 #define FC_DRIFT_BATCH	64
+
 #define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for
 													 * the inner loops,
 													 * rounded up to a
 													 * multiple of 16 */
+
+/* Maximum number of rows in counts of 32 bits. */
 #define FC_DRIFT_MAX_NARROW	((int64_t) UINT32_MAX)
 
 typedef struct fc_drift_counts

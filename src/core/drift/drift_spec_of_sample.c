@@ -8,6 +8,11 @@
 #include "base/sort.h"
 #include "drift/counts.h"
 
+/*
+ * Shares of the sample at the edges of a column with many values. More see
+ * smaller changes of a distribution, with weaker tests of each
+ * (bench/drift.py).
+ */
 static const double quantiles[] = {
 	.001,
 	.01,
@@ -21,31 +26,43 @@ static const double quantiles[] = {
 	.99,
 	.999
 };
+
+/* Shares of the sample that the middle and the outer edges are nearest to. */
 static const double thirds[] = {
 	[FC_DRIFT_MIDDLE] = .5,
 	[FC_DRIFT_LOWER] = .25,
 	[FC_DRIFT_UPPER] = .75
 };
 
-#define MIN_FAR_EDGES			4	/* minimum number of edges of a column
-									 * with a far bit */
-#define NORMAL_IQR				1.349	/* interquartile range of a standard
-										 * normal variable */
+/*
+ * Minimum number of edges of a column with a far bit; a column of fewer values
+ * has no tails. A guess.
+ */
+#define MIN_FAR_EDGES	4
+
+/* Interquartile range of a standard normal variable. */
+#define NORMAL_IQR	1.349
 
 /*
- * maximum distance from the median to a sample value, in scales; sketches
- * take rows up to 2^38 scales
+ * Maximum distance from the median to a sample value, in scales; sketches take
+ * rows up to 2^38 scales.
  */
-#define MAX_SPREAD				0x1p28
+#define MAX_SPREAD	0x1p28
 
 /*
- * maximum distance from 0 to the center, in sigmas times scale; a
- * sketch_spec takes 2^38
+ * Maximum distance from 0 to the center, in sigmas times scale; a sketch_spec
+ * takes 2^38.
  */
-#define MAX_OFFSET				0x1p36
+#define MAX_OFFSET	0x1p36
 
-#define MIN_SCALE				1e-280	/* minimum scale of a column */
+/* Minimum scale of a column, whose inverse is finite. */
+#define MIN_SCALE	1e-280
 
+/*
+ * Widths of the kernels of the waves, in root mean distances of two rows.
+ * Narrow kernels see changes within clusters, wide ones a shift of all rows
+ * (bench/drift.py, bench/tuned.py).
+ */
 static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 
 /* ---- one column, sorted ---- */

@@ -9,8 +9,11 @@
 #include "numerics/weighted_rows.h"
 #include "sketch/spec.h"
 
-#define FC_DRIFT_SAMPLE		5000	/* rows at the start of the sample that
-									 * are used */
+/*
+ * Number of rows at the start of the sample that are used. More place edges
+ * more precisely, for more time. A guess.
+ */
+#define FC_DRIFT_SAMPLE	5000
 
 /*
  * Returns an upper bound on the size in bytes of a spec with the sample's
@@ -28,9 +31,17 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 
 /* ---- the waves ---- */
 
-#define FC_WAVES				128 /* frequencies of a wave_spec */
-#define FC_WAVE_SCALES			2	/* kernel widths that share the
-									 * frequencies */
+/*
+ * Number of frequencies of a wave_spec. More find more changes, for
+ * proportionally larger and slower sketches (bench/drift.py, bench/tuned.py).
+ */
+#define FC_WAVES	128
+
+/*
+ * Number of kernel widths that share the frequencies: a narrow one and a wide
+ * one.
+ */
+#define FC_WAVE_SCALES	2
 
 /*
  * Sets the fields of a sketch_spec of all dimensions, with omega ~ N(0, I /

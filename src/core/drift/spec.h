@@ -29,21 +29,43 @@
 
 #include "numerics/metric.h"
 
-#define FC_DRIFT_EDGES		13
-#define FC_DRIFT_QUANTILES	11	/* minimum edges of a column with many values,
-								 * unless quantiles coincide */
-#define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* cells: below the
-													 * smallest value, up to
-													 * each edge, above the
-													 * last */
+/*
+ * Maximum number of edges of a column. More see smaller changes of a
+ * distribution, with weaker tests of each, in larger counts. A guess.
+ */
+#define FC_DRIFT_EDGES	13
+
+/*
+ * Minimum number of edges of a column with many values, unless quantiles
+ * coincide.
+ */
+#define FC_DRIFT_QUANTILES	11
+
+/*
+ * Number of cells: below the smallest value, up to each edge, above the last.
+ */
+#define FC_DRIFT_CELLS	(FC_DRIFT_EDGES + 2)
+
 #define FC_DRIFT_VERSION	1
 #define FC_DRIFT_ORIGIN		0x01
-#define FC_DRIFT_PLAIN		512 /* maximum number of columns with a plain bit */
-#define FC_DRIFT_FAR		128 /* maximum number of columns for which there
-								 * are far bits */
-#define FC_DRIFT_MAX_BYTES	((size_t) 1 << 20)	/* size of 32-bit counts with
-												 * pairs beyond which fewer
-												 * columns have bits */
+
+/*
+ * Maximum number of columns with a plain bit. More see more pairs of columns,
+ * and memory and time grow with the square. A guess.
+ */
+#define FC_DRIFT_PLAIN	512
+
+/*
+ * Maximum number of columns for which there are far bits, which quadruple the
+ * pairs. A guess.
+ */
+#define FC_DRIFT_FAR	128
+
+/*
+ * Maximum size of 32-bit counts with pairs; beyond it, fewer columns have
+ * bits. More see more pairs, in larger stored values. A guess.
+ */
+#define FC_DRIFT_MAX_BYTES	((size_t) 1 << 20)
 
 enum
 {

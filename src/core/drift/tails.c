@@ -10,11 +10,20 @@
  */
 #include "drift/internal.h"
 
-#define MAX_TERMS				20000	/* maximum number of terms in a series */
-#define NEGLIGIBLE				1e-17	/* ratio of a term to the sum that
-										 * ends a series */
-#define LARGE_SHAPE	1e5			/* shape beyond which the cube root of a gamma
-								 * variable is normal to 1e-6 */
+/* Maximum number of terms in a series, so that it ends. */
+#define MAX_TERMS	20000
+
+/*
+ * Ratio of a term to the sum that ends a series, below the rounding of a
+ * double.
+ */
+#define NEGLIGIBLE	1e-17
+
+/*
+ * Shape beyond which the cube root of a gamma variable is normal to 1e-6,
+ * where the series would have too many terms.
+ */
+#define LARGE_SHAPE	1e5
 
 static double
 log_gamma(double a)

@@ -6,14 +6,24 @@
 
 #include "drift/internal.h"
 
-#define EXACT_TESTS				12	/* number of the strongest tables per test
-									 * set that get an exact test */
+/*
+ * Number of the strongest tables per test set that get an exact test. More
+ * take longer; half and double change nothing (bench/drift.py,
+ * bench/tuned.py).
+ */
+#define EXACT_TESTS	12
 
-/* shift in deviations that chance may hide, beyond which waves are ignored */
-#define MAX_HIDDEN_BY_WAVES		1.0
+/*
+ * Shift that chance may hide, in deviations, beyond which waves are ignored. A
+ * larger one keeps waves that see nothing, whose test costs the others power
+ * (bench/drift.py).
+ */
+#define MAX_HIDDEN_BY_WAVES	1.0
 
-#define MIN_DEVIATION			1e-6	/* deviation below which a column is
-										 * constant, in widths of the spec */
+/*
+ * Deviation below which a column is constant, in widths of the spec. A guess.
+ */
+#define MIN_DEVIATION	1e-6
 
 /* A count of one column, or of a pair of bits, on both sides. */
 typedef struct two_by_two
@@ -271,6 +281,11 @@ typedef struct test_set
 /*
  * sqrt(pi / 2): deviations by which a normal column moves if its median
  * split changes by one deviation of the split
+ */
+
+/*
+ * Sqrt(pi / 2): deviations by which a normal column moves if its median split
+ * changes by one deviation of the split.
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 

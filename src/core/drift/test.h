@@ -64,7 +64,14 @@ typedef enum fc_verdict
 								 * effect is min_effect or more */
 } fc_verdict;
 
-#define FC_DRIFT_MIN_ROWS		10
+/* Minimum number of rows on either side for a test. A guess. */
+#define FC_DRIFT_MIN_ROWS	10
+
+/*
+ * Shift that chance may hide, in deviations, above which the verdict is too
+ * few rows. A smaller one requires more new rows: 0.5 requires about 150 in
+ * ten dimensions (bench/drift.py).
+ */
 #define FC_DRIFT_MAX_HIDDEN	0.5
 
 typedef struct fc_drift_result

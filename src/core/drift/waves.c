@@ -8,20 +8,24 @@
 #include "drift/internal.h"
 #include "numerics/dense.h"
 
-#define CHANCE_DEVIATIONS		3.0 /* null deviations of the MMD^2 that
-									 * chance may hide */
+/*
+ * Null deviations of the MMD^2 that chance may hide. A larger one reports
+ * larger hidden shifts. A guess.
+ */
+#define CHANCE_DEVIATIONS	3.0
 
 /*
- * tr S below which a few outlying rows may cause all of it, unseen by the
- * null law
+ * Value of tr S below which a few outlying rows may cause all of it, unseen by
+ * the null law. A larger one ignores waves that would find changes, a smaller
+ * one raises false alarms (bench/drift.py).
  */
-#define MIN_TRACE				0.05
+#define MIN_TRACE	0.05
 
 /*
- * share of |phi|^2 that counts as 0, because a sketch rounds its parts to
- * 2^-22
+ * Share of |phi|^2 that counts as 0, because a sketch rounds its parts to
+ * 2^-22.
  */
-#define ROUNDING				1e-6
+#define ROUNDING	1e-6
 
 /* ---- the null distribution ---- */
 

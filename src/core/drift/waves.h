@@ -24,8 +24,10 @@ typedef struct fc_wave_null
 	double		cube;			/* tr S^3 */
 } fc_wave_null;
 
-#define FC_WAVE_MIN_ROWS	10	/* minimum number of effective rows, W^2 / sum
-								 * w^2, for an estimate */
+/*
+ * Minimum number of effective rows, W^2 / sum w^2, for an estimate. A guess.
+ */
+#define FC_WAVE_MIN_ROWS	10
 
 /*
  * Estimates tr S^2 and tr S^3 for the rows of a prepared spec, from up to

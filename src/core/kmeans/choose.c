@@ -4,34 +4,61 @@
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
-#define MIN_AGREEMENT			0.5 /* minimum agreement of the halves next to
-									 * a bend of the cost */
-#define MAX_KINKS				8	/* maximum number of extra numbers tried
-									 * where the logarithm of the cost bends */
-
-/* minimum bend of the logarithm of the cost for an extra number */
-#define MIN_KINK				5e-4
-
-#define MIN_SEARCH_WORK			1e7 /* minimum multiply-adds of a search */
-#define SEARCH_ROUNDS			10	/* maximum rounds of breathing per search */
+/*
+ * Minimum agreement of the halves next to a bend of the cost, 0 to 1. A
+ * smaller one tries more numbers, in more time (bench/number.py).
+ */
+#define MIN_AGREEMENT	0.5
 
 /*
- * minimum share of the clusters containing others that must be far apart in a
- * level
+ * Maximum number of extra numbers tried where the logarithm of the cost bends.
+ * More find more numbers in the gaps, and take a search each
+ * (bench/number.py).
  */
-#define LEVEL_SHARE				0.8
-
-/* minimum agreement of the halves for a rival */
-#define RIVAL_AGREEMENT			0.95
-
-/* minimum gain of a rival, relative to the gain of the chosen number */
-#define RIVAL_GAIN				0.5
+#define MAX_KINKS	8
 
 /*
- * share of separated clusters at the greatest number tried, from which on more
- * clusters are likely
+ * Minimum bend of the logarithm of the cost for an extra number. A smaller one
+ * tries more numbers (bench/number.py).
  */
-#define LIMIT_SHARE				0.8
+#define MIN_KINK	5e-4
+
+/*
+ * Minimum multiply-adds of a search. More find lower costs of small tables,
+ * and repeat the same minimum where clusters are clear (bench/number.py).
+ */
+#define MIN_SEARCH_WORK	1e7
+
+/*
+ * Maximum rounds of breathing per search. More find lower costs in more time
+ * (bench/number.py).
+ */
+#define SEARCH_ROUNDS	10
+
+/*
+ * Minimum share of the clusters containing others that must be far apart in a
+ * level. A smaller one finds levels by chance (bench/number.py).
+ */
+#define LEVEL_SHARE	0.8
+
+/*
+ * Minimum agreement of the halves for a rival. A smaller one makes more
+ * choices unclear (bench/number.py).
+ */
+#define RIVAL_AGREEMENT	0.95
+
+/*
+ * Minimum gain of a rival, relative to the gain of the chosen number. A
+ * smaller one makes more choices unclear (bench/number.py).
+ */
+#define RIVAL_GAIN	0.5
+
+/*
+ * Share of separated clusters at the greatest number tried, from which on more
+ * clusters are likely. A smaller one gives the verdict "at the limit" more
+ * often (bench/number.py).
+ */
+#define LIMIT_SHARE	0.8
 
 typedef struct k_search
 {
@@ -58,8 +85,11 @@ max_clusters(size_t n, size_t max_k)
 							 max_k));
 }
 
-/* time of all searches, in Lloyd steps with max_k clusters (measured) */
-#define SEARCHES_COST			150.0
+/*
+ * Time of all searches, in Lloyd steps with max_k clusters, for estimates of
+ * the time. Measured (bench/endless.py).
+ */
+#define SEARCHES_COST	150.0
 
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)

@@ -38,27 +38,51 @@
 
 #include "kmeans/evidence.h"
 
-#define FC_CLEAR_STABILITY		0.85	/* minimum stability of a stable
-										 * number */
-
-/* minimum gain of the last cluster, relative to the gain of one more */
-#define FC_CLEAR_GAIN			2.0
-
-/* share of the cost of one cluster, below which values merely repeat */
-#define FC_NO_SPREAD			1e-6
+/*
+ * Minimum stability of a stable number, 0 to 1. A larger one finds fewer
+ * numbers, a smaller one calls chance stable (bench/number.py,
+ * bench/tuned.py).
+ */
+#define FC_CLEAR_STABILITY	0.85
 
 /*
- * minimum distance between the clusters of a level, relative to the distance
- * between the finest clusters within them
+ * Minimum gain of the last cluster, relative to the gain of one more. A
+ * smaller one calls numbers clear that split a cluster (bench/number.py).
  */
-#define FC_LEVEL_GAP			1.5
+#define FC_CLEAR_GAIN	2.0
 
-#define FC_CHOOSE_AXES			64	/* principal axes that wide rows are
-									 * projected onto */
-#define FC_CHOOSE_PASSES		20.0	/* budget of the search on one half,
-										 * in passes over all rows */
-#define FC_CHOOSE_ROWS			20	/* minimum rows per cluster */
-#define FC_TRIED_MAX			256 /* maximum number of numbers tried */
+/*
+ * Share of the cost of one cluster, below which values merely repeat. A guess.
+ */
+#define FC_NO_SPREAD	1e-6
+
+/*
+ * Minimum distance between the clusters of a level, relative to the distance
+ * between the finest clusters within them. A smaller one finds levels in
+ * evenly spread clusters (bench/number.py).
+ */
+#define FC_LEVEL_GAP	1.5
+
+/*
+ * Number of principal axes that wide rows are projected onto. Fewer are
+ * faster, and lose clusters beyond that number (bench/number.py).
+ */
+#define FC_CHOOSE_AXES	64
+
+/*
+ * Budget of the search on one half, in passes over all rows. More take longer;
+ * double changes no choice (bench/number.py, bench/tuned.py).
+ */
+#define FC_CHOOSE_PASSES	20.0
+
+/*
+ * Minimum rows per cluster, which limits the numbers tried. Fewer rows try
+ * more numbers, whose stability is left to chance (bench/number.py).
+ */
+#define FC_CHOOSE_ROWS	20
+
+/* Maximum number of numbers tried, the length of an array. */
+#define FC_TRIED_MAX	256
 
 typedef struct fc_tried
 {

@@ -9,10 +9,17 @@
 #include "numerics/assignment.h"
 #include "numerics/rows.h"
 
+/* Random stream that draws the halves. */
 #define STREAM_HALVES	7
-#define STREAM_SEEDS	8		/* random stream of the seeds; number k of
-								 * clusters uses stream STREAM_SEEDS + k */
-#define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1) /* windows along a line */
+
+/*
+ * Random stream of the seeds; number k of clusters uses stream STREAM_SEEDS +
+ * k.
+ */
+#define STREAM_SEEDS	8
+
+/* Windows along a line. */
+#define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1)
 
 /* ---- valleys ---- */
 

@@ -39,13 +39,20 @@ typedef struct fc_evidence
 	double		found;			/* 0 to k */
 } fc_evidence;
 
-/* minimum Jaccard coefficient of two clusters that count as the same */
-#define FC_EVIDENCE_OVERLAP		0.8
+/*
+ * Minimum Jaccard coefficient of two clusters that count as the same, 0 to 1.
+ * A larger one requires that clusters return more exactly (bench/number.py).
+ */
+#define FC_EVIDENCE_OVERLAP	0.8
 
-#define FC_FEW_VALUES			16	/* maximum number of values of a
-									 * coordinate that are spread */
-#define FC_EVIDENCE_CLUSTERS	1024	/* maximum number of clusters, as
-										 * counts of all pairs are stored */
+/*
+ * Maximum number of values of a coordinate that are spread, because repeated
+ * values look like peaks. More blur valleys between them (bench/number.py).
+ */
+#define FC_FEW_VALUES	16
+
+/* Maximum number of clusters, because the counts of all pairs are stored. */
+#define FC_EVIDENCE_CLUSTERS	1024
 
 /* Rows in random order: the first half, then the second. */
 typedef struct fc_halves
@@ -107,18 +114,43 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  * Between clusters of k-means in a uniform distribution it is about 1, but 0.5
  * to 0.7 in the plane, where clusters are narrow at their border.
  */
-/* maximum count in a valley, relative to the lesser of its peaks */
-#define FC_VALLEY_DEPTH			0.6
 
-#define FC_VALLEY_ERRORS		2.0 /* minimum depth of a valley, in standard
-									 * errors */
-#define FC_VALLEY_ROWS			8	/* minimum rows of a cluster */
+/*
+ * Maximum count in a valley, relative to the lesser of its peaks. A larger one
+ * separates clusters that overlap, and valleys by chance (bench/number.py,
+ * bench/tuned.py).
+ */
+#define FC_VALLEY_DEPTH	0.6
 
-/* bins of a pair on one side of the border, for t from -0.75 to 0 */
-#define FC_VALLEY_BINS			15
+/*
+ * Minimum depth of a valley, in standard errors. More miss valleys of small
+ * clusters, fewer find valleys by chance (bench/number.py).
+ */
+#define FC_VALLEY_ERRORS	2.0
 
-#define FC_VALLEY_WIDTH			0.05	/* width of a bin, in units of t */
-#define FC_VALLEY_WINDOW		4	/* bins per window */
+/*
+ * Minimum rows of a cluster; with fewer, the counts of bins are left to chance
+ * (bench/number.py).
+ */
+#define FC_VALLEY_ROWS	8
+
+/*
+ * Bins of a pair on one side of the border, for t from -0.75 to 0. It is that
+ * range over FC_VALLEY_WIDTH.
+ */
+#define FC_VALLEY_BINS	15
+
+/*
+ * Width of a bin, in units of t. Narrower bins place the windows more finely
+ * and take more memory (bench/number.py).
+ */
+#define FC_VALLEY_WIDTH	0.05
+
+/*
+ * Bins per window. Wider windows average out chance and narrow valleys
+ * (bench/number.py).
+ */
+#define FC_VALLEY_WINDOW	4
 
 typedef struct fc_valleys
 {
@@ -170,17 +202,31 @@ void
  *
  * Cost: n (d + 64) d multiply-adds.
  */
-#define FC_HIDDEN_AXES			3	/* principal axes that a cluster is seen
-									 * along */
 
-/* maximum count in a valley, relative to the lesser of its peaks */
-#define FC_HIDDEN_DEPTH			0.3
+/*
+ * Principal axes that a cluster is seen along. More find clusters in more
+ * directions, for n d multiply-adds each (bench/number.py).
+ */
+#define FC_HIDDEN_AXES	3
 
-#define FC_HIDDEN_ERRORS		4.0 /* minimum depth of a valley, in standard
-									 * errors */
-#define FC_HIDDEN_SHARE			0.5 /* minimum gap in a cluster that hides
-									 * others, relative to the gap to the
-									 * nearest cluster */
+/*
+ * Maximum count in a valley, relative to the lesser of its peaks: lower than
+ * FC_VALLEY_DEPTH, because a cluster is seen along many lines
+ * (bench/number.py).
+ */
+#define FC_HIDDEN_DEPTH	0.3
+
+/*
+ * Minimum depth of a valley, in standard errors, for the same reason more than
+ * FC_VALLEY_ERRORS (bench/number.py).
+ */
+#define FC_HIDDEN_ERRORS	4.0
+
+/*
+ * Minimum gap in a cluster that hides others, relative to the gap to the
+ * nearest cluster. A smaller one makes more choices unclear (bench/number.py).
+ */
+#define FC_HIDDEN_SHARE	0.5
 
 /*
  * Sets *hidden to the number of the k clusters (centroids k x d) that hide

@@ -5,16 +5,32 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BINS_PER_DEVIATION		16	/* bins per standard deviation along a
-									 * line */
+/*
+ * Bins per standard deviation along a line. More place the windows more
+ * finely, for more memory and time (bench/number.py).
+ */
+#define BINS_PER_DEVIATION	16
 
-/* deviations on either side of the mean that the bins cover */
-#define REACH					10
+/*
+ * Deviations on either side of the mean that the bins cover; rows farther out
+ * fall into the outermost bins. A guess.
+ */
+#define REACH	10
 
-#define BINS				(2 * REACH * BINS_PER_DEVIATION)
-#define MIN_WINDOW				4	/* bins of the narrowest window */
-#define MIN_SEARCHED_ROWS				40	/* minimum rows of a cluster to be
-											 * searched */
+/* Number of bins along a line. */
+#define BINS	(2 * REACH * BINS_PER_DEVIATION)
+
+/*
+ * Bins of the narrowest window, a quarter of a deviation. Narrower windows
+ * find narrower valleys, and more by chance (bench/number.py).
+ */
+#define MIN_WINDOW	4
+
+/*
+ * Minimum rows of a cluster to be searched; fewer make no significant valley
+ * (bench/number.py).
+ */
+#define MIN_SEARCHED_ROWS	40
 
 /*
  * Computes mean and standard deviation of the values, leaving out values more

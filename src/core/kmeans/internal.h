@@ -16,10 +16,24 @@
  * FC_PACK rows stored dimension by dimension, so that a vector lane is a row.
  * In more dimensions, BLAS computes tiles of dot products, which are scanned.
  */
-#define FC_PACK				32	/* rows per pack */
-#define FC_PACK_DIMENSIONS	32	/* maximum number of dimensions in which packs
-								 * are faster than BLAS */
-#define FC_TILE_ROWS		256 /* rows and centroids of one matrix product */
+
+/*
+ * Rows per pack. More keep more vector registers busy, up to their number
+ * (bench/speed.py).
+ */
+#define FC_PACK	32
+
+/*
+ * Maximum number of dimensions in which packs are used instead of BLAS, which
+ * needs more dimensions to repay its calls. A guess.
+ */
+#define FC_PACK_DIMENSIONS	32
+
+/*
+ * Rows and centroids of one matrix product. Larger tiles make better use of
+ * BLAS, and leave the second-level cache. A guess.
+ */
+#define FC_TILE_ROWS	256
 #define FC_TILE_CENTROIDS	256
 
 /*
@@ -258,8 +272,8 @@ struct fc_kmeans_work
 };
 
 /*
- * approximate cost of a Lloyd step per row besides comparisons, in
- * multiply-adds
+ * Cost of a Lloyd step per row besides comparisons, in multiply-adds, for the
+ * budgets of searches. A guess.
  */
 #define STEP_OVERHEAD	16.0
 

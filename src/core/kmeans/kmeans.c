@@ -16,52 +16,101 @@
 
 #include "numerics/rows.h"
 
-#define MAX_SEARCH_STARTS		14.0	/* maximum cost of a search, in plain
-										 * starts */
+/*
+ * Maximum cost of a search, in plain starts. More find a slightly lower SSE
+ * and take proportionally longer (bench/kmeans.py, bench/tuned.py).
+ */
+#define MAX_SEARCH_STARTS	14.0
 
-/* cost of a search of few clusters without its k, in plain starts */
-#define BASE_SEARCH_STARTS		5.0
+/*
+ * Cost of a search of few clusters without its k, in plain starts. Half and
+ * double change neither the SSE nor the time (bench/tuned.py).
+ */
+#define BASE_SEARCH_STARTS	5.0
 
-/* cost of a search where BLAS computes the products, in plain starts */
-#define BLAS_SEARCH_STARTS		5.0
+/*
+ * Cost of a search where BLAS computes the products, in plain starts. More
+ * find a slightly lower SSE, and a step in many dimensions takes long. A
+ * guess.
+ */
+#define BLAS_SEARCH_STARTS	5.0
 
-#define MIN_START_STEPS			12.0	/* minimum cost of a plain start, in
-										 * Lloyd steps */
-#define MIN_BUDGET				1e8 /* minimum budget of a search, in
-									 * multiply-adds */
-#define MIN_WORK_TO_AGREE		2e7 /* multiply-adds before a search may end
-									 * by agreement */
-#define AGREEING_STARTS			3	/* starts with the same lowest SSE that
-									 * end a search */
-#define SAME_SSE_TOLERANCE		1e-4	/* relative difference up to which two
-										 * SSE count as the same */
+/*
+ * Minimum cost that a plain start counts for, in Lloyd steps, so that a first
+ * start which converges early does not end the search. More lengthen such
+ * searches. A guess.
+ */
+#define MIN_START_STEPS	12.0
 
-/* factor on the tolerance of Lloyd's steps before rounds of breathing */
+/*
+ * Minimum budget of a search, in multiply-adds. A larger one makes searches of
+ * few rows longer and slightly better (bench/tuned.py).
+ */
+#define MIN_BUDGET	1e8
+
+/*
+ * Multiply-adds before a search may end because its starts agree. More protect
+ * against starts that agree on a local minimum by chance. A guess.
+ */
+#define MIN_WORK_TO_AGREE	2e7
+
+/*
+ * Number of starts with the same lowest SSE that end a search. Fewer save time
+ * where the clusters are clear, and end in a local minimum more often
+ * (bench/tuned.py).
+ */
+#define AGREEING_STARTS	3
+
+/*
+ * Relative difference up to which two SSE count as the same. A larger one ends
+ * searches earlier, at starts that may not be the best. A guess.
+ */
+#define SAME_SSE_TOLERANCE	1e-4
+
+/*
+ * Factor on the tolerance of Lloyd's steps before rounds of breathing. A
+ * larger one saves steps that the rounds would undo. Half and double change
+ * nothing (bench/tuned.py).
+ */
 #define START_TOLERANCE_FACTOR	10.0
 
-/* n k d below which k-means++ of all rows takes less than a second */
-#define MIN_WIDE_WORK			2e9
+/*
+ * Minimum n k d for a search in many dimensions to take one start, seeded from
+ * a part of the rows; below it, k-means++ of all rows takes less than a
+ * second, and more starts find a lower SSE. A guess.
+ */
+#define MIN_WIDE_WORK	2e9
 
-/* factor on the tolerance of Lloyd's steps of the best start */
+/*
+ * Factor on the tolerance of Lloyd's steps of the best start. A smaller one
+ * lowers the SSE a little for more steps of one start. A guess.
+ */
 #define FINAL_TOLERANCE_FACTOR	0.1
 
 /*
- * minimum number of clusters for rounds that split and merge; with fewer they
- * breathe
+ * Minimum number of clusters for rounds that split and merge; with fewer they
+ * breathe. A minimum of 512 lowers the SSE by 0.1 % and takes three times as
+ * long (bench/tuned.py, bench/many_starts.sh).
  */
 #define SPLIT_MERGE_CLUSTERS	256
 
 /*
- * minimum number of dimensions for rounds that split and merge, as the
- * distances that breathing draws by are then alike
+ * Minimum number of dimensions for rounds that split and merge, because
+ * breathing draws by distances that are alike there. A guess.
  */
 #define SPLIT_MERGE_DIMENSIONS	128
 
 /*
- * minimum rows per cluster for splits; with fewer, gains come from single rows
+ * Minimum rows per cluster for splits; with fewer, gains come from single
+ * rows. A guess.
  */
-#define SPLIT_MERGE_ROWS		3
+#define SPLIT_MERGE_ROWS	3
 
+/*
+ * What each effort may cost (units: fc_effort). More of any field lowers the
+ * SSE for more time. bench/kmeans.py and bench/many_starts.sh measure the
+ * efforts, bench/tuned.py some fields of FC_BALANCED; the others are guesses.
+ */
 static const fc_effort efforts[] = {
 	[FC_BALANCED] = {
 		.budget = 1.0,
@@ -244,31 +293,47 @@ starts_of_search(size_t d, size_t k)
 		: fmin(MAX_SEARCH_STARTS, BASE_SEARCH_STARTS + (double) k);
 }
 
-/* Cost of fc_kmeans, as measured. */
-#define FLOAT_COST				0.2 /* cost of a multiply-add in float,
-									 * relative to double */
-#define TYPICAL_STEPS			20.0	/* Lloyd steps of a plain start */
+/*
+ * Cost of a multiply-add in float, relative to double, in the estimated time
+ * of fc_kmeans. This and the next seven are measured: where they are too low,
+ * a call takes longer than it says (bench/endless.py).
+ */
+#define FLOAT_COST	0.2
 
-/* cost of balancing the clusters, in Lloyd steps */
-#define BALANCE_COST			250.0
+/* Lloyd steps of a plain start, a typical value (bench/endless.py). */
+#define TYPICAL_STEPS	20.0
 
-/* share of a Lloyd step that bounds leave, times k d */
-#define BOUNDED_SHARE			55000.0
-
-#define MIN_BOUNDED_SHARE		0.1 /* minimum share of a Lloyd step that
-									 * bounds leave */
-
-/* squared share of a Lloyd step that a tree leaves, times k / d */
-#define TREE_SHARE				512.0
+/* Cost of balancing the clusters, in Lloyd steps (bench/endless.py). */
+#define BALANCE_COST	250.0
 
 /*
- * multiply-adds of the Gram matrix of principal axes, relative to n d min(n,
- * d)
+ * Share of a Lloyd step that remains with bounds, times k d
+ * (bench/endless.py).
  */
-#define AXES_READ_COST			0.1
+#define BOUNDED_SHARE	55000.0
 
-/* multiply-adds of the axes themselves, relative to min(n, d)^2 axes */
-#define AXES_COST				6.0
+/*
+ * Minimum share of a Lloyd step that remains with bounds (bench/endless.py).
+ */
+#define MIN_BOUNDED_SHARE	0.1
+
+/*
+ * Squared share of a Lloyd step that remains with a tree, times k / d
+ * (bench/endless.py).
+ */
+#define TREE_SHARE	512.0
+
+/*
+ * Multiply-adds of the Gram matrix of principal axes, relative to n d min(n,
+ * d) (bench/endless.py).
+ */
+#define AXES_READ_COST	0.1
+
+/*
+ * Multiply-adds of the axes themselves, relative to min(n, d)^2 axes
+ * (bench/endless.py).
+ */
+#define AXES_COST	6.0
 
 double
 fc_kmeans_operations(size_t n, size_t d, size_t k,

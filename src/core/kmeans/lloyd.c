@@ -28,43 +28,75 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define MAX_DRAWS				64	/* maximum number of candidates for a
-									 * centroid; 2 + log k stays below */
-
-/* minimum rows per cluster in the seeding sample of a tree */
-#define SEED_ROWS				8
+/*
+ * Maximum number of candidates for a centroid, the size of an array; 2 + log k
+ * stays below.
+ */
+#define MAX_DRAWS	64
 
 /*
- * minimum rows per cluster in the seeding sample in many dimensions, where
- * candidates cost more
+ * Minimum rows per cluster in the seeding sample of a tree. More rows give
+ * better seeds for more distances. Half and double change nothing
+ * (bench/tuned.py).
  */
-#define WIDE_SEED_ROWS			4
-
-/* inverse of the minimum share of all rows in the seeding sample */
-#define SEED_SHARE				16
-
-/* candidates per centroid drawn from the seeding sample */
-#define SEED_DRAWS				2
-
-/* share of ||x||^2 + ||c||^2 below which a distance is measured directly */
-#define CANCELLED_SHARE			1e-3f
-
-/* rounding error of a squared distance in float, relative to ||x||^2 */
-#define DISTANCE_ROUNDING		4e-6
-
-#define STEPS_OF_SUMS			16	/* Lloyd steps after which all rows are
-									 * summed again */
-#define FAR_OUT					1e6 /* multiple of the root mean square length
-									 * beyond which a row is far out */
+#define SEED_ROWS	8
 
 /*
- * maximum distance of an SSE from the one to beat, in falls of the last step's
- * size
+ * Minimum rows per cluster in the seeding sample in many dimensions, where a
+ * candidate costs more than it does in a tree. A guess.
  */
-#define MAX_FALLS_TO_BEAT		20.0
+#define WIDE_SEED_ROWS	4
 
-/* share of the SSE that rounding may cost before distances replace scores */
-#define VISIBLE_SSE_SHARE		1e-2
+/*
+ * Inverse of the minimum share of all rows in the seeding sample. A larger one
+ * takes fewer rows, for worse seeds in less time. A guess.
+ */
+#define SEED_SHARE	16
+
+/*
+ * Candidates per centroid that are drawn from the seeding sample. More give
+ * better seeds for proportionally more distances. A guess.
+ */
+#define SEED_DRAWS	2
+
+/*
+ * Share of ||x||^2 + ||c||^2 below which a distance is measured directly,
+ * because its expansion has lost three of seven digits. A larger share is
+ * safer and slower. A guess.
+ */
+#define CANCELLED_SHARE	1e-3f
+
+/*
+ * Rounding error of a squared distance in float, relative to ||x||^2, 67 units
+ * of 2^-24. A larger one makes bounds safer and looser. A guess.
+ */
+#define DISTANCE_ROUNDING	4e-6
+
+/*
+ * Lloyd steps after which all rows are summed again. Fewer keep the rounding
+ * errors of moved rows smaller, and cost n d additions each time. A guess.
+ */
+#define STEPS_OF_SUMS	16
+
+/*
+ * Multiple of the root mean square length of a row; if the longest row exceeds
+ * it, each step sums all rows again, because its rounding would remain in the
+ * sums. A smaller one makes such steps more frequent. A guess.
+ */
+#define FAR_OUT	1e6
+
+/*
+ * Maximum distance of an SSE from the one to beat, in falls of the last step's
+ * size; a start farther away is given up. A larger one wastes steps, a smaller
+ * one gives up starts that would win. A guess.
+ */
+#define MAX_FALLS_TO_BEAT	20.0
+
+/*
+ * Share of the SSE that rounding may cost before distances replace scores,
+ * which are faster. A guess.
+ */
+#define VISIBLE_SSE_SHARE	1e-2
 
 /* ---- rows ---- */
 

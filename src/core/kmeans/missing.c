@@ -3,14 +3,18 @@
 
 #include "numerics/rows.h"
 
-/* minimum rows of the first half per cluster that explains NULLs */
+/*
+ * Minimum rows of the first half per cluster that explains NULLs. Fewer allow
+ * more clusters, which explain more, and more by chance. A guess.
+ */
 #define MIN_ROWS_PER_CLUSTER	20
 
 /*
- * minimum NULLs of a column, and minimum rows of a cluster, in the second
- * half; a single NULL far out would explain much
+ * Minimum NULLs of a column, and minimum rows of a cluster, in the second
+ * half, because a single NULL far out would explain much. More miss rare NULLs
+ * that inform. A guess.
  */
-#define MIN_NULLS				8
+#define MIN_NULLS	8
 
 typedef struct missing_values
 {

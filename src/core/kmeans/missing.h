@@ -48,16 +48,57 @@
 
 #include "kmeans/kmeans.h"
 
+/*
+ * Significance of informative NULLs over all columns. A larger one keeps
+ * indicators of NULLs at random (bench/defaults.py).
+ */
 #define FC_MISSING_LEVEL	1e-3
+
+/*
+ * Minimum |phi| of columns that are missing together, 0 to 1. A larger one
+ * lets the NULLs of a column predict the NULLs of another. A guess.
+ */
 #define FC_MISSING_TOGETHER	0.5
-#define FC_MISSING_SAME		0.9
+
+/* Minimum |phi| of columns whose NULLs count as one event, 0 to 1. A guess. */
+#define FC_MISSING_SAME	0.9
+
+/* Minimum R^2 of a column whose NULLs count as slightly explained. A guess. */
 #define FC_MISSING_SLIGHT	0.02
+
+/*
+ * Minimum R^2 where no other column is slightly explained. Larger values of
+ * this and the next two keep fewer indicators, and lose clusters that only
+ * NULLs separate (bench/defaults.py).
+ */
 #define FC_MISSING_ALONE	0.1
-#define FC_MISSING_FEW		0.2
-#define FC_MISSING_MANY		0.5
+
+/*
+ * Minimum R^2 where at most half of all columns are slightly explained
+ * (bench/defaults.py).
+ */
+#define FC_MISSING_FEW	0.2
+
+/* Minimum R^2 where more columns are (bench/defaults.py). */
+#define FC_MISSING_MANY	0.5
+
+/*
+ * Maximum number of small clusters. More explain more, and more by chance, for
+ * n d multiply-adds each. A guess.
+ */
 #define FC_MISSING_CLUSTERS	32
+
+/*
+ * Maximum number of donors. More are nearer, for n d multiply-adds each. A
+ * guess.
+ */
 #define FC_MISSING_DONORS	1000
-#define FC_MISSING_NEAR		10
+
+/*
+ * Nearest donors that decide whether a cell stays NULL. More decide by farther
+ * rows, fewer by chance. A guess.
+ */
+#define FC_MISSING_NEAR	10
 
 /*
  * Dimensions of a column that has NULLs: its values (first dimension and

@@ -16,15 +16,24 @@
 #include "numerics/rows.h"
 #include "numerics/selection.h"
 
-#define MIN_FLOAT_EXPONENT		(-120)
+/*
+ * Minimum exponent of the greatest magnitude, so that the scale stays finite
+ * in float.
+ */
+#define MIN_FLOAT_EXPONENT	(-120)
 
 /*
- * minimum exponent of the greatest magnitude, so that the scale stays finite
+ * Minimum exponent of the greatest magnitude, so that the scale stays finite
+ * in double.
  */
-#define MIN_EXPONENT			(-1000)
+#define MIN_EXPONENT	(-1000)
 
-#define MAX_TRIM_CHANGES		30	/* maximum number of changes of the
-									 * trimmed rows */
+/*
+ * Maximum number of changes of the trimmed rows, each of which continues
+ * k-means from the last centroids. Fewer may stop before the rows are stable.
+ * A guess.
+ */
+#define MAX_TRIM_CHANGES	30
 
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)

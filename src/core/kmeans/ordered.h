@@ -79,7 +79,13 @@ double		fc_scale_rows(float *x, size_t count);
  * search on the leading ones is faster by d / axes, and meets fewer false
  * minima.
  */
-#define FC_AXES_WIDE		128 /* minimum number of dimensions of wide rows */
+
+/*
+ * Minimum number of dimensions for a search on the leading principal axes,
+ * which saves time d / axes, and costs the axes and a last k-means in all
+ * dimensions (bench/cosine.py, bench/topics.py).
+ */
+#define FC_AXES_WIDE	128
 
 /*
  * Returns the number of principal axes for a number of clusters: as many as

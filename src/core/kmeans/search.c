@@ -36,28 +36,36 @@
 #include "numerics/rows.h"
 
 /*
- * minimum number of clusters per dimension for a tree to save more than its
- * construction costs
+ * Minimum number of clusters per dimension for a tree to save more than its
+ * construction costs (bench/tuned.py).
  */
-#define TREE_CLUSTERS			24
-
-#define TREE_BLOCKS				8	/* minimum number of blocks of rows for a
-									 * tree */
+#define TREE_CLUSTERS	24
 
 /*
- * room for the candidate lists along a path, in units of k: 1 + 1 + 3/4 + 9/16
- * + ..
+ * Minimum number of blocks of FC_TILE_ROWS rows for a tree, which fewer rows
+ * do not repay. A guess.
  */
-#define LISTS					5
-
-/* maximum length of a shortened list, relative to its parent's list */
-#define SHORTER_SHARE			0.75
+#define TREE_BLOCKS	8
 
 /*
- * nodes tested before a level is given up, which happens if fewer than 1 /
- * LEVEL_TRIALS of them shortened their lists
+ * Room for the candidate lists along a path of the tree, in units of k: 1 + 1
+ * + 3/4 + 9/16 + .. stays below it.
  */
-#define LEVEL_TRIALS			8
+#define LISTS	5
+
+/*
+ * Maximum length of a shortened list, relative to its parent's list. A larger
+ * share saves more comparisons and copies more lists. LISTS depends on it. A
+ * guess.
+ */
+#define SHORTER_SHARE	0.75
+
+/*
+ * Nodes tested before a level is given up, which happens if fewer than 1 /
+ * LEVEL_TRIALS of them shortened their lists. More waste tests where boxes
+ * overlap. A guess.
+ */
+#define LEVEL_TRIALS	8
 
 /* ---- packs ---- */
 

@@ -47,70 +47,113 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-/* relative fall of the SSE below which a round of breathing has failed */
-#define MIN_BREATH_GAIN			1e-4
+/*
+ * Relative fall of the SSE below which a round of breathing has failed. A
+ * larger one ends searches earlier, at a higher SSE (bench/kmeans.py).
+ */
+#define MIN_BREATH_GAIN	1e-4
 
-/* relative fall of the SSE that ends the Lloyd steps with k + m centroids */
-#define COARSE_TOLERANCE		1e-3
+/*
+ * Relative fall of the SSE that ends the Lloyd steps with k + m centroids,
+ * which only have to show where centroids are missing (bench/kmeans.py).
+ */
+#define COARSE_TOLERANCE	1e-3
 
-/* factor on the tolerance of the Lloyd steps of a round of breathing */
+/*
+ * Factor on the tolerance of the Lloyd steps of a round of breathing. A larger
+ * one saves steps of rounds that fail, and misjudges rounds that gain little.
+ * A guess.
+ */
 #define ROUND_TOLERANCE_FACTOR	3.0
 
-#define MAX_ROUNDS				60	/* maximum number of rounds of splits and
-									 * merges */
+/*
+ * Maximum number of rounds of splits and merges, so that every search ends. A
+ * guess; most end before by their gain.
+ */
+#define MAX_ROUNDS	60
 
-/* minimum gain over cost of a sure move; both change as other clusters move */
-#define SURE_RATIO				1.05
+/*
+ * Minimum gain over cost of a sure move; both change as other clusters move. A
+ * larger one leaves more to trials, which cost more. Half and double change
+ * nothing (bench/tuned.py, bench/many_starts.sh).
+ */
+#define SURE_RATIO	1.05
 
-#define TRIAL_SHARE				8	/* inverse of the maximum share of the
-									 * centroids that a trial moves */
+/*
+ * Inverse of the maximum share of the centroids that a trial moves. More
+ * centroids gain more in a round, and disturb each other
+ * (bench/many_starts.sh).
+ */
+#define TRIAL_SHARE	8
 
 /*
  * SSE after the first step of a trial, relative to the SSE before, above which
- * the trial is given up
+ * the trial is given up. A larger one takes more steps in trials that fail
+ * (bench/many_starts.sh).
  */
-#define MAX_TRIAL_RISE			1.002
-
-#define TRIAL_STEPS				3	/* maximum number of further Lloyd steps
-									 * of a trial */
+#define MAX_TRIAL_RISE	1.002
 
 /*
- * relative fall of the SSE below which a trial fails, and the next one moves
- * half as many
+ * Maximum number of further Lloyd steps of a trial. More show gains that come
+ * late, and cost n k d each (bench/many_starts.sh).
  */
-#define MIN_TRIAL_GAIN			1e-3
-
-/* relative fall of the SSE below which a step is the last of its trial */
-#define MIN_STEP_GAIN			3e-3
-
-#define PIECE_STEPS				2	/* Lloyd steps of the two pieces of a
-									 * cluster */
-
-#define MAX_BALANCE_ROUNDS		100 /* maximum number of rounds that split
-									 * clusters above the limit */
+#define TRIAL_STEPS	3
 
 /*
- * consecutive rounds that lower neither the largest cluster nor the excess
- * above the limit, after which balancing stops
+ * Relative fall of the SSE below which a trial fails, and the next one moves
+ * half as many. A larger one ends a search earlier. A guess.
+ */
+#define MIN_TRIAL_GAIN	1e-3
+
+/*
+ * Relative fall of the SSE below which a step is the last of its trial. Half
+ * and double change nothing (bench/tuned.py, bench/many_starts.sh).
+ */
+#define MIN_STEP_GAIN	3e-3
+
+/*
+ * Lloyd steps of the two pieces of a cluster. More find better pieces, for n d
+ * multiply-adds each. A guess.
+ */
+#define PIECE_STEPS	2
+
+/*
+ * Maximum number of rounds that split clusters above the limit, so that
+ * balancing ends. A guess; most end before.
+ */
+#define MAX_BALANCE_ROUNDS	100
+
+/*
+ * Consecutive rounds that lower neither the largest cluster nor the excess
+ * above the limit, after which balancing stops. More rarely help and take a
+ * Lloyd step each. A guess.
  */
 #define MAX_BALANCE_FAILURES	20
 
 /*
- * maximum weight of joined clusters, relative to the limit, as rows of others
- * may come
+ * Maximum weight of joined clusters, relative to the limit, because rows of
+ * others may come. A larger share leaves more clusters to split, and more
+ * joins exceed the limit. A guess.
  */
-#define JOINED_SHARE			0.9
+#define JOINED_SHARE	0.9
 
-/* share of a cluster in its larger piece above which the median divides it */
-#define MAX_UNEVEN_SHARE		0.7
+/*
+ * Share of a cluster in its larger piece above which the median divides it. A
+ * smaller one balances faster and cuts through clusters more often. A guess.
+ */
+#define MAX_UNEVEN_SHARE	0.7
 
-#define MEDIAN_HALVINGS			24	/* halvings of the interval around the
-									 * median */
-#define MAX_SETTLING_STEPS		10	/* maximum number of Lloyd steps once no
-									 * cluster is above the limit */
+/* Halvings of the interval around the median: the precision of a float. */
+#define MEDIAN_HALVINGS	24
 
-/* relative fall of the SSE below which such a step is the last */
-#define MIN_SETTLING_GAIN		1e-3
+/*
+ * Maximum number of Lloyd steps once no cluster is above the limit. More lower
+ * the SSE, and may push a cluster above the limit again. A guess.
+ */
+#define MAX_SETTLING_STEPS	10
+
+/* Relative fall of the SSE below which such a step is the last. A guess. */
+#define MIN_SETTLING_GAIN	1e-3
 
 /* index of the rule under which a centroid leaves without joining another */
 #define ALONE					3

@@ -16,8 +16,11 @@
 #include "base/simd.h"
 #include "numerics/dense.h"
 
-#define ATOMS		((size_t) 1024) /* atoms whose sines are computed between
-									 * two interrupt checks */
+/*
+ * Atoms whose sines are computed between two interrupt checks. More delay a
+ * cancel. A guess.
+ */
+#define ATOMS	((size_t) 1024)
 
 /*
  * Computes cosines and sines (count x width) of point atoms at frequencies
@@ -238,8 +241,11 @@ fc_lightest(const fc_mixture *mixture)
  * -ffast-math would fold the rounding away and must never be used here.
  */
 
-#define FLOAT_ROUNDER 12582912.0f	/* 1.5 x 2^23 */
-#define DOUBLE_ROUNDER 6755399441055744.0	/* 1.5 x 2^52 */
+/* 1.5 x 2^23: added and subtracted, it rounds a float to an integer. */
+#define FLOAT_ROUNDER	12582912.0f
+
+/* 1.5 x 2^52, the same for a double. */
+#define DOUBLE_ROUNDER	6755399441055744.0
 
 static inline float
 flip_float(float x, uint32_t sign)

@@ -23,15 +23,35 @@
 
 #include "base/blas.h"
 
-#define CLIMB_ITERATIONS		30	/* maximum mean-shift steps of a climb */
-#define CLIMB_TOLERANCE			1e-2	/* length of a step that ends a climb,
-										 * in units of sqrt(eta) */
-#define POLISH_ITERATIONS		100 /* maximum L-BFGS-B iterations for a
-									 * single atom */
-#define JOINT_ITERATIONS		100 /* maximum L-BFGS-B iterations after each
-									 * new atom */
-#define VALUE_SCALE 100.0		/* factor on f, whose values are below 1, so
-								 * that the tolerances of L-BFGS-B fit */
+/*
+ * Maximum mean-shift steps of a climb. More reach the mode more often, in more
+ * time. A guess.
+ */
+#define CLIMB_ITERATIONS	30
+
+/*
+ * Length of a step that ends a climb, in units of sqrt(eta). L-BFGS-B
+ * continues from there, so a smaller one only costs time. A guess.
+ */
+#define CLIMB_TOLERANCE	1e-2
+
+/*
+ * Maximum L-BFGS-B iterations for a single atom. More change atoms that the
+ * joint refinement moves anyway. A guess.
+ */
+#define POLISH_ITERATIONS	100
+
+/*
+ * Maximum L-BFGS-B iterations after each new atom. More lower the cost, in
+ * more time. A guess.
+ */
+#define JOINT_ITERATIONS	100
+
+/*
+ * Factor on f, whose values are below 1, so that the tolerances of L-BFGS-B
+ * fit. A guess.
+ */
+#define VALUE_SCALE	100.0
 
 double
 fc_evaluate_peak(void *decoding, const double *c, double *gradient)

@@ -26,45 +26,91 @@
 
 #include "numerics/assignment.h"
 
-/* minimum number of starts of auto and clompr in a round */
-#define AUTO_STARTS				64
-
-#define SHIFT_STARTS			1000	/* starts of sketch-and-shift in a
-										 * round */
-
-/* starts of auto after a fit whose residual suggests missed clusters */
-#define RETRY_STARTS			1000
-
-#define MISSED_RESIDUAL 0.25	/* relative residual above which starts may
-								 * have missed clusters ... */
-#define MISSED_RESIDUAL_ROOT_K 0.8	/* ... or this / sqrt(k), if smaller */
-
-/* default rounds of improvement, or atoms that clompr tries, per cluster */
-#define ROUNDS_PER_CLUSTER		2
-
-#define TOLERANCE				1e-8	/* default relative fall of the cost
-										 * that ends a stage */
-#define ATOMS_PER_CLUSTER		2	/* maximum atoms of the density per
-									 * cluster */
-
-/* informative moments required per coordinate or weight of the density */
-#define MOMENTS_PER_UNKNOWN		1.5
-
-#define GROW_ROUNDS				20	/* maximum rounds that add atoms beyond
-									 * one per cluster */
-#define FINAL_ITERATIONS		200 /* maximum iterations of the last
-									 * refinement */
+/*
+ * Minimum number of starts of auto and clompr in a round. More find more modes
+ * in a batch; half and double change the time by 3 % (bench/decoders.py,
+ * bench/tuned.py).
+ */
+#define AUTO_STARTS	64
 
 /*
- * maximum iterations of the last refinement at the noise floor, where more
- * would fit noise
+ * Starts of sketch-and-shift in a round. More find the highest mode in more
+ * dimensions, in proportional time (bench/decoders.py starts).
+ */
+#define SHIFT_STARTS	1000
+
+/*
+ * Starts of auto after a fit whose residual suggests missed clusters. More
+ * find modes that few starts missed, in proportional time (bench/decoders.py).
+ */
+#define RETRY_STARTS	1000
+
+/*
+ * Relative residual above which starts may have missed clusters, if
+ * MISSED_RESIDUAL_ROOT_K / sqrt(k) is not smaller. A smaller one repeats good
+ * fits (bench/decoders.py).
+ */
+#define MISSED_RESIDUAL	0.25
+
+/*
+ * The same limit for many clusters, times sqrt(k), because a missed cluster
+ * leaves a residual in proportion to 1 / sqrt(k). A guess.
+ */
+#define MISSED_RESIDUAL_ROOT_K	0.8
+
+/*
+ * Default rounds of improvement, or atoms that clompr tries, per cluster. The
+ * papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1); more lower
+ * the cost in more time.
+ */
+#define ROUNDS_PER_CLUSTER	2
+
+/*
+ * Default relative fall of the cost that ends a stage. A larger one ends
+ * sooner, at a higher cost. A guess.
+ */
+#define TOLERANCE	1e-8
+
+/*
+ * Maximum atoms of the density per cluster. More fit clusters that are not
+ * Gaussian, and take longer; one saves a fifth of the time (bench/tuned.py).
+ */
+#define ATOMS_PER_CLUSTER	2
+
+/*
+ * Informative moments required per coordinate or weight of the density. Fewer
+ * allow more atoms, which fit noise; double saves 15 % of the time
+ * (bench/tuned.py).
+ */
+#define MOMENTS_PER_UNKNOWN	1.5
+
+/*
+ * Maximum rounds that add atoms beyond one per cluster, so that growth ends. A
+ * guess.
+ */
+#define GROW_ROUNDS	20
+
+/*
+ * Maximum iterations of the last refinement. Half and double change nothing
+ * (bench/tuned.py).
+ */
+#define FINAL_ITERATIONS	200
+
+/*
+ * Maximum iterations of the last refinement at the noise floor, where more
+ * would fit noise. A guess.
  */
 #define CERTIFIED_ITERATIONS	60
 
-#define DENSITY_MARGIN 2e-3
-#define DENSITY_ITERATIONS 30
-#define SAMPLE_MARGIN 1e-3
-#define SAMPLE_ITERATIONS 60
+/*
+ * Margin, relative to the SSE, by which another start must be better, and
+ * maximum Lloyd steps of k-means on the points of the density, then the same
+ * where sample rows are among the points and are trusted more. Guesses.
+ */
+#define DENSITY_MARGIN	2e-3
+#define DENSITY_ITERATIONS	30
+#define SAMPLE_MARGIN	1e-3
+#define SAMPLE_ITERATIONS	60
 
 fc_decode_options
 fc_decode_defaults(void)
@@ -102,18 +148,19 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids,
 }
 
 /*
- * Multiply-adds of a sine with its cosine, and the measured number of times
- * that each decoder computes the features of a point.
+ * Cost of the decoders, for estimates of the time: multiply-adds of a sine
+ * with its cosine, and the number of times that each decoder computes the
+ * features of a point (AUTO_HESSIANS is multiplied by n). Measured; too low, a
+ * call takes longer than it says (bench/endless.py).
  */
-#define FEATURE			12.0
-
+#define FEATURE	12.0
 #define AUTO_CLIMBED	5e4
 #define AUTO_REFINED	1500.0
-#define AUTO_HESSIANS	10.0	/* multiplied by n */
+#define AUTO_HESSIANS	10.0
 #define CLOMPR_CLIMBED	4000.0
 #define CLOMPR_REFINED	60.0
 #define SHIFT_CLIMBED	40.0
-#define DISCRETIZED		2.0
+#define DISCRETIZED	2.0
 
 double
 fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder,

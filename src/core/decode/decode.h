@@ -11,9 +11,11 @@
 
 #include "sketch/layout.h"
 
-#define FC_MAX_SHAPED 512		/* maximum number of dimensions of a
-								 * covariance read off a sketch, which takes
-								 * one eigenproblem */
+/*
+ * Maximum number of dimensions of a covariance read off a sketch, which takes
+ * one eigenproblem that cannot be interrupted. A guess.
+ */
+#define FC_MAX_SHAPED	512
 
 typedef struct fc_problem
 {

@@ -17,26 +17,60 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define DENSITY_POINTS			3000	/* points that represent the fitted
-										 * density */
-#define SAMPLE_ROWS ((size_t) 1000)
-#define MIN_PAIRS				4	/* minimum number of point pairs per atom
-									 * with a width */
-#define KMEANS_STARTS			12	/* starts of k-means on the points */
-#define KMEANS_TOLERANCE		1e-4	/* relative fall of the SSE that ends
-										 * Lloyd's steps */
+/*
+ * Points that represent the fitted density. Fewer are faster, and their
+ * k-means gives a higher SSE (bench/tuned.py).
+ */
+#define DENSITY_POINTS	3000
 
-/* penalty of a sample row's squared weight, times the number of rows */
-#define ROW_PENALTY				1e-4
+/*
+ * Maximum number of sample rows that the sketch reweights. More give a lower
+ * SSE; time and memory grow with their square. A guess.
+ */
+#define SAMPLE_ROWS	((size_t) 1000)
 
-#define ATOM_PENALTY			1e-9	/* penalty of an atom's squared weight */
-#define CERTIFIED_ROWS ((size_t) 256)	/* sample rows used if the atoms leave
-										 * only noise ... */
-#define MIN_TABLE_RATIO 20.0	/* ... and the table has this many times
-								 * SAMPLE_ROWS rows */
-#define FARTHEST_DEVIATIONS 20.0	/* distance to the nearest atom, in root
-									 * mean square deviations, beyond which a
-									 * row is an outlier */
+/* Minimum number of point pairs per atom with a width. A guess. */
+#define MIN_PAIRS	4
+
+/*
+ * Starts of k-means on the points. More rarely lower the SSE, in proportional
+ * time. A guess.
+ */
+#define KMEANS_STARTS	12
+
+/* Relative fall of the SSE that ends Lloyd's steps. A guess. */
+#define KMEANS_TOLERANCE	1e-4
+
+/*
+ * Penalty of a sample row's squared weight, times the number of rows. A larger
+ * one keeps the weights nearer to 0 and the moments farther from the sketch.
+ * Half and double change nothing (bench/tuned.py).
+ */
+#define ROW_PENALTY	1e-4
+
+/*
+ * Penalty of an atom's squared weight, which only keeps the system regular. A
+ * guess.
+ */
+#define ATOM_PENALTY	1e-9
+
+/*
+ * Maximum number of sample rows if the atoms leave only noise and the table
+ * has MIN_TABLE_RATIO times SAMPLE_ROWS rows. Fewer are faster. A guess.
+ */
+#define CERTIFIED_ROWS	((size_t) 256)
+
+/*
+ * Minimum ratio of the table's rows to SAMPLE_ROWS for CERTIFIED_ROWS. A
+ * larger one keeps more sample rows in larger tables, in more time. A guess.
+ */
+#define MIN_TABLE_RATIO	20.0
+
+/*
+ * Distance to the nearest atom, in root mean square deviations, beyond which a
+ * sample row is an outlier and left out. A guess.
+ */
+#define FARTHEST_DEVIATIONS	20.0
 
 void
 fc_density_take(fc_decoding *d, fc_arena *arena)

@@ -17,12 +17,19 @@
 #include "base/rng.h"
 #include "decode/decode.h"
 
-#define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies per pass, few
-											 * enough to keep the features in
-											 * cache */
-#define FC_PI 3.14159265358979323846
-#define FC_MID_ITERATIONS 100	/* maximum iterations of an intermediate joint
-								 * refinement */
+/*
+ * Frequencies per pass, few enough to keep the features in the cache. A guess.
+ */
+#define FC_FREQUENCY_BLOCK	((size_t) 256)
+
+/* The circle's constant. */
+#define FC_PI	3.14159265358979323846
+
+/*
+ * Maximum iterations of an intermediate joint refinement. More lower a cost
+ * that later stages change. A guess.
+ */
+#define FC_MID_ITERATIONS	100
 
 /* ---- local minimum of a smooth function within bounds, by L-BFGS-B ---- */
 

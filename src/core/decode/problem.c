@@ -3,7 +3,7 @@
 
 #include "sketch/sketch.h"
 
-/* relative difference below which two sigmas are equal */
+/* Relative difference below which two sigmas are equal. */
 #define SAME_SIGMA_TOLERANCE	1e-6
 
 uint32_t

@@ -19,34 +19,52 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-/* share of the first score below which a pursuit adds no more atoms */
-#define MIN_SCORE_SHARE			0.2
-
-#define FORWARD_ITERATIONS		25	/* maximum L-BFGS-B iterations for all
-									 * atoms after a pursuit */
-#define SPLITS_PER_ROUND		2	/* maximum number of splits tried in a
-									 * round of improvement */
-#define MIN_EXCHANGE_GAIN				0.01	/* minimum relative fall of
-												 * the cost that justifies an
-												 * exchange */
+/*
+ * Share of the first score below which a pursuit adds no more atoms. A smaller
+ * one adds more atoms in a round, some of them side lobes (bench/tuned.py).
+ */
+#define MIN_SCORE_SHARE	0.2
 
 /*
- * ratio of the trial's cost to the present cost above which the trial is
- * abandoned
+ * Maximum L-BFGS-B iterations for all atoms after a pursuit. More lower a cost
+ * that later rounds change. A guess.
  */
-#define HOPELESS_COST_RATIO		1.5
+#define FORWARD_ITERATIONS	25
 
 /*
- * maximum L-BFGS-B iterations for a trial, twice as many if its cost is close
+ * Maximum number of splits tried in a round of improvement. More find more
+ * exchanges, for a refinement each. A guess.
  */
-#define TRIAL_ITERATIONS		25
+#define SPLITS_PER_ROUND	2
 
-/* ratio of importance to noise below which an atom is dropped */
+/*
+ * Minimum relative fall of the cost that justifies an exchange. A smaller one
+ * lowers the cost in more rounds. A guess.
+ */
+#define MIN_EXCHANGE_GAIN	0.01
+
+/*
+ * Ratio of the trial's cost to the present cost above which the trial is
+ * abandoned. A larger one refines more trials that fail. A guess.
+ */
+#define HOPELESS_COST_RATIO	1.5
+
+/*
+ * Maximum L-BFGS-B iterations for a trial, twice as many if its cost is close.
+ * More accept more exchanges, in more time (bench/tuned.py).
+ */
+#define TRIAL_ITERATIONS	25
+
+/*
+ * Ratio of importance to noise below which an atom is dropped. Half and double
+ * change nothing (bench/tuned.py).
+ */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 
 /*
- * distance in bandwidths to all heavier atoms that makes an atom isolated;
- * clusters have a radius of about 1
+ * Distance in bandwidths to all heavier atoms that makes an atom isolated;
+ * clusters have a radius of about 1. Isolated atoms that chance explains are
+ * dropped. A guess.
  */
 #define ISOLATION_BANDWIDTHS	4.0
 

@@ -27,20 +27,46 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-#define COST_SCALE 100.0		/* unit of the minimised cost: percent of
-								 * |z|^2 */
-#define MIN_START_VARIANCE		1e-3	/* minimum variance to start from */
+/*
+ * Unit of the minimised cost: percent of |z|^2, so that the tolerances of
+ * L-BFGS-B fit.
+ */
+#define COST_SCALE	100.0
 
-/* minimum share of the mean weight that an atom has in the scales */
-#define MIN_SCALED_SHARE		0.1
+/* Minimum variance to start from. A guess. */
+#define MIN_START_VARIANCE	1e-3
 
-#define SMALLEST_CURVATURE 1e-12
-#define LAST_ITERATIONS 1000
-#define LBFGS_PAIRS				12	/* correction pairs that L-BFGS-B
-									 * remembers */
-#define GRADIENT_TOLERANCE 1e-7
-#define TASK_LENGTH 60
-#define EPSILON 2.220446049250313e-16
+/*
+ * Minimum share of the mean weight that an atom has in the scales of the
+ * unknowns, which stay finite for light atoms. A guess.
+ */
+#define MIN_SCALED_SHARE	0.1
+
+/* Minimum of a curvature that the scales divide by. */
+#define SMALLEST_CURVATURE	1e-12
+
+/*
+ * Maximum iterations of the last refinement of the papers' decoders, which is
+ * meant to converge. A guess.
+ */
+#define LAST_ITERATIONS	1000
+
+/*
+ * Correction pairs that L-BFGS-B remembers. More need fewer iterations, for
+ * time and memory in proportion. A guess.
+ */
+#define LBFGS_PAIRS	12
+
+/*
+ * Largest component of the projected gradient that ends a refinement. A guess.
+ */
+#define GRADIENT_TOLERANCE	1e-7
+
+/* Length of the task string of L-BFGS-B. */
+#define TASK_LENGTH	60
+
+/* Distance from 1 to the next double. */
+#define EPSILON	2.220446049250313e-16
 
 /*
  * ---- L-BFGS-B ----

@@ -7,25 +7,57 @@
  */
 #include "decode/internal.h"
 
-#define SMALLEST_FLOOR 1e-13	/* minimum noise floor: moments are exact to
-								 * about 3e-7 */
-#define BOX_MARGIN 1e-3			/* tolerance of the box in bandwidths, because
-								 * sample rows are rounded */
-#define STAYED_DENSITY_SHARE 0.35	/* minimum share of the expected density
-									 * that sample centroids must see */
-#define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas squared:
-								 * sigma is 1.2 deviations */
-#define BOX_DEVIATIONS 6.0		/* half width of the box if its bounds are
-								 * unknown, in standard deviations */
-#define SAMPLE_CENTROID_MARGIN 4.0	/* margin around the sample centroids, in
-									 * sigmas */
-#define FAR_OUT_HALF_WIDTHS 10.0
-#define CUT_HALF_WIDTHS 2.0
-#define MOVED_DEVIATIONS 0.5	/* distance between mean and center above
-								 * which rows have moved, in standard
-								 * deviations */
-#define OUTLIER_SHARE 0.2		/* maximum share of outliers, relative to an
-								 * average cluster */
+/* Minimum noise floor: moments are exact to about 3e-7. */
+#define SMALLEST_FLOOR	1e-13
+
+/* Tolerance of the box in bandwidths, because sample rows are rounded. */
+#define BOX_MARGIN	1e-3
+
+/*
+ * Minimum share of the expected density that sample centroids must see; below
+ * it, the rows have moved. A larger one discards good centroids, a smaller one
+ * starts from outdated ones. A guess.
+ */
+#define STAYED_DENSITY_SHARE	0.35
+
+/* Variance of a cluster in sigmas squared: sigma is 1.2 deviations. */
+#define WITHIN_VARIANCE	0.69
+
+/*
+ * Half width of the box if its bounds are unknown, in standard deviations. A
+ * wider one contains farther clusters, and starts are sparser. A guess.
+ */
+#define BOX_DEVIATIONS	6.0
+
+/*
+ * Margin around the sample centroids, in sigmas, within which rows of their
+ * clusters lie. A guess.
+ */
+#define SAMPLE_CENTROID_MARGIN	4.0
+
+/*
+ * Distance of a bound of the box from the sample centroids, in half widths of
+ * their interval, beyond which outliers have stretched the box. A guess.
+ */
+#define FAR_OUT_HALF_WIDTHS	10.0
+
+/*
+ * Half width of a box that is cut because of outliers, in the same unit. A
+ * guess.
+ */
+#define CUT_HALF_WIDTHS	2.0
+
+/*
+ * Distance between mean and center above which rows have moved, in standard
+ * deviations; the box of moved rows is not cut. A guess.
+ */
+#define MOVED_DEVIATIONS	0.5
+
+/*
+ * Maximum share of outliers, relative to an average cluster; more may be a
+ * cluster, so the box is not cut. A guess.
+ */
+#define OUTLIER_SHARE	0.2
 
 /* Sets h, omega in half-turns per h, and the moments rotated to the mean. */
 static void

@@ -26,13 +26,18 @@
 #include "numerics/dense.h"
 
 /*
- * minimum ratio of the variance of f at a mode to its kernel's, which noise
- * may reduce
+ * Minimum ratio of the variance of f at a mode to its kernel's, which noise
+ * may reduce. Below it, the atom is a point. A guess.
  */
-#define MIN_VARIANCE_RATIO		0.5
+#define MIN_VARIANCE_RATIO	0.5
 
-#define SHIFT_ITERATIONS 100
-#define SHIFT_TOLERANCE 1e-3
+/*
+ * Maximum steps of a start, and length of a step that ends it, in units of
+ * sqrt(eta). More and shorter steps are closer to the mode, in more time.
+ * Guesses.
+ */
+#define SHIFT_ITERATIONS	100
+#define SHIFT_TOLERANCE	1e-3
 
 /*
  * Gaussian atoms with individual covariances, read off the sketch.

@@ -1,12 +1,21 @@
 /* arena.c - a stack of blocks of memory, and the interrupt check; see fc.h */
 #include "base/fc.h"
 
-
+/* Alignment of a piece in bytes: a cache line, and the widest vector. */
 #define ALIGNMENT	((size_t) 64)
-#define MIN_BLOCK ((size_t) 1 << 12)
-#define MAX_BLOCK	((size_t) 1 << 16)	/* maximum size in bytes of a block
-										 * that small pieces share; a larger
-										 * piece has a block of its own */
+
+/*
+ * Minimum size in bytes of a block. A larger one wastes memory of small calls,
+ * a smaller one takes more blocks. A guess.
+ */
+#define MIN_BLOCK	((size_t) 1 << 12)
+
+/*
+ * Maximum size in bytes of a block that small pieces share; a larger piece has
+ * a block of its own. A larger one takes fewer blocks, and more of the last
+ * one may be left over. A guess.
+ */
+#define MAX_BLOCK	((size_t) 1 << 16)
 
 void		(*fc_interrupt_check) (void);
 void		(*fc_numeric_failure) (void);

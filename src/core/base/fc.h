@@ -40,12 +40,20 @@ typedef enum fc_status
 #define FC_EXP2(n)			0x1p##n
 #define FC_EXP2_MINUS(n)	(1.0 / 0x1p##n)
 
-#define FC_MAX_DIM			32768
-#define FC_MAX_ENCODED		16384	/* maximum number of dimensions of a
-									 * learned encoder, and of categories of a
-									 * column */
-#define FC_MAX_CLUSTERS		(1 << 20)
-#define FC_MAX_ROWS			((int64_t) 1 << 40)
+/* Maximum number of dimensions of a vector, a limit of the stored formats. */
+#define FC_MAX_DIM	32768
+
+/*
+ * Maximum number of dimensions of a learned encoder, and of categories of a
+ * column.
+ */
+#define FC_MAX_ENCODED	16384
+
+/* Maximum number of clusters, a limit of the stored formats. */
+#define FC_MAX_CLUSTERS	(1 << 20)
+
+/* Maximum number of rows in a state, whose integer sums then stay exact. */
+#define FC_MAX_ROWS	((int64_t) 1 << 40)
 
 static inline size_t
 smaller(size_t a, size_t b)

@@ -5,7 +5,12 @@
 
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* values of a byte */
-#define MIN_RADIX_ITEMS		64
+
+/*
+ * Minimum number of items for a radix sort; fewer are sorted by insertion, in
+ * quadratic time. A guess.
+ */
+#define MIN_RADIX_ITEMS	64
 
 static inline size_t
 digit_of(const fc_keyed *item, int digit)

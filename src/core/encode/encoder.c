@@ -82,7 +82,8 @@ fc_encoder_is_scaled(const fc_encoder *encoder)
 
 /* ---- categories ---- */
 
-#define MIN_SLOTS 4
+/* Minimum number of slots in the hash table of a feature's categories. */
+#define MIN_SLOTS	4
 
 /*
  * Returns the number of slots in a feature's hash table: a power of two and at

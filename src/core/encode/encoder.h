@@ -24,11 +24,19 @@
 #include "base/fc.h"
 
 #define FC_ENCODER_VERSION		1
-#define FC_MAX_FEATURES			4096
+
+/* Maximum number of columns of an encoder, a limit of the stored format. */
+#define FC_MAX_FEATURES	4096
+
 #define FC_MAX_ENCODED_TEXT		((size_t) 1 << 26)	/* maximum size of the
 													 * text in bytes */
-#define FC_MIN_COLUMN_WEIGHT			1e-6
-#define FC_MAX_COLUMN_WEIGHT		1e6
+
+/*
+ * Range of the weight of a column, within which squares in float neither
+ * vanish nor overflow.
+ */
+#define FC_MIN_COLUMN_WEIGHT	1e-6
+#define FC_MAX_COLUMN_WEIGHT	1e6
 
 typedef enum fc_feature_kind
 {

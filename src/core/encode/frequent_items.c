@@ -7,11 +7,17 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-#define FIRST_SLOTS		32
-#define FIRST_TEXT		256
+/* Slots of a new hash table, which doubles as it fills. A guess. */
+#define FIRST_SLOTS	32
+
+/* Bytes for texts of a new counter, which double as they fill. A guess. */
+#define FIRST_TEXT	256
+
 #define ROWS			4		/* hashed counters that every text increments */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
+
+/* Maximum number of trailing bits dropped from the keys of numbers, of 64. */
 #define MAX_DROPPED	60
 
 /*

@@ -23,14 +23,38 @@
 
 #include "base/fc.h"
 
+/*
+ * Maximum number of distinct numbers that are counted exactly. More make
+ * quantiles more precise, for more memory of each column and state. A guess.
+ */
 #define FC_FREQUENT_NUMBERS	4096
-#define FC_FREQUENT_TEXTS		16384
-#define FC_FREQUENT_LENGTH		255
-#define FC_FREQUENT_RARE		4096
+
+/*
+ * Maximum number of distinct texts that are counted exactly, with the same
+ * trade. A guess.
+ */
+#define FC_FREQUENT_TEXTS	16384
+
+/* Maximum length in bytes of a text that is counted alone. A guess. */
+#define FC_FREQUENT_LENGTH	255
+
+/*
+ * Inverse of the minimum share of the rows so far at which a text stays
+ * listed. A larger one keeps more texts, in more memory. A guess.
+ */
+#define FC_FREQUENT_RARE	4096
+
+/*
+ * Inverse of the minimum share of all rows at which a text is listed with
+ * certainty; a larger one must remain well below FC_FREQUENT_RARE. A guess.
+ */
 #define FC_FREQUENT_CERTAIN	1000
-#define FC_FREQUENT_SKETCH_BYTES	((size_t) 4 << 19)	/* bytes of the sketch:
-														 * 4 rows of 2^16
-														 * counters */
+
+/*
+ * Bytes of the sketch, 4 rows of 2^16 counters. More counters make counts of
+ * rare texts more precise. A guess.
+ */
+#define FC_FREQUENT_SKETCH_BYTES	((size_t) 4 << 19)
 
 typedef struct fc_frequent_item
 {

@@ -63,9 +63,11 @@ void		fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
 
 /* ---- learners ---- */
 
-#define FC_LARGEST_NUMBER	0x1p63	/* largest number after log, and element
-									 * of a vector; its square is finite in
-									 * single precision */
+/*
+ * Maximum number after log, and element of a vector; its square is finite in
+ * single precision.
+ */
+#define FC_LARGEST_NUMBER	0x1p63
 
 typedef struct fc_learner
 {
@@ -190,16 +192,27 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 
 /* ---- statistics of a numeric column, to check before clustering ---- */
 
-#define FC_SENTINEL_SHARE	0.005	/* minimum share of rows at a sentinel, a
-									 * value that is farther from the others
-									 * than they are from each other */
+/*
+ * Minimum share of rows at a sentinel, a value that is farther from the others
+ * than they are from each other. A smaller one warns of outliers. A guess.
+ */
+#define FC_SENTINEL_SHARE	0.005
+
+/* Minimum number of rows at a sentinel. A guess. */
 #define FC_SENTINEL_ROWS	3
-#define FC_SENTINEL_OTHERS	16	/* minimum number of other values, because
-								 * flags and marks have gaps, too */
-#define FC_FAR	20.0			/* distance from the median, in robust
-								 * deviations (IQR / 1.349), beyond which a
-								 * row is far: 0.1 % of a lognormal column
-								 * with sigma 1 */
+
+/*
+ * Minimum number of other values, because flags and marks have gaps, too. A
+ * guess.
+ */
+#define FC_SENTINEL_OTHERS	16
+
+/*
+ * Distance from the median, in robust deviations (IQR / 1.349), beyond which a
+ * row is far: 0.1 % of a lognormal column with sigma 1. A smaller one warns of
+ * ordinary skewed columns. A guess.
+ */
+#define FC_FAR	20.0
 
 typedef struct fc_column_facts
 {

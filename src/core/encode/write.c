@@ -1,11 +1,11 @@
 /* write.c - writes a learned encoder; see learn.h */
 #include "encode/learn.h"
 
-#define NORMAL_QUARTILES	1.3489795003921634	/* interquartile range of the
-												 * standard normal
-												 * distribution */
-#define MIN_SCALE			1e-150	/* scale below which a deviation is
-									 * rounding error */
+/* Interquartile range of the standard normal distribution. */
+#define NORMAL_QUARTILES	1.3489795003921634
+
+/* Scale below which a deviation is rounding error. */
+#define MIN_SCALE	1e-150
 
 /*
  * State of an encoder that is being written; pointers advance with each

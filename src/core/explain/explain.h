@@ -64,18 +64,53 @@ typedef struct fc_threshold
  * Time O(d n depth) per tree, memory 8 d n bytes, where n is the number of
  * rows that grow the tree.
  */
-#define FC_RULES_PRICE		0.03
+
+/*
+ * Price of a leaf, in shares of the rows, times k. A larger one gives fewer
+ * and shorter rules, of more rows with another label (bench/rules.py).
+ */
+#define FC_RULES_PRICE	0.03
+
+/*
+ * Weight of the mean over the labels in the score, 0 to 1. A larger one
+ * describes small clusters better, and large ones worse (bench/rules.py).
+ */
 #define FC_RULES_BALANCE	0.25
-#define FC_RULES_TRIES		8
-#define FC_RULES_VALUES		((size_t) 8000000)	/* values (rows times columns)
-												 * read by all trees together;
-												 * limits the tries */
-#define FC_RULES_PARTED		500 /* minimum rows to split; fewer rows serve
-								 * every purpose */
-#define FC_RULES_DEPTH		30
-#define FC_RULES_LEAVES		4096
+
+/*
+ * Maximum number of axes tried at the root. More find better trees, in
+ * proportional time (bench/rules.py).
+ */
+#define FC_RULES_TRIES	8
+
+/*
+ * Maximum number of values (rows times columns) read by all trees together,
+ * which limits the tries. More take longer (bench/rules.py).
+ */
+#define FC_RULES_VALUES	((size_t) 8000000)
+
+/*
+ * Minimum number of rows to split into parts that grow, prune and measure;
+ * fewer rows serve every purpose. A guess.
+ */
+#define FC_RULES_PARTED	500
+
+/* Maximum depth of a tree, the length of an array. */
+#define FC_RULES_DEPTH	30
+
+/* Maximum number of leaves of a tree, before it is pruned. A guess. */
+#define FC_RULES_LEAVES	4096
+
+/* Maximum number of conditions of a rule that a caller may request. */
 #define FC_RULES_CONDITIONS	10
-#define FC_RULES_SHORT		3
+
+/*
+ * Maximum number of axes of a short rule. More are more precise, and longer to
+ * find and to read (bench/rules.py).
+ */
+#define FC_RULES_SHORT	3
+
+/* Precision that marks a dropped leaf. */
 #define FC_RULES_DROPPED	(-1.0)
 
 typedef struct fc_axis

@@ -4,12 +4,13 @@
 #include "base/sort.h"
 
 /*
- * factor applied to the gain of a column that the path does not test yet;
- * favours columns tested already, which cost no further condition
+ * Factor applied to the gain of a column that the path does not test yet, 0 to
+ * 1; favours columns tested already, which cost no further condition. A
+ * smaller one gives shorter rules of lower precision (bench/rules.py).
  */
 #define NEW_COLUMN_FACTOR	0.9
 
-/* gain in nats below which a split is a matter of rounding */
+/* Gain in nats below which a split is a matter of rounding. */
 #define MIN_SPLIT_GAIN	1e-6
 
 static size_t

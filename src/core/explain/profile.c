@@ -7,12 +7,12 @@
 #include "base/sort.h"
 
 /*
- * smallest centroid in deviations that is not rounding, because centroids
- * are stored as floats
+ * Smallest centroid in deviations that is not rounding, because centroids are
+ * stored as floats.
  */
 #define ROUNDING	1e-7
 
-/* largest argument for which exp is finite */
+/* Largest argument for which exp is finite. */
 #define MAX_LOG	709.0
 
 /* Converts a stored value to the units shown to users. */

@@ -2,19 +2,22 @@
 #include "explain/internal.h"
 
 /*
- * cost of a row with another label; a rule of precision 0.85 has the value 0
+ * Cost of a row with another label, in rows of the label: a rule of precision
+ * 0.85 has the value 0. A larger one gives more precise rules of fewer rows
+ * (bench/rules.py).
  */
-#define MISS_COST		(0.85 / 0.15)
+#define MISS_COST	(0.85 / 0.15)
 
 /*
- * factor by which a further condition, or a rule added to the tree, must
- * raise the value
+ * Factor by which a further condition, or a rule added to the tree, must raise
+ * the value. A larger one gives fewer and shorter rules (bench/rules.py).
  */
-#define MIN_VALUE_RATIO		1.05
+#define MIN_VALUE_RATIO	1.05
 
 /*
- * maximum number of values read in one pass over all labels; beyond it there
- * are no short rules, and well below it several first axes are tried
+ * Maximum number of values read in one pass over all labels; beyond it there
+ * are no short rules, and well below it several first axes are tried. More
+ * take longer. A guess.
  */
 #define MAX_VALUES	1e9
 

@@ -4,10 +4,12 @@
  */
 #include "explain/internal.h"
 
-/* maximum number of digits: 17 for a double, 1 for a difference of doubles */
+/* Maximum number of digits: 17 for a double, 1 for a difference of doubles. */
 #define MAX_DIGITS	18
 
-/* relative error of values, because rows are stored as floats around a mean */
+/*
+ * Relative error of values, because rows are stored as floats around a mean.
+ */
 #define ROUNDING	0x1p-23
 
 /*

@@ -9,13 +9,17 @@
 #include "factor/internal.h"
 #include "operator/fit.h"
 
-/* minimum weight of a centroid, relative to the mean weight */
-#define MIN_WEIGHT				0.01
+/*
+ * Minimum weight of a centroid, relative to the mean weight. A smaller one
+ * lets centroids of few rows move far, where they attract others. A guess.
+ */
+#define MIN_WEIGHT	0.01
 
-#define SQUARES_ROUNDING		1e-24	/* relative rounding of a sum of
-										 * squares */
-#define CONFIDENCE_SIGMAS	1.645	/* normal quantile of a one-sided
-									 * confidence of 95 % */
+/* Relative rounding of a sum of squares. */
+#define SQUARES_ROUNDING	1e-24
+
+/* Normal quantile of a one-sided confidence of 95 %. */
+#define CONFIDENCE_SIGMAS	1.645
 
 typedef struct fc_factorize_work
 {
@@ -99,13 +103,13 @@ fc_factorize_min_budget(const fc_operator *op,
 /* ---- work ---- */
 
 /*
- * Measured costs: passes over k x d per sweep with dense residuals; all trials
- * of auto in units of k d min(k, d), and the labels of a row in units of k d.
+ * Costs, for estimates of the time: passes over k x d per sweep with dense
+ * residuals; all trials of auto in units of k d min(k, d), and the labels of a
+ * row in units of k d. Measured (bench/endless.py).
  */
-#define DENSE_SWEEP				8.0
-
-#define TRIALS_COST				160.0
-#define LABELS_COST				10.0
+#define DENSE_SWEEP	8.0
+#define TRIALS_COST	160.0
+#define LABELS_COST	10.0
 
 double
 fc_factorize_operations(const fc_operator *op,
@@ -563,7 +567,8 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options,
 	return own;
 }
 
-#define MAX_CANDIDATES			5	/* methods tried at a budget */
+/* Number of methods tried at a budget. */
+#define MAX_CANDIDATES	5
 
 /*
  * Lists the methods to try at a budget: their minimum budget is within it, and

@@ -46,6 +46,13 @@ typedef struct fc_factorize_trial
  * al. 2019): two factors are closer to the centroids with fewer values, and a
  * row passes through them in a third of the time
  */
+
+/*
+ * Default number of factors of palm4msa, instead of log2(min(k, d)) (Giffon et
+ * al. 2019): two factors are closer to the centroids with fewer values, and a
+ * row passes through them in a third of the time (bench/factors.py,
+ * bench/rows.py).
+ */
 #define FC_PALM_FACTORS	((size_t) 2)
 
 typedef struct fc_factorize_options
@@ -124,18 +131,45 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
  * is good enough, the operator stays dense, unless a budget or a sparsity was
  * given.
  */
-#define FC_AUTO_WORK	((size_t) 1 << 21)	/* maximum k d Q for palm4msa; the
-											 * next one for hierarchical */
+
+/*
+ * Maximum k d Q for palm4msa. More try it on larger centroids, where a trial
+ * takes long. A guess.
+ */
+#define FC_AUTO_WORK	((size_t) 1 << 21)
+
+/* Maximum k d Q for hierarchical, which takes longer. A guess. */
 #define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
-#define FC_AUTO_SWEEPS			20	/* maximum sweeps of palm4MSA in a trial */
-#define FC_AUTO_LABELS			0.98	/* minimum share of labels that a
-										 * product must keep */
 
-/* difference of that share within which the cheaper product wins */
-#define FC_AUTO_TIE				0.005
+/*
+ * Maximum sweeps of palm4MSA in a trial. More come closer to the centroids, in
+ * proportional time. A guess.
+ */
+#define FC_AUTO_SWEEPS	20
 
+/*
+ * Minimum share of labels that a product must keep, 0 to 1. A larger one keeps
+ * more labels by more values (bench/factors.py, bench/tuned.py).
+ */
+#define FC_AUTO_LABELS	0.98
+
+/*
+ * Difference of that share within which the cheaper product wins. A larger one
+ * saves values and loses labels. A guess.
+ */
+#define FC_AUTO_TIE	0.005
+
+/*
+ * Maximum number of judged rows. More judge more certainly, for k d
+ * multiply-adds each. A guess.
+ */
 #define FC_JUDGED_ROWS	((size_t) 8000)
-#define FC_SPARSE_COST			1.5 /* cost of a sparse value, in dense values */
+
+/*
+ * Cost of a sparse value, in dense values. A larger one favours products of
+ * dense factors (bench/factors.py, bench/tuned.py).
+ */
+#define FC_SPARSE_COST	1.5
 
 /*
  * Stores the factors of a training product as floats; the scale is spread

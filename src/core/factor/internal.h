@@ -66,8 +66,9 @@ size_t
 						const fc_line *old, size_t room, uint32_t *column, double *value);
 
 /*
- * share of its square outside the span of the chosen atoms, below which an
- * atom counts as dependent
+ * Share of its square outside the span of the chosen atoms, below which an
+ * atom counts as dependent. A smaller one admits atoms whose coefficients
+ * cancel. A guess.
  */
 #define FC_DEPENDENT_SHARE	1e-4
 

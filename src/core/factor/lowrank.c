@@ -3,7 +3,8 @@
 
 #include "numerics/principal.h"
 
-#define CHUNK	64				/* columns per step */
+/* Columns per step, between two interrupt checks. */
+#define CHUNK	64
 
 static double
 weight_of(const fc_target *target, size_t j)

@@ -12,9 +12,11 @@
  */
 #include "factor/internal.h"
 
-#define MAX_ENTRIES	((size_t) 512)	/* maximum entries of a line */
-#define NEGLIGIBLE_SQUARE	1e-10	/* minimum square of an atom, relative to
-									 * the largest */
+/* Maximum entries of a line in a pursuit, which takes cubic time. A guess. */
+#define MAX_ENTRIES	((size_t) 512)
+
+/* Minimum square of an atom, relative to the largest. A guess. */
+#define NEGLIGIBLE_SQUARE	1e-10
 
 void
 fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)

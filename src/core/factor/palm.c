@@ -36,26 +36,41 @@
 
 #include "base/rng.h"
 
-#define STEP_MARGIN				1.001	/* factor on the Lipschitz constant of
-										 * a gradient step */
+/*
+ * Factor on the Lipschitz constant of a gradient step; above 1, the objective
+ * falls (Le Magoarou and Gribonval 2016).
+ */
+#define STEP_MARGIN	1.001
 
 /*
- * maximum of that factor; the sweeps end beyond it if the objective still
- * rises
+ * Maximum of that factor; the sweeps end beyond it if the objective still
+ * rises. A guess.
  */
-#define MAX_STEP_MARGIN			1024.0
+#define MAX_STEP_MARGIN	1024.0
 
-#define POWER_STEPS				40	/* power steps of the first estimate of a
-									 * factor's norm */
+/*
+ * Power steps of the first estimate of a factor's norm. Fewer underestimate
+ * it, and steps are repeated. A guess.
+ */
+#define POWER_STEPS	40
 
-/* power steps of later estimates, which start from the previous vector */
-#define WARM_POWER_STEPS		8
+/*
+ * Power steps of later estimates, which start from the previous vector. Half
+ * and double change nothing (bench/palm.c, bench/tuned.py).
+ */
+#define WARM_POWER_STEPS	8
 
+/* Relative change of the norm that ends the power steps. A guess. */
 #define POWER_TOLERANCE	1e-4
-#define MAX_PURSUED_ENTRIES		64	/* maximum values per line for pursuit */
 
-/* rounding of the objective, relative to ||W^(1/2) U||^2 */
-#define OBJECTIVE_ROUNDING		1e-16
+/*
+ * Maximum values per line for pursuit, which is closer than gradient steps and
+ * takes cubic time in them. A guess.
+ */
+#define MAX_PURSUED_ENTRIES	64
+
+/* Rounding of the objective, relative to ||W^(1/2) U||^2. */
+#define OBJECTIVE_ROUNDING	1e-16
 
 fc_palm_options
 fc_palm_defaults(void)

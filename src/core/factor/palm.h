@@ -142,8 +142,10 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
  * FC_TILE_COLUMNS columns.
  */
 
-#define FC_SHORT_LIST	16		/* maximum entries of a list sorted by
-								 * insertion */
+/*
+ * Maximum entries of a list sorted by insertion, in quadratic time. A guess.
+ */
+#define FC_SHORT_LIST	16
 
 typedef struct fc_entry
 {
@@ -258,7 +260,13 @@ size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
  * of values; 0 means unlimited. If both are given, the factor with the longest
  * side keeps the sparsity and the others share the rest of the budget.
  */
+
+/*
+ * Default number of entries per line. More are closer to the centroids, for
+ * more values (bench/factors.py).
+ */
 #define FC_DEFAULT_SPARSITY	3
+
 void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 								double budget, fc_constraint *constraint);
 

@@ -406,10 +406,14 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 
 /* ---- matching pursuit ---- */
 
-#define PURSUED	64				/* atoms per block */
+/* Atoms per block, whose correlations stay in the cache. A guess. */
+#define PURSUED	64
+
+/* Lanes of the search for the greatest correlation. */
 #define PURSUED_LANES	8
-#define CORRELATION_NOISE	1e-12	/* rounding of a correlation, relative to
-									 * the best one at the start */
+
+/* Rounding of a correlation, relative to the best one at the start. */
+#define CORRELATION_NOISE	1e-12
 
 FC_CLONES
 void

@@ -3,22 +3,38 @@
 
 #include "factor/internal.h"
 
-/* tolerance of the start's sweeps, relative to an iteration's */
+/*
+ * Tolerance of the start's sweeps, relative to an iteration's. A smaller one
+ * starts closer to the centroids, in more sweeps. A guess.
+ */
 #define START_TOLERANCE_FACTOR	0.1
 
-#define VALUE_BYTES	128			/* bytes per value in palm4MSA and in two
-								 * copies of the factors */
+/*
+ * Bytes per value in palm4MSA and in two copies of the factors, for the memory
+ * budget.
+ */
+#define VALUE_BYTES	128
 
-/* minimum divisor of a ratio of sums of squares, as a share of the scatter */
-#define MIN_SPREAD				1e-6
+/*
+ * Minimum divisor of a ratio of sums of squares, as a share of the scatter. A
+ * guess.
+ */
+#define MIN_SPREAD	1e-6
 
-#define FIRST_SPARSITY			2	/* values per line in the first trial */
+/* Values per line in the first trial; later trials have more. */
+#define FIRST_SPARSITY	2
 
-/* maximum values per line for pursuit; descent with more was no closer */
-#define MAX_SPARSITY			24
+/*
+ * Maximum values per line for pursuit; descent with more was no closer. Half
+ * saves 9 % of the time here (bench/tuned.py).
+ */
+#define MAX_SPARSITY	24
 
-#define FACTORS					2	/* factors of a product unless the options
-									 * set them */
+/*
+ * Factors of a product unless the options set them, for the reason at
+ * FC_PALM_FACTORS.
+ */
+#define FACTORS	2
 
 typedef struct qkmeans_work
 {
@@ -91,12 +107,12 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 }
 
 /*
- * Measured costs of palm4MSA: the sum of the squares of the sparsities tried,
- * and the passes over k x d per sweep with dense residuals.
+ * Costs of palm4MSA, for estimates of the time: the sum of the squares of the
+ * sparsities tried, and the passes over k x d per sweep with dense residuals.
+ * Measured (bench/endless.py).
  */
-#define SPARSITY_SQUARES		1000.0
-
-#define DENSE_SWEEP				8.0
+#define SPARSITY_SQUARES	1000.0
+#define DENSE_SWEEP	8.0
 
 double
 fc_qkmeans_operations(size_t n, size_t k, size_t d,

@@ -50,8 +50,8 @@ typedef struct fc_qkmeans_step
 } fc_qkmeans_step;
 
 /*
- * maximum k d for which AUTO tries the hierarchical start, which costs up to a
- * hundred times more
+ * Maximum k d for which AUTO tries the hierarchical start, which costs up to a
+ * hundred times more. A guess.
  */
 #define FC_QKMEANS_HIERARCHICAL	((size_t) 1 << 18)
 
@@ -183,26 +183,35 @@ typedef struct fc_trials
 	void	   *tried_ctx;
 } fc_trials;
 
-/* SSE, relative to the start, that ends the search for a sparsity */
-#define FC_CLOSE_SSE_RATIO		1.1
-
 /*
- * maximum SSE, relative to the start, for FC_LARGE_CENTROIDS centroids, whose
- * rows take long to label
+ * SSE, relative to the start, that ends the search for a sparsity. A smaller
+ * one gives closer products of more values in more time (bench/factors.py,
+ * bench/tuned.py).
  */
-#define FC_NEAR_SSE_RATIO		1.5
+#define FC_CLOSE_SSE_RATIO	1.1
 
 /*
- * maximum SSE to the means of labels, relative to the start, for labels that
- * count as equally good
+ * Maximum SSE, relative to the start, for FC_LARGE_CENTROIDS centroids, whose
+ * rows take long to label. A larger one accepts products farther from the
+ * centroids. A guess.
+ */
+#define FC_NEAR_SSE_RATIO	1.5
+
+/*
+ * Maximum SSE to the means of labels, relative to the start, for labels that
+ * count as equally good. A larger one ends the search at fewer values. A
+ * guess.
  */
 #define FC_SAME_LABELS_SSE_RATIO	1.02
 
-#define FC_LARGE_CENTROIDS	((size_t) 1 << 16)	/* minimum k d of large
-												 * centroids */
-#define FC_TRIAL_WORK	((double) (1 << 29))	/* maximum multiplications of
-												 * a sweep: sparsity^2 min(k,
-												 * d) (k + d) */
+/* Minimum k d of large centroids. A guess. */
+#define FC_LARGE_CENTROIDS	((size_t) 1 << 16)
+
+/*
+ * Maximum multiplications of a sweep: sparsity^2 min(k, d) (k + d). More try
+ * larger sparsities of large centroids, in more time. A guess.
+ */
+#define FC_TRIAL_WORK	((double) (1 << 29))
 
 /*
  * Chooses factors, sparsity and budget of *options; sparsity and budget must

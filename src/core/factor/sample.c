@@ -8,19 +8,26 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define START_STEPS				4	/* minimum Lloyd steps per start */
-#define MORE_STEPS				25	/* maximum Lloyd steps per start, reached
-									 * if the sample is small */
-#define MORE_STARTS				5	/* maximum starts, reached if the sample
-									 * is small */
+/*
+ * Minimum Lloyd steps per start. Fewer leave the start farther from k-means,
+ * in less time. A guess.
+ */
+#define START_STEPS	4
+
+/* Maximum Lloyd steps per start, reached if the sample is small. A guess. */
+#define MORE_STEPS	25
+
+/* Maximum starts, reached if the sample is small. A guess. */
+#define MORE_STARTS	5
 
 /*
- * maximum multiplications of all steps and starts, unless START_STEPS needs
- * more
+ * Maximum multiplications of all steps and starts, unless START_STEPS needs
+ * more: some seconds. A guess.
  */
-#define START_WORK				0x1p34
+#define START_WORK	0x1p34
 
-#define UNIFORM_STREAM			2	/* stream of random numbers */
+/* Random stream of rows drawn uniformly. */
+#define UNIFORM_STREAM	2
 
 size_t
 fc_start_measured(size_t n, size_t k)

@@ -22,10 +22,14 @@ typedef struct fc_start_options
 	uint64_t	seed;
 } fc_start_options;
 
-#define FC_MIN_SAMPLE			2000	/* minimum rows of the sample for a
-										 * start, if the data have them */
-#define FC_SAMPLE_PER_K			20	/* minimum rows of the sample for a start,
-									 * per cluster */
+/*
+ * Minimum rows of the sample for a start, if the data have them. More give
+ * better starts in more time. A guess.
+ */
+#define FC_MIN_SAMPLE	2000
+
+/* Minimum rows of the sample for a start, per cluster. A guess. */
+#define FC_SAMPLE_PER_K	20
 
 /* Returns the number of rows to measure, out of n sampled rows. */
 size_t		fc_start_measured(size_t n, size_t k);

@@ -11,11 +11,18 @@
 #include "numerics/rows.h"
 
 #define NONE SIZE_MAX
-#define MAX_EXACT	((size_t) 512)	/* maximum number of clusters whose pairs
-									 * are all compared, in cubic time */
-#define MAX_ROUNDS	10			/* maximum rounds of pairing mutual nearest
-								 * neighbours; clusters that then remain are
-								 * new */
+
+/*
+ * Maximum number of clusters whose pairs are all compared, in cubic time; more
+ * are paired by nearness, which may miss the best pairs. A guess.
+ */
+#define MAX_EXACT	((size_t) 512)
+
+/*
+ * Maximum rounds of pairing mutual nearest neighbours; clusters that then
+ * remain are new. More keep more numbers, in more time. A guess.
+ */
+#define MAX_ROUNDS	10
 
 /* A view of the costs that always has rows <= columns. */
 typedef struct cost_matrix

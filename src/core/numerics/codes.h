@@ -16,7 +16,8 @@
 
 #include "base/fc.h"
 
-#define FC_CODES_PANEL	64		/* vectors that are multiplied together */
+/* Vectors that are multiplied together. */
+#define FC_CODES_PANEL	64
 
 /*
  * Vectors in bytes. Arrays have `room` entries: k, rounded up to whole panels.

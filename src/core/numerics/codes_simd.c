@@ -15,12 +15,18 @@
 #endif
 
 #define LANES		16
-#define MAX_CODE		127.0
-#define SMALL		0x1p-30		/* greatest coordinate, relative to the
-								 * longest vector, below which a vector has no
-								 * bytes */
-#define GENEROUS	(1.0 + 0x1p-18) /* factor above the rounding of the floats
-									 * that bounds are made of */
+
+/* Greatest magnitude of a coordinate in a byte. */
+#define MAX_CODE	127.0
+
+/*
+ * Greatest coordinate, relative to the longest vector, below which a vector
+ * has no bytes.
+ */
+#define SMALL	0x1p-30
+
+/* Factor above the rounding of the floats that bounds are made of. */
+#define GENEROUS	(1.0 + 0x1p-18)
 
 bool
 fc_codes_are_fast(void)

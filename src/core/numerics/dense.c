@@ -7,17 +7,32 @@
 
 #include "base/blas.h"
 
-#define LONGEST_WORK ((size_t) 1 << 32) /* maximum multiply-adds of a call:
-										 * about 0.2 s */
-#define TILE_ROWS	256			/* rows of a product that one call computes */
-#define MIRRORED	32			/* rows and columns of a tile that fits in the
-								 * cache */
-#define WHOLE		3072		/* maximum order of a Cholesky factorisation
-								 * in one call, which takes 0.25 s */
-#define PANEL		128			/* rows per call beyond that order; the update
-								 * of the rows behind takes 0.3 s at order
-								 * 10000 */
-#define BLOCKED		64			/* columns that LAPACK processes together */
+/*
+ * Maximum multiply-adds of a call, about 0.2 s. More delay a cancel, fewer
+ * lose the speed of BLAS.
+ */
+#define LONGEST_WORK	((size_t) 1 << 32)
+
+/* Rows of a product that one call computes. A guess. */
+#define TILE_ROWS	256
+
+/* Rows and columns of a tile that fits in the cache. A guess. */
+#define MIRRORED	32
+
+/*
+ * Maximum order of a Cholesky factorisation in one call, which takes 0.25 s
+ * and cannot be cancelled; larger ones go panel by panel, more slowly.
+ */
+#define WHOLE	3072
+
+/*
+ * Rows per call beyond that order; the update of the rows behind takes 0.3 s
+ * at order 10000. More are faster and delay a cancel.
+ */
+#define PANEL	128
+
+/* Columns that LAPACK processes together, for the size of its work space. */
+#define BLOCKED	64
 
 /* ---- products ---- */
 
@@ -221,10 +236,25 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
  * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33,
  * alg. 1.
  */
-#define RIDGE 1e-10
-#define PATIENCE 3
-#define ROUNDS_PER_VARIABLE 5
-#define ROUNDS_BASE 50
+
+/*
+ * Ridge, as a share of the mean diagonal. A larger one moves the solution, a
+ * smaller one leaves coinciding columns singular. A guess.
+ */
+#define RIDGE	1e-10
+
+/*
+ * Rounds without fewer infeasible variables before single variables are moved.
+ * Kim and Park 2011 use three.
+ */
+#define PATIENCE	3
+
+/*
+ * Maximum number of rounds: a number per variable, and one besides. It is not
+ * reached but by rounding. A guess.
+ */
+#define ROUNDS_PER_VARIABLE	5
+#define ROUNDS_BASE	50
 
 typedef struct pivoting
 {

@@ -11,10 +11,15 @@
 
 #include "base/lanes.h"
 
-#define LANES		8
-#define SMALLEST	0x1p-400	/* minimum length of a row whose squares are
-								 * summed without loss */
-#define LARGEST		0x1p400
+/*
+ * Partial sums of a length, so that the sum does not depend on the vectors of
+ * a machine.
+ */
+#define LANES	8
+
+/* Range of the length of a row whose squares are summed without loss. */
+#define SMALLEST	0x1p-400
+#define LARGEST	0x1p400
 
 const char *
 fc_metric_name(fc_metric metric)

@@ -24,16 +24,41 @@
 #include "base/rng.h"
 #include "numerics/dense.h"
 
-#define TILE		256			/* rows of x, or columns of Q, per product */
+/* Rows of x, or columns of Q, per product. A guess. */
+#define TILE	256
+
+/* Axes per product with a tile of rows. A guess. */
 #define TILE_AXES	64
+
+/* Axes that are orthogonalised together. A guess. */
 #define ORTHO_AXES	16
+
+/* Maximum number of rounds, so that the iteration ends. A guess. */
 #define MAX_ROUNDS	100
-#define AXES_ROUNDS	9			/* rounds with products in float */
+
+/*
+ * Number of rounds with products in float. More come closer to the leading
+ * axes, for n d axes multiply-adds each. A guess.
+ */
+#define AXES_ROUNDS	9
+
+/*
+ * Relative rise of the explained variance below which the iteration stops. A
+ * guess.
+ */
 #define MIN_EXPLAINED_GAIN	1e-8
+
+/*
+ * Residual, relative to the smallest wanted eigenvalue, at which the iteration
+ * stops. A guess.
+ */
 #define TOLERANCE	1e-9
-#define DEPENDENT_RESIDUE	1e-5	/* length up to which a projected unit row
-									 * counts as dependent, for products in
-									 * float */
+
+/*
+ * Length up to which a projected unit row counts as dependent, for products in
+ * float.
+ */
+#define DEPENDENT_RESIDUE	1e-5
 
 /* ---- work ---- */
 

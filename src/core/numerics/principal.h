@@ -8,14 +8,15 @@
 #include "base/fc.h"
 
 /*
- * maximum order of an eigenproblem that LAPACK solves in one call, which
- * cannot be interrupted; larger ones are iterated
+ * Maximum order of an eigenproblem that LAPACK solves in one call, which
+ * cannot be interrupted; larger ones are iterated, less exactly. A guess.
  */
 #define FC_EIGEN_WHOLE	512
 
 /*
- * extra axes in an iteration, besides the requested ones: r is then at most
- * FC_EIGEN_WHOLE - FC_EIGEN_SPARE
+ * Number of axes that an iteration has besides the requested ones, so r is at
+ * most FC_EIGEN_WHOLE - FC_EIGEN_SPARE. More converge in fewer rounds of more
+ * work. A guess.
  */
 #define FC_EIGEN_SPARE	10
 

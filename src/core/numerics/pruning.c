@@ -20,32 +20,76 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BLOCK			1024	/* centroids of one product */
-#define PASS			256		/* centroids of one pass over the bounds */
-#define FLOAT_UNIT		0x1p-24
-#define MIN_LEAD		32
-#define MAX_LEAD		128
-#define AXES_CENTROIDS	256		/* maximum number of centroids that determine
-								 * the principal axes */
-#define CODED			((size_t) 256)	/* centroids that are coded together */
-#define MAX_REST		0.1		/* maximum share of the squares that axes may
-								 * leave out; beyond it their bounds are too
-								 * loose */
+/* Centroids of one product. A guess. */
+#define BLOCK	1024
 
-/* Cost of other operations, relative to a multiply-add of sgemm. */
-#define BYTE_WORK		0.25	/* cost of a multiply-add of bytes */
-#define BOUND_WORK		12.0	/* cost of the bounds of a centroid */
-#define SCORE_WORK		4.0		/* cost of the score of a centroid after sgemm */
-#define CODE_WORK		16.0	/* cost of coding a coordinate into bytes */
-#define DISTANCE_WORK	10.0	/* cost of a coordinate of a distance in
-								 * double */
-#define LIST_WORK		1.3		/* cost factor of the leading-axes method,
-								 * whose candidate lists are longer */
-#define NEWEST_WEIGHT			0.125	/* weight of the newest block of rows
-										 * in a record's means */
-#define UNUSED_FACTOR			0.998	/* factor on the records of methods
-										 * not used, so that they are tried
-										 * again */
+/* Centroids of one pass over the bounds. A guess. */
+#define PASS	256
+
+/* Unit roundoff of a float. */
+#define FLOAT_UNIT	0x1p-24
+
+/*
+ * Minimum and maximum number of leading axes. More give tighter bounds, for
+ * more work per centroid (bench/pruning.c).
+ */
+#define MIN_LEAD	32
+#define MAX_LEAD	128
+
+/*
+ * Maximum number of centroids that determine the principal axes. More find
+ * better axes, and preparation takes longer. A guess.
+ */
+#define AXES_CENTROIDS	256
+
+/* Centroids that are coded together. A guess. */
+#define CODED	((size_t) 256)
+
+/*
+ * Maximum share of the squares that axes may leave out; beyond it their bounds
+ * are too loose (bench/pruning.c).
+ */
+#define MAX_REST	0.1
+
+/*
+ * Cost of a multiply-add of bytes, relative to one of sgemm, as are all costs
+ * here. They choose the fastest method for a block of rows; a wrong one costs
+ * time alone (bench/pruning.c).
+ */
+#define BYTE_WORK	0.25
+
+/*
+ * Cost of the bounds of a centroid. Half and double change nothing
+ * (bench/tuned.py).
+ */
+#define BOUND_WORK	12.0
+
+/* Cost of the score of a centroid after sgemm (bench/pruning.c). */
+#define SCORE_WORK	4.0
+
+/* Cost of coding a coordinate into bytes (bench/pruning.c). */
+#define CODE_WORK	16.0
+
+/* Cost of a coordinate of a distance in double (bench/pruning.c). */
+#define DISTANCE_WORK	10.0
+
+/*
+ * Cost factor of the leading-axes method, whose candidate lists are longer.
+ * Half and double change nothing (bench/tuned.py).
+ */
+#define LIST_WORK	1.3
+
+/*
+ * Weight of the newest block of rows in a record's means, 0 to 1. A larger one
+ * follows changes of the rows faster, and chance as well. A guess.
+ */
+#define NEWEST_WEIGHT	0.125
+
+/*
+ * Factor on the records of methods not used, so that they are tried again. A
+ * smaller one tries slower methods more often. A guess.
+ */
+#define UNUSED_FACTOR	0.998
 
 /* ---- centers, axes and codes ---- */
 

@@ -27,11 +27,18 @@
 
 #include "numerics/codes.h"
 
-#define FC_PRUNING_CLUSTERS	256 /* minimum number of clusters; with fewer, one
-								 * matrix product is as fast */
-#define FC_PRUNING_DIMENSIONS	64	/* minimum number of dimensions; with
-									 * fewer, one matrix product is as fast */
-#define FC_PRUNING_ROWS	240		/* maximum number of rows per block */
+/*
+ * Minimum numbers of clusters and of dimensions for bounds; with fewer, one
+ * matrix product is as fast (bench/pruning.c, bench/tuned.py).
+ */
+#define FC_PRUNING_CLUSTERS	256
+#define FC_PRUNING_DIMENSIONS	64
+
+/*
+ * Maximum number of rows per block. More share each centroid, and leave the
+ * cache (bench/pruning.c).
+ */
+#define FC_PRUNING_ROWS	240
 
 enum
 {
@@ -63,9 +70,11 @@ typedef struct fc_pruning
 	fc_pruning_record record[2];
 } fc_pruning;
 
-#define FC_PRUNING_MAX_LENGTH	0x1p60	/* maximum length, and inverse of the
-										 * minimum length, without overflow or
-										 * underflow */
+/*
+ * Maximum length, and inverse of the minimum length, without overflow or
+ * underflow.
+ */
+#define FC_PRUNING_MAX_LENGTH	0x1p60
 
 /*
  * Returns an upper bound on the length of the part of a vector outside the

@@ -44,23 +44,17 @@
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
-#define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product that cost
-											 * about as much to compute as all
-											 * scores in double */
-#define SMALLEST_SQUARE	1e-30	/* smallest squared distance that keeps its
-								 * precision in float */
-#define TILE		((size_t) 256)	/* rows, and centroids, per matrix product */
-#define MAX_FLOATS	((size_t) 1 << 25)	/* maximum floats of the blocks'
-										 * scratch; rows go one by one beyond
-										 * it */
-#define ALIGNMENT	((size_t) 64)	/* alignment of blocks in bytes, a cache
-									 * line */
-#define MIN_BLOCK_ROWS	8		/* minimum rows for a block; fewer go one by
-								 * one */
-#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* floats of a codebook that stays
-											 * in the cache next to a block,
-											 * where blocks beat a matrix
-											 * product */
+/* Rows of a product that take as long as all scores in double. A guess. */
+#define FEW_PRODUCT_ROWS	((size_t) 3)
+#define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
+#define TILE	((size_t) 256)	/* rows and centroids per product; a guess */
+/* Maximum floats of scratch space; beyond it, rows go one by one. A guess. */
+#define MAX_FLOATS	((size_t) 1 << 25)
+#define ALIGNMENT	((size_t) 64)	/* bytes: a cache line */
+/* Minimum rows for a block; fewer do not repay its preparation. A guess. */
+#define MIN_BLOCK_ROWS	8
+/* Maximum floats of a codebook for blocks instead of a product. A guess. */
+#define SMALL_CODEBOOK	((size_t) 1 << 15)
 
 /* A row and its scores. */
 typedef struct ranking

@@ -8,7 +8,8 @@
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
 
-#define SHORT_COLUMNS ((size_t) 1 << 16)
+/* Maximum number of columns that 16 bits number. */
+#define SHORT_COLUMNS	((size_t) 1 << 16)
 
 static size_t
 column_size(size_t columns)

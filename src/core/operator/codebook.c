@@ -7,9 +7,12 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define OFFSET_RATIO	64.0	/* minimum ratio of the mean's squared length
-								 * to the mean squared distance from it, for
-								 * an offset */
+/*
+ * Minimum ratio of the mean's squared length to the mean squared distance from
+ * it, for an offset. With an offset, scores keep three more bits or more, and
+ * a row takes d subtractions. A guess.
+ */
+#define OFFSET_RATIO	64.0
 
 static fc_operator
 codebook_view(size_t k, size_t d, const double *offset, const double *weights,

@@ -6,7 +6,11 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define LANES 4					/* partial sums of a squared distance */
+/*
+ * Partial sums of a squared distance, so that the sum does not depend on the
+ * vectors of a machine.
+ */
+#define LANES	4
 
 typedef double four_doubles
 			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));

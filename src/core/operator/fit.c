@@ -356,8 +356,12 @@ fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 
 /* ---- a search through buckets ---- */
 
-#define QUERIES	((size_t) 32)	/* queries per matrix product */
-#define TILE	((size_t) 1024) /* rows per matrix product */
+/*
+ * Queries, and rows, per matrix product. Larger ones are faster, up to the
+ * size of the cache. A guess.
+ */
+#define QUERIES	((size_t) 32)
+#define TILE	((size_t) 1024)
 
 typedef struct recall_work
 {

@@ -26,7 +26,11 @@
 #include "numerics/weighted_rows.h"
 #include "operator/operator.h"
 
-#define FC_FIT_BATCH	64		/* rows that are assigned together */
+/*
+ * Rows that are assigned together. More are faster, and need more memory. A
+ * guess.
+ */
+#define FC_FIT_BATCH	64
 
 /*
  * Computes the labels (-1: no cluster) of rows with op->d values, and the

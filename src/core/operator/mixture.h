@@ -14,7 +14,12 @@
 
 #include "operator/operator.h"
 
-#define FC_MIN_SPREAD 1e-3
+/*
+ * Minimum deviation of a cluster, relative to the root of the weighted mean
+ * square. A smaller one gives the rows of tight clusters probabilities of
+ * exactly 0 and 1. A guess.
+ */
+#define FC_MIN_SPREAD	1e-3
 
 /*
  * Computes the probabilities p (k) of the clusters for row x (d doubles).

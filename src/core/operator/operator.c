@@ -348,11 +348,15 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 
 /* ---- regions ---- */
 
-#define CENTROID_ROUNDING	0x1p-21 /* maximum rounding, relative to the
-									 * centroid's length; floats round by
-									 * 2^-24 */
-#define OFFSET_ROUNDING		0x1p-50 /* maximum rounding, relative to the
-									 * offset's length; doubles round by 2^-53 */
+/*
+ * Maximum rounding, relative to the centroid's length; floats round by 2^-24.
+ */
+#define CENTROID_ROUNDING	0x1p-21
+
+/*
+ * Maximum rounding, relative to the offset's length; doubles round by 2^-53.
+ */
+#define OFFSET_ROUNDING	0x1p-50
 
 double
 fc_operator_centroid_rounding(const fc_operator *op, size_t j)

@@ -62,9 +62,13 @@ fc_factor_column(const fc_factor *factor, size_t p)
 	return factor->column != NULL ? factor->column[p] : factor->short_column[p];
 }
 
+/* Maximum number of factors, a limit of the stored format. */
 #define FC_MAX_FACTORS	32
-#define FC_MAX_NUMBERS	(2 * FC_MAX_CLUSTERS)	/* upper limit of cluster
-												 * numbers, exclusive */
+
+/* Upper limit of cluster numbers, exclusive. */
+#define FC_MAX_NUMBERS	(2 * FC_MAX_CLUSTERS)
+
+/* Number of re-ranked clusters that means as many as exact labels need. */
 #define FC_RERANK_EXACT	UINT32_MAX
 
 /*

@@ -8,11 +8,17 @@
 #include "numerics/pruning.h"
 #include "numerics/rows.h"
 
-#define MAX_PACKED		((size_t) 1 << 18)	/* maximum floats of packs, which
-											 * should stay in the second-level
-											 * cache */
-#define TURNED		16			/* side of the square tiles in which rows are
-								 * transposed */
+/*
+ * Maximum floats of packs, 1 MB, which should stay in the second-level cache.
+ * A guess.
+ */
+#define MAX_PACKED	((size_t) 1 << 18)
+
+/*
+ * Side of the square tiles in which rows are transposed: a cache line of
+ * floats.
+ */
+#define TURNED	16
 
 static bool
 is_boxed(const fc_operator *op)

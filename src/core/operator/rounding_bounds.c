@@ -49,16 +49,34 @@
 #include "base/rng.h"
 #include "numerics/rows.h"
 
-#define VERIFY_WORK ((size_t) 1 << 26)
-#define UNIT_SLACK		1e-5	/* maximum deviation of the squared length of
-								 * a unit vector in floats from 1 */
+/*
+ * Multiply-adds after which the check of a stored operator has seen enough
+ * rows. More find more wrong operators, and reading takes longer. A guess.
+ */
+#define VERIFY_WORK	((size_t) 1 << 26)
+
+/*
+ * Maximum deviation of the squared length of a unit vector in floats from 1. A
+ * guess.
+ */
+#define UNIT_SLACK	1e-5
+
+/* Unit roundoff of a float. */
 #define UNIT_ROUNDOFF	0x1p-24
+
+/* Smallest float above 0. */
 #define SMALLEST_FLOAT	0x1p-149
-#define DEVIATIONS	4.0			/* width of the bound if every |delta| = u;
-								 * the mean rounding is below u / sqrt(3),
-								 * which leaves room for rows unlike the
-								 * probes */
-#define RANDOM_PROBES (FC_BLOCK8 / 2)	/* probes with random directions */
+
+/*
+ * Width of the bound if every |delta| = u; the mean rounding is below u /
+ * sqrt(3), which leaves room for rows unlike the probes. A wider bound
+ * measures more near ties in double; half and double change nothing
+ * (bench/tuned.py).
+ */
+#define DEVIATIONS	4.0
+
+/* Probes with random directions. The others are rows of the product. */
+#define RANDOM_PROBES	(FC_BLOCK8 / 2)
 
 /* ---- rounding ---- */
 

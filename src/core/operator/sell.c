@@ -11,11 +11,20 @@
  */
 #include "operator/internal.h"
 
-#define COLUMN_BITS 16
-#define MIN_PIECE	16			/* minimum entries of a full piece */
-#define MEANS_A_PIECE 2			/* minimum length of a full piece, in mean row
-								 * lengths: fewer than half as many pieces are
-								 * added as there are rows */
+/* Bits of the number of a column in a packed entry. */
+#define COLUMN_BITS	16
+
+/*
+ * Minimum entries of a full piece of a long row. Shorter pieces balance lanes,
+ * and add rows. A guess.
+ */
+#define MIN_PIECE	16
+
+/*
+ * Minimum length of a full piece, in mean row lengths: fewer than half as many
+ * pieces are added as there are rows. A guess.
+ */
+#define MEANS_A_PIECE	2
 
 static inline bool
 is_sliced(const fc_factor *factor)

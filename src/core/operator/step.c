@@ -57,13 +57,29 @@ width_of(int kind, size_t d)
 	return kinds[kind].sums_rows ? d : kinds[kind].sums_distances ? 1 : 0;
 }
 
-#define BATCH_BYTES	1048576		/* maximum bytes of pending rows of a codebook */
-#define NEAR_BYTES	262144		/* maximum bytes of pending rows of a product,
-								 * whose factors pass quickly over rows that
-								 * are still in the cache */
-#define FACTOR_BLOCK_ROWS	32	/* rows of one block of factors */
+/*
+ * Maximum bytes of pending rows of a codebook. More make better use of BLAS,
+ * in larger states. A guess.
+ */
+#define BATCH_BYTES	1048576
+
+/*
+ * Maximum bytes of pending rows of a product, whose factors pass quickly over
+ * rows that are still in the cache. A guess.
+ */
+#define NEAR_BYTES	262144
+
+/* Rows of one block of factors. */
+#define FACTOR_BLOCK_ROWS	32
+
+/* Maximum rows of a batch, beyond which a product gains nothing. A guess. */
 #define MAX_BATCH_ROWS	256
-#define BATCH_WORK	500000000	/* multiply-adds per batch, about 50 ms */
+
+/*
+ * Maximum multiply-adds of a batch, about 50 ms, during which a cancel is not
+ * noticed. A guess.
+ */
+#define BATCH_WORK	500000000
 
 size_t
 fc_step_capacity(const fc_operator *op)

@@ -7,8 +7,12 @@
 #include "rkhs/values.h"
 
 #define BLOCK		FC_KERNEL_BLOCK
-#define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float
-									 * changes an exponent by more than 1e-4 */
+
+/*
+ * Value of ||x'||^2 beyond which rounding to float changes an exponent by more
+ * than 1e-4. A larger one is faster and less exact.
+ */
+#define FLOAT_SQUARE_LIMIT	512.0
 
 fc_status
 fc_kernel_check(const fc_kernel *kernel)

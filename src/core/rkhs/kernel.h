@@ -19,7 +19,9 @@
 #include "base/fc.h"
 
 #define FC_KERNEL_VERSION	1
-#define FC_MAX_DEGREE		32
+
+/* Maximum degree of a polynomial. A guess. */
+#define FC_MAX_DEGREE	32
 
 typedef enum fc_kernel_kind
 {
@@ -104,9 +106,11 @@ void
 								  size_t count, fc_arena *arena, fc_kernel_rows *selected);
 
 /*
- * maximum rows per side of a block in fc_kernel_multiply and fc_kernel_block
+ * Maximum rows per side of a block in fc_kernel_multiply and fc_kernel_block.
+ * Larger blocks make better use of BLAS, and leave the cache
+ * (bench/kernel_product.c).
  */
-#define FC_KERNEL_BLOCK		128
+#define FC_KERNEL_BLOCK	128
 
 /*
  * Sets out (na x nb, without gaps) to kappa / scale of rows a .. a + na - 1

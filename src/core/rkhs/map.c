@@ -7,9 +7,13 @@
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 
+/*
+ * Relative floor of the eigenvalues of factored landmarks, whose kernel is
+ * computed in float.
+ */
 #define FACTORED_FLOOR	1e-8
 
-/* exponent beyond which fc_exponential_values returns exp(-87) */
+/* Exponent beyond which fc_exponential_values returns exp(-87). */
 #define LARGEST_EXPONENT	87.0f
 
 double

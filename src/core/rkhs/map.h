@@ -134,14 +134,31 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
  * Cost per width: m^2 (3 n + 20 m) multiply-adds for n rows and m landmarks,
  * and a search of k-means on n rows in k dimensions.
  */
-#define FC_SPECTRAL_CLUSTERS	50	/* maximum k for spectral features; beyond
-									 * it features are plain */
-#define FC_SPECTRAL_CLEAR		0.01
-#define FC_SPECTRAL_SHARE		0.25	/* minimum rows in the smallest
-										 * cluster, as a share of n / k */
-#define FC_SPECTRAL_AGREED		0.95	/* share of rows with the same cluster
-										 * in k-means of the rows, from which
-										 * on spectral features are not needed */
+
+/*
+ * Maximum k for spectral features; beyond it features are plain, because
+ * searches for many widths would take long. A guess.
+ */
+#define FC_SPECTRAL_CLUSTERS	50
+
+/*
+ * Mean squared distance of y from the centroids below which clusters are
+ * clear. A larger one takes spectral features where they separate little. A
+ * guess.
+ */
+#define FC_SPECTRAL_CLEAR	0.01
+
+/*
+ * Minimum rows in the smallest cluster, as a share of n / k. A smaller one
+ * accepts clusters of outliers. A guess.
+ */
+#define FC_SPECTRAL_SHARE	0.25
+
+/*
+ * Share of rows with the same cluster in k-means of the rows, from which on
+ * spectral features are not needed. A guess.
+ */
+#define FC_SPECTRAL_AGREED	0.95
 
 typedef struct fc_spectral
 {

@@ -9,10 +9,14 @@
 #include "numerics/dense.h"
 #include "numerics/principal.h"
 
-#define TILE		1024
-#define STREAM		3
-#define EXHAUSTED_SHARE	1e-12	/* share of the trace below which a residual
-								 * is rounding error */
+/* Rows that are processed together. A guess. */
+#define TILE	1024
+
+/* Random stream of the pivots. */
+#define STREAM	3
+
+/* Share of the trace below which a residual is rounding error. */
+#define EXHAUSTED_SHARE	1e-12
 
 typedef struct nystroem_work
 {

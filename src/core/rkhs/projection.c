@@ -28,13 +28,30 @@
 #include "numerics/dense.h"
 #include "numerics/principal.h"
 
+/*
+ * Relative floor of the eigenvalues of Omega' K Omega. K comes from products
+ * in float, whose noise is about 1e-8 of its first eigenvalue.
+ */
 #define EIGENVALUE_FLOOR	1e-10
+
+/* Rows that are processed together. A guess. */
 #define TILE	256
+
+/*
+ * Minimum and maximum number of columns that measure the error before they
+ * join Omega. More measure it more exactly, for n^2 multiply-adds each. A
+ * guess.
+ */
 #define MIN_PROBES	4
-#define MAX_PROBES		11
-#define CANCELLED_SHARE	1e-5	/* share of ||K||^2 below which a difference
-								 * is rounding error */
+#define MAX_PROBES	11
+
+/* Share of ||K||^2 below which a difference is rounding error. */
+#define CANCELLED_SHARE	1e-5
+
+/* Random stream of the columns of Omega. */
 #define STREAM_CHOICE	1
+
+/* Random stream of signs. */
 #define STREAM_SIGNS	2
 
 /* ---- cost (measured) ---- */

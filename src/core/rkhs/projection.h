@@ -58,8 +58,8 @@ double		fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
 								 size_t columns);
 
 /*
- * maximum rank, and maximum number of columns for a full decomposition by
- * LAPACK
+ * Maximum rank, and maximum number of columns for a full decomposition by
+ * LAPACK: FC_EIGEN_WHOLE - FC_EIGEN_SPARE.
  */
 #define FC_MAX_KERNEL_RANK	502
 
@@ -96,7 +96,10 @@ void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
 void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 							size_t probes, size_t first, size_t rows, int8_t *out);
 
-/* maximum of rank + oversampling */
+/*
+ * Maximum of rank + oversampling, so that the columns and their probes stay
+ * within FC_EIGEN_WHOLE.
+ */
 #define FC_MAX_KERNEL_COLUMNS	500
 
 /*
@@ -126,7 +129,10 @@ void		fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling,
 
 /* ---- Nystrom from uniform columns, pivoted Cholesky, eigenvalues ---- */
 
-/* relative floor of the eigenvalues in a pseudo-inverse in double precision */
+/*
+ * Relative floor of the eigenvalues in a pseudo-inverse in double precision. A
+ * larger one loses directions, a smaller one amplifies rounding. A guess.
+ */
 #define FC_PSEUDO_INVERSE_FLOOR	1e-12
 
 /*

@@ -8,14 +8,26 @@
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 
-#define WIDTHS			9		/* number of widths: gamma is 1, 2, 4, .. 256
-								 * over the total variance of the rows */
-#define PLAIN_WIDTH		0.02	/* gamma of plain features times the total
-								 * variance */
-#define PLAIN_RANK		10
-#define MIN_DEGREE	1e-3		/* lower bound on the degree, as a share of
-								 * the mean degree; rows below it are not
-								 * explained by landmarks */
+/*
+ * Number of widths: gamma is 1, 2, 4, .. 256 over the total variance of the
+ * rows. More try narrower kernels, for a search each. A guess.
+ */
+#define WIDTHS	9
+
+/*
+ * Gamma of plain features times the total variance. A smaller one gives nearly
+ * the clusters of k-means. A guess.
+ */
+#define PLAIN_WIDTH	0.02
+
+/* Minimum rank of plain features. A guess. */
+#define PLAIN_RANK	10
+
+/*
+ * Lower bound on the degree, as a share of the mean degree; rows below it are
+ * not explained by landmarks. A guess.
+ */
+#define MIN_DEGREE	1e-3
 
 typedef struct spectral_work
 {

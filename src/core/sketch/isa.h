@@ -10,14 +10,21 @@
 
 #include "sketch/prepared.h"
 
-#define FC_LIMB_BITS	31		/* bits of the lower of a weight's two limbs */
+/* Bits of the lower of a weight's two limbs. */
+#define FC_LIMB_BITS	31
 
 /* Limits beyond which a row takes the slow exact path. */
-#define FC_NEAR_Q		0x1p47	/* grid steps from the center within which
-								 * sums of a batch are exact in double */
-#define FC_NEAR_Y		1024.0	/* sigmas within which angles are accurate in
-								 * float */
-#define FC_FAR_Q		0x1p78	/* maximum grid steps that can be represented */
+
+/*
+ * Grid steps from the center within which sums of a batch are exact in double.
+ */
+#define FC_NEAR_Q	0x1p47
+
+/* Sigmas within which angles are accurate in float. */
+#define FC_NEAR_Y	1024.0
+
+/* Maximum grid steps that can be represented. */
+#define FC_FAR_Q	0x1p78
 
 enum
 {

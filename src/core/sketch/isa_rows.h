@@ -207,8 +207,13 @@ below(vdouble x, vdouble y)
  * vectors stay in registers, and the columns of a tile are read from the cache
  * once for each BASIS_ROWS rows.
  */
-#define BASIS_VECTORS 8
-#define BASIS_ROWS 4
+
+/* Vectors of columns whose sums stay in registers. */
+#define BASIS_VECTORS	8
+
+/* Rows that share one read of a tile. */
+#define BASIS_ROWS	4
+
 #if FC_ISA == 4 || defined(__aarch64__)
 #define BLOCK_VECTORS 4
 #else							/* targets with 16 registers */

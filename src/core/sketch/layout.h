@@ -40,14 +40,21 @@
 
 #include "sketch/spec.h"
 
-#define FC_PAD			8		/* multiple to which the lengths of row arrays
-								 * are padded */
-#define FC_RAW_ROW		16		/* maximum padded length, in doubles, of rows
-								 * that wait unprojected as raw values; longer
-								 * rows wait as reduced coordinates */
-#define FC_RAW_BASIS	((size_t) 1 << 16)	/* number of values of a basis
-											 * from which several raw rows are
-											 * projected together */
+/* Multiple to which the lengths of row arrays are padded. */
+#define FC_PAD	8
+
+/*
+ * Maximum padded length, in doubles, of rows that wait unprojected as raw
+ * values; longer rows wait as reduced coordinates. More memory per waiting
+ * row, less work before its batch. A guess.
+ */
+#define FC_RAW_ROW	16
+
+/*
+ * Minimum number of values of a basis for projecting several raw rows
+ * together; a smaller basis stays in the cache anyway. A guess.
+ */
+#define FC_RAW_BASIS	((size_t) 1 << 16)
 
 static inline size_t
 fc_padded(size_t n)

@@ -16,22 +16,48 @@
 
 #include "sketch/layout.h"
 
+/*
+ * Binary digits of a coordinate behind the point: the grid is 2^-40 of the
+ * scale.
+ */
 #define FC_GRID_BITS	40
-#define FC_SPLIT_BITS	24		/* bits of b in the split q = 2^24 a + b,
-								 * which serves its square */
-#define FC_FREQUENCY_TILE			32	/* multiple to which frequencies are
-										 * padded */
-#define FC_MAX_BATCH	64		/* maximum number of rows that wait for their
-								 * batch */
-#define FC_BASIS_TILE	64		/* columns of a basis that are stored together */
-#define FC_PROJECTED_ROWS	32	/* maximum number of raw rows that are
-								 * projected together, which share one read of
-								 * a tile of the basis */
-#define FC_BATCH_WORK	5e8		/* maximum multiply-adds of a batch, about 20
-								 * ms during which a cancel is not noticed */
-#define FC_BATCH_BYTES	262144	/* maximum bytes of a batch's rows; a batch
-								 * has 16 rows at minimum unless FC_BATCH_WORK
-								 * forbids it */
+
+/* Bits of b in the split q = 2^24 a + b, which serves its square. */
+#define FC_SPLIT_BITS	24
+
+/*
+ * Multiple to which frequencies are padded, so that a tile of angles fills
+ * vectors.
+ */
+#define FC_FREQUENCY_TILE	32
+
+/*
+ * Maximum number of rows that wait for their batch. More share each frequency,
+ * and states grow. A guess.
+ */
+#define FC_MAX_BATCH	64
+
+/* Columns of a basis that are stored together. A guess. */
+#define FC_BASIS_TILE	64
+
+/*
+ * Maximum number of raw rows that are projected together, which share one read
+ * of a tile of the basis. A guess.
+ */
+#define FC_PROJECTED_ROWS	32
+
+/*
+ * Maximum multiply-adds of a batch, about 20 ms during which a cancel is not
+ * noticed. A guess.
+ */
+#define FC_BATCH_WORK	5e8
+
+/*
+ * Maximum bytes of a batch's rows; a batch has 16 rows at minimum unless
+ * FC_BATCH_WORK forbids it. More make groups larger, fewer make batches
+ * slower. A guess.
+ */
+#define FC_BATCH_BYTES	262144
 
 /*
  * A row of d elements at any alignment, or a sparse one; exactly one pointer

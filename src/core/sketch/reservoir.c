@@ -7,9 +7,14 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-#define MIN_RESERVOIR_ROWS		1024
-#define VALUE_BYTES		((size_t) 16 << 20) /* maximum bytes of the values of
-											 * R rows */
+/* Minimum R in many dimensions. A guess. */
+#define MIN_RESERVOIR_ROWS	1024
+
+/*
+ * Maximum bytes of the values of R rows, unless MIN_RESERVOIR_ROWS needs more.
+ * A guess.
+ */
+#define VALUE_BYTES	((size_t) 16 << 20)
 
 fc_reservoir
 fc_reservoir_start(size_t d)

@@ -16,8 +16,11 @@
 
 #include "base/fc.h"
 
-#define FC_RESERVOIR_ROWS	4096	/* maximum R; smaller in many dimensions,
-									 * to limit the values to 16 MB */
+/*
+ * Maximum R; smaller in many dimensions, to limit the values to 16 MB. More
+ * rows represent the table better, in larger states. A guess.
+ */
+#define FC_RESERVOIR_ROWS	4096
 
 typedef struct fc_reservoir_entry
 {

@@ -47,12 +47,31 @@ typedef enum fc_law
 									 * absent from older bytes */
 
 #define FC_SPEC_VERSION		1
-#define FC_MAX_MOMENTS		(1 << 22)	/* maximum of frequencies x scales */
-#define FC_MAX_SCALES		16
-#define FC_MAX_RATIO		1e6 /* maximum ratio of two sigmas */
-#define FC_MIN_PADDED		32	/* minimum size of a transform; in smaller
-								 * ones many rows miss every coordinate */
+
+/* Maximum of frequencies x scales, a limit of the stored format. */
+#define FC_MAX_MOMENTS	(1 << 22)
+
+/* Maximum number of sigmas, a limit of the stored format. */
+#define FC_MAX_SCALES	16
+
+/*
+ * Maximum ratio of two sigmas, within which angles of the narrowest stay
+ * accurate. A guess.
+ */
+#define FC_MAX_RATIO	1e6
+
+/*
+ * Minimum size of a transform; in smaller ones many rows miss every
+ * coordinate. A larger one costs time in few dimensions. A guess.
+ */
+#define FC_MIN_PADDED	32
+
+/* Maximum number of sample rows in a spec, a limit of the stored format. */
 #define FC_MAX_SAMPLE_ROWS	(1 << 16)
+
+/*
+ * Maximum number of sample centroids in a spec, a limit of the stored format.
+ */
 #define FC_MAX_SAMPLE_CENTROIDS	1024
 
 typedef struct fc_spec
@@ -205,7 +224,12 @@ fc_padded_dim(size_t n)
  * Number of reduced dimensions from which fast-Hadamard frequencies cost less
  * than dense ones, measured by bench/sketch.
  */
-#define FC_STRUCTURED_CROSSOVER 50
+
+/*
+ * Minimum number of reduced dimensions for fast-Hadamard frequencies, which
+ * cost less than dense ones from there on (bench/kernel.c).
+ */
+#define FC_STRUCTURED_CROSSOVER	50
 
 typedef struct fc_spec_fields
 {

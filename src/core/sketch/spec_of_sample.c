@@ -24,17 +24,54 @@
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 
+/* Rows per product with the axes. A guess. */
 #define TILE_ROWS	64
-#define INLIER_FRACTION	0.95	/* fraction of the rows that are inliers */
+
+/*
+ * Share of the rows that are inliers, 0 to 1. A larger one lets outliers
+ * stretch the scale, a smaller one cuts clusters. A guess.
+ */
+#define INLIER_FRACTION	0.95
+
+/*
+ * Starts of k-means of the sample. More rarely change the scale; half and
+ * double change nothing (bench/tuned.py).
+ */
 #define KMEANS_STARTS	3
-#define SIGMA_RATIO	1.2			/* ratio sigma / s_w */
+
+/*
+ * Ratio of sigma to the deviation of a cluster. A larger one needs fewer
+ * moments and blurs close clusters, a smaller one the reverse; both half and
+ * double raise the SSE by almost 1 % (bench/quality.py, bench/tuned.py).
+ */
+#define SIGMA_RATIO	1.2
+
+/*
+ * Maximum number of sample centroids. More represent more clusters, in larger
+ * specs. A guess.
+ */
 #define MAX_SAMPLE_CENTROIDS	768
-#define FEWEST_CLUSTER_ROWS	3.0 /* minimum weight, in rows, of a sample
-								 * centroid */
-#define MOMENTS_PER_UNKNOWN	5	/* frequencies per coordinate of a centroid */
+
+/*
+ * Minimum weight, in rows, of a sample centroid. Fewer may be outliers. A
+ * guess.
+ */
+#define FEWEST_CLUSTER_ROWS	3.0
+
+/*
+ * Frequencies per coordinate of a centroid. More lower the SSE, for
+ * proportionally larger and slower sketches (bench/quality.py,
+ * bench/tuned.py).
+ */
+#define MOMENTS_PER_UNKNOWN	5
+
+/*
+ * Minimum number of frequencies, for few clusters in few dimensions. A guess.
+ */
 #define MIN_FREQUENCIES	128
-#define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is
-								 * rounding */
+
+/* Share of the spread below which an inertia is rounding. */
+#define ROUNDING_SHARE	1e-12
 
 typedef struct sample_work
 {
@@ -493,8 +530,11 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found
 	fc_arena_release(work, used);
 }
 
-#define SAMPLE_PASSES	8.0		/* passes of axes and k-means over the sample,
-								 * measured */
+/*
+ * Passes of axes and k-means over the sample, for estimates of the time.
+ * Measured (bench/endless.py).
+ */
+#define SAMPLE_PASSES	8.0
 
 size_t
 fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)

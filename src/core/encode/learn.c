@@ -8,9 +8,19 @@
 
 /* ---- exact sums of doubles ---- */
 
-#define BITS		32			/* bits per digit */
-#define OFFSET		1088u		/* digit 0 counts multiples of 2^-OFFSET */
-#define MASK		UINT64_C(0xFFFFFFFF)
+/* Bits per digit. */
+#define BITS	32
+
+/* Digit 0 counts multiples of 2^-OFFSET. */
+#define OFFSET	1088u
+
+/* Bits of a digit. */
+#define MASK	UINT64_C(0xFFFFFFFF)
+
+/*
+ * Maximum number of additions between two carries, so that a digit does not
+ * overflow.
+ */
 #define MAX_PENDING	((int64_t) 1 << 29)
 
 /*

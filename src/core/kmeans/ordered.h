@@ -21,7 +21,11 @@ typedef struct fc_ordering
 								 * scale */
 } fc_ordering;
 
-#define FC_ORDERED_LIMIT	0x1p126 /* limit that `max` must stay below */
+/*
+ * Limit that `max` must stay below, so that differences of rows are finite
+ * floats.
+ */
+#define FC_ORDERED_LIMIT	0x1p126
 
 /*
  * Orders, centres and scales x (n x d) into ordered (n x d). Returns FC_EFAR

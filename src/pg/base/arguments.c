@@ -101,7 +101,7 @@ check_enough_rows(Size k, Size rows)
  * Range of parameters such as sigma, scale and gamma. It leaves room for
  * products with them.
  */
-#define SMALLEST_POSITIVE		1e-300
+#define SMALLEST_POSITIVE	1e-300
 #define GREATEST_POSITIVE	1e300
 
 void
@@ -141,7 +141,11 @@ relation_name(Oid relation)
 
 /* ---- rows that functions return ---- */
 
-#define MAX_ROW_COLUMNS 16
+/*
+ * Maximum number of columns of a row that a function returns, the length of an
+ * array.
+ */
+#define MAX_ROW_COLUMNS	16
 
 static bool no_nulls[MAX_ROW_COLUMNS];
 

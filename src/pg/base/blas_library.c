@@ -69,7 +69,9 @@ typedef struct variable
 	char	   *before;
 } variable;
 
-#define VARIABLES 3
+/* Number of environment variables that are set while OpenBLAS is loaded. */
+#define VARIABLES	3
+
 static variable variables[VARIABLES] = {
 	{.name = "OPENBLAS_NUM_THREADS",.value = "1"},
 	{.name = "OMP_NUM_THREADS",.value = "1"},

@@ -14,8 +14,11 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 
-#define ENTRIES 8				/* entries of the cache, about as many as a
-								 * query has aggregates; a guess */
+/*
+ * Entries of the cache, about as many as a query has aggregates. More take
+ * longer to look through, fewer are evicted sooner. A guess.
+ */
+#define ENTRIES	8
 
 /* Memory of a transition function in the context of its aggregate. */
 typedef struct cache_entry

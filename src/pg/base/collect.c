@@ -27,7 +27,8 @@ copy_row(const vector *v, double *to)
 		to[i] = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
 }
 
-#define FIRST_ROOM 64
+/* Room for rows of a new collection, which grows by half. A guess. */
+#define FIRST_ROOM	64
 
 /*
  * Grows by half, because the number of rows is not known yet, but no further

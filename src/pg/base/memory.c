@@ -17,14 +17,29 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
-#define MIN_BUDGET_KB	1024	/* minimum of the budget in kB */
-#define CHECKS_A_LOOK	16		/* interrupt checks per look at the clock,
-								 * which costs more than a check */
-#define DEFAULT_BUDGET_KB			(512 * 1024)
-#define MIN_HUGE_BYTES			((Size) 4 << 20)	/* minimum bytes of an
-													 * allocation for which
-													 * huge pages are advised */
-#define PAGE_BYTES			4096
+/* Minimum of the budget in kB, enough for small calls. A guess. */
+#define MIN_BUDGET_KB	1024
+
+/*
+ * Interrupt checks per look at the clock, which costs more than a check. More
+ * report late. A guess.
+ */
+#define CHECKS_A_LOOK	16
+
+/*
+ * Default of fastclust.memory_budget in kB. More allow larger samples and
+ * states, and two large calls may exhaust a small machine. A guess.
+ */
+#define DEFAULT_BUDGET_KB	(512 * 1024)
+
+/*
+ * Minimum bytes of an allocation for which huge pages are advised; smaller
+ * ones hardly gain. A guess.
+ */
+#define MIN_HUGE_BYTES	((Size) 4 << 20)
+
+/* Size of a page of memory. */
+#define PAGE_BYTES	4096
 
 int			fastclust_memory_budget = DEFAULT_BUDGET_KB;
 int			fastclust_largest_state = MaxAllocSize / 1024;

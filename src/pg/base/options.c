@@ -19,9 +19,11 @@
 /* Maximum number of wrong letters for which a name is proposed. */
 #define MAX_WRONG(length)	(1 + (length) / 4)
 
-#define MAX_HINT_NAMES	80		/* maximum number of names in a hint: enough
-								 * for all options of a function, not for all
-								 * columns of a wide table */
+/*
+ * Maximum number of names in a hint: enough for all options of a function, not
+ * for all columns of a wide table. A guess.
+ */
+#define MAX_HINT_NAMES	80
 
 char *
 name_hint(const char *given, int length, const char *const *names, int count,

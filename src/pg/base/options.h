@@ -29,6 +29,7 @@ typedef enum option_kind
 	OPTION_OBJECT				/* a JSON object that another function reads */
 } option_kind;
 
+/* Value of an option that is a number or "exact". */
 #define OPTION_EXACT	UINT32_MAX
 
 typedef struct option

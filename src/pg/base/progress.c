@@ -34,7 +34,10 @@
 #include "pg/base/compat.h"
 #include "pg/base/progress.h"
 
+/* Bytes for the name of a model, which longer names are cut to. */
 #define BOARD_NAME	256
+
+/* Bytes for the name of a step. */
 #define BOARD_STEP	64
 
 /* A running training and its step. */
@@ -54,8 +57,11 @@ typedef struct board_entry
 	TimestampTz step_ends;		/* estimated end of the step; 0 if unknown */
 } board_entry;
 
-#define BOARD_SLOTS	64			/* maximum number of trainings shown; more run
-								 * but are not shown */
+/*
+ * Maximum number of trainings shown; more run but are not shown. More slots
+ * take shared memory. A guess.
+ */
+#define BOARD_SLOTS	64
 
 typedef struct board_slot
 {
@@ -316,7 +322,10 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 
 /* ---- steps ---- */
 
-#define MAX_SHOWN_ROWS	1e18	/* limit, so that it fits into a bigint */
+/* Maximum number of rows shown, so that it fits into a bigint. */
+#define MAX_SHOWN_ROWS	1e18
+
+/* Maximum number of seconds shown, so that an end fits into a timestamp. */
 #define MAX_SHOWN_SECONDS	1e10
 
 /*
@@ -324,10 +333,19 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
  * was measured on one core with AVX-512; it is a constant, so that a call is
  * refused on every machine or on none.
  */
-#define RATE		4e9			/* multiply-adds per second */
-#define MIN_REPORTED_SECONDS		2.0 /* seconds from which on an estimate
-										 * is reported, as estimates may be
-										 * too low by half; a guess */
+
+/*
+ * Multiply-adds per second. A lower rate refuses calls that would end in time,
+ * a higher one lets them run beyond fastclust.time_budget. bench/endless.py
+ * compares the estimates with the time.
+ */
+#define RATE	4e9
+
+/*
+ * Seconds from which on an estimate is reported, as estimates may be too low
+ * by half. Fewer report more often. A guess.
+ */
+#define MIN_REPORTED_SECONDS	2.0
 
 int			fastclust_progress_interval = 10000;
 double		fastclust_time_budget = 3600;

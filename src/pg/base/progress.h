@@ -36,6 +36,10 @@ extern void end_step(void);
 extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);
 
+/*
+ * Rows between two counts. Fewer show progress sooner, and take the counter's
+ * cache line from other workers more often. A guess.
+ */
 #define PROGRESS_ROWS	1024
 
 /*

@@ -27,8 +27,8 @@ aligned_value(Datum datum)
 
 /* ---- input and output ---- */
 
-#define HEX_PIECE	((Size) 1 << 20)	/* digits between two checks for
-										 * interrupts; must be even */
+/* Digits between two checks for interrupts; must be even. */
+#define HEX_PIECE	((Size) 1 << 20)
 
 static void *
 checked_value(void *value, Size size, const value_type *type, int sqlstate)

@@ -105,8 +105,11 @@ read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 
 /* ---- types ---- */
 
-#define TYPES 8					/* slots in the cache of types, a power of
-								 * two; a guess */
+/*
+ * Slots in the cache of types, a power of two, enough for the vector types of
+ * a database. A guess.
+ */
+#define TYPES	8
 
 typedef struct known_type
 {

@@ -11,7 +11,8 @@
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 
-#define ELEMENTS 16384			/* elements between two checks for interrupts */
+/* Elements between two checks for interrupts. */
+#define ELEMENTS	16384
 
 static void
 reject_shape(int ndim, const char *argument)

@@ -97,10 +97,22 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 
 /* ---- prefetching of a table's rows ---- */
 
-#define LINE_BYTES	64			/* size of a cache line of the processor */
-#define FRONT_BYTES	48			/* approximate bytes of a row before its
-								 * elements */
+/* Size of a cache line of the processor. */
+#define LINE_BYTES	64
+
+/* Approximate bytes of a row before its elements. */
+#define FRONT_BYTES	48
+
+/*
+ * Maximum distance in bytes of two rows that are prefetched. Longer rows need
+ * more lines than prefetching gains (bench/speed.py).
+ */
 #define MAX_STEP_BYTES	512
+
+/*
+ * Rows between a row and the one that is prefetched. More hide a longer
+ * latency, and reach beyond the page more often (bench/speed.py).
+ */
 #define ROWS_AHEAD	4
 
 typedef struct row_places

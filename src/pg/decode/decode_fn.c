@@ -134,11 +134,24 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 	check_sigma(call);
 }
 
+/*
+ * Number of clusters above which a notice says that centroids of a sketch lose
+ * some percent. Fewer raise it where little is lost (bench/decoders.py
+ * limits).
+ */
 #define MAX_DECODED_CLUSTERS	50
+
+/*
+ * Relative residual above which a notice is raised. A smaller one raises it
+ * for clusters that are not Gaussian (bench/decoders.py limits).
+ */
 #define POOR_RESIDUAL	0.3
-#define NARROW_SIGMAS	0.6		/* deviation of the rows, in sigmas, below
-								 * which a notice is raised; a spec from a
-								 * sample gives 0.8 or more */
+
+/*
+ * Deviation of the rows, in sigmas, below which a notice is raised; a spec
+ * from a sample gives 0.8 or more. A guess.
+ */
+#define NARROW_SIGMAS	0.6
 
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)

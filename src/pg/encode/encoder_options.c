@@ -11,8 +11,11 @@
 
 #include "pg/encode/encode.h"
 
-#define DEFAULT_CATEGORIES		32	/* default for the number of categories of
-									 * a column */
+/*
+ * Default for the number of categories of a column. More show rarer values, in
+ * more dimensions. A guess.
+ */
+#define DEFAULT_CATEGORIES	32
 
 #define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
 

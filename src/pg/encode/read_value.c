@@ -20,8 +20,9 @@
 
 #include "pg/encode/encode.h"
 
-#define ENUM_LABELS		64		/* slots in the cache of labels, a power of
-								 * two; a guess */
+/* Slots in the cache of labels, a power of two. A guess. */
+#define ENUM_LABELS	64
+
 #define SECONDS(time)	((double) (time) / USECS_PER_SEC)
 
 /* ---- types ---- */

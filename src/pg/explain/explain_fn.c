@@ -286,8 +286,11 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 
 /* ---- profile ---- */
 
-#define MAX_COMPARED	1e9		/* maximum k * k * d for a search of the
-								 * nearest other centroids */
+/*
+ * Maximum k * k * d for a search of the nearest other centroids. More delay
+ * the answer. A guess.
+ */
+#define MAX_COMPARED	1e9
 
 /*
  * Takes (op, center, scale, means, deviations, kinds, max_features). Returns

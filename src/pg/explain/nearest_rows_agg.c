@@ -25,6 +25,9 @@
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 
+/*
+ * Maximum number of rows that a caller may request, as every state keeps them.
+ */
 #define MAX_NEAREST_ROWS	1000
 
 enum

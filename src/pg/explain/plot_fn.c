@@ -13,6 +13,7 @@
 
 #include "pg/base/arguments.h"
 
+/* Maximum width of a plot, in characters. */
 #define MAX_WIDTH	1000
 
 static bool

@@ -138,10 +138,17 @@ check_sample(fc_method method, const fc_operator *op,
 
 /* ---- results ---- */
 
-#define LARGE_ERROR	0.5			/* relative error */
+/* Relative error above which a notice is raised. A guess. */
+#define LARGE_ERROR	0.5
+
+/* Relative error above which an SVD is suggested. A guess. */
 #define NOTICEABLE_ERROR	0.05
-#define CLOSER_ERROR_RATIO	0.8 /* ratio of an SVD's error to the product's
-								 * below which an SVD is suggested */
+
+/*
+ * Ratio of an SVD's error to the product's below which an SVD is suggested. A
+ * guess.
+ */
+#define CLOSER_ERROR_RATIO	0.8
 
 /*
  * Raises a notice if the product is far from the centroids, or if an SVD of

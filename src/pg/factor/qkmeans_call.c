@@ -9,8 +9,11 @@
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 
-#define FAR_OBJECTIVE_RATIO	1.5 /* ratio of the objective to the start's above
-								 * which a notice is raised */
+/*
+ * Ratio of the objective to the start's above which a notice is raised. A
+ * guess.
+ */
+#define FAR_OBJECTIVE_RATIO	1.5
 
 /* Reads option init: a name, or k centroids. */
 static void

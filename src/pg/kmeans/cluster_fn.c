@@ -39,8 +39,11 @@ copied_values(const fc_weighted_rows *rows)
 	return memcpy(alloc_large(bytes), rows->values, bytes);
 }
 
-#define TRIMMED_PASSES	8.0		/* passes over all rows and centroids until
-								 * the trimmed rows stop changing (measured) */
+/*
+ * Passes over all rows and centroids until the trimmed rows stop changing, for
+ * estimates of the time. Measured (bench/endless.py).
+ */
+#define TRIMMED_PASSES	8.0
 
 fc_codebook *
 kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,

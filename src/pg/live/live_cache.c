@@ -537,9 +537,12 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 	return needed ? make_evaluation(live, context) : NULL;
 }
 
-#define MAX_GROWTH_BYTES		65536	/* bytes that an evaluation may grow
-										 * by besides doubling before it is
-										 * dropped; a guess */
+/*
+ * Bytes that an evaluation may grow by besides doubling before it is dropped.
+ * More hold memory of expressions that leak, fewer prepare expressions more
+ * often. A guess.
+ */
+#define MAX_GROWTH_BYTES	65536
 
 /*
  * Keeps the evaluation for the next statement, or drops it if it has grown:

@@ -21,14 +21,23 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-#define BUDGET_SHARE	4		/* share of fastclust.memory_budget that the
-								 * changes may take: 1 / 4 */
-#define CHANGE_BYTES		512 /* approximate bytes of a change without its
-								 * rows */
-#define FIRST_ROWS		2		/* number of rows for which a new side has
-								 * room */
-#define GROUP_BYTES		2000	/* maximum length of a group in bytes;
-								 * live_bases has an index on groups */
+/*
+ * Inverse of the share of fastclust.memory_budget that the changes may take. A
+ * larger one writes changes in more pieces. A guess.
+ */
+#define BUDGET_SHARE	4
+
+/* Approximate bytes of a change without its rows. A guess. */
+#define CHANGE_BYTES	512
+
+/*
+ * Number of rows for which a new side has room, as most statements change few.
+ * A guess.
+ */
+#define FIRST_ROWS	2
+
+/* Maximum length of a group in bytes; live_bases has an index on groups. */
+#define GROUP_BYTES	2000
 
 /* Rows that were added, or rows that were removed. */
 typedef struct row_side

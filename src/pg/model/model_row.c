@@ -19,8 +19,8 @@
 #include "pg/model/model.h"
 #include "rkhs/map.h"
 
-#define MAX_CONSTANTS	8		/* maximum number of columns of a row in a
-								 * hint */
+/* Maximum number of columns of a row in a hint. A guess. */
+#define MAX_CONSTANTS	8
 
 /* ---- buffers ---- */
 

@@ -46,9 +46,12 @@
 #define SELECT_WORD	"SELECT "	/* prefix that makes the condition a query,
 								 * which the grammar requires */
 #define ALIAS		"t"
+
+/* Maximum length of a condition in bytes. A guess. */
 #define MAX_CONDITION_BYTES	10000
-#define MAX_SHOWN_BYTES	200		/* maximum bytes of the condition that a
-								 * message shows */
+
+/* Maximum bytes of the condition that a message shows. */
+#define MAX_SHOWN_BYTES	200
 
 /* A condition that is being read. */
 typedef struct read_condition

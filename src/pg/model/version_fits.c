@@ -13,7 +13,8 @@
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
 
-#define MAX_PARENT_LEVELS 7		/* maximum number of levels above the clusters */
+/* Maximum number of levels above the clusters. */
+#define MAX_PARENT_LEVELS	7
 
 enum
 {

@@ -12,7 +12,8 @@
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 
-#define FIRST_CAPACITY 64
+/* Pairs of labels for which a new table has room; it doubles. A guess. */
+#define FIRST_CAPACITY	64
 
 /*
  * Returns an empty table, which the executor copies. charged: bytes of the

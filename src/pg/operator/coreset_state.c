@@ -18,6 +18,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 
+/* Rows for which a new sample has room; it doubles. A guess. */
 #define FIRST_ROOM	16
 
 /* ---- the state ---- */

@@ -46,8 +46,8 @@ typedef enum sparse_outcome
 } sparse_outcome;
 
 /*
- * Number of rows from which the columns of an operator pay off. Making them
- * costs about as much as that number of dense rows.
+ * Number of rows from which on the columns of an operator pay off. Making them
+ * costs about as much as that number of dense rows. A guess.
  */
 #define MIN_ROWS_FOR_COLUMNS	16
 

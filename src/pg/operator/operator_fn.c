@@ -452,8 +452,8 @@ fastclust_cluster_labels(PG_FUNCTION_ARGS)
 															   NULL)));
 }
 
-#define MAX_LIST_BYTES	100		/* length in bytes from which a list of
-								 * cluster numbers is abbreviated */
+/* Length in bytes from which a list of cluster numbers is abbreviated. */
+#define MAX_LIST_BYTES	100
 
 char *
 listed_numbers(const fc_operator *op)

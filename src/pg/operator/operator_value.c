@@ -9,8 +9,8 @@
 #include "pg/base/options.h"
 #include "pg/operator/operator_value.h"
 
-#define MIN_ROWS_FOR_PACKING		16	/* rows after which packing an
-										 * operator pays off */
+/* Number of rows after which packing an operator pays off. A guess. */
+#define MIN_ROWS_FOR_PACKING	16
 
 void *
 state_of_datum(Datum datum, int kind)
@@ -130,8 +130,8 @@ static const named_value methods[] = {
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 
-#define CALLABLE 6				/* number of methods that callers may name,
-								 * the first ones of the list */
+/* Number of methods that callers may name, the first ones of the list. */
+#define CALLABLE	6
 
 fc_method
 method_of_name(const char *name)
@@ -147,7 +147,11 @@ method_name(uint32 method)
 
 /* ---- making ---- */
 
-#define SMALLEST_CENTROIDS 1e-30
+/*
+ * Minimum extent of the centroids, below which they would vanish in single
+ * precision.
+ */
+#define SMALLEST_CENTROIDS	1e-30
 
 void
 check_centroid_size(double max)

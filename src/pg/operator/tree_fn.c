@@ -11,10 +11,17 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 
-#define QUERIES		1500		/* maximum number of queries that measure a
-								 * search */
-#define NEIGHBOURS	10.0		/* neighbours of a query among all rows; a
-								 * sample has its share of them */
+/*
+ * Maximum number of queries that measure a search. More measure recall more
+ * exactly, for all rows each (bench/index_health.py).
+ */
+#define QUERIES	1500
+
+/*
+ * Neighbours of a query among all rows, as recall is usually given; a sample
+ * has its share of them.
+ */
+#define NEIGHBOURS	10.0
 
 /*
  * Returns the number of a node: the number of a cluster, or for a join a

@@ -100,9 +100,14 @@ join_room(kernel_rows *rows, Size n)
 
 /* ---- transition ---- */
 
+/* Maximum number of columns that a caller may request. */
 #define MAX_KERNEL_COLUMNS	(1 << 20)
-#define DEFAULT_COLUMNS	100		/* columns read by default, or the rank if
-								 * that is larger */
+
+/*
+ * Columns read by default, or the rank if that is larger. More come closer to
+ * the kernel matrix, for n d multiply-adds each (bench/kernel_clustering.py).
+ */
+#define DEFAULT_COLUMNS	100
 
 /* Raises an error for an option that the method does not use. */
 static void

@@ -38,9 +38,11 @@ whole_bytes(const fc_spec *spec, Size batch, bool weights)
 	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
 }
 
-#define ESTIMATED_ROWS	50000	/* row count assumed in estimates of work,
-								 * since an aggregate does not know the real
-								 * one */
+/*
+ * Row count assumed in estimates of work, since an aggregate does not know the
+ * real one. A larger one refuses sketches of few rows. A guess.
+ */
+#define ESTIMATED_ROWS	50000
 
 /* Creates an unpacked state for the spec argument. */
 static fc_sketch *

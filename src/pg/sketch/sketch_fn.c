@@ -11,8 +11,8 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-#define MOMENTS 65536			/* moments listed between two checks for
-								 * interrupts */
+/* Moments listed between two checks for interrupts. */
+#define MOMENTS	65536
 
 static fc_sketch_view
 sketch_argument(FunctionCallInfo fcinfo, int n)

@@ -250,8 +250,11 @@ report_row(fc_status status, const double *doubles, const float *floats,
  * thousands of groups share one set of frequencies.
  */
 
-#define BUDGET_SHARE	4		/* the cache is emptied when it would exceed
-								 * 1/4 of the memory budget */
+/*
+ * Inverse of the share of the memory budget that the cache may take before it
+ * is emptied. A guess.
+ */
+#define BUDGET_SHARE	4
 
 typedef struct prepared_spec
 {

@@ -130,8 +130,14 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(build_spec(&fields));
 }
 
-#define SAMPLE_ROWS		1000
-#define FIRST_ROOM		64		/* number of entries allocated at first */
+/*
+ * Default number of sample rows in a spec. More let decode lower the SSE, in
+ * larger specs and more time (bench/quality.py).
+ */
+#define SAMPLE_ROWS	1000
+
+/* Number of entries allocated at first. A guess. */
+#define FIRST_ROOM	64
 
 /*
  * Center of a spec. The default is the mean; for sparsevec rows it is 0, so
@@ -252,10 +258,10 @@ compacted(const spec_state *state, memory_account *memory)
 /* ---- arguments ---- */
 
 /*
- * maximum magnitude of an element: sample rows are kept in single precision,
- * and k-means squares their distances
+ * Maximum magnitude of an element: sample rows are kept in single precision,
+ * and k-means squares their distances.
  */
-#define MAX_ELEMENT 1e30
+#define MAX_ELEMENT	1e30
 
 /*
  * Checks the arguments clusters and options. Stores them in a new state;

@@ -8,8 +8,9 @@
 #include "pg/train/options.h"
 #include "pg/train/query.h"
 
+/* Minimum and maximum number of levels in a tree of clusters. */
 #define MIN_LEVELS	2
-#define MAX_LEVELS		8
+#define MAX_LEVELS	8
 
 void
 reject_no_rows(const training *t)

@@ -19,7 +19,8 @@
 #include "pg/train/columns.h"
 #include "pg/train/relation.h"
 
-#define MAX_HINT_COLUMNS		20	/* maximum number of columns in a hint */
+/* Maximum number of columns in a hint. */
+#define MAX_HINT_COLUMNS	20
 
 FormData_pg_attribute *
 relation_columns(Oid relation, int *count)

@@ -27,8 +27,8 @@
 #include "pg/train/source.h"
 #include "pg/train/train.h"
 
-#define MAX_CHOSEN_K		1024	/* maximum number of clusters that
-									 * choose_k tries */
+/* Maximum number of clusters that choose_k tries: FC_EVIDENCE_CLUSTERS. */
+#define MAX_CHOSEN_K	1024
 
 /* ---- train ---- */
 

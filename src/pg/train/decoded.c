@@ -33,11 +33,20 @@
 #include "pg/train/version.h"
 #include "sketch/sketch.h"
 
-#define MIN_DRAWN		512		/* minimum number of rows drawn from the
-								 * clusters of a fresh version */
-#define MAX_DRAWN		8192
+/*
+ * Rows drawn from the clusters of a fresh version: minimum, maximum, and
+ * maximum number of their coordinates, unless the minimum needs more. More
+ * estimate distances more exactly, in more time. Guesses.
+ */
+#define MIN_DRAWN	512
+#define MAX_DRAWN	8192
 #define DRAWN_NUMBERS	4000000
-#define NULL_LAW_ROWS		512
+
+/*
+ * Rows that the null law of the sketch is estimated from. More make the law
+ * more precise, for m multiply-adds per pair. A guess.
+ */
+#define NULL_LAW_ROWS	512
 
 /* ---- decode ---- */
 

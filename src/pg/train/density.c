@@ -30,25 +30,59 @@
 #include "pg/train/sample.h"
 #include "sketch/layout.h"
 
-#define SHARE_OF_CLUSTER	0.01	/* default of option min_cluster_rows, as
-									 * a share of the rows */
+/*
+ * Default of option min_cluster_rows, as a share of the rows. A smaller one
+ * finds smaller clusters, from more micro-clusters (bench/density.py).
+ */
+#define SHARE_OF_CLUSTER	0.01
+
+/*
+ * Minimum of that default, in rows; clusters of fewer rows are left to chance.
+ * A guess.
+ */
 #define MIN_CLUSTER_ROWS	10.0
-#define GRAIN				20.0	/* micro-clusters for each
-									 * min_cluster_rows rows; a ball of a
-									 * third of these rows spans seven
-									 * micro-clusters */
-#define MAX_MICRO_CLUSTERS			20000.0
-#define NOISE				0.5
-#define MIN_COMPARED			200 /* minimum number of micro-clusters for
-									 * compare_halved and warn_equal_distances */
-#define MIN_HALVED_AGREEMENT		0.8
-#define NEARLY_EQUAL		0.65	/* median radius of a ball of
-									 * min_cluster_rows / 3 rows, relative to
-									 * the distance between two rows, above
-									 * which rows count as equally distant */
-#define DISTANCE_SLACK				1e-6	/* allowance for the rounding of
-											 * centroids to floats, relative
-											 * to distances */
+
+/*
+ * Micro-clusters for each min_cluster_rows rows; a ball of a third of these
+ * rows spans seven micro-clusters. More find narrower gaps, and time grows
+ * with their square (bench/density.py).
+ */
+#define GRAIN	20.0
+
+/*
+ * Maximum number of micro-clusters. More find narrower gaps in large tables,
+ * and time grows with their square. A guess.
+ */
+#define MAX_MICRO_CLUSTERS	20000.0
+
+/*
+ * Default of option noise, 0 (lax) to 2 (strict). A larger one finds more of
+ * strong noise, and loses rows of clusters in many dimensions
+ * (bench/density.py).
+ */
+#define NOISE	0.5
+
+/*
+ * Minimum number of micro-clusters for compare_halved and
+ * warn_equal_distances. A guess.
+ */
+#define MIN_COMPARED	200
+
+/*
+ * Minimum adjusted Rand index of the labels with half of the micro-clusters,
+ * below which a notice is raised. A guess.
+ */
+#define MIN_HALVED_AGREEMENT	0.8
+
+/*
+ * Median radius of a ball of min_cluster_rows / 3 rows, relative to the
+ * distance between two rows, above which rows count as equally distant. A
+ * smaller one warns of tables whose clusters are found. A guess.
+ */
+#define NEARLY_EQUAL	0.65
+
+/* Allowance for the rounding of centroids to floats, relative to distances. */
+#define DISTANCE_SLACK	1e-6
 
 /* ---- options ---- */
 

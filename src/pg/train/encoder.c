@@ -18,13 +18,28 @@
 #include "pg/train/sample.h"
 #include "pg/train/source.h"
 
-#define SAMPLED_NUMBERS		4e6 /* values in a sample with NULL indicators,
-								 * which has 1,000 to 8,000 rows */
-#define MIN_COMPLETE_ROWS		400 /* minimum number of complete rows needed
-									 * to leave out incomplete ones */
-#define MAX_ARGUMENTS		98
-#define MAX_OTHER_SHARE			0.9 /* share of rows in category "other" above
-									 * which a warning is raised */
+/*
+ * Values in a sample with NULL indicators, which has 1,000 to 8,000 rows. More
+ * judge NULLs more certainly, in more time. A guess.
+ */
+#define SAMPLED_NUMBERS	4e6
+
+/*
+ * Minimum number of complete rows needed to leave out incomplete ones. A
+ * guess.
+ */
+#define MIN_COMPLETE_ROWS	400
+
+/*
+ * Maximum number of columns in a call of num_nulls: a function takes up to 100
+ * arguments.
+ */
+#define MAX_ARGUMENTS	98
+
+/*
+ * Share of rows in category "other" above which a warning is raised. A guess.
+ */
+#define MAX_OTHER_SHARE	0.9
 
 /* ---- NULLs of the sample ---- */
 

@@ -20,26 +20,54 @@
 #include "pg/train/sample.h"
 #include "pg/train/serving.h"
 
-#define MIN_SEARCHED_ROWS		10000	/* minimum number of rows in a search,
-										 * or a hundred per cluster if that is
-										 * more */
-#define MIN_WORK			2e5 /* minimum budget for k-means of a group in
-								 * multiply-adds: a hundred starts in thirty
-								 * rows */
-#define MIN_STEPS			100.0	/* minimum budget for k-means of a group
-									 * in Lloyd steps */
+/*
+ * Minimum number of rows in a search, and the same per cluster. More find
+ * better clusters, in proportional time; all rows follow after the search.
+ * Guesses.
+ */
+#define MIN_SEARCHED_ROWS	10000
+
+/*
+ * Minimum budget for k-means of a group in multiply-adds: a hundred starts in
+ * thirty rows. A guess.
+ */
+#define MIN_WORK	2e5
+
+/* Minimum budget for k-means of a group in Lloyd steps. A guess. */
+#define MIN_STEPS	100.0
+
 #define SEARCHED_ROWS_PER_CLUSTER	100
-#define MIN_RETRAIN_GAIN			0.01	/* relative gain by which new
-											 * clusters must be better than
-											 * the serving ones */
-#define MAX_OVERFIT		10
-#define MAX_ERROR			0.01	/* maximum standard error that
-									 * sample_suffices allows for, relative to
-									 * the sample's objective */
-#define MICRO_STEPS			12	/* Lloyd steps for micro-clusters */
-#define FARTHEST_SHARE		0.05	/* share of the rows, the farthest ones,
-									 * that comparisons with decoded clusters
-									 * leave out */
+
+/*
+ * Relative gain by which new clusters must be better than the serving ones. A
+ * smaller one moves clusters by chance from training to training. A guess.
+ */
+#define MIN_RETRAIN_GAIN	0.01
+
+/*
+ * Share by which all rows may fit worse than the sample, in units of k / n; 2
+ * k / n are expected where clusters are apart, 6 k / n where they overlap. A
+ * larger one misses far rows that the sample lacks. A guess.
+ */
+#define MAX_OVERFIT	10
+
+/*
+ * Maximum standard error that sample_suffices allows for, relative to the
+ * sample's objective. A guess.
+ */
+#define MAX_ERROR	0.01
+
+/*
+ * Lloyd steps for micro-clusters, which have to be small rather than best
+ * (bench/density.py).
+ */
+#define MICRO_STEPS	12
+
+/*
+ * Share of the rows, the farthest ones, that comparisons with decoded clusters
+ * leave out, because a decoder ignores outliers. A guess.
+ */
+#define FARTHEST_SHARE	0.05
 
 /* ---- k-means ---- */
 
@@ -361,6 +389,11 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
  * rows that are not nearest to a pinned one.
  */
 
+/*
+ * Maximum number of rounds that learn the other clusters from the rows that
+ * are not nearest to a pinned one. More give more rows their final cluster,
+ * for a k-means each. A guess.
+ */
 #define PINNED_ROUNDS	5
 
 static const fc_weighted_rows *

@@ -12,9 +12,13 @@ extern fc_codebook *searched_clusters(const training *t,
 									  const fc_weighted_rows *rows, Size k,
 									  double max_numbers);
 
+/*
+ * Minimum number of coordinates in a search, and the same if two searches
+ * share the time of one. More find better clusters, in proportional time.
+ * Guesses.
+ */
 #define SEARCHED_NUMBERS	1e6
-#define SHARED_NUMBERS		1e5 /* numbers per search if two searches share
-								 * the time of one */
+#define SHARED_NUMBERS	1e5
 
 /*
  * Returns the serving clusters of a group in the scaling of this training, or

@@ -45,11 +45,22 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
+/*
+ * Maximum rows of a batch that is labelled and inserted together. More are
+ * hardly faster. A guess.
+ */
 #define MAX_BATCH_ROWS	1000
-#define MAX_BATCH_NUMBERS	(1 << 17)	/* maximum number of coordinates in a
-										 * batch */
-#define MAX_LEADER_WORK	2048	/* maximum k d of a model whose rows the
-								 * leader labels itself */
+
+/*
+ * Maximum number of coordinates in a batch, which stay in the cache. A guess.
+ */
+#define MAX_BATCH_NUMBERS	(1 << 17)
+
+/*
+ * Maximum k d of a model whose rows the leader labels itself; a larger one is
+ * labelled by workers, whose start a smaller one does not repay. A guess.
+ */
+#define MAX_LEADER_WORK	2048
 
 /* Vectors of a batch, transformed as the operator of the model needs them. */
 typedef struct row_labels
@@ -90,10 +101,14 @@ typedef struct row_writer
 
 /* ---- the query ---- */
 
-#define MAX_NULL_COLUMNS	99	/* maximum number of columns in a call of
-								 * num_nulls */
-#define MAX_LIST_ARGUMENTS	98	/* maximum length of a list of numbers for
-								 * predict */
+/*
+ * Maximum number of columns in a call of num_nulls: a function takes up to 100
+ * arguments.
+ */
+#define MAX_NULL_COLUMNS	99
+
+/* Maximum length of a list of numbers for predict, for the same reason. */
+#define MAX_LIST_ARGUMENTS	98
 
 /*
  * Returns an SQL condition that is true if a feature of row t is NULL. Checks

@@ -26,15 +26,28 @@
 #include "pg/train/serving.h"
 #include "pg/train/source.h"
 
-#define LEADER_STATES	3		/* states besides one per worker: the leader's
-								 * own, the sum, and the first received one as
-								 * a tuple */
-#define OPERATORS_IN_MEMORY		6	/* operators of k x d floats in memory
-									 * during a scan: the training's, its
-									 * pruning bounds, and the final result */
-#define MAX_FOREIGN_GROUPS		100 /* maximum number of groups for which a
-									 * foreign table computes one aggregate
-									 * each */
+/*
+ * States besides one per worker: the leader's own, the sum, and the first
+ * received one as a tuple.
+ */
+#define LEADER_STATES	3
+
+/*
+ * Operators of k x d floats in memory during a scan: the training's, its
+ * pruning bounds, and the final result.
+ */
+#define OPERATORS_IN_MEMORY	6
+
+/*
+ * Maximum number of groups for which a foreign table computes one aggregate
+ * each; more are read row by row. A guess.
+ */
+#define MAX_FOREIGN_GROUPS	100
+
+/*
+ * Maximum number of scans that balance the clusters of a table. More come
+ * closer to the limit, for a scan each. A guess.
+ */
 #define BALANCE_SCANS	10
 
 /* ---- one scan ---- */

@@ -60,8 +60,7 @@ typedef struct training_option
 								 * option; 0: all methods */
 } training_option;
 
-#define ARGUMENT_OF_TRAIN	1024	/* further bit in users: the option is an
-									 * argument of train */
+#define ARGUMENT_OF_TRAIN	1024	/* bit in users: an argument of train */
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
@@ -875,11 +874,14 @@ names_feature(const train_options *options, const char *option,
 
 /* ---- options as jsonb ---- */
 
-#define RETRAIN_CATEGORIES_FACTOR		4.0 /* factor for the number of
-											 * categories in a retrain, so
-											 * that the encoder's own are
-											 * among them */
-#define MAX_CATEGORIES		10000.0
+/*
+ * Factor for the number of categories in a retrain, so that the encoder's own
+ * are among them, and maximum of the product. More take more memory. Guesses.
+ */
+#define RETRAIN_CATEGORIES_FACTOR	4.0
+#define MAX_CATEGORIES	10000.0
+
+/* Default of option categories, as in encoder_options.c. */
 #define DEFAULT_CATEGORIES	32.0
 
 Jsonb *

@@ -37,12 +37,18 @@
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
-#define MAX_ENCODED_COLUMNS	97	/* maximum number of columns in a call that
-								 * encodes a row, besides the encoder and a
-								 * flag */
-#define OTHERS_HASHED	8		/* number of columns besides the features in
-								 * the hash of a row, to distinguish rows with
-								 * equal features */
+/*
+ * Maximum number of columns in a call that encodes a row, besides the encoder
+ * and a flag: a function takes up to 100 arguments.
+ */
+#define MAX_ENCODED_COLUMNS	97
+
+/*
+ * Number of columns besides the features in the hash of a row, to distinguish
+ * rows with equal features. More distinguish more rows, and take time. A
+ * guess.
+ */
+#define OTHERS_HASHED	8
 
 /* Returns true if the type is a vector type or has a cast to real[]. */
 static bool

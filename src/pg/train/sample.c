@@ -23,14 +23,20 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
 
-#define ROW_OVERHEAD_BYTES	64	/* bytes of a row besides its numbers */
-#define MAX_SAMPLE_ROWS		1e6
-#define ROWS_PER_MICRO_CLUSTER	50	/* sampled rows per micro-cluster, enough
-									 * to estimate its extent */
-#define FAST_ROWS_PER_CLUSTER		20.0	/* sampled rows per cluster with
-											 * effort fast: scans of all rows
-											 * improve more than a larger
-											 * sample would */
+/* Bytes of a row besides its numbers. */
+#define ROW_OVERHEAD_BYTES	64
+
+/* Maximum rows of the uniform sample. A guess. */
+#define MAX_SAMPLE_ROWS	1e6
+
+/* Sampled rows per micro-cluster, enough to estimate its extent. A guess. */
+#define ROWS_PER_MICRO_CLUSTER	50
+
+/*
+ * Sampled rows per cluster with effort fast: scans of all rows improve more
+ * than a larger sample would. A guess.
+ */
+#define FAST_ROWS_PER_CLUSTER	20.0
 
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)

@@ -11,13 +11,21 @@
  * space of k-means. Few clusters gain little from more rows, so half of the
  * budget is enough for them. The samples of groups are searched one by one.
  */
+
+/* Bytes per number for up to 256 clusters. */
 #define SAMPLE_BYTES	49
-#define LARGE_K_SAMPLE_BYTES	24	/* bytes per number for more than 256
-									 * clusters */
+
+/* Bytes per number for more than 256 clusters. */
+#define LARGE_K_SAMPLE_BYTES	24
+
+/* Bytes per number of the samples of groups. */
 #define GROUP_SAMPLE_BYTES	16
-#define SENT_BYTES		56		/* bytes per number if workers send samples to
-								 * the leader, which keeps them until all have
-								 * come */
+
+/*
+ * Bytes per number if workers send samples to the leader, which keeps them
+ * until all have come.
+ */
+#define SENT_BYTES	56
 
 /*
  * Returns the number of rows that fit into the memory budget in addition to

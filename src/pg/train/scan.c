@@ -26,32 +26,44 @@
 
 /*
  * Rows of the weighted sample, on which k-means runs in memory: minimum and
- * rows per cluster, then the same for each group. The total is multiplied by
- * SMALL_K_FACTOR, or above LARGE_K clusters by LARGE_K_FACTOR, because
- * k-means copies the sample, and scans improve many clusters more than a
- * larger sample does.
+ * rows per cluster, then the same for each group. More lower the SSE before
+ * the scans that follow, in more time and memory. Guesses.
  */
-#define MIN_SAMPLE_ROWS			30000
+#define MIN_SAMPLE_ROWS	30000
 #define SAMPLE_ROWS_PER_CLUSTER	200
-#define MIN_GROUP_SAMPLE_ROWS			3000
+#define MIN_GROUP_SAMPLE_ROWS	3000
 #define GROUP_ROWS_PER_CLUSTER	100
-#define MAX_SAMPLE_ROWS			1e6 /* maximum total, before that factor */
-#define LARGE_K		256
-#define LARGE_K_FACTOR		0.8
-#define SMALL_K_FACTOR		2.0
 
-#define MAX_SKETCHED_ROWS		262144.0	/* maximum number of rows in
-											 * sketch and counts: more hardly
-											 * improve the test of drift,
-											 * because a shift by 0.01
-											 * deviations is already 5
-											 * standard errors */
-#define MAX_SKETCHED_GROUP_ROWS	32768.0 /* maximum mean number of rows per
-										 * group in sketch and counts, if that
-										 * is more */
-#define MIN_PARALLEL_GROUP_ROWS		400 /* minimum mean number of rows per
-										 * group for workers, because each
-										 * sends a sketch of every group */
+/* Maximum total, before the factors below. A guess. */
+#define MAX_SAMPLE_ROWS	1e6
+
+/*
+ * Factor on the total for more than LARGE_K clusters, and for fewer: k-means
+ * copies the sample, and scans improve many clusters more than a larger sample
+ * does. Guesses.
+ */
+#define LARGE_K	256
+#define LARGE_K_FACTOR	0.8
+#define SMALL_K_FACTOR	2.0
+
+/*
+ * Maximum number of rows in sketch and counts. More take longer and hardly
+ * improve the test of drift, because a shift by 0.01 deviations is already 5
+ * standard errors. A guess.
+ */
+#define MAX_SKETCHED_ROWS	262144.0
+
+/*
+ * Maximum mean number of rows per group in sketch and counts, if that is more.
+ * A guess.
+ */
+#define MAX_SKETCHED_GROUP_ROWS	32768.0
+
+/*
+ * Minimum mean number of rows per group for workers, because each sends a
+ * sketch of every group. Fewer take longer with workers than without. A guess.
+ */
+#define MIN_PARALLEL_GROUP_ROWS	400
 
 int
 sketched_share(const training *t, double groups)
@@ -328,10 +340,17 @@ plan_groups(const training *t, scan_request *request, bool limited,
 	};
 }
 
-#define READ_COST	4.0			/* approximate multiply-adds for reading a
-								 * number */
-#define FLOAT_COST			0.25	/* cost of a multiply-add in single
-									 * precision, relative to double precision */
+/*
+ * Cost of reading a number, in multiply-adds, for estimates of the time
+ * (bench/endless.py).
+ */
+#define READ_COST	4.0
+
+/*
+ * Cost of a multiply-add in single precision, relative to double precision
+ * (bench/endless.py).
+ */
+#define FLOAT_COST	0.25
 
 void
 announce_scan(const training *t, const scan_request *request, int flags)

@@ -24,10 +24,17 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define MAX_BATCH_ROWS	128		/* maximum rows of a batch, unless an operator
-								 * sets a capacity */
+/* Maximum rows of a batch, unless an operator sets a capacity. A guess. */
+#define MAX_BATCH_ROWS	128
+
+/*
+ * Maximum bytes of a batch, which should stay in the second-level cache. A
+ * guess.
+ */
 #define MAX_BATCH_BYTES	(512 * 1024)
-#define MIN_BATCH_ROWS	8		/* minimum rows of a batch */
+
+/* Minimum rows of a batch, which repay the calls. A guess. */
+#define MIN_BATCH_ROWS	8
 
 /* ---- states ---- */
 

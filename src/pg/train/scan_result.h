@@ -8,7 +8,8 @@
 #include "operator/coreset.h"
 #include "sketch/spec.h"
 
-#define SCAN_STEPS	2			/* maximum number of operators in a plan */
+/* Maximum number of operators in a plan. */
+#define SCAN_STEPS	2
 
 /* Lloyd's sums of one operator of the plan. */
 typedef struct scan_step

@@ -22,15 +22,23 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define LARGE_SAMPLE_BYTES	((Size) 1 << 20)	/* bytes of a sample above
-												 * which it gets its full
-												 * capacity, if memory allows */
-#define MAX_SMALL_BLOCK_BYTES	8192	/* maximum bytes of a block in a state
-										 * without sums; up to this size the
-										 * memory context rounds chunks up to
-										 * a power of two */
-#define WAITING_BYTES	(32 * 1024) /* bytes of waiting rows from which on a
-									 * state makes its sums */
+/*
+ * Bytes of a sample above which it gets its full capacity, if memory allows,
+ * because copies of it take long. A guess.
+ */
+#define LARGE_SAMPLE_BYTES	((Size) 1 << 20)
+
+/*
+ * Maximum bytes of a block in a state without sums; up to this size the memory
+ * context rounds chunks up to a power of two.
+ */
+#define MAX_SMALL_BLOCK_BYTES	8192
+
+/*
+ * Bytes of waiting rows from which on a state makes its sums. More save memory
+ * of small groups, and take it for large ones. A guess.
+ */
+#define WAITING_BYTES	(32 * 1024)
 
 /* ---- states ---- */
 

@@ -159,9 +159,11 @@ typedef struct scan_call_state
 								 * ranks and features */
 } scan_call_state;
 
-#define FIRST_BLOCK_BYTES	512 /* bytes of a state's first block, small
-								 * because many groups may have few rows each;
-								 * blocks grow fourfold */
+/*
+ * Bytes of a state's first block, small because many groups may have few rows
+ * each; blocks grow fourfold. A guess.
+ */
+#define FIRST_BLOCK_BYTES	512
 
 static inline uint64
 key_of(FunctionCallInfo fcinfo)

@@ -15,6 +15,10 @@
 #include "pg/train/serving.h"
 #include "rkhs/map.h"
 
+/*
+ * Default of option keep: old versions. More can be restored, and take disk
+ * space. A guess.
+ */
 #define DEFAULT_VERSIONS_KEPT	5
 
 /* ---- groups ---- */

@@ -21,9 +21,11 @@
 #include "pg/train/relation.h"
 #include "pg/train/source.h"
 
-#define MAX_CELLS		97		/* maximum number of columns passed to
-								 * scan_agg, besides state, plan and key: a
-								 * function takes up to 100 arguments */
+/*
+ * Maximum number of columns passed to scan_agg, besides state, plan and key: a
+ * function takes up to 100 arguments.
+ */
+#define MAX_CELLS	97
 
 char *
 group_key(const train_source *source)

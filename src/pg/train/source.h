@@ -10,7 +10,8 @@
 
 /*
  * Factor of additional blocks in a sample of blocks, of whose rows 1 /
- * BLOCKS_FACTOR are taken.
+ * BLOCKS_FACTOR are taken. More mix rows of more blocks, and reading takes
+ * longer. A guess.
  */
 #define BLOCKS_FACTOR	8
 

@@ -29,19 +29,32 @@
 #include "sketch/spec.h"
 #include "sketch/spec_of_sample.h"
 
-#define DEFAULT_FREQUENCIES		400 /* default number of frequencies if the
-									 * method is not compressive */
-#define MAX_SPEC_CLUSTERS	256 /* maximum number of clusters that the spec is
-								 * fitted to, in MAX_SPEC_ROWS rows, if the
-								 * method is not compressive: their width
-								 * represents the others */
-#define MAX_SPEC_ROWS		8192
-#define LARGEST_GROUPS	16		/* maximum number of groups, the largest in
-								 * the sample, whose median spec is used for
-								 * all groups */
-#define MIN_MAP_ROWS	3000	/* rows for choosing the width of a kernel, or
-								 * twice the number of landmarks if that is
-								 * more */
+/*
+ * Default number of frequencies if the method is not compressive: the sketch
+ * then serves drift alone. More find smaller changes, in slower scans. A
+ * guess.
+ */
+#define DEFAULT_FREQUENCIES	400
+
+/*
+ * Maximum number of clusters that the spec is fitted to, and of rows, if the
+ * method is not compressive: their width represents the others. More take
+ * longer. Guesses.
+ */
+#define MAX_SPEC_CLUSTERS	256
+#define MAX_SPEC_ROWS	8192
+
+/*
+ * Maximum number of groups, the largest in the sample, whose median spec is
+ * used for all groups. More take longer. A guess.
+ */
+#define LARGEST_GROUPS	16
+
+/*
+ * Rows for choosing the width of a kernel, or twice the number of landmarks if
+ * that is more. More take longer. A guess.
+ */
+#define MIN_MAP_ROWS	3000
 
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
 extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);

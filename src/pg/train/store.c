@@ -26,17 +26,28 @@
 #include "pg/train/serving.h"
 #include "pg/train/store.h"
 
-#define GROUPS_PER_STATEMENT	100 /* groups per write; the planner copies
-									 * their array */
-#define MAX_PENDING_BYTES	((Size) 16 << 20)	/* approximate bytes of these
-												 * groups and of the operators
-												 * measured for them, above
-												 * which they are written */
-#define NULL_LAW_ROWS		512 /* rows from which the law of sketches is
-								 * estimated */
-#define NULL_LAW_GROUP_ROWS	32	/* rows of a group for the same purpose: the
-								 * deviation of the law has a standard error
-								 * of 7 % */
+/*
+ * Groups per write; the planner copies their array. Fewer take more
+ * statements. A guess.
+ */
+#define GROUPS_PER_STATEMENT	100
+
+/*
+ * Approximate bytes of these groups and of the operators measured for them,
+ * above which they are written. A guess.
+ */
+#define MAX_PENDING_BYTES	((Size) 16 << 20)
+
+/*
+ * Rows from which the law of sketches is estimated, as in decoded.c. A guess.
+ */
+#define NULL_LAW_ROWS	512
+
+/*
+ * Rows of a group for the same purpose: the deviation of the law has a
+ * standard error of 7 %. A guess.
+ */
+#define NULL_LAW_GROUP_ROWS	32
 
 /* ---- results ---- */
 
@@ -49,8 +60,11 @@ typedef struct group_result
 	bool		no_paths;
 } group_result;
 
-#define MIN_KEPT_SHARE	0.1		/* minimum share of its rows that a cluster
-								 * keeps to keep its name */
+/*
+ * Minimum share of its rows that a cluster keeps to keep its name. A larger
+ * one loses names of clusters that moved. A guess.
+ */
+#define MIN_KEPT_SHARE	0.1
 
 /*
  * Returns the numbers of clusters that have other rows than before: less than

@@ -29,26 +29,53 @@
 #include "pg/train/train.h"
 #include "pg/train/warnings.h"
 
-#define DEFAULT_SCANS			10
-#define MAX_UNWARNED_GROUPS		10000
-#define MAX_CANDIDATE_CLUSTERS	256 /* maximum number of clusters for
-									 * candidates: more need more rows than
-									 * the uniform sample has */
-#define MAX_CANDIDATE_GROUPS		64	/* maximum number of groups with
-										 * candidates of their own */
-#define MIN_GROUP_SAMPLE	3000	/* minimum number of rows per group to
-									 * find candidates in */
-#define TOLERANCE_ROWS	1.5		/* rows per group in units of k / tolerance: a
-								 * step then gains 2/3 of the tolerance */
-#define MAX_RECALL_ROWS	6000	/* maximum number of rows on which the recall
-								 * of a search is measured */
-#define EVIDENCE_ROWS	4000.0	/* rows in which k is chosen, or
-								 * EVIDENCE_NUMBERS / d if that is more */
+/*
+ * Default of option iterations: maximum number of scans that move the clusters
+ * of a sample. More lower the SSE, for a scan each. A guess.
+ */
+#define DEFAULT_SCANS	10
+
+/* Number of groups above which a notice is raised. A guess. */
+#define MAX_UNWARNED_GROUPS	10000
+
+/*
+ * Maximum number of clusters for candidates: more need more rows than the
+ * uniform sample has. A guess.
+ */
+#define MAX_CANDIDATE_CLUSTERS	256
+
+/* Maximum number of groups with candidates of their own. A guess. */
+#define MAX_CANDIDATE_GROUPS	64
+
+/* Minimum number of rows per group to find candidates in. A guess. */
+#define MIN_GROUP_SAMPLE	3000
+
+/*
+ * Rows per group in units of k / tolerance: a step then gains 2/3 of the
+ * tolerance. Fewer need another scan, more take longer. A guess.
+ */
+#define TOLERANCE_ROWS	1.5
+
+/*
+ * Maximum number of rows on which the recall of a search is measured. More
+ * measure it more exactly, in more time (bench/index_health.py).
+ */
+#define MAX_RECALL_ROWS	6000
+
+/*
+ * Rows in which k is chosen, EVIDENCE_NUMBERS / d if that is more, and the
+ * maximum d in that ratio, because wide rows are projected onto as many axes.
+ * More rows find more clusters, in proportional time (bench/number.py).
+ */
+#define EVIDENCE_ROWS	4000.0
 #define EVIDENCE_NUMBERS	8e5
-#define EVIDENCE_AXES	64		/* maximum d in that ratio, because wide rows
-								 * are projected onto as many axes */
-#define DEFAULT_MAX_K		50	/* maximum number of clusters if the training
-								 * chooses k */
+#define EVIDENCE_AXES	64
+
+/*
+ * Maximum number of clusters if the training chooses k. More take longer, and
+ * the choice hardly depends on it (bench/number.py).
+ */
+#define DEFAULT_MAX_K	50
 
 /* ---- scaling of rows ---- */
 

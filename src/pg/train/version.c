@@ -25,8 +25,11 @@
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
-#define MIN_SHARE_ROWS	65536	/* minimum number of rows in a sketch of a
-								 * share, below which all rows are sketched */
+/*
+ * Minimum number of rows in a sketch of a share, below which all rows are
+ * sketched. Fewer make the test of drift weaker. A guess.
+ */
+#define MIN_SHARE_ROWS	65536
 
 /* ---- a group of a version ---- */
 

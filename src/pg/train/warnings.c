@@ -23,25 +23,58 @@
 #include "pg/train/source.h"
 #include "pg/train/warnings.h"
 
-#define MAX_CHECKED_ROWS		2000
-#define MIN_CHECKED_ROWS		50	/* minimum number of rows for any warning */
-#define MAX_COMPARED_COLUMNS	64	/* maximum number of numeric columns that
-									 * are compared with each other */
-#define MAX_NULL_SHARE		0.5
-#define MAX_CORRELATION		0.99
-#define MAX_SKEW		10
-#define MAX_INTERVAL_SECONDS	9e12	/* maximum length of an interval
-										 * without months, 2^63 microseconds,
-										 * in seconds */
-#define MAX_LOG_SKEW		3	/* maximum skew after the logarithm for it to
-								 * be suggested; a guess */
-#define MIN_FAR		0.005		/* minimum and maximum share of far rows, and
-								 * their minimum share of the sum of squares,
-								 * for a warning */
-#define MAX_FAR		0.2
-#define MIN_FAR_SQUARES		0.9
-#define MIN_ORDER			0.98	/* minimum share of steps that do not
-									 * decrease, and minimum rank correlation */
+/*
+ * Maximum number of rows that warnings read. More are more certain, and delay
+ * every training. A guess.
+ */
+#define MAX_CHECKED_ROWS	2000
+
+/* Minimum number of rows for any warning. A guess. */
+#define MIN_CHECKED_ROWS	50
+
+/*
+ * Maximum number of numeric columns that are compared with each other, in
+ * quadratic time. A guess.
+ */
+#define MAX_COMPARED_COLUMNS	64
+
+/*
+ * Share of NULLs in a column above which a warning is raised, 0 to 1. A
+ * smaller one of the limits in this file warns of more harmless columns, a
+ * larger one of fewer that decide the clusters. A guess.
+ */
+#define MAX_NULL_SHARE	0.5
+
+/*
+ * Magnitude of the correlation of two columns above which they are near
+ * copies. A guess.
+ */
+#define MAX_CORRELATION	0.99
+
+/* Magnitude of the skew above which a warning is raised. A guess. */
+#define MAX_SKEW	10
+
+/*
+ * Maximum length of an interval without months, 2^63 microseconds, in seconds.
+ */
+#define MAX_INTERVAL_SECONDS	9e12
+
+/* Maximum skew after the logarithm for it to be suggested. A guess. */
+#define MAX_LOG_SKEW	3
+
+/*
+ * Minimum and maximum share of far rows, and their minimum share of the sum of
+ * squares, for a warning. Guesses.
+ */
+#define MIN_FAR	0.005
+#define MAX_FAR	0.2
+#define MIN_FAR_SQUARES	0.9
+
+/*
+ * Minimum share of steps that do not decrease, and minimum rank correlation,
+ * of a column that grows. A guess.
+ */
+#define MIN_ORDER	0.98
 
 /*
  * Returns true if values grow from row to row in the physical order of the

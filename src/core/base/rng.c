@@ -1,11 +1,15 @@
 /* rng.c - Philox4x32-10 and the distributions built on it; see rng.h */
 #include "base/rng.h"
 
-#define PHILOX_M0 UINT32_C(0xD2511F53)
-#define PHILOX_M1 UINT32_C(0xCD9E8D57)
-#define PHILOX_W0 UINT32_C(0x9E3779B9)
-#define PHILOX_W1 UINT32_C(0xBB67AE85)
-#define PHILOX_ROUNDS 10
+/*
+ * Multipliers, Weyl increments of the key and rounds of Philox4x32-10 (Salmon,
+ * Moraes, Dror, Shaw 2011).
+ */
+#define PHILOX_M0	UINT32_C(0xD2511F53)
+#define PHILOX_M1	UINT32_C(0xCD9E8D57)
+#define PHILOX_W0	UINT32_C(0x9E3779B9)
+#define PHILOX_W1	UINT32_C(0xBB67AE85)
+#define PHILOX_ROUNDS	10
 
 void
 fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])

@@ -47,7 +47,9 @@
 #define FC_DRIFT_CELLS	(FC_DRIFT_EDGES + 2)
 
 #define FC_DRIFT_VERSION	1
-#define FC_DRIFT_ORIGIN		0x01
+
+/* Flag of a spec that has an origin, which is subtracted from rows. */
+#define FC_DRIFT_ORIGIN	0x01
 
 /*
  * Maximum number of columns with a plain bit. More see more pairs of columns,

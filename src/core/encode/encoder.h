@@ -28,8 +28,8 @@
 /* Maximum number of columns of an encoder, a limit of the stored format. */
 #define FC_MAX_FEATURES	4096
 
-#define FC_MAX_ENCODED_TEXT		((size_t) 1 << 26)	/* maximum size of the
-													 * text in bytes */
+/* Maximum size in bytes of an encoder's text, a limit of the stored format. */
+#define FC_MAX_ENCODED_TEXT	((size_t) 1 << 26)
 
 /*
  * Range of the weight of a column, within which squares in float neither

@@ -13,7 +13,9 @@ typedef int32_t vhalf_int
 			__attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
 #define VECTORS		(FC_PACK / VECTOR_LANES)
-#define GROUP_CENTROIDS	2		/* centroids whose scores share the registers */
+
+/* Centroids whose scores share the registers. A guess. */
+#define GROUP_CENTROIDS	2
 
 void
 fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)

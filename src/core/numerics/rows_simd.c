@@ -12,9 +12,16 @@
 
 #include "base/lanes.h"
 
-#define LANES		16			/* lanes of a dot product */
+/* Lanes of a dot product. */
+#define LANES	16
+
 #define SUM_VECTORS		(LANES / VECTOR_LANES)
-#define GROUP_ROWS	4			/* rows of the matrix multiplied together */
+
+/*
+ * Rows of the matrix multiplied together, which share each read of the vector.
+ * A guess.
+ */
+#define GROUP_ROWS	4
 
 typedef struct sum_lanes
 {

@@ -32,16 +32,35 @@
 #include "operator/operator.h"
 
 #define FC_OPERATOR_VERSION	2
+
+/* Flag of an operator whose centroids are stored about an offset. */
 #define FC_OPERATOR_OFFSET	0x01
+
+/* Flag of a product that has exact centroids for re-ranking. */
 #define FC_OPERATOR_EXACT	0x02
-#define FC_OPERATOR_EXACT_OFFSET	0x04	/* valid only together with
-											 * FC_OPERATOR_EXACT */
+
+/*
+ * Flag of exact centroids about an offset; valid only together with
+ * FC_OPERATOR_EXACT.
+ */
+#define FC_OPERATOR_EXACT_OFFSET	0x04
+
+/* Flag of an operator that has numbers of clusters. */
 #define FC_OPERATOR_NUMBERS	0x08
+
+/* Flag of an operator that has a factorization. */
 #define FC_OPERATOR_FACTORIZATION	0x10
-#define FC_OPERATOR_COSINE	0x20	/* metric cosine; neither this flag nor
-									 * FC_OPERATOR_INNER_PRODUCT: euclidean */
-#define FC_OPERATOR_INNER_PRODUCT	0x40	/* metric inner_product; half
-											 * norms are 0 */
+
+/*
+ * Flag of the metric cosine; neither this flag nor FC_OPERATOR_INNER_PRODUCT
+ * means euclidean.
+ */
+#define FC_OPERATOR_COSINE	0x20
+
+/* Flag of the metric inner_product; half norms are 0. */
+#define FC_OPERATOR_INNER_PRODUCT	0x40
+
+/* Flag of micro-clusters, whose clusters are regions. */
 #define FC_OPERATOR_REGIONS	0x80
 
 typedef struct fc_operator_header

@@ -103,8 +103,14 @@ double		fc_offset_length(const double *offset, size_t d);
 
 /* ---- factors in slices and blocks ---- */
 
-#define FC_SLICE	16			/* rows per slice */
-#define FC_BLOCK_ROWS	32		/* rows per block */
+/* Rows per slice, a vector of 16 lanes. */
+#define FC_SLICE	16
+
+/*
+ * Rows per block. More share each entry of a factor, and leave the cache. A
+ * guess.
+ */
+#define FC_BLOCK_ROWS	32
 
 typedef struct fc_sell
 {
@@ -166,6 +172,7 @@ void
 
 /* ---- products in double ---- */
 
+/* Vectors that pass through a factor together in double. */
 #define FC_BLOCK8	8
 
 /* Computes y (rows x FC_BLOCK8) = F x (columns x FC_BLOCK8). */

@@ -13,9 +13,12 @@
 #include "numerics/rows.h"
 
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
-#define GROUP_ROWS	4			/* dense rows computed together */
-#define GROUP_VECTORS	(16 / VECTOR_LANES) /* vectors of lanes computed
-											 * together, 16 lanes */
+
+/* Dense rows computed together, which share each read of a vector. A guess. */
+#define GROUP_ROWS	4
+
+/* Vectors of lanes computed together, 16 lanes. A guess. */
+#define GROUP_VECTORS	(16 / VECTOR_LANES)
 
 /* ---- one row ---- */
 

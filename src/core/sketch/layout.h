@@ -99,7 +99,10 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 #define FC_SKETCH_WAITING	(FC_SKETCH_SUMS + 2)	/* row arrays of the
 													 * waiting rows: the sums,
 													 * lower, upper */
+
+/* Flag of a sketch with rows of a weight other than 1. */
 #define FC_SKETCH_WEIGHTED	0x01
+
 #define FC_SKETCH_BOUNDS	0x02	/* lower and upper are known */
 #define FC_SKETCH_UNPACKED		0x04	/* waiting rows are stored behind the
 										 * moments */
@@ -111,7 +114,9 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 #define FC_MIN_WEIGHT		0x1p-40 /* minimum weight; rounding to the grid of
 									 * 2^-40 is within 5e-7 relative from
 									 * 2^-20 up */
-#define FC_MAX_WEIGHT		0x1p22
+
+/* Maximum weight, whose integer is below 2^63. */
+#define FC_MAX_WEIGHT	0x1p22
 
 typedef struct fc_sketch
 {

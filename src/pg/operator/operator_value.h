@@ -131,7 +131,9 @@ extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric m
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source,
 								   uint32 rerank);
 
+/* Any kind of state. */
 #define ANY_STATE	-1
+
 #define ANY_STEP	-2			/* any kind that is a fc_step */
 
 /*

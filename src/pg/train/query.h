@@ -11,7 +11,9 @@ typedef struct query_argument
 	bool		null;
 } query_argument;
 
+/* Flag of a query that may have workers. */
 #define QUERY_PARALLEL	0x01
+
 #define QUERY_STABLE	0x04	/* run in the snapshot of the calling query */
 #define QUERY_CONSTANTS	0x02	/* plan with arguments as constants, as Citus
 								 * and postgres_fdw need; else they are

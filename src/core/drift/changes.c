@@ -64,20 +64,21 @@ typedef struct change_series
 	 * day
 	 */
 	double	   *mean;
-	double	   *square;			/* (days + 1) x d: sums of n times the mean
-								 * squares */
-	double	   *between;		/* d values: n times the variance of the means
-								 * of days */
+	double	   *square;			/* (days + 1) x d: sums of n times the
+								 * columns' mean squares, relative to the mean
+								 * of the first day */
+	double	   *between;		/* d values: variance of a column's means
+								 * between days, times the rows of a day */
 	double	   *t;				/* MAX_WINDOW x d: |t| of each window and
 								 * column */
-	double	   *u;				/* MAX_LAW_DAYS x length: scratch space to
-								 * estimate the null distribution, as are the
-								 * next two */
-	double	   *gram;			/* MAX_LAW_DAYS^2: Gram matrix */
-	double	   *gram2;			/* MAX_LAW_DAYS^2: square of the Gram matrix */
+	double	   *u;				/* MAX_LAW_DAYS x length: deviation of each
+								 * day's z from the mean, times sqrt(n) */
+	double	   *gram;			/* MAX_LAW_DAYS^2: Gram matrix of the rows of
+								 * u */
+	double	   *gram2;			/* MAX_LAW_DAYS^2: matrix product gram * gram */
 } change_series;
 
-/* Null distribution of n |z - E z|^2 of a day. */
+/* Null distribution of n |z - E z|^2 for a day of n rows. */
 typedef struct day_law
 {
 	double		trace;
@@ -180,8 +181,8 @@ distance(const change_series *series, size_t first, size_t middle, size_t end,
 }
 
 /*
- * Returns the mean of a column over days [first, end), and sets the variance
- * over all their rows.
+ * Returns the mean of a column over days [first, end). Sets *variance to the
+ * variance of the column over all rows of these days.
  */
 static double
 mean_of_days(const change_series *series, size_t first, size_t end,
@@ -202,9 +203,9 @@ mean_of_days(const change_series *series, size_t first, size_t end,
 }
 
 /*
- * Returns Student's t of a column's means in [middle, end) and [first,
- * middle). The variance is the greatest of the variances of both sides and
- * the variance between days.
+ * Returns Student's t for the difference of a column's means in [middle, end)
+ * and [first, middle). The variance used is the largest of the variances of
+ * both sides and the variance between days.
  */
 static double
 student(const change_series *series, size_t first, size_t middle, size_t end,
@@ -226,8 +227,8 @@ student(const change_series *series, size_t first, size_t middle, size_t end,
 /* ---- the null distribution of a day ---- */
 
 /*
- * Sets series->between to n times the variance of the means of days [start,
- * end).
+ * Sets series->between for each column: the variance of the means of days
+ * [start, end), times the rows of a day.
  */
 static void
 learn_columns(const change_series *series, size_t start, size_t end)
@@ -363,10 +364,10 @@ student_tail(double t, double freedom)
 }
 
 /*
- * Returns true if the last of the days [first, end) is an alarm. The smallest
- * p-value selects the waves or a column. The change is placed before the
- * window with the largest distance of the waves, or with the largest |t| of
- * that column.
+ * Returns true if the last of the days [first, end) is an alarm, and describes
+ * the change in *change. If a column has the smallest p-value, the change is
+ * placed before the window with the largest |t| of that column. Otherwise it
+ * is placed before the window with the largest distance of the waves.
  */
 static bool
 find_change(const change_series *series, size_t first, size_t end,

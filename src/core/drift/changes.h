@@ -6,9 +6,10 @@
  * change, by their waves and by the mean of each column. For N1 and N2 rows
  * and c = 1/N1 + 1/N2 the squared distance of the mean waves is c sum_i
  * lambda_i chi^2_1, as in waves.h, but the moments of S are estimated from the
- * days themselves: days that differ more than rows explain, such as weekends,
- * are then not reported as changes. With u_a = sqrt(n_a) (z_a - z) of nu + 1
- * days and G their Gram matrix, Gaussian u have
+ * days themselves: days whose distribution always varies, such as weekends,
+ * are then not reported as changes. Day a has n_a rows and the mean waves z_a;
+ * z is the mean over nu + 1 days. Let G be the Gram matrix of u_a = sqrt(n_a)
+ * (z_a - z). If the u_a are Gaussian, unbiased estimates are
  *     tr S    tr G / nu
  *     tr S^2  nu^2 / ((nu - 1) (nu + 2)) (t2 - t1^2 / nu)
  *     tr S^3  nu^4 / ((nu - 1) (nu - 2) (nu + 2) (nu + 4))
@@ -20,9 +21,9 @@
  * Waves are insensitive to one moving column among many, and may miss it
  * entirely if the spec has a basis. The means of the columns are tested as
  * well: their difference divided by sqrt(c v) has Student's distribution with
- * nu degrees of freedom. v is the greatest of the variance of the rows on
- * either side and n_a times the variance of the means of days, so that
- * outliers, which move a mean, widen its null distribution, too.
+ * nu degrees of freedom. v is the largest of three variances: of the rows on
+ * either side, and n_a times the variance of the means of days. Outliers,
+ * which move a mean, thus also widen its null distribution.
  *
  * A day is an alarm if the smallest p-value of its windows, times the number
  * of windows and (for means) of columns, times two for the two test sets, is
@@ -48,17 +49,19 @@ typedef struct fc_change
 	double		p_value;
 
 	/*
-	 * shift of one column, in deviations, that changes the waves as much; NaN
-	 * if the spec has a basis
+	 * shift of a single column, in standard deviations, that would change the
+	 * waves by the same distance; NaN if the spec has a basis
 	 */
 	double		effect;
 	size_t		column;			/* column with the largest |t| */
-	double		shift;			/* shift of that column in its deviations */
+	double		shift;			/* shift of that column, in units of its
+								 * standard deviation */
 } fc_change;
 
 /*
- * Finds the changes in a series of folded sketches of one spec, each of two
- * rows or more. `changes` has room for one change per day.
+ * Finds the changes in a series of `count` folded sketches of one spec, each
+ * of two rows or more. `changes` has room for one change per day; *found
+ * receives the number of changes.
  */
 void		fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena,
 							fc_change *changes, size_t *found);

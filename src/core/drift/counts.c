@@ -33,7 +33,10 @@ fixed_fields(const fc_drift_spec *spec, uint8_t flags)
 	};
 }
 
-/* Returns the size of the counts in bytes, without the header and the bits. */
+/*
+ * Returns the size in bytes of the counts alone, without the header and the
+ * bits of pending rows.
+ */
 static size_t
 numbers_size(const fc_drift_counts *counts, uint8_t flags)
 {
@@ -170,8 +173,8 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 }
 
 /*
- * Adds the pairs of bit b with all later bits to the counts from index `begin`
- * on.
+ * Adds the pending rows to the counts of the pairs of bit b and each later
+ * bit, which start at index `begin`.
  */
 static void
 fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,

@@ -50,8 +50,8 @@ typedef struct fc_drift_counts
 	uint16_t	version;		/* always FC_DRIFT_VERSION */
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
-	uint64_t	digest[2];		/* digest of the spec; the next three fields
-								 * are copied from the spec, too */
+	uint64_t	digest[2];		/* digest of the spec, from which `dim`,
+								 * `plain` and `far` are copied, too */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
@@ -71,7 +71,7 @@ fc_drift_pairs(size_t bits)
 	return bits > 0 ? bits * (bits - 1) / 2 : 0;
 }
 
-/* Returns the number of counts, cells and pairs together. */
+/* Returns the number of counts: cells and pairs together. */
 static inline size_t
 fc_drift_numbers(const fc_drift_counts *counts)
 {
@@ -157,18 +157,20 @@ typedef struct fc_drift_prepared
 								 * plain bit */
 	float	   *upper;
 	float	   *x;				/* scratch space: the current row */
-	float	   *of_bits;		/* scratch space: the value for each bit */
-	int32_t    *place;			/* scratch space: the cell of each column */
+	float	   *of_bits;		/* scratch space: for each bit, the value of
+								 * its column in the current row */
+	int32_t    *place;			/* scratch space: index of the cell of each
+								 * column */
 } fc_drift_prepared;
 
 void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 							 fc_drift_prepared *prepared);
 
 /*
- * Counts one row, of unaligned doubles or floats (the other argument is NULL),
- * scaled to length 1 if the metric is cosine. The counts must be unpacked, of
- * the prepared spec, and wide if 32 bits do not suffice. Returns FC_EVALUE if
- * a value is not finite.
+ * Counts one row, given as unaligned doubles or floats; the other argument is
+ * NULL. If the metric is cosine, the row must have length 1. The counts must
+ * be unpacked, of the prepared spec, and wide if 32 bits do not suffice.
+ * Returns FC_EVALUE if a value is not finite.
  */
 fc_status
 			fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,

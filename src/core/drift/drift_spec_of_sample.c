@@ -182,8 +182,8 @@ few_values(const float *value, size_t n, float *edge)
 }
 
 /*
- * Returns the number of sample rows equal to x, or 0 if they are a share of
- * 1 / FC_DRIFT_QUANTILES or less.
+ * Returns the number of sample rows equal to x, or 0 if this is at most n /
+ * FC_DRIFT_QUANTILES.
  */
 static size_t
 atom_mass(const float *value, size_t n, float x)
@@ -194,9 +194,9 @@ atom_mass(const float *value, size_t n, float x)
 }
 
 /*
- * Atoms are edges that many sample rows equal. For the heaviest atoms, adds
- * the next smaller value as an edge, as long as there is room. Returns the new
- * number of edges.
+ * An atom is an edge whose value occurs in many sample rows. Adds, for the
+ * heaviest atoms, the next smaller value as an edge while there is room.
+ * Returns the new number of edges.
  */
 static size_t
 add_below_atoms(const float *value, size_t n, float *edge, size_t count)
@@ -314,8 +314,8 @@ fc_drift_spec_bound(const fc_weighted_rows *sample)
 }
 
 /*
- * Edge counts and thirds of the columns, kept until the number of far bits
- * is known.
+ * Edge counts and thirds of the columns. They are written to the spec when the
+ * number of far bits is known, on which their position depends.
  */
 typedef struct column_notes
 {
@@ -365,12 +365,16 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 		sort_column(sample, j, &work);
 		choose_column(&work, looked_at(sample), j, spec, &notes);
 	}
-	/* The columns of the bits come first, then the notes of the columns. */
+
+	/*
+	 * The layout has the columns of all bits first, then the edge counts and
+	 * thirds of the columns.
+	 */
 	column = (uint16_t *) (uintptr_t) fc_drift_bit_columns(spec);
 
 	/*
 	 * Draw spec->plain of dim columns at random, in rising order: column i is
-	 * drawn with probability (still wanted) / (still left).
+	 * drawn with probability (columns still to draw) / (columns left).
 	 */
 	rng = fc_rng_start(spec->seed, 0);
 	for (size_t i = 0, taken = 0; taken < spec->plain; i++)
@@ -409,9 +413,9 @@ distance_from_atom(const column_work *work, size_t n, float x)
 }
 
 /*
- * Computes the center and scale of a sorted column. The scale is large
- * enough for the extreme values of the sample to stay within the range of a
- * sketch.
+ * Computes the center and scale of a sorted column. The scale is large enough
+ * that the extreme values of the sample are in the range that a sketch
+ * accepts.
  */
 static void
 measure_column(const column_work *work, size_t n, double origin,

@@ -22,9 +22,10 @@
 size_t		fc_drift_spec_bound(const fc_weighted_rows *sample);
 
 /*
- * Chooses a spec. The edges of a column are all its values if FC_DRIFT_EDGES
- * or fewer are distinct, else quantiles without repeats and, for values that
- * many rows share, the next smaller value. Weights are ignored.
+ * Chooses a spec. If a column has at most FC_DRIFT_EDGES distinct values, all
+ * of them are edges. Otherwise its edges are quantiles without repeats and,
+ * below each value that many rows share, the next smaller value. Weights are
+ * ignored.
  */
 void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 							fc_arena *work, fc_drift_spec *spec);
@@ -46,9 +47,10 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 /*
  * Sets the fields of a sketch_spec of all dimensions, with omega ~ N(0, I /
  * d) / t applied to (x - center) / scale, for each kernel width t. center is
- * the median (0 with zero_center); scale is the interquartile range / 1.349,
- * or if that is 0 the median distance from the median to the other values.
- * The fields point to center, scale (d values each) and sigmas.
+ * the median (0 with zero_center); scale is the interquartile range / 1.349.
+ * If this range is 0, scale is the median distance from the median to the
+ * values that differ from it. The fields point to center, scale (d values
+ * each) and sigmas.
  */
 void		fc_wave_spec(const fc_weighted_rows *sample, bool zero_center,
 						 uint64_t seed, fc_arena *work, double *center, double *scale,

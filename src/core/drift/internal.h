@@ -53,16 +53,18 @@ void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
 double		fc_gamma_upper(double a, double x);
 
 /*
- * Returns the logarithm of the two-sided p-value of c1 of n1 rows against c2
- * of n2, for 0 <= c <= n <= 2^40: twice the hypergeometric tail of c2, given
- * c1 + c2, on the side away from its mean; never above 0 (p = 1). Relative
- * error of p about 1e-16 n log n.
+ * Returns the logarithm of the two-sided p-value of the exact test that c1 of
+ * n1 rows and c2 of n2 rows are equal shares, for 0 <= c <= n <= 2^40. The
+ * p-value is twice the hypergeometric tail of c2, given c1 + c2, on the side
+ * away from its mean, and at most 1. Its relative error is about 1e-16 n log
+ * n.
  */
 double		fc_hypergeometric_log_p(double c1, double n1, double c2, double n2);
 
 /*
- * Returns half the deviance of two counts: the log-likelihood of two shares
- * minus the log-likelihood of a common share; >= 0 except for rounding.
+ * Returns half the deviance of two counts: the log-likelihood with a share for
+ * each side, minus the log-likelihood with a common share. It is >= 0 except
+ * for rounding.
  */
 double		fc_two_counts_deviance(double c1, double n1, double c2, double n2);
 

@@ -59,8 +59,8 @@ fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
 }
 
 /*
- * Counts bits in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's
- * Delight, 5-1); both words are added after the step of 4 bits.
+ * Counts bits in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's Delight,
+ * 5-1). The counts of both words are added when they are in fields of 4 bits.
  */
 FC_CLONES void
 fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low,

@@ -2,11 +2,13 @@
  * tails.c - the upper tail of gamma distributions, and the exact test of two
  * counts; see internal.h
  *
+ * Given c1 + c2 = t, the hypergeometric probability of c2 = x is
  *     P(x) = C(n1, t - x) C(n2, x) / C(n1 + n2, t),
  *     P(x + 1) / P(x) = (t - x) (n2 - x) / ((x + 1) (n1 - t + x + 1))
  *
- * The ratios decrease away from the mean, so that a tail is one term by
- * log-gammas times a sum that converges within about ten deviations.
+ * The ratios decrease away from the mean. A tail is therefore its first term,
+ * computed by log-gammas, times a sum of products of ratios that converges
+ * within about ten standard deviations.
  */
 #include "drift/internal.h"
 

@@ -25,7 +25,10 @@
  */
 #define MIN_DEVIATION	1e-6
 
-/* A count of one column, or of a pair of bits, on both sides. */
+/*
+ * Contingency table of one count: the rows of each side that are at or below
+ * an edge of a column, or that have a combination of two bits.
+ */
 typedef struct two_by_two
 {
 	size_t		column;
@@ -97,9 +100,10 @@ has_waves(const fc_drift_sides *sides)
 }
 
 /*
- * Returns true if more than half of the training rows are between two edges
- * of a column with many edges. A group may have such columns, because edges
- * are chosen for all groups together; counts do not show whether they move.
+ * Returns true if column j has many edges, but more than half of the training
+ * rows are between two of them. Edges are chosen for all groups together, so
+ * that a group may have such columns. Counts do not show whether these columns
+ * move.
  */
 static bool
 is_coarse(const fc_drift_sides *sides, size_t j)
@@ -195,9 +199,10 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts,
 }
 
 /*
- * Offers the tables "both" and "one alone" of bits a and b, whose count has
- * index `place`; one[side * bits + b] is the number of rows with bit b.
- * Inconsistent counts are skipped.
+ * Adds two tables of bits a and b to the list if they are among the strongest:
+ * rows with both bits, and rows with exactly one of them. The count of rows
+ * with both bits has index `place`; one[side * bits + b] is the number of rows
+ * with bit b. Inconsistent counts are skipped.
  */
 static void
 offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b,
@@ -310,8 +315,8 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
 }
 
 /*
- * Sets p to the smallest p-value of the strongest tables times the number of
- * tests, and the effect to the effect of that table.
+ * Sets result->p to the smallest p-value of the tables, multiplied by `tests`,
+ * and result->effect to the effect of the table with this p-value.
  */
 static void
 run_test_set(const fc_drift_sides *sides, double tests, table_list *tables,
@@ -341,7 +346,7 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 		run_test_set(sides, pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
 }
 
-/* Returns the deviation below which column j is constant. */
+/* Returns the standard deviation below which column j counts as constant. */
 static double
 min_deviation(const fc_sketch_view *sketch, size_t j)
 {
@@ -353,7 +358,8 @@ min_deviation(const fc_sketch_view *sketch, size_t j)
 
 /*
  * Returns the p-value of the difference of the means of a coarse column, and
- * sets *shift to this difference in deviations. Returns 1 for other columns.
+ * sets *shift to this difference in standard deviations. Returns 1 for other
+ * columns.
  */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
@@ -410,8 +416,8 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 }
 
 /*
- * Combines the test sets into one p-value and one effect, and computes the
- * hidden shift.
+ * Combines the test sets into one p-value and one effect. Sets result->hidden
+ * to the shift up to which drift may go undetected.
  */
 static void
 combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
@@ -487,8 +493,8 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 /* ---- shift and spread of a column, by the moments of sketches ---- */
 
 /*
- * Sets shift and spread of a column; the shift of a constant column is in
- * its own units.
+ * Sets shift and spread of a column. If the column was constant in the
+ * training rows, shift is in the column's own units.
  */
 static void
 describe_move(const fc_sketch_view *training, const fc_sketch_view *rows,
@@ -519,9 +525,9 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 /* ---- columns that moved ---- */
 
 /*
- * Appends a move for each table with F T p below exp(limit), up to `max` moves
- * in all and one per column or pair of columns. log_tests is the logarithm of
- * F T.
+ * Appends a move for each table whose p-value times F T (test.h) is below
+ * exp(limit); log_tests is the logarithm of F T. Stops at `max` moves in all.
+ * A column or pair of columns has at most one move.
  */
 static void
 take_moves(const table_list *tables, double log_tests, double limit,
@@ -547,8 +553,8 @@ take_moves(const table_list *tables, double log_tests, double limit,
 }
 
 /*
- * Marks the columns that moved by a count or a mean, and lists the ones with
- * the smallest p-values as tables.
+ * Sets moved[j] for each column with a significant change of a count or of its
+ * mean. Lists the moved columns with the smallest p-values in `tables`.
  */
 static void
 list_columns(const fc_drift_sides *sides, double log_tests, double limit,

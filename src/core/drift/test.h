@@ -2,32 +2,35 @@
  * test.h - tests if rows have changed since training, by how much, and in
  * which columns.
  *
- * Four sets of tests; each detects changes that the others miss:
- *     columns   exact two-sided p-value p of each count below an edge; p1 =
- *               T1 min p, T1 = edges + columns. Edges are training rows, yet
- *               Fisher's tail is never below the true (negative
- *               hypergeometric) one.
+ * There are four sets of tests; each detects changes that the others miss:
+ *     columns   exact two-sided p-value p of each count below an edge;
+ *               p1 = T1 min p, T1 = number of edges + number of columns.
+ *               Edges are values of training rows, but Fisher's tail is never
+ *               below the true (negative hypergeometric) one.
  *     pairs     the same test for "both bits" and "one of the two alone";
- *               p2 = T2 min p, T2 = 2 pairs
- *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 if chance could
- *               hide a shift by a whole deviation, as with many columns
- *               without a variance: the waves of the training rows cancel
- *               then, and no shift explains a difference
+ *               p2 = T2 min p, T2 = 2 * number of pairs
+ *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 if a shift by one
+ *               standard deviation may go undetected. This happens if many
+ *               columns have an infinite variance: the mean waves of the
+ *               training rows are then almost 0, and no shift explains a
+ *               difference.
  *     means     for columns in which most training rows are between two
  *               edges, as may happen in a group, because edges are chosen
- *               for all groups together; p4 = T4 min min(1, 6 / z^4),
- *               z the difference of means over sqrt(v c), v the variance of
- *               both sides together: Markov's bound of the fourth moment for a
- *               kurtosis up to three times the rows of a side. z is multiplied
- *               by sqrt(4 n / (n1 + n2)) if n, the smaller number of rows, is
- *               below a quarter of all; z of a single value far above all
- *               others is then below 2
+ *               for all groups together; p4 = T4 min min(1, 6 / z^4), where z
+ *               is the difference of the means divided by sqrt(v c), and v the
+ *               variance of both sides together. 6 / z^4 is Markov's bound of
+ *               the fourth moment for a kurtosis up to three times the number
+ *               of rows of a side. z is multiplied by sqrt(4 n / (n1 + n2)) if
+ *               n, the smaller number of rows, is below a quarter of all rows.
+ *               A single value far above all others then has z < 2.
  * p = min(1, F min p_f) over the F test sets that apply. The effect is the
- * largest effect among the test sets with F p_f below the threshold, else 0:
- * for counts, with q the share on both sides and c = 1/n1 + 1/n2,
- *     sqrt(pi / 2) sqrt(max(0, (p2 - p1)^2 / (q (1 - q)) - 2 c log T)):
- * the deviations by which a normal column must move for its median split to
- * change as much, minus what the largest of T counts shows by chance.
+ * largest effect among the test sets with F p_f below the threshold, else 0.
+ * The effect of a count with the shares q1 and q2 of the two sides, the share
+ * q of both sides together, and c = 1/n1 + 1/n2 is
+ *     sqrt(pi / 2) sqrt(max(0, (q2 - q1)^2 / (q (1 - q)) - 2 c log T)):
+ * the shift of a normal column, in standard deviations, that changes the share
+ * below its median as much. The second term is the square that the largest of
+ * T counts reaches by chance.
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H
@@ -80,10 +83,14 @@ typedef struct fc_drift_result
 	double		null_sd;
 	double		p_value;		/* p-value of all test sets together; NaN if
 								 * no test applies */
-	double		effect;			/* effect in deviations; 0 if the p-value is
-								 * not below the threshold, NaN if no test
-								 * applies */
-	/* shift of a column, in its deviations, that chance could hide */
+	double		effect;			/* effect in standard deviations; 0 if the
+								 * p-value is not below the threshold, NaN if
+								 * no test applies */
+
+	/*
+	 * shift of a single column, in standard deviations, up to which drift may
+	 * go undetected
+	 */
 	double		hidden;
 
 	/*
@@ -95,7 +102,8 @@ typedef struct fc_drift_result
 } fc_drift_result;
 
 /*
- * Tests two sides for drift. Counts, and also sketches, must be of one spec.
+ * Tests two sides for drift. Both counts must be of one drift_spec, and both
+ * sketches of one sketch_spec.
  */
 void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 								double min_effect, fc_arena *arena,
@@ -110,25 +118,28 @@ typedef struct fc_drift_move
 	size_t		column;
 	size_t		other;			/* second column of a pair; else equal to
 								 * column */
-	double		log_p;			/* logarithm of F T p, where p is the p-value
-								 * of its strongest count */
+	double		log_p;			/* logarithm of F T p (see the top of this
+								 * file), where p is the p-value of the
+								 * strongest count */
 	double
-				shift;			/* change of the column's mean, in deviations
-								 * of the training rows, or in its own units
-								 * if these are 0; NaN without sketches, and
-								 * for pairs */
+				shift;			/* change of the column's mean, in standard
+								 * deviations of the training rows. In the
+								 * column's own units if it was constant in
+								 * the training rows. NaN without sketches,
+								 * and for pairs. */
 
 	/*
-	 * deviation of the new rows over the deviation of the training rows; 1 if
-	 * both are 0, infinite if only the latter is
+	 * standard deviation of the new rows divided by the standard deviation of
+	 * the training rows; 1 if both are 0, infinite if only the latter is 0
 	 */
 	double		spread;
 } fc_drift_move;
 
 /*
  * Lists up to `max` (>= 1) columns with F T1 p below the threshold, smallest
- * p-value first. If there is room, pairs of columns that did not move follow,
- * with F T2 p below the threshold.
+ * p-value first. If there is room, appends pairs with F T2 p below the
+ * threshold, in which neither column moved. *count receives the number of
+ * moves.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   fc_arena *arena, fc_drift_move *moves, size_t *count);

@@ -41,7 +41,7 @@ typedef struct null_work
 	float	   *square;			/* rows x rows: square of the kernel matrix */
 	double	   *weight;			/* weight of each row */
 	double	   *mean;			/* mean kernel value of each row with the
-								 * others */
+								 * other rows */
 } null_work;
 
 static void
@@ -63,8 +63,9 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 }
 
 /*
- * Computes phi / sqrt(moments) of the chosen rows, exactly as each row adds
- * it to the sums of a sketch.
+ * Computes phi / sqrt(moments) of the chosen rows. To get exactly what a row
+ * adds to the sums of a sketch, the rows are added to a sketch and differences
+ * are taken.
  */
 static fc_status
 write_features(const fc_weighted_rows *sample, size_t rows,
@@ -158,8 +159,8 @@ centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
 }
 
 /*
- * Returns the estimates, clamped to (tr S^2)^2 / tr S <= tr S^3 <= (tr
- * S^2)^1.5, which hold for any S.
+ * Returns estimates of tr S^2 and tr S^3, clamped to (tr S^2)^2 / tr S <= tr
+ * S^3 <= (tr S^2)^1.5, which holds for any S.
  */
 static fc_wave_null
 estimate(size_t rows, const null_work *work)
@@ -204,7 +205,7 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 
 	/*
 	 * Draw `rows` rows of the sample at random: row i is drawn with
-	 * probability (still wanted) / (still left).
+	 * probability (rows still to draw) / (rows left).
 	 */
 	for (size_t i = 0, taken = 0; taken < rows; i++)
 		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
@@ -228,7 +229,10 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 
 /* ---- the test ---- */
 
-/* Returns the effective number of rows, W^2 / W2. */
+/*
+ * Returns the effective number of rows, W^2 / W2, where W is the sum of the
+ * weights and W2 the sum of their squares.
+ */
 static double
 effective_rows(const fc_sketch_view *sketch)
 {
@@ -274,7 +278,7 @@ fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
 
-	/* variance of each column in units of x' */
+	/* variance of each scaled column, taken as 1 if the spec has a scale */
 	double	   *variance = FC_TAKE(arena, spec->dim, double);
 	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim,
 								float);

@@ -7,9 +7,9 @@
  *     mean c tr S, variance 2 c^2 tr S^2, third central moment 8 c^3 tr S^3.
  * The unbiased MMD^2 is this distance minus its mean. Its tail is
  * approximated by the shifted gamma distribution with these three moments
- * (P. Hall 1983; M. Buckley, G. Eagleson 1988). A projection fitted to the
- * training rows would make them differ from all other rows: specs with a
- * basis are not compared.
+ * (P. Hall 1983; M. Buckley, G. Eagleson 1988). Specs with a basis are not
+ * compared: training rows are closer than other rows to a basis that was
+ * fitted to them.
  */
 #ifndef FC_DRIFT_WAVES_H
 #define FC_DRIFT_WAVES_H
@@ -57,33 +57,43 @@ typedef struct fc_wave_test
 	 * tr S is too small
 	 */
 	double		p_value;
-	/* shift of one column, in its deviations, that moves the sketch as much */
+
+	/*
+	 * shift of a single column, in standard deviations, that would give the
+	 * same mmd2
+	 */
 	double		size;
-	double		hidden;			/* shift that chance could hide, which
-								 * corresponds to three null_sd */
+	double		hidden;			/* shift of a single column, in standard
+								 * deviations, that would give an mmd2 of
+								 * three null_sd; smaller shifts may go
+								 * undetected */
 	double		rows;			/* effective number of rows, W^2 / sum w^2, of
-								 * the side with fewer */
+								 * the side on which it is smaller */
 } fc_wave_test;
 
 /*
  * Compares folded sketches of one spec without a basis; the first five
- * fields are NaN if a side has fewer than two rows. With a_j = |z_j|^2 of
- * the training rows, corrected for their own noise, a shift of one column by
- * h of its deviations s moves the sketch, averaged over the columns, by
+ * fields are NaN if a side has fewer than two rows. A shift of one column by h
+ * standard deviations changes the sketch, on average over the columns, by
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
- * where s_i is the scale of the spec, or the deviation of the training rows
- * if the spec has no scale.
+ * where a_j is |z_j|^2 of the training rows, corrected for sampling noise. s_i
+ * is the scale of the spec or, if the spec has no scale, the standard
+ * deviation of the training rows.
  */
 void
 			fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
 							const fc_wave_null *null, fc_arena *arena, fc_wave_test *test);
 
-/* Returns P(sum lambda_i chi^2_1 >= mean + excess), from the three moments. */
+/*
+ * Returns P(sum lambda_i chi^2_1 >= mean + excess), approximated by a gamma
+ * distribution with the moments that `null` gives.
+ */
 double		fc_wave_tail(double excess, const fc_wave_null *null);
 
 /*
- * Returns mean_j(...) / d of the formula above, the MMD^2 of a shift of one
- * column by one deviation; the spec must have no basis.
+ * Returns the MMD^2 that a shift of one column by one standard deviation
+ * causes, on average over the columns (the formula above with h = 1). The spec
+ * must have no basis.
  */
 double		fc_wave_response(const fc_sketch_view *training, fc_arena *arena);
 

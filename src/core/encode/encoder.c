@@ -231,8 +231,8 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 }
 
 /*
- * Progress of a validation: how much of each shared array the columns and
- * features read so far have used.
+ * Progress of a validation: the lengths of the leading parts of the shared
+ * arrays that belong to the columns and features checked so far.
  */
 typedef struct walk
 {
@@ -262,8 +262,8 @@ sizes_fit(const fc_encoder_header *header, size_t size)
 }
 
 /*
- * Reads the next piece of text. Returns false if it starts elsewhere, is too
- * long, or contains a byte 0.
+ * Checks the next piece of text. Returns false if it does not start where the
+ * previous piece ended, is too long, or contains a byte 0.
  */
 static bool
 takes_text(walk *at, size_t start, size_t length)
@@ -352,8 +352,8 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 }
 
 /*
- * Returns true if the dimensions follow the ones read so far and their number
- * fits the kind of the feature.
+ * Returns true if the dimensions of a feature start where the dimensions of
+ * the previous feature ended, and their number fits the kind of the feature.
  */
 static bool
 dimensions_fit(walk *at, const fc_encoder_feature *feature)

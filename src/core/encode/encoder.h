@@ -3,12 +3,13 @@
  * to numbers.
  *
  * Each feature, a column or a path into a jsonb column, has one or more
- * dimensions. Raw coordinates are a number (or sign(x) log(1 + |x|) with
- * `log`), the elements of a vector, or 1 at a category and 0 at the others of
- * the column. A category missing from the sample becomes `other`, or all zeros
- * if there is no such dimension. A NULL has the raw coordinates `fill`. Its
- * indicator, the last dimension of a feature with `missing`, is 1 for a NULL
- * and 0 otherwise. Scaled coordinates are (raw - center) / scale.
+ * dimensions. Its raw coordinates depend on its kind: the number x (sign(x)
+ * log(1 + |x|) with `log`), the elements of the vector, or 1 at the category
+ * of the value and 0 at the other categories of the feature. A category
+ * missing from the sample becomes `other`, or all zeros if there is no such
+ * dimension. A NULL has the raw coordinates `fill`. Its indicator, the last
+ * dimension of a feature with `missing`, is 1 for a NULL and 0 otherwise.
+ * Scaled coordinates are (raw - center) / scale.
  *
  * Layout of the value (native byte order, padding zero):
  *     fc_encoder_header, fc_encoder_column[columns],
@@ -108,8 +109,8 @@ typedef struct fc_encoder_feature
 	uint32_t	first;			/* index of its first dimension */
 
 	/*
-	 * number of dimensions: the values, or the categories and `other`, plus
-	 * `missing`
+	 * number of dimensions: the elements of the value, or the categories and
+	 * `other`, plus 1 with `missing`
 	 */
 	uint32_t	width;
 	uint32_t	first_category;
@@ -118,8 +119,8 @@ typedef struct fc_encoder_feature
 	uint8_t		log;
 	uint8_t		scaling;
 	uint8_t		nulls;
-	uint8_t		other;			/* 1: a category has a further dimension for
-								 * unknown values */
+	uint8_t		other;			/* 1: a categorical feature has one more
+								 * dimension, for unknown values */
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
 	uint8_t		padding[6];		/* always 0 */
 	double		weight;
@@ -178,7 +179,10 @@ fc_feature_values(const fc_encoder_feature *feature)
 size_t		fc_encoder_size(size_t columns, size_t features, size_t dim,
 							size_t categories, size_t text_bytes);
 
-/* Computes the digest of a value; a writer must set it last. */
+/*
+ * Computes the digest of an encoder. A writer stores it when all other bytes
+ * are set.
+ */
 void		fc_encoder_digest(const fc_encoder_header *header, size_t size,
 							  uint64_t digest[2]);
 
@@ -186,25 +190,25 @@ void		fc_encoder_view(const fc_encoder_header *header, fc_encoder *encoder);
 fc_status	fc_encoder_check(const void *bytes, size_t size);
 
 /*
- * Builds the hash tables of the categories in `memory`, which has
- * fc_encoder_prepared_size bytes, is aligned to 8, and must live as long as
- * the view.
+ * fc_encoder_prepare builds the hash tables of the categories in `memory`. The
+ * memory must have fc_encoder_prepared_size bytes, be aligned to 8, and be
+ * valid as long as the view.
  */
 size_t		fc_encoder_prepared_size(const fc_encoder *encoder);
 void		fc_encoder_prepare(fc_encoder *encoder, void *memory);
 
 /*
- * Returns the scale of a category column with `width` dimensions, whose
- * shares p of the rows are given. The scale makes the sum of the variances p
- * (1 - p) equal to max(1, sqrt(1 / sum p^2 - 1)). A column of two categories
- * thus weighs as much as a number; a column of many frequent categories
- * weighs more, but less than a number for each category would. Returns 0 if
- * nothing varies.
+ * Returns the scale of a category column; `share` has the share p of the rows
+ * in each of its `width` dimensions. The scale makes the sum of the variances
+ * p (1 - p) equal to max(1, sqrt(1 / sum p^2 - 1)). A column of two categories
+ * thus weighs as much as a number. A column of many frequent categories weighs
+ * more, but less than if each category were a number. Returns 0 if nothing
+ * varies.
  */
 double		fc_category_scale(const double *share, size_t width);
 
 /*
- * Returns true if some dimension has a center other than 0 or a scale other
+ * Returns true if any dimension has a center other than 0 or a scale other
  * than 1.
  */
 bool		fc_encoder_is_scaled(const fc_encoder *encoder);
@@ -227,28 +231,27 @@ void		fc_encoder_of_vector(const char *name, size_t length, size_t d,
 bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 
 /*
- * Writes an encoder with the dimensions of the old one and the centers,
- * scales and counts of the new one, which must be alike. `renewed` takes
- * `size` bytes, the size of the old value.
+ * Writes an encoder with the dimensions of the old encoder, and the centers,
+ * scales and counts of the new one. The two must be alike
+ * (fc_encoder_is_alike). The old value and `renewed` have `size` bytes.
  */
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 const fc_encoder_header *new_header,
 							 fc_encoder_header *renewed);
 
 /*
- * Gives flagged features the minimum weight, in place; the encoder has `size`
- * bytes.
+ * Sets the weight of flagged features to the minimum, in place. `flag` has one
+ * element per feature; the encoder has `size` bytes.
  */
 void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
 
 /*
- * Writes the encoder with an indicator of NULL added to the flagged
- * features, which must be numbers or vectors without an indicator. The
- * indicator is weighted as a boolean column, with deviation sqrt(p (1 - p))
- * for a share p of NULLs. The deviation of a value then refers to all rows,
- * imputed ones included: sqrt(1 - p) times the deviation of the values.
- * `flagged` takes the size of the old value plus fc_encoder_flags_size
- * bytes.
+ * Writes the encoder with an indicator of NULL added to the flagged features,
+ * which must be numbers or vectors without an indicator. The indicator is
+ * weighted as a boolean column, with standard deviation sqrt(p (1 - p)) for a
+ * share p of NULLs. The standard deviation of the values is multiplied by
+ * sqrt(1 - p), so that it refers to all rows, imputed ones included. `flagged`
+ * takes the size of the old value plus fc_encoder_flags_size bytes.
  */
 size_t		fc_encoder_flags_size(size_t flags);
 void		fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,

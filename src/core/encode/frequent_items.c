@@ -201,8 +201,9 @@ fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 }
 
 /*
- * Returns the minimum bound on the count of a text that stays listed. At most
- * half of FC_FREQUENT_TEXTS texts reach it.
+ * Returns the count from which a text stays listed, compared with the upper
+ * bound on the count of the text. It is chosen so that at most half of
+ * FC_FREQUENT_TEXTS texts stay.
  */
 static int64_t
 min_listed_count(const fc_frequent_items *frequent)
@@ -252,8 +253,8 @@ fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 /* ---- quantiles ---- */
 
 /*
- * Returns the middle of the numbers that share a key, or 0 if it is not
- * finite.
+ * Returns the number in the middle of all numbers that round to a key, or 0 if
+ * it is not finite.
  */
 static double
 number_of_key(uint64_t key, unsigned int dropped)
@@ -267,7 +268,10 @@ number_of_key(uint64_t key, unsigned int dropped)
 	return isfinite(x) ? x : 0.0;
 }
 
-/* Returns the number with this rank; ranks start at 0. */
+/*
+ * Returns the number with this rank among the counted numbers in ascending
+ * order; ranks start at 0.
+ */
 static double
 number_of_rank(const fc_frequent_items *frequent, const fc_keyed *items,
 			   int64_t rank)
@@ -311,8 +315,9 @@ fc_frequent_quantiles(const fc_frequent_items *frequent, const double *shares,
 /* ---- most frequent texts ---- */
 
 /*
- * Returns true if the text of slot a precedes the text of slot b: by count
- * (if by_count) and then by bytes.
+ * Returns true if the text of slot a precedes the text of slot b. With
+ * by_count, the text with the higher count comes first, and equal counts are
+ * ordered by the bytes of the texts. Otherwise texts are ordered by bytes.
  */
 static bool
 comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
@@ -333,8 +338,8 @@ comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
 }
 
 /*
- * Inserts a slot into a sorted list of n slots, and keeps the first `room`.
- * Returns the new length.
+ * Inserts a slot into a list of n slots, sorted by comes_before, and keeps the
+ * first `room` slots. Returns the new length.
  */
 static size_t
 insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,

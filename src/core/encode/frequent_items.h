@@ -9,10 +9,10 @@
  *
  * Texts: up to FC_FREQUENT_TEXTS distinct texts are counted exactly. If there
  * are more, a sketch of hashed counters gives upper bounds of counts (Cormode,
- * Muthukrishnan 2005), and a text stays listed while its bound is a share 1 /
- * FC_FREQUENT_RARE of the rows so far. A text in a share 1 /
- * FC_FREQUENT_CERTAIN of all rows is listed after its last row, so that the
- * list of frequent texts does not depend on the order. Texts longer than
+ * Muthukrishnan 2005), and a text may be dropped if its bound is below the
+ * share 1 / FC_FREQUENT_RARE of the rows so far. A text in at least the share
+ * 1 / FC_FREQUENT_CERTAIN of all rows is certainly listed in the end, so that
+ * the list of frequent texts does not depend on the order. Texts longer than
  * FC_FREQUENT_LENGTH bytes are only counted together.
  *
  * The caller provides the memory, and moves the counter to a new block before
@@ -85,13 +85,15 @@ typedef struct fc_frequent_items
 
 /*
  * Returns true if there is room for one more value, a text of `length` bytes
- * or a number (length 0). If not, the counter must be moved first.
+ * or a number (length 0). If not, the caller must first move the counter to
+ * larger memory (fc_frequent_move).
  */
 bool		fc_frequent_has_room(const fc_frequent_items *frequent, size_t length);
 
 /*
- * Returns true if an addition left too many values. The counter must then be
- * moved until it returns false.
+ * Returns true if the last addition exceeded the limit on distinct values. The
+ * caller must then move the counter (fc_frequent_move), repeatedly until this
+ * returns false.
  */
 bool		fc_frequent_is_over(const fc_frequent_items *frequent);
 
@@ -104,9 +106,9 @@ bool		fc_frequent_wants_sketch(const fc_frequent_items *frequent);
 void		fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch);
 
 /*
- * fc_frequent_next_bytes returns the size in bytes of the next block;
- * fc_frequent_move moves the values to it. If there are too many values, the
- * move drops rare texts or rounds the numbers.
+ * fc_frequent_next_bytes returns the size in bytes of the memory for the next
+ * move. fc_frequent_move moves the values to this memory. If the values exceed
+ * the limit, it drops rare texts or rounds the numbers.
  */
 size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length);
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
@@ -117,8 +119,8 @@ void		fc_frequent_add_text(fc_frequent_items *frequent, const char *text,
 								 size_t length, int64_t count);
 
 /*
- * Computes quantiles of the numbers at `count` shares, interpolated
- * linearly. There must be a number.
+ * Computes the quantiles of the numbers for `count` shares (0 to 1),
+ * interpolated linearly. At least one number must have been added.
  */
 void		fc_frequent_quantiles(const fc_frequent_items *frequent, const double *shares,
 								  size_t count, fc_arena *arena, double *values);
@@ -131,9 +133,9 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
 
 /*
  * Stores the slots of the most frequent texts, up to `max`, in `chosen`,
- * sorted by the bytes of the texts. Ties in frequency go to the first text in
- * that order. `chosen` needs room for `used` slots. Returns the number of
- * slots.
+ * sorted by the bytes of the texts. Of texts with equal counts, the first in
+ * this order are chosen. `chosen` needs room for `used` slots. Returns the
+ * number of slots stored.
  */
 size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
 								 uint32_t *chosen);

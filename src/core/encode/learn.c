@@ -222,7 +222,7 @@ choose_categories(const fc_learner *learner, fc_arena *arena,
 	feature->slots = FC_TAKE(arena, frequent->used, uint32_t);
 	feature->categories = fc_frequent_frequent(frequent, learner->max_categories,
 											   feature->slots);
-	feature->other = true;		/* values first seen later fall into it */
+	feature->other = true;		/* receives values that are not in the sample */
 	feature->missing = learner->nulls_seen > 0 &&
 		learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
@@ -306,9 +306,10 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * Sets share[0] and share[1] to the shares of rows at the smallest and the
- * largest of n sorted values, if these values are sentinels. Values between -1
- * and 1, such as flags and shares, never are.
+ * Looks for sentinels at both ends of n sorted values. If the smallest value
+ * is one, sets share[0] to its share of the rows; if the largest is one, sets
+ * share[1]. Values between -1 and 1, such as flags and shares, never count as
+ * sentinels.
  */
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])

@@ -3,12 +3,7 @@
  * order.
  *
  * A learner counts the values of one feature:
- *     numbers     mean and deviation over all rows, exact until they are
- *                 rounded once; with robust scaling median and quartiles
- *                 ((q3 - q1) / 1.349, the deviation of a normal
- *                 distribution), exact up to FC_FREQUENT_NUMBERS distinct
- *                 values
- *     categories  the most frequent texts; p, the shares of all dimensions,
+ *     numbers     mean and standard deviation over all rows, exact until they are rounded once. With robust scaling the median and (q3 - q1) / 1.349, which is the standard deviation for a normal distribution; the quartiles are exact up to FC_FREQUENT_NUMBERS distinct values categories  the most frequent texts; p, the shares of all dimensions,
  *                 `other` and `missing` included; one scale
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of
@@ -45,12 +40,12 @@ typedef struct fc_exact_sum
 /* Adds x, which must be finite; a sum takes up to 2^40 additions. */
 void		fc_exact_add(fc_exact_sum *sum, double x);
 
-/* Adds x y, exactly if |x y| is from 1e-290 to 1e300, or 0. */
+/* Adds x * y. The product is exact if |x * y| is 0 or from 1e-290 to 1e300. */
 void		fc_exact_add_product(fc_exact_sum *sum, double x, double y);
 
 /*
- * Returns the sum to within an ulp: the same bits for the same numbers in
- * any order.
+ * Returns the sum, rounded to within an ulp. The result has the same bits for
+ * the same numbers in any order.
  */
 double		fc_exact_value(const fc_exact_sum *sum);
 
@@ -115,8 +110,8 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 }
 
 /*
- * Add a value of a row. The caller gives the counters of frequent items
- * memory before the next value (frequent_items.h).
+ * Each function adds the value of one row. Before the next value, the caller
+ * must provide memory for the counters of frequent items (frequent_items.h).
  */
 void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
@@ -231,8 +226,8 @@ typedef struct fc_column_facts
 	double		unique;			/* share of the rows whose value is unique */
 	/* share of the rows that are far; 0 if the quartiles are equal */
 	double		far;
-	double		far_squares;	/* share of the far rows in the sum of squares
-								 * around the median */
+	double		far_squares;	/* share of the sum of squares around the
+								 * median that the far rows contribute */
 
 	/*
 	 * share of the rows at the smallest and at the largest value; 0: not a

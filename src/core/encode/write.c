@@ -39,7 +39,10 @@ write_text(encoder_writer *w, const char *text, size_t length)
 	return (uint32_t) start;
 }
 
-/* Sets one scale for all dimensions of the feature. */
+/*
+ * Sets the same scale for all dimensions of the feature, divided by its
+ * weight.
+ */
 static void
 set_scale(encoder_writer *w, size_t width, double scale, double weight)
 {
@@ -48,8 +51,9 @@ set_scale(encoder_writer *w, size_t width, double scale, double weight)
 }
 
 /*
- * Sets center to the means and scale to the deviations, if there are rows.
- * Returns the root of the sum of the variances, or 0.
+ * Sets center to the means and scale to the standard deviations of the
+ * feature's values, if there are any. Returns the square root of the sum of
+ * the variances, or 0.
  */
 static double
 moments(encoder_writer *w, const fc_learner *learner, size_t width)
@@ -341,8 +345,9 @@ new_count(const fc_encoder *old, const fc_encoder_category *category,
 }
 
 /*
- * Replaces counts and shares of the old categories by their counts and shares
- * in the new sample, and sets one scale for all categories (learn.h).
+ * Replaces the counts and shares of the old categories by the counts and
+ * shares in the new sample, and sets one scale for all categories
+ * (fc_category_scale).
  */
 static void
 renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
@@ -381,8 +386,9 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
 }
 
 /*
- * Sets center, scale and fill of the indicator, and extends the deviation of
- * the values to all rows. An indicator that does not vary has the scale 1.
+ * Sets center, scale and fill of the indicator. Multiplies the scale of the
+ * values by sqrt(1 - p) for a share p of NULLs, so that it refers to all rows.
+ * An indicator that does not vary has the scale 1.
  */
 static void
 indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)

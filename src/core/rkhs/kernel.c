@@ -132,8 +132,9 @@ longest_row(const fc_kernel_input *input, const double *mean)
 }
 
 /*
- * Computes the factor from x to x', and the degree, coef0 and scale of *rows.
- * Returns FC_EFAR if kernel values would be out of range.
+ * Sets *factor, by which x is multiplied to give x' (kernel.h), and the
+ * degree, coef0 and scale of *rows. Returns FC_EFAR if kernel values would be
+ * out of range.
  */
 static fc_status
 choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows,
@@ -302,8 +303,9 @@ fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
 }
 
 /*
- * Computes a block by dgemm and rounds the values afterwards: the exponents
- * of wide rbf data need double precision. Returns the sum of squares.
+ * Computes a block in double precision and rounds its values afterwards,
+ * because large exponents of rbf data with a wide range need double precision.
+ * Returns the sum of the squared values.
  */
 static double
 wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb,

@@ -196,7 +196,7 @@ fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 
 /* ---- rows ---- */
 
-/* Sets dots (k) to <x, u_j>. */
+/* Sets dots (k values) to <x, u_j> for each landmark u_j. */
 static void
 landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 			  double *dots)
@@ -219,8 +219,9 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch,
 }
 
 /*
- * Computes V (x - offset), which is stored in the scratch space after the d
- * floats of the shifted row. Returns ||x - offset||^2.
+ * Computes the products of x - offset with the landmarks (without their
+ * offset). Stores them in the scratch space after the d floats of x - offset.
+ * Returns ||x - offset||^2.
  */
 static double
 shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
@@ -232,8 +233,9 @@ shifted_dots(const fc_operator *op, const double *x, fc_scratch scratch)
 }
 
 /*
- * Returns ||x - u||^2 from <x - o, u - o>. A product that overflowed gives
- * NaN, because 0 would look like a row at u.
+ * Returns ||x - u||^2, given square = ||x - o||^2, half_norm = ||u - o||^2 / 2
+ * and dot = <x - o, u - o>, where o is the offset. Returns NaN if dot
+ * overflowed, because 0 would look like a row equal to u.
  */
 static inline double
 distance_from(double square, float half_norm, float dot)
@@ -243,7 +245,7 @@ distance_from(double square, float half_norm, float dot)
 		: (double) NAN;
 }
 
-/* Sets distances (k) to ||x - u_j||^2. */
+/* Sets distances (k values) to ||x - u_j||^2 for each landmark u_j. */
 static void
 landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 				   double *distances)
@@ -263,8 +265,8 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 }
 
 /*
- * Computes rbf features of a factored operator, from t in single precision.
- * `room` is scratch space for 2 k floats.
+ * Computes the rbf features of a row for a factored operator, using
+ * map->single. `room` is scratch space for 2 k floats.
  */
 static void
 single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,

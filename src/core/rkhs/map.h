@@ -90,15 +90,15 @@ void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
 /*
- * Prepares data that all rows share, in the arena: rearranged sparse factors
+ * Computes data that all rows share, in the arena: rearranged sparse factors
  * (fc_operator_slice), and map->single.
  */
 void		fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena);
 
 /*
- * Computes y (rank) = phi(x) for x of d doubles of magnitude below 2^63. The
- * scratch space must have fc_kernel_map_scratch floats. y is not finite if
- * products with the landmarks are not.
+ * fc_kernel_map_features computes y (rank values) = phi(x) for x of d doubles
+ * of magnitude below 2^63. The scratch space must have fc_kernel_map_scratch
+ * floats. y is not finite if products with the landmarks are not.
  */
 size_t		fc_kernel_map_scratch(const fc_kernel_map *map);
 void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,

@@ -21,8 +21,8 @@
 typedef struct nystroem_work
 {
 	size_t		m;
-	size_t		pairs;			/* number of eigenpairs to compute of the
-								 * inner matrix */
+	size_t		pairs;			/* number of eigenpairs of the inner matrix to
+								 * compute */
 	size_t	   *chosen;			/* indices of the m chosen columns */
 	double	   *columns;		/* n x m columns of K */
 	double	   *inner;			/* m x m: the chosen rows of `columns` */
@@ -188,7 +188,10 @@ draw_pivot(const pivoted_cholesky_work *k, double target)
 	return last;
 }
 
-/* Computes column j of the factor from pivot s, and updates the residual. */
+/*
+ * Computes column j of the factor for the pivot s, and subtracts its squares
+ * from the residual.
+ */
 static void
 add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 {
@@ -220,8 +223,8 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 }
 
 /*
- * Computes the pivots (unless NULL) and the columns of the factor. Returns
- * their number.
+ * Draws pivots and computes the columns of the factor. Stores the pivots in
+ * `pivots` unless it is NULL. Returns the number of columns.
  */
 static size_t
 factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)

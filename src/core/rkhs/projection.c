@@ -2,24 +2,22 @@
  * projection.c - coordinates of a kernel matrix: the method of one pass, the
  * final step that all methods share, and the stored bytes; see projection.h.
  *
- * One pass: W = K Omega.
+ * One pass: W = K Omega.  Omega' W (r' x r') = V L V'; E = W V L^-1/2.
+ * Eigenpairs with L_j <= 1e-10 L_1 are dropped: W comes from single-precision
+ * blocks, so that its noise is about 1e-8 of the first eigenvalue of K.
+ * fc_kernel_embed computes Y from E.
  *
- * Omega' W (r' x r') = V L V'; E = W V L^-1/2 over the eigenpairs with L_j >
- * 1e-10 L_1, because W comes from single-precision blocks: its noise, relative
- * to the first eigenvalue of K, is about 1e-8. fc_kernel_embed computes Y from
- * E.
- *
- * Error. First Y is computed from the r' columns alone, and probes z (the
- * other columns) measure E = K - Y Y': each has two unbiased estimates of
- * ||E||^2,
- *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
+ * Error. First Y is computed from the r' columns alone, and the other columns,
+ * the probes z, measure the error matrix D = K - Y Y'. Each probe has two
+ * unbiased estimates of ||D||^2,
+ *     ||D z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(D z)
  * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared
- * eigenvalues. The second hardly varies if Y spans leading eigenvectors, the
- * first is better for small errors: the estimate with the smaller variance is
- * used. Then Y is computed from all columns. It is better than the measured Y,
- * and since W (Omega' W)^+ W' <= K
+ * eigenvalues. The second estimate hardly varies if Y spans leading
+ * eigenvectors, the first is better for small errors. The estimate with the
+ * smaller variance is used. Then Y is computed from all columns. This Y is
+ * better than the measured one, and since W (Omega' W)^+ W' <= K, it has
  *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
- * holds for it: the smaller of the two is reported.
+ * The reported error is the smaller of the estimate and this bound.
  */
 #include "rkhs/projection.h"
 
@@ -125,8 +123,8 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 }
 
 /*
- * Computes y = root * E V row by row, and records the entry that decides the
- * sign of each column.
+ * Computes y = root * E V row by row. Records in k->deciding the entry of each
+ * column that decides its sign.
  */
 static void
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw,
@@ -375,7 +373,7 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 		}
 }
 
-/* Computes Y from the first `count` columns. */
+/* Computes Y from the first `count` columns of W. */
 static void
 coordinates(size_t n, size_t count, double scale, fc_arena *arena,
 			projection_work *k, fc_embedding *result)
@@ -399,7 +397,7 @@ read_coordinates(const projection_work *k, const fc_embedding *result,
 		k->y[i] = (double) result->y[start * result->rank + i] / sqrt(scale);
 }
 
-/* Computes along = Y' Z, where Z are the probes. */
+/* Computes along = Y' Z, where the columns of Z are the probes. */
 static void
 project_probes(size_t n, double scale, const fc_embedding *result,
 			   projection_work *k)
@@ -421,7 +419,10 @@ project_probes(size_t n, double scale, const fc_embedding *result,
 	}
 }
 
-/* Computes (Y Y' z).(E z) and ||E z||^2 for each probe z. */
+/*
+ * Computes cross = (Y Y' z).(D z) and left = ||D z||^2 for each probe z, where
+ * D = K - Y Y'.
+ */
 static void
 compare_probes(size_t n, double scale, const fc_embedding *result,
 			   const projection_work *k, double *cross, double *left)

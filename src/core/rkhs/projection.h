@@ -82,8 +82,9 @@ size_t		fc_inverse_root(const double *values, const double *vectors,
 /* ---- one pass ---- */
 
 /*
- * Draws `count` distinct numbers below n <= 2^63, ascending, uniformly
- * without replacement (Floyd), in O(count^2) operations.
+ * Draws `count` distinct integers below n <= 2^63, uniformly without
+ * replacement (Floyd), in O(count^2) operations. Stores them in ascending
+ * order.
  */
 void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
 
@@ -167,7 +168,10 @@ size_t
 			fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
 										  uint64_t seed, fc_arena *arena, size_t *pivots);
 
-/* Computes K ~ F F', reduced to its best approximation of rank r. */
+/*
+ * Computes K ~ F F' from up to m pivots, reduced to the best approximation of
+ * rank r.
+ */
 void
 			fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
 										fc_arena *arena, fc_embedding *result);

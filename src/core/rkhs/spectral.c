@@ -67,8 +67,8 @@ typedef struct spectral_work
 } spectral_work;
 
 /*
- * Counts products of matrices at a fifth of their operations, because they
- * run five times as fast as other work.
+ * Matrix products count as a fifth of their operations, because they run five
+ * times as fast as other work.
  */
 double
 fc_spectral_operations(size_t n, size_t d, size_t k, size_t max)
@@ -136,7 +136,10 @@ take_work(fc_arena *arena, spectral_work *w)
 
 /* ---- Nystrom features ---- */
 
-/* Draws landmarks and computes root; if `features`, also phi of all rows. */
+/*
+ * Draws landmarks and computes w->root. If `features` is true, also computes
+ * w->phi for all rows.
+ */
 static void
 make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 {
@@ -229,7 +232,10 @@ unit_features(spectral_work *w)
 	}
 }
 
-/* Runs k-means on the features. Returns true if they show k clear clusters. */
+/*
+ * Runs k-means on the features. Returns true if they have k well-separated
+ * clusters, all of sufficient size.
+ */
 static bool
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
@@ -253,8 +259,8 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 }
 
 /*
- * Computes features for the kernel of s. Returns true if their clusters are
- * clear; *s is then complete.
+ * Computes features with the kernel of s. Returns true if their clusters are
+ * well separated; *s is then complete.
  */
 static bool
 try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)
@@ -287,8 +293,8 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 }
 
 /*
- * Returns true if k-means of the rows finds nearly the clusters of the
- * features.
+ * Returns true if k-means of the rows finds nearly the same clusters as
+ * k-means of the features.
  */
 static bool
 compare_with_kmeans(spectral_work *w, fc_arena *arena)

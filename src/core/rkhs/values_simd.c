@@ -41,7 +41,7 @@ sum_of(const vfloat lanes[EIGHT])
 	return sum;
 }
 
-/* Inlined with a constant degree of 1, 2 or 3. */
+/* Body of fc_power_values, inlined with a constant degree of 1, 2 or 3. */
 INLINE double
 power_values(float *values, size_t count, int degree, float coef0)
 {
@@ -100,7 +100,11 @@ vector_exponential(vfloat *value)
 	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) lowest);
 	turns = t * 1.44269504f + MAGIC;
 	f = turns - MAGIC;
-	/* ln 2 is split in two parts, so that f times the first part is exact */
+
+	/*
+	 * ln 2 is split into a sum of two numbers, so that the product of f and
+	 * the first is exact
+	 */
 	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;
 	p = f * (1.0f / 720.0f) + 1.0f / 120.0f;
 	p = p * f + 1.0f / 24.0f;

@@ -28,8 +28,8 @@ typedef struct ranges
 } ranges;
 
 /*
- * Do all ranges hold for a row whose coordinate `place` of the feature is 1
- * and whose other coordinates are 0?
+ * Returns true if all ranges hold for a row whose coordinate `place` of the
+ * feature is 1 and whose other coordinates of the feature are 0.
  */
 static bool
 holds_at(const ranges *r, Size place)
@@ -44,7 +44,7 @@ holds_at(const ranges *r, Size place)
 	return true;
 }
 
-/* Do all ranges hold for the coordinates of a NULL? */
+/* Returns true if all ranges hold for the coordinates of a NULL. */
 static bool
 holds_at_null(const ranges *r)
 {
@@ -141,9 +141,9 @@ value_of(const ranges *r, Oid relation, uint32 place)
 /* ---- conditions ---- */
 
 /*
- * Returns the condition, extended by OR value IS NULL if `null` is true. If
- * the condition is NULL, returns value IS NULL or, if `null` is false, value
- * IS NOT NULL.
+ * Returns the condition, extended by OR value IS NULL if `null` is true.
+ * Without a condition, returns value IS NULL if `null` is true, else value IS
+ * NOT NULL.
  */
 static char *
 with_null(const char *condition, const char *value, bool null)
@@ -168,9 +168,9 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 }
 
 /*
- * Returns a condition that lists the categories in the ranges. If categories
- * that the encoder does not list are in the ranges too, the condition instead
- * excludes the listed categories outside of the ranges.
+ * Returns a condition that lists the categories in the ranges. If the ranges
+ * also contain categories that the encoder does not list, the condition
+ * instead excludes the listed categories that are outside of the ranges.
  */
 static char *
 category_condition(const ranges *r, const char *value)
@@ -286,8 +286,9 @@ read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 }
 
 /*
- * (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown):
- * returns the condition on one feature; all dimensions must belong to it.
+ * Takes (encoder, relation, dimensions, lower, upper, lower_shown,
+ * upper_shown). Returns the condition on one feature; all dimensions must
+ * belong to it.
  */
 PG_FUNCTION_INFO_V1(fastclust_feature_condition);
 Datum

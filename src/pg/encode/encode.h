@@ -64,8 +64,8 @@ typedef struct value_reader
 	Oid			type;
 	const char *label;			/* column "name", for error messages */
 	MemoryContext context;
-	FmgrInfo	cast;			/* function of SOURCE_.._BY_CAST, or the
-								 * output function */
+	FmgrInfo	cast;			/* cast function of sources SOURCE_.._BY_CAST,
+								 * or output function of the type */
 	vector_reader vectors;
 	enum_label *labels;			/* SOURCE_ENUM: cache of labels */
 	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: true if settings
@@ -83,14 +83,14 @@ extern void make_value_reader(Oid type, const char *name, bool as_text,
 							  MemoryContext context, value_reader *reader);
 
 /*
- * Does the text of the type depend on settings of the session, such as
- * DateStyle?
+ * Returns true if the text of the type depends on settings of the session,
+ * such as DateStyle.
  */
 extern bool text_has_settings(Oid type);
 
 /*
  * Returns the value cast to text. Settings that affect the text are fixed
- * meanwhile, so that the text is the same in all sessions.
+ * during the cast, so that the text is the same in all sessions.
  */
 extern const text *value_as_text(value_reader *reader, Datum value);
 
@@ -157,7 +157,7 @@ extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
-/* An encoder with all that is needed to encode rows. */
+/* An encoder with the data that encoding rows requires. */
 typedef struct prepared_encoder
 {
 	fc_encoder	view;
@@ -192,8 +192,8 @@ typedef struct record_reader
 {
 	MemoryContext context;
 	uint64		shape;			/* identifier of the row type's present
-								 * definition (utils/typcache.h); 0: not read
-								 * yet */
+								 * definition (utils/typcache.h); 0: no
+								 * definition read yet */
 	Oid			type;
 	int32		typmod;
 	TupleDesc	desc;
@@ -211,8 +211,9 @@ typedef struct record_reader
 extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
 /*
- * Finds columns by their names in a row type, to be read as features or as
- * text. Raises an error that names a missing column.
+ * Finds columns by their names in a row type, and makes their readers, for
+ * features or, if `as_text` is true, for texts. Raises an error that names a
+ * missing column.
  */
 extern void find_columns(record_reader *record, HeapTupleHeader row,
 						 const char *const *names, Size count, bool as_text);
@@ -239,7 +240,8 @@ extern bool encode_record(prepared_encoder *encoder, record_reader *record,
 /*
  * Raises an error if the scaled coordinates x of a row are not all finite. The
  * message shows the value of the column, computed from the raw coordinates
- * `raw`. If `raw` is NULL, the row is the one read last.
+ * `raw`. If `raw` is NULL, the message shows the value in the cells of the row
+ * read last.
  */
 extern void
 			reject_far(const prepared_encoder *encoder, const double *x, const double *raw);

@@ -1,10 +1,10 @@
 /*
  * encode_fn.c - encode_row, and functions for the scans of train, which encode
  * rows as coordinates. A call site keeps the last encoder, prepared, and the
- * readers of the rows' columns. The encoder is recognised by its digest, a
- * TOASTed one by its pointer. When the user changes, the columns are looked up
- * again, because casts of columns may run code of another role. PL/pgSQL keeps
- * call sites until the transaction ends.
+ * readers of the rows' columns. The encoder is recognised by its digest or, if
+ * it is TOASTed, by its TOAST pointer. When the user changes, the columns are
+ * looked up again, because casts of columns may run code of another role.
+ * PL/pgSQL keeps call sites until the transaction ends.
  */
 #include "postgres.h"
 
@@ -24,9 +24,11 @@ typedef struct encoder_call_state
 												 * by_pointer */
 	bool		by_pointer;
 	Oid			user;			/* role whose rights to casts were checked */
-	prepared_encoder *encoder;	/* NULL before the first encoder */
+	prepared_encoder *encoder;	/* prepared encoder; NULL before the first
+								 * call */
 	record_reader record;
-	listed_reader listed;		/* readers is NULL before the first listed row */
+	listed_reader listed;		/* reader of rows given as argument lists; its
+								 * `readers` is NULL until the first such row */
 	double	   *x;				/* coordinates of the current row, dim values */
 } encoder_call_state;
 
@@ -134,8 +136,8 @@ single_precision(const prepared_encoder *encoder, const double *x)
 }
 
 /*
- * (encoder, row record, scaled): returns the coordinates, or NULL if the row
- * is skipped.
+ * Takes (encoder, row record, scaled). Returns the coordinates, or NULL if the
+ * row is skipped.
  */
 PG_FUNCTION_INFO_V1(fastclust_encode_row);
 Datum
@@ -153,8 +155,8 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 /* ---- double precision[], for the scans of train ---- */
 
 /*
- * (encoder, scaled, row record): returns the coordinates, or NULL if the row
- * is skipped.
+ * Takes (encoder, scaled, row record). Returns the coordinates, or NULL if the
+ * row is skipped.
  */
 PG_FUNCTION_INFO_V1(fastclust_encode_record);
 Datum
@@ -171,8 +173,8 @@ fastclust_encode_record(PG_FUNCTION_ARGS)
 }
 
 /*
- * (encoder, scaled, VARIADIC columns): returns the coordinates, or NULL if the
- * row is skipped.
+ * Takes (encoder, scaled, VARIADIC columns). Returns the coordinates, or NULL
+ * if the row is skipped.
  */
 PG_FUNCTION_INFO_V1(fastclust_encode_listed);
 Datum

@@ -62,8 +62,8 @@ typedef struct learning_call_state
 	json_path  *paths;			/* paths of the features */
 	record_reader record;
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
-	fc_feature_kind *kinds;		/* kinds of the values at the paths in the
-								 * current row */
+	fc_feature_kind *kinds;		/* kind of the current row's value for each
+								 * feature with a JSON path */
 } learning_call_state;
 
 static void
@@ -343,7 +343,9 @@ start_state(const learning_call_state *call, MemoryContext context)
 	return state;
 }
 
-/* Have two learners the same column, path, kind and options? */
+/*
+ * Returns true if two learners have the same column, path, kind and options.
+ */
 static bool
 same_learner(const fc_learner *a, const fc_feature_name *a_name,
 			 const fc_learner *b, const fc_feature_name *b_name)
@@ -420,7 +422,10 @@ read_cells(learning_call_state *call)
 	}
 }
 
-/* Returns false if the row is skipped, and counts the NULLs that cause it. */
+/*
+ * Counts the NULLs that cause a row to be skipped. Returns false if there is
+ * one. Raises an error for a NULL in a feature with option nulls = "error".
+ */
 static bool
 pass_nulls(encoder_state *state, const learning_call_state *call)
 {
@@ -579,8 +584,8 @@ learn_row(encoder_state *state, learning_call_state *call)
 }
 
 /*
- * Transition (state, row record, columns text[] [, options jsonb]): learns a
- * row; a NULL row changes nothing.
+ * Transition function. Takes (state, row record, columns text[] [, options
+ * jsonb]). Learns a row; a NULL row changes nothing.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
 Datum

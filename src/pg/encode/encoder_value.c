@@ -17,7 +17,7 @@
 /* ---- the type ---- */
 
 /*
- * Checks an encoder, and also that its texts are valid in the encoding of the
+ * Checks an encoder, including that its texts are valid in the encoding of the
  * database.
  */
 static fc_status
@@ -131,7 +131,10 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature,
 	return name;
 }
 
-/* Is the dimension an indicator of NULL in a column that is not a category? */
+/*
+ * Returns true if the dimension is an indicator of NULL in a column that is
+ * not a category.
+ */
 static bool
 is_indicator(const fc_encoder_feature *feature, uint32 place)
 {
@@ -196,8 +199,8 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 }
 
 /*
- * (encoder): returns the names of the columns that the encoder reads, in its
- * order.
+ * Takes (encoder). Returns the names of the columns that the encoder reads, in
+ * its order.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
 Datum
@@ -221,8 +224,8 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 }
 
 /*
- * (encoder): returns rows (dimension, feature, kind, category, transform,
- * center, scale), with dimensions from 1.
+ * Takes (encoder). Returns rows (dimension, feature, kind, category,
+ * transform, center, scale), with dimensions from 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
@@ -269,8 +272,8 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /*
- * (feature, d, center, scale): returns an encoder of one column of vectors
- * with d dimensions. Returns NULL if feature or d is NULL.
+ * Takes (feature, d, center, scale). Returns an encoder of one column of
+ * vectors with d dimensions. Returns NULL if feature or d is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
 Datum

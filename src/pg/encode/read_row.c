@@ -198,8 +198,8 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
 
 			/*
-			 * value for the message: the number in the current row's cell, or
-			 * the inverse of the raw coordinate
+			 * value that the message shows: the number in the current row's
+			 * cell, or the inverse of the raw coordinate
 			 */
 		{
 			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER

@@ -260,8 +260,9 @@ text_has_settings(Oid type)
 }
 
 /*
- * Sets the source of a reader that does what an explicit cast to text does: it
- * relabels the value, calls a cast function or calls the output function.
+ * Sets the source of a reader for text. It does what an explicit cast to text
+ * does: it relabels the value, calls a cast function or calls the output
+ * function.
  */
 static void
 find_text_source(Oid type, value_reader *reader)

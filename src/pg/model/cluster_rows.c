@@ -48,7 +48,7 @@ warn_of_budget(const char *model, const fc_operator *op)
 }
 
 /*
- * (operator, model): returns true if the list of centroids fits into the
+ * Takes (operator, model). Returns true if the list of centroids fits into the
  * memory budget. If it does not and a model is named, raises a WARNING.
  */
 PG_FUNCTION_INFO_V1(fastclust_can_list_centroids);
@@ -65,7 +65,7 @@ fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_within_budget(&op));
 }
 
-/* The clusters of one version. */
+/* The clusters of one version, with what the result rows show. */
 typedef struct cluster_list
 {
 	fc_operator op;
@@ -140,10 +140,10 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 }
 
 /*
- * (model, n, operator, mapped, center, scale, spreads): returns rows (cluster,
- * size, share, centroid, spread, nearest_cluster, nearest_distance). If n is
- * NULL, the sum of the weights of the clusters is used. If center and scale
- * are NULL, centroids are in the coordinates of the operator.
+ * Takes (model, n, operator, mapped, center, scale, spreads). Returns rows
+ * (cluster, size, share, centroid, spread, nearest_cluster, nearest_distance).
+ * If n is NULL, the sum of the weights of the clusters is used. If center and
+ * scale are NULL, centroids are in the coordinates of the operator.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_cluster_rows);
 Datum

@@ -53,8 +53,8 @@ typedef struct served_model
 	int			name_count;
 
 	/*
-	 * numbers of the nodes above each cluster, from the top, k x levels; NULL
-	 * without levels
+	 * k x levels: for each cluster, the numbers of the nodes above it in the
+	 * tree, from the top; NULL without levels
 	 */
 	int32	   *paths;
 	int			levels;			/* number of levels above the clusters */
@@ -111,9 +111,9 @@ typedef struct model_call_state
 	vector_reader reader;
 	sparse_scratch sparse;
 	struct column_reader *columns;	/* reader of a row given as a list of
-									 * columns; NULL before the first */
+									 * columns; NULL before the first such row */
 	struct record_reader *record;	/* reader of a row given as a record; NULL
-									 * before the first */
+									 * before the first such row */
 	const served_model *record_model;	/* model whose columns `record` reads */
 	struct record_reader *group;	/* reader of a record's group, in the
 									 * column group_column */
@@ -131,8 +131,8 @@ typedef struct model_call_state
 extern model_validity model_validity_now(void);
 
 /*
- * Is a model that was read under this validity still valid? False if the
- * validity is all zero. Called for every row.
+ * Returns true if a model that was read under this validity is still valid.
+ * Returns false if the validity is all zero. Called for every row.
  */
 extern bool model_validity_holds(const model_validity *valid);
 
@@ -188,9 +188,11 @@ typedef struct model_row
  * Reads the row that begins in argument `argument`, and the model in argument
  * 0. The group is in argument `group` (-1: no such argument) or in a column of
  * a whole row, the version in argument `version` (-1: the current one).
- * Returns false if the row has no answer: its group is NULL or has no model; a
- * listed value is NULL and the model is one of vectors; a column whose NULLs
- * are skipped is NULL; the metric is cosine and the vector is zero.
+ * Returns false if the row has no answer:
+ *     its group is NULL or has no model;
+ *     a listed value is NULL, and the rows of the model are vectors;
+ *     a column whose NULLs are skipped is NULL;
+ *     the metric is cosine, and the vector is zero.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,
 						   int argument, row_form form, model_row *row);
@@ -205,23 +207,25 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
 
 /*
  * Returns the number of each cluster of `new`. Clusters of `new` and `old` are
- * matched by distance; a matched cluster keeps the old number, any other has
- * the lowest number that is neither used nor reserved. Returns NULL if the two
- * cannot be compared.
+ * matched by distance. A matched cluster keeps the old number; any other
+ * cluster has the lowest number that is neither used nor reserved. Returns
+ * NULL if the two cannot be compared, or if matching would exceed the memory
+ * budget.
  */
 extern int32 *numbers_by_distance(const fc_operator_header *old,
 								  const fc_operator_header *new, const Bitmapset *reserved);
 
 /*
- * Return the index of the old cluster that each new cluster continues, or -1.
  * rows_by_distance matches clusters by distance. rows_by_labels matches them
- * by a contingency table (k_new x k_old), the weights of rows with each pair
- * of labels. Both return NULL if the operators cannot be compared.
+ * by a contingency table (k_new x k_old): the weight of the rows with each
+ * pair of labels, or NULL. Both return, for each new cluster, the index of the
+ * old cluster that it continues, or -1. Both return NULL if the operators
+ * cannot be compared, or if matching would exceed the memory budget.
  */
 extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
 
-/* Returns the set of numbers that an operator labels rows with. */
+/* Returns the set of the numbers with which an operator labels rows. */
 extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);
 
 /*
@@ -232,17 +236,17 @@ extern void
 			number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
 
 /*
- * Returns for each of k numbers how many others are lower. This is the index
- * of the cluster in a renumbered operator.
+ * Returns, for each of k numbers, the count of lower numbers among them. This
+ * is the index of the cluster in a renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 
 /*
  * Returns the new operator, in which a cluster that continues an old one has
- * the old number. If `moved` is not NULL, it is the new operator in the
- * coordinates of the old one, and clusters are matched by distance. Else they
- * are matched by the labels of rows: old_rows and new_rows are the same rows
- * in the coordinates of each operator.
+ * the old number. `moved` is the new operator in the coordinates of the old
+ * one, or NULL. If it is given, clusters are matched by distance. Otherwise
+ * they are matched by the labels of rows: old_rows and new_rows are the same
+ * rows in the coordinates of each operator.
  */
 extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
 										   const fc_weighted_rows *old_rows,

@@ -325,7 +325,7 @@ kept_plan(SPIPlanPtr *plan, const char *query)
 	return *plan;
 }
 
-/* Is this a worker of Citus that shares the coordinator's models? */
+/* Returns true in a worker of Citus that shares the coordinator's models. */
 static bool
 models_are_shared(void)
 {

@@ -308,7 +308,7 @@ check_length(const vector *v, const served_model *model, row_form form)
 			errhint("Give the columns in the order of the training, or a whole row of the table."));
 }
 
-/* Is there a NULL among listed values? */
+/* Returns true if there is a NULL among the listed values. */
 static bool
 has_null(FunctionCallInfo fcinfo, const model_call_state *call, int argument,
 		 row_form form)
@@ -325,9 +325,9 @@ has_null(FunctionCallInfo fcinfo, const model_call_state *call, int argument,
 }
 
 /*
- * Encodes listed values, some of which are NULL, as the columns of a whole row
- * are encoded. Returns false if the model is one of vectors, or if a NULL
- * causes the row to be skipped.
+ * Encodes listed values, some of which are NULL, in the same way as the
+ * columns of a whole row. Returns false if the rows of the model are vectors,
+ * or if a NULL causes the row to be skipped.
  */
 static bool
 values_with_nulls(FunctionCallInfo fcinfo, model_call_state *call,

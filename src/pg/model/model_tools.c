@@ -28,7 +28,7 @@
 /* ---- rights ---- */
 
 /*
- * (roles): returns true if the current user has the rights of one of the
+ * Takes (roles). Returns true if the current user has the rights of one of the
  * roles. Role 0 stands for everyone, NULL for nobody.
  */
 PG_FUNCTION_INFO_V1(fastclust_has_a_role);
@@ -51,7 +51,7 @@ fastclust_has_a_role(PG_FUNCTION_ARGS)
 
 /* ---- rows and groups of a table ---- */
 
-/* (ctid): returns a hash of the block and offset of a row. */
+/* Takes (ctid). Returns a hash of the block and offset of a row. */
 PG_FUNCTION_INFO_V1(fastclust_place_key);
 Datum
 fastclust_place_key(PG_FUNCTION_ARGS)
@@ -65,7 +65,7 @@ fastclust_place_key(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
 }
 
-/* (value): returns the value as the text of a group. */
+/* Takes (value). Returns the value as the text of a group. */
 PG_FUNCTION_INFO_V1(fastclust_group_text);
 Datum
 fastclust_group_text(PG_FUNCTION_ARGS)
@@ -98,8 +98,8 @@ typedef struct scaling_call_state
 } scaling_call_state;
 
 /*
- * Is an argument a constant? A parameter may change when PL/pgSQL evaluates an
- * expression again.
+ * Returns true if an argument is a constant. A parameter is not: it may change
+ * when PL/pgSQL evaluates an expression again.
  */
 static bool
 is_constant(FunctionCallInfo fcinfo, int argument)
@@ -148,8 +148,8 @@ find_scaling(FunctionCallInfo fcinfo, int d, scaling_call_state *call)
 }
 
 /*
- * (center, scale, x): returns (x - center) / scale, or x if center or scale is
- * NULL.
+ * Takes (center, scale, x). Returns (x - center) / scale, or x if center or
+ * scale is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_scaled_vector);
 Datum
@@ -180,9 +180,9 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 /* ---- fit to a sketch, and matching of clusters ---- */
 
 /*
- * (sketch, operator, center, scale, spreads): returns the relative distance of
- * the sketch from the mixture that the model describes. Returns NULL if the
- * sketch, operator or spreads are NULL, or if the sketch is empty.
+ * Takes (sketch, operator, center, scale, spreads). Returns the relative
+ * distance of the sketch from the mixture that the model describes. Returns
+ * NULL if the sketch, operator or spreads are NULL, or if the sketch is empty.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
@@ -218,9 +218,9 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns true if `bytes`, the memory for matching k clusters, fit into the
- * memory budget. If they do not, raises a NOTICE and no error, because new
- * numbers are better than a failure.
+ * Returns true if `bytes`, the memory for matching k clusters with the old
+ * ones, is within the memory budget. Otherwise raises a NOTICE, not an error:
+ * clusters with new numbers are better than a failed training.
  */
 static bool
 can_match(Size bytes, Size k)
@@ -310,10 +310,11 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
 }
 
 /*
- * Replaces each index of an old cluster in number[k] by the number of this
- * cluster, and each -1 by the lowest number that is neither used nor reserved.
- * If there are fewer clusters than before, numbers from k on are replaced by
- * lower ones, too, unless they are reserved.
+ * On entry, number[j] is the index of the old cluster that cluster j
+ * continues, or -1. Replaces each index by the number of the old cluster, and
+ * each -1 by the lowest number that is neither used nor reserved. If there are
+ * fewer clusters than before, numbers >= k are also replaced by lower ones,
+ * unless they are reserved.
  */
 static int32 *
 continued_numbers(const fc_operator_header *old_header, int32 *number, Size k,
@@ -403,9 +404,9 @@ with_numbers_of(const fc_operator_header *old,
 }
 
 /*
- * (old operator, rows in its coordinates, new operator, rows in its
- * coordinates, new operator in the coordinates of the old one or NULL):
- * returns the share of the weight of the rows whose labels differ after the
+ * Takes (old operator, rows in its coordinates, new operator, rows in its
+ * coordinates, new operator in the coordinates of the old one or NULL).
+ * Returns the share of the weight of the rows whose labels differ after the
  * new clusters are matched with the old ones.
  */
 PG_FUNCTION_INFO_V1(fastclust_labels_changed);
@@ -431,9 +432,9 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 }
 
 /*
- * (key, live, wait): locks the key of a model or of a live sketch until the
- * end of the transaction; returns false if another session has it and wait is
- * false. Unlike an advisory lock, no other code can take this lock.
+ * Takes (key, live, wait). Locks the key of a model or of a live sketch until
+ * the end of the transaction; returns false if another session has it and wait
+ * is false. Unlike an advisory lock, no other code can take this lock.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_name);
 Datum

@@ -42,9 +42,9 @@ without_cast(Node *number)
 }
 
 /*
- * (request): simplifies a call (text .., double precision, double precision,
- * VARIADIC double precision[]) whose array is written out. Returns NULL for
- * any other request or call.
+ * Takes (request). Simplifies a call (text .., double precision, double
+ * precision, VARIADIC double precision[]) whose array is written out. Returns
+ * NULL for any other request or call.
  */
 PG_FUNCTION_INFO_V1(fastclust_predict_support);
 Datum

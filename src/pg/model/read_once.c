@@ -79,12 +79,13 @@ typedef struct read_call
 	struct results_hash *results;
 	kept_result *last;			/* result of the last call; NULL if there is
 								 * none */
-	Size		bytes;			/* size of the results */
+	Size		bytes;			/* bytes of memory that the results occupy */
 	bool		constant;		/* true if all arguments are constants of the
 								 * query */
 	int			arguments;
 	argument_type argument[MAX_CALL_ARGUMENTS];
-	FmgrInfo	reader;			/* the read_ function */
+	FmgrInfo	reader;			/* function fastclust_internal.read_<name of
+								 * this function> */
 	int16		result_length;
 	bool		result_by_value;
 	read_validity valid;
@@ -142,8 +143,8 @@ hash_arguments(const read_call *call, call_key key)
 #include "lib/simplehash.h"
 
 /*
- * Is each argument a constant? A parameter is not constant: PL/pgSQL may
- * change it from call to call.
+ * Returns true if each argument is a constant. A parameter is not: PL/pgSQL
+ * may change it from call to call.
  */
 static bool
 has_constant_arguments(const Node *expression)
@@ -231,8 +232,9 @@ copied(const read_call *call, Datum value)
 }
 
 /*
- * Calls the read_ function. The result and a copy of the arguments stay in the
- * context of the results.
+ * Calls the read_ function of the SQL function that was called (see the top of
+ * this file). Allocates the result and a copy of the arguments in
+ * call->context, so that they outlive the call.
  */
 static kept_result
 read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
@@ -360,8 +362,8 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 }
 
 /*
- * (any arguments): returns the result of fastclust_internal.read_<name of this
- * function> for these arguments.
+ * Takes (any arguments). Returns the result of fastclust_internal.read_<name
+ * of this function> for these arguments.
  */
 PG_FUNCTION_INFO_V1(fastclust_read_once);
 Datum

@@ -5,10 +5,11 @@
  * role that scans the table for it. It may therefore use only parts that
  * nobody can misuse: columns of the relation, constants, and immutable
  * functions and operators of pg_catalog. It is checked in three steps:
- *     grammar      one expression, of the kinds of nodes listed below and of
- *                  names that cannot refer to other schemas
- *     analysis     the server's: types, functions; an input function that it
- *                  calls for a constant is of a type accepted before
+ *     grammar      the text is one expression, has only the kinds of nodes
+ *                  listed below, and names no schema but pg_catalog
+ *     analysis     the server's parser resolves types and functions. It may
+ *                  call input functions for constants, but only of types that
+ *                  the first step accepted.
  *     functions    each function in the result is built in and immutable
  * The result is written as text again, with every name as analysis resolved
  * it, and is checked again wherever it is used.
@@ -59,10 +60,11 @@ typedef struct read_condition
 	const char *given;			/* the condition as it was given */
 	const char *query;			/* SELECT_WORD followed by the condition */
 	Relation	relation;
-	List	   *columns;		/* attribute numbers of its columns, without
-								 * duplicates */
-	bool		in_server;		/* true while the server's parser runs, so
-								 * that an error is its own */
+	List	   *columns;		/* attribute numbers of the columns that it
+								 * reads, without duplicates */
+	bool		in_server;		/* true while the server's parser runs: an
+								 * error then comes from the parser, not from
+								 * the checks here */
 } read_condition;
 
 /* ---- errors ---- */
@@ -161,8 +163,8 @@ only_expression(const read_condition *c, List *statements)
 }
 
 /*
- * Rejects a name with a schema other than pg_catalog, where anybody could
- * create the object.
+ * Rejects a name in a schema other than pg_catalog, because any role may have
+ * created the object.
  */
 static void
 check_name(const read_condition *c, List *name, const char *what, int location)
@@ -174,8 +176,9 @@ check_name(const read_condition *c, List *name, const char *what, int location)
 }
 
 /*
- * Can the type's input function run without user-defined code? It can for
- * built-in types, enums, and arrays of these; a domain has checks.
+ * Returns true if the type's input function runs no user-defined code. This
+ * holds for built-in types, enums, and arrays of these, but not for domains,
+ * which have checks.
  */
 static bool
 is_harmless_type(Oid type)
@@ -238,7 +241,10 @@ check_cast(const read_condition *c, const TypeCast *cast)
 			   cast->location);
 }
 
-/* Only the nodes listed here are accepted. */
+/*
+ * Raises an error if the raw parse tree has a node of a kind not listed here, or
+ * a name or type that is not accepted. Always returns false.
+ */
 static bool
 check_grammar(Node *node, void *context)
 {
@@ -350,7 +356,10 @@ function_problem(Node *node)
 					get_func_name(function));
 }
 
-/* Only the nodes listed here are accepted. */
+/*
+ * Raises an error if the analyzed expression has a node of a kind not listed
+ * here, or calls a forbidden function. Always returns false.
+ */
 static bool
 check_functions(Node *node, void *context)
 {
@@ -443,8 +452,9 @@ column_names(const read_condition *c)
 }
 
 /*
- * The condition is read under fixed settings, except that times without a zone
- * are in the session's time zone. The result is written in UTC, with a zone.
+ * Reads the condition under fixed settings, except that times without a zone
+ * are in the session's time zone. Writes the result with times in UTC and
+ * their zone.
  */
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)
@@ -481,8 +491,8 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 }
 
 /*
- * (relation, condition): returns the condition as it is stored, with names
- * resolved and the alias t, and the columns that it reads.
+ * Takes (relation, condition). Returns the condition as it is stored, with
+ * names resolved and the alias t, and the columns that it reads.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_condition);
 Datum

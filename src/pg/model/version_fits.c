@@ -201,10 +201,10 @@ check_paths(ArrayType *array, int32 k)
 /* ---- all parts ---- */
 
 /*
- * (operator, map, center, scale, spreads, distance_quantiles, null_moments,
- * spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
- * splits, paths): returns true if these columns of a version are consistent,
- * else raises an error. Returns NULL without an operator.
+ * Takes (operator, map, center, scale, spreads, distance_quantiles,
+ * null_moments, spec, training_sketch, encoder, drift_spec, drift_counts,
+ * micro_clusters, splits, paths). Returns true if these columns of a version
+ * are consistent, else raises an error. Returns NULL without an operator.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_fits);
 Datum

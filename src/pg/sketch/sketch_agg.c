@@ -170,8 +170,9 @@ prepared_of_state(sketch_call_state *call, const fc_sketch *state, Datum spec_da
 }
 
 /*
- * Returns the view of the state. An equal address is not enough to reuse the
- * last view, since memory is freed and allocated again.
+ * Returns the view of the state. Reuses the last view if the address, capacity
+ * and layout of the state are unchanged. The address alone is not sufficient,
+ * since memory is freed and allocated again.
  */
 static inline const fc_sketch_view *
 view_of_state(sketch_call_state *call, fc_sketch *state)
@@ -189,7 +190,10 @@ view_of_state(sketch_call_state *call, fc_sketch *state)
 
 /* ---- rows ---- */
 
-/* Returns the weight argument in fixed point; without one, weight 1. */
+/*
+ * Returns the weight argument in fixed point, or weight 1 if there is no such
+ * argument.
+ */
 static inline int64
 grid_weight(FunctionCallInfo fcinfo)
 {
@@ -209,7 +213,7 @@ grid_weight(FunctionCallInfo fcinfo)
 }
 
 /*
- * Reads a row of any form; if it must be converted, the result is in the
+ * Reads a row in any form. If it must be converted, the result is in the
  * reader's buffer.
  */
 static fc_row

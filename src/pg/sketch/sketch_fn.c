@@ -180,8 +180,8 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 }
 
 /*
- * (spec, dimensions): returns the spec without its sample. Raises an error if
- * dimensions is neither 0 nor the number of dimensions of the spec.
+ * Takes (spec, dimensions). Returns the spec without its sample. Raises an
+ * error if dimensions is neither 0 nor the number of dimensions of the spec.
  */
 PG_FUNCTION_INFO_V1(fastclust_spec_without_sample);
 Datum

@@ -258,7 +258,7 @@ report_row(fc_status status, const double *doubles, const float *floats,
 
 typedef struct prepared_spec
 {
-	uint64		digest[2];		/* key */
+	uint64		digest[2];		/* key: digest of the spec */
 	fc_spec    *spec;
 	fc_prepared prepared;
 } prepared_spec;

@@ -264,8 +264,8 @@ compacted(const spec_state *state, memory_account *memory)
 #define MAX_ELEMENT	1e30
 
 /*
- * Checks the arguments clusters and options. Stores them in a new state;
- * raises an error if they differ from the values in a used state.
+ * Checks the arguments clusters and options. Stores them in a state that has
+ * none yet. Raises an error if they differ from the values in the state.
  */
 static void
 check_arguments(FunctionCallInfo fcinfo, spec_state *state)

@@ -28,7 +28,8 @@ keep_nothing(const void *bytes, void *view)
 }
 
 /*
- * Transition (state, x, spec): counts the row x. A NULL row changes nothing.
+ * Transition function. Takes (state, x, spec). Counts the row x. A NULL row
+ * changes nothing.
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
 Datum
@@ -106,7 +107,7 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * (counts, added, removed): returns counts + added - removed, where NULL
+ * Takes (counts, added, removed). Returns counts + added - removed, where NULL
  * stands for no rows. Returns NULL if no rows are left.
  */
 PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);

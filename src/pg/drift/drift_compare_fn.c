@@ -58,7 +58,7 @@ drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 	return spec;
 }
 
-/* (sample, seed): returns a drift_spec chosen from the sample. */
+/* Takes (sample, seed). Returns a drift_spec chosen from the sample. */
 PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
 Datum
 fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
@@ -108,9 +108,9 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 }
 
 /*
- * (sample, sketch_spec, max_count): returns tr S^2 and tr S^3 of the null
- * distribution (drift/waves.h), estimated from up to max_count rows. Returns
- * NULL if there are too few rows or the spec projects rows.
+ * Takes (sample, sketch_spec, max_count). Returns tr S^2 and tr S^3 of the
+ * null distribution (drift/waves.h), estimated from up to max_count rows.
+ * Returns NULL if there are too few rows or the spec projects rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
 Datum
@@ -128,7 +128,7 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 /* ---- the test ---- */
 
 /*
- * Reads the arguments from index first - 1 on: drift_spec, training counts,
+ * Reads five arguments, from index first - 1 on: drift_spec, training counts,
  * counts, training sketch, sketch. Each may be NULL.
  */
 static fc_drift_sides
@@ -187,8 +187,9 @@ static const char *const verdicts[] = {
 };
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, null moments,
- * threshold, min_effect): returns (mmd2, null_sd, p_value, effect, verdict).
+ * Takes (drift_spec, training counts, counts, training sketch, sketch, null
+ * moments, threshold, min_effect). Returns (mmd2, null_sd, p_value, effect,
+ * verdict).
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_compare);
 Datum
@@ -234,9 +235,9 @@ rounded(double value)
 }
 
 /*
- * (drift_spec, training counts, counts, training sketch, sketch, threshold,
- * max_count): returns up to max_count rows (dimension from 1, other dimension
- * of a pair, p_value, shift, spread).
+ * Takes (drift_spec, training counts, counts, training sketch, sketch,
+ * threshold, max_count). Returns up to max_count rows (dimension from 1, other
+ * dimension of a pair, p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -358,8 +359,8 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 }
 
 /*
- * (query): returns rows (changed_at, found_at, p_value, effect, dimension,
- * shift).
+ * Takes (query). Returns rows (changed_at, found_at, p_value, effect,
+ * dimension, shift).
  */
 PG_FUNCTION_INFO_V1(fastclust_change_points);
 Datum

@@ -51,10 +51,10 @@ extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec);
 extern fc_drift_counts *drift_counts_unpack(fc_drift_counts *counts);
 
 /*
- * Adds a row of d doubles or floats (the other is NULL; may be unaligned) to
- * unpacked counts of the prepared spec; a cosine row has length 1. Returns the
- * counts, or a larger copy once they pass 2^32 rows. Raises an error for a
- * value that is not finite.
+ * Adds a row of d doubles or floats to unpacked counts of the prepared spec.
+ * The row may be unaligned; the other pointer is NULL. If the metric is
+ * cosine, the row must have length 1. Returns the counts, or a larger copy
+ * when they exceed 2^32 rows. Raises an error for a value that is not finite.
  */
 extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 											 const double *doubles,

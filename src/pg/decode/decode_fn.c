@@ -245,9 +245,10 @@ run(decode_call *call, const fc_spec *sample)
 }
 
 /*
- * Warns if the frequencies of the sketch are not Gaussian but the decoder
- * needs it. The decoders of the paper climb a density estimate that only
- * Gaussian frequencies give; the polish of decoder shift makes up for that.
+ * Raises a notice if the decoder works best with Gaussian frequencies but the
+ * sketch has others: decoder discretized, or decoder shift without polish.
+ * These decoders climb a function that is a density estimate only for Gaussian
+ * frequencies.
  */
 static void
 warn_of_law(const decode_call *call)

@@ -58,9 +58,9 @@ columns_of_rows(const fc_weighted_rows *rows)
 }
 
 /*
- * Labels the rows in argument 1 by the operator in argument 0; the rows are
- * scaled and mapped as the operator takes them. Sets *clusters to the number
- * of labels, which is also the label of rows without a cluster.
+ * Labels the n rows in argument 1, which are in the operator's coordinates, by
+ * the operator in argument 0. Sets *clusters to the highest label of the
+ * operator plus 1. Rows without a cluster get this number as their label.
  */
 static int32_t *
 read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
@@ -108,8 +108,8 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 /* ---- rules ---- */
 
 /*
- * Returns the fidelity of the rules: the share of the test rows, which were
- * not used for learning, whose rule predicts their label.
+ * Returns the fidelity of the rules: the share of the test rows whose rule
+ * predicts their label. Test rows were not used for learning.
  */
 static double
 share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
@@ -395,9 +395,9 @@ shortest_number(double x)
 }
 
 /*
- * Formats a number: with all digits if exact or from 1e15 on, else with four
- * significant digits, or from 1000 on as an integer with its digits in groups
- * of three.
+ * Formats a number. Prints all digits if `exact` or |x| >= 1e15. Otherwise
+ * prints an integer with thousands separators if |x| is about 1000 or more,
+ * and four significant digits if it is less.
  */
 static char *
 shown_number(double x, bool exact)
@@ -468,9 +468,9 @@ shown_fraction(int microseconds)
 }
 
 /*
- * Formats a timestamp, given in seconds since 2000-01-01: to the nearest
- * minute, or to the microsecond if exact, in which case trailing fields that
- * are zero are omitted.
+ * Formats a timestamp, given in seconds since 2000-01-01. Rounds it to the
+ * nearest minute. If `exact`, prints it to the microsecond instead, and omits
+ * trailing fields that are zero.
  */
 static char *
 shown_timestamp(double seconds, bool exact)
@@ -492,8 +492,8 @@ shown_timestamp(double seconds, bool exact)
 }
 
 /*
- * Formats an interval such as "3 days 04:00:00": to the nearest second, or
- * rounded down to the microsecond if exact.
+ * Formats an interval such as "3 days 04:00:00". Rounds it to the nearest
+ * second or, if `exact`, down to the microsecond.
  */
 static char *
 shown_interval(double seconds, bool exact)

@@ -54,7 +54,7 @@ typedef struct near_rows
 	int32		n;
 	near_row  **rows;			/* k arrays, nearest row first; NULL for a
 								 * cluster without rows */
-	int32	   *counts;			/* k numbers of rows in these arrays */
+	int32	   *counts;			/* number of rows in each of these k arrays */
 } near_rows;
 
 /* ---- the nearest rows of a cluster ---- */
@@ -67,7 +67,10 @@ is_farther(const near_row *a, const near_row *b)
 		(a->distance == b->distance && a->hash > b->hash);
 }
 
-/* Adds to the size of the state and checks the budget. */
+/*
+ * Adds `bytes` to the recorded size of the state, and checks the size against
+ * the memory budget.
+ */
 static void
 add_bytes(near_rows *state, Size bytes)
 {

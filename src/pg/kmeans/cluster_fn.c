@@ -30,7 +30,9 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 	return rescaled_centroids(&start, NULL, NULL);
 }
 
-/* Copies the n x d values, for functions that change them. */
+/*
+ * Returns a copy of the n x d values, for functions that change their input.
+ */
 static float *
 copied_values(const fc_weighted_rows *rows)
 {
@@ -112,7 +114,10 @@ distinct_rows(const fc_weighted_rows *rows, Size max)
 
 /* ---- the number of clusters ---- */
 
-/* Adds the offset of the rows back to the values. */
+/*
+ * Adds the offset of the rows to x, which has their values relative to the
+ * offset.
+ */
 static void
 move_to_origin(const fc_weighted_rows *rows, float *x)
 {

@@ -153,8 +153,9 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
 }
 
 /*
- * Returns ||mean of the days [middle, end) - mean of [first, middle)||^2 /
- * c, and sets c = 1/N1 + 1/N2.
+ * Returns the squared distance between the mean waves of days [first, middle)
+ * and [middle, end), divided by c. Sets *c = 1/N1 + 1/N2, where N1 and N2 are
+ * the effective numbers of rows.
  */
 static double
 distance(const change_series *series, size_t first, size_t middle, size_t end,
@@ -355,7 +356,10 @@ describe_change(const change_series *series, size_t first, const day_law *law,
 	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }
 
-/* Returns P(|T| >= t) for Student's distribution (D. Wallace 1959). */
+/*
+ * Returns an approximation of P(|T| >= t) for Student's distribution with
+ * `freedom` degrees of freedom (D. Wallace 1959).
+ */
 static double
 student_tail(double t, double freedom)
 {

@@ -2,9 +2,9 @@
  * changes.h - finds the days on which the rows changed, from sketches of days
  * in order. The method is online: the result for a day uses no later day.
  *
- * The last 1, 2, 4, 8 and 16 days are compared with all days since the last
- * change, by their waves and by the mean of each column. For N1 and N2 rows
- * and c = 1/N1 + 1/N2 the squared distance of the mean waves is c sum_i
+ * The last 1, 2, 4, 8 and 16 days are compared with all earlier days since the
+ * last change, by their waves and by the mean of each column. For N1 and N2
+ * rows and c = 1/N1 + 1/N2 the squared distance of the mean waves is c sum_i
  * lambda_i chi^2_1, as in waves.h, but the moments of S are estimated from the
  * days themselves: days whose distribution always varies, such as weekends,
  * are then not reported as changes. Day a has n_a rows and the mean waves z_a;

@@ -45,12 +45,12 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 #define FC_WAVE_SCALES	2
 
 /*
- * Sets the fields of a sketch_spec of all dimensions, with omega ~ N(0, I /
- * d) / t applied to (x - center) / scale, for each kernel width t. center is
- * the median (0 with zero_center); scale is the interquartile range / 1.349.
- * If this range is 0, scale is the median distance from the median to the
- * values that differ from it. The fields point to center, scale (d values
- * each) and sigmas.
+ * Sets the fields of a sketch_spec that uses all dimensions. Its frequencies,
+ * omega ~ N(0, I / d) / t for each kernel width t, are applied to (x - center)
+ * / scale. center is the median (0 with zero_center); scale is the
+ * interquartile range / 1.349. If this range is 0, scale is the median
+ * distance from the median to the values that differ from it. The fields point
+ * to center, scale (d values each) and sigmas.
  */
 void		fc_wave_spec(const fc_weighted_rows *sample, bool zero_center,
 						 uint64_t seed, fc_arena *work, double *center, double *scale,

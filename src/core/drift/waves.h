@@ -35,12 +35,12 @@ typedef struct fc_wave_null
  * the centred kernel of two rows, the estimates are sums over distinct rows,
  * each with its weight:
  *     tr S^2 = E K(x, y)^2,   tr S^3 = E K(x, y) K(y, z) K(z, x)
- * The centring takes one degree of freedom from each index (G. Szekely, M.
- * Rizzo 2014, unbiased distance covariance). Rows sampled by importance may
- * have weights: the weights of distinct rows are uncorrelated in a priority
- * sample (coreset.h), so that the estimates remain unbiased for all rows.
- * Returns FC_EEMPTY for too few rows; FC_EFAR or FC_EVALUE for a row that
- * the spec rejects.
+ * Centring removes one degree of freedom per index (G. Szekely, M. Rizzo 2014,
+ * unbiased distance covariance). Rows sampled by importance may have weights:
+ * the weights of distinct rows are uncorrelated in a priority sample
+ * (coreset.h), so that the estimates remain unbiased for all rows. Returns
+ * FC_EEMPTY for too few rows; FC_EFAR or FC_EVALUE for a row that the spec
+ * rejects.
  */
 fc_status	fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 								 const fc_prepared *prepared, fc_arena *arena,

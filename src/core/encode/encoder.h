@@ -216,9 +216,9 @@ bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 /* ---- encoders made from given numbers ---- */
 
 /*
- * Writes the encoder of a single column of vectors. center and scale have d
- * values, or either is NULL. The result takes fc_encoder_size(1, 1, d, 0,
- * length) bytes.
+ * Writes the encoder of a single column of vectors. center and scale each have
+ * d values or are NULL. The result takes fc_encoder_size(1, 1, d, 0, length)
+ * bytes.
  */
 void		fc_encoder_of_vector(const char *name, size_t length, size_t d,
 								 const double *center, const double *scale,

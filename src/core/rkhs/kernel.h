@@ -85,11 +85,11 @@ typedef struct fc_kernel_rows
 } fc_kernel_rows;
 
 /*
- * Prepares rows in the arena. They are doubles if `exact`, else floats, unless
- * rounding would change an rbf exponent by more than 1e-4. Returns FC_EFAR if
- * the greatest kappa(x, x) is outside FC_KERNEL_SMALLEST ..
- * FC_KERNEL_GREATEST, because embeddings are in single precision, or if rows
- * of an rbf kernel are too far from their mean.
+ * Stores prepared rows in the arena: as doubles if `exact` is true or if
+ * rounding to float would change an rbf exponent by more than 1e-4, else as
+ * floats. Returns FC_EFAR if the greatest kappa(x, x) is outside
+ * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, because embeddings are in single
+ * precision, or if rows of an rbf kernel are too far from their mean.
  */
 #define FC_KERNEL_SMALLEST		1e-70
 #define FC_KERNEL_GREATEST	1e70

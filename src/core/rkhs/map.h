@@ -122,14 +122,15 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
  * Fowlkes, Belongie, Chung, Malik (2004): computation by the Nystrom method.
  * New rows have features as well, because their degree cancels in y.
  *
- * Widths from the deviation of the rows down to a sixteenth of it are tried,
- * and the widest one with clear clusters is used. Clusters are clear if the
- * mean squared distance of y from the centroids is below FC_SPECTRAL_CLEAR
- * (about 1 - 1/k for random rows) and the smallest cluster has at least
- * FC_SPECTRAL_SHARE n / k rows. If no width has clear clusters, or k-means of
- * the rows finds the same clusters, features are plain: phi(x) of a kernel
- * seven times as wide as the deviation of the rows, with which k-means finds
- * about the clusters that it finds in the rows.
+ * Widths from the standard deviation of the rows (all dimensions together)
+ * down to a sixteenth of it are tried, and the widest one with clear clusters
+ * is used. Clusters are clear if the mean squared distance of y from the
+ * centroids is below FC_SPECTRAL_CLEAR (about 1 - 1/k for random rows) and the
+ * smallest cluster has at least FC_SPECTRAL_SHARE n / k rows. If no width has
+ * clear clusters, or k-means of the rows finds the same clusters, features are
+ * plain: phi(x) of a kernel seven times as wide as the standard deviation of
+ * the rows. K-means of such features finds about the same clusters as k-means
+ * of the rows.
  *
  * Cost per width: m^2 (3 n + 20 m) multiply-adds for n rows and m landmarks,
  * and a search of k-means on n rows in k dimensions.

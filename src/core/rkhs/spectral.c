@@ -233,8 +233,8 @@ unit_features(spectral_work *w)
 }
 
 /*
- * Runs k-means on the features. Returns true if they have k well-separated
- * clusters, all of sufficient size.
+ * Runs k-means on the features. Returns true if they have k clear clusters
+ * (map.h).
  */
 static bool
 judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
@@ -260,7 +260,7 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 
 /*
  * Computes features with the kernel of s. Returns true if their clusters are
- * well separated; *s is then complete.
+ * clear (map.h); *s is then complete.
  */
 static bool
 try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)

@@ -296,10 +296,10 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
  * Takes (op, center, scale, means, deviations, kinds, max_features). Returns
  * rows (cluster, dimension, value, overall, difference, lift, place, apart),
  * where place 1 is the most characteristic dimension of the cluster. A cluster
- * has rows for its max_features most characteristic dimensions, and for the
+ * has rows for its max_features most characteristic dimensions. Unless there
+ * are too many clusters to compare all pairs, it also has rows for the
  * max_features dimensions that separate it best from the nearest other
- * cluster, unless there are too many clusters to compare all pairs. A NULL
- * center counts as 0, a NULL scale as 1.
+ * cluster. A NULL center counts as 0, a NULL scale as 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum

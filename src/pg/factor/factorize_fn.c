@@ -81,8 +81,8 @@ check_min_budget(double budget, size_t min, const char *what, size_t k,
 }
 
 /*
- * Reads and checks the options. `requested` is the requested method, `method`
- * the one that runs.
+ * Reads and checks the options. `requested` is the method in the call,
+ * `method` the one that runs.
  */
 static fc_factorize_options
 factorize_options(Jsonb *json, fc_method requested, fc_method method,

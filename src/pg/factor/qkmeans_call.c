@@ -111,7 +111,8 @@ collected_rows(const collection *rows)
 
 /*
  * Returns k x d start centroids. Sets offset (d values) to the mean of the
- * sample, and *measured to the rows on which operators are measured.
+ * sample. Sets *measured to the rows with which the quality of operators is
+ * measured.
  */
 static double *
 make_start(qkmeans_call *call, const collection *sample, double *offset,
@@ -235,8 +236,8 @@ keep_trial(void *ctx, const fc_trial *trial)
 }
 
 /*
- * Reports that the centroids are stored as they are, although products were
- * tried.
+ * Reports that the centroids are stored without factorization, although
+ * products were tried.
  */
 static void
 report_dense(const qkmeans_call *call, Size values)

@@ -82,9 +82,9 @@ extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*
- * Tries the numbers of clusters up to max_k on the rows, without the share
- * `trim` of the rows, the farthest from their median. apart has the same
- * meaning as in fc_choose_k.
+ * Tries the numbers of clusters up to max_k. Leaves out the share `trim` of
+ * the rows, the ones farthest from their median. `apart` has the same meaning
+ * as in fc_choose_k.
  */
 extern fc_choice *choose_clusters(const fc_weighted_rows *rows, Size max_k,
 								  int64 seed, double trim, const bool *apart);

@@ -237,7 +237,11 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 {
 	for (Size j = 0; metric == FC_COSINE && j < k; j++)
 		if (!fc_unit_row(centroids + j * d, d, centroids + j * d))
-			/* the rows cancel out: any direction is equally near to them */
+
+			/*
+			 * the cluster's rows add up to zero: any direction is equally near
+			 * to them
+			 */
 			centroids[j * d] = 1.0;
 	return centroids;
 }
@@ -257,7 +261,8 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (collection *) PG_GETARG_POINTER(0);
-	if (rows->n == 0)			/* no row had a direction */
+	if (rows->n == 0)			/* all rows were zero, so that none has a
+								 * direction */
 		PG_RETURN_NULL();
 	options = fc_kmeans_defaults();
 	if (rows->options != NULL)

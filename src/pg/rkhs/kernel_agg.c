@@ -4,7 +4,7 @@
  *
  * Rows are sorted first, by their ids or by a hash of their values, so that
  * neither the order of the scan nor the number of workers changes a bit of the
- * result; the core does the rest.
+ * result. The core computes the projection or the landmarks.
  */
 #include "postgres.h"
 

@@ -239,8 +239,8 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 		if (!fc_unit_row(centroids + j * d, d, centroids + j * d))
 
 			/*
-			 * the cluster's rows add up to zero: any direction is equally near
-			 * to them
+			 * the cluster's rows add up to zero: any direction is equally
+			 * near to them
 			 */
 			centroids[j * d] = 1.0;
 	return centroids;

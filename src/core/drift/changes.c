@@ -5,8 +5,8 @@
 #include "drift/waves.h"
 
 /*
- * Days in the longest window. A longer one finds smaller lasting changes, and
- * more tests raise all p-values. A guess.
+ * Days in the longest window. A longer window finds smaller changes that last,
+ * but its tests raise all p-values. A guess.
  */
 #define MAX_WINDOW	16
 
@@ -14,27 +14,27 @@
 #define WINDOWS	5
 
 /*
- * Minimum number of days that a window is compared with. Fewer allow changes
- * in close succession, and vary more by chance. A guess.
+ * Minimum number of days with which a window is compared. Fewer days find
+ * changes in close succession, but their mean varies more by chance. A guess.
  */
 #define MIN_SEGMENT	3
 
 /*
- * Maximum number of moments used per sketch. More take longer; double changes
- * nothing (bench/change_points.py, bench/tuned.py).
+ * Maximum number of moments used per sketch. More take longer; twice as many
+ * change no result (bench/change_points.py, bench/tuned.py).
  */
 #define MAX_MOMENTS	256
 
 /*
- * Maximum number of days that the null law is estimated from. More days take
- * longer, and make the law hardly more precise. A guess.
+ * Maximum number of days from which the null distribution is estimated. More
+ * days take longer, and make the estimate hardly more precise. A guess.
  */
 #define MAX_LAW_DAYS	256
 
 /*
- * Days after a change during which the earlier null law stays in use, because
- * fewer days do not suffice for a new one. More days judge by an outdated law.
- * A guess.
+ * Days after a change during which the earlier null distribution stays in use,
+ * because fewer days do not suffice for a new estimate. With more days, rows
+ * are judged by an outdated distribution for longer. A guess.
  */
 #define NEW_LAW_DAYS	30
 

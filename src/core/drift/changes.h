@@ -37,8 +37,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Number of days before the first day that is tested. Fewer estimate the null
- * law too roughly. A guess.
+ * Number of days before the first day that is tested. Fewer days estimate the
+ * null distribution too roughly. A guess.
  */
 #define FC_CHANGE_HISTORY	10
 

@@ -26,13 +26,13 @@
 
 #include "drift/spec.h"
 
-/* Flag of counts whose rows wait for their batch. */
+/* Flag of unpacked counts, which have space for a batch of pending rows. */
 #define FC_DRIFT_UNPACKED	0x01
 
 /* Flag of counts of 64 bits. */
 #define FC_DRIFT_WIDE	0x02
 
-/* Rows per batch, a bit each in a word of 64 bits. */
+/* Rows per batch: 32 in each of the two words of a bit. */
 #define FC_DRIFT_BATCH	64
 
 #define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for

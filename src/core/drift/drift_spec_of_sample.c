@@ -44,14 +44,14 @@ static const double thirds[] = {
 #define NORMAL_IQR	1.349
 
 /*
- * Maximum distance from the median to a sample value, in scales; sketches take
- * rows up to 2^38 scales.
+ * Maximum distance from the median to a sample value, in units of the column's
+ * scale. Sketches accept rows up to 2^38 of these units.
  */
 #define MAX_SPREAD	0x1p28
 
 /*
- * Maximum distance from 0 to the center, in sigmas times scale; a sketch_spec
- * takes 2^38.
+ * Maximum distance from 0 to the center, in units of sigma * scale. A
+ * sketch_spec accepts up to 2^38 of these units.
  */
 #define MAX_OFFSET	0x1p36
 

@@ -30,8 +30,8 @@
 #include "numerics/metric.h"
 
 /*
- * Maximum number of edges of a column. More see smaller changes of a
- * distribution, with weaker tests of each, in larger counts. A guess.
+ * Maximum number of edges of a column. More edges detect smaller changes of a
+ * distribution, but weaken each test and enlarge the counts. A guess.
  */
 #define FC_DRIFT_EDGES	13
 
@@ -52,20 +52,21 @@
 #define FC_DRIFT_ORIGIN	0x01
 
 /*
- * Maximum number of columns with a plain bit. More see more pairs of columns,
- * and memory and time grow with the square. A guess.
+ * Maximum number of columns with a plain bit. More columns detect changes of
+ * more pairs, but memory and time grow with their square. A guess.
  */
 #define FC_DRIFT_PLAIN	512
 
 /*
- * Maximum number of columns for which there are far bits, which quadruple the
- * pairs. A guess.
+ * Maximum number of columns of a spec with far bits, which quadruple the
+ * number of pairs. A guess.
  */
 #define FC_DRIFT_FAR	128
 
 /*
- * Maximum size of 32-bit counts with pairs; beyond it, fewer columns have
- * bits. More see more pairs, in larger stored values. A guess.
+ * Maximum size in bytes of 32-bit counts with pairs. If counts would be
+ * larger, fewer columns have bits. A higher limit allows more pairs, in larger
+ * stored values. A guess.
  */
 #define FC_DRIFT_MAX_BYTES	((size_t) 1 << 20)
 

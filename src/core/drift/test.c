@@ -8,20 +8,21 @@
 
 /*
  * Number of the strongest tables per test set that get an exact test. More
- * take longer; half and double change nothing (bench/drift.py,
+ * take longer; half or twice as many change no result (bench/drift.py,
  * bench/tuned.py).
  */
 #define EXACT_TESTS	12
 
 /*
- * Shift that chance may hide, in deviations, beyond which waves are ignored. A
- * larger one keeps waves that see nothing, whose test costs the others power
- * (bench/drift.py).
+ * Shift that may go undetected, in standard deviations, above which waves are
+ * ignored. With a higher limit, waves that are too insensitive are tested as
+ * well, which costs the other tests power (bench/drift.py).
  */
 #define MAX_HIDDEN_BY_WAVES	1.0
 
 /*
- * Deviation below which a column is constant, in widths of the spec. A guess.
+ * Standard deviation below which a column counts as constant, in units of the
+ * spec's sigma * scale. A guess.
  */
 #define MIN_DEVIATION	1e-6
 
@@ -289,8 +290,8 @@ typedef struct test_set
  */
 
 /*
- * Sqrt(pi / 2): deviations by which a normal column moves if its median split
- * changes by one deviation of the split.
+ * Shift of a normal column, in standard deviations, if its share below the
+ * median changes by one standard deviation of the indicator: sqrt(pi / 2).
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 

@@ -71,9 +71,9 @@ typedef enum fc_verdict
 #define FC_DRIFT_MIN_ROWS	10
 
 /*
- * Shift that chance may hide, in deviations, above which the verdict is too
- * few rows. A smaller one requires more new rows: 0.5 requires about 150 in
- * ten dimensions (bench/drift.py).
+ * Shift that may go undetected, in standard deviations, above which the
+ * verdict is too few rows. A smaller one requires more new rows: 0.5 requires
+ * about 150 in ten dimensions (bench/drift.py).
  */
 #define FC_DRIFT_MAX_HIDDEN	0.5
 

@@ -9,21 +9,22 @@
 #include "numerics/dense.h"
 
 /*
- * Null deviations of the MMD^2 that chance may hide. A larger one reports
- * larger hidden shifts. A guess.
+ * Number of null standard deviations of the MMD^2 up to which a shift may go
+ * undetected. A larger number reports larger undetected shifts. A guess.
  */
 #define CHANCE_DEVIATIONS	3.0
 
 /*
- * Value of tr S below which a few outlying rows may cause all of it, unseen by
- * the null law. A larger one ignores waves that would find changes, a smaller
- * one raises false alarms (bench/drift.py).
+ * Value of tr S below which the test finds nothing. A few outlying rows may
+ * then cause all of tr S, and the null distribution, estimated from a sample,
+ * need not include any of them. A larger value ignores waves that would find
+ * changes, a smaller one raises false alarms (bench/drift.py).
  */
 #define MIN_TRACE	0.05
 
 /*
- * Share of |phi|^2 that counts as 0, because a sketch rounds its parts to
- * 2^-22.
+ * Share of |phi|^2 that counts as 0, because a sketch rounds the real and
+ * imaginary parts of phi to 2^-22.
  */
 #define ROUNDING	1e-6
 

@@ -13,7 +13,8 @@
 /* Bytes for texts of a new counter, which double as they fill. A guess. */
 #define FIRST_TEXT	256
 
-#define ROWS			4		/* hashed counters that every text increments */
+#define ROWS			4		/* number of hashed counters that every text
+								 * increments */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 

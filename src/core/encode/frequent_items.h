@@ -30,8 +30,8 @@
 #define FC_FREQUENT_NUMBERS	4096
 
 /*
- * Maximum number of distinct texts that are counted exactly, with the same
- * trade. A guess.
+ * Maximum number of distinct texts that are counted exactly. More make counts
+ * of rare texts exact, for more memory of each column and state. A guess.
  */
 #define FC_FREQUENT_TEXTS	16384
 
@@ -45,8 +45,8 @@
 #define FC_FREQUENT_RARE	4096
 
 /*
- * Inverse of the minimum share of all rows at which a text is listed with
- * certainty; a larger one must remain well below FC_FREQUENT_RARE. A guess.
+ * Inverse of the minimum share of all rows at which a text is certainly
+ * listed. It must be well below FC_FREQUENT_RARE. A guess.
  */
 #define FC_FREQUENT_CERTAIN	1000
 

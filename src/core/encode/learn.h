@@ -59,8 +59,8 @@ void		fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
 /* ---- learners ---- */
 
 /*
- * Maximum number after log, and element of a vector; its square is finite in
- * single precision.
+ * Maximum magnitude of a number, after the logarithm if there is one, and of
+ * an element of a vector. Its square is finite in single precision.
  */
 #define FC_LARGEST_NUMBER	0x1p63
 
@@ -189,7 +189,8 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 
 /*
  * Minimum share of rows at a sentinel, a value that is farther from the others
- * than they are from each other. A smaller one warns of outliers. A guess.
+ * than they are from each other. With a smaller share, outliers raise the
+ * warning. A guess.
  */
 #define FC_SENTINEL_SHARE	0.005
 
@@ -197,15 +198,16 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 #define FC_SENTINEL_ROWS	3
 
 /*
- * Minimum number of other values, because flags and marks have gaps, too. A
- * guess.
+ * Minimum number of other distinct values in a column with a sentinel, because
+ * columns of few values, such as flags, have gaps, too. A guess.
  */
 #define FC_SENTINEL_OTHERS	16
 
 /*
- * Distance from the median, in robust deviations (IQR / 1.349), beyond which a
- * row is far: 0.1 % of a lognormal column with sigma 1. A smaller one warns of
- * ordinary skewed columns. A guess.
+ * Distance from the median, in robust standard deviations (IQR / 1.349),
+ * beyond which a value is far. In a lognormal column with sigma 1, 0.1 % of
+ * the values are far. A smaller distance warns of ordinary skewed columns. A
+ * guess.
  */
 #define FC_FAR	20.0
 

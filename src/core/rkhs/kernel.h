@@ -107,7 +107,7 @@ void
 
 /*
  * Maximum rows per side of a block in fc_kernel_multiply and fc_kernel_block.
- * Larger blocks make better use of BLAS, and leave the cache
+ * Larger blocks make better use of BLAS, but exceed the cache
  * (bench/kernel_product.c).
  */
 #define FC_KERNEL_BLOCK	128

@@ -144,8 +144,8 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 
 /*
  * Mean squared distance of y from the centroids below which clusters are
- * clear. A larger one takes spectral features where they separate little. A
- * guess.
+ * clear. With a larger one, spectral features are used where they separate
+ * little. A guess.
  */
 #define FC_SPECTRAL_CLEAR	0.01
 

@@ -9,14 +9,14 @@
 #include "rkhs/values.h"
 
 /*
- * Number of widths: gamma is 1, 2, 4, .. 256 over the total variance of the
- * rows. More try narrower kernels, for a search each. A guess.
+ * Number of widths: gamma is 1, 2, 4, .. 256 divided by the total variance of
+ * the rows. More try narrower kernels, for a search each. A guess.
  */
 #define WIDTHS	9
 
 /*
- * Gamma of plain features times the total variance. A smaller one gives nearly
- * the clusters of k-means. A guess.
+ * Product of gamma and the total variance of the rows for plain features. A
+ * smaller one gives nearly the clusters of k-means. A guess.
  */
 #define PLAIN_WIDTH	0.02
 

@@ -10,9 +10,9 @@
 #include "base/lanes.h"
 
 #define EIGHT	(8 / VECTOR_LANES)	/* vectors that hold eight floats */
-#define GROUP	4				/* rows processed together; they share each
-								 * piece of x, and hide the latency of each
-								 * other's sums */
+#define GROUP	4				/* rows processed together: each load of x
+								 * serves all of them, and their sums are
+								 * independent, which hides latencies */
 
 /* Sets *value = (*value + coef0)^degree and adds its square to squares. */
 INLINE void

@@ -136,8 +136,8 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 
 /*
  * Number of clusters above which a notice says that centroids of a sketch lose
- * some percent. Fewer raise it where little is lost (bench/decoders.py
- * limits).
+ * some percent. A lower limit raises it where little is lost
+ * (bench/decoders.py limits).
  */
 #define MAX_DECODED_CLUSTERS	50
 
@@ -148,8 +148,8 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 #define POOR_RESIDUAL	0.3
 
 /*
- * Deviation of the rows, in sigmas, below which a notice is raised; a spec
- * from a sample gives 0.8 or more. A guess.
+ * Standard deviation of the rows, in units of sigma, below which a notice is
+ * raised; a spec from a sample gives 0.8 or more. A guess.
  */
 #define NARROW_SIGMAS	0.6
 

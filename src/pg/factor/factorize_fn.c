@@ -145,8 +145,8 @@ check_sample(fc_method method, const fc_operator *op,
 #define NOTICEABLE_ERROR	0.05
 
 /*
- * Ratio of an SVD's error to the product's below which an SVD is suggested. A
- * guess.
+ * Ratio of the error of an SVD to the error of the product, below which an SVD
+ * is suggested. A guess.
  */
 #define CLOSER_ERROR_RATIO	0.8
 

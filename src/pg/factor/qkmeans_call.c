@@ -10,8 +10,8 @@
 #include "pg/operator/operator_value.h"
 
 /*
- * Ratio of the objective to the start's above which a notice is raised. A
- * guess.
+ * Ratio of the objective to the objective of the start, above which a notice
+ * is raised. A guess.
  */
 #define FAR_OBJECTIVE_RATIO	1.5
 

@@ -33,7 +33,7 @@
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
 
-/* Maximum number of arguments of such a function, the length of an array. */
+/* Maximum number of arguments of a function of a model's name. */
 #define MAX_CALL_ARGUMENTS	8
 
 /* Everything that a result depends on besides the arguments. */

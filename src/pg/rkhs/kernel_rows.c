@@ -104,8 +104,9 @@ join_room(kernel_rows *rows, Size n)
 #define MAX_KERNEL_COLUMNS	(1 << 20)
 
 /*
- * Columns read by default, or the rank if that is larger. More come closer to
- * the kernel matrix, for n d multiply-adds each (bench/kernel_clustering.py).
+ * Number of columns of the kernel matrix that are read by default; the rank if
+ * it is larger. More come closer to the kernel matrix, for n d multiply-adds
+ * each (bench/kernel_clustering.py).
  */
 #define DEFAULT_COLUMNS	100
 

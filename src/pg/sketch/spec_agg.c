@@ -131,8 +131,8 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 }
 
 /*
- * Default number of sample rows in a spec. More let decode lower the SSE, in
- * larger specs and more time (bench/quality.py).
+ * Default number of sample rows in a spec. With more, decode reaches a lower
+ * SSE, but takes longer, and specs are larger (bench/quality.py).
  */
 #define SAMPLE_ROWS	1000
 

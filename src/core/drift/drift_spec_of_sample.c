@@ -9,8 +9,8 @@
 #include "drift/counts.h"
 
 /*
- * Shares of the sample at the edges of a column with many values. More see
- * smaller changes of a distribution, with weaker tests of each
+ * Shares of the sample at the edges of a column with many values. More edges
+ * detect smaller changes of a distribution, but weaken each test
  * (bench/drift.py).
  */
 static const double quantiles[] = {
@@ -27,7 +27,10 @@ static const double quantiles[] = {
 	.999
 };
 
-/* Shares of the sample that the middle and the outer edges are nearest to. */
+/*
+ * Shares of the sample at or below the middle and the outer edges. Of the
+ * edges of a column, the nearest to these shares are chosen.
+ */
 static const double thirds[] = {
 	[FC_DRIFT_MIDDLE] = .5,
 	[FC_DRIFT_LOWER] = .25,
@@ -59,9 +62,9 @@ static const double thirds[] = {
 #define MIN_SCALE	1e-280
 
 /*
- * Widths of the kernels of the waves, in root mean distances of two rows.
- * Narrow kernels see changes within clusters, wide ones a shift of all rows
- * (bench/drift.py, bench/tuned.py).
+ * Kernel widths of the waves, divided by sqrt(d), for columns scaled to a
+ * standard deviation of about 1. Narrow kernels detect changes within
+ * clusters, wide ones a shift of all rows (bench/drift.py, bench/tuned.py).
  */
 static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 

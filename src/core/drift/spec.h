@@ -5,9 +5,10 @@
  * A drift_spec is computed from a sample of the training rows
  * (drift_spec_of_sample.h). Values are compared as floats relative to an
  * origin, (float) (x - origin), as the sample stores them: a row of doubles
- * and the same row of floats give the same counts. For each column
- *     up to FC_DRIFT_EDGES edges e     rows with x <= e are counted,
- *     the smallest sample value        and rows with x < least.
+ * and the same row of floats give the same counts. For each column, two kinds
+ * of counts are kept:
+ *     rows with x <= e       for each of up to FC_DRIFT_EDGES edges e
+ *     rows with x < least    where `least` is the smallest sample value
  * A bit of a row is set if a column is above its middle edge (plain bits), or
  * outside its two outer edges (far bits). For every pair of bits the rows in
  * which both are set are counted.

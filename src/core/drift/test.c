@@ -285,11 +285,6 @@ typedef struct test_set
 }			test_set;
 
 /*
- * sqrt(pi / 2): deviations by which a normal column moves if its median
- * split changes by one deviation of the split
- */
-
-/*
  * Shift of a normal column, in standard deviations, if its share below the
  * median changes by one standard deviation of the indicator: sqrt(pi / 2).
  */

@@ -202,9 +202,9 @@ fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 }
 
 /*
- * Returns the count from which a text stays listed, compared with the upper
- * bound on the count of the text. It is chosen so that at most half of
- * FC_FREQUENT_TEXTS texts stay.
+ * Returns the minimum count with which a text stays listed. It is compared
+ * with upper bounds on counts, and at most half of FC_FREQUENT_TEXTS texts
+ * reach it.
  */
 static int64_t
 min_listed_count(const fc_frequent_items *frequent)

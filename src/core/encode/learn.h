@@ -3,12 +3,17 @@
  * order.
  *
  * A learner counts the values of one feature:
- *     numbers     mean and standard deviation over all rows, exact until they are rounded once. With robust scaling the median and (q3 - q1) / 1.349, which is the standard deviation for a normal distribution; the quartiles are exact up to FC_FREQUENT_NUMBERS distinct values categories  the most frequent texts; p, the shares of all dimensions,
- *                 `other` and `missing` included; one scale
+ *     numbers     mean and standard deviation over all rows, exact until they
+ *                 are rounded once. With robust scaling, the median and
+ *                 (q3 - q1) / 1.349, which is the standard deviation for a
+ *                 normal distribution; the quartiles are exact up to
+ *                 FC_FREQUENT_NUMBERS distinct values.
+ *     categories  the most frequent texts; the share p of the rows in each
+ *                 dimension, `other` and `missing` included; one scale
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of
- *                 the elements' variances, or each element's own deviation
- *                 for a single column with scaling standard
+ *                 the elements' variances, or each element's own standard
+ *                 deviation for a single column with scaling standard
  * Every scale is divided by the weight. A feature that does not vary has the
  * scale 1 before the division.
  */

@@ -4,7 +4,7 @@
 /* Interquartile range of the standard normal distribution. */
 #define NORMAL_QUARTILES	1.3489795003921634
 
-/* Scale below which a deviation is rounding error. */
+/* Standard deviation below which it is taken for rounding error. */
 #define MIN_SCALE	1e-150
 
 /*

@@ -9,12 +9,12 @@
  * of the operator's product plus its offset.
  *
  * kappa(U, x) needs U x (for rbf the distances, from V (x - offset)), which is
- * computed through the operator's factors, and norms. A plain codebook is
- * compared in double precision, and M^+ has the floor 1e-12 L_1. Factors work
- * in single precision, whose rounding errors a small eigenvalue would magnify,
- * and the floor is 1e-8 L_1. With that floor, the values of rbf (at most 1)
- * and L_r^-1/2 V_r' of a factored operator can be in single precision, too,
- * without loss of accuracy.
+ * computed through the operator's factors, and norms. For a plain codebook
+ * this is computed in double precision, and eigenvalues below 1e-12 L_1 are
+ * dropped. Factors work in single precision, whose rounding errors a small
+ * eigenvalue would magnify, so that eigenvalues below 1e-8 L_1 are dropped.
+ * With that floor, the values of rbf (at most 1) and L_r^-1/2 V_r' of a
+ * factored operator can be in single precision, too, without loss of accuracy.
  *
  * Layout of the value (native byte order, padding zero):
  *     fc_kernel_map_header, double norms[k] (||u_j||^2), double t[rank * k],

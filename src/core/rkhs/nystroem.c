@@ -28,7 +28,7 @@ typedef struct nystroem_work
 	double	   *inner;			/* m x m: the chosen rows of `columns` */
 	double	   *values;			/* eigenvalues, one per pair */
 	double	   *vectors;		/* pairs x m eigenvectors */
-	double	   *t;				/* m x pairs inverse root */
+	double	   *t;				/* m x pairs: inverse root of inner */
 } nystroem_work;
 
 void

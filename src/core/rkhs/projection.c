@@ -8,9 +8,9 @@
  * fc_kernel_embed computes Y from E.
  *
  * Error. First Y is computed from the r' columns alone, and the other columns,
- * the probes z, measure the error matrix D = K - Y Y'. Each probe has two
- * unbiased estimates of ||D||^2,
- *     ||D z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(D z)
+ * the probes z, measure the error matrix Delta = K - Y Y'. Each probe has two
+ * unbiased estimates of ||Delta||^2,
+ *     ||Delta z||^2   and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(Delta z)
  * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared
  * eigenvalues. The second estimate hardly varies if Y spans leading
  * eigenvectors, the first is better for small errors. The estimate with the
@@ -98,8 +98,9 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q rows of E */
 	double	   *values;			/* q eigenvalues of the Gram matrix */
 	double	   *vectors;		/* q x q eigenvectors of the Gram matrix */
-	double	   *deciding;		/* q values: the entry of each column so far
-								 * that decides its sign */
+	double	   *deciding;		/* q values: for each column, the entry of
+								 * largest magnitude so far; the sign of the
+								 * column makes it positive */
 } embed_work;
 
 /*
@@ -420,8 +421,8 @@ project_probes(size_t n, double scale, const fc_embedding *result,
 }
 
 /*
- * Computes cross = (Y Y' z).(D z) and left = ||D z||^2 for each probe z, where
- * D = K - Y Y'.
+ * Computes cross = (Y Y' z).(Delta z) and left = ||Delta z||^2 for each probe
+ * z, where Delta = K - Y Y'.
  */
 static void
 compare_probes(size_t n, double scale, const fc_embedding *result,

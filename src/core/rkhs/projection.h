@@ -9,13 +9,14 @@
  *
  * One pass is algorithm 1 of Pourkamali-Anaraki and Becker, A randomized
  * approach to efficient kernel clustering (2016), steps 1 to 6: W = K Omega
- * in one pass over K, Omega = D H R; then K ~ Q B Q' with Q an orthonormal
- * basis of the range of W and B (Q' Omega) = Q' W. With Q from the QR
- * decomposition (all r' columns; step 3 of the paper leaves the choice open)
- * Q B Q' = W (Omega' W)^+ W', the Nystrom form of Tropp, Yurtsever, Udell,
- * Cevher (2017): the eigenproblem of Omega' W (r' x r') gives the same
- * matrix without Q, is symmetric and semidefinite by construction, and
- * remains stable if Q' Omega is nearly singular.
+ * in one pass over K, Omega = D H R (D random signs, H a Hadamard matrix, R
+ * the choice of r' columns); then K ~ Q B Q' with Q an orthonormal basis of
+ * the range of W and B (Q' Omega) = Q' W. With Q from the QR decomposition
+ * (all r' columns; step 3 of the paper leaves the choice open) Q B Q' = W
+ * (Omega' W)^+ W', the Nystrom form of Tropp, Yurtsever, Udell, Cevher (2017):
+ * the eigenproblem of Omega' W (r' x r') gives the same matrix without Q, is
+ * symmetric and semidefinite by construction, and remains stable if Q' Omega
+ * is nearly singular.
  *
  * Randomly pivoted Cholesky is algorithm 2.1 of Chen, Epperly, Tropp, Webber
  * (2025): the next pivot is drawn with probability proportional to the

@@ -332,7 +332,8 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 													 * the means of their
 													 * clusters, but these
 													 * clusters differ from
-													 * the start's */
+													 * the clusters of the
+													 * start */
 		ereport(NOTICE,
 				errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large",
 					   ratio_of_means),

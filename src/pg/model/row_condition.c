@@ -242,8 +242,8 @@ check_cast(const read_condition *c, const TypeCast *cast)
 }
 
 /*
- * Raises an error if the raw parse tree has a node of a kind not listed here, or
- * a name or type that is not accepted. Always returns false.
+ * Raises an error if the raw parse tree has a node of a kind not listed here,
+ * or a name or type that is not accepted. Always returns false.
  */
 static bool
 check_grammar(Node *node, void *context)

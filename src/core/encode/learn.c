@@ -53,9 +53,8 @@ fc_exact_add(fc_exact_sum *sum, double x)
 	place = (unsigned int) (bits >> 52 & 0x7FF);
 	if (place > 0)
 		mantissa |= UINT64_C(1) << 52;
-	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* from here on, x =
-													 * mantissa * 2^(place -
-													 * OFFSET) */
+	place += OFFSET - 1075 + (place == 0 ? 1 : 0);	/* x = mantissa * 2^(place
+													 * - OFFSET) from here on */
 	digit = sum->digit + place / BITS;
 	above = mantissa >> (BITS - place % BITS);	/* shifts by 1 to 32 bits */
 	mantissa = mantissa << (place % BITS) & MASK;

@@ -12,7 +12,7 @@
 #define EIGHT	(8 / VECTOR_LANES)	/* vectors that hold eight floats */
 #define GROUP	4				/* rows processed together: each load of x
 								 * serves all of them, and their sums are
-								 * independent, which hides latencies */
+								 * independent, so that additions overlap */
 
 /* Sets *value = (*value + coef0)^degree and adds its square to squares. */
 INLINE void

@@ -171,7 +171,10 @@ encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 			  encoder->cells, x);
 }
 
-/* Returns false if a NULL causes the row to be skipped. */
+/*
+ * Returns false if a NULL causes the row to be skipped. Raises an error for a
+ * NULL in a feature whose NULLs are errors.
+ */
 static bool
 check_nulls(const prepared_encoder *encoder)
 {

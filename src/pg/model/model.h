@@ -83,7 +83,7 @@ typedef struct served_model
 #define NULL_VERSION	PG_INT32_MIN
 
 /*
- * What cached models are valid for: one user, snapshot and epoch
+ * Conditions under which cached models are valid: one user, snapshot and epoch
  * (model_cache.c).
  */
 typedef struct model_validity

@@ -310,9 +310,9 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
 }
 
 /*
- * On entry, number[j] is the index of the old cluster that cluster j
- * continues, or -1. Replaces each index by the number of the old cluster, and
- * each -1 by the lowest number that is neither used nor reserved. If there are
+ * Replaces number[j], which is the index of the old cluster that cluster j
+ * continues, or -1. An index becomes the number of the old cluster. A -1
+ * becomes the lowest number that is neither used nor reserved. If there are
  * fewer clusters than before, numbers >= k are also replaced by lower ones,
  * unless they are reserved.
  */

@@ -215,8 +215,8 @@ landmarks_of(const kernel_rows *rows)
 	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank,
 										  rows->seed, &arena, pivots);
 	release_arena(&arena);
-	found = Max(found, 1);		/* if all rows are 0, one of them is the
-								 * landmark */
+	found = Max(found, 1);		/* a landmark must exist: one of the rows if
+								 * all are 0 */
 	centroids = alloc_large(found * d * sizeof(double));
 	weights = alloc_large(found * sizeof(double));
 	for (size_t j = 0; j < found; j++)

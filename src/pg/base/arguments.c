@@ -83,7 +83,7 @@ check_count(const char *name, int64 value, int64 min, int64 max)
 	if (value < min || value > max)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("%s is %lld, out of range", name, (long long) value),
-				errdetail("It may be from %lld to %lld.", (long long) min,
+				errdetail("Valid values are from %lld to %lld.", (long long) min,
 						  (long long) max));
 }
 
@@ -114,7 +114,7 @@ check_positive(const char *name, double value)
 	if (!(value >= SMALLEST_POSITIVE && value <= GREATEST_POSITIVE))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("%s is %g, out of range", name, value),
-				errdetail("It may be from %g to %g.", SMALLEST_POSITIVE,
+				errdetail("Valid values are from %g to %g.", SMALLEST_POSITIVE,
 						  GREATEST_POSITIVE));
 }
 

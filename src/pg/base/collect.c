@@ -50,7 +50,7 @@ grown_room(Size room, Size n, const row_need *need)
 				: errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows",
 						 need->name, n - 1),
 				errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
-				errhint("Raise it with SET fastclust.memory_budget%s.",
+				errhint("Increase fastclust.memory_budget%s.",
 						need->instead));
 	return wanted;
 }
@@ -60,7 +60,7 @@ check_same_dim(int32 left, int32 right)
 {
 	if (left != right)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("vectors have %d and %d dimensions", left, right));
+				errmsg("vectors have different dimensions: %d and %d", left, right));
 }
 
 void

@@ -125,7 +125,7 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 	if (PG_ARGISNULL(argument) && is_given(fcinfo, argument))
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				errmsg("sketch must not be NULL"),
-				errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
+				errhint("sketch_agg returns NULL if there are no rows. To read the table instead, leave out the argument sketch."));
 }
 
 /*

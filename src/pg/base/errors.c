@@ -24,30 +24,30 @@ typedef struct status_error
 _Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 
 static const status_error errors[] = {
-	[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector holds NaN or infinity"},
+	[FC_EVALUE] = {ERRCODE_DATA_EXCEPTION, "vector contains NaN or infinity"},
 	[FC_EFAR] = {
 		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 		"vector is too far outside the scale of the sketch_spec"
 	},
 	[FC_EWEIGHT] = {
 		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "weight is out of range",
-		"A weight is 0 or between 9.09495e-13 and 4.1943e+06.",
+		"A weight must be 0 or between 9.09495e-13 and 4.1943e+06.",
 		"Multiply all weights by the same constant; results do not depend on it."
 	},
 	[FC_EOVERFLOW] = {
 		ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "sums would overflow",
-		"A sketch or the state of an aggregate holds up to 1099511627776 rows; in a sketch, rows far outside its scale count for many."
+		"A sketch or an aggregate takes up to 1099511627776 rows; a sketch takes fewer if rows are far outside the scale of its sketch_spec."
 	},
 	[FC_ENEGATIVE] = {
-		ERRCODE_DATA_EXCEPTION, "cannot subtract a sketch that holds more than the other",
+		ERRCODE_DATA_EXCEPTION, "cannot subtract a larger sketch from a smaller one",
 		"The difference would have a negative row count or weight."
 	},
-	[FC_EMISMATCH] = {ERRCODE_DATA_EXCEPTION, "sketches belong to different specs"},
+	[FC_EMISMATCH] = {ERRCODE_DATA_EXCEPTION, "sketches were made with different specs"},
 	[FC_EFORMAT] = {ERRCODE_DATA_CORRUPTED, "stored value is damaged"},
 	[FC_EEMPTY] = {ERRCODE_INVALID_PARAMETER_VALUE, "there are no rows with positive weight"},
 	[FC_ENUMERIC] = {
 		ERRCODE_FLOATING_POINT_EXCEPTION, "a matrix factorisation failed", NULL,
-		"Scale the data, so that their values are not far from 1."
+		"Scale the data so that values are not far from 1."
 	}
 };
 
@@ -79,10 +79,10 @@ report_blas_failure(const blas_failure *failure)
 						failure->library, failure->package));
 	ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR),
 			errmsg("could not load %s: %s", failure->library, failure->reason),
-			beside ? errdetail("The OpenBLAS of this session is \"%s\".",
+			beside ? errdetail("This session has loaded OpenBLAS from \"%s\".",
 							   failure->openblas)
 			: 0,
-			errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
-					"apt-get install --reinstall %s. Then connect again.",
+			errhint("%s is installed, but one of its dependencies is missing or incompatible. Reinstall it, on Debian with: "
+					"apt-get install --reinstall %s. Then reconnect.",
 					failure->library, failure->package));
 }

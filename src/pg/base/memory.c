@@ -60,7 +60,7 @@ check_budget(Size bytes, const char *what)
 			errmsg("%s needs %zu MB of memory, more than fastclust.memory_budget allows",
 				   what, bytes / 1024 / 1024 + 1),
 			errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
-			errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller."));
+			errhint("Increase fastclust.memory_budget, or use fewer rows, clusters, dimensions or frequencies."));
 }
 
 void
@@ -198,10 +198,10 @@ check_requested_budget(int *budget, void **extra, GucSource source)
 		return true;
 	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling",
 					 text_of_kilobytes(*budget));
-	GUC_check_errdetail("It may be from %s to %s.",
+	GUC_check_errdetail("Valid values are from %s to %s.",
 						text_of_kilobytes(MIN_BUDGET_KB),
 						text_of_kilobytes(budget_limit));
-	GUC_check_errhint("A superuser raises the ceiling with fastclust.memory_budget_limit.");
+	GUC_check_errhint("A superuser can raise the ceiling with fastclust.memory_budget_limit.");
 	return false;
 }
 
@@ -252,27 +252,27 @@ _PG_init(void)
 {
 	HOLD_INTERRUPTS();
 	DefineCustomIntVariable("fastclust.memory_budget_limit",
-							"Most that fastclust.memory_budget may be.",
-							"Larger values that were set before count as this one.", &budget_limit,
+							"Maximum value of fastclust.memory_budget.",
+							"Larger values that were set before are reduced to it.", &budget_limit,
 							MAX_KILOBYTES, MIN_BUDGET_KB, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							NULL, assign_budget_limit, NULL);
-	DefineCustomIntVariable("fastclust.memory_budget", "Memory one fastclust function may take.",
-							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
+	DefineCustomIntVariable("fastclust.memory_budget", "Maximum memory of one call of a fastclust function.",
+							"Samples are made small enough to fit; other work that needs more memory fails, and the error says how much it needs.",
 							&requested_budget, DEFAULT_BUDGET_KB, MIN_BUDGET_KB,
 							MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB, check_requested_budget, assign_requested_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
-							"Largest sums of a training scan that workers may share.",
-							"Larger ones stay in one process; no value holds more than 1 GB.",
+							"Maximum size of the sums that each worker of a parallel training scan keeps.",
+							"With larger sums, the scan runs in one process, because a value cannot exceed 1 GB.",
 							&fastclust_largest_state, MaxAllocSize / 1024, 64, MaxAllocSize / 1024,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("fastclust.progress_interval",
-							"Time between two notices of a long step of training.",
-							"0 turns them off.", &fastclust_progress_interval, 10000, 0, INT_MAX,
+							"Time between progress notices of a long training step.",
+							"0 turns the notices off.", &fastclust_progress_interval, 10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("fastclust.time_budget",
-							 "Time one fastclust step may take, as estimated before it begins.",
-							 "Longer ones fail at once, and say what would be quicker; 0 lets all begin.",
+							 "Maximum time of one fastclust step, as estimated before it begins.",
+							 "A step with a longer estimate fails at once, with a hint at what would be faster; 0 turns the limit off.",
 							 &fastclust_time_budget, 3600, 0, INT_MAX,
 							 PGC_USERSET, GUC_UNIT_S, NULL,
 							 NULL, NULL);

@@ -144,7 +144,7 @@ choice_of_name(const char *what, const char *name, const named_value *choices,
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("%s \"%s\" is not known", what, name),
 			errhint("%s", name_hint(name, (int) strlen(name), names, count,
-									"It may be one of")));
+									"Valid values are")));
 	return 0;
 }
 
@@ -170,7 +170,7 @@ number_of(const option *opt, const JsonbValue *value)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"%s\" is %.15g, out of range", opt->name,
 					   number),
-				errdetail("It may be from %.15g to %.15g.", opt->lower,
+				errdetail("Valid values are from %.15g to %.15g.", opt->lower,
 						  opt->upper));
 	return number;
 }
@@ -206,7 +206,7 @@ seed_of(const option *opt, const JsonbValue *value)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"%s\" is %.15g, out of range", opt->name,
 					   number),
-				errdetail("It may be from -2^63 to 2^63 - 1."));
+				errdetail("Valid values are from -2^63 to 2^63 - 1."));
 	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, exact));
 }
 
@@ -489,7 +489,7 @@ column_option(const char *option, const char *column, const char *value)
 char *
 options_for_both(const char *literal)
 {
-	return psprintf("%s; encoder_agg takes what is inside of \"encoder\"",
+	return psprintf("%s; for encoder_agg, pass only the value of \"encoder\"",
 					literal);
 }
 
@@ -541,7 +541,7 @@ check_metric_has_means(fc_metric metric)
 {
 	if (metric == FC_INNER_PRODUCT)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("the metric inner_product only assigns rows"),
-				errdetail("Clusters by inner products have no means: longer centroids draw all rows."),
-				errhint("Cluster by the metric cosine or euclidean, then make an operator for assigning by fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}') over its centroids."));
+				errmsg("metric inner_product can assign rows to clusters, but not find clusters"),
+				errdetail("By inner product, the longest centroid would attract all rows."),
+				errhint("Find clusters with metric cosine or euclidean, then make an operator of their centroids: fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}')."));
 }

@@ -279,7 +279,7 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())
 	{
-		ereport(NOTICE, errmsg("trainings are not shown on this server"),
+		ereport(NOTICE, errmsg("the progress of trainings is not available on this server"),
 				errhint("Add fastclust to shared_preload_libraries, and restart the server."));
 		return (Datum) 0;
 	}
@@ -543,9 +543,9 @@ announce_work(const char *subject, double operations, bool quiet,
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("%s about %s, more than fastclust.time_budget allows",
 					   subject, text_of_seconds(seconds)),
-				errdetail("These are about %.0e multiply-adds; the budget is %g s.",
+				errdetail("The estimate is about %.0e multiply-adds; the budget is %g s.",
 						  operations, fastclust_time_budget),
-				errhint("%s, or raise the budget with SET fastclust.time_budget.",
+				errhint("%s, or increase fastclust.time_budget.",
 						hint));
 	if (seconds > MIN_REPORTED_SECONDS)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);

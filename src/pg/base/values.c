@@ -37,7 +37,7 @@ checked_value(void *value, Size size, const value_type *type, int sqlstate)
 	if (type->check(value, size) != FC_OK)
 		ereport(ERROR, errcode(sqlstate),
 				errmsg("not a valid %s value", type->name),
-				errdetail("The %zu bytes are damaged, cut short, or of another version or machine.",
+				errdetail("The value of %zu bytes is damaged, truncated, or from another version or machine.",
 						  size));
 	return value;
 }

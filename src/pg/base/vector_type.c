@@ -247,8 +247,8 @@ array_of_text(char *text)
 	if (text[strspn(text, " \t\r\n")] != '{')
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				errmsg("\"%s\" is not a vector", text),
-				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a"
-						" number. A model of other columns takes a row: predict('model', t) FROM (SELECT"
+				errhint("A vector in text form is an array, such as '{1,2}'; cast text that is a"
+						" number. For a model of other columns, pass a row: predict('model', t) FROM (SELECT"
 						" 'red' AS colour) t."));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
@@ -364,7 +364,7 @@ open_dense(const char *bytes, Size size, Size width, const char *argument)
 		memcpy(&d, bytes, sizeof(d));
 	if (d < 1 || size != 2 * sizeof(int16) + (Size) d * width)
 		reject_bytes(argument,
-					 psprintf("It says that it has %d dimensions, in %zu bytes.",
+					 psprintf("Its header says %d dimensions, but it has %zu bytes.",
 							  d, size));
 	value.d = d;
 	value.elements = bytes + 2 * sizeof(int16);
@@ -386,7 +386,7 @@ open_sparse(const char *bytes, Size size, const char *argument)
 	if (value.d < 1 || value.nonzeros < 0 || value.nonzeros > value.d ||
 		size != head + (Size) value.nonzeros * (sizeof(int32) + sizeof(float)))
 		reject_bytes(argument,
-					 psprintf("It says that it has %d dimensions and %d elements, in %zu bytes.",
+					 psprintf("Its header says %d dimensions and %d elements, but it has %zu bytes.",
 							  value.d, value.nonzeros, size));
 	value.indices = bytes + head;
 	value.elements = value.indices + (Size) value.nonzeros * sizeof(int32);
@@ -396,7 +396,7 @@ open_sparse(const char *bytes, Size size, const char *argument)
 
 		if (index <= last || index >= value.d)
 			reject_bytes(argument,
-						 psprintf("Its index %d does not follow %d, or lies beyond its %d dimensions.",
+						 psprintf("Its index %d is not above the previous one, %d, or is outside its %d dimensions.",
 								  index, last, value.d));
 		last = index;
 	}

@@ -58,7 +58,7 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 		if (null)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					errmsg("%s element %d is NULL", argument, i + 1),
-					errdetail("Vectors hold finite numbers only."));
+					errdetail("The elements of a vector must be finite numbers."));
 		values[i] = number_as_double(element, type);
 	}
 	array_free_iterator(iterator);
@@ -107,7 +107,7 @@ read_pgvector(vector_reader *reader, Datum datum, const char *argument)
 	if (value.d > FC_MAX_DIM)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("%s has %d dimensions", argument, value.d),
-				errdetail("There may be %d at most.", FC_MAX_DIM));
+				errdetail("The maximum is %d.", FC_MAX_DIM));
 	v.floats = (const float *) value.elements;
 	if (reader->form == VECTOR_FLOATS &&
 		(reader->anywhere || (uintptr_t) value.elements % sizeof(float) == 0))
@@ -207,7 +207,7 @@ reject_not_finite(const double *doubles, const float *floats, size_t d)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("vector element %zu is %s", i + 1,
 					   isnan(value) ? "NaN" : "infinite"),
-				errdetail("Vectors hold finite numbers only."));
+				errdetail("The elements of a vector must be finite numbers."));
 	}
 }
 

@@ -88,7 +88,7 @@ read_names(learning_call_state *call, ArrayType *columns)
 	}
 	if (call->count == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("columns must name at least one column, and no NULL"));
+				errmsg("columns must name at least one column and contain no NULL"));
 }
 
 static void
@@ -208,7 +208,7 @@ check_column(const learning_call_state *call, int column, fc_feature_kind kind)
 						 feature->name),
 				feature->path != NULL
 				? 0
-				: errhint("Name them in the options: %s.",
+				: errhint("Name the paths in the options: %s.",
 						  options_for_both(column_option("paths", feature->name,
 														 "[\"key\", \"key.of.an.object\"]"))));
 	if (feature->log_by_name && !has_log(kind))
@@ -438,7 +438,7 @@ pass_nulls(encoder_state *state, const learning_call_state *call)
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					errmsg("%s is NULL", call->paths[i].label),
-					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to give them values: %s.",
+					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to replace each NULL by a value: %s.",
 							options_for_both(column_option("nulls",
 														   call->requested.feature[i].name,
 														   "\"skip\""))));
@@ -461,7 +461,7 @@ check_size(const char *label, const char *column, double x)
 	if (fabs(x) > FC_LARGEST_NUMBER)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("%s is %g, too large", label, x),
-				errdetail("Numbers may be up to %g in magnitude, logarithms are of any.",
+				errdetail("The magnitude of a number must not exceed %g, except with a logarithm.",
 						  FC_LARGEST_NUMBER),
 				column == NULL
 				? errhint("Scale the data down.")
@@ -512,7 +512,7 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
 	}
 	if (learner->width != cell->length)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("%s is of dimension %u, but of %zu in the rows before",
+				errmsg("%s has %u dimensions, but %zu in earlier rows",
 					   label, cell->length, learner->width));
 	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
 		check_size(label, NULL, cell->doubles[i]);
@@ -625,13 +625,13 @@ check_choice(fc_status status, const fc_sample *sample,
 				errmsg("column \"%s\" is NULL in all rows",
 					   pnstrdup(sample->names[bad].name,
 								sample->names[bad].name_length)),
-				errhint("Leave it out."));
+				errhint("Leave out the column."));
 	check_status(status);
 	if (choice->dim > FC_MAX_ENCODED)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("the columns would be encoded in %zu dimensions",
 					   choice->dim),
-				errdetail("There may be %d at most.", FC_MAX_ENCODED),
+				errdetail("The maximum is %d.", FC_MAX_ENCODED),
 				errhint("Use fewer columns, or fewer categories of each: %s.",
 						options_for_both("'{\"encoder\": {\"categories\": 8}}'")));
 }

@@ -117,7 +117,7 @@ set_weight_of(encoder_options *options, Size first, Size last,
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
 					   weight, options->feature[first].name),
-				errdetail("It may be from %g to %g.", FC_MIN_COLUMN_WEIGHT,
+				errdetail("Valid values are from %g to %g.", FC_MIN_COLUMN_WEIGHT,
 						  FC_MAX_COLUMN_WEIGHT));
 	for (Size i = first; i < last; i++)
 		options->feature[i].weight = weight;
@@ -206,7 +206,7 @@ paths_of(JsonbContainer *object, const char *name)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"paths\" must have a list of paths for column \"%s\"",
 					   name),
-				errhint("As in %s.",
+				errhint("For example: %s.",
 						options_for_both(column_option("paths", name,
 													   EXAMPLE_PATHS))));
 	return found.val.binary.data;
@@ -248,7 +248,7 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names,
 	first[count] = options->features = n;
 	if (n > FC_MAX_FEATURES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("there are %zu features, but an encoder has %d at most",
+				errmsg("there are %zu features, but an encoder can have at most %d",
 					   n, FC_MAX_FEATURES));
 	options->feature = palloc0(n * sizeof(feature_options));
 	for (int i = 0; i < count; i++)

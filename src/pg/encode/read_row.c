@@ -112,7 +112,7 @@ check_width(const prepared_encoder *encoder, Size i)
 
 	if (encoder->cells[i].length != fc_feature_values(feature))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("%s is of dimension %u, but the encoder learned it as one of %u",
+				errmsg("%s has %u dimensions, but the encoder was learned with %u",
 					   encoder->paths[i].label, encoder->cells[i].length,
 					   (uint32) fc_feature_values(feature)));
 }
@@ -187,7 +187,7 @@ check_nulls(const prepared_encoder *encoder)
 			return false;
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				errmsg("%s is NULL", encoder->paths[i].label),
-				errdetail("The encoder was learned with option \"nulls\": \"error\" for it."));
+				errdetail("The encoder was learned with option \"nulls\": \"error\" for this column."));
 	}
 	return true;
 }
@@ -252,10 +252,10 @@ reject_missing(TupleDesc desc, const char *name)
 			names[count++] = NameStr(TupleDescAttr(desc, i)->attname);
 	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
 			errmsg("the row has no column \"%s\"", name),
-			count == 0 ? errhint("It has no columns.")
+			count == 0 ? errhint("The row has no columns.")
 			: strcmp(names[0], "f1") == 0
-			? errhint("ROW(...) gives its columns no names, nor does Citus those of a view:"
-					  " take rows of a table, or name all columns, as in (SELECT ... AS %s) t.",
+			? errhint("ROW(...) does not name its columns, and Citus loses the names of a view's columns:"
+					  " pass rows of a table, or name all columns, as in (SELECT ... AS %s) t.",
 					  quote_identifier(name))
 			: errhint("%s", name_hint(name, (int) strlen(name), names, count,
 									  "Its columns are")));
@@ -274,7 +274,7 @@ find_column(TupleDesc desc, const char *name)
 		if (found >= 0)
 			ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_COLUMN),
 					errmsg("the row has more than one column \"%s\"", name),
-					errhint("Give the others another name, or leave them out."));
+					errhint("Rename the other columns, or leave them out."));
 		found = i;
 	}
 	if (found < 0)
@@ -398,7 +398,7 @@ reject_count(const prepared_encoder *encoder, int given)
 			errmsg_plural("%d column is given, but the encoder has %zu",
 						  "%d columns are given, but the encoder has %zu",
 						  (unsigned long) given, given, encoder->view.columns),
-			errdetail("Its columns are, in this order, %s.", names.data));
+			errdetail("The columns of the encoder are, in this order, %s.", names.data));
 }
 
 void

@@ -80,7 +80,7 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				errmsg("%s is of type %s, whose cast belongs to another role",
 					   reader->label, format_type_be(reader->type)),
-				errhint("Cast it in a view, or leave it out."));
+				errhint("Cast the column in a view that you own, or leave out the column."));
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
 }
@@ -161,15 +161,15 @@ advice_on_array(Oid type, const char *column)
 	Oid			element = get_base_element_type(type);
 
 	if (TypeCategory(element) == TYPCATEGORY_STRING)
-		return psprintf("Cluster a view with (%s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%s), or leave it out.",
+		return psprintf("Cluster a view with (%s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%s), or leave out the column.",
 						column, column);
 	if (element == BOOLOID)
-		return psprintf("Cluster a view with (%s)::integer[], or leave it out.",
+		return psprintf("Cluster a view with (%s)::integer[], or leave out the column.",
 						column);
 	if (casts_to(element, NUMERICOID) && element != JSONBOID)
-		return psprintf("Cluster a view with (%s)::numeric[], or leave it out.",
+		return psprintf("Cluster a view with (%s)::numeric[], or leave out the column.",
 						column);
-	return psprintf("Cluster a view with a column of each element, as (%s)[1], or leave it out.",
+	return psprintf("Cluster a view with a column for each element, such as (%s)[1], or leave out the column.",
 					column);
 }
 
@@ -187,8 +187,8 @@ advice_on_row(Oid type, const char *column)
 		if (!TupleDescAttr(fields, i)->attisdropped)
 			first = NameStr(TupleDescAttr(fields, i)->attname);
 	if (first == NULL)
-		return "Leave it out.";
-	return psprintf("Cluster a view with a column of each of its columns, as (%s).%s, or leave it out.",
+		return "Leave out the column.";
+	return psprintf("Cluster a view with a column for each of its columns, such as (%s).%s, or leave out the column.",
 					column, quote_identifier(first));
 }
 
@@ -205,30 +205,30 @@ advice_on_type(Oid type, const char *column)
 	if (get_typtype(type) == TYPTYPE_COMPOSITE)
 		return advice_on_row(type, column);
 	if (type_is_range(type))
-		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave it out.",
+		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave out the column.",
 						column, column);
 	if (type == BITOID || type == VARBITOID)
-		return psprintf("Cluster a view with a column of each bit, as get_bit(%s, 0), or with (%s)::text for categories, or leave it out.",
+		return psprintf("Cluster a view with a column for each bit, such as get_bit(%s, 0), or with (%s)::text as categories, or leave out the column.",
 						column, column);
 	if (type == POINTOID)
-		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave it out.", column,
+		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave out the column.", column,
 						column);
 	if (casts_to(type, POINTOID))
-		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave it out.",
+		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave out the column.",
 						column, column);
 	if (casts_to(type, TIMEOID))
-		return psprintf("Cluster a view with (%s)::time, or leave it out.",
+		return psprintf("Cluster a view with (%s)::time, or leave out the column.",
 						column);
 	if (type == JSONOID || casts_to(type, JSONBOID))
-		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave it out.",
+		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave out the column.",
 						column);
 	if (casts_to(type, NUMERICOID))
-		return psprintf("Cluster a view with (%s)::numeric, or leave it out.",
+		return psprintf("Cluster a view with (%s)::numeric, or leave out the column.",
 						column);
 	for (Size i = 0; i < lengthof(without_categories); i++)
 		if (type == without_categories[i])
-			return "Leave it out.";
-	return psprintf("Cluster a view with (%s)::text for categories, if few values repeat, or leave it out.",
+			return "Leave out the column.";
+	return psprintf("Cluster a view with (%s)::text as categories if it has few distinct values, or leave out the column.",
 					column);
 }
 
@@ -347,7 +347,7 @@ number_of_numeric(const char *label, Datum numeric)
 			   "Inf") == NULL)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("%s is out of range for double precision", label),
-				errdetail("It has %zu digits.",
+				errdetail("The value has %zu digits.",
 						  strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
 				errhint("Scale the column down."));
 	return checked_number(label, x);
@@ -412,7 +412,7 @@ cast_value(value_reader *reader, Datum value)
 	result = FunctionCallInvoke(call);
 	if (call->isnull)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("the cast of %s makes NULL of a value", reader->label));
+				errmsg("the cast of %s returns NULL for a value that is not NULL", reader->label));
 	return result;
 }
 

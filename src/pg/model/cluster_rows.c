@@ -41,7 +41,7 @@ static void
 warn_of_budget(const char *model, const fc_operator *op)
 {
 	ereport(WARNING, errmsg("the clusters of model \"%s\" cannot be shown", model),
-			errdetail("Its list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
+			errdetail("The list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
 					  op->k, op->d, list_bytes(op) / 1024 / 1024 + 1),
 			errhint("SET fastclust.memory_budget = '%zuMB'.",
 					list_bytes(op) / 1024 / 1024 + 1));

@@ -352,11 +352,11 @@ plan_for(const served_model *model)
 			: kept_plan(&model_plan, model_query);
 	if (shared)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("version %d of model \"%s\" is asked for on a worker of Citus",
+				errmsg("version %d of model \"%s\" is not available on a worker of Citus",
 					   model->version, text_to_cstring(model->name)),
-				errdetail("Workers have the current version of each model."),
-				errhint("use_version makes it current; the coordinator predicts by any"
-						" version: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
+				errdetail("Workers have only the current version of each model."),
+				errhint("Make the version current with use_version, or call the function on the"
+						" coordinator: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
 	return kept_plan(&version_plan, version_query);
 }
 
@@ -599,9 +599,9 @@ shown_name_of(model_call_state *call, int32 cluster)
 	SPI_finish();
 	if (cluster >= model->name_count)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("the names of the clusters of model \"%s\" are not here",
+				errmsg("the cluster names of model \"%s\" are not available on a worker of Citus",
 					   text_to_cstring(model->name)),
-				errhint("Workers of Citus have none; the coordinator names rows: ... FROM"
+				errhint("Call the function on the coordinator: ... FROM"
 						" (SELECT * FROM some_table OFFSET 0) t."));
 	return DatumGetTextPP(model->names[cluster]);
 }

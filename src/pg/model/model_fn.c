@@ -69,7 +69,7 @@ label_within_answer(FunctionCallInfo fcinfo, const model_row *row)
 	if (!(max_distance >= 0.0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("max_distance is %g, out of range", max_distance),
-				errdetail("It is a distance as predict_distance gives it, 0 or more."));
+				errdetail("It must be a distance as predict_distance returns it, 0 or more."));
 	return cluster_within(fcinfo, row, max_distance);
 }
 
@@ -130,7 +130,7 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 	if (!(share > 0 && share < 1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("share is %g, out of range", share),
-				errdetail("It is a share of the rows, between 0 and 1."));
+				errdetail("It must be a share of the rows, between 0 and 1."));
 	PG_RETURN_BOOL((row->model->view.regions.clusters > 0
 					? outlier_score(row)
 					: sqrt(square_of(row))) >
@@ -348,9 +348,9 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 
 	if (row->model->spreads == NULL)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("model \"%s\" has no spreads of its clusters",
+				errmsg("model \"%s\" does not contain the spread of its clusters",
 					   text_to_cstring(row->model->name)),
-				errhint("Use retrain."));
+				errhint("Retrain the model."));
 	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch,
 								 p);
 	for (Size j = 0; j < op->k; j++)

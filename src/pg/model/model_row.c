@@ -199,14 +199,14 @@ reject_list(const served_model *model, Size feature)
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("model \"%s\" takes rows, not lists of numbers",
 				   text_to_cstring(model->name)),
-			errdetail("Its %s is no number.", model->encoder->paths[feature].label),
+			errdetail("Its %s is not a number.", model->encoder->paths[feature].label),
 			row == NULL
-			? errhint("Give the whole row, by the name of the table: SELECT predict(%s, t)"
+			? errhint("Pass the whole row, by the name of the table: SELECT predict(%s, t)"
 					  " FROM some_table t.",
 					  name)
-			: errhint("Give the whole row, by the name of the table: SELECT predict(%s, t)"
+			: errhint("Pass the whole row, by the name of the table: SELECT predict(%s, t)"
 					  " FROM some_table t."
-					  " Of values, make a row: (SELECT %s) t.",
+					  " To predict from values, make a row of them: (SELECT %s) t.",
 					  name, row));
 }
 
@@ -305,7 +305,7 @@ check_length(const vector *v, const served_model *model, row_form form)
 			errmsg_plural("%d value is given, but model \"%s\" takes %zu",
 						  "%d values are given, but model \"%s\" takes %zu", v->d,
 						  v->d, text_to_cstring(model->name), model->values),
-			errhint("Give the columns in the order of the training, or a whole row of the table."));
+			errhint("Pass the columns in the order of the training, or a whole row of the table."));
 }
 
 /* Returns true if there is a NULL among the listed values. */
@@ -490,7 +490,7 @@ model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int arg
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				errmsg("model \"%s\" has one model per group",
 					   text_to_cstring(model->name)),
-				errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...",
+				errhint("Pass the whole row, whose column \"%s\" is the group, or a vector and the argument group_value.",
 						model->group_by));
 	return NULL;
 }

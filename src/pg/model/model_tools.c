@@ -347,7 +347,7 @@ numbers_by_distance(const fc_operator_header *old,
 int32 *
 places_of_numbers(const int32 *numbers, Size k)
 {
-	fc_arena	arena = make_arena("the numbers of clusters");
+	fc_arena	arena = make_arena("numbering the clusters");
 	int32	   *place = palloc(k * sizeof(int32));
 
 	check_status(fc_places_of_numbers(numbers, k, &arena, place));
@@ -375,7 +375,7 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	status = fc_operator_renumber(&op, numbers, &arena, &result);
 	if (status == FC_EFORMAT)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("numbers of %zu clusters are not different numbers from 0 to %d",
+				errmsg("numbers must contain %zu different integers from 0 to %d",
 					   op.k, FC_MAX_NUMBERS - 1));
 	check_status(status);
 	stored = store_operator(&result);

@@ -100,7 +100,7 @@ reject(const read_condition *c, const char *what, int location)
 	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("option \"where\" cannot use %s", what),
 			errplace(c, character_at(c, location)),
-			errhint("It may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For more, train on a view."));
+			errhint("A condition may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For other conditions, train on a view."));
 }
 
 /*
@@ -207,7 +207,7 @@ check_column(read_condition *c, const ColumnRef *ref)
 	if (list_length(ref->fields) == 2 &&
 		strcmp(strVal(linitial(ref->fields)), ALIAS) != 0)
 		reject(c,
-			   psprintf("%s, with a name before that of the column",
+			   psprintf("%s: write the name of the column alone",
 						NameListToString(ref->fields)),
 			   ref->location);
 	if (number < 0)
@@ -344,7 +344,7 @@ function_problem(Node *node)
 							: InvalidOid);
 
 	if (!OidIsValid(function))
-		return "a function or operator that is not immutable or not built in";
+		return "a function or operator that is volatile, stable or user-defined";
 	if (get_func_namespace(function) != PG_CATALOG_NAMESPACE ||
 		function >= FirstNormalObjectId)
 		return psprintf("function %s, which is not built in",
@@ -468,7 +468,7 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 
 	if (strlen(c.given) > MAX_CONDITION_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("option \"where\" has %zu bytes, but may have %d",
+				errmsg("option \"where\" has %zu bytes, but may have at most %d",
 					   strlen(c.given), MAX_CONDITION_BYTES));
 	c.query = psprintf("%s%s", SELECT_WORD, c.given);
 	(void) relation_name(relation);

@@ -40,7 +40,7 @@ check_same_dimension(Size found, Size expected, const char *what)
 {
 	if (found != expected)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("%s has %zu dimensions, but the operator takes rows of %zu",
+				errmsg("%s has %zu dimensions, but rows of the operator have %zu",
 					   what, found, expected));
 }
 
@@ -104,7 +104,7 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 		check_same_dimension(micro.d, op->d, "micro_clusters");
 		if (micro.regions.clusters != op->k)
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-					errmsg("micro_clusters are of %zu clusters, but the operator has %zu",
+					errmsg("micro_clusters belong to %zu clusters, but the operator has %zu",
 						   micro.regions.clusters, op->k));
 	}
 	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1),
@@ -120,14 +120,14 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 				  node == floor(node)) ||
 				joined[(Size) node])
 				ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("splits element %zu is %g, no node that split %zu can join",
+						errmsg("splits element %zu is %g, not a node that split %zu can join",
 							   4 * i + (Size) side + 1, node, i + 1));
 			joined[(Size) node] = true;
 		}
 		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 &&
 			  splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-					errmsg("split %zu is at radius %g and of %g rows, out of range",
+					errmsg("split %zu has radius %g and %g rows, out of range",
 						   i + 1, splits[4 * i + 2], splits[4 * i + 3]));
 	}
 	pfree(joined);
@@ -140,7 +140,7 @@ reject_path(Size cluster, int level, const char *problem)
 {
 	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 			errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
-			errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above."));
+			errdetail("Nodes of a level are numbered from 0, and each belongs to one node of the level above."));
 }
 
 /*
@@ -165,16 +165,16 @@ check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
 			met++;
 		else if (parent[*node] != above)
 			reject_path(j, level,
-						psprintf("is %d, which lies below %d and %d", *node,
+						psprintf("is %d, which belongs to both %d and %d of the level above", *node,
 								 parent[*node], above));
 		parent[*node] = above;
 		nodes = Max(nodes, (Size) *node + 1);
 	}
 	if (met < nodes)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("level %d has %zu nodes, but numbers to %zu", level + 1,
+				errmsg("level %d has %zu nodes, but numbers up to %zu", level + 1,
 					   met, nodes - 1),
-				errdetail("Nodes of a level are numbered from 0 on."));
+				errdetail("Nodes of a level are numbered from 0 without gaps."));
 }
 
 static void
@@ -221,7 +221,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
 	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("center and scale are given together or not at all"));
+				errmsg("center and scale must be given together"));
 	check_not_negative("spreads",
 					   numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k,
 										"spreads"),
@@ -244,7 +244,7 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 						errmsg("distance_quantiles element %d is %g, less than %g",
 							   i + 1, quantiles.doubles[i],
 							   i > 0 ? quantiles.doubles[i - 1] : 0.0),
-						errdetail("Distances are not negative and do not fall."));
+						errdetail("Quantiles of distances must be 0 or more and must not decrease."));
 	}
 	check_not_negative("null_moments",
 					   numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2,

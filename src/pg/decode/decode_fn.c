@@ -48,7 +48,7 @@ check_model(const decode_call *call)
 		call->decoder != FC_DECODE_DISCRETIZED)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("model \"gaussian\" is for the decoders shift and discretized"),
-				errhint("auto fits Gaussian atoms by itself."));
+				errhint("Use one of them, or decoder auto, which fits Gaussian atoms without this option."));
 	if (call->spec->law != FC_LAW_GAUSSIAN)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
@@ -56,9 +56,9 @@ check_model(const decode_call *call)
 				errhint("Make the spec with law gaussian."));
 	if (call->spec->reduced > FC_MAX_SHAPED)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("model \"gaussian\" in %u dimensions",
+				errmsg("model \"gaussian\" does not support %u dimensions",
 					   call->spec->reduced),
-				errdetail("It takes at most %d.", FC_MAX_SHAPED));
+				errdetail("The maximum is %d.", FC_MAX_SHAPED));
 }
 
 static void
@@ -90,7 +90,7 @@ check_sigma(const decode_call *call)
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("the sketch has no sigma %g", call->sigma),
-			errhint("It has %s.", list.data));
+			errhint("Its sigmas: %s.", list.data));
 }
 
 /*
@@ -194,13 +194,13 @@ check_decode_sample(const decode_call *call, const fc_spec *sample)
 	if (sample != NULL && !fc_spec_same(sample, call->spec))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("sample is not the sketch_spec the sketch was made with"),
-				errhint("Give the same value as to sketch_agg, or leave out sample."));
+				errhint("Pass the spec that sketch_agg got, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) &&
 		(sample == NULL || sample->sample_rows == 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none",
 					   call->init.text),
-				errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
+				errhint("Pass a spec made by sketch_spec_agg, which keeps sample rows, as the argument sample."));
 }
 
 static void
@@ -306,23 +306,23 @@ warn_of_limits(const decode_call *call)
 	else if (call->k > 1 &&
 			 fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
-				errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
+				errmsg("the rows vary by only %.2g sigma: the sketch can hardly separate clusters",
 					   fc_problem_deviation(&call->problem)),
 				errhint("Make a new spec from a sample of these rows."));
 	else if (result->relative_residual > POOR_RESIDUAL &&
 			 result->cost > 4 * result->noise &&
 			 (uint32) call->k >= call->spec->clusters)
 		ereport(NOTICE,
-				errmsg("the centroids explain the sketch poorly: %.0f %% of it is left",
+				errmsg("the centroids explain the sketch poorly: %.0f %% of it remains unexplained",
 					   100 * result->relative_residual),
 				call->spec->sample_centroids > 0
-				? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
-				: errhint("Let sketch_spec_agg make the spec from a sample of these rows."));
+				? errhint("Make a new spec from a sample of these rows, or increase k.")
+				: errhint("Make the spec with sketch_spec_agg from a sample of these rows."));
 	if (call->k > MAX_DECODED_CLUSTERS)
 		ereport(NOTICE,
-				errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means",
+				errmsg("with %d clusters, centroids decoded from a sketch are a few percent worse than centroids of k-means",
 					   call->k),
-				errhint("Improve them by scans of lloyd_step_agg."));
+				errhint("Improve them with scans of lloyd_step_agg."));
 }
 
 static void
@@ -431,7 +431,7 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("only the model gaussian fits covariances"),
+				errmsg("only model \"gaussian\" fits covariances"),
 				errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	charge_memory(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));

@@ -38,7 +38,7 @@ sample_argument(FunctionCallInfo fcinfo)
 	open_operator(header, &op);
 	if (!fc_operator_is_codebook(&op) || op.metric == FC_INNER_PRODUCT)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("sample must hold rows, by the metric euclidean or cosine"));
+				errmsg("sample must be an operator of rows with the metric euclidean or cosine"));
 	return rows_of_operator(header);
 }
 
@@ -255,7 +255,7 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	check_count("max_count", max, 1, FC_MAX_DIM);
 	moves = palloc(max * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
-	arena = make_arena("the columns that moved");
+	arena = make_arena("finding the shifted columns");
 	fc_drift_moved(&sides, threshold, (Size) max, &arena, moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
@@ -282,7 +282,7 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 /* ---- change points ---- */
 
 #define QUERY_HINT \
-	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
+	"The query must be one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
 
 /*
  * Error callback that adds a hint, since PostgreSQL's errors about the shape
@@ -350,7 +350,7 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates,
 			continue;
 		if (count > 0 && !fc_spec_same((*days)[0].spec, sketch.spec))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-					errmsg("the sketches are not of one sketch_spec"),
+					errmsg("the sketches were not made with the same sketch_spec"),
 					errhint("Use sketch_agg(x, (SELECT model_spec(model))) for all of them."));
 		(*dates)[count] = DatumGetTimestampTz(date);
 		(*days)[count++] = sketch;
@@ -384,7 +384,7 @@ fastclust_change_points(PG_FUNCTION_ARGS)
 								&dates, &days);
 	if (count <= FC_CHANGE_HISTORY)
 		ereport(NOTICE,
-				errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d",
+				errmsg("%zu sketches of two rows or more are too few: the first that can be tested is number %d",
 					   count, FC_CHANGE_HISTORY + 1));
 	changes = palloc(Max(1, count) * sizeof(fc_change));
 	arena = make_arena("change_points");

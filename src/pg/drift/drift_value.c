@@ -79,7 +79,7 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 										ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(context);
 	old = MemoryContextSwitchTo(context);
-	arena = make_arena("the edges of the drift_spec");
+	arena = make_arena("preparing the drift_spec");
 	fc_drift_prepare(spec, &arena, &prepared);
 	MemoryContextSwitchTo(old);
 	return &prepared;
@@ -170,7 +170,7 @@ void
 reject_negative_counts(void)
 {
 	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-			errmsg("cannot subtract drift_counts of rows that are not in the others"));
+			errmsg("cannot subtract drift_counts of rows that the other drift_counts do not include"));
 }
 
 fc_drift_counts *

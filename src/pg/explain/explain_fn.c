@@ -75,7 +75,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	check_same_dim((int32) op.d, (int32) rows->d);
 	if (rows->n != n)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("there are %zu and %zu rows", rows->n, n));
+				errmsg("the numbers of rows differ: %zu and %zu", rows->n, n));
 	scratch = make_scratch(fc_fit_scratch(&op));
 	fc_fit_rows(&op, rows, scratch,
 				alloc_large(FC_FIT_BATCH * op.d * sizeof(double)), labels,
@@ -196,7 +196,7 @@ PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
 fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 {
-	memory_account memory = {"rules"};
+	memory_account memory = {"cluster_rules"};
 	const fc_weighted_rows *raw;
 	fc_labelled rows;
 	fc_rule_tree tree;

@@ -260,9 +260,9 @@ fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
 		check_budget(state->bytes + 2 * bytes, "typical_rows");
 		if (bytes > MaxAllocSize / 2)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("typical rows are too large together: more than %zu MB",
+					errmsg("typical rows need more than %zu MB together",
 						   MaxAllocSize / 2 / 1024 / 1024),
-					errhint("Ask for fewer rows of each cluster."));
+					errhint("Lower n, the number of rows per cluster."));
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_array(rows, (int) count, type, -1, false,
 										  TYPALIGN_DOUBLE));

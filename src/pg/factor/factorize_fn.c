@@ -75,7 +75,7 @@ check_min_budget(double budget, size_t min, const char *what, size_t k,
 	if (budget > 0 && budget < (double) min)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"budget\" is %g, too small for %s", budget, what),
-				errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.",
+				errdetail("With %zu centroids in %zu dimensions and these options, at least %zu values are needed.",
 						  k, d, min),
 				errhint("%s", hint));
 }
@@ -110,8 +110,8 @@ factorize_options(Jsonb *json, fc_method requested, fc_method method,
 	check_min_budget(options.budget, fc_factorize_min_budget(op, &options),
 					 psprintf("method \"%s\"", method_name(method)), op->k, op->d,
 					 method == FC_METHOD_SVD
-					 ? "Raise budget, or use method prune, which keeps to any budget."
-					 : "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
+					 ? "Raise budget, or use method prune, which fits any budget."
+					 : "Raise budget, use fewer factors or a lower sparsity, or use method prune, which fits any budget.");
 	if (*verbose)
 		options.palm.progress = notice_sweep;
 	return options;
@@ -129,7 +129,7 @@ check_sample(fc_method method, const fc_operator *op,
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("method \"%s\" does not use a sample",
 					   method_name(method)),
-				errhint("Only auto chooses by the labels of rows."));
+				errhint("Leave out the sample, or use method auto, which compares the labels of its rows."));
 	if (sample->d != op->d)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("rows of the sample have %zu dimensions, but op has %zu",
@@ -168,12 +168,12 @@ report_error(const fc_factorization *from, const fc_operator *op)
 				   method_name(from->method), from->relative_error),
 			from->method == FC_METHOD_SVD
 			? 0
-			: errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.",
+			: errdetail("The relative error of a singular value decomposition with as many values, %zu, is %.3f.",
 						fc_operator_values(op), from->svd_error),
 			svd ? errhint("Use method svd with this budget, or auto.")
 			: op->factors > 2
-			? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.")
-			: errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs."));
+			? errhint("With as many values, two factors are closer to the centroids than more factors: set option factors to 2 and raise sparsity or budget, or use method auto.")
+			: errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels, which may stay the same if clusters are far apart."));
 }
 
 /* ---- the choice of auto ---- */
@@ -206,7 +206,7 @@ keep_trial(void *ctx, const fc_factorize_trial *trial)
 static int
 measured_on(const fc_factorize_trial *trial)
 {
-	return errdetail("With method %s, %zu values, %.1f %% of the labels of %zu rows of the sample, at least %.1f %% of all, stay. "
+	return errdetail("Method %s with %zu values keeps %.1f %% of the labels of %zu sample rows, and at least %.1f %% of all labels. "
 					 "The sum of squared distances is %.2f times as large.",
 					 method_name(trial->method), trial->values, 100 * trial->agreement,
 					 trial->rows, 100 * trial->lowest, trial->sse_ratio);
@@ -230,14 +230,14 @@ report_choice(const fc_factorization *from, const trial_rows *kept)
 				measured_on(&kept->closest),
 				kept->closest.lowest < FC_AUTO_LABELS &&
 				kept->closest.agreement >= FC_AUTO_LABELS
-				? errhint("Give more rows as sample, or option budget for a smaller operator.")
-				: errhint("Give option budget for a smaller operator."));
+				? errhint("Pass a larger sample, or set option budget for a smaller operator.")
+				: errhint("Set option budget for a smaller operator."));
 	else
 		ereport(NOTICE,
 				errmsg("the product changes more than %g %% of the labels",
 					   100 * (1 - FC_AUTO_LABELS)),
 				measured_on(&kept->last),
-				errhint("Raise budget, or leave it out."));
+				errhint("Raise budget, or leave out this option."));
 	return true;
 }
 
@@ -272,8 +272,8 @@ factorized_operator(const fc_operator_header *centroids, const char *name,
 	options.tried_ctx = &kept;
 	if (method != requested)
 		ereport(NOTICE,
-				errmsg("factorize was given no sample, so that auto uses palm4msa"),
-				errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT"
+				errmsg("method auto uses palm4msa, because factorize was called without a sample"),
+				errhint("Pass a few thousand rows as sample: factorize(op, sample => (SELECT"
 						" fastop_agg(x) FROM ...))."));
 	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes",
 						   op.k, op.d),

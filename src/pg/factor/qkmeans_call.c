@@ -21,13 +21,13 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 {
 	if (init->values != NULL && init->rows != call->k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("init holds %d centroids, but k is %d", init->rows,
+				errmsg("init has %d centroids, but k is %d", init->rows,
 					   call->k));
 	if (init->values == NULL && strcmp(init->text, "uniform") != 0 &&
 		strcmp(init->text, "k-means++") != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("init \"%s\" is not known", init->text),
-				errhint("It may be k-means++, uniform, or a list of k centroids."));
+				errhint("Valid values are k-means++, uniform, or a list of k centroids."));
 	call->centroids = init->values;
 	call->dimensions = init->columns;
 	call->init = init->values != NULL ? FC_START_GIVEN
@@ -230,7 +230,7 @@ keep_trial(void *ctx, const fc_trial *trial)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
-				errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
+				errmsg("sparsity %d: %zu non-zeros, on a sample %.3f times the initial objective, %.3f with the means of the labels",
 					   trial->sparsity, trial->nonzeros, trial->objective,
 					   trial->wcss));
 }
@@ -245,14 +245,14 @@ report_dense(const qkmeans_call *call, Size values)
 	const fc_trial *same = &call->same_labels;
 
 	ereport(NOTICE,
-			errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are",
+			errmsg("no product of fewer than %zu values is close to the centroids, which are stored as they are",
 				   values),
 			same->factors > 0
-			? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+			? errdetail("With sparsity %d and %d factors (%zu values), the labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
 						same->sparsity, same->factors, same->nonzeros,
 						same->objective)
 			: 0,
-			errhint("Give sparsity or budget for a smaller operator."));
+			errhint("Set option sparsity or budget for a smaller operator."));
 }
 
 /*
@@ -295,14 +295,14 @@ report_factors(const fc_operator *op, const fc_factorization *from,
 {
 	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
-				errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+				errmsg("the factors approximate the centroids poorly: on a sample, the sum of squared distances is %.2f times as large as with the initial centroids",
 					   ratio),
-				errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+				errdetail("With the means of the labels it is %.2f times as large. The factors have %zu values, the centroids %zu.",
 						  ratio_of_means, fc_operator_values(op), op->k * op->d),
 				from->svd_error < from->relative_error
-				? errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+				? errhint("Use factorize with method svd on centroids of kmeans_agg: with as many values, its relative error is %.3f, against %.3f of these factors.",
 						  from->svd_error, from->relative_error)
-				: errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank."));
+				: errhint("Raise sparsity or budget, use 2 factors, or use factorize with option rerank on centroids of kmeans_agg."));
 }
 
 /*
@@ -335,10 +335,10 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 													 * the clusters of the
 													 * start */
 		ereport(NOTICE,
-				errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large",
+				errmsg("the centroids moved away from the initial ones: on a sample, the sum of squared distances is now %.2f times as large",
 					   ratio_of_means),
 				errdetail("Rows outside the sample, such as outliers, moved them."),
-				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
+				errhint("Compare the result with kmeans_agg by sse_agg, try other seeds, or exclude outliers with a view."));
 }
 
 /* ---- the run ---- */
@@ -368,7 +368,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 								   fc_qkmeans_factors((Size) call->k, d, &call->options),
 								   (Size) call->options.sparsity),
 					 "qkmeans", (Size) call->k, d,
-					 "Raise budget, or ask for fewer factors or less sparsity.");
+					 "Raise budget, or use fewer factors or a lower sparsity.");
 	charge_memory(&call->memory, collection_bytes(sample, sample->room));
 	check_budget(call->memory.charged +
 				 fc_qkmeans_worksize((Size) call->k, d, &call->options) +
@@ -396,7 +396,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	release_arena(&arena);
 	if (call->verbose)
 		ereport(NOTICE,
-				errmsg("the start: objective %g on %zu rows of the sample, %.3f s",
+				errmsg("initial centroids: objective %g on %zu rows of the sample, %.3f s",
 					   dense.objective, measured.n, seconds_since(call->last)));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;

@@ -25,7 +25,7 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 	open_operator(header, &start);
 	if (start.k != k || start.d != d)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu",
+				errmsg("there are %zu initial centroids in %zu dimensions, but must be %zu in %zu",
 					   start.k, start.d, k, d));
 	return rescaled_centroids(&start, NULL, NULL);
 }

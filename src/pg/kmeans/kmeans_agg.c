@@ -189,7 +189,7 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 	if (status == FC_EFAR)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("rows are too large for single precision"),
-				errdetail("They are up to %g from their mean; 2^126 is the limit.",
+				errdetail("The largest distance from their mean is %g; the limit is 2^126.",
 						  ordering->max),
 				errhint("Scale the data down."));
 	check_status(status);

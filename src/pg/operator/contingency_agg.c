@@ -27,7 +27,7 @@ new_table(Size charged, Size capacity)
 	if (fc_contingency_size(capacity) > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("too many distinct pairs of labels"),
-				errdetail("There are more than %zu.", capacity * 3 / 8));
+				errdetail("The maximum is %zu.", capacity * 3 / 8));
 	check_budget(charged + 2 * fc_contingency_size(capacity),
 				 "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));

@@ -29,7 +29,7 @@ rows_of_operator(const fc_operator_header *centroids)
 	rows->storage = centroids;
 	if (!fc_operator_is_codebook(&op))
 	{
-		check_budget(op.k * op.d * sizeof(float), "the rows of a product");
+		check_budget(op.k * op.d * sizeof(float), "the product of the factors");
 		rows->values = expanded_rows(&op);
 	}
 	return rows;
@@ -41,7 +41,7 @@ numbers_of_rows(const fc_weighted_rows *rows)
 	Size		bytes = rows->n * rows->d * sizeof(double);
 	double	   *numbers;
 
-	check_budget(bytes, "rows in double precision");
+	check_budget(bytes, "converting rows to double precision");
 	numbers = alloc_large(bytes);
 	for (Size i = 0; i < rows->n; i++)
 	{
@@ -370,7 +370,7 @@ two_labellings
 label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 			const fc_operator_header *b, const fc_weighted_rows *rows_for_b)
 {
-	memory_account memory = {"labels by two operators"};
+	memory_account memory = {"comparing the labels of two operators"};
 	two_labellings labels;
 
 	labels.a = fit_rows(a, rows_for_a, &memory);

@@ -31,7 +31,7 @@ columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 
 	if (size == 0 || *charged + size > (Size) fastclust_memory_budget * 1024 / 4)
 		return *columns;
-	arena = make_arena_in(context, "the columns of the operator");
+	arena = make_arena_in(context, "the transposed operator");
 	*columns = MemoryContextAlloc(context, sizeof(fc_columns));
 	fc_columns_make(op, &arena, *columns);
 	*charged += arena.allocated + sizeof(fc_columns);
@@ -391,7 +391,7 @@ view_operator(const void *bytes, void *view)
 Size
 slice_operator(fc_operator *op, MemoryContext context)
 {
-	fc_arena	arena = make_arena_in(context, "the operator's slices");
+	fc_arena	arena = make_arena_in(context, "the sliced operator");
 
 	fc_operator_slice(op, &arena);
 	return arena.allocated;

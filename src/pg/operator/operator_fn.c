@@ -569,7 +569,7 @@ fastclust_l2_distance(PG_FUNCTION_ARGS)
 
 	if (x.d != y.d)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("vectors have %d and %d dimensions", x.d, y.d));
+				errmsg("vectors have different dimensions: %d and %d", x.d, y.d));
 	check_finite(&x);
 	check_finite(&y);
 	distance = x.floats != NULL && y.floats != NULL

@@ -48,7 +48,7 @@ prepare_operator(fc_operator *op, Size uses, MemoryContext context)
 
 	if (uses != MIN_ROWS_FOR_PACKING)
 		return uses == pruning_from(op->k) ? prune_operator(op, context) : 0;
-	arena = make_arena_in(context, "the operator's packs");
+	arena = make_arena_in(context, "the packed operator");
 	fc_operator_pack(op, &arena);
 	return arena.allocated;
 }
@@ -159,7 +159,7 @@ check_centroid_size(double max)
 	if (max > 0 && max < SMALLEST_CENTROIDS)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("centroids are too small for single precision"),
-				errdetail("They are up to %g from each other; %g is the limit.",
+				errdetail("The largest distance between two of them is %g; the minimum is %g.",
 						  max, SMALLEST_CENTROIDS),
 				errhint("Scale the data up."));
 }
@@ -232,7 +232,7 @@ attach_exact_centroids(fc_operator *op, const fc_operator *source,
 
 	if (rerank == 0)
 		return;
-	arena = make_arena("the exact centroids for re-ranking");
+	arena = make_arena("re-ranking by exact centroids");
 	fc_operator_keep_exact(op, source, rerank, &arena);
 }
 

@@ -67,9 +67,9 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity,
 							   : MaxAllocSize / 1024))
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("the aggregate's state of %zu bytes is too large", size),
-				errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.",
+				errdetail("The state is for %zu clusters in %zu dimensions; a value cannot exceed 1 GB.",
 						  op->k, op->d),
-				errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out."));
+				errhint("Use fewer clusters or dimensions, or train with the option \"iterations\": 0, which leaves out the scans. Training by k-means on a local table without groups has no such limit."));
 	step = large ? alloc_large_in(aggregate_context(fcinfo), size)
 		: palloc(size);
 	fc_step_init(kind, header, operator_size, capacity, step);
@@ -95,7 +95,7 @@ step_weight(FunctionCallInfo fcinfo)
 	if (weight > FC_STEP_MAX_WEIGHT)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("weight %g is too large", weight),
-				errdetail("A weight is at most %g.", FC_STEP_MAX_WEIGHT),
+				errdetail("The maximum is %g.", FC_STEP_MAX_WEIGHT),
 				errhint("Multiply all weights by the same constant; centroids do not depend on it."));
 	return weight;
 }

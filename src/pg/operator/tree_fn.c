@@ -73,7 +73,7 @@ fc_codebook *
 joined_clusters(const fc_operator_header *header, const int32 *number,
 				Size count)
 {
-	memory_account memory = {"joined clusters"};
+	memory_account memory = {"joining the clusters"};
 	fc_operator op;
 	double	   *row;
 	double	   *centroids;
@@ -128,7 +128,7 @@ recall_of_search(const fc_operator_header *header,
 	open_operator(header, &op);
 	if (op.d != rows->d)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("the rows have dimension %zu, the operator %zu", rows->d,
+				errmsg("rows have %zu dimensions, but the operator has %zu", rows->d,
 					   op.d));
 	check_count("probes", probes, 1, (int64) op.k);
 	search = (fc_search)

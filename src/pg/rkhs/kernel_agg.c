@@ -65,7 +65,7 @@ order_of_ids(const kernel_rows *rows)
 			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION),
 					errmsg("id %lld occurs more than once",
 						   (long long) rows->ids[order[i]]),
-					errdetail("Each row has its own id: the order of ids ties rows to their random signs."));
+					errdetail("Each row must have its own id, because the order of ids determines the random signs of rows."));
 	return order;
 }
 
@@ -83,9 +83,9 @@ new_projection(const kernel_rows *rows, const size_t *order)
 
 	if (size > (Size) MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB",
+				errmsg("the kernel_projection of %zu rows would take %zu MB, but a value has at most 1024 MB",
 					   rows->n, size >> 20),
-				errhint("Use a smaller rank, or project a sample and label the others by kernel_features."));
+				errhint("Use a smaller rank, or project a sample and label the other rows with kernel_features."));
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;

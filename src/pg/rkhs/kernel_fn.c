@@ -98,7 +98,7 @@ store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,
 	if (size > (Size) MaxAllocSize ||
 		fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				errmsg("these landmarks and kernel %s make no valid map",
+				errmsg("the landmarks and kernel %s do not give a valid map",
 					   kernel_text(kernel)),
 				errhint("Scale the landmarks, or use fewer."));
 	SET_VARSIZE(header, size);
@@ -245,7 +245,7 @@ cached_map(FunctionCallInfo fcinfo)
 		memset(call->digest, 0, sizeof(call->digest));
 		if (call->arena.host == NULL)
 			call->arena = make_arena_in(fcinfo->flinfo->fn_mcxt,
-										"what kernel_features keeps between rows");
+										"the prepared kernel_map");
 		release_arena(&call->arena);
 		fc_kernel_map_prepare(&call->map, &call->arena);
 		call->sell = call->map.op.sell;

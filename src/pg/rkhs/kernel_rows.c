@@ -253,7 +253,7 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 			whole_size,
 			rows,
 			kernel_aggregate_name(rows),
-			", or take a sample: nystroem and kernel_features do for the other rows"
+			", or take a sample, and use nystroem and kernel_features for the other rows"
 		};
 
 		set_room(rows, grown_room(rows->room, rows->n + 1, &need));

@@ -206,9 +206,9 @@ grid_weight(FunctionCallInfo fcinfo)
 	if (fc_weight_on_grid(weight, &grid) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("weight %g is out of range", weight),
-				errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT,
+				errdetail("A weight must be 0 or between %g and %g.", FC_MIN_WEIGHT,
 						  FC_MAX_WEIGHT),
-				errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0."));
+				errhint("Multiply all weights by the same constant, which does not change a normalised sketch; set negligible weights to 0."));
 	return grid;
 }
 

@@ -194,7 +194,7 @@ fastclust_spec_without_sample(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("the features have %d dimension%s, but the sketch_spec has %u",
 					   n, n > 1 ? "s" : "", spec->dim),
-				errhint("sketch_spec(%d, ...) makes one that fits, and sketch_spec_agg of these columns.",
+				errhint("Make a spec that fits with sketch_spec(%d, ...), or with sketch_spec_agg of these columns.",
 						n));
 	PG_RETURN_POINTER(spec_without_sample(spec));
 }

@@ -209,7 +209,7 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 
 	if (from.wide_z != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("a sketch of weighted rows cannot be given another weight"));
+				errmsg("a sketch of weighted rows cannot be multiplied by a weight"));
 	to = fc_sketch_view_of(target == NULL
 						   ? empty_sketch(from.spec, FC_SKETCH_WEIGHTED, 0)
 						   : sketch_weighted(target));
@@ -238,7 +238,7 @@ report_row(fc_status status, const double *doubles, const float *floats,
 				errmsg("vector is too far outside the scale of the sketch_spec"),
 				errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.",
 						  worst),
-				errhint("Filter such rows, or make the spec from rows of their scale."));
+				errhint("Exclude such rows, or make the spec from rows of their scale."));
 	}
 	report_status(status);
 }

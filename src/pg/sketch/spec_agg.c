@@ -61,7 +61,7 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("sigma %g is too far from the first, %g", sigmas[i],
 						   sigmas[0]),
-					errdetail("They may differ by a factor of %g.",
+					errdetail("Sigmas may differ by a factor of up to %g.",
 							  FC_MAX_RATIO));
 	check_count("frequencies times sigmas", (int64) (frequencies * count), 1,
 				FC_MAX_MOMENTS);
@@ -306,7 +306,7 @@ add_row(spec_state *state, const vector *v)
 						   i + 1, values[i]),
 					errdetail("Elements may be up to %g in magnitude.",
 							  MAX_ELEMENT),
-					errhint("Scale the data down, or filter such rows."));
+					errhint("Scale the data down, or exclude such rows."));
 	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
 	{
 		state->rows++;
@@ -490,7 +490,7 @@ spec_of_state(const spec_state *state)
 	announce_work(psprintf("the choice of a sketch_spec from %zu rows takes",
 						   sample.used),
 				  fc_spec_operations(sample.used, sample.d, &options), false,
-				  "Lower clusters, or set option dimensions");
+				  "Lower the argument clusters, or set option dimensions");
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)
 		weight[i] = (double) sample.entries[i].count;

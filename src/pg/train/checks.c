@@ -25,7 +25,7 @@ reject_no_rows(const training *t)
 				errmsg("%s is empty", t->source.relation));
 	ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
 			errmsg("%s has no rows with all features%s%s%s", t->source.relation,
-				   t->source.cosine ? " and a direction" : "",
+				   t->source.cosine ? " and a length above 0" : "",
 				   condition == NULL ? "" : " where ",
 				   condition == NULL ? "" : condition));
 }
@@ -90,7 +90,7 @@ clusters_of_levels(const train_options *options, int64 k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("levels %s make %.0f clusters, out of range",
 					   levels_text(levels), product),
-				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
+				errdetail("There may be at most %d clusters.", FC_MAX_CLUSTERS));
 	if (k != 0 && (double) k != product)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, but levels %s make %.0f clusters",

@@ -105,7 +105,7 @@ column_hint(Oid relation, const char *name)
 		names[i] = NameStr(columns[i].attname);
 	list = listed_columns(name, names, count);
 	if (list != NULL)
-		return psprintf("Columns are given as a list: %s.", list);
+		return psprintf("Pass the columns as a list: %s.", list);
 	if (is_among(low, names, count))
 		return psprintf("Perhaps you meant \"%s\".", low);
 	hint = name_hint(name, (int) strlen(name), names, count, "Columns are");
@@ -115,7 +115,7 @@ column_hint(Oid relation, const char *name)
 		? strstr(hint, "\". ")
 		: NULL;
 	return meant != NULL ? pnstrdup(hint, (Size) (meant + 2 - hint))
-		: psprintf("It has %d columns.", count);
+		: psprintf("The table has %d columns.", count);
 }
 
 char *

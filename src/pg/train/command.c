@@ -79,7 +79,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, out of range", (long long) k),
-				errdetail("It may be from 1 to %d, or NULL, which chooses it.",
+				errdetail("Valid values are from 1 to %d, or NULL to let train choose k.",
 						  FC_MAX_CLUSTERS));
 	k = clusters_of_levels(options, k);
 	require_argument(fcinfo, 1, "relation");
@@ -97,7 +97,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 					   : "with option \"group_by\""),
 				method == METHOD_KERNEL
 				? 0
-				: errhint("Ask choose_k with the option where for the number of some groups, and give it."));
+				: errhint("Call choose_k with the option where for some of the groups, and pass the number that it returns."));
 	warn_ineffective_options(method, options, options);
 	version = run_training(fcinfo,
 						   begin_training(&locked, &source, k, method, options));
@@ -131,7 +131,7 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 					   (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
-				errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid"
+				errhint("For example '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid"
 						" ORDER BY cluster) FROM ...)."));
 	weights = palloc((Size) ARR_DIMS(array)[0] * sizeof(double));
 	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
@@ -168,8 +168,8 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 1, "relation");
 	if (other != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("imported clusters have no option \"%s\"", other),
-				errhint("It is one of train, which finds clusters; those of import_model are given."));
+				errmsg("import_model has no option \"%s\"", other),
+				errhint("The option belongs to train, which finds the clusters; import_model gets them."));
 	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1),
 											   &vector));
 	centroids = centroids_argument(fcinfo, 3, options->metric);
@@ -262,7 +262,7 @@ freeze(training *t, const stored_version *version)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %zu, less than the %zu clusters that are frozen",
 					   t->k, version->k),
-				errhint("Leave k as it is, or ask for more."));
+				errhint("Leave out k, or increase it."));
 	t->frozen = true;
 }
 
@@ -282,7 +282,7 @@ begin_retraining(const locked_model *locked, const stored_version *version,
 		ereport(WARNING,
 				errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions",
 					   locked->model),
-				errhint("To learn others, train a model under another name."));
+				errhint("To learn other categories or paths, train a model under another name."));
 	relation = scanned_relation(locked, version, options->relation, settings);
 	open_source(&source, relation, &version->features, version->is_vector,
 				settings->group_by);
@@ -398,12 +398,12 @@ check_limits(FunctionCallInfo fcinfo)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("threshold is %s, out of range",
 					   shown_argument(fcinfo, 1)),
-				errdetail("It is a p-value, above 0 and below 1."));
+				errdetail("It must be a p-value, above 0 and below 1."));
 	if (PG_ARGISNULL(2) || !(PG_GETARG_FLOAT8(2) >= 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("min_effect is %s, out of range",
 					   shown_argument(fcinfo, 2)),
-				errdetail("It is a shift in standard deviations, 0 or more."));
+				errdetail("It must be a shift in standard deviations, 0 or more."));
 }
 
 /* Returns a number with six significant digits, or "" if it is NULL. */
@@ -649,7 +649,7 @@ fastclust_choose_k(PG_FUNCTION_ARGS)
 	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MAX_CHOSEN_K)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
-				errdetail("It may be from 2 to %d.", MAX_CHOSEN_K));
+				errdetail("Valid values are from 2 to %d.", MAX_CHOSEN_K));
 	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
 	if (options->live.follow == LIVE_ON)

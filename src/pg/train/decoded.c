@@ -537,8 +537,8 @@ retrain_from_sketch(const locked_model *locked, const stored_version *version,
 
 	if (other != NULL)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"%s\" is about rows, and a sketch is given", other),
-				errhint("Options are k, replace, fresh, keep, activate, nowait, quiet."));
+				errmsg("option \"%s\" applies to rows, but a sketch is given", other),
+				errhint("With a sketch, options are k, replace, fresh, keep, activate, nowait, quiet."));
 	check_sketched(version);
 	if ((version->method & (METHOD_KERNEL | METHOD_QKMEANS | METHOD_DENSITY)) ||
 		version->spec->law == FC_LAW_GAUSSIAN)

@@ -97,7 +97,7 @@ check_density(const training *t, int64 k)
 		return;
 	if (other != NULL)
 		reject_with_method(t->method, psprintf("has no option \"%s\"", other),
-						   "Its tree is shown by cluster_tree.");
+						   "cluster_tree shows the tree of its clusters.");
 	if (k != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, but method \"density\" finds the number of clusters",
@@ -106,7 +106,7 @@ check_density(const training *t, int64 k)
 	if (t->options->scale == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"scale\" is 0, out of range"),
-				errdetail("It is a distance above 0."));
+				errdetail("It must be a distance above 0."));
 }
 
 static double
@@ -370,11 +370,11 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	score = agreement(set, found->label, label, arena);
 	if (other.k != found->k || score < MIN_HALVED_AGREEMENT)
 		ereport(NOTICE,
-				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu",
+				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters with %zu, %zu with %zu",
 					   t->model, found->k, set->b.m, other.k, half.b.m),
-				errdetail("Their labels agree to an adjusted Rand index of %.2f.",
+				errdetail("The adjusted Rand index of the two clusterings is %.2f.",
 						  score),
-				errhint("Raise option micro_clusters until they stay, or min_cluster_rows for fewer and larger clusters."));
+				errhint("Raise option micro_clusters until the clusters stay the same, or min_cluster_rows for fewer and larger clusters."));
 }
 
 /* ---- regions ---- */
@@ -497,7 +497,7 @@ warn_equal_distances(const training *t, const micro_cluster_set *set,
 		ereport(WARNING,
 				errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them",
 					   t->model),
-				errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.",
+				errdetail("In %zu dimensions, the distance to the farthest of the nearest min_cluster_rows / 3 rows is %.0f %% of the distance between two rows.",
 						  set->b.d, 100 * ratio),
 				errhint("Train on fewer columns or on leading principal components, or use method kmeans."));
 }
@@ -581,12 +581,12 @@ find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 										 found.cluster, found.radius);
 	if (found.clusters == 0)
 		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
-				errmsg("no place has %.0f rows within the distance %g%s", min_rows,
+				errmsg("no row has %.0f rows within distance %g%s", min_rows,
 					   scale,
 					   fit->group[0] == '\0'
 					   ? ""
 					   : psprintf(", of group \"%s\"", fit->group)),
-				errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows."));
+				errhint("Raise option scale, which is a distance as predict_distance returns it, or lower min_cluster_rows."));
 	peak = FC_TAKE(arena, found.clusters, double);
 	for (Size c = 0; c < found.clusters; c++)
 		peak[c] = INFINITY;
@@ -625,9 +625,9 @@ warn_outgrown(const training *t, const micro_cluster_set *set)
 		if (set->n[a] > min && set->square[a] > 0)
 		{
 			ereport(WARNING,
-					errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows",
+					errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f rows, more than min_cluster_rows",
 						   t->model, set->n[a]),
-					errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').",
+					errhint("To find new micro-clusters in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').",
 							quote_literal_cstr(t->model), micro_clusters(t)));
 			return;
 		}
@@ -698,7 +698,7 @@ number_regions(group_fit *fit, int32 *numbers)
 
 	if (numbers == NULL)
 		return;
-	arena = make_arena("the numbers of clusters");
+	arena = make_arena("numbering the clusters");
 	fc_complete_numbers(numbers, k, &arena);
 	release_arena(&arena);
 	open_operator(fit->micro, &op);

@@ -132,7 +132,7 @@ static bool *
 informative_nulls(const fc_encoder_header *flagged,
 				  const fc_weighted_rows *rows, int64 seed)
 {
-	memory_account memory = {"the NULLs of a sample"};
+	memory_account memory = {"counting the NULLs of a sample"};
 	fc_encoder	encoder;
 	fc_arena	arena;
 	fc_missing_column *column;
@@ -198,7 +198,7 @@ static const fc_weighted_rows *
 imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 			 const fc_weighted_rows *sample)
 {
-	memory_account memory = {"rows without NULLs"};
+	memory_account memory = {"selecting the rows without NULLs"};
 	fc_encoder	flagged;
 	fc_encoder	encoder;
 	Size		d = sample->d;
@@ -271,7 +271,7 @@ report_indicators(const training *t, const fc_encoder *encoder,
 				errmsg("NULLs of %s distinguish groups of rows: %s", names.data,
 					   count == 1 ? "they have a dimension of their own"
 					   : "they have dimensions of their own"),
-				errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
+				errhint("To let NULLs count as the mean only, use the option nulls: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
 }
 
 /*
@@ -336,7 +336,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	}
 	if (muted == encoder.features)
 		ereport(WARNING,
-				errmsg("all columns of model \"%s\" are categories, between which no row can be: method density finds little in them",
+				errmsg("all columns of model \"%s\" are categories: method density finds few clusters, because no row lies between two categories",
 					   t->model),
 				errhint("Use method kmeans."));
 	if (muted == 0 || muted == encoder.features)
@@ -344,9 +344,9 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
 	if (t->model_id != 0 && !t->options->quiet)
 		ereport(NOTICE,
-				errmsg("categories have no part in the density of rows: clusters do not depend on %s",
+				errmsg("categories do not count in the density of rows: clusters do not depend on %s",
 					   names.data),
-				errhint("With a weight, each category is a region that is separate from the others: %s.",
+				errhint("To make each category a separate region, give the column a weight: %s.",
 						column_option("weight", example, "1")));
 }
 
@@ -494,7 +494,7 @@ learn_encoder(training *t)
 	{
 		if (source->encoder != NULL)
 			ereport(WARNING,
-					errmsg("the columns of model \"%s\" changed: they are encoded again",
+					errmsg("the columns of model \"%s\" have changed and are encoded again",
 						   t->model),
 					errdetail("There were %u dimensions, now there are %u.",
 							  ((const fc_encoder_header *) source->encoder)->dim,
@@ -602,8 +602,8 @@ report_nulls(const training *t, int64 imputed, int64 n)
 		ereport(NOTICE,
 				errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"",
 					   (long long) imputed, (long long) n),
-				errdetail("In a sample: %s.", shares_of_nulls(&encoder)),
-				errhint("The option nulls leaves such rows out: '{\"encoder\": {\"nulls\": \"skip\"}}'."));
+				errdetail("Shares of NULL in a sample: %s.", shares_of_nulls(&encoder)),
+				errhint("To leave out such rows, use the option nulls: '{\"encoder\": {\"nulls\": \"skip\"}}'."));
 	initStringInfo(&skipped);
 	for (Size i = 0; i < encoder.features; i++)
 		if (encoder.feature[i].nulls_seen > 0 &&
@@ -613,5 +613,5 @@ report_nulls(const training *t, int64 imputed, int64 n)
 	if (skipped.len > 0)
 		ereport(NOTICE,
 				errmsg("rows with a NULL in %s are left out", skipped.data),
-				errdetail("In a sample: %s.", shares_of_nulls(&encoder)));
+				errdetail("Shares of NULL in a sample: %s.", shares_of_nulls(&encoder)));
 }

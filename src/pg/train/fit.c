@@ -618,7 +618,7 @@ possible_clusters(const training *t, const fc_weighted_rows *rows)
 					   rows->n, t->source.relation,
 					   distinct == 1 ? "one distinct row"
 					   : psprintf("%zu distinct rows", distinct)),
-				errdetail("Model \"%s\" gets as many clusters: others would have no rows.",
+				errdetail("Model \"%s\" gets one cluster for each distinct row.",
 						  t->model),
 				errhint("Lower k, or add a column in which more rows differ."));
 	return distinct;

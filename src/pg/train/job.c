@@ -71,7 +71,7 @@ warn_foreign_code(Oid relation, const feature_list *features,
 	ereport(NOTICE,
 			errmsg("%s, whose code a scan may run with the rights of a superuser",
 				   TextDatumGetCString(problem)),
-			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.",
+			errhint("Train as the owner of the table, or name the table in each retrain: '{\"relation\": %s}'.",
 					name.data));
 }
 
@@ -92,9 +92,9 @@ check_half_life(const training *t)
 						   "Use method \"compressive\".");
 	if (of_rows != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch",
+				errmsg("option \"%s\" applies to rows, but a recency-weighted model is decoded from a sketch",
 					   of_rows),
-				errhint("Leave it out, or leave out the key half_life of option \"live\"."));
+				errhint("Leave out the option, or the key half_life of option \"live\"."));
 }
 
 /*
@@ -117,11 +117,11 @@ check_live(const training *t)
 	if (t->method == METHOD_DENSITY && source->group_by != NULL)
 		reject_with_method(t->method,
 						   "cannot be live with groups: a live sketch keeps its micro-clusters as groups",
-						   "Train a model of each group with the option where.");
+						   "Train a model for each group with the option where.");
 	if (t->method == METHOD_DENSITY && t->options->live.timed)
 		reject_with_method(t->method,
-						   "counts all rows alike: its live sketch has no buckets of time",
-						   "Train with {\"live\": true}, retrain with {\"live\": false}.");
+						   "gives all rows the same weight: its live sketch has no time buckets",
+						   "Train with {\"live\": true}, or retrain with {\"live\": false}.");
 	check_half_life(t);
 	if (!t->options->activate)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -149,8 +149,8 @@ check_balance(const training *t)
 		problem = "option \"trim\"";
 	if (!isnan(t->options->balance) && problem != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("option \"balance\" is not for %s", problem),
-				errhint("It takes the method auto or kmeans, of one group, with all rows."));
+				errmsg("option \"balance\" cannot be used with %s", problem),
+				errhint("Use method auto or kmeans, without options \"group_by\" and \"trim\"."));
 }
 
 /* ---- models ---- */
@@ -248,8 +248,8 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->stored = options_to_store(options, t->source.condition);
 	t->estimate = rows_to_sample(&t->source, options->sample);
 	if (method == METHOD_KERNEL && t->source.cosine)
-		reject_with_method(method, "has no metric but its kernel",
-						   "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+		reject_with_method(method, "has no metric other than its kernel",
+						   "For cosines, use the option kernel: '{\"kernel\": \"cosine()\"}'.");
 	if (options->pinned.count > 0 &&
 		!(method & (METHOD_AUTO | METHOD_KMEANS)))
 		reject_with_method(method, "moves all clusters: none can be pinned",
@@ -257,7 +257,7 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->begun = GetCurrentTimestamp();
 	t->method = method == METHOD_AUTO ? METHOD_KMEANS : method;
 	if (method == METHOD_AUTO)
-		t->note = "kmeans: nearest to the least sum of squares over all rows";
+		t->note = "kmeans: smallest sum of squares over all rows";
 	check_live(t);
 	check_balance(t);
 	check_density(t, k);

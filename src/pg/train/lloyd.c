@@ -410,5 +410,5 @@ balance_clusters(training *t, group_fit *fit)
 		ereport(WARNING,
 				errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g",
 					   t->model, min, limit),
-				errhint("Ask for less balance, or for more clusters; equal rows are never parted."));
+				errhint("Increase option balance, or k; equal rows always stay in one cluster."));
 }

@@ -105,9 +105,9 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 		}
 	if (count > 1)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
-				errmsg("%d clusters of model \"%s\" bear the name \"%s\"",
+				errmsg("%d clusters of model \"%s\" have the name \"%s\"",
 					   count, list->locked->model, name),
-				errhint("Give their numbers, which are %s.", bearers->data));
+				errhint("Use their numbers, which are %s.", bearers->data));
 	return row;
 }
 
@@ -132,7 +132,7 @@ choose_by_text(cluster_list *list, const char *text)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
 				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s",
 					   text, list->locked->model, bearers.data),
-				errhint("Give integers, which are numbers alone: ARRAY[%s, %s].",
+				errhint("Use integers, which can only be numbers: ARRAY[%s, %s].",
 						text, bearers.data));
 	row = row >= 0 ? row : numbered;
 	if (row < 0 &&
@@ -169,9 +169,9 @@ choose_clusters(cluster_list *list, ArrayType *array)
 
 	if (!texts && type != INT2OID && type != INT4OID && type != INT8OID)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				errmsg("clusters are %s, neither integers nor texts",
+				errmsg("clusters must be integers or texts, not %s",
 					   format_type_be(ARR_ELEMTYPE(array))),
-				errhint("Give numbers or names, as in ARRAY[0, 2] or '{Students,Others}'."));
+				errhint("Use numbers or names, as in ARRAY[0, 2] or '{Students,Others}'."));
 	getTypeOutputInfo(type, &output, &is_varlena);
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align,
@@ -346,9 +346,9 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 				errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d",
 					   number, t->model, list->given[named],
 					   fc_operator_number(&list->op, (Size) named)),
-				errdetail("That cluster had %.0f rows; the larger one had %.0f, and no name.",
+				errdetail("The named cluster had %.0f rows; the larger one had %.0f rows and no name.",
 						  list->op.weights[named], list->op.weights[kept]),
-				errhint("The function name_cluster gives another name."));
+				errhint("To change the name, use name_cluster."));
 }
 
 /*
@@ -368,11 +368,11 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 
 	if (version.method == METHOD_DENSITY)
 		reject_with_method(version.method,
-						   "has clusters that are not about their means: none are merged",
+						   "cannot merge clusters, because they are not defined by their means",
 						   "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
 	if (version.map != NULL)
 		reject_with_method(version.method,
-						   "has clusters of kernel features: none are merged",
+						   "cannot merge clusters, because they are clusters of kernel features",
 						   "Retrain with a smaller k.");
 	list = list_clusters(&locked, &version);
 	if (choose_clusters(&list, clusters) < 2)

@@ -92,7 +92,7 @@ static const training_option training_options[] = {
 	{
 		FOR_RETRAIN, AT(frozen), {
 			"frozen", OPTION_BOOL, NULL, 0, 0, "false",
-			"clusters keep their centroids; a larger k adds clusters behind them"
+			"clusters keep their centroids; a larger k adds clusters"
 		}
 	},
 	{
@@ -104,8 +104,7 @@ static const training_option training_options[] = {
 	{
 		ANY_FUNCTION, AT(where), {
 			"where", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a condition: only rows for which it is true belong to the model, also when it is "
-			"retrained or watched"
+			"a condition: only rows for which it is true are used, also by retrain and drift"
 		}
 	},
 	{
@@ -121,7 +120,7 @@ static const training_option training_options[] = {
 	},
 	{
 		NOT_FOR_HALF_LIFE, OF_WINDOW(interval),
-		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"},
+		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of the window, which ends at the newest time of the column"},
 		"since"
 	},
 	{
@@ -175,7 +174,7 @@ static const training_option training_options[] = {
 	{
 		ANY_FUNCTION, 0, {
 			"weight", OPTION_OBJECT, NULL, 0, 0, "1",
-			"factors of the distance by column: {\"column\": 2}"
+			"weights of columns in the distance: {\"column\": 2}"
 		},
 		"encoder"
 	},
@@ -189,7 +188,7 @@ static const training_option training_options[] = {
 	{
 		ANY_FUNCTION, AT(categories), {
 			"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
-			"categories of a column that have a dimension; the rest are \"other\""
+			"maximum number of categories per column with a dimension each; the rest are \"other\""
 		},
 		"encoder"
 	},
@@ -203,7 +202,7 @@ static const training_option training_options[] = {
 	{
 		FOR_BOTH | FOR_CHOOSE_K, AT(trim), {
 			"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
-			"share of the rows, farthest from all clusters, that no centroid counts (kmeans, "
+			"share of the rows, the farthest from all clusters, that centroids ignore (kmeans, "
 			"kernel)"
 		},
 		NULL, METHOD_KMEANS | METHOD_KERNEL
@@ -212,35 +211,35 @@ static const training_option training_options[] = {
 		FOR_BOTH | FOR_IMPORT, AT(iterations), {
 			"iterations", OPTION_WHOLE, NULL, 0, 1000,
 			"10; compressive 0, with groups 1; qkmeans 3",
-			"scans of Lloyd's algorithm at most"
+			"maximum number of scans of Lloyd's algorithm"
 		},
 		NULL, METHODS_OF_MEANS
 	},
 	{
 		ANY_TRAINING, AT(tolerance), {
 			"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
-			"stop when a scan improves the objective by a smaller part"
+			"stop when a scan improves the objective by less than this share"
 		},
 		NULL, METHODS_OF_MEANS
 	},
 	{
 		ANY_TRAINING, WORD(effort), {
 			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
-			"\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how "
-			"long k-means searches it"
+			"\"fast\", \"balanced\" or \"thorough\": how large the sample is if there are "
+			"many clusters, and how long k-means searches it"
 		},
 		NULL, METHOD_KMEANS | METHOD_KERNEL
 	},
 	{
 		ANY_TRAINING, AT(levels), {
 			"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
-			"numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"
+			"numbers of branches, from the top level down: [8, 8] is a tree of 64 clusters"
 		}
 	},
 	{
 		FOR_BOTH, AT(balance), {
 			"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
-			"the largest cluster may have this many times the mean number of rows"
+			"maximum number of rows of a cluster, as a multiple of the mean"
 		}
 	},
 	{
@@ -258,7 +257,7 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING | FOR_IMPORT, 0, {
 			"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
-			"share of the training rows that anomaly calls anomalies"
+			"share of the training rows for which anomaly returns true"
 		}
 	},
 	{
@@ -270,7 +269,7 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING | FOR_IMPORT, AT(frequencies), {
 			"frequencies", OPTION_WHOLE, NULL, 1, 4194304, "from k and the dimension",
-			"frequencies of a sketch that is decoded (compressive, live)"
+			"number of frequencies of a sketch that is decoded (compressive, live)"
 		},
 		NULL, METHOD_COMPRESSIVE
 	},
@@ -284,14 +283,14 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING, AT(landmarks), {
 			"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
-			"landmarks of the kernel features"
+			"number of landmarks of the kernel features"
 		},
 		NULL, METHOD_KERNEL
 	},
 	{
 		ANY_TRAINING, AT(rank), {
 			"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
-			"dimensions of the kernel features"
+			"number of dimensions of the kernel features"
 		},
 		NULL, METHOD_KERNEL
 	},
@@ -305,8 +304,8 @@ static const training_option training_options[] = {
 	},
 	{
 		ANY_TRAINING, AT(min_cluster_rows), {
-			"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, 10 at least",
-			"the smallest number of rows of a cluster (density)"
+			"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, but at least 10",
+			"minimum number of rows of a cluster (density)"
 		},
 		NULL, METHOD_DENSITY
 	},
@@ -320,34 +319,34 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING, AT(scale), {
 			"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
-			"a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
+			"a radius: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
 			"(density)"
 		},
 		NULL, METHOD_DENSITY
 	},
 	{
 		ANY_TRAINING, AT(micro_clusters), {
-			"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "2000; 20 n / min_cluster_rows",
-			"number of small clusters of k-means, which are joined to clusters " "(density)"
+			"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "min(2000, 20 n / min_cluster_rows)",
+			"number of small k-means clusters, which are joined to the clusters (density)"
 		},
 		NULL, METHOD_DENSITY
 	},
 	{
 		ANY_FUNCTION | FOR_LIVE, 0, {
 			"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
-			"follow the table with a live sketch, from which drift and retrain need no scan"
+			"follow the table with a live sketch, so that drift and retrain need no scan"
 		}
 	},
 	{
 		ANY_TRAINING, 0, {
 			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column of times by which rows are kept apart"
+			"a column of times: the rows of each bucket of time get a sketch"
 		},
 		"live"
 	},
 	{
 		ANY_TRAINING, 0,
-		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"},
+		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of a bucket of time"},
 		"live"
 	},
 	{
@@ -359,7 +358,7 @@ static const training_option training_options[] = {
 		ANY_FUNCTION, AT(sample_rows), {
 			"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
 			"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
-			"rows of the samples, as far as memory allows"
+			"number of rows of the samples, fewer if memory does not suffice"
 		}
 	},
 	{
@@ -375,16 +374,16 @@ static const training_option training_options[] = {
 	},
 	{
 		ANY_TRAINING | FOR_SKETCH | FOR_LIVE, AT(fresh),
-		{"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}
+		{"fresh", OPTION_BOOL, NULL, 0, 0, "false", "start afresh, with nothing of the previous version"}
 	},
 	{
 		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
-		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "old versions to keep"}
+		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "number of old versions to keep"}
 	},
 	{
 		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate), {
 			"activate", OPTION_BOOL, NULL, 0, 0, "true",
-			"predict uses the version from the commit on; false: from use_version on"
+			"predict uses the new version after the commit; false: only after use_version"
 		}
 	},
 	{
@@ -396,7 +395,7 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet), {
 			"quiet", OPTION_BOOL, NULL, 0, 0, "false",
-			"no notices, but warnings; training_log has the steps all the same"
+			"no notices, only warnings; training_log still shows the steps"
 		}
 	},
 	{
@@ -407,29 +406,29 @@ static const training_option training_options[] = {
 	},
 	{
 		FOR_WRITE_LABELS, AT(where), {
-			"where", OPTION_TEXT, NULL, 0, 0, "that of the model",
+			"where", OPTION_TEXT, NULL, 0, 0, "as in the model",
 			"a condition: only rows for which it is true are written"
 		}
 	},
 	{
 		FOR_WRITE_LABELS, AT(name), {
 			"name", OPTION_BOOL, NULL, 0, 0, "false",
-			"a column cluster_name, as model_clusters shows it"
+			"add a column cluster_name with the names of model_clusters"
 		}
 	},
 	{
 		FOR_WRITE_LABELS, AT(distance), {
 			"distance", OPTION_BOOL, NULL, 0, 0, "false",
-			"a column distance, as of predict_distance"
+			"add a column distance with the values of predict_distance"
 		}
 	},
 	{
 		FOR_WRITE_LABELS, 0,
-		{"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to a table that exists"}
+		{"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to an existing table"}
 	},
 	{
 		FOR_WRITE_LABELS, 0,
-		{"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty a table that exists, then write"}
+		{"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty an existing table, then write"}
 	},
 	{
 		FOR_WRITE_LABELS, 0, {
@@ -446,17 +445,17 @@ static const training_option training_options[] = {
 	{
 		FOR_KEEP_SKETCH, 0, {
 			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column of times by which rows are kept apart"
+			"a column of times: the rows of each bucket of time get a sketch"
 		}
 	},
 	{
 		FOR_KEEP_SKETCH, 0,
-		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}
+		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of a bucket of time"}
 	},
 	{
 		FOR_KEEP_SKETCH, 0, {
 			"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-			"age at which a row of a model counts half"
+			"age at which a row counts half in a model of the live sketch"
 		}
 	},
 	{
@@ -472,7 +471,7 @@ static const training_option training_options[] = {
 	{
 		FOR_KEEP_SKETCH, 0, {
 			"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
-			"only make the triggers; rebuild_sketch counts the rows while others write"
+			"only make the triggers; rebuild_sketch then counts the rows while others write"
 		}
 	}
 };
@@ -580,14 +579,14 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 		if (known->users & functions[i].value)
 			place = functions[i].name;
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("option \"%s\" is not one of %s", name,
+			errmsg("option \"%s\" is not an option of %s", name,
 				   name_of_choice(function, functions, lengthof(functions))),
 			known->within != NULL
-			? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.",
+			? errhint("Put it inside option \"%s\": {\"%s\": {\"%s\": ...}}.",
 					  place, place, name)
 			: function == FOR_TRAIN && (known->users & ARGUMENT_OF_TRAIN)
-			? errhint("It is an argument of train: %s => ...", name)
-			: errhint("It is one of %s.", place));
+			? errhint("Pass it as an argument of train: %s => ...", name)
+			: errhint("It is an option of %s.", place));
 }
 
 /*
@@ -629,7 +628,7 @@ read_object(Jsonb *json, const char *name, int function, void *fields)
 	if (value_of_key(object, "concurrently") != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("a training has no option \"concurrently\""),
-				errhint("keep_sketch with this option and then rebuild_sketch first: option \"live\" takes a live sketch of the same rows that is ready."));
+				errhint("Before the training, call keep_sketch with this option, then rebuild_sketch: option \"live\" uses a live sketch of the same rows."));
 	read_within(object, name, function, fields);
 	return object;
 }
@@ -962,15 +961,15 @@ options_to_store(const train_options *options, const char *condition)
 static const option settings[] = {
 	{
 		"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
-		"memory of the call, by SET, not an option: the samples are made to fit"
+		"maximum memory of the call, a setting (SET): samples are made small enough to fit"
 	},
 	{
 		"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
-		"most that fastclust.memory_budget may be, by a superuser's SET"
+		"maximum of fastclust.memory_budget, which only a superuser sets"
 	},
 	{
 		"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
-		"time that one step may take, by SET: one whose estimate is longer is an error before it "
+		"maximum time of one step, a setting (SET): a step with a longer estimate fails before it "
 		"begins"
 	}
 };

@@ -60,7 +60,7 @@ static void
 hint_other_node(void *unused)
 {
 	if (geterrcode() == ERRCODE_UNDEFINED_SCHEMA)
-		errhint("If that is a schema of fastclust, another server of the rows lacks the extension. CREATE EXTENSION fastclust there; on the coordinator of Citus, CREATE EXTENSION IF NOT EXISTS fastclust makes it on all nodes.");
+		errhint("If that is a schema of fastclust, another server that stores rows lacks the extension. Run CREATE EXTENSION fastclust there; on the coordinator of Citus, CREATE EXTENSION IF NOT EXISTS fastclust creates it on all nodes.");
 }
 
 void

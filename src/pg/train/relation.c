@@ -85,7 +85,7 @@ read_features(ArrayType *array)
 					   ARR_NDIM(array)));
 	if (array == NULL || ARR_NDIM(array) == 0 || array_contains_nulls(array))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("features must name at least one column, and no NULL"));
+				errmsg("features must name at least one column and contain no NULL"));
 	deconstruct_array(array, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
 					  &elements, NULL, &list.count);
 	list.names = palloc((Size) list.count * sizeof(char *));
@@ -531,17 +531,17 @@ add_options(train_source *source, const train_options *options)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",
 					   source->features[0]),
-				errhint("Leave it out, or train on columns of numbers."));
+				errhint("Leave out the option, or train on a list of columns."));
 	if (options->metric == FC_EUCLIDEAN)
 		return;
 	if (!source->is_vector)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("the metric cosine is for a column of vectors"),
+				errmsg("metric cosine needs a column of vectors"),
 				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
 	if (options->standardize)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"standardize\" cannot be used with the metric cosine"),
-				errdetail("Rows of length 1 are compared as they are."));
+				errmsg("option \"standardize\" cannot be used with metric cosine"),
+				errdetail("This metric scales each row to length 1 instead."));
 	source->cosine = true;
 }
 

@@ -190,7 +190,7 @@ first_rows(const fc_weighted_rows *rows, Size max)
 const fc_weighted_rows *
 rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
 {
-	memory_account memory = {"features of a sample"};
+	memory_account memory = {"computing the features of a sample"};
 	fc_kernel_map map;
 	double	   *x;
 	float	   *y;

@@ -268,7 +268,7 @@ read_group(const training *t, uint64 row, group_fit *fit)
 
 	if (null)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("the cast of column \"%s\" makes NULL of a value",
+				errmsg("the cast of column \"%s\" returns NULL for a value that is not NULL",
 					   t->source.group_by));
 	fit->group = TextDatumGetCString(group);
 	read_scan(query_value(row, 2, &null), &result);
@@ -472,7 +472,7 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 						: rows);
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
-	memory_account memory = {"samples of groups"};
+	memory_account memory = {"sampling the groups"};
 
 	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1,
 			  &plan, scan_flags(&t->source));

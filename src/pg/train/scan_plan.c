@@ -91,7 +91,7 @@ prepare_map(scan_plan *plan)
 			   *header = ((const fc_kernel_map_header *)
 						  DatumGetPointer(plan->fields.value[PLAN_MAP]));
 	fc_arena	arena = make_arena_in(plan->context,
-									  "what kernel_features keeps between rows");
+									  "the prepared kernel_map");
 
 	plan->map = palloc(sizeof(fc_kernel_map));
 	fc_kernel_map_view(header, plan->map);
@@ -165,7 +165,7 @@ prepare_plan(scan_plan *plan)
 	prepare_sample(plan);
 	if (share < 1 || (share & (share - 1)) != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("share is %d, no power of two", share));
+				errmsg("share is %d, not a power of two", share));
 	plan->share = (uint64) share - 1;
 }
 

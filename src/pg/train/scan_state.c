@@ -88,7 +88,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("the scan's state of %zu bytes is too large", bytes),
-				errhint("Take fewer clusters or sample rows."));
+				errhint("Use fewer clusters or sample rows."));
 	packed = alloc_large(bytes);
 	memcpy(packed, &head, sizeof(head));
 	SET_VARSIZE(packed, bytes);

@@ -219,9 +219,8 @@ check_places(const train_source *source)
 								  ACLMASK_ANY) == ACLCHECK_OK)
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				errmsg("permission denied for table %s", source->relation),
-				errdetail("Rows are sampled by their places, which privileges on columns do not cover."),
-				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train"
-						" on that.",
+				errdetail("Rows are sampled by their physical position, which needs the privilege on the whole table."),
+				errhint("GRANT SELECT ON %s, or make a view of these columns and train on the view.",
 						source->relation));
 }
 

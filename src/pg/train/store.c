@@ -141,8 +141,8 @@ warn_moved_names(const training *t, const char *group,
 		ereport(WARNING,
 				errmsg("named clusters of model \"%s\" have other rows than before: %s",
 					   t->model, names),
-				errdetail("Fewer than a tenth of their rows were theirs in the version before."),
-				errhint("Rename them by name_cluster; NULL removes a name."));
+				errdetail("Fewer than a tenth of their rows were in the same cluster in the previous version."),
+				errhint("Rename the clusters with name_cluster; NULL removes a name."));
 }
 
 /*
@@ -161,9 +161,9 @@ warn_lost_names(const training *t, const char *group,
 		ereport(WARNING,
 				errmsg("named clusters of model \"%s\" are gone: %s", t->model,
 					   names),
-				errdetail("No cluster of version %d continues them. No other cluster gets their numbers.",
+				errdetail("No cluster of version %d continues one of them, and no other cluster gets their numbers.",
 						  t->version),
-				errhint("The function name_cluster removes a name if it gets the number and NULL."));
+				errhint("To remove a name, call name_cluster with the number and NULL."));
 }
 
 /* Returns the numbers of clusters whose centroids are fixed by the options. */

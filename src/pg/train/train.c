@@ -156,11 +156,11 @@ check_clusters(const training *t, const fc_weighted_rows *sample)
 	different = distinct_rows(sample, t->k);
 	if (different < t->k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but the rows of %s are of %s", t->k,
+				errmsg("k is %zu, but %s has only %s", t->k,
 					   t->source.relation,
-					   different == 1 ? "one kind only"
-					   : psprintf("%zu kinds only", different)),
-				errdetail("All others are equal to one of these in every column that is clustered."),
+					   different == 1 ? "one distinct row"
+					   : psprintf("%zu distinct rows", different)),
+				errdetail("All other rows are equal to one of these in every column that is clustered."),
 				errhint("Lower k, or add a column in which more rows differ."));
 }
 
@@ -200,7 +200,7 @@ check_imported(const training *t)
 				   (Size) t->imported->d, t->source.relation, t->dim),
 			listed == NULL
 			? 0
-			: errhint("These are %s, in the rows' own units.", listed));
+			: errhint("The coordinates are %s, in the units of the columns.", listed));
 }
 
 /* ---- k from the sample ---- */
@@ -236,16 +236,16 @@ reason_of(const fc_choice *choice)
 	if (choice->verdict == FC_K_CLEAR)
 		return NULL;
 	if (choice->verdict == FC_K_LIMIT)
-		return "clusters are apart up to the greatest number tried";
+		return "clusters are separate up to the largest number tried";
 	if (choice->hidden > 0)
-		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden,
+		return psprintf("%zu of %zu clusters contain smaller ones", choice->hidden,
 						choice->tried[choice->chosen].k);
 	if (choice->rival > 0)
-		return psprintf("%zu clusters come back as well", choice->rival);
+		return psprintf("%zu clusters are as stable", choice->rival);
 	if (choice->tried[choice->chosen].evidence.cost <=
 		FC_NO_SPREAD * choice->tried[0].evidence.cost)
-		return "rows are equal, or of as many values as clusters";
-	return "no number of clusters comes back on other rows and is apart";
+		return "the rows of each cluster are equal";
+	return "no number of clusters is both stable and well separated";
 }
 
 /* Chooses k from the sample, and logs the verdict and its reason. */

@@ -244,9 +244,9 @@ warn_skew(const training *t, const fc_encoder_feature *feature,
 			: by_log ? errhint("Perhaps its logarithm is more informative: %s.",
 							   column_option("transform", column, "\"log\""))
 			: by_fence
-			? errhint("If they mean nothing, leave out their rows: %s.",
+			? errhint("If these values are meaningless, leave out their rows: %s.",
 					  where_within_fence(t, feature, column, facts))
-			: errhint("Leave the column out, or leave rows out by option \"where\"."));
+			: errhint("Leave out the column, or leave out rows with option \"where\"."));
 }
 
 /*
@@ -269,19 +269,19 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 		ereport(WARNING,
 				errmsg("column \"%s\" is an identifier: each row has a different value",
 					   name),
-				errhint("Leave it out: the distance of two identifiers means nothing."));
+				errhint("Leave out the column: the distance between two identifiers has no meaning."));
 	else if (nulls > MAX_NULL_SHARE && nulls < 1)
 		ereport(WARNING,
 				errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
 					   name, 100 * nulls),
-				errhint("Leave it out, or make a column of whether it is NULL."));
+				errhint("Leave out the column, or make a column that is true where it is NULL."));
 	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
 		return true;
 	else if (is_time && grows(t, column))
 		ereport(WARNING,
 				errmsg("column \"%s\" only grows: later rows are outside the range of the training",
 					   name),
-				errhint("Leave it out, or cluster a view with a part that repeats, such as"
+				errhint("Leave out the column, or cluster a view with a part of it that repeats, such as"
 						" extract(%s FROM %s).",
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > MAX_SKEW)
@@ -291,7 +291,7 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 		ereport(WARNING,
 				errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids",
 					   100 * facts->far, name),
-				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".",
+				errhint("Use option '{\"trim\": %.2g}' to keep them out of the centroids, or leave them out with option \"where\".",
 						ceil(110 * facts->far) / 100));
 	else
 		return false;
@@ -316,7 +316,7 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension,
 			ereport(WARNING,
 					errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f",
 						   name[i], name[j], r),
-					errhint("Leave one out, because the shared information counts twice."));
+					errhint("Leave out one of them, because the shared information counts twice."));
 			break;
 		}
 }

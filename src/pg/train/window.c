@@ -51,7 +51,7 @@ interval_condition(Oid relation, const char *rows, const char *column,
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("option \"since\": column \"%s\" is of type %s, not a time",
 					   column, type_name),
-				errhint("Times are date, timestamp and timestamptz; of other columns use {\"where\": \"...\"}."));
+				errhint("Times are date, timestamp and timestamptz; for other columns, use {\"where\": \"...\"}."));
 	width.value = DirectFunctionCall3(interval_in, CStringGetDatum(interval),
 									  ObjectIdGetDatum(InvalidOid),
 									  Int32GetDatum(-1));
@@ -62,7 +62,7 @@ interval_condition(Oid relation, const char *rows, const char *column,
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"since\": interval is %s, out of range",
 					   interval),
-				errdetail("It is above 0."));
+				errdetail("It must be above 0."));
 	initStringInfo(&query);
 	appendStringInfo(&query,
 					 "SELECT format('%%1$s > %%2$L::%%3$s AND %%1$s <= %%4$L::%%3$s', %s,"
@@ -96,9 +96,9 @@ partition_condition(Oid relation, const char *rows, const char *which)
 		RelationGetPartitionKey(table)->strategy == PARTITION_STRATEGY_HASH)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				strcmp(which, "last") != 0
-				? errmsg("option \"since\": partition is \"%s\", but may be \"last\"",
+				? errmsg("option \"since\": partition is \"%s\", but must be \"last\"",
 						 which)
-				: errmsg("option \"since\": %s has no partitions in an order",
+				: errmsg("option \"since\": %s has no ordered partitions",
 						 RelationGetRelationName(table)),
 				errhint("Other windows are {\"column\": \"at\", \"interval\": \"20 days\"} and {\"where\": \"...\"}."));
 	for (int i = partitions->nparts - 1; i >= 0 && !found; i--)
@@ -131,7 +131,7 @@ window_condition(Oid relation, const char *rows, const row_window *since)
 		(since->column == NULL) != (since->interval == NULL))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"since\" does not define recent rows"),
-				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));
+				errhint("It must be one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} or {\"where\": \"...\"}."));
 	condition = since->column != NULL
 		? interval_condition(relation, rows, since->column,
 							 since->interval)

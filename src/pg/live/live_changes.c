@@ -351,10 +351,10 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group,
 		 */
 		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
 			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					errmsg("a group of live sketch \"%s\" has %zu bytes",
+					errmsg("a group value of live sketch \"%s\" has %zu bytes",
 						   changes->live->name,
 						   (Size) VARSIZE_ANY_EXHDR(group)),
-					errdetail("It may have up to %d bytes.", GROUP_BYTES));
+					errdetail("The maximum is %d bytes.", GROUP_BYTES));
 		count_vector(changes, sign, &v, group, bucket);
 	}
 	MemoryContextSwitchTo(old);

@@ -46,12 +46,12 @@ live_open_deltas(Oid id, LOCKMODE mode)
 
 	if (relation == NULL)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
-				errmsg("table fastclust_internal.live_deltas is no more"));
+				errmsg("table fastclust_internal.live_deltas does not exist"));
 	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS ||
 		relation->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("the tables of live sketches are those of another version of fastclust"),
-				errhint("ALTER EXTENSION fastclust UPDATE brings them up to date."));
+				errmsg("the tables of live sketches belong to another version of fastclust"),
+				errhint("Run ALTER EXTENSION fastclust UPDATE."));
 	return relation;
 }
 
@@ -73,10 +73,10 @@ live_begin_deltas(const live_sketch *live)
 		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL ||
 			info->ii_ExclusionOps != NULL)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("index \"%s\" of live_deltas is not one of columns alone",
+					errmsg("index \"%s\" of live_deltas has an expression, a predicate or an exclusion constraint",
 						   RelationGetRelationName(writer->indexes
 												   ->ri_IndexRelationDescs[i])),
-					errhint("Drop it."));
+					errhint("Drop the index."));
 	}
 	return writer;
 }

@@ -26,7 +26,7 @@ kept_row_bytes(const unsigned char *bytes, Size size, Size d)
 	if ((width != sizeof(float) && width != sizeof(double)) ||
 		(size - LIVE_ROWS_FRONT) % (d * width) != 0)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("rows of %zu bytes are not of %zu dimensions", size, d));
+				errmsg("%zu bytes are not a whole number of rows of %zu dimensions", size, d));
 	return d * width;
 }
 
@@ -172,7 +172,7 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 				errmsg("a live sketch counts more removed rows than added rows"),
 				errdetail("It counts %lld added and %lld removed rows.",
 						  (long long) came, (long long) went),
-				errhint("Its table was changed past it. Recount it with rebuild_sketch."));
+				errhint("Rows of its table changed while the triggers did not fire. Recount the live sketch with rebuild_sketch."));
 	if (went == came)
 		PG_RETURN_NULL();
 	left = sketch_copy(left);

@@ -462,9 +462,9 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 ||
 		!(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
 		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				errmsg("%s is for the triggers of live sketches",
+				errmsg("function %s can only be called by the triggers of live sketches",
 					   "live_change"),
-				errhint("keep_sketch makes them."));
+				errhint("Make a live sketch with keep_sketch."));
 	if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) &&
 		!TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 	{

@@ -122,9 +122,9 @@ BEGIN
             PERFORM set_live_triggers(live.id, added.leaf, true);
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
                 DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM),
-                HINT = 'Recount it with rebuild_sketch.';
+                HINT = 'Recount the live sketch with rebuild_sketch.';
         END;
     END LOOP;
 END

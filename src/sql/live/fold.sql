@@ -99,7 +99,7 @@ BEGIN
             WHEN OTHERS THEN
                 RAISE WARNING USING
                     MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
-                    HINT = 'Recount it with rebuild_sketch.';
+                    HINT = 'Recount the live sketch with rebuild_sketch.';
         END;
     END LOOP;
     RETURN folded;

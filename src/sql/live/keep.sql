@@ -20,7 +20,7 @@ BEGIN
        OR result > '100000000 days' THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
-            DETAIL = 'It is a number of days, hours, minutes or seconds, above 0 and up to 100000000 days.';
+            DETAIL = 'It must be a number of days, hours, minutes or seconds, above 0 and up to 100000000 days.';
     END IF;
     RETURN result;
 END
@@ -49,7 +49,7 @@ BEGIN
         RAISE feature_not_supported USING
             MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by,
                              group_is),
-            HINT = 'Group by text, whole numbers, booleans or uuid; times go into buckets.';
+            HINT = 'Group by text, whole numbers, booleans or uuid; for times, use the option bucket.';
     ELSIF idle IS NOT NULL THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
@@ -57,7 +57,7 @@ BEGIN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation,
                              bucket_is),
-            HINT = 'Buckets are of a date, a timestamp or a timestamptz.';
+            HINT = 'The column must be a date, a timestamp or a timestamptz.';
     END IF;
     RETURN CASE WHEN bucket IS NOT NULL THEN COALESCE(
                                                  width,
@@ -84,7 +84,7 @@ BEGIN
                              CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation),
-            HINT = 'A live sketch follows a table, plain or partitioned.';
+            HINT = 'A live sketch can only follow a table, plain or partitioned.';
     END IF;
     live.encoder := options ->> 'encoder';
     source := row_expressions(relation, features, vector, options ->> 'group_by', live.encoder,
@@ -105,7 +105,7 @@ BEGIN
     ELSIF NOT source.vector AND source.dimensions IS NULL THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('not all features of %s are numbers', relation),
-            HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
+            HINT = 'Pass the text form of an encoder as option "encoder", or train a model with the option live.';
     END IF;
     live.name := name;
     live.relation := relation;
@@ -196,7 +196,7 @@ BEGIN
                                  AND d.classid = 'pg_class'::regclass
                                  AND d.objid = member.id) THEN 'It is a table of fastclust itself.'
                  WHEN keeper = 'citus'
-                     THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                     THEN 'Its rows are in shards of Citus, where its triggers do not fire.'
                  WHEN keeper = 'timescaledb'
                      THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                  WHEN member.relpersistence = 't' THEN 'It is a temporary table.'
@@ -207,15 +207,15 @@ BEGIN
                                WHERE a.attrelid = member.id
                                  AND a.attname = ANY (live.columns)
                                  AND a.attgenerated = 'v')
-                     THEN 'A virtual column is not there when a row is written.' END;
+                     THEN 'A virtual column has no value when a row is written.' END;
         IF reason IS NOT NULL THEN
             RAISE feature_not_supported USING
                 MESSAGE = format('%s cannot be followed by a live sketch', member.id),
                 DETAIL = reason,
                 HINT = CASE WHEN keeper = 'timescaledb'
-                                THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
+                                THEN 'Keep a sketch_agg for each bucket in a continuous aggregate, and merge the sketches by merge_agg.'
                             WHEN member.relkind NOT IN ('r', 'p') OR keeper = 'citus'
-                                THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
+                                THEN 'Keep a table with a sketch_agg for each hour or day, update what changed, and merge the sketches by merge_agg.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
     END LOOP;
@@ -237,12 +237,12 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = format('Log in as %I; SET ROLE lends your rights to code of that role.', owner);
+            HINT = format('Log in as %I: after SET ROLE, code of that role could use your rights.', owner);
     ELSIF row_security_active(relation) THEN
         RAISE feature_not_supported USING
             MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = format('Row-level security hides rows of %s.', relation),
-            HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
+            HINT = 'Triggers count all rows. ALTER TABLE with NO FORCE ROW LEVEL SECURITY shows all rows to the owner.';
     END IF;
 END
 $$;
@@ -332,7 +332,7 @@ BEGIN
         RAISE NOTICE USING
             MESSAGE = format('writers of %s wait until about %s million rows are counted',
                              requested.relation, round(about / 1e6)),
-            HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';
+            HINT = 'To count while others write, call keep_sketch with the option {"concurrently": true}, then rebuild_sketch.';
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', requested.relation);
     PERFORM check_live_tables(requested);

@@ -11,7 +11,7 @@ CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN a.attisdropped IS NOT FALSE
-                    THEN format('column "%s" of %s is no more', u.name, v.leaf)
+                    THEN format('column "%s" of %s was dropped', u.name, v.leaf)
                 WHEN a.attname <> u.name
                     THEN format('column "%s" of %s was renamed to "%s"', u.name, v.leaf, a.attname)
                 ELSE format('column "%s" of %s was of type %s', u.name, v.leaf,
@@ -100,6 +100,6 @@ BEGIN
 EXCEPTION WHEN object_in_use THEN
     RAISE object_in_use USING
         MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
-        HINT = 'Compute values from it, such as a sketch_spec, in an earlier statement, and close cursors on it.';
+        HINT = 'Compute values from the table, such as a sketch_spec, in an earlier statement, and close cursors on the table.';
 END
 $$;

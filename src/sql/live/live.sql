@@ -131,8 +131,8 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = format('model "%s" of %s cannot follow %s', stored.model, stored.owner,
                              relation::regclass),
-            DETAIL = 'A live model makes triggers on its table, which its owner must own too.',
-            HINT = 'Retrain it with the option {"live": false}.';
+            DETAIL = 'A live model makes triggers on its table, so that the owner of the model must own the table.',
+            HINT = 'Retrain the model with the option {"live": false}.';
     END IF;
 END
 $$;

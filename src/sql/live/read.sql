@@ -15,9 +15,9 @@ DECLARE
 BEGIN
     RETURN CASE WHEN live.id IS NULL THEN NULL
                 WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation)
-                    THEN 'the table is no more'
+                    THEN 'the table was dropped'
                 WHEN live_pending(live.id)
-                    THEN 'changes of this transaction are counted at its end, or at that of the statement'
+                    THEN 'changes of this transaction are counted at the end of the statement or of the transaction'
                 ELSE (SELECT p.problem
                         FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id
                         LEFT JOIN live_leaves v ON v.live_id = live.id AND v.leaf = c.oid,
@@ -65,9 +65,9 @@ BEGIN
         RAISE serialization_failure USING
             MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
             DETAIL = format(
-                         'Table %s was truncated, rewritten, attached or detached after it was taken.',
+                         'Table %s was truncated, rewritten, attached or detached after the snapshot was taken.',
                          changed),
-            HINT = 'Read it in a new transaction.';
+            HINT = 'Read the live sketch in a new transaction.';
     END IF;
 END
 $$;
@@ -109,14 +109,14 @@ BEGIN
     IF problem IS NULL AND live.counting THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('live sketch "%s" is not counted yet', name),
-            HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
+            HINT = 'Count its rows with rebuild_sketch; other sessions can write at the same time.';
     END IF;
     PERFORM check_live_snapshot(live);
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format('live sketch "%s" has lost its table', name),
+            MESSAGE = format('live sketch "%s" no longer matches its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
+            HINT = 'Recount the live sketch with rebuild_sketch, or drop it with drop_sketch.';
     END IF;
     RETURN QUERY
         SELECT q.*
@@ -157,11 +157,11 @@ DECLARE
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
-            HINT = 'Make one that has buckets with the option bucket of keep_sketch.';
+            HINT = 'Make a live sketch with buckets by the option bucket of keep_sketch.';
     ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
-            DETAIL = 'It is above 0 and at most 100000000 days.';
+            DETAIL = 'It must be above 0 and at most 100000000 days.';
     END IF;
     -- beyond 40 half-lives a bucket would have less than the minimum weight
     RETURN QUERY
@@ -347,9 +347,9 @@ BEGIN
     problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
         RAISE WARNING USING
-            MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
+            MESSAGE = format('live sketch "%s" no longer matches its table: rows are read', live.name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = 'Recount it with rebuild_sketch.';
+            HINT = 'Recount the live sketch with rebuild_sketch.';
     END IF;
     RETURN CASE WHEN problem IS NULL THEN live END;
 END
@@ -377,7 +377,7 @@ BEGIN
         RAISE undefined_table USING
             MESSAGE = format('%s, which model "%s" was trained on, does not exist',
                              version.relation, stored.model),
-            HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
+            HINT = 'Pass another table as the argument relation, or as the option relation of retrain.';
     END IF;
     WITH RECURSIVE group_key(o) AS (SELECT version.options
                                UNION ALL

@@ -55,9 +55,9 @@ BEGIN
     PERFORM count_rows(live.id, leaf, c.relowner) FROM pg_class c WHERE c.oid = live.relation;
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
-        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
+        RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
             DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM),
-            HINT = 'Recount it with rebuild_sketch.';
+            HINT = 'Recount the live sketch with rebuild_sketch.';
 END
 $$;
 
@@ -151,7 +151,7 @@ BEGIN
     -- its owner's code.
     IF TG_RELID <> 'kept_sketches'::regclass THEN
         RAISE trigger_protocol_violated USING
-            MESSAGE = format('%s is a trigger function of kept_sketches alone',
+            MESSAGE = format('function %s can only be called by the trigger of kept_sketches',
                              'restored_sketches');
     END IF;
     ids := ARRAY(SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id);

@@ -34,7 +34,7 @@ BEGIN
     SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $1;
     IF NOT FOUND OR NOT may_read_live(caller, found_live) THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" does not exist', name),
-            HINT = 'Make one with keep_sketch. Roles that may read the columns of its table may read a live sketch.';
+            HINT = 'Make a live sketch with keep_sketch. To read one, a role must have the right to read the columns of its table.';
     END IF;
     RETURN found_live;
 END
@@ -91,7 +91,7 @@ BEGIN
     IF live.columns @> array_remove(live.features || live.group_by || live.bucket,
                                     NULL) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
+            MESSAGE = format('live sketch "%s" was not made by keep_sketch', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
         stored := locked_model(live.model_id, NULL, false, caller);
@@ -99,7 +99,7 @@ BEGIN
         IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
             RAISE duplicate_object USING
                 MESSAGE = format('model "%s" has a live sketch already', stored.model),
-                HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
+                HINT = 'Retrain the model to replace its live sketch.';
         END IF;
     END IF;
     IF live.id IS NOT NULL AND live.model_id IS NOT NULL THEN
@@ -114,7 +114,7 @@ BEGIN
         IF live.model_id IS NULL THEN
             RAISE duplicate_object USING
                 MESSAGE = format('live sketch "%s" exists already', live.name),
-                HINT = 'Choose another name, or drop_sketch first.';
+                HINT = 'Choose another name, or drop the live sketch with drop_sketch.';
         END IF;
         -- a training never fails because a name is taken
         live.name := format('%s %s', live.name, gen_random_uuid());
@@ -177,7 +177,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
+            MESSAGE = format('table %s is not a leaf of live sketch "%s"', leaf, live.name);
     END IF;
     IF EXISTS (SELECT FROM unnest(counted.groups) p
                 WHERE NOT is_live_group(p.s, p.counts, live.spec, live.drift_spec)) THEN
@@ -186,8 +186,8 @@ BEGIN
                              live.name);
     ELSIF longest > 2000 THEN
         RAISE program_limit_exceeded USING
-            MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest),
-            DETAIL = 'It may have up to 2000 bytes.';
+            MESSAGE = format('a group value of live sketch "%s" has %s bytes', live.name, longest),
+            DETAIL = 'The maximum is 2000 bytes.';
     END IF;
     DELETE FROM live_deltas d
      WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;

@@ -29,7 +29,7 @@ BEGIN
             MESSAGE = CASE WHEN group_value IS NULL
                                THEN format('model "%s" has one model per group', stored.model)
                            ELSE format('model "%s" has no groups', stored.model) END,
-            HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.'
+            HINT = CASE WHEN group_value IS NULL THEN 'Name a group: group_value => ''...''.'
                         ELSE 'Leave out group_value.' END;
     END IF;
     SELECT v.* INTO version
@@ -40,7 +40,7 @@ BEGIN
     IF NOT FOUND AND group_value IS NOT NULL THEN
         RAISE undefined_object USING
             MESSAGE = format('model "%s" has no group "%s"', stored.model, group_value),
-            HINT = (SELECT format('It has %s%s.',
+            HINT = (SELECT format('Its groups: %s%s.',
                                   string_agg(
                                       format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
                                   CASE WHEN max(g.groups) > 5
@@ -87,12 +87,12 @@ BEGIN
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('name has %s characters, out of range', char_length(name)),
-            DETAIL = 'It may have from 1 to 200.', HINT = 'NULL removes the name.';
+            DETAIL = 'A name has from 1 to 200 characters.', HINT = 'NULL removes the name.';
     ELSIF name ~ E'[\\x01-\\x1f\\x7f]' THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format(E'name holds the control character \\x%s',
+            MESSAGE = format(E'name contains the control character \\x%s',
                              to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
-            DETAIL = 'A name is one line of text.';
+            DETAIL = 'A name must be one line of text.';
     END IF;
     DELETE FROM stored_names n
      WHERE n.model_id = stored.id AND n.group_value = version.group_value AND n.cluster = $2;

@@ -44,7 +44,7 @@ BEGIN
     IF to_regclass('fastclust_internal.' || copied) IS NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'models have not reached this node yet',
-            HINT = 'SELECT replicate_reference_tables() on the coordinator.';
+            HINT = 'Run SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
         'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale,
@@ -99,8 +99,8 @@ DECLARE
 BEGIN
     IF node > 0 THEN
         RAISE object_not_in_prerequisite_state USING
-            MESSAGE = 'models of this cluster belong to its coordinator',
-            HINT = 'Train and change models there; predict reads them on every node.';
+            MESSAGE = 'models can only be trained or changed on the coordinator of Citus',
+            HINT = 'Call the function there; predict reads the models on every node.';
     ELSIF node = 0 THEN
         IF OLD.version IS NOT NULL THEN
             DELETE FROM shared_models s WHERE s.model = OLD.model;
@@ -125,14 +125,14 @@ DECLARE
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
         RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',
-            HINT = 'One server has no use for it: predict reads its models as they are.';
+            HINT = 'Models need to be distributed only with Citus; on a single server, predict reads them anyway.';
     ELSIF NOT is_member(role_id(current_user), owner) THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('models are distributed by %s alone, who owns the extension',
+            MESSAGE = format('the distribution of models can only be changed by %s, the owner of the extension',
                              pg_get_userbyid(owner));
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING
-            MESSAGE = 'models are distributed by the coordinator alone';
+            MESSAGE = 'the distribution of models can only be changed on the coordinator of Citus';
     END IF;
 END
 $$;

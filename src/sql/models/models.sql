@@ -226,7 +226,7 @@ CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
     SELECT COALESCE(substring(name_hint(model,
                                         ARRAY(SELECT m.model FROM readable_models m ORDER BY 1),
                                         '') FROM '^Perhaps you meant "[^"]*"[.]'),
-                    'A model of another role can be read after grant_model.')
+                    'To use a model of another role, ask its owner to call grant_model.')
 $$;
 
 -- Returns the Citus group id of this node, 0 for the coordinator. Returns NULL if models are not
@@ -259,7 +259,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
             HINT = CASE WHEN sharing_node() > 0
-                            THEN 'This is a worker of Citus: ask its coordinator. A query of shards takes an operator as (SELECT model_operator(...)).'
+                            THEN 'This is a worker of Citus: call the function on the coordinator. In a query of shards, pass an operator as (SELECT model_operator(...)).'
                         ELSE model_hint(model_name) END;
     END IF;
     RETURN found_model;
@@ -269,9 +269,9 @@ $$;
 -- Returns the hint for an unknown version: the versions of the model that the caller may read.
 CREATE FUNCTION fastclust_internal.version_hint(model text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT format('It has %s.%s', string_agg(v.version::text, ', ' ORDER BY v.version),
+    SELECT format('Stored versions: %s.%s', string_agg(v.version::text, ', ' ORDER BY v.version),
                   CASE WHEN max(v.serves) IS NULL
-                           THEN ' The function use_version makes one current.' END)
+                           THEN ' Make one current with use_version.' END)
       FROM (SELECT DISTINCT v.version, m.version AS serves
               FROM readable_models m JOIN readable_versions v ON v.model_id = m.id
              WHERE m.model = version_hint.model) v

@@ -101,7 +101,7 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
                 WHEN NOT named
                      AND EXISTS (SELECT FROM code JOIN owned USING (class, id)
                                   WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
-                    THEN format('relation %s uses what belongs to another role', relation)
+                    THEN format('relation %s uses objects of another role', relation)
                 WHEN NOT named
                      AND NOT EXISTS (SELECT
                                        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -163,7 +163,7 @@ BEGIN
     END IF;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', stored.model,
+            MESSAGE = format('rows for model "%s" of %s cannot be read by %s', stored.model,
                              stored.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
             HINT = CASE WHEN own THEN format(
@@ -171,7 +171,7 @@ BEGIN
                                           relation)
                         -- SET ROLE to the owner would not protect the caller: code of the owner can
                         -- RESET ROLE
-                        ELSE format('Log in as %I; SET ROLE lends your rights to code of that role.',
+                        ELSE format('Log in as %I: after SET ROLE, code of that role could use your rights.',
                                     stored.owner) END;
     END IF;
 END

@@ -28,10 +28,10 @@ CREATE FUNCTION fastclust_internal.reject_read_only(
 BEGIN
     IF pg_is_in_recovery() THEN
         RAISE read_only_sql_transaction USING MESSAGE = what || ' on a standby',
-            HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
+            HINT = 'Call the function on the primary. A standby can only predict, measure drift, sketch and decode.';
     ELSIF current_setting('transaction_read_only')::boolean THEN
         RAISE read_only_sql_transaction USING MESSAGE = what || ' in a read-only transaction',
-            HINT = 'Begin the transaction with READ WRITE; the default is default_transaction_read_only.';
+            HINT = 'Begin the transaction with READ WRITE; the default is set by default_transaction_read_only.';
     END IF;
 END
 $$;
@@ -137,7 +137,7 @@ BEGIN
     ELSIF is_reader(caller, stored) THEN
         RAISE insufficient_privilege USING
             MESSAGE = format('model "%s" belongs to %s', model_name, stored.owner),
-            HINT = 'Only its owner and members of it may change a model.';
+            HINT = 'Only the owner of a model and members of that role may change it.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
         HINT = COALESCE(substring(
@@ -148,7 +148,7 @@ BEGIN
                                        WHERE is_member(caller, m.owner_id) OR is_reader(caller, m)
                                        ORDER BY 1),
                                 '') FROM '^Perhaps you meant "[^"]*"[.]'),
-                        'A model of another role can be read after grant_model.');
+                        'To use a model of another role, ask its owner to call grant_model.');
 END
 $$;
 
@@ -216,7 +216,7 @@ BEGIN
     ELSIF EXISTS (SELECT FROM unnest(groups) v
                    WHERE v.model_id IS DISTINCT FROM stored.id
                       OR v.version IS DISTINCT FROM made) THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
+        RAISE invalid_parameter_value USING MESSAGE = 'groups must belong to the same version of the same model';
     END IF;
     INSERT INTO version_groups (model_id, version, group_value, method, note, relation, features,
                                vector, encoder, k, options, operator, micro_clusters, splits,

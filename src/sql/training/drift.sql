@@ -12,7 +12,7 @@ BEGIN
     IF stored.group_by IS NOT NULL AND groups IS NOT TRUE THEN
         RAISE wrong_object_type USING
             MESSAGE = format('model "%s" has one model per group', stored.model),
-            HINT = 'drift(model, by => ''group'') compares each group, and retrain trains them.';
+            HINT = 'To compare each group, use drift(model, by => ''group''); to train the groups again, use retrain.';
     END IF;
     SELECT v.* INTO version
       FROM readable_versions v
@@ -86,7 +86,7 @@ BEGIN
     IF version.drift_counts IS NULL AND NOT has_all_dimensions(spec(version.training_sketch)) THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format(
-                          'version %s of model "%s" was made from a sketch of axes of its sample, and has no counts to compare',
+                          'version %s of model "%s" was made from a sketch projected on axes of its sample, and has no drift_counts to compare',
                           version.version, version.model),
             HINT = 'Retrain the model on rows.';
     END IF;
@@ -167,7 +167,7 @@ BEGIN
           FROM sketch_rows(version, relation, NULL) r;
         IF version.training_sketch IS NULL THEN
             RAISE no_data_found USING MESSAGE = format('%s has no rows in the baseline', relation),
-                DETAIL = 'The baseline consists of the rows of its window that are not recent.';
+                DETAIL = 'The baseline consists of the rows of the window "baseline" that are not recent.';
         END IF;
     END IF;
     version.options := version.options || COALESCE(jsonb_build_object('since', recent), '{}');
@@ -221,18 +221,18 @@ DECLARE
 BEGIN
     IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL OR $6 IS NOT NULL) THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('sketch and %s are given, drift takes one of them',
+            MESSAGE = format('sketch and %s exclude each other',
                              CASE WHEN $2 IS NOT NULL THEN 'relation'
                                   WHEN $4 IS NOT NULL THEN 'by'
                                   ELSE 'since' END);
     ELSIF by_group AND recent ? 'baseline' THEN
         RAISE feature_not_supported USING
             MESSAGE = 'each group is compared with its training rows, not with a baseline',
-            HINT = 'Leave the key baseline out of since.';
+            HINT = 'Remove the key baseline from since.';
     ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(group_version.training_sketch)) THEN
         RAISE feature_not_supported USING
             MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
-            DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.',
+            DETAIL = 'The sketch is projected on axes of the training sample, which fit other rows less well.',
             HINT = 'Use drift(model, relation), which counts the rows.';
     ELSIF $3 IS NOT NULL THEN
         RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;

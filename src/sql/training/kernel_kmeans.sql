@@ -27,7 +27,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', missing);
     ELSIF $5 NOT BETWEEN 1 AND 1048576 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, out of range', $5),
-            DETAIL = 'It may be from 1 to 1048576.';
+            DETAIL = 'Valid values are from 1 to 1048576.';
     ELSIF jsonb_typeof($6) <> 'object' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'options must be a JSON object';
     END IF;
@@ -42,7 +42,7 @@ BEGIN
     ELSIF rank::numeric NOT BETWEEN 1 AND 502 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('option "rank" is %s, out of range', rank),
-            DETAIL = 'It may be from 1 to 502.';
+            DETAIL = 'Valid values are from 1 to 502.';
     -- a domain has the output function of its base type
     ELSIF (SELECT t.typoutput FROM pg_type t WHERE t.oid = id_is) <> ALL (
               '{int2out,int4out,int8out}'::regproc[]) THEN
@@ -60,7 +60,7 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = format('k is %s, but there %s only %s row%s', $5,
                              CASE found WHEN 1 THEN 'is' ELSE 'are' END, found,
-                             CASE WHEN found > 1 THEN 's' END);
+                             CASE WHEN found <> 1 THEN 's' END);
     END IF;
     EXECUTE format('SELECT kernel_projection_agg(t.%I::bigint, t.%I, $1, $2, $3) FROM %s t', $2, $3,
                    $1)

@@ -40,17 +40,17 @@ DECLARE
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
-            HINT = 'Name columns that identify its rows: {"key": ["..."]}.';
+            HINT = 'Name columns that identify rows in the option key: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN
         RAISE duplicate_column USING
             MESSAGE = format('column "%s" of the labels is named twice', twice),
-            HINT = 'Name other columns as "key"; of a view they may have other names.';
+            HINT = 'Name other columns in the option "key", or rename the column in a view.';
     ELSIF flag_option(options, 'follow') AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING
-            MESSAGE = format('labels of %s can only follow by its primary key', relation),
-            HINT = 'Leave out option "follow", and write the labels again by option "replace".';
+            MESSAGE = format('option "follow" needs the primary key of %s as key', relation),
+            HINT = 'Leave out option "follow", and write the labels again with option "replace".';
     END IF;
     RETURN keys;
 END
@@ -174,9 +174,9 @@ BEGIN
                 RAISE;
             WHEN OTHERS THEN
                 RAISE WARNING USING
-                    MESSAGE = format('labels in %s stay those of another version of model "%s": %s',
+                    MESSAGE = format('labels in %s could not be updated to the current version of model "%s": %s',
                                      follower.target, stored.model, SQLERRM),
-                    HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
+                    HINT = 'Write the labels again by write_labels with the option "replace"; with "follow": false, they are no longer updated.';
         END;
     END LOOP;
 END
@@ -228,11 +228,11 @@ BEGIN
                                   ELSE 'follow' END);
     ELSIF flag_option(options, 'follow') AND target LIKE 'pg_temp.%' THEN
         RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model',
-            HINT = 'Name another table as target.';
+            HINT = 'Use a permanent table as target.';
     ELSIF existing = scanned THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('labels of %s cannot be written into itself', scanned),
-            HINT = 'Name another table as target.';
+            HINT = 'Use another table as target.';
     ELSIF existing IS NULL THEN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
     ELSIF flag_option(options, 'replace') THEN
@@ -243,7 +243,7 @@ BEGIN
                        target);
     ELSIF NOT flag_option(options, 'append') THEN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
-            HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
+            HINT = 'Use option "replace" to empty the table first, or "append" to add rows to it.';
     END IF;
     written := write_rows(stored.model, target::regclass, texts.query, texts.vectors, stored.id,
                           scanned);

@@ -32,13 +32,13 @@ BEGIN
     PERFORM check_execute(role_id(current_user), 'choose_k');
     IF other IS NOT NULL THEN
         RAISE feature_not_supported USING
-            MESSAGE = format('option "%s" is about rows, and a live sketch has none', other),
+            MESSAGE = format('option "%s" applies to rows, but a live sketch has no rows', other),
             HINT = 'Leave out option "live".';
     ELSIF live.id IS NULL THEN
         RAISE undefined_object USING
             MESSAGE = format('no live sketch counts %s of %s', array_to_string(features, ', '),
                              relation),
-            HINT = 'Make one with keep_sketch or the option live of train, without groups; or leave out option "live".';
+            HINT = 'Make a live sketch without groups by keep_sketch or the option live of train, or leave out option "live".';
     END IF;
     now := current_sketch(live.name);
     IF now IS NULL THEN

@@ -14,7 +14,7 @@ BEGIN
             check_live_isolation(model);
     IF NOT owns_relation(role_id(current_user), relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', relation),
-            HINT = 'A live model makes triggers on its table.';
+            HINT = 'Only the owner of the table can train a live model, which makes triggers on the table.';
     END IF;
     requested.relation := relation;
     requested.columns := features;
@@ -77,7 +77,7 @@ BEGIN
                    FROM live_of_rows(requested.relation, requested.features, true, trained.options, true) l
                   WHERE l.spec = requested.spec AND requested.micro_clusters IS NULL
                   LIMIT 1);
-    RETURN COALESCE(keep_live(requested) || ' rows', 'that was ready');
+    RETURN COALESCE(keep_live(requested) || ' rows', 'already counted');
 END
 $$;
 
@@ -109,7 +109,7 @@ BEGIN
         RAISE NOTICE USING
             MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out',
                              version.model, scans, row_count(current_sketch(live.name))),
-            HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model,
+            HINT = format('To include the scans, use retrain(%L, ''{"iterations": %s}'').', version.model,
                           scans);
     END IF;
     RETURN CASE WHEN live.id IS NOT NULL THEN live END;

@@ -12,9 +12,9 @@ BEGIN
     IF version.method = 'density' THEN
         RAISE feature_not_supported USING
             MESSAGE = format(
-                          'index_centroids gives cells about centroids, and clusters of model "%s" may have any shape',
+                          'index_centroids needs clusters around centroids, but clusters of model "%s" may have any shape',
                           $1),
-            HINT = 'Train a model of method kmeans, whose centroids an index can take.';
+            HINT = 'Train a model of method kmeans, whose centroids an index can use.';
     END IF;
     IF version.paths IS NULL THEN
         RETURN QUERY
@@ -59,7 +59,7 @@ BEGIN
     END IF;
     IF NOT spec(present) = spec(at_build) THEN
         RAISE data_exception USING MESSAGE = 'present was not made with the sketch_spec of at_build',
-            HINT = 'Make both by sketch_agg(x, ...) with one spec; that of a model is model_spec(model).';
+            HINT = 'Make both with sketch_agg and the same spec, such as model_spec(model).';
     END IF;
     IF NOT of_model THEN
         version := NULL;
@@ -84,7 +84,7 @@ BEGIN
                                               spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING
-            MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
+            MESSAGE = 'sketches projected on axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
     END IF;
 END
@@ -110,7 +110,7 @@ BEGIN
                              CASE WHEN $1 IS NULL THEN 'relation' ELSE 'column' END);
     ELSIF $5 < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5),
-            DETAIL = 'It is a number of buckets, 1 or more.';
+            DETAIL = 'It must be a number of buckets, 1 or more.';
     END IF;
     relation_name := (row_expressions($1, ARRAY[$2], true, NULL, NULL)).relation_name;
     -- Choose the version whose clusters represent the buckets of an index on the column: first a
@@ -135,7 +135,7 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('no model was trained on column "%s" of %s, and at_build is NULL', $2,
                              $1),
-            HINT = 'Give the sketch of the rows the index was built from: at_build => ..., or train a model on the column.';
+            HINT = 'Pass the sketch of the rows from which the index was built as at_build, or train a model on the column.';
     END IF;
     compared := sketches_to_compare($1, $2, version, $3, $4);
     model := version.model;

@@ -112,7 +112,7 @@ BEGIN
     IF NOT min_share BETWEEN 0 AND 1 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('min_share is %s, out of range', min_share),
-            DETAIL = 'It is a share of the rows, between 0 and 1.';
+            DETAIL = 'It must be a share of the rows, between 0 and 1.';
     END IF;
     -- A node that is large enough remains; a small one becomes part of the node to which Ward's
     -- tree joins it.

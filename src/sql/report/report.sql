@@ -125,7 +125,7 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
                                                             html_time(l.counted_at)),
                                                         CASE WHEN l.open_deltas > 0
                                                                  THEN format(
-                                                                          '; %s changes since %s wait to be folded',
+                                                                          '; %s changes since %s are not folded yet',
                                                                           html_value(l.open_deltas,
                                                                                      'count'),
                                                                           html_time(l.oldest_delta)) END,
@@ -245,7 +245,7 @@ BEGIN
                report_versions(lines), report_drift(stored), report_steps(stored),
                report_details(summary, version),
                format(
-                   '<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
+                   '<footer>Created %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers come from <code>model_clusters</code>, '
                        '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
                    html_time(now()),
                    html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),

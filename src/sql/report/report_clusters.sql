@@ -137,7 +137,7 @@ BEGIN
                                              E'\n<details><summary>%s smaller clusters</summary>\n%s</details>',
                                              least(n, 1040) - 40, tables[2]) END,
                    CASE WHEN n > 1040 THEN format(
-                                               E'\n<p class="hint">%s more are rows of <code>model_clusters</code>.</p>',
+                                               E'\n<p class="hint"><code>model_clusters</code> shows %s more.</p>',
                                                html_value(n - 1040, 'count')) END));
 END
 $$;

@@ -181,7 +181,7 @@ BEGIN
                                    E'\n' ORDER BY c.id DESC)
                           FROM unnest(last_ones) c)),
                    CASE WHEN cardinality(checks) > 10
-                            THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END));
+                            THEN E'\n<p class="hint">The last ten checks; <code>drift_log</code> has all of them.</p>' END));
 END
 $$;
 

@@ -78,7 +78,7 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
                                                                          'FM9,999,990')) END,
                    CASE WHEN dim(version.operator) > (
                                  SELECT count(DISTINCT place) FROM unnest(profile))
-                            THEN format(' The %s that differ most, of %s features.',
+                            THEN format(' Shown are the %s features that differ most, of %s.',
                                         (SELECT count(DISTINCT place) FROM unnest(profile)),
                                         to_char(dim(version.operator), 'FM999,990')) END),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'

@@ -70,6 +70,6 @@ BEGIN
                concat(E'<figure>\n', pictures, '<figcaption>Clusters are joined ',
                       CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion'
                            ELSE 'at the densest valley between them' END,
-                      E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
+                      E', as <code>cluster_tree</code> shows.</figcaption>\n</figure>'));
 END
 $$;

@@ -139,12 +139,12 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
     ELSIF $2 NOT BETWEEN 1 AND 10 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2),
-            DETAIL = 'It may be from 1 to 10.';
+            DETAIL = 'Valid values are from 1 to 10.';
     END IF;
     RETURN QUERY
         SELECT n.cluster, n.name,
                COALESCE(r.rule,
-                        format('no rule of %s tells this cluster',
+                        format('no rule with %s distinguishes this cluster',
                                CASE WHEN $2 = 1 THEN 'one column'
                                     ELSE format('%s columns or fewer', $2) END)),
                r.precision, COALESCE(r.coverage, 0),

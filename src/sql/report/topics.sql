@@ -45,13 +45,13 @@ BEGIN
                                 AND NOT a.attisdropped
                                 AND t.typcategory = 'S'
                              HAVING count(*) > 0),
-                            'The table has none.');
+                            'The table has no columns of text.');
     END IF;
     PERFORM check_stored_scan(stored, version, scanned, version.features || $2, false);
     IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 20 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')),
-            DETAIL = 'It may be from 1 to 20.';
+            DETAIL = 'Valid values are from 1 to 20.';
     END IF;
     FOR one IN
         EXECUTE format(

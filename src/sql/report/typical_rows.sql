@@ -31,7 +31,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'n must not be NULL';
     ELSIF $2 NOT BETWEEN 1 AND 1000 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2),
-            DETAIL = 'It may be from 1 to 1000.';
+            DETAIL = 'Valid values are from 1 to 1000.';
     END IF;
     -- Whole rows are read, and columns of any type are written as JSON, so all columns are checked
     -- like the columns of the version.
@@ -95,9 +95,9 @@ BEGIN
     IF group_version.micro_clusters IS NOT NULL THEN
         RAISE feature_not_supported USING
             MESSAGE = format(
-                          'score measures how round and far apart clusters are, and those of model "%s" may have any shape',
+                          'score needs round clusters, but clusters of model "%s" may have any shape',
                           $1),
-            HINT = 'predict_probabilities gives the membership of rows, and cluster_tree how far apart clusters are.';
+            HINT = 'Use predict_probabilities for the membership of rows, and cluster_tree for the distances between clusters.';
     END IF;
     -- the current version, for comparison, if both versions use the same coordinates of rows
     SELECT v.* INTO current

@@ -174,7 +174,7 @@ SELECT count(*) > 0 AS has_clusters_without_rule, count(DISTINCT r.rule) AS sent
   FROM cluster_rules('fog', 1) r WHERE r.rule LIKE 'no rule%';
 SELECT count(DISTINCT cluster) AS clusters FROM cluster_rules('fog', 1);
 SELECT report('fog') ~ '<p>if *</p>' AS has_empty_condition,
-       substring(report('fog') FROM 'no rule of 4 columns or fewer tells this cluster') AS sentence;
+       substring(report('fog') FROM 'no rule with 4 columns or fewer distinguishes this cluster') AS sentence;
 SELECT drop_model('loans'), drop_model('fog');
 -- Dates before Christ and far ahead have exact conditions, and a column may be called t, which is
 -- the alias of the rows in the generated query.

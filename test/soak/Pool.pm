@@ -103,7 +103,7 @@ sub first_words
 		'role name' => \@roles, role => \@roles, 'reader name' => \@roles};
 }
 
-# What errors say of words and options that do not exist: "Options are a, b.", "It may be one of a, b."
+# What errors say of words and options that do not exist: "Options are a, b.", "Valid values are a, b."
 sub learn
 {
 	my ($session, $catalog, $values, $calls) = @_;

@@ -342,7 +342,7 @@ $server->query('GRANT USAGE ON SCHEMA given TO alice; GRANT SELECT ON ALL TABLES
 for my $given (@given)
 {
 	as('alice', crafted('m', "v.relation := 'given.$given';"));
-	refused('postgres', "SET constraint_exclusion = on; SELECT retrain('m')", qr/42501:.*Relation given\.$given uses what belongs to another role/s, "the planner folds no expression of alice: $given");
+	refused('postgres', "SET constraint_exclusion = on; SELECT retrain('m')", qr/42501:.*Relation given\.$given uses objects of another role/s, "the planner folds no expression of alice: $given");
 }
 $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});

@@ -116,7 +116,7 @@ if ($server->query("SELECT current_setting('server_version_num')::integer < 1700
 {
 	$server->configure("shared_preload_libraries = ''\n");
 	$server->restart;
-	like(reports('SELECT * FROM training_progress'), qr/NOTICE: .*trainings are not shown on this server\nHINT: .*shared_preload_libraries/, 'the view says why it is empty');
+	like(reports('SELECT * FROM training_progress'), qr/NOTICE: .*the progress of trainings is not available on this server\nHINT: .*shared_preload_libraries/, 'the view says why it is empty');
 }
 
 done_testing();

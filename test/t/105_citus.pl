@@ -200,7 +200,7 @@ $server->query("SELECT grant_model('m kmeans', 'reader')");
 is($server->query("SET ROLE reader; $asked"), 4, 'a reader predicts on the shards');
 like(($server->try("SET ROLE stranger; $asked"))[2], qr/does not exist/, 'a stranger does not predict on the shards');
 like(($server->try('SET ROLE reader; SELECT * FROM fastclust_internal.shared_models'))[2], qr/permission denied/, 'nobody reads the shared models');
-like(($server->try('SET ROLE reader; SELECT distribute_models()'))[2], qr/models are distributed by postgres alone/, 'a reader cannot distribute models');
+like(($server->try('SET ROLE reader; SELECT distribute_models()'))[2], qr/the distribution of models can only be changed by postgres/, 'a reader cannot distribute models');
 $server->query('REVOKE ALL ON shards FROM reader; DROP ROLE reader; CREATE ROLE reader LOGIN; GRANT SELECT ON shards TO reader');
 like(($server->try("SET ROLE reader; $asked"))[2], qr/does not exist/, 'a later role with the name of a dropped reader cannot read the model');
 $server->query("SELECT grant_model('m kmeans', 'stranger'); SELECT revoke_model('m kmeans', 'stranger')");
@@ -225,7 +225,7 @@ SKIP:
 
 # ---- errors say what to do ----
 $server->query('CREATE VIEW amounts AS SELECT id, a, b FROM shards');
-like(($server->try("SELECT count(predict('m columns', v)) FROM amounts v"))[2], qr/HINT:  ROW\(\.\.\.\) gives its columns no names, nor does Citus those of a view: take rows of a table/, 'whole rows of a view over shards are an error with a hint');
+like(($server->try("SELECT count(predict('m columns', v)) FROM amounts v"))[2], qr/HINT:  ROW\(\.\.\.\) does not name its columns, and Citus loses the names of a view.s columns: pass rows of a table/, 'whole rows of a view over shards are an error with a hint');
 like(($server->try("SELECT sum(assign(model_operator('m kmeans'), x)) FROM shards"))[2], qr/HINT:  This is a worker of Citus.*\(SELECT model_operator/, 'an operator that workers would have to look up is an error with a hint');
 is($server->query("SELECT count(assign((SELECT model_operator('m kmeans')), x)) FROM shards"), $rows, 'an operator given by a subquery works');
 like(($server->try("UPDATE shards SET g = predict('m kmeans', x)"))[2], qr/STABLE functions used in UPDATE/, 'Citus takes no predict in UPDATE');
@@ -237,7 +237,7 @@ is($server->query("SELECT count(*) FROM shards WHERE cluster = predict('m kmeans
 my $worker = $server->{workers}[0];
 $worker->use_server;
 is($worker->query("SELECT predict('m kmeans', x) IS NOT NULL FROM shards LIMIT 1"), 't', 'a worker answers queries itself');
-like(($worker->try("SELECT train('mine', 'shards', 'x', 2)"))[2], qr/models of this cluster belong to its coordinator/, 'a worker trains no models');
+like(($worker->try("SELECT train('mine', 'shards', 'x', 2)"))[2], qr/models can only be trained or changed on the coordinator of Citus/, 'a worker trains no models');
 $server->use_server;
 
 my $more = CitusTest->node;
@@ -273,7 +273,7 @@ is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}') > $version"),
 is($server->query("SELECT count(*), max(label) FROM labelled"), "$rows|4", 'predict works on all shards when the worker is back');
 
 # ---- undistribute_models ----
-like(($server->try('SET ROLE reader; SELECT undistribute_models()'))[2], qr/models are distributed by postgres alone/, 'only the owner takes models from the workers');
+like(($server->try('SET ROLE reader; SELECT undistribute_models()'))[2], qr/the distribution of models can only be changed by postgres/, 'only the owner takes models from the workers');
 $server->query('SELECT undistribute_models(); SELECT undistribute_models()');
 is($server->query("SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = 'fastclust_internal.shared_models'::regclass"), 0, 'the reference table is gone');
 like(($server->try('SELECT max(label) FROM labelled'))[2], qr/model "m kmeans" does not exist/, 'workers do not read models any more');

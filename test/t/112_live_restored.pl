@@ -27,7 +27,7 @@ is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); DELETE FR
 	"2001 2001\n1993 1993\n0", 'a restored dump is exact, although its columns have other numbers');
 is($server->query($enabled, database => 'whole'), 'A', 'the restored event triggers are enabled');
 like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows", database => 'whole'),
-	qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the restored event triggers notice DDL');
+	qr/ERROR:  live sketch "log" no longer matches its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the restored event triggers notice DDL');
 my $dump = sub { my $file = "$server->{directory}/" . shift; FastclustTest::run_or_die(FastclustTest::program('pg_dump'), @_, '-f', $file, 'postgres'); return $file };
 my $schema = $dump->('schema.sql', '--schema-only');
 my %load = (
@@ -71,7 +71,7 @@ for my $event (sort keys %made)
 		$server->query("TRUNCATE watched; SELECT rebuild_sketch(n) FROM unnest(ARRAY['watched', 'beside']) n; INSERT INTO watched SELECT i, ARRAY[i % 5, 1] FROM generate_series(1, 100) i");
 		is(said("SELECT row_count(current_sketch('watched'))"), 100, "$event: a live sketch has 100 rows") if $way eq 'dropped';
 		like(said("SET client_min_messages = error; $ways{$way}; SELECT row_count(current_sketch('watched')) || ' rows, of ' || count(*) FROM watched"),
-			qr/^ERROR:  live sketch "watched" has lost its table\nDETAIL:  Table (?:public\.)?watched_1 had triggers /, "readers are told that the trigger for $event was $way meanwhile");
+			qr/^ERROR:  live sketch "watched" no longer matches its table\nDETAIL:  Table (?:public\.)?watched_1 had triggers /, "readers are told that the trigger for $event was $way meanwhile");
 		my $of = "SELECT row_count(current_sketch('beside')) IS NOT DISTINCT FROM NULLIF(count(*), 0) FROM watched";
 		$way eq 'disabled as one of all' ? like(said($of), qr/had triggers disabled/, '... so do those of another one') : is(said($of), 't', '... and another live sketch of the table is right');
 		is(said("SELECT rebuild_sketch('watched') AS n \\gset\nSELECT :n - count(*) FROM watched; SELECT (SELECT count(*) FROM check_sketch('watched')), (SELECT state FROM live_sketches WHERE name = 'watched')"), "0\n0|ready", 'rebuild_sketch makes it exact again');
@@ -164,7 +164,7 @@ like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a 
 is(said('SELECT pg_promote()'), 't', 'the standby is promoted');
 is(said("INSERT INTO log VALUES (50000, '{1,1}', 'even'); DELETE FROM log WHERE id = 5000; SELECT $rows; SELECT fold_sketches('log') > 0; SELECT count(*) FROM check_sketch('log'); SELECT keep_sketch('two', 'log', 'x', s) FROM made; SELECT drop_sketch('two')"),
 	"3906 3906\nt\n0\n3906\n", 'the promoted server follows the table');
-like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the promoted server notices DDL');
+like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" no longer matches its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'the promoted server notices DDL');
 
 # ---- the file of the module is gone: other tables can be changed, and DROP EXTENSION frees the followed ones ----
 $server->query(q{UPDATE pg_proc SET probin = '$libdir/gone' WHERE probin = '$libdir/fastclust'});

@@ -39,7 +39,7 @@ is($server->query("SELECT $labels FROM shards"), join('|', (2) x $trainings), 't
 is($server->query(q{SELECT retrain('m1', '{"quiet": true, "k": 2, "activate": false}')}), 3, 'a candidate is trained');
 is($server->query(q{SELECT max(predict('m1', x)) FROM shards}), 2, 'a candidate does not serve on the shards');
 is($server->query(q{SELECT max(predict('m1', x, version => 3)) FROM (SELECT * FROM shards OFFSET 0) s}), 1, 'the coordinator predicts with the candidate');
-like(($server->try(q{SELECT max(predict('m1', x, version => 3)) FROM shards}))[2], qr/version 3 of model "m1" is asked for on a worker of Citus/, 'the workers say that they do not have the candidate');
+like(($server->try(q{SELECT max(predict('m1', x, version => 3)) FROM shards}))[2], qr/version 3 of model "m1" is not available on a worker of Citus/, 'the workers say that they do not have the candidate');
 $server->query(q{SELECT use_version('m1', 3)});
 is($server->query(q{SELECT max(predict('m1', x)) FROM shards}), 1, 'use_version sends the candidate to the workers');
 is($server->query(q{SELECT train('new', 'shards', 'x', 2, options => '{"quiet": true, "activate": false}')}), 1, 'the first version of a model is a candidate');

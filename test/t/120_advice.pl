@@ -66,19 +66,19 @@ for my $column (@columns)
 	my $quoted = $column =~ s/'/''/gr;
 	my $hint = hint_of(messages_of("SELECT train('m', 'kinds', ARRAY['$quoted', 'n'], 3);"));
 	my $paths = $hint =~ /name paths/;
-	my ($advice, $instead) = $hint =~ /^Cluster a view with (.*?)(?:, else with columns such as (.*?))?(?:, and name paths into it|, if few values repeat)?, or leave it out\.$/;
+	my ($advice, $instead) = $hint =~ /^Cluster a view with (.*?)(?:, else with columns such as (.*?))?(?:, and name paths into it| if it has few distinct values)?, or leave out the column\.$/;
 
 	if (!defined $advice)
 	{
-		is($hint, 'Leave it out.', "$column: the hint says that nothing makes a feature of it");
+		is($hint, 'Leave out the column.', "$column: the hint says that nothing makes a feature of it");
 		$followed{$column} = $hint;
 		next;
 	}
 	$advice = $instead if $column eq 'tags';
 	$advice =~ s/ if its texts are numbers//;
-	$advice =~ s/^a column of each .*?, as //;
+	$advice =~ s/^a column for each .*?, such as //;
 	my ($first, @others) = split / and |, or with /, $advice;
-	s/ for categories// for ($first, @others);
+	s/ as categories// for ($first, @others);
 	my $view = join ', ', map { my $i = $_; ($first, @others)[$i] . " AS c$i" } 0 .. @others;
 	my $options = $paths || $column eq 'js' ? q{, options => '{"encoder": {"paths": {"c0": ["key"]}}}'} : '';
 	my ($status, undef, $said) = $server->try(<<"SQL");
@@ -156,7 +156,7 @@ trains('a path that is no list', 'things', q{'{a,pro''ps}'}, qr/must have a list
 trains('NULL is an error', 'things', '\'{a,n}\'', qr/"n" is NULL/, q{'{"encoder": {"nulls": "error"}}'});
 trains('NULL counts as the mean', 'things', '\'{a,n}\'', qr/counts as the mean/);
 trains('large numbers', 'things', '\'{a,huge}\'', qr/too large/);
-follows('categories in a density', q{SELECT train('m', 'things', '{a,b,c}', method => 'density');}, qr/categories have no part/,
+follows('categories in a density', q{SELECT train('m', 'things', '{a,b,c}', method => 'density');}, qr/categories do not count in the density/,
 	sub { my $options = options_of($_[0]); return defined $options ? "SELECT train('m', 'things', '{a,b,c}', method => 'density', options => $options);" : undef });
 for my $key (qw(transform nulls weight paths categories))
 {
@@ -177,7 +177,7 @@ $server->query(q{SELECT train('mixed', 'things', '{a,c,yes,day}', 3, options => 
 for my $call (q{predict('mixed', 1, 2)}, q{predict('mixed', ROW(1, 'k1', true))})
 {
 	my $hint = hint_of(messages_of("SELECT $call;"));
-	next if $call =~ /ROW/ && like($hint, qr/no names/, 'the hint says that a row of ROW has no names');
+	next if $call =~ /ROW/ && like($hint, qr/does not name its columns/, 'the hint says that a row of ROW has no names');
 	my ($row) = $hint =~ /(\(SELECT .* AS .*\) t)\./;
 	is(messages_of("SELECT predict('mixed', t) FROM " . ($row // '(no row)')), '', "following the hint works for a row of values: $hint");
 }
@@ -186,7 +186,7 @@ like(hint_of(messages_of(q{SELECT * FROM profile('groups');})), qr/group_value =
 is(messages_of(q{SELECT count(*) FROM profile('groups', group_value => 'k1'); SELECT predict('groups', ARRAY[1, 2], group_value => 'k1');}), '', 'naming the group works');
 like(hint_of(messages_of(q{SELECT drift('groups', sketch => (SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 3) FROM things)) FROM things));})), qr/drift\(model, by => 'group'\)/, 'the hint recommends drift by group');
 is(messages_of(q{SELECT count(*) FROM drift('groups', by => 'group');}), '', 'drift by group works');
-follows('a metric that has no means', q{SELECT train('m', 'things', 'x', 3, options => '{"metric": "inner_product"}');}, qr/only assigns rows/, sub {
+follows('a metric that has no means', q{SELECT train('m', 'things', 'x', 3, options => '{"metric": "inner_product"}');}, qr/can assign rows to clusters/, sub {
 	my ($call) = $_[0] =~ /(fastop_agg\(.*?'\))/ or return undef;
 	return "SELECT train('m', 'things', 'x', 3, options => '{\"quiet\": true, \"metric\": \"cosine\"}'); SELECT assign((SELECT $call FROM model_clusters c, LATERAL (SELECT c.size::float8 AS weight) w WHERE model = 'm'), x) FROM things LIMIT 1;" });
 follows('a window without a column', q{SELECT drift('mixed', since => '{"column": "a", "interval": "2 days"}');}, qr/not a time/,

@@ -5,10 +5,10 @@
  *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,
  *     J    = mean_j |r_j|^2
  *
- * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
- * the angles, one sincos for the block, one GEMM to reduce it, so memory is
- * atoms x FC_FREQUENCY_BLOCK for any m, and the interrupt check runs once per
- * block.
+ * All functions work on blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
+ * the angles of the block, one sincos, and one GEMM for the sums. The memory
+ * is therefore atoms x FC_FREQUENCY_BLOCK for any m, and the interrupt check
+ * runs once per block.
  */
 #include "decode/internal.h"
 
@@ -49,8 +49,8 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count,
 }
 
 /*
- * Computes the features of Gaussian atoms: damped by their variances, or with
- * model gaussian by the covariance of each.
+ * Computes the features of Gaussian atoms. Each atom is damped by its variance
+ * and, with model gaussian, by its covariance.
  */
 void
 fc_features(const fc_decoding *d, const double *center, const double *variance,
@@ -71,8 +71,8 @@ fc_features(const fc_decoding *d, const double *center, const double *variance,
 }
 
 /*
- * Computes gram (count^2) = Re(A A*) / m and rhs = Re(A z*) / m; cosine and
- * sine are count x FC_FREQUENCY_BLOCK scratch.
+ * Computes gram (count x count) = Re(A A*) / m and rhs = Re(A z*) / m. cosine
+ * and sine are scratch space of count x FC_FREQUENCY_BLOCK values.
  */
 void
 fc_gram(fc_decoding *d, const double *center, const double *variance,

@@ -94,7 +94,10 @@ fc_back_project_centroid(const fc_back_projection *back, const double *y,
 		x[i] = center[i] + (scale ? scale[i] : 1.0) * x[i];
 }
 
-/* Scales a covariance without a basis: each entry has its own factor. */
+/*
+ * Scales the covariance of a spec without a basis, each entry by its own
+ * factor.
+ */
 static void
 scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 {

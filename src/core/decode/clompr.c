@@ -13,11 +13,12 @@
  *
  * Point atoms have norm 1, so steps 3 and 4 solve the same NNLS problem. A
  * step beyond the k-th that raises J is undone: J never rises once there are k
- * atoms. One start climbs by L-BFGS-B, as in the paper; several climb together
- * by mean shift and the highest is polished.
+ * atoms. A single start climbs by L-BFGS-B, as in the paper. Several starts
+ * climb together by mean shift, and then the highest climbs by L-BFGS-B.
  *
- * Cost: 2k times L m n per mean-shift step plus k m n per gradient. Keriven,
- * Tremblay, Traonmilin, Gribonval 2017 (compressive K-means), algorithm 1.
+ * Cost, 2k times: L * m * n for each mean-shift step, and k * m * n for each
+ * gradient. Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive
+ * K-means), algorithm 1.
  */
 #include "decode/internal.h"
 
@@ -118,8 +119,8 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 }
 
 /*
- * Does steps 3 to 5 after find_atom. *cost is the mixture's cost, updated if
- * the step is kept.
+ * Runs steps 3 to 5 on the atom that find_atom appended. *cost is the cost of
+ * the mixture, and is updated unless the step is undone.
  */
 static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)

@@ -13,7 +13,7 @@
  *                  refinement with a width per atom; insignificant atoms
  *                  dropped
  *     4. k-means   on points of the density                     density.c
- *     5. with sample rows: on these points and rows that the sketch reweights
+ *     5. with sample rows: on these points and reweighted sample rows
  *                                                               density.c
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the
  * algorithms of the papers: clompr.c, sketch_shift.c.
@@ -287,7 +287,7 @@ grown_size(const fc_decoding *d)
 	return affordable < (double) max ? (size_t) affordable : max;
 }
 
-/* Step 3: adds atoms if k atoms leave more than noise. */
+/* Step 3: adds atoms if the cost of k atoms is above the noise floor. */
 static void
 grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 {
@@ -301,9 +301,10 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 
 /*
  * Steps 1 to 3: fits d->current and d->skeleton; returns the cost of all atoms
- * and stores the cost of k atoms. The first replicate begins with the sample's
- * clusters. Climbs would move away from them: in many dimensions the kernels
- * of well separated clusters merge into one mode between them.
+ * and stores the cost of k atoms. The first replicate starts with the sample
+ * centroids as atoms and does not climb from them: in many dimensions the
+ * kernels of well separated clusters merge into one mode between them, where
+ * the climbs would end.
  */
 static double
 fit_density(fc_decoding *d, int replicate, double *cost_of_k)
@@ -339,8 +340,8 @@ fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 }
 
 /*
- * Runs one replicate with its own random stream; keeps it in d->best and
- * d->best_skeleton if its cost is the smallest so far.
+ * Runs one replicate with its own random stream. Copies the result to d->best
+ * and d->best_skeleton if its cost is the smallest so far.
  */
 static void
 try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
@@ -382,9 +383,9 @@ poor_fit(const fc_decoding *d, double cost_of_k)
 }
 
 /*
- * Runs all replicates, and one more with many more starts if the rows have
- * moved or the fit is poor: in a box of many bandwidths, few of 64 starts are
- * on the slope of a mode.
+ * Runs all replicates. If the distribution has moved or the fit is poor, runs
+ * one more with many more starts, because in a box many bandwidths wide few of
+ * 64 starts are on the slope of a mode.
  */
 static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
@@ -428,8 +429,8 @@ cluster_density(fc_decoding *d, double cost)
 }
 
 /*
- * Copies the atoms to d->points as the result. A spread is the root of the
- * atom's variance plus the covariance's mean variance.
+ * Copies the atoms to d->points as the result. The squared spread is the
+ * atom's variance plus the mean of the diagonal of its covariance.
  */
 static void
 take_atoms(fc_decoding *d)
@@ -450,7 +451,7 @@ take_atoms(fc_decoding *d)
 
 /*
  * Sets place (k values), the position of each cluster in the result. A cluster
- * that continues one of the given initial centroids takes its index.
+ * that continues a given initial centroid has the index of that centroid.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)

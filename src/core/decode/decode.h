@@ -1,10 +1,10 @@
 /*
  * decode.h - centroids from a sketch alone.
  *
- * A problem is the input of a decoder: moments z_j = mean of exp(i omega_j .
- * y) over rows y in reduced coordinates, y = basis' (x - center) / scale /
- * sigma, so that the laws of the frequencies hold with sigma = 1. Every length
- * below is in units of sigma.
+ * A problem is the input of a decoder. It holds the moments z_j, the means of
+ * exp(i omega_j . y) over the rows y in reduced coordinates, y = basis' (x -
+ * center) / scale / sigma. The frequencies omega_j are drawn for sigma = 1,
+ * and every length below is in units of sigma.
  */
 #ifndef FC_DECODE_DECODE_H
 #define FC_DECODE_DECODE_H
@@ -40,8 +40,8 @@ typedef struct fc_problem
 	size_t		sample_rows;
 
 	/*
-	 * centroids of the sample, which are further points to start from,
-	 * sample_centroid_count x n, or NULL
+	 * centroids of the sample, sample_centroid_count x n, or NULL; they are
+	 * further points to start from
 	 */
 	const float *sample_centroids;
 	size_t		sample_centroid_count;
@@ -65,8 +65,8 @@ typedef enum fc_model
 	FC_MODEL_DIRAC,				/* clusters are points */
 
 	/*
-	 * clusters have covariances; decoders shift and discretized with law
-	 * gaussian only
+	 * clusters have covariances; only for decoders shift and discretized,
+	 * with frequencies of law gaussian
 	 */
 	FC_MODEL_GAUSSIAN
 } fc_model;
@@ -84,12 +84,13 @@ typedef enum fc_init
 typedef struct fc_decode_options
 {
 	/*
-	 * number of starts of climbs in a round; 0: the decoder's default (64, or
-	 * more with many sample centroids; shift and discretized 1000)
+	 * number of starting points per round; 0: the decoder's default (1000 for
+	 * shift and discretized; otherwise 64, or more if there are many sample
+	 * centroids)
 	 */
 	int			starts;
-	int			rounds;			/* maximum number of atoms tried, or of
-								 * improvement rounds; 0: 2k */
+	int			rounds;			/* maximum number of atoms tried (auto: of
+								 * improvement rounds); 0: 2k */
 	int			replicates;		/* number of independent runs, default 1; the
 								 * run with the lowest cost is kept */
 	uint64_t	seed;			/* seed of all random numbers; default 0 */
@@ -97,9 +98,9 @@ typedef struct fc_decode_options
 	double		tolerance;
 	double		step;			/* fixed mean-shift step, in squared
 								 * bandwidths; 0: adaptive */
-	bool		polish;			/* clompr and shift: finish with a width
-								 * shared by all atoms, fitted to the
-								 * clusters; default true */
+	bool		polish;			/* true (default): clompr and shift end with a
+								 * refinement in which all atoms share a
+								 * fitted width */
 	fc_model	model;
 	fc_init		init;
 	/* callback that reports progress, or NULL */
@@ -112,14 +113,15 @@ typedef struct fc_decode_result
 	double	   *centroids;		/* caller's array for k x n reduced centroids */
 	double	   *weights;		/* caller's array for k weights, which sum to
 								 * 1 */
-	double	   *spreads;		/* caller's array for k standard deviations
-								 * per dimension, in sigmas */
+	double	   *spreads;		/* caller's array for k standard deviations in
+								 * units of sigma, each the same for all
+								 * dimensions */
 	double	   *covariances;	/* caller's array for k x n x n covariances
 								 * with model gaussian, or NULL */
 
 	/*
-	 * mean_j |z_j - sum_k a_k A_j(c_k)|^2 for the k fitted atoms (auto:
-	 * Gaussian atoms)
+	 * mean_j |z_j - sum_i a_i A_ij|^2 over the k fitted atoms i, where A is
+	 * defined in atoms.c (auto: Gaussian atoms)
 	 */
 	double		cost;
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
@@ -128,15 +130,15 @@ typedef struct fc_decode_result
 	int			atoms;			/* number of atoms of the fitted density */
 	size_t		informative;	/* number of moments above their sampling
 								 * noise */
-	double		noise;			/* cost that noise alone explains */
+	double		noise;			/* expected cost due to sampling noise alone */
 
 	/*
-	 * true if the rows have left the sample centroids; the decoder then
-	 * ignored the sample centroids and the sample
+	 * true if the distribution has moved since the sample was taken; the
+	 * decoder then ignored the sample centroids and the sample rows
 	 */
 	bool		moved;
-	bool		outliers;		/* true if a few rows are far enough out to
-								 * dominate means and bounds */
+	bool		outliers;		/* true if a few distant rows dominate the
+								 * means and bounds */
 } fc_decode_result;
 
 fc_decode_options fc_decode_defaults(void);
@@ -163,8 +165,8 @@ fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 
 typedef struct fc_problem_inputs
 {
-	double		sigma;			/* sigma of the spec to decode alone; 0: the
-								 * decoder chooses */
+	double		sigma;			/* decode only the scale of this sigma; 0: the
+								 * decoder's default scales */
 	const fc_spec *sample;		/* the sketch's spec including its sample
 								 * rows, or NULL */
 	/* centroids to start from in user units, initial_count x dim, or NULL */
@@ -173,22 +175,26 @@ typedef struct fc_problem_inputs
 } fc_problem_inputs;
 
 /*
- * Makes the problem of a folded sketch, which must have rows. auto and clompr
- * fit all scales of the spec together, the other decoders fit only the first
- * scale, unless inputs->sigma names one. The arrays of the problem belong to
- * the arena, the sketch and the sample.
+ * Makes the decoding problem of a folded sketch, which must have rows. If
+ * inputs->sigma is one of the spec's sigmas, only its scale is fitted.
+ * Otherwise auto and clompr fit all scales together, and the other decoders
+ * fit only the first scale. The arrays of the problem belong to the arena, the
+ * sketch and the sample.
  */
 void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 							const fc_problem_inputs *inputs, fc_arena *arena,
 							fc_problem *problem);
 
 /*
- * Returns the index of a sigma among the spec's sigmas, to 1e-6 relative, or
- * spec->scales if it is not one of them.
+ * Returns the index of the spec's sigma that differs from `sigma` by less than
+ * 1e-6, relatively, or spec->scales if there is no such sigma.
  */
 uint32_t	fc_scale_of_sigma(const fc_spec *spec, double sigma);
 
-/* Returns the root of the rows' mean variance, in sigmas. */
+/*
+ * Returns the root mean square of the rows' standard deviations, in units of
+ * sigma.
+ */
 double		fc_problem_deviation(const fc_problem *problem);
 
 /*
@@ -198,8 +204,9 @@ double		fc_problem_deviation(const fc_problem *problem);
  *                 mean outside the basis)
  *     covariance  C = scale basis' sigma^2 R basis scale
  *
- * A centroid takes d n multiply-adds, a covariance d n^2 + d^2 n: two
- * products.
+ * R is the covariance in reduced coordinates. A centroid takes d * n
+ * multiply-adds. A covariance takes two matrix products, d * n^2 + d^2 * n
+ * multiply-adds.
  */
 typedef struct fc_back_projection
 {
@@ -210,12 +217,13 @@ typedef struct fc_back_projection
 	 * unused without a basis
 	 */
 	double	   *rest;
-	double	   *basis;			/* sigma basis scale, n x d, for covariances */
+	double	   *basis;			/* the product sigma * basis * scale, n x d,
+								 * for covariances */
 	double	   *product;		/* work space for covariances, n x d */
 } fc_back_projection;
 
 /*
- * Prepares the projection. With outliers, which dominate the mean, no
+ * Prepares the projection. Outliers dominate the mean, so if there are any, no
  * component of the mean is added to centroids.
  */
 void		fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers,

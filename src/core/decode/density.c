@@ -4,9 +4,10 @@
  * The centroids that minimise the SSE are not the atoms of the mixture but the
  * k-means solution of its density. The density is therefore represented by
  * antithetic pairs of normal points around each atom, c + tau e and c - tau e,
- * scaled so that their mean and mean square are exactly the atom's. The weight
- * alpha_i of an atom is divided equally among its points. Weighted k-means
- * runs on all points; the k-atom solution is one of its starts.
+ * scaled so that their mean and variance equal the mean and variance of the
+ * atom. The weight alpha_i of an atom is divided equally among its points.
+ * Weighted k-means runs on all points; the k-atom solution is one of its
+ * starts.
  *
  * Cost: points x k x n per Lloyd step.
  */
@@ -100,8 +101,8 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Draws pairs of antithetic points for one atom, from row `first` of points.x
- * on.
+ * Draws pairs of antithetic points for one atom, and stores them in points.x
+ * from row `first` on.
  */
 static void
 draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
@@ -130,8 +131,8 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
 }
 
 /*
- * Fills points.x with points of the mixture, whose weights sum to the
- * mixture's; returns the number of points.
+ * Fills points.x with points that represent the mixture. Their weights sum to
+ * the total weight of the mixture. Returns the number of points.
  */
 size_t
 fc_density_points(fc_decoding *d, const fc_mixture *mixture)
@@ -160,8 +161,8 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 }
 
 /*
- * Sets spreads to the standard deviation per dimension of each cluster's
- * points around its centroid.
+ * Sets spreads[c] to the root mean square deviation, per dimension, of the
+ * points of cluster c from its centroid.
  */
 static void
 measure_spreads(fc_decoding *d, size_t count)
@@ -186,7 +187,7 @@ measure_spreads(fc_decoding *d, size_t count)
 }
 
 /*
- * Runs weighted k-means on the first count points; leaves centroids, shares
+ * Runs weighted k-means on the first `count` points. Stores centroids, shares
  * and spreads in d->points.
  */
 void
@@ -217,25 +218,29 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
  *     min over p >= 0 of  mean_j | z_j - sum_i p_i A_ij |^2
  *                         + lambda R sum_rows (p_i / w_i)^2
  *
- * over the atoms of the fitted density (penalty ATOM_PENALTY) and R sample
- * rows of multiplicity w_i (mean 1): a non-negative ridge. The rows show the
- * shapes of the clusters; the sketch shows the weights of the clusters in the
- * whole table. k-means then works on a sample calibrated by the whole table.
+ * i runs over the atoms of the fitted density (with penalty ATOM_PENALTY) and
+ * R sample rows of multiplicity w_i (mean 1). This is a non-negative ridge
+ * regression. The rows show the shapes of the clusters; the sketch shows the
+ * weights of the clusters in the whole table. k-means then works on a sample
+ * calibrated to the whole table.
  *
- * Rows beyond FARTHEST_DEVIATIONS deviations of every atom are left out: such
- * a row is alone, so its weight is the field f_r at it, which is noise of size
- * sqrt(J0 / 2m), and a handful of outliers with noise weights and huge squares
- * would take centroids away from the clusters. Heavy tails reach 10 to 20
- * deviations and must be kept, because they contribute to the SSE. With 1 % of
- * the rows at 50 times the spread, limits of 12 to 20 deviations work equally
- * well, and 40 does not.
+ * Rows farther than FARTHEST_DEVIATIONS deviations from every atom are left
+ * out. No other row is near such a row, so its weight would be the value of
+ * the field f_r at the row, which is noise of size sqrt(J0 / (2 m)). With
+ * these weights and their large squared distances, a handful of outliers would
+ * attract centroids. Heavy tails reach 10 to 20 deviations and must be kept,
+ * because they contribute to the SSE. With 1 % of the rows at 50 times the
+ * spread, limits of 12 to 20 deviations work equally well, and 40 does not.
  *
  * Cost: R^2 m for the Gram matrix, and a few Cholesky factorisations for the
  * columns of positive weight. Survey statistics calls this calibration:
  * Deville, Sarndal 1992.
  */
 
-/* Returns true if the row is within FARTHEST_DEVIATIONS of some atom. */
+/*
+ * Returns true if the row is within FARTHEST_DEVIATIONS deviations of some
+ * atom.
+ */
 static bool
 within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 {
@@ -296,8 +301,8 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 /*
  * Fills d->points with the points of the atoms at their new weights, then with
  * the sample rows of positive weight. Returns the number of points, or 0 if
- * all weights are 0. `certified` means that the mixture already fits to the
- * noise floor, so that few sample rows suffice.
+ * all weights are 0. `certified` means that the cost of the mixture is already
+ * at the noise floor, so that few sample rows suffice.
  */
 size_t
 fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)

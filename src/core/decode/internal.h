@@ -2,14 +2,14 @@
  * internal.h - the state and the functions that the stages of the decoder
  * share.
  *
- * Coordinates inside the decoder: u = (y - mean) / h, h^2 = n / mean_j
- * |omega_j|^2, the bandwidth of the sketch's own kernel, so a plain mean-shift
- * step has length factor 1 and the refinement's variables are of order 1. The
- * moments are rotated to the same origin. Frequencies are in half-turns
- * (divided by pi).
+ * Inside the decoder, coordinates are u = (y - mean) / h, where h is the
+ * bandwidth of the sketch's kernel, h^2 = n / mean_j |omega_j|^2. In these
+ * units a plain mean-shift step has the step factor 1, and the variables of
+ * the refinement are of order 1. The moments are rotated to the same origin.
+ * Frequencies are in half-turns (radians divided by pi).
  *
- * Memory: every stage lays out its scratch once, through its fc_*_take
- * function.
+ * Memory: the fc_*_take function of a stage allocates the scratch space of the
+ * stage, once.
  */
 #ifndef FC_DECODE_INTERNAL_H
 #define FC_DECODE_INTERNAL_H
@@ -44,7 +44,7 @@ typedef struct fc_minimizer
 	int		   *iwa;
 } fc_minimizer;
 
-/* Returns the value at x and stores the gradient there. */
+/* Returns the value at x and stores the gradient at x in `gradient`. */
 typedef double (*fc_objective) (void *context, const double *x,
 								double *gradient);
 
@@ -60,7 +60,7 @@ double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
 
 /* ---- the stages ---- */
 
-/* sum_i weight_i N(center_i, variance_i I) */
+/* A Gaussian mixture: sum_i weight_i N(center_i, variance_i I). */
 typedef struct fc_mixture
 {
 	size_t		count;
@@ -77,8 +77,8 @@ typedef struct fc_shift_work
 	float	   *center;			/* active points, packed, starts x n */
 	float	   *gradient;		/* gradients of the active points, packed,
 								 * starts x n */
-	float	   *direction;		/* gradient divided by the height at the best
-								 * point, starts x n */
+	float	   *direction;		/* gradient divided by height, at the best
+								 * point of each start, starts x n */
 	float	   *best;			/* best point of each start, starts x n */
 	float	   *value;			/* heights of the active points, packed,
 								 * `starts` values */
@@ -110,8 +110,8 @@ typedef struct fc_refine_work
 
 typedef struct fc_select_work
 {
-	double	   *center;			/* dictionary, atoms first, then modes; size x
-								 * n */
+	double	   *center;			/* dictionary: the atoms, then the modes; size
+								 * x n */
 	double	   *variance;
 	double	   *gram;			/* Gram matrix of the dictionary, size^2 */
 	double	   *rhs;			/* correlations with the moments, one per
@@ -191,8 +191,8 @@ typedef struct fc_decoding
 	size_t		sample_centroids;
 	bool		uniform_starts; /* true: random starts are uniform in the box;
 								 * false: normal */
-	bool		discretized;	/* true: starts do not climb, the highest is
-								 * used */
+	bool		discretized;	/* true: the highest start is used, without
+								 * climbing */
 
 	/*
 	 * number of given initial centroids, which come first among the sample
@@ -202,7 +202,7 @@ typedef struct fc_decoding
 	fc_arena   *arena;
 	fc_rng		rng;
 	double		unit;			/* bandwidth h in sigmas */
-	double		floor;			/* cost that sampling noise alone explains */
+	double		floor;			/* expected cost due to sampling noise alone */
 	double		energy;			/* mean_j |z_j|^2 */
 	size_t		informative;	/* number of moments above their noise */
 	int			evaluations;
@@ -217,20 +217,20 @@ typedef struct fc_decoding
 	double	   *r_im;
 	double	   *lower;			/* lower corner of the box in u, n values */
 	double	   *upper;
-	double	   *middle;			/* mean of normal starts, n values; stddev is
-								 * their deviation */
+	double	   *middle;			/* mean of the normally distributed starts, n
+								 * values; stddev is their standard deviation */
 	double	   *stddev;
-	bool		moved;			/* true if the rows have left the sample
-								 * centroids */
+	bool		moved;			/* true if the distribution has moved since
+								 * the sample was taken */
 	bool		cut;			/* true if outliers were left out of the box */
 	double	   *sample_centroid;	/* sample centroids in u, sample_centroids
 									 * x n */
 	double	   *row;			/* sample rows in u, rows x n */
 	double	   *row_weight;		/* weights of the sample rows, with mean 1 */
-	double	   *row_distance;	/* weighted squared distances to the atoms,
-								 * one per sample row */
-	size_t	   *permutation;	/* random order of the sample rows, made as
-								 * rows are drawn */
+	double	   *row_distance;	/* weighted squared distance to the nearest
+								 * atom, one per sample row */
+	size_t	   *permutation;	/* random order of the sample rows, drawn step
+								 * by step */
 	double	   *start;			/* points to climb from, starts x n */
 	double	   *start_value;
 
@@ -272,8 +272,8 @@ fc_clip(double x, double lower, double upper)
 }
 
 /*
- * Derives the values of *d from its problem; the memory of *d must be
- * allocated. Defined in setup.c.
+ * Fills the arrays of *d, which must be allocated, from d->problem; defined in
+ * setup.c.
  */
 void		fc_set_up(fc_decoding *d);
 
@@ -312,13 +312,13 @@ void		fc_sincos_float(size_t count, float *cosine, float *sine);
 void		fc_sincos_double(size_t count, double *cosine, double *sine);
 
 /*
- * Multiplies cosine[i] and sine[i] by exp(-variance half_norm[i]); relative
- * error 1e-14.
+ * Multiplies cosine[i] and sine[i] by exp(-variance * half_norm[i]), with a
+ * relative error of 1e-14.
  */
 void		fc_damp_double(size_t count, double variance, const double *half_norm,
 						   double *cosine, double *sine);
 
-/* Computes y[i] = exp(-variance half_norm[i]). */
+/* Computes y[i] = exp(-variance * half_norm[i]). */
 void		fc_envelope_double(size_t count, double variance, const double *half_norm,
 							   double *y);
 
@@ -342,8 +342,8 @@ void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
 /*
- * Climbs f_r from d->start. Returns the index of the start that reaches the
- * greatest height.
+ * Climbs the residual's field f_r (see modes.c) from the points in d->start.
+ * Returns the index of the start that reaches the greatest height.
  */
 size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 
@@ -364,9 +364,9 @@ double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
 						  fc_mixture *mixture);
 
 /*
- * Runs the last refinement of clompr and sketch-and-shift: without widths, and
- * then, if option polish is set and atoms are points, with a width that all
- * atoms share. Returns the cost.
+ * Runs the last refinement of clompr and sketch-and-shift, with point atoms.
+ * If option polish is set and the model is dirac, refines once more with a
+ * width that all atoms share. Returns the cost.
  */
 double		fc_polish(fc_decoding *d, fc_mixture *mixture);
 
@@ -385,18 +385,19 @@ size_t
 void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 							  double margin, int iterations);
 
-/* clompr.c; returns the cost of the mixture */
+/* Fits the mixture by CL-OMPR (clompr.c) and returns its cost. */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /*
- * Evaluates -100 f_r and its gradient at one point, as an fc_objective. f_r(c)
- * = mean_j Re(r_j exp(-i omega_j . c)), with r in d->r_re, d->r_im.
+ * Computes -100 f_r and its gradient at c; an fc_objective. f_r(c) = mean_j
+ * Re(r_j exp(-i omega_j . c)), with r in d->r_re, d->r_im.
  */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
 /*
- * sketch_shift.c; fc_covariance_take allocates memory for model gaussian only,
- * fc_sketch_shift returns the cost of the mixture
+ * fc_covariance_take allocates the covariances of model gaussian.
+ * fc_sketch_shift fits the mixture by sketch-and-shift and returns its cost.
+ * Both are defined in sketch_shift.c.
  */
 void		fc_covariance_take(fc_decoding *d, fc_arena *arena);
 double		fc_sketch_shift(fc_decoding *d, fc_mixture *mixture);

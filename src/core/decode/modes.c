@@ -66,8 +66,8 @@ fc_draw_row(fc_decoding *d, size_t index)
 }
 
 /*
- * Sets row_distance = w_i min_j |x_i - c_j|^2, or w_i without atoms; returns
- * the sum.
+ * Sets row_distance[i] to w_i min_j |x_i - c_j|^2, or to w_i if there are no
+ * atoms. Returns the sum.
  */
 static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)
@@ -101,8 +101,8 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /*
- * Draws count points to start from (count x n), clipped to the box; `chosen`
- * holds the present atoms.
+ * Draws `count` points to start from, clipped to the box, into `start` (count
+ * x n); `chosen` holds the present atoms.
  */
 void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -156,8 +156,8 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
  * All starts climb together: an iteration is two GEMMs and one sincos per
  * block of frequencies, in float (the climb needs no more, and its target is
  * refined in double later). A start's step factor g grows 1.6 times on success
- * and shrinks four times on failure; starts that no longer move leave the
- * batch. e matches the field to atoms of variance v.
+ * and shrinks four times on failure; starts that no longer move are removed
+ * from the batch. The factor e matches the field to atoms of variance v.
  *
  * Cost: starts x m x n per step. Belhadji, Gribonval 2022 (sketch and shift),
  * section 4.
@@ -187,8 +187,8 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Returns eta of the field matched to the variance; stores e in
- * shift.envelope.
+ * Returns eta of the field for atoms of the given variance. Stores the factors
+ * e in shift.envelope.
  */
 static double
 bandwidth(fc_decoding *d, double variance)
@@ -214,8 +214,8 @@ bandwidth(fc_decoding *d, double variance)
 }
 
 /*
- * Computes value = f_r and gradient = grad f_r at the first count packed
- * centers.
+ * Computes shift.value = f_r and shift.gradient = grad f_r at the first
+ * `count` packed centers.
  */
 static void
 evaluate_field(fc_decoding *d, size_t count)
@@ -264,8 +264,8 @@ evaluate_field(fc_decoding *d, size_t count)
 /*
  * Accepts or rejects the point just evaluated, which is packed point i and
  * belongs to start `start`, and proposes the next point. Returns the distance
- * of the next point from the best one, divided by the root of the step factor
- * if that is above 1.
+ * of the next point from the best one, divided by the square root of the step
+ * factor if that factor is above 1.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
@@ -303,8 +303,9 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 }
 
 /*
- * Climbs f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and
- * value receive the highest point of each start and its height.
+ * Climbs f_r, with r in d->r_re and d->r_im, from all starts, which are passed
+ * in `center` (starts x n). Replaces each start by its highest point, and
+ * stores the height of this point in `value`.
  */
 static void
 mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
@@ -368,8 +369,8 @@ sort_starts(fc_decoding *d, const double *value)
 }
 
 /*
- * Finds up to limit distinct modes of positive height in the mixture's
- * residual, in shift.modes, highest first; returns their number.
+ * Finds up to `limit` distinct modes of positive height of the residual's
+ * field. Stores them in shift.modes, highest first, and returns their number.
  */
 size_t
 fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)

@@ -36,7 +36,10 @@ scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
 	}
 }
 
-/* Sets the frequencies and the moments of the scales. */
+/*
+ * Sets the frequencies and the moments of `count` scales, starting with scale
+ * `first`.
+ */
 static void
 set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
 			fc_arena *arena, fc_problem *problem)
@@ -60,7 +63,10 @@ set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
 	problem->bandwidth = sigmas[first] / sigmas[0];
 }
 
-/* Sets mean, deviation and box of the rows in reduced coordinates. */
+/*
+ * Sets the mean, standard deviation and bounding box of the rows in reduced
+ * coordinates.
+ */
 static void
 set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 			   fc_problem *problem)

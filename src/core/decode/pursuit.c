@@ -11,7 +11,7 @@
  *
  * Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on the
  * Gram matrix of the dictionary: after one pass over the frequencies a step
- * costs |D| |S|. One round usually finds every well separated cluster, where
+ * costs |D| * |S|. One round usually finds every well separated cluster, where
  * CL-OMPR would spend a mean shift and a refinement on each.
  */
 #include "decode/internal.h"
@@ -74,7 +74,10 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 	fc_select_work *w = &d->select;
 	fc_improve_work *i = &d->improve;
 
-	/* size that also holds all sample centroids, which setup.c examines */
+	/*
+	 * The dictionary must also have room for all sample centroids, which
+	 * setup.c evaluates.
+	 */
 	size_t		dictionary = (d->atoms + d->starts > d->sample_centroids
 							  ? d->atoms + d->starts
 							  : d->sample_centroids);
@@ -128,7 +131,8 @@ build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
 
 /*
  * Returns the entry outside the chosen set that correlates best with the
- * residual of the chosen ones, or `size` if all are chosen.
+ * residual of the chosen entries, or `size` if all are chosen. Stores the
+ * correlation in *score.
  */
 static size_t
 best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
@@ -172,8 +176,8 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 }
 
 /*
- * Chooses entries up to limit and returns their number; the mixture's own
- * atoms are chosen from the start.
+ * Chooses up to `limit` dictionary entries, the first of which are the
+ * mixture's own atoms. Returns the number of chosen entries.
  */
 static size_t
 pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
@@ -197,7 +201,7 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 		fc_check();
 		if (first < 0.0)
 			first = score;
-		/* Each round adds an atom, or the stage would not end. */
+		/* Add at least one atom per round, or the stage would not end. */
 		if (entry == size ||
 			(score <= MIN_SCORE_SHARE * first && chosen > mixture->count))
 			break;
@@ -209,8 +213,8 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 }
 
 /*
- * Runs one round: grows the mixture to a maximum of limit atoms and refines
- * it. Returns its cost.
+ * Runs one round: grows the mixture to at most `limit` atoms and refines it.
+ * Returns its cost.
  */
 static double
 forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
@@ -239,9 +243,9 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 }
 
 /*
- * Grows the mixture to target atoms, in rounds of up to chunk atoms, or until
- * the cost reaches the noise floor. *cost is the mixture's on entry (ignored
- * if it has no atoms) and on exit.
+ * Grows the mixture to `target` atoms, in rounds of up to `chunk` atoms, or
+ * until the cost reaches the noise floor. *cost is the cost of the mixture, on
+ * entry (ignored if it has no atoms) and on exit.
  */
 void
 fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
@@ -265,11 +269,12 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
  *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
  *             of the cost without it
  *
- * A round tries the most promising splits in turn. If no split helps, it tries
- * the highest mode, because a mean shift costs as much as a trial. A trial
- * applies the move, drops one other atom and refines; it is kept if the cost
- * falls by 1 %. The number of atoms never changes. Atoms whose importance is
- * below their share of the noise are dropped at the end.
+ * A round first tries the most promising splits in turn. Only if no split
+ * helps does it search for the highest mode, by a mean shift as expensive as a
+ * trial, and try to add it. A trial applies the move, drops one other atom and
+ * refines; it is kept if the cost falls by 1 %. The moves keep the number of
+ * atoms. At the end, fc_drop_insignificant drops atoms whose importance is
+ * below their share of the noise.
  *
  * Cost of the Hessians: atoms x m x n^2 per round.
  */
@@ -325,8 +330,8 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 }
 
 /*
- * Adds one block's share to the Hessian of an atom with features cosine and
- * sine (width values) in the block.
+ * Adds the terms of one block of frequencies to the Hessian of an atom. cosine
+ * and sine are the features of the atom in the block (width values).
  */
 static void
 block_hessian(fc_decoding *d, const double *cosine, const double *sine,
@@ -356,7 +361,8 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 }
 
 /*
- * Computes hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im.
+ * Computes the Hessians (count x n x n) of f_r at the atoms; r is in d->r_re
+ * and d->r_im.
  */
 static void
 hessians(fc_decoding *d, const fc_mixture *mixture)
@@ -378,7 +384,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 	}
 }
 
-/* Returns mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v. */
+/* Returns mean_j exp(-variance |omega_j|^2) (direction . omega_j)^4. */
 static double
 split_norm(fc_decoding *d, const double *direction, double variance)
 {
@@ -398,8 +404,8 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 }
 
 /*
- * Computes gain_i and direction_i of a split of atom i from its Hessian, which
- * is destroyed.
+ * Computes the gain and the direction of a split of the atom from its Hessian,
+ * which is destroyed.
  */
 static void
 split_gain(fc_decoding *d, size_t atom, double variance)
@@ -439,7 +445,7 @@ insert_move(mixture_move *moves, size_t *count, mixture_move candidate)
 
 /*
  * Finds the splits with the largest predicted gains, best first; returns their
- * number. The mixture's residual stays in d->r_re, d->r_im.
+ * number. Stores the residual of the mixture in d->r_re and d->r_im.
  */
 static size_t
 propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
@@ -460,7 +466,10 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
 	return count;
 }
 
-/* Sets trial to the mixture with the move applied, which has one more atom. */
+/*
+ * Sets `trial` to the result of the move, which has one more atom than the
+ * mixture.
+ */
 static void
 apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
 		   fc_mixture *trial)
@@ -593,10 +602,12 @@ log_cells(const fc_decoding *d)
 }
 
 /*
- * Drops atoms, least important first, whose importance is below 2 J0 (n + 1) /
- * m. An isolated atom must also exceed what the mixture's residual (cost)
- * explains by chance: the highest of C peaks of a random field of that energy
- * has a gain of about cost log(C) / m.
+ * Drops atoms, least important first, whose importance is below
+ * SIGNIFICANT_NOISE_RATIO * d->floor * (n + 1) / m. The importance of an
+ * isolated atom must also exceed SIGNIFICANT_NOISE_RATIO times the gain that a
+ * fit to noise has by chance: the highest of C independent peaks of a random
+ * field with the energy of the residual, which is `cost`, has a gain of about
+ * cost * log(C) / m.
  */
 void
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)

@@ -8,16 +8,16 @@
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
  *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
  *
- * Variables are measured in scales of equal curvature: with e the envelope of
- * the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p, the diagonal
- * of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for a coordinate
- * of c_i and a_i^2 q_2 for v_i (summed over i when shared). A center's
- * curvature is a_i^2 times a weight's, so without these scales thirty atoms
- * need ten times the iterations.
+ * Variables are divided by scales that make their curvatures equal: with e the
+ * envelope of the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p,
+ * the diagonal of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for
+ * a coordinate of c_i and a_i^2 q_2 for v_i (summed over i when shared). A
+ * center's curvature is a_i^2 times a weight's, so without these scales thirty
+ * atoms need ten times the iterations.
  *
- * With one variance for all, e multiplies vectors of length m instead of the
- * features. Double precision: near the noise floor J is 1e-6 of |z|^2 and
- * float features would stall the line search.
+ * If all atoms share one variance, e multiplies vectors of length m instead of
+ * the features. Features are in double: near the noise floor J is 1e-6 of
+ * |z|^2, and float features would stall the line search.
  *
  * Cost: atoms x m x n per evaluation. Keriven, Tremblay, Traonmilin, Gribonval
  * 2017 (compressive K-means), alg. 1 step 5.
@@ -166,8 +166,9 @@ multiply(int rows, int columns, double factor, const double *matrix,
 }
 
 /*
- * Computes the residual of one block, weighted for the gradient: 2/m e_j r_j,
- * and its product with |omega_j|^2 / 2. Returns sum_j |r_j|^2.
+ * Computes, for one block of frequencies, the weighted residual 2/m e_j r_j
+ * that the gradient contains, and its product with |omega_j|^2 / 2. Returns
+ * the sum of |r_j|^2 over the block.
  */
 static double
 block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
@@ -201,7 +202,8 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 }
 
 /*
- * Adds one block's share of the gradient, after block_residual of this block.
+ * Adds the terms of one block to the gradient; call block_residual for the
+ * block first.
  */
 static void
 block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
@@ -309,8 +311,8 @@ curvatures(fc_decoding *d, double variance, double q[3])
 }
 
 /*
- * Sets scale = curvature^(-1/2); for this purpose, weights are raised to at
- * least a tenth of the mean weight.
+ * Sets refine.scale to curvature^(-1/2). Weights below MIN_SCALED_SHARE of the
+ * mean weight are raised to this value in the curvatures.
  */
 static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
@@ -418,8 +420,8 @@ evaluate_scaled(void *context, const double *x, double *gradient)
 }
 
 /*
- * Moves the mixture to a local minimum of J, or for the given number of
- * iterations; returns J there.
+ * Moves the mixture towards a local minimum of J, for at most `iterations`
+ * iterations. Returns J of the result.
  */
 double
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,

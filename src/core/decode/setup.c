@@ -59,7 +59,10 @@
  */
 #define OUTLIER_SHARE	0.2
 
-/* Sets h, omega in half-turns per h, and the moments rotated to the mean. */
+/*
+ * Sets the bandwidth h, the frequencies in half-turns per h, and the moments
+ * with the mean as origin.
+ */
 static void
 set_frequencies(fc_decoding *d)
 {
@@ -166,10 +169,11 @@ mean_envelope(fc_decoding *d, double variance)
 }
 
 /*
- * Detects that the rows have left the sample centroids. sum_i f_z(c_i) over
- * the centroids of the sample's k clusters is then only noise; otherwise it is
- * about the mean of a cluster's envelope, or more if clusters overlap. Sample
- * centroids and sample rows are discarded once the rows have moved.
+ * Discards the sample centroids and sample rows if the distribution has moved
+ * since the sample was taken. In that case the sum of f_z(c_i) over the
+ * sample's centroids c_i is only noise. Otherwise the sum is about mean_j
+ * exp(-v |omega_j|^2 / 2), where v is the variance within a cluster, or more
+ * if clusters overlap.
  */
 static void
 check_sample_centroids(fc_decoding *d)
@@ -200,18 +204,18 @@ check_sample_centroids(fc_decoding *d)
  * The box that bounds the centers, and the distribution of random starts.
  *
  * The box is the rows' bounding box, or mean +- 6 deviations if their bounds
- * are unknown. A few rows far out would make it so large that noise alone has
- * high peaks in it, each of which fits better than no atom. If the sample
- * centroids are in c_l +- A_l, a dimension whose farthest row is at distance
- * D_l is cut to c_l +- 2 A_l when
+ * are unknown. A few distant rows would make it so large that noise alone has
+ * high peaks in it, and an atom at such a peak would lower the cost. If the
+ * sample centroids are in c_l +- A_l, a dimension whose farthest row is at
+ * distance D_l is cut to c_l +- 2 A_l when
  *
  *     D_l > 10 A_l,  s_l^2 / D_l^2 < 1 / (5 k)  and  |mean_l - c_l| < s_l / 2
  *
  * A share w of the rows at distance D_l adds about w D_l^2 to the variance
  * s_l^2. The second condition therefore limits w to a fifth of an average
- * cluster: these rows are outliers, and a cluster of more rows keeps its place
- * at any distance. The outliers move the mean by w D_l, far less than s_l =
- * w^(1/2) D_l. The third condition fails if all rows have moved.
+ * cluster: these rows are outliers, whereas a cluster with more rows remains
+ * in the box at any distance. The outliers move the mean by w D_l, far less
+ * than s_l = w^(1/2) D_l. The third condition fails if all rows have moved.
  */
 
 /*
@@ -291,7 +295,11 @@ fc_set_up(fc_decoding *d)
 	double		noise;
 
 	set_frequencies(d);
-	/* Energy, noise floor, number of moments above their noise. */
+
+	/*
+	 * Compute the energy, the noise floor and the number of moments above
+	 * their noise.
+	 */
 	noise = 0.0;
 	for (size_t j = 0; j < d->m; j++)
 	{

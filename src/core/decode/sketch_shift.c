@@ -14,8 +14,9 @@
  *
  * Without polish this is the algorithm of the paper, and starts are uniform in
  * the box. Their number must then grow with box volume / sigma^n, or no start
- * is on a slope. With polish they are normal, and sigma may be 1 to 4
- * deviations of a cluster for any law (1.4 to 2 for law gaussian alone).
+ * is on the slope of a mode. With polish, starts are normally distributed, and
+ * sigma may be 1 to 4 deviations of a cluster for any law (1.4 to 2 for law
+ * gaussian alone).
  *
  * Cost: T L m n per step. Belhadji, Gribonval 2024 (sketch and shift), section
  * 4.1, algorithm 2.
@@ -71,8 +72,8 @@ fc_covariance_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Computes f, its gradient (n) and Hessian (n x n) at c, for the sketch
- * itself.
+ * Computes f = f_z, its gradient (n values) and its Hessian (n x n) at c,
+ * where z are the moments of the sketch.
  */
 static void
 local_shape(fc_decoding *d, const double *c, double *f, double *gradient,
@@ -147,8 +148,8 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 }
 
 /*
- * Computes the envelope (m) of an atom: exp(-omega' Sigma omega / 2), 1 for a
- * point.
+ * Computes the envelope (m values) of an atom: exp(-omega' Sigma omega / 2),
+ * which is 1 for a point.
  */
 static void
 fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
@@ -250,8 +251,8 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 		return cost;
 
 	/*
-	 * Refine centers and weights together, points with a common width. Then
-	 * replace atoms by missed clusters.
+	 * Refine centers and weights together; points have a common width. Then
+	 * move atoms to clusters that were missed.
 	 */
 	cost = fc_polish(d, mixture);
 	if (d->options.model == FC_MODEL_DIRAC)

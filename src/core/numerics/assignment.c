@@ -271,8 +271,8 @@ typedef struct unmatched
 {
 	int32_t    *number;			/* indices of the clusters without a partner */
 	size_t		count;
-	int32_t    *nearest;		/* place, in the list of the other side, of
-								 * the nearest cluster; ties go to the lowest */
+	int32_t    *nearest;		/* index, in the other list, of the nearest
+								 * cluster; ties go to the lowest index */
 	double	   *min;			/* distance to the nearest cluster */
 } unmatched;
 

@@ -20,13 +20,13 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
 /*
  * fc_pair_clusters sets number[j], for each of k_new new clusters, to the
  * index of the old cluster (of k_old) that it continues, or to -1. No index
- * occurs twice. fc_pair_clusters_worksize returns an upper bound on the bytes
- * that it takes from the arena.
+ * occurs twice. fc_pair_clusters_worksize returns an upper bound on the number
+ * of bytes that fc_pair_clusters takes from the arena.
  *
  * The cost of a pair is r / (1 + r) with r = 4 ||new_j - old_i||^2 / s_i^2,
  * where s_i is the distance of old_i to its nearest other cluster. The cost
- * saturates, so a single cluster that moved far away does not shift the pairs
- * of the others, as it would with squared distances.
+ * saturates, so a single cluster that moved far away does not change the pairs
+ * of the other clusters, as it could with squared distances.
  *
  * With more than 512 clusters before and after, mutual nearest neighbours are
  * paired, then mutual nearest neighbours among the remaining clusters, for ten

@@ -2,14 +2,14 @@
  * codes.h - vectors rounded to bytes, whose exact integer dot products bound
  * the real dot products.
  *
- * A vector u is scale b + e, with each coordinate of b in -127 .. 127. For a
- * row z = a q + f of the same form
+ * A vector is written as u = scale b + e, where the coordinates of b are
+ * integers in -127 .. 127, and a row likewise as z = a q + f. Then
  *
  *     | z . u - a scale q . b |  <=  ||f|| ||u|| + ||a q|| ||e||
  *
  * q . b is summed in integers, so only the scales and norms are rounded. Rows
  * and vectors may be projections onto leading axes; the bound then grows by
- * ||rest of the row|| ||rest of the vector||.
+ * the product of the norms of their components orthogonal to these axes.
  */
 #ifndef FC_NUMERICS_CODES_H
 #define FC_NUMERICS_CODES_H
@@ -20,8 +20,8 @@
 #define FC_CODES_PANEL	64
 
 /*
- * Vectors in bytes. Arrays have `room` entries: k, rounded up to whole panels.
- * The padding vectors have half = INFINITY.
+ * Vectors rounded to bytes. Arrays have `room` entries: k, rounded up to whole
+ * panels. The padding vectors have half = INFINITY.
  */
 typedef struct fc_codes
 {
@@ -45,10 +45,11 @@ typedef struct fc_codes
 	float	   *length;			/* `room` values: upper bound on ||u|| */
 	float	   *error;			/* `room` values: upper bound on ||e|| */
 	float	   *rest;			/* `room` values: upper bound on the length of
-								 * the part outside the coordinates */
+								 * the vector's component orthogonal to the
+								 * coded axes */
 } fc_codes;
 
-/* The scale and the error bounds of a row z in bytes. */
+/* The scale and the error bounds of a row z that was rounded to bytes. */
 typedef struct fc_coded_row
 {
 	float		scale;			/* a */
@@ -59,8 +60,8 @@ typedef struct fc_coded_row
 	 * length
 	 */
 	float		error;
-	float		rest;			/* upper bound on the length of the part
-								 * outside the coordinates */
+	float		rest;			/* upper bound on the length of the row's
+								 * component orthogonal to the coded axes */
 } fc_coded_row;
 
 /* Returns true if the machine has an instruction for dot products of bytes. */
@@ -75,8 +76,8 @@ void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
 /*
  * Stores vector j: u (n coordinates), half the squared length of the vector,
- * and `rest`, the length of its part outside the coordinates. `max` is the
- * length of the longest vector.
+ * and `rest`, the length of its component orthogonal to the coded axes. `max`
+ * is the length of the longest vector.
  */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
 						 double half, double rest, double max);

@@ -1,7 +1,7 @@
 /*
  * dense.c - dense linear algebra by BLAS and LAPACK; see dense.h
  *
- * LAPACK is column-major: it takes a row-major matrix for its transpose.
+ * LAPACK is column-major: it reads a row-major matrix as its transpose.
  */
 #include "numerics/dense.h"
 
@@ -224,11 +224,11 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
  *
  * F is the set of variables allowed to be positive. A variable of F with x <
  * 0, or a variable outside F with y < 0, is infeasible. All infeasible
- * variables change sides together, which reaches the optimum in a handful of
- * Cholesky factorisations for any size (Lawson and Hanson's method moves one
- * variable per step). When the number of infeasible variables has not fallen
- * for three rounds, only the last of them is moved (Murty's rule), which
- * cannot cycle.
+ * variables enter or leave F together. This reaches the optimum in a handful
+ * of Cholesky factorisations for any size (Lawson and Hanson's method moves
+ * one variable per step). When the number of infeasible variables has not
+ * fallen for three rounds, only the last of them is moved (Murty's rule),
+ * which cannot cycle.
  *
  * Cost per round: |F|^3 / 3 + count^2. A ridge of 1e-10 times the mean of the
  * diagonal makes coinciding columns harmless.
@@ -318,7 +318,8 @@ count_infeasible(pivoting *p)
 }
 
 /*
- * Moves every infeasible variable to the other side, or only the last of them.
+ * Moves every infeasible variable into or out of F, or only the last one
+ * unless `all` is set.
  */
 static void
 exchange(pivoting *p, bool all)
@@ -358,7 +359,7 @@ pivot(pivoting *p)
 			patience--;
 		exchange(p, patience >= 0);
 	}
-	/* Only rounding can leave a negative entry here. */
+	/* Negative values can only be rounding errors here. */
 	for (size_t i = 0; i < p->count; i++)
 		p->x[i] = fmax(p->x[i], 0.0);
 }

@@ -14,8 +14,8 @@
 #include "base/fc.h"
 
 /*
- * A product C (m x n) = alpha op(A) op(B) + beta C; op is the transpose if its
- * flag is set. The rows of B and C have no gaps.
+ * A product C (m x n) = alpha op(A) op(B) + beta C; op(A) is the transpose of
+ * A if transpose_a is set, else A itself. The rows of B and C have no gaps.
  */
 typedef struct fc_product
 {

@@ -141,9 +141,9 @@ void		fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points);
 /*
  * Returns the index of the nearest point to x (d coordinates); ties go to the
  * lowest index. squared[0] receives its squared distance in float, squared[1]
- * the squared distance of the second nearest point, but at most 4 squared[0] +
- * margin. Without this limit, most boxes would be searched if the points are
- * in groups far apart.
+ * the squared distance of the second nearest point, but at most 4 * squared[0]
+ * + margin. Without this limit, most boxes would be searched if the points
+ * form well separated groups.
  */
 size_t		fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x,
 										 float margin,

@@ -229,8 +229,8 @@ typedef struct kdtree_walk
 	float		squared;
 	float		second;			/* squared distance to the second nearest
 								 * point */
-	float		margin;			/* number added to REACH times `squared`, for
-								 * the limit on `second` */
+	float		margin;			/* constant part of the limit on `second`,
+								 * which is REACH * squared + margin */
 } kdtree_walk;
 
 /*

@@ -292,7 +292,7 @@ residual(const subspace *s)
 
 /*
  * Returns the sum of the squares of the r leading eigenvalues, which is the
- * part of ||A||^2 that these pairs explain.
+ * share of ||A||^2 that they explain.
  */
 static double
 explained(const subspace *s)
@@ -339,7 +339,10 @@ take_images(subspace *s)
 	rotate(s, s->z);
 }
 
-/* Iterates from random rows; the r leading rows of q are the result. */
+/*
+ * Runs up to `rounds` rounds of subspace iteration from random directions. The
+ * first r rows of s->q are then approximately the r leading eigenvectors.
+ */
 static void
 iterate(subspace *s, int rounds, uint64_t seed)
 {
@@ -396,7 +399,10 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 
 /* ---- principal axes ---- */
 
-/* Computes matrix = A' A (d x d) or A A' (rows x rows), summed in float. */
+/*
+ * Computes matrix = A' A (d x d) if `covariance` is set, else A A' (rows x
+ * rows), summed in float.
+ */
 static void
 square_rows(const subspace *s, bool covariance, size_t order, float *sums,
 			double *matrix)

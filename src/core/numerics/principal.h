@@ -22,11 +22,12 @@
 
 /*
  * Computes the r <= n greatest eigenvalues (values, descending) and vectors (r
- * x n, orthonormal rows) of the symmetric matrix a (n x n; destroyed). An
- * iteration ends when residuals ||A u - theta u|| are below 1e-9 theta_1, or
- * when sum theta^2 (the part of ||A||^2 that the r pairs explain) grew by less
- * than 1e-8 of itself in a round, or after 100 rounds: if many eigenvalues are
- * about equal, it does not matter which of their axes are found.
+ * x n, orthonormal rows) of the symmetric matrix a (n x n; destroyed). Up to
+ * order FC_EIGEN_WHOLE the result is LAPACK's. Beyond that order an iteration
+ * ends when all residuals ||A u - theta u|| are below 1e-9 theta_1, when sum
+ * theta^2 (the share of ||A||^2 that the r pairs explain) has grown by less
+ * than 1e-8 of itself in a round, or after 100 rounds. It may then have found
+ * any of the axes of eigenvalues that are about equal.
  */
 void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 							 double *values, double *vectors);
@@ -35,8 +36,8 @@ void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 void		fc_center_rows(float *x, size_t n, size_t d);
 
 /*
- * Returns an upper bound on the bytes that fc_principal_axes takes for up to
- * `rows` rows.
+ * Returns an upper bound on the number of bytes that fc_principal_axes takes
+ * from its arena for up to `rows` rows.
  */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 
@@ -50,11 +51,11 @@ void		fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 							  uint64_t seed, fc_arena *arena, float *basis);
 
 /*
- * Returns true if value decides the sign of a vector that is known up to its
- * sign; before is the entry that has decided so far. The entry of largest
- * magnitude decides, and is made positive. Entries that are equal up to
- * rounding (of symmetric data) would leave the choice to the processor, so a
- * later entry takes over only when it is larger by a thousandth.
+ * Returns true if the entry `value` decides the sign of a vector that is known
+ * up to its sign. `before` is the entry that has decided so far. The entry of
+ * largest magnitude decides, and is made positive. Entries that are equal up
+ * to rounding (of symmetric data) would leave the choice to the processor, so
+ * a later entry takes over only when it is larger by a thousandth.
  */
 static inline bool
 fc_decides_sign(double value, double before)

@@ -123,7 +123,8 @@ typedef struct build_work
 	float	   *some;			/* AXES_CENTROIDS x d: centroids that
 								 * determine the axes */
 	double	   *v;				/* CODED x d: centroids minus the center */
-	double	   *square;			/* CODED: squared lengths of v */
+	double	   *square;			/* CODED values: squared lengths of the rows
+								 * of v */
 	double	   *u;				/* CODED x lead: coordinates of v along the
 								 * axes */
 	double	   *axes;			/* lead x d: axes in double */
@@ -205,7 +206,10 @@ find_longest(const float *values, const double *offset, const build_work *w,
 	pruning   ->max > 1.0 / FC_PRUNING_MAX_LENGTH;
 }
 
-/* Computes the principal axes of evenly spaced centroids. */
+/*
+ * Computes the principal axes of up to AXES_CENTROIDS centroids, taken at
+ * regular intervals.
+ */
 static void
 find_axes(const float *values, const double *offset, fc_arena *arena,
 		  const build_work *w, float *axes, fc_pruning *pruning)
@@ -232,8 +236,8 @@ dot(const float *a, const float *b, size_t n)
 }
 
 /*
- * Sets pruning->defect to the Frobenius norm of A A' - I, a bound of its
- * spectral norm. Returns false if the axes are not orthonormal.
+ * Sets pruning->defect to the Frobenius norm of A A' - I, an upper bound on
+ * its spectral norm. Returns false if the axes are not orthonormal.
  */
 static bool
 measure_defect(fc_pruning *pruning)
@@ -303,8 +307,8 @@ leave_axes(fc_pruning *pruning)
 }
 
 /*
- * Drops the axes if too large a share of the centroids' squares is outside
- * them. Returns false if the axes are not orthonormal.
+ * Drops the axes if they leave out more than the fraction MAX_REST of the
+ * centroids' squared lengths. Returns false if the axes are not orthonormal.
  */
 static bool
 judge_axes(const build_work *w, fc_pruning *pruning)
@@ -403,7 +407,7 @@ bounds_cost(const fc_pruning *pruning, int path)
 
 /*
  * Returns the mean cost per row of measuring the candidates; given_up is the
- * cost of a row that is given up.
+ * cost of a row that could not be labelled.
  */
 static double
 left_cost(const fc_pruning *pruning, const fc_pruning_record *record,
@@ -585,7 +589,7 @@ code_whole(const fc_pruning *pruning, size_t n, const pruning_work *w)
 
 /*
  * Projects rows onto the axes, rounds the coordinates to bytes, and bounds the
- * length of the part outside the axes.
+ * length of the component orthogonal to the axes.
  */
 static void
 code_leading(const fc_pruning *pruning, size_t n, const pruning_work *w)

@@ -1,13 +1,14 @@
 /*
- * pruning.h - search for the nearest of many centroids in many dimensions,
- * without most of the distances.
+ * pruning.h - search for the nearest of many centroids in many dimensions that
+ * measures few of the distances.
  *
  * The mean m of the centroids is subtracted from rows and centroids, y = x - m
  * and v = c - m. Then one of two sets of coordinates is rounded to bytes
  * (codes.h):
  *
  *     leading   the coordinates along the `lead` principal axes of the
- *               centroids, and the length of the part outside these axes,
+ *               centroids, and the length of the component orthogonal to these
+ *               axes,
  *     whole     all coordinates, if the machine multiplies bytes.
  *
  * The dot products of the bytes bound ||v||^2 / 2 - y . v from both sides: a
@@ -19,8 +20,8 @@
  * matrix product of all rows and centroids. The methods are tried on the first
  * blocks of rows; later, their mean numbers of candidates decide.
  *
- * SuperKMeans, PDX (Kuffo, Krippner, Boncz 2025) drop centroids by leading
- * dimensions and estimates; here bounds are proven.
+ * SuperKMeans and PDX (Kuffo, Krippner, Boncz 2025) exclude centroids by
+ * estimates from leading dimensions; here the bounds are proven.
  */
 #ifndef FC_NUMERICS_PRUNING_H
 #define FC_NUMERICS_PRUNING_H
@@ -52,7 +53,8 @@ enum
 typedef struct fc_pruning_record
 {
 	double		measured;		/* mean number of distances measured per row */
-	double		given_up;		/* mean share of rows given up */
+	double		given_up;		/* mean fraction of rows that could not be
+								 * labelled, 0 .. 1 */
 } fc_pruning_record;
 
 typedef struct fc_pruning
@@ -77,9 +79,10 @@ typedef struct fc_pruning
 #define FC_PRUNING_MAX_LENGTH	0x1p60
 
 /*
- * Returns an upper bound on the length of the part of a vector outside the
- * axes. square: squared length of the vector; along: squared length along the
- * axes; more: allowance for roundings.
+ * Returns an upper bound on the length of the component of a vector that is
+ * orthogonal to the axes. square: squared length of the vector; along: squared
+ * length of its coordinates along the axes; more: allowance for rounding
+ * errors.
  */
 static inline double
 fc_pruning_left_out(const fc_pruning *pruning, double square, double along,

@@ -1,12 +1,12 @@
 /*
  * rows_simd.c - the inner loops over rows; see rows.h
  *
- * Each piece of x that is loaded is multiplied by four rows of the matrix. The
- * last d mod 16 coordinates of a row are handled by loading its last 16 and
- * multiplying them by a copy of x whose other lanes are zero, so that no loop
- * runs over single coordinates. Each function is built for several instruction
- * sets; all versions with fused multiply-add give the same bits, independent
- * of the vector length.
+ * Each vector that is loaded from x is multiplied by four rows of the matrix.
+ * The last d mod 16 coordinates of a row are handled by loading its last 16
+ * and multiplying them by a copy of x whose other lanes are zero, so that no
+ * loop runs over single coordinates. Each function is built for several
+ * instruction sets; all versions with fused multiply-add give the same bits,
+ * independent of the vector length.
  */
 #include "numerics/rows.h"
 
@@ -330,8 +330,8 @@ fc_length_between(const double *x, const double *y, size_t d)
 /*
  * ---- the lowest of many scores ----
  *
- * Each lane keeps its own lowest, second lowest and place; lanes are compared
- * at the end.
+ * Each lane keeps its own lowest score, second lowest score and label; lanes
+ * are compared at the end.
  */
 
 /*

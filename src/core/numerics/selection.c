@@ -71,11 +71,11 @@ fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
  *     s_c = 1.4826 median_i |x_ic - med_c|
  *
  * A dimension that is constant for half the rows has s_c = 0 and takes its
- * standard deviation instead; one that is constant for all is ignored. A
- * quantile is the lowest value such that the rows up to this value have at
- * least the given share of the weight, so a row of weight 2 counts as two
- * rows. Cost: two sorts per column. The factor 1.4826 makes s_c the standard
- * deviation if the values are normally distributed (Hampel 1974).
+ * standard deviation instead; a dimension that is constant for all rows is
+ * ignored. A quantile is the lowest value such that the rows up to this value
+ * have at least the given share of the weight, so a row of weight 2 counts as
+ * two rows. Cost: two sorts per column. The factor 1.4826 makes s_c the
+ * standard deviation if the values are normally distributed (Hampel 1974).
  */
 #define MAD_UNIT	1.4826
 

@@ -25,7 +25,7 @@ typedef struct fc_weighted_rows
 								 * arrays, or NULL */
 } fc_weighted_rows;
 
-/* Computes row i (d) of the sample in double. */
+/* Computes row i of the sample (d values) in double. */
 static inline void
 fc_weighted_row(const fc_weighted_rows *rows, size_t i, double *row)
 {

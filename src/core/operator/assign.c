@@ -160,10 +160,10 @@ product_distance(const ranking *r, size_t j)
 }
 
 /*
- * Returns a bound of |score in double - exact score| for a row of the product
- * as it is measured. Roundings in the factors are 2^-29 of the roundings in
- * float. The row and half its square are rounded to float once, perhaps below
- * the smallest normal number.
+ * Returns an upper bound on |score in double - exact score|, where the exact
+ * score belongs to the rounded row of the product that is measured. Rounding
+ * errors in the factors are 2^-29 of the errors in float. The row and its half
+ * norm are each rounded to float once, possibly to a subnormal number.
  */
 static double
 double_bound(const ranking *r)
@@ -178,8 +178,8 @@ double_bound(const ranking *r)
 }
 
 /*
- * Returns true if the exact score of row j may be at most threshold. Also true
- * if the score is NaN.
+ * Returns true if the exact score of row j may be at most threshold, and if
+ * the score is NaN.
  */
 static inline bool
 possible(const ranking *r, size_t j, double threshold)
@@ -237,8 +237,8 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters,
 		(r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
 
 		/*
-		 * Scores in double cost less than measuring all these rows of the
-		 * product.
+		 * Computing the scores in double costs less than measuring all these
+		 * rows of the product.
 		 */
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
@@ -326,7 +326,7 @@ make_test(const ranking *r)
 		.orthogonal = exact->orthogonality_defect < 0.5
 	};
 
-	/* rounding of ||R (x - o)||^2, generously bounded */
+	/* generous bound on the relative rounding error of ||R (x - o)||^2 */
 	double		rounding = ((double) r->op->d + 16.0) * FC_EXP2_MINUS(22);
 
 	if (test.orthogonal)
@@ -340,7 +340,10 @@ make_test(const ranking *r)
 	return test;
 }
 
-/* Returns true if the score of centroid j proves it farther than `upper`. */
+/*
+ * Returns true if the score of centroid j proves that its distance exceeds
+ * `upper`.
+ */
 static inline bool
 excluded(const residual_test *test, size_t j, double score, double upper)
 {
@@ -409,9 +412,9 @@ exact_label(const ranking *r)
 }
 
 /*
- * Finds the nearest clusters. The `rerank` best by the product come first,
- * ordered by their exact centroids; the next ones follow in the order of the
- * product.
+ * Finds the nearest clusters. The clusters of the `rerank` nearest rows of the
+ * product come first, in the order of the distances to their exact centroids.
+ * The other clusters follow in the order of the rows of the product.
  */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
@@ -482,7 +485,7 @@ distance_of(const void *context, size_t row, size_t j)
 /*
  * Returns the nearest centroid, or -1 where rounding might change the result.
  * The relative error of a squared distance in float is at most (d + 4) 2^-23,
- * and the row moves by at most 2^-23 of its length when it is rounded.
+ * and rounding changes the row by at most 2^-23 of its length.
  */
 static int32_t
 label_by_kdtree(const fc_operator *op, const double *x)
@@ -713,7 +716,9 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 	}
 }
 
-/* Counts the rows that have not been labelled yet: their label is negative. */
+/*
+ * Returns the number of rows that have no label yet, that is, a negative one.
+ */
 static size_t
 count_unlabelled(const int32_t *labels, size_t rows)
 {
@@ -843,7 +848,7 @@ squared(double x)
 	return x * x;
 }
 
-/* Applies all factors but the first; returns the input of the first. */
+/* Applies all factors but the first; returns the input of the first factor. */
 static const float *
 apply_inner(const fc_operator *op, row_block *b)
 {

@@ -193,7 +193,7 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	int32_t		max = 0;
-	int32_t    *before;			/* how many given numbers are below each
+	int32_t    *before;			/* number of given numbers that are below each
 								 * number */
 	fc_status	status = FC_OK;
 
@@ -347,7 +347,7 @@ fill_cloud(const fc_operator *op, plane_work *w)
 	return largest;
 }
 
-/* Computes p_j, and the share of the squares that each axis shows. */
+/* Computes p_j, and the share of each axis in the squared distances. */
 static void
 project_cloud(const fc_operator *op, double largest, const plane_work *w,
 			  double *places, double shown[2])

@@ -2,8 +2,8 @@
  * codebook.h - operators made from centroids, and centroids from operators.
  *
  * Scores ||v||^2/2 - v.x are computed in float. When the centroids' common
- * mean is far from the origin compared with their spread, the differences
- * between scores would drown in rounding, so the mean becomes the offset.
+ * mean is far from the origin compared with their spread, rounding errors
+ * could exceed the differences between scores, so the mean becomes the offset.
  */
 #ifndef FC_OPERATOR_CODEBOOK_H
 #define FC_OPERATOR_CODEBOOK_H
@@ -139,11 +139,11 @@ typedef struct fc_join
 void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 
 /*
- * Merges the clusters with equal numbers: centroids (count x d) become their
- * weighted means, weights (count) the sums. number[j] is below count; a number
- * without clusters gets zeros. Clusters that are merged without any weight
- * count equally. Scratch space: fc_operator_scratch floats, and d doubles in
- * row.
+ * Merges the clusters with equal numbers. Sets centroids (count x d) to the
+ * weighted means of their centroids, and weights (count) to the sums of their
+ * weights. number[j] is below count; both are 0 for a number without clusters.
+ * Clusters whose weights are all 0 count equally. Scratch space:
+ * fc_operator_scratch floats, and d doubles in row.
  */
 void		fc_join_clusters(const fc_operator *op, const int32_t *number,
 							 size_t count, fc_scratch scratch, double *row,

@@ -126,9 +126,9 @@ fc_coreset_importance(const double *x, const double *center, double variance,
 }
 
 /*
- * Solves sum w min(1, q L) = share sum w for the limit L. The sum is concave
- * in L: Newton's steps from below stay below the solution, and end when the
- * rows with q L >= 1 stay the same.
+ * Solves sum w min(1, q L) = share * sum w for the limit L. The left side is
+ * concave in L, so Newton's steps from below stay below the solution. They end
+ * when the set of rows with q L >= 1 no longer changes.
  */
 void
 fc_coreset_limit(const double *importances, const double *weights, size_t n,
@@ -331,8 +331,8 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 /*
  * Checks that the heap holds valid slots, and no parent has a smaller rank
  * than its children. The sum of the slots must be the sum of 0 .. used - 1. A
- * repeated slot that this test does not find would cost a better row, but do
- * no other harm.
+ * repeated slot that this test does not find could displace a row of the
+ * sample, but would do no other harm.
  */
 static bool
 is_heap(const fc_coreset *state)

@@ -57,13 +57,16 @@ void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
 							const double *center, double variance, double limit,
 							fc_metric metric, fc_coreset *state);
 
-/* Returns q(x); 1 if v is not above 0. */
+/*
+ * Returns the importance q(x) of a row (see the top of this file); 1 if
+ * variance <= 0.
+ */
 double		fc_coreset_importance(const double *x, const double *center,
 								  double variance, size_t d);
 
 /*
- * Computes the limit below which a share of all ranks, 0 < share < 1, is
- * expected, given the importances and weights of n rows.
+ * Sets *limit so that the expected fraction of all ranks below it is `share`,
+ * 0 < share < 1, given the importances and weights of n rows.
  */
 void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
@@ -88,7 +91,7 @@ bool		fc_coreset_takes(const fc_coreset *state, double rank);
 bool		fc_coreset_is_full(const fc_coreset *state);
 void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
 
-/* Takes a row of this rank; the state must not be full. */
+/* Adds a row of the given rank to the state, which must not be full. */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
 /*

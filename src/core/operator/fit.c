@@ -122,8 +122,8 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 }
 
 /*
- * Returns the mean of the squared distances without the farthest rows, a share
- * `trim` of the weight.
+ * Returns the mean of the squared distances without the farthest rows, which
+ * have the fraction `trim` of the weight.
  */
 static double
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
@@ -207,8 +207,8 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* k sums of w; the next five have k values,
-								 * too */
+	double	   *weights;		/* sums of w; this and the next five fields
+								 * have k values */
 	double	   *distances;		/* sums of w a */
 	double	   *squares;		/* sums of w a^2 */
 	double	   *silhouettes;
@@ -367,7 +367,7 @@ typedef struct recall_work
 {
 	size_t		wanted;			/* number of neighbours to find, rounded up */
 	const float *x;				/* rows x d: rows minus their offset */
-	float	   *half_norm;		/* rows: half the squared length of each row */
+	float	   *half_norm;		/* half the squared length of each row */
 	float	   *dots;			/* QUERIES x TILE dot products */
 	float	   *score;			/* QUERIES x wanted: lowest half_norm - x . q,
 								 * ascending */

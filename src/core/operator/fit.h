@@ -66,11 +66,12 @@ void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 							 fc_arena *arena, double *quantiles);
 
 /*
- * Comparison of two operators on the same rows. The means of f leave out the
- * share `trim` of W, the farthest rows for each operator; error is the
- * standard error of the difference of the means if the rows were drawn from
- * one distribution, sqrt(sum w^2 (f_a - f_b - their mean)^2) / W; changed is
- * the share of W with different labels.
+ * Comparison of two operators on the same rows. mean_a and mean_b are the
+ * means of f without the rows farthest from the centroids of the operator,
+ * which have the fraction `trim` of W. error is the standard error of the
+ * difference of the untrimmed means if the rows were drawn from one
+ * distribution, sqrt(sum w^2 (f_a - f_b - mean of f_a - f_b)^2) / W. changed
+ * is the fraction of W with different labels.
  */
 typedef struct fc_comparison
 {

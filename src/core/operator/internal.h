@@ -32,8 +32,8 @@ typedef struct fc_scored
 								 * factor, if there are several factors */
 
 	/*
-	 * square of the rounding bound inside the factors: sum of (error_q
-	 * ||y_(q+1)||)^2
+	 * square of the rounding bound inside the factors: sum over q of (error_q *
+	 * ||y_(q+1)||)^2, see rounding_bounds.c
 	 */
 	double		variance;
 } fc_scored;
@@ -86,15 +86,15 @@ size_t		fc_operator_widest(const fc_operator *op);
 /* ---- rounding bounds, derived in rounding_bounds.c ---- */
 
 /*
- * Returns a bound of |rounded - exact| for any score of a row; INFINITY if
- * floats may overflow.
+ * Returns an upper bound on |rounded - exact| for any score of a row; INFINITY
+ * if floats may overflow.
  */
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
 /*
- * Returns a bound of |rounded - exact| for any score of a row of this length,
- * for a codebook with rows no longer than max_row_norm. The sums may be in any
- * order.
+ * Returns an upper bound on |rounded - exact| for any score of a row of this
+ * length, for a codebook whose rows are no longer than max_row_norm. The sums
+ * may be in any order.
  */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
 
@@ -138,8 +138,8 @@ struct fc_operator_sell
 };
 
 /*
- * Computes y = A x; returns ||y||^2. room is scratch space of rows + added
- * floats; it may be y if a->order is NULL.
+ * Computes y = A x; returns ||y||^2. room is scratch space of a->rows +
+ * a->added floats. If a->order is NULL, room may be y.
  */
 float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room);
 
@@ -207,7 +207,7 @@ fc_operator_block8
  * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, as rows
  * (count x d). weights may be NULL; otherwise weights[f] has one value per row
  * of factor f > 0, and sums[f][lane] = sum_r weights[f][r] p_r^2, where p is
- * row first + lane of F_0 .. F_(f - 1).
+ * row first + lane of the product of the factors 0 .. f - 1.
  */
 void		fc_operator_rows(const fc_operator *op, size_t first, size_t count,
 							 double *const *weights, float *scratch,

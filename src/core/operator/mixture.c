@@ -7,7 +7,8 @@
 #include "base/rng.h"
 
 /*
- * Returns the minimum deviation that densities use; 0 if all deviations are 0.
+ * Returns the minimum standard deviation in the densities; 0 if all spreads
+ * are 0.
  */
 static double
 min_spread(const fc_operator *op, const double *spreads)

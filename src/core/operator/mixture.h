@@ -2,12 +2,12 @@
  * mixture.h - the clusters of an operator as spherical Gaussians: the
  * probability of each cluster for a row, and random rows of the mixture.
  *
- * With weights w_j and deviations s_j per dimension:
+ * With weights w_j and standard deviations s_j per dimension:
  *     p_j = u_j / sum_l u_l,  u_j = w_j s_j^-d exp(-||x - c_j||^2 / (2 s_j^2))
- * A deviation is raised to FC_MIN_SPREAD times the root of the weighted mean
- * of s^2 if it is smaller. If all s are 0, the nearest clusters share the
- * probability by their weights. If weights and deviations are equal, the most
- * probable cluster is the nearest one.
+ * A standard deviation is raised to FC_MIN_SPREAD times the square root of the
+ * weighted mean of s^2 if it is smaller. If all s are 0, the nearest clusters
+ * have probabilities in proportion to their weights. If weights and deviations
+ * are equal, the most probable cluster is the nearest one.
  */
 #ifndef FC_OPERATOR_MIXTURE_H
 #define FC_OPERATOR_MIXTURE_H
@@ -32,11 +32,11 @@ void
 										 const double *x, fc_scratch scratch, double *p);
 
 /*
- * Draws rows (count x op->d). For each row, draws a cluster by its weight, and
- * adds to its centroid spreads[cluster] (k deviations per dimension, not
- * negative) times standard normal variates. The rows depend on the seed alone.
- * shares is scratch space for k values. Returns FC_EWEIGHT if the weights are
- * all 0.
+ * Draws rows (count x op->d). For each row, draws a cluster with a probability
+ * in proportion to its weight, and adds spreads[cluster] times standard normal
+ * variates to its centroid. spreads holds k standard deviations per dimension,
+ * not negative. The rows depend on the seed alone. shares is scratch space for
+ * k values. Returns FC_EWEIGHT if the weights are all 0.
  */
 fc_status	fc_operator_draw(const fc_operator *op, const double *spreads,
 							 uint64_t seed, size_t count, fc_scratch scratch,

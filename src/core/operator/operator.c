@@ -7,7 +7,7 @@
  * products and a row of the product; then the products and rows for a block of
  * FC_BLOCK8 rows. Rows of the product are computed in double and rounded once.
  * Cost: one multiply-add for each non-zero of the factors. Exact centroids
- * need more scratch: the row about their offset (d), their dot products (k)
+ * need more scratch: the row minus their offset (d), their dot products (k)
  * and a list (3 k).
  */
 #include "operator/operator.h"
@@ -91,8 +91,9 @@ fc_operator_scratch(const fc_operator *op)
 
 /*
  * Computes y = factor f times x; returns ||y||^2, or 0 for the first factor if
- * it is not sliced. A sliced factor needs half as many floats again after the
- * result, which is in y, or in `room` if results are put in order.
+ * it is not sliced. A sliced factor writes its lane sums to y, or to `room` if
+ * the results must be put in order; this space must hold 1.5 times as many
+ * floats as the factor has rows.
  */
 static float
 apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
@@ -110,7 +111,8 @@ apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
 }
 
 /*
- * Computes y = V x; work holds the intermediate products; square is ||x||^2.
+ * Computes y = V x. square is ||x||^2, and work is scratch space for the
+ * intermediate products.
  */
 static fc_scored
 apply_all(const fc_operator *op, const float *x, double square, float *work,
@@ -183,8 +185,8 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 }
 
 /*
- * Writes row j of a factor to out, which must be zero, with a stride of
- * `lanes`.
+ * Writes row j of a factor to every lanes-th element of out, which must be
+ * zeroed.
  */
 static void
 spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)

@@ -8,11 +8,12 @@
  *
  * Scores ||v_j||^2/2 - v_j.(x - o) are floats. Where rounding could change
  * their order, the candidate rows are compared by fc_operator_distance, so
- * that a label is the lowest j with the minimum distance: for one row and in
- * batches, for rows at any distance and data of any magnitude. The rounding
- * bound of a codebook is proven. The bound through several factors is four
- * standard deviations of independent roundings (rounding_bounds.c): a label is
- * then this j, or another j whose distance is equal up to float rounding.
+ * that a label is the lowest j with the minimum distance. This holds for
+ * single rows and for batches, for rows at any distance and for data of any
+ * magnitude. The rounding bound of a codebook is proven. The bound through
+ * several factors is four standard deviations of independent roundings
+ * (rounding_bounds.c): a label is then this j, or another j whose distance is
+ * equal up to float rounding.
  *
  * With the metric cosine all rows have length 1: the caller normalises them
  * (fc_unit_row), and the rows of a codebook are unit vectors. With
@@ -31,8 +32,9 @@ typedef struct fc_factor
 	size_t		nonzeros;
 	const float *values;		/* rows x columns values, or `nonzeros` values
 								 * if sparse */
-	const uint32_t *row_start;	/* rows + 1: index of each row's first entry,
-								 * and the end; NULL if dense */
+	const uint32_t *row_start;	/* rows + 1 values: index of each row's first
+								 * entry, then the number of entries; NULL if
+								 * dense */
 	const uint32_t *column;		/* column of each entry; NULL if dense or if
 								 * short_column is used */
 	const uint16_t *short_column;	/* column of each entry, in stored factors
@@ -151,8 +153,8 @@ typedef struct fc_factorization
 								 * number of stored values */
 
 	/*
-	 * share, 0 .. 1, of test points around the centroids that get the same
-	 * label from U and V; -1 if not measured
+	 * fraction, 0 .. 1, of test points around the centroids to which U and V
+	 * give the same label; -1 if not measured
 	 */
 	double		agreement;
 } fc_factorization;
@@ -182,12 +184,12 @@ typedef struct fc_operator
 	double		max_row_norm;
 
 	/*
-	 * rounding outside the factors changes a score by at most error_relative
+	 * rounding outside the factors changes a score by at most error_relative *
 	 * ||x - o|| + error_absolute
 	 */
 	double		error_relative;
 	double		error_absolute;
-	double		max_growth;		/* max_growth ||x - o|| bounds every partial
+	double		max_growth;		/* max_growth * ||x - o|| bounds every partial
 								 * sum in float; the rounding bounds hold
 								 * unless this product overflows */
 	fc_exact_centroids exact;
@@ -287,7 +289,8 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
  * (numerics/pruning.h): sets op->pruning to bounds in the arena, or to NULL
  * where floats do not distinguish the centroids. In few dimensions it sets
  * op->kdtree (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
- * the bytes of memory needed while it runs; 0 if there is nothing to gain.
+ * the number of bytes that fc_operator_prune takes from its arena; 0 if
+ * neither would save time.
  */
 size_t		fc_operator_prune_worksize(const fc_operator *op);
 void		fc_operator_prune(fc_operator *op, fc_arena *arena);
@@ -355,8 +358,8 @@ void
 
 /*
  * Checks that the half norms and bounds of untrusted bytes agree with the
- * factors, up to rounding. Checks rows spread evenly over V, as many as take
- * about 2^26 multiply-adds. Returns FC_OK or FC_EFORMAT.
+ * factors, up to rounding. Checks rows at regular intervals; their number is
+ * limited to about 2^26 multiply-adds. Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 
@@ -374,8 +377,8 @@ void		fc_operator_attach_exact(fc_operator *op, const fc_operator *source,
 size_t		fc_operator_values(const fc_operator *op);
 
 /*
- * Returns v_j, d floats: inside the operator if it has one dense factor,
- * otherwise at the end of the scratch.
+ * Returns the address of v_j, d floats. They are in the operator if it is a
+ * codebook or has been expanded, otherwise in the scratch space.
  */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 
@@ -445,8 +448,8 @@ typedef struct fc_columns
 } fc_columns;
 
 /*
- * Returns the bytes that fc_columns_make takes from its arena; 0 if labels do
- * not come from one dense codebook alone.
+ * Returns the number of bytes that fc_columns_make takes from its arena; 0 if
+ * labels are not decided by one codebook alone.
  */
 size_t		fc_columns_worksize(const fc_operator *op);
 
@@ -455,7 +458,7 @@ void
 
 /*
  * Computes the scores (k) of a row prepared for the operator's metric. Returns
- * a bound of the error of a score plus the error of half a distance.
+ * an upper bound on the error of a score plus the error of half a distance.
  */
 double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 							 double *scores);

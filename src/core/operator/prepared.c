@@ -146,8 +146,8 @@ fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 	}
 
 	/*
-	 * A score and half a distance in double are each sums of 2 d + 8 terms or
-	 * fewer, whose magnitudes add up to less than far^2.
+	 * A score and half a distance in double are each sums of at most 2 * d +
+	 * 8 terms, whose magnitudes add up to less than far^2.
 	 */
 	far = sqrt(square) + columns->reach;
 	return 4.0 * ((double) columns->d + 16.0) * FC_EXP2_MINUS(53) * far * far +

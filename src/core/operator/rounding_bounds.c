@@ -187,7 +187,7 @@ weigh_rows(const fc_factor *factor, const double *input, double *weights)
 
 /*
  * Divides each probe by its greatest magnitude: only ratios matter, and
- * products of many factors leave the range of doubles.
+ * products of many factors could overflow or underflow a double.
  */
 static void
 level_probes(double *probes, size_t rows)
@@ -204,8 +204,8 @@ level_probes(double *probes, size_t rows)
 }
 
 /*
- * Fills the probes: random directions, then rows spread evenly over the
- * product.
+ * Fills the probes with random directions, and then with rows of the product
+ * at regular intervals.
  */
 static void
 fill_probes(const fc_operator *op, float *scratch, double *probes)
@@ -258,7 +258,7 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
 }
 
 /*
- * Returns a factor's error, given `max`: the maximum measured rounding, or for
+ * Returns a factor's error. `max` is the maximum from measure_rounding, or for
  * a codebook the length of its longest row.
  */
 static double
@@ -297,8 +297,9 @@ apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 }
 
 /*
- * Returns the greatest entry of the vectors |F_q| .. |F_Q| 1 over all q, where
- * each product adds `add` per operation; at least 1.
+ * Returns the greatest entry of the vectors |F_q| .. |F_Q| (1, .., 1)' over
+ * all q, or 1 if that is greater. `add` is added to an entry for each
+ * operation.
  */
 static double
 greatest(const fc_operator *op, float add, float *scratch)
@@ -413,8 +414,9 @@ fc_codebook_rounding(size_t d, double max_row_norm, double length)
 /* ---- the stored bounds ---- */
 
 /*
- * Raises max[f] to the maximum rounding in factor f over `count` rows from
- * `first` on; sums[f][lane] is the rounding of row first + lane.
+ * Raises max[f] to the maximum of sums[f][lane] over `count` rows from `first`
+ * on. sums[f][lane] measures the rounding in factor f for row first + lane
+ * (see rounding_weights).
  */
 static void
 measure_rounding(const fc_operator *op, const fc_operator_block8 *block8,
@@ -612,8 +614,8 @@ double_rounding(const fc_operator *op, float *scratch)
 
 /*
  * Checks that row j of a codebook for the cosine metric has length 1. Returns
- * true for other metrics, and for products, whose rows have lengths only near
- * 1.
+ * true for other metrics, and for products, whose rows have a length of about
+ * 1 only.
  */
 static bool
 direction_agrees(const fc_operator *op, size_t j)

@@ -96,7 +96,9 @@ typedef struct arrangement
 	fc_arena   *arena;
 } arrangement;
 
-/* Sets lanes[i].row to the i-th row, longest first. */
+/*
+ * Sets the field `row` of the lanes to the rows of the factor, longest first.
+ */
 static void
 sort_rows(const fc_factor *factor, fc_arena *arena, lane *lanes)
 {

@@ -141,7 +141,10 @@ transpose(vfloat v[VECTOR_LANES])
 	}
 }
 
-/* Copies VECTOR_LANES rows to the first lanes of out. */
+/*
+ * Transposes VECTOR_LANES rows into lanes 0 .. VECTOR_LANES - 1 of each
+ * coordinate of a block: out[c * FC_BLOCK_ROWS + r] = rows[r * columns + c].
+ */
 INLINE void
 fill_lanes(const float *rows, size_t columns, float *out)
 {
@@ -177,7 +180,7 @@ fc_block_empty(const float *block, size_t rows, float *out)
 			out[lane *rows + c] = block[c * FC_BLOCK_ROWS + lane];
 }
 
-/* Computes y = row r of a sparse factor times x. */
+/* Computes y, the product of row r of a sparse factor and the block x. */
 INLINE void
 sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 {
@@ -196,8 +199,8 @@ sparse_row(const fc_factor *a, size_t r, bool narrow, const float *x, float *y)
 }
 
 /*
- * Computes y = rows r .. r + count - 1 of a dense factor times x, 16 lanes at
- * a time.
+ * Computes y, the product of rows r .. r + count - 1 of a dense factor and the
+ * block x, 16 lanes at a time.
  */
 INLINE void
 dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
@@ -226,8 +229,8 @@ dense_rows(const fc_factor *a, size_t r, size_t count, const float *x, float *y)
 }
 
 /*
- * Computes y = one or more rows of a times x, starting at row r; returns how
- * many, 1 or GROUP_ROWS.
+ * Computes y, the product of one or more rows of `a`, from row r on, and the
+ * block x. Returns the number of these rows, 1 or GROUP_ROWS.
  */
 INLINE size_t
 some_rows(const fc_factor *a, size_t r, const float *x, float *y)

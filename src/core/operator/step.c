@@ -171,7 +171,8 @@ add_pair(fc_pair *p, fc_pair q)
 }
 
 /*
- * Adds one row to a known cluster; elements lists its non-zeros, or is NULL.
+ * Adds one row to the sums of the given cluster; elements lists its non-zeros,
+ * or is NULL.
  */
 static void
 account(fc_step *step, const fc_step_view *view, const fc_operator *op,
@@ -492,7 +493,8 @@ sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
 
 /*
  * Sums the rows of one call in plain doubles, cluster by cluster, and then
- * adds these sums to the pairs, which is faster.
+ * adds these sums to the pairs. This is faster than adding each row to the
+ * pairs.
  */
 void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,

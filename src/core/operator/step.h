@@ -95,7 +95,8 @@ fc_step_view fc_step_view_of(const fc_step *step);
 
 /*
  * Returns the number of pending rows that are assigned in one batch, 1 to 256:
- * 1 for small operators, and as many for others as memory and work permit.
+ * 1 for small operators, otherwise as many as the limits on memory and work
+ * allow.
  */
 size_t		fc_step_capacity(const fc_operator *op);
 
@@ -117,9 +118,9 @@ void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /*
- * Adds a row to a known cluster, after the pending rows. elements lists the
- * non-zeros of x, or is NULL. The sums equal the sums of fc_step_add to the
- * bit. Not for kinds that sum scores.
+ * Assigns the pending rows, then adds a row to the given cluster. elements
+ * lists the non-zeros of x, or is NULL. The sums equal the sums of fc_step_add
+ * to the bit. Not for kinds that sum scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 const double *x, const fc_sparse_row *elements,

@@ -38,36 +38,36 @@ enum
 typedef struct fc_sketch_isa
 {
 	/*
-	 * Converts one row, not a sparse one. Stores its values and grid integers
-	 * in the row arrays prepared->value and prepared->q, and its reduced
-	 * coordinates in y and, with a basis, in prepared->projected.
+	 * Converts one row that is not sparse. Stores its values and grid
+	 * integers in the row arrays prepared->value and prepared->q, and its
+	 * reduced coordinates in y and, with a basis, in prepared->projected.
 	 * fc_padded(n) values of y are written; the values after the n-th are
-	 * garbage. Returns FC_ROW_... bits.
+	 * undefined. Returns FC_ROW_... bits.
 	 */
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
 	/*
 	 * Stores one row as fc_padded(d) doubles and returns true if it is within
 	 * prepared->lowest and prepared->highest and, with a basis, its norm is
-	 * within prepared->near_norm2. Returns false and leaves garbage for other
-	 * rows.
+	 * within prepared->near_norm2. Returns false for other rows; raw is then
+	 * undefined.
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row,
 							  double *raw);
 
 	/*
 	 * Does the work of prepare and track for rows stored by store_raw:
-	 * computes their y, n values per row, and adds their sums.
+	 * computes their y, n values per row, and adds the rows to the sums.
 	 */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw,
 							 size_t rows, float *y, double *sums);
 
 	/*
 	 * Does the work of prepare and track for a sparse near row if
-	 * prepared->zeros_vanish. y and the sums have the same bits, except for
-	 * the bounds of dimensions whose elements are 0. If sums is NULL, only
-	 * computes y, and the reduced dimensions in prepared->q and
-	 * prepared->value. Returns false if the row is not near.
+	 * prepared->zeros_vanish. y and the sums have the same bits as for the
+	 * dense row, except for the bounds of dimensions whose elements are 0. If
+	 * sums is NULL, only computes y and the reduced coordinates in
+	 * prepared->q and prepared->value. Returns false if the row is not near.
 	 */
 	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x,
 								float *y, double *sums);
@@ -80,8 +80,9 @@ typedef struct fc_sketch_isa
 	void		(*track) (const fc_prepared *prepared, double *sums);
 
 	/*
-	 * Adds rint(2^22 cos) of all rows to z[j] and the sines to z[moments +
-	 * j]; rows <= FC_MAX_BATCH.
+	 * Adds rint(2^22 cos h) to z[j] and rint(2^22 sin h) to z[moments + j],
+	 * where h is the angle of a row and moment j, for all rows; rows <=
+	 * FC_MAX_BATCH.
 	 */
 	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows,
 							   int64_t *z);
@@ -93,8 +94,8 @@ typedef struct fc_sketch_isa
 	void		(*weigh) (const fc_prepared *prepared, int64_t weight);
 
 	/*
-	 * Computes rint(2^22 cos(pi h)) and the sines for count angles in
-	 * half-turns, |h| < 2^22.
+	 * Computes rint(2^22 cos(pi h)) and rint(2^22 sin(pi h)) for count angles
+	 * h in half-turns, |h| < 2^22.
 	 */
 	void		(*quantise) (const float *h, size_t count, int32_t *cosine,
 							 int32_t *sine);
@@ -109,10 +110,10 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 
 /*
- * Returns the maximum number of nonzero coordinates of a row for which only
- * these coordinates are read; 0: all coordinates are always read. A row with
- * more of them is processed together with others, which share its reads of the
- * frequencies.
+ * Returns the maximum number of nonzero coordinates of a row that is processed
+ * alone, by these coordinates only; 0 if there are no such rows. A row with
+ * more nonzero coordinates is processed in a group of rows, which share the
+ * reads of the frequencies.
  */
 static inline size_t
 fc_few_coordinates(size_t n)

@@ -95,8 +95,8 @@ typedef float vhalf
 #include "sketch/isa_raw.h"
 
 /*
- * Computes raw cosines and sines: the bits of 3.0f + value. Subtracting
- * FIXED_BITS gives the integers.
+ * Computes raw cosines and sines, which are the bits of the float 3.0f +
+ * value. Subtracting FIXED_BITS gives the integers rint(2^22 value).
  */
 INLINE void
 sincos_raw(vfloat h, vint *cosine, vint *sine)
@@ -284,8 +284,8 @@ find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 }
 
 /*
- * Computes the angles of dense_angles for one row, leaving out coordinates of
- * 0.
+ * Computes the angles of one row as dense_angles does, but leaves out
+ * coordinates of 0.
  */
 INLINE void
 few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])

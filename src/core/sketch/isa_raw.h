@@ -69,8 +69,9 @@ store_raw(const fc_prepared *prepared, const fc_row *row, double *raw)
 }
 
 /*
- * Adds DOUBLES columns from i on of all rows to their sums, held in registers;
- * without a basis also writes their coordinates.
+ * Adds columns i .. i + DOUBLES - 1 of all rows to their sums, which stay in
+ * registers. Without a basis, also writes the reduced coordinates of these
+ * columns.
  */
 INLINE void
 take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
@@ -118,8 +119,8 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * Computes reduced coordinates of up to FC_PROJECTED_ROWS rows, and adds them
- * to their sums.
+ * Computes the reduced coordinates of up to FC_PROJECTED_ROWS rows, and adds
+ * these coordinates to their sums.
  */
 static void
 take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,

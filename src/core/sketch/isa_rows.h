@@ -12,8 +12,9 @@
 #define FC_SKETCH_ISA_ROWS_H
 
 /*
- * All intrinsics except the conversions from half precision. load_doubles and
- * load_floats load `left` elements. They do not read past the end, and do not
+ * Functions with intrinsics, except for the conversions from half precision.
+ * load_doubles and load_floats load `left` elements, at most one vector, and
+ * set the other lanes to 0. They do not read past these elements, and do not
  * copy through memory, because a vector load of bytes just stored one by one
  * stalls. round_vector rounds to the nearest integer. smaller_of and larger_of
  * return the second operand if both are equal. any_out returns true if any
@@ -317,8 +318,8 @@ apply_basis(const fc_prepared *prepared, basis_terms terms, double *y)
 }
 
 /*
- * Computes y (BASIS_ROWS rows of length n) = t (BASIS_ROWS rows of length
- * stride) times `vectors` vectors of a tile's columns.
+ * Multiplies BASIS_ROWS rows t (d values, row stride `stride`) by `vectors`
+ * vectors of a tile's columns. Stores the products in y (row stride n).
  */
 INLINE void
 project_block(const double *t, size_t d, size_t stride, const double *tile,
@@ -345,7 +346,10 @@ project_block(const double *t, size_t d, size_t stride, const double *tile,
 			*(vdouble *) (y + r * n + v * DOUBLES) = sum[r][v];
 }
 
-/* Computes one tile's columns for `rows` rows, a multiple of BASIS_ROWS. */
+/*
+ * Computes the columns of the product for one tile of the basis and `rows`
+ * rows, a multiple of BASIS_ROWS.
+ */
 static void
 apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 {
@@ -525,7 +529,10 @@ load_row(row_elements x, size_t i, size_t d)
 	};
 }
 
-/* Returns reduced coordinates without a basis, and stores them as floats. */
+/*
+ * Returns reduced coordinates of a spec without a basis, and stores them as
+ * floats.
+ */
 INLINE vdouble
 reduce_vector(const double *center, const double *inverse_scale, size_t i,
 			  vdouble value, float *y)

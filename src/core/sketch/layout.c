@@ -5,8 +5,8 @@
 #include "sketch/layout.h"
 
 /*
- * Returns true if the center is 0: zeros of sparse rows then add nothing, so
- * that it is faster to reduce such rows one by one.
+ * Returns true if the center is 0. Zeros of sparse rows then add nothing, so
+ * that it is faster to reduce sparse rows one by one.
  */
 static bool
 centered_at_zero(const fc_spec *spec)

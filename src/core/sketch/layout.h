@@ -154,8 +154,8 @@ typedef struct fc_sketch_view
 	/* number of dimensions with sums: d, or d + n with a projection */
 	size_t		tracked;
 	size_t		moments;
-	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked sums; includes the
-								 * next three arrays */
+	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked sums: `tracked`
+								 * sums of q, then the next three arrays */
 	fc_wide    *high;
 	fc_wide    *cross;
 	fc_wide    *low;

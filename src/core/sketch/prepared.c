@@ -181,9 +181,9 @@ is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 }
 
 /*
- * Sets lowest and highest 1 % inside the limits, because isa_rows.h decides
- * about values at the limits. The range is empty if rounding leaves no near
- * values.
+ * Sets lowest and highest to 99 % of the limits, because rounding decides in
+ * isa_rows.h whether a value at a limit is near. The range is empty if
+ * rounding leaves no near values.
  */
 static void
 set_near_values(fc_prepared *prepared)
@@ -209,8 +209,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
 	double	   *norm2 = prepared->projected;	/* squared norms of the
-												 * columns, borrowing work
-												 * space */
+												 * columns, in the work space
+												 * of rows */
 	double		longest2 = 0;
 	double		limit;
 	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;

@@ -6,10 +6,11 @@
  * for the scratch fields, which one caller at a time may use.
  *
  * The grid of tracked dimension i has steps of u_i = 2^e_i, about 2^-40 of the
- * spec's scale in that dimension, so a value is the integer q = rint(x / u_i)
- * - shift_i and sums of q and of q^2 are exact: deviations are right for
- * columns a millionth of sigma wide, too. Tracked dimensions are the d of the
- * rows and, with a projection, the n reduced ones after them.
+ * spec's scale in that dimension. A value is represented by the integer q =
+ * rint(x / u_i) - shift_i, so that sums of q and of q^2 are exact. Standard
+ * deviations are therefore accurate even in columns whose spread is a
+ * millionth of sigma. Tracked dimensions are the d of the rows and, with a
+ * projection, the n reduced ones after them.
  */
 #ifndef FC_SKETCH_PREPARED_H
 #define FC_SKETCH_PREPARED_H
@@ -110,9 +111,10 @@ typedef struct fc_prepared
 	double	   *center;			/* center of the d dimensions */
 	/* 1 / scale for the d dimensions (and / sigma if not projected) */
 	double	   *inverse_scale;
-	double	   *lowest;			/* raw rows: values from lowest to highest are
-								 * certainly near */
-	double	   *highest;
+	double	   *lowest;			/* row array: smallest values that are known
+								 * to be near (isa.h), for tests of raw rows */
+	double	   *highest;		/* row array: greatest values that are known
+								 * to be near */
 
 	/*
 	 * basis' / sigma in tiles of d x FC_BASIS_TILE, the last with the
@@ -121,8 +123,8 @@ typedef struct fc_prepared
 	double	   *basis;
 
 	/*
-	 * raw rows with a basis: all reduced coordinates are certainly near up to
-	 * this ||centered||^2
+	 * for raw rows with a basis: maximum ||centered||^2 at which all reduced
+	 * coordinates are known to be near
 	 */
 	double		near_norm2;
 	float	   *ratios;			/* sigma / sigmas[s] for every scale */
@@ -166,8 +168,8 @@ typedef struct fc_prepared
 								 * values */
 
 	/*
-	 * work space: reduced coordinates of a batch of raw rows, else of one
-	 * row, with room for FC_PAD more
+	 * work space: reduced coordinates of a batch of rows if rows are raw,
+	 * otherwise of one row; FC_PAD floats longer than needed
 	 */
 	float	   *y;
 	void	   *scratch;		/* work space of fc_sketch_isa_scratch bytes */

@@ -14,8 +14,8 @@
 #include "sketch/isa.h"
 
 /*
- * A type of 113 bits, because the difference of the mean square and the
- * squared mean cancels about 80 bits. (long double is not the same
+ * A type with 113 significant bits, because the difference of the mean square
+ * and the squared mean cancels about 80 bits. (long double is not the same
  * everywhere.)
  */
 #ifdef __SIZEOF_FLOAT128__
@@ -70,7 +70,7 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 	return square > 0 ? (double) square : 0.0;
 }
 
-/* Returns component j of all 2 x moments sums. */
+/* Returns sum j of the 2 * moments sums: the cosines, then the sines. */
 static inline double
 component(const fc_sketch_view *sketch, size_t j)
 {
@@ -78,7 +78,7 @@ component(const fc_sketch_view *sketch, size_t j)
 		: (double) sketch->wide_z[j];
 }
 
-/* Returns the factor that normalises the sums. */
+/* Returns the factor from the sums of cosines and sines to the moments. */
 static double
 component_unit(const fc_sketch_view *sketch)
 {
@@ -151,8 +151,9 @@ bounds_valid(const fc_sketch_view *sketch)
 }
 
 /*
- * Returns true if a sum of the moments is beyond the limit. Moving windows
- * call it for every row, so the loop has no branches.
+ * Returns true if the magnitude of a sum of cosines or sines exceeds the
+ * limit. Moving windows call the function for every row, so its loops have no
+ * branches.
  */
 static bool
 is_beyond(const fc_sketch_view *sketch, fc_wide limit)
@@ -250,8 +251,8 @@ fc_sketch_check(const void *bytes, size_t size)
 }
 
 /*
- * Computes z -= weight E phi(N(y, spread^2 I)), with frequencies times ratio;
- * re and im point to the moments of this scale.
+ * Computes z -= weight E phi(N(y, spread^2 I)) for the scale whose frequencies
+ * are ratio * omega; re and im are its moments z.
  */
 static void
 take_away(const fc_spec *spec, const float *omega, double ratio,

@@ -4,7 +4,7 @@
 #include "sketch/isa.h"
 
 /*
- * ---- phases of a row too far out for angles in float ----
+ * ---- phases of a row that needs angles in double ----
  *
  * The angles h = omega . y / pi are summed in double and reduced to [-1, 1]
  * half-turns before isa->quantise.
@@ -58,7 +58,10 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform,
 	}
 }
 
-/* Computes z += weight times the integers of one row in prepared->phases. */
+/*
+ * Adds weight * prepared->phases, the integer cosines and sines of one row, to
+ * the sums z.
+ */
 static void
 add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 		   int64_t weight)
@@ -71,8 +74,8 @@ add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Computes the integers of the row in prepared->value, in double;
- * prepared->limbs is work space.
+ * Sets prepared->phases to the integer cosines and sines of the row in
+ * prepared->value, with angles in double; prepared->limbs is work space.
  */
 static void
 find_far_phases(const fc_prepared *prepared)
@@ -114,8 +117,9 @@ find_phases(const fc_prepared *prepared, const float *y)
 }
 
 /*
- * Computes z += weight times the integers of a prepared row with reduced
- * coordinates y.
+ * Adds weight times the integer cosines and sines of a prepared row to the
+ * sums z. y are the reduced coordinates of the row, and `found` its FC_ROW_...
+ * bits.
  */
 static void
 add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -153,8 +157,8 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 }
 
 /*
- * Adds the sums of q in tracked dimension i, times weight, in 128 bits;
- * returns true if one overflows.
+ * Adds weight times q, a^2, a b and b^2 (layout.h) to the 128-bit sums of
+ * tracked dimension i. Returns true if a sum overflows.
  */
 static bool
 add_wide_moment(const fc_sketch_view *sketch, size_t i, double q,
@@ -171,8 +175,8 @@ add_wide_moment(const fc_sketch_view *sketch, size_t i, double q,
 }
 
 /*
- * Adds the sums of the prepared row, times weight, for its tracked dimensions
- * from `first` on; returns false if one overflows.
+ * Calls add_wide_moment for the tracked dimensions of the prepared row from
+ * `first` on. Returns false if a sum overflows.
  */
 static bool
 add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -277,8 +281,9 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Adds the moments of the prepared row to the pending sums, in double, if
- * `fit` is true, else to the 128-bit sums. Returns false if a sum overflows.
+ * Adds the prepared row to the pending sums, in double, if `fit` is true.
+ * Otherwise adds the row times weight to the 128-bit sums. Returns false if a
+ * sum overflows.
  */
 static bool
 add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
@@ -365,8 +370,8 @@ dense_row(const fc_prepared *prepared, const fc_row *row)
 }
 
 /*
- * Adds the moments of a weighted sparse row that take_sparse has reduced;
- * returns false if one overflows.
+ * Adds a weighted sparse row, which take_sparse has reduced, to the 128-bit
+ * sums. Returns false if a sum overflows.
  */
 static bool
 add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -395,7 +400,7 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 /*
  * Stores a sparse row as the next pending row and returns true if it is near
  * and its zeros add nothing. Counts its elements per dimension, so that the
- * bounds can include its zeros later.
+ * bounds can include its zeros later. Sets *fit to false if a sum overflows.
  */
 static bool
 let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
@@ -504,8 +509,8 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 }
 
 /*
- * Computes moments and reduced coordinates of the pending raw rows. Returns
- * false if a sum overflows.
+ * Computes the reduced coordinates of the pending raw rows, and adds the rows
+ * to the sums. Returns false if a sum overflows.
  */
 static bool
 take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)

@@ -1,8 +1,8 @@
 /*
  * sketch.h - rows to sketches, combination of sketches, and their statistics.
  *
- * Functions that take rows need unpacked sketches (layout.h); functions that
- * read need folded ones.
+ * Functions that add or subtract rows need unpacked sketches (layout.h);
+ * functions that read a sketch need a folded one, which has no pending rows.
  */
 #ifndef FC_SKETCH_SKETCH_H
 #define FC_SKETCH_SKETCH_H
@@ -24,8 +24,8 @@ fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
 
 /*
- * Rounds a weight to the grid; returns FC_EWEIGHT outside {0} and [2^-40,
- * 2^22].
+ * Rounds a weight to the grid; returns FC_EWEIGHT if it is neither 0 nor in
+ * [2^-40, 2^22].
  */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 
@@ -83,10 +83,11 @@ double		fc_sketch_similarity(const fc_sketch_view *a, const fc_sketch_view *b);
 double		fc_sketch_distance(const fc_sketch_view *a, const fc_sketch_view *b);
 
 /*
- * Computes ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, w the normalised
- * weights: the relative distance of the sketch from the mixture that the
- * clusters describe. centroids are k x d in user units, spreads (k values)
- * deviations per dimension in units of the spec's x'.
+ * Computes ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, where w are the
+ * normalised weights: the relative distance between the moments of the sketch
+ * and the moments of the mixture that the clusters describe. centroids are k x
+ * d in user units. spreads are k standard deviations per dimension in units of
+ * x' (spec.h).
  */
 fc_status	fc_fit_residual(const fc_sketch_view *sketch, const double *centroids,
 							const double *weights, const double *spreads,

@@ -249,10 +249,11 @@ typedef struct fc_spec_fields
 	const double *sigmas;		/* `scales` values */
 	const float *basis;			/* orthonormal rows, reduced x dim; NULL if
 								 * reduced == dim */
-	const float *sample_centroids;	/* points in sigmas, sample_centroid_count
-									 * x reduced */
+	const float *sample_centroids;	/* points in units of sigma,
+									 * sample_centroid_count x reduced */
 	const double *sample_weight;	/* sample_rows values */
-	const float *sample;		/* rows in sigmas, sample_rows x reduced */
+	const float *sample;		/* rows in units of sigma, sample_rows x
+								 * reduced */
 } fc_spec_fields;
 
 size_t		fc_spec_fields_size(const fc_spec_fields *fields);
@@ -268,16 +269,17 @@ fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*
- * Changes the fields so that they give raw rows x the moments that they gave
- * (x - center) / scale. The arrays center and scale (dim values each) receive
- * center + scale c and scale s, where c and s are the fields' center and
- * scale; the fields then point to them.
+ * Changes the fields so that raw rows x have the moments that (x - center) /
+ * scale had before. Replaces the arrays center and scale (dim values each) by
+ * center + scale * c and scale * s, where c and s are the center and scale of
+ * the fields. The fields then point to these arrays.
  */
 void
 			fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
 
 /*
- * Computes y (reduced values) of a row x; centred (dim values) is work space.
+ * Computes the reduced coordinates y (spec->reduced values) of a row x;
+ * centred (dim values) is work space.
  */
 void		fc_spec_reduce(const fc_spec *spec, const double *x, double *centred,
 						   double *y);

@@ -5,17 +5,18 @@
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
  * W is the weight of the rows left after trimming, n the reduced dimension, k
- * = min(clusters, W / 5) but at least 2 if two clusters are wanted; inertia is
- * their k-means objective, projected on their n leading principal axes.
+ * = min(clusters, W / 5) but at least 2 if two clusters are requested. inertia
+ * is the k-means objective of these rows, projected on their n leading
+ * principal axes.
  *
  * If every row equals its centroid (k distinct rows or fewer), s_w = s
  * k^(-1/n), the spacing of k points that fill a volume of standard deviation
- * s; s is the deviation of the trimmed sample, or of all rows if that is 0,
- * else s_w = 1.
+ * s. s is the standard deviation of the trimmed sample, or of all rows if the
+ * former is 0. If both are 0, s_w = 1.
  *
  * Work in float is done on rows scaled by a power of 2 to magnitudes up to 1,
- * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows d
- * (trim) + rows d p (axes) + k-means.
+ * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows * d
+ * (trim) + rows * d * n (axes) + k-means.
  */
 #include "sketch/spec_of_sample.h"
 
@@ -115,7 +116,7 @@ weight_of(const sample_work *w, size_t i)
 }
 
 /*
- * Sets center to the mean of the inliers; each row moves it by its share, so
+ * Sets center to the mean of the inliers. The mean is updated row by row, so
  * that no sum overflows.
  */
 static void
@@ -239,8 +240,8 @@ scale_reduced(sample_work *w, const float *reduced)
 }
 
 /*
- * Returns the root of the reduced rows' mean variance, over the inliers or
- * over all rows.
+ * Returns the root mean square of the reduced rows' standard deviations, over
+ * all rows if `all` is set, otherwise over the inliers.
  */
 static double
 deviation(const sample_work *w, const float *reduced, bool all)
@@ -274,7 +275,7 @@ deviation(const sample_work *w, const float *reduced, bool all)
 	return sqrt(sum / (weight * (double) w->n));
 }
 
-/* Returns s_w for clusters without inner spread. */
+/* Returns s_w if every row equals its centroid (see the top of this file). */
 static double
 spacing(const sample_work *w, const float *reduced)
 {
@@ -407,8 +408,8 @@ find_within(sample_work *w, fc_sample_estimates *result)
 }
 
 /*
- * Adds sample centroids for trimmed rows as well; w->inlier becomes all rows
- * of positive weight.
+ * Adds sample centroids of all rows, including the trimmed ones. Sets
+ * w->inlier to all rows of positive weight.
  */
 static void
 find_trimmed_centroids(sample_work *w, fc_sample_estimates *result)
@@ -512,8 +513,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found
 	double	   *by = FC_TAKE(work, found->n, double);
 
 	/*
-	 * Shift: basis center 2^-exponent (n values), the scaled center itself if
-	 * no basis.
+	 * The shift (n values) is basis * center * 2^-exponent, or center *
+	 * 2^-exponent without a basis.
 	 */
 	for (size_t c = 0; c < found->n; c++)
 	{

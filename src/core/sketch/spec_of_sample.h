@@ -10,9 +10,10 @@
  *
  * Sample centroids are starts for a decoder: far from all clusters the sketch
  * contains only noise, so clusters many sigma apart cannot be found by chance.
- * Sample centroids are the k centroids of the rows left after trimming. 2k
- * centroids of all rows are added if they are new and represent three rows or
- * more: small clusters that were trimmed, but never a single row.
+ * Sample centroids are the k centroids of the rows left after trimming.
+ * Further k-means centroids, 2k of all rows, are added if they are not near a
+ * sample centroid and represent three rows or more. They cover small clusters
+ * that were trimmed, but not single rows.
  */
 #ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
 #define FC_SKETCH_SPEC_OF_SAMPLE_H
@@ -59,8 +60,9 @@ typedef struct fc_sample_estimates
 								 * values */
 	float	   *basis;			/* orthonormal rows, n x d; unused if n == d */
 	size_t		n;				/* number of reduced dimensions */
-	double		within_deviation;	/* within-cluster deviation s_w; in units
-									 * of x once fc_estimate_of_sample returns */
+	double		within_deviation;	/* within-cluster standard deviation s_w;
+									 * in units of x once
+									 * fc_estimate_of_sample returns */
 	double		sigma;			/* 1.2 s_w; > 0 even if all rows are equal */
 
 	/*
@@ -76,11 +78,12 @@ typedef struct fc_sample_estimates
 
 /*
  * Estimates scale, projection and sample centroids from x (rows x d); weight
- * (multiplicity) NULL means all 1. Scale equivariant: x times c gives sigma
- * times c. d up to FC_MAX_DIM: the principal axes come from blocked subspace
- * iterations with interrupt checks if min(rows, d) > 512. The sum of the
- * weights is positive. The arrays of the result are in the arena `found`.
- * Returns FC_EVALUE if differences of rows or their spread overflow a double.
+ * holds the multiplicities of the rows; NULL means that all are 1. The sum of
+ * the weights must be positive. The estimates are scale equivariant: x times c
+ * gives sigma times c. d may be up to FC_MAX_DIM: the principal axes come from
+ * blocked subspace iterations with interrupt checks if min(rows, d) > 512. The
+ * arrays of the result are in the arena `found`. Returns FC_EVALUE if
+ * differences of rows or their spread overflow a double.
  */
 fc_status	fc_estimate_of_sample(const double *x, const double *weight, size_t rows, size_t d,
 								  const fc_spec_options *options, fc_arena *work,
@@ -99,9 +102,10 @@ double
 			fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options);
 
 /*
- * Chooses the fields of a spec for rows with the sample's distribution (rows x
- * d; weight: multiplicities, also of the sample rows kept). The fields point
- * into the arena `found` and to weight.
+ * Chooses the fields of a spec for rows with the distribution of the sample x
+ * (rows x d). weight holds the multiplicities of the sample rows, which the
+ * spec stores with them. The fields point into the arena `found` and to
+ * weight.
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows,
 						   size_t d, const fc_spec_options *options,

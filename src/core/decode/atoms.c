@@ -244,7 +244,7 @@ fc_lightest(const fc_mixture *mixture)
 /* 1.5 x 2^23: added and subtracted, it rounds a float to an integer. */
 #define FLOAT_ROUNDER	12582912.0f
 
-/* 1.5 x 2^52, the same for a double. */
+/* 1.5 x 2^52: added and subtracted, it rounds a double to an integer. */
 #define DOUBLE_ROUNDER	6755399441055744.0
 
 static inline float

@@ -53,8 +53,9 @@
 #define MISSED_RESIDUAL	0.25
 
 /*
- * The same limit for many clusters, times sqrt(k), because a missed cluster
- * leaves a residual in proportion to 1 / sqrt(k). A guess.
+ * Relative residual, times sqrt(k), above which starts may have missed
+ * clusters, because a missed cluster leaves a residual in proportion to 1 /
+ * sqrt(k). A guess.
  */
 #define MISSED_RESIDUAL_ROOT_K	0.8
 
@@ -103,9 +104,10 @@
 #define CERTIFIED_ITERATIONS	60
 
 /*
- * Margin, relative to the SSE, by which another start must be better, and
- * maximum Lloyd steps of k-means on the points of the density, then the same
- * where sample rows are among the points and are trusted more. Guesses.
+ * Options of k-means on the points of the density: margin, relative to the
+ * SSE, by which another start must be better, and maximum number of Lloyd
+ * steps. SAMPLE_... are the options if there are sample rows, which represent
+ * the clusters better. Guesses.
  */
 #define DENSITY_MARGIN	2e-3
 #define DENSITY_ITERATIONS	30
@@ -148,10 +150,11 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids,
 }
 
 /*
- * Cost of the decoders, for estimates of the time: multiply-adds of a sine
- * with its cosine, and the number of times that each decoder computes the
- * features of a point (AUTO_HESSIANS is multiplied by n). Measured; too low, a
- * call takes longer than it says (bench/endless.py).
+ * Numbers in fc_decode_operations, measured. FEATURE is the cost of a sine
+ * with its cosine, in multiply-adds. The others are numbers of points whose
+ * features a decoder computes; fc_decode_operations multiplies them by n
+ * (AUTO_HESSIANS), clusters and starts. If they are too low, a call takes
+ * longer than estimated (bench/endless.py).
  */
 #define FEATURE	12.0
 #define AUTO_CLIMBED	5e4

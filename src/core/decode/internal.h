@@ -22,7 +22,7 @@
  */
 #define FC_FREQUENCY_BLOCK	((size_t) 256)
 
-/* The circle's constant. */
+/* The number pi. */
 #define FC_PI	3.14159265358979323846
 
 /*
@@ -140,8 +140,8 @@ typedef struct fc_improve_work
 	double	   *gain;			/* predicted gains of splits, one per atom */
 	double	   *hessian;		/* Hessians of the field at the atoms, atoms x
 								 * n x n */
-	double	   *scaled;			/* frequencies times field terms,
-								 * FC_FREQUENCY_BLOCK x n */
+	double	   *scaled;			/* frequencies omega_j times terms of the
+								 * field, FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
 	double	   *eigenvalues;	/* n eigenvalues */

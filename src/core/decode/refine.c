@@ -37,8 +37,8 @@
 #define MIN_START_VARIANCE	1e-3
 
 /*
- * Minimum share of the mean weight that an atom has in the scales of the
- * unknowns, which stay finite for light atoms. A guess.
+ * Minimum weight of an atom in the scales of the variables, relative to the
+ * mean weight, so that the scales of light atoms stay finite. A guess.
  */
 #define MIN_SCALED_SHARE	0.1
 

@@ -14,9 +14,9 @@
 #define BOX_MARGIN	1e-3
 
 /*
- * Minimum share of the expected density that sample centroids must see; below
- * it, the rows have moved. A larger one discards good centroids, a smaller one
- * starts from outdated ones. A guess.
+ * Minimum density at the sample centroids, relative to the expected density;
+ * below it, the distribution has moved. A larger one discards good centroids,
+ * a smaller one starts from outdated ones. A guess.
  */
 #define STAYED_DENSITY_SHARE	0.35
 
@@ -30,8 +30,8 @@
 #define BOX_DEVIATIONS	6.0
 
 /*
- * Margin around the sample centroids, in sigmas, within which rows of their
- * clusters lie. A guess.
+ * Margin around the sample centroids, in sigmas, within which the rows of
+ * their clusters are expected. A guess.
  */
 #define SAMPLE_CENTROID_MARGIN	4.0
 
@@ -42,14 +42,15 @@
 #define FAR_OUT_HALF_WIDTHS	10.0
 
 /*
- * Half width of a box that is cut because of outliers, in the same unit. A
- * guess.
+ * Half width of a box that is cut because of outliers, in half widths of the
+ * interval of the sample centroids. A guess.
  */
 #define CUT_HALF_WIDTHS	2.0
 
 /*
- * Distance between mean and center above which rows have moved, in standard
- * deviations; the box of moved rows is not cut. A guess.
+ * Distance between the mean and the center of the sample centroids, in
+ * standard deviations, from which the box is not cut, because all rows may
+ * have moved. A guess.
  */
 #define MOVED_DEVIATIONS	0.5
 

@@ -27,8 +27,8 @@
 #include "numerics/dense.h"
 
 /*
- * Minimum ratio of the variance of f at a mode to its kernel's, which noise
- * may reduce. Below it, the atom is a point. A guess.
+ * Minimum ratio of the variance of f at a mode to the variance of its kernel;
+ * noise may reduce the former. Below it, the atom is a point. A guess.
  */
 #define MIN_VARIANCE_RATIO	0.5
 

@@ -99,9 +99,9 @@ void		fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n,
 
 /*
  * Sets lower[j], for vectors first .. first + count - 1 (whole panels), to a
- * lower bound on half ||v||^2 - y . v, up to roundings of floats. Sets *lowest
- * to the lowest of the lower bounds, and returns the lowest of the upper
- * bounds.
+ * lower bound on half[j] minus the dot product of the row and vector j, up to
+ * rounding in float. Sets *lowest to the lowest of the lower bounds, and
+ * returns the lowest of the upper bounds.
  */
 float
 			fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,

@@ -20,12 +20,15 @@
 #define MAX_CODE	127.0
 
 /*
- * Greatest coordinate, relative to the longest vector, below which a vector
- * has no bytes.
+ * Greatest coordinate, relative to the length of the longest vector, up to
+ * which all bytes of a vector are 0.
  */
 #define SMALL	0x1p-30
 
-/* Factor above the rounding of the floats that bounds are made of. */
+/*
+ * Factor by which bounds are raised, greater than the rounding errors of the
+ * floats in them.
+ */
 #define GENEROUS	(1.0 + 0x1p-18)
 
 bool
@@ -209,9 +212,9 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 
 #ifdef __aarch64__
 
-#define ROWS		FEW_ROWS	/* rows multiplied by the vectors of a group,
-								 * four per register: 16 of 32 registers hold
-								 * sums */
+#define ROWS		FEW_ROWS	/* number of rows multiplied by a group of
+								 * vectors; the sums of a row take four
+								 * registers, so that sums take 16 of the 32 */
 #define GROUPS		1
 #define QUARTERS	(LANES / 4)
 

@@ -26,8 +26,8 @@
 #define WHOLE	3072
 
 /*
- * Rows per call beyond that order; the update of the rows behind takes 0.3 s
- * at order 10000. More are faster and delay a cancel.
+ * Rows per call above order WHOLE; the update of the remaining rows takes 0.3
+ * s at order 10000. More are faster and delay a cancel.
  */
 #define PANEL	128
 
@@ -47,7 +47,10 @@ tile_of(const fc_product *p, size_t *rows, size_t *columns)
 	*columns = larger(1, whole ? p->n : LONGEST_WORK / (*rows * p->k));
 }
 
-/* Distance between rows of A, and offsets of the piece at (row, column). */
+/*
+ * Row stride of A, offsets in A and B for the tile of C at (row, column), and
+ * flag of a transpose for BLAS.
+ */
 #define A_STRIDE(p)			((p)->lda > 0 ? (p)->lda : (p)->transpose_a ? (p)->m : (p)->k)
 #define A_AT(p, row)		((p)->transpose_a ? (row) : (row) * A_STRIDE(p))
 #define B_AT(p, column)		((p)->transpose_b ? (column) * (p)->k : (column))
@@ -250,8 +253,8 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
 #define PATIENCE	3
 
 /*
- * Maximum number of rounds: a number per variable, and one besides. It is not
- * reached but by rounding. A guess.
+ * Maximum number of rounds: ROUNDS_BASE, plus ROUNDS_PER_VARIABLE for each
+ * variable. Only rounding errors could let it be reached. A guess.
  */
 #define ROUNDS_PER_VARIABLE	5
 #define ROUNDS_BASE	50

@@ -17,12 +17,13 @@
 #define MIN_POINTS	8192
 
 /*
- * Factor on the first squared distance that limits the second (see kdtree.h).
- * A larger one finds the second more often, in more time. A guess.
+ * The second nearest point is searched only up to REACH times the squared
+ * distance of the nearest one (plus a margin, see kdtree.h). A larger value
+ * finds it more often, in more time. A guess.
  */
 #define REACH	4.0f
 
-/* Factor above the rounding of a distance in float. */
+/* Factor on limits that exceeds the rounding of a distance in float. */
 #define SLACK	(1.0f + 0x1p-16f)
 
 void

@@ -38,7 +38,7 @@
 
 /*
  * Number of rounds with products in float. More come closer to the leading
- * axes, for n d axes multiply-adds each. A guess.
+ * axes, for rows * d * axes multiply-adds each. A guess.
  */
 #define AXES_ROUNDS	9
 
@@ -49,8 +49,8 @@
 #define MIN_EXPLAINED_GAIN	1e-8
 
 /*
- * Residual, relative to the smallest wanted eigenvalue, at which the iteration
- * stops. A guess.
+ * Largest residual, relative to the greatest eigenvalue, at which the
+ * iteration stops. A guess.
  */
 #define TOLERANCE	1e-9
 
@@ -451,7 +451,10 @@ combine(subspace *s, const double *matrix, float *vectors)
 	fc_widen(s->rounded, axes * s->n, s->q);
 }
 
-/* Computes all eigenvectors of the smaller of A' A and A A'. */
+/*
+ * Sets the rows of s->q to the leading principal axes, not yet normalised.
+ * Computes all eigenvectors of A' A if d <= FC_EIGEN_WHOLE, otherwise of A A'.
+ */
 static void
 axes_whole(subspace *s, fc_arena *arena)
 {

@@ -53,8 +53,8 @@
 
 /*
  * Cost of a multiply-add of bytes, relative to one of sgemm, as are all costs
- * here. They choose the fastest method for a block of rows; a wrong one costs
- * time alone (bench/pruning.c).
+ * here. They choose the fastest method for a block of rows; a wrong one only
+ * costs time (bench/pruning.c).
  */
 #define BYTE_WORK	0.25
 

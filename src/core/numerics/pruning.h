@@ -36,8 +36,8 @@
 #define FC_PRUNING_DIMENSIONS	64
 
 /*
- * Maximum number of rows per block. More share each centroid, and leave the
- * cache (bench/pruning.c).
+ * Maximum number of rows per block. More share the reads of a centroid, but do
+ * not fit in the cache (bench/pruning.c).
  */
 #define FC_PRUNING_ROWS	240
 

@@ -386,8 +386,8 @@ typedef int32_t vwide_int
 #define choose_wide(mask, a, b)	((vwide) choose(mask, (vwide_int) (a), (vwide_int) (b)))
 
 /*
- * Merges into each lane the two lowest scores and the label of the lane named
- * at its position.
+ * Merges the two lowest scores and the label of another lane into each lane.
+ * Argument i is the index of the lane that is merged into lane i.
  */
 #define FOLD(...) \
 do { \

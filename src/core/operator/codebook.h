@@ -66,7 +66,7 @@ void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);
 
 /*
- * Computes centroids (k x d) = scale rows + center; scale and center have d
+ * Computes centroids (k x d) = scale * rows + center; scale and center have d
  * values, or are NULL for 1 and 0. Scratch: fc_operator_scratch.
  */
 void		fc_operator_centroids(const fc_operator *op, const double *center,
@@ -141,9 +141,9 @@ void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 /*
  * Merges the clusters with equal numbers. Sets centroids (count x d) to the
  * weighted means of their centroids, and weights (count) to the sums of their
- * weights. number[j] is below count; both are 0 for a number without clusters.
- * Clusters whose weights are all 0 count equally. Scratch space:
- * fc_operator_scratch floats, and d doubles in row.
+ * weights. number[j] is below count. A number without clusters has weight 0,
+ * and a centroid of zeros. Clusters whose weights are all 0 count equally.
+ * Scratch space: fc_operator_scratch floats, and d doubles in row.
  */
 void		fc_join_clusters(const fc_operator *op, const int32_t *number,
 							 size_t count, fc_scratch scratch, double *row,

@@ -107,8 +107,8 @@ double		fc_offset_length(const double *offset, size_t d);
 #define FC_SLICE	16
 
 /*
- * Rows per block. More share each entry of a factor, and leave the cache. A
- * guess.
+ * Rows per block. More share the reads of an entry of a factor, but do not fit
+ * in the cache. A guess.
  */
 #define FC_BLOCK_ROWS	32
 

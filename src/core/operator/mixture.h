@@ -15,16 +15,16 @@
 #include "operator/operator.h"
 
 /*
- * Minimum deviation of a cluster, relative to the root of the weighted mean
- * square. A smaller one gives the rows of tight clusters probabilities of
- * exactly 0 and 1. A guess.
+ * Minimum standard deviation of a cluster, relative to the square root of the
+ * weighted mean of s^2. A smaller one gives the rows of tight clusters
+ * probabilities of exactly 0 and 1. A guess.
  */
 #define FC_MIN_SPREAD	1e-3
 
 /*
  * Computes the probabilities p (k) of the clusters for row x (d doubles).
- * spreads are the k deviations s_j, finite and not negative; scratch has
- * fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
+ * spreads are the k standard deviations s_j, finite and not negative; scratch
+ * has fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
  * distances.
  */
 void

@@ -70,7 +70,7 @@ fc_factor_column(const fc_factor *factor, size_t p)
 /* Upper limit of cluster numbers, exclusive. */
 #define FC_MAX_NUMBERS	(2 * FC_MAX_CLUSTERS)
 
-/* Number of re-ranked clusters that means as many as exact labels need. */
+/* Value of `rerank` for as many re-ranked clusters as exact labels need. */
 #define FC_RERANK_EXACT	UINT32_MAX
 
 /*

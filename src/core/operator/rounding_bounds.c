@@ -50,8 +50,8 @@
 #include "numerics/rows.h"
 
 /*
- * Multiply-adds after which the check of a stored operator has seen enough
- * rows. More find more wrong operators, and reading takes longer. A guess.
+ * Approximate maximum of multiply-adds to check a stored operator. A larger
+ * one checks more rows, and reading takes longer. A guess.
  */
 #define VERIFY_WORK	((size_t) 1 << 26)
 
@@ -68,10 +68,10 @@
 #define SMALLEST_FLOAT	0x1p-149
 
 /*
- * Width of the bound if every |delta| = u; the mean rounding is below u /
- * sqrt(3), which leaves room for rows unlike the probes. A wider bound
- * measures more near ties in double; half and double change nothing
- * (bench/tuned.py).
+ * Half width of the rounding bound, in standard deviations of the error if
+ * every |delta| = u. The root mean square of delta is below u / sqrt(3), which
+ * leaves a margin for rows unlike the probes. A wider bound measures more near
+ * ties in double; half and double change nothing (bench/tuned.py).
  */
 #define DEVIATIONS	4.0
 

@@ -15,8 +15,8 @@
 #define COLUMN_BITS	16
 
 /*
- * Minimum entries of a full piece of a long row. Shorter pieces balance lanes,
- * and add rows. A guess.
+ * Minimum entries of a full piece of a long row. Shorter pieces balance the
+ * lanes, but add lanes. A guess.
  */
 #define MIN_PIECE	16
 

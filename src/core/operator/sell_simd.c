@@ -111,8 +111,8 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 /* ---- blocks ---- */
 
 /*
- * Lane numbers that interleave two vectors: their first halves, and their
- * second halves.
+ * Lane indices for shuffles that interleave the first halves of two vectors,
+ * and their second halves.
  */
 #if FC_VECTOR_BYTES == 16
 #define FIRST_IN_TURN	0, 4, 1, 5

@@ -11,8 +11,8 @@
  *
  * Radii: Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive K-means),
  * section 3.3, and Keriven et al. 2016. adapted_radius is sampled exactly:
- * with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E ~ Exp(3/2) accepted with
- * probability sqrt(1 + E) exp(-E/2) (about 91 %).
+ * with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E is drawn from Exp(3/2) and
+ * accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
  */
 #include "sketch/spec.h"
 

@@ -81,7 +81,7 @@ typedef struct fc_sketch_isa
 
 	/*
 	 * Adds rint(2^22 cos h) to z[j] and rint(2^22 sin h) to z[moments + j],
-	 * where h is the angle of a row and moment j, for all rows; rows <=
+	 * where h is the angle of a row for moment j, over all rows; rows <=
 	 * FC_MAX_BATCH.
 	 */
 	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows,

@@ -448,8 +448,8 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
 }
 
 /*
- * load_halves loads `left` numbers of half precision; x86-64-v3 and v4 have
- * F16C.
+ * load_halves loads `left` numbers of half precision, at most one vector. The
+ * builds x86-64-v3 and v4 use the F16C instructions.
  */
 #if FC_ISA == 4
 INLINE vdouble

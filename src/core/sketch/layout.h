@@ -7,8 +7,8 @@
  *     W, W2  = sum b, sum b^2
  *     sum b q, sum b q^2                  q: the row on the spec's grid
  *                                         (prepared.h)
- * The sum of squares is kept in three terms, so that 128 bits hold them for
- * far rows, too:
+ * The sum of squares is kept in three terms, so that each fits in 128 bits
+ * even for rows far from the center:
  *     q = 2^24 a + b, a = rint(2^-24 q):
  *     sum q^2 = 2^48 high + 2^25 cross + low,
  *     high = sum a^2, cross = sum a b, low = sum b^2
@@ -44,9 +44,10 @@
 #define FC_PAD	8
 
 /*
- * Maximum padded length, in doubles, of rows that wait unprojected as raw
- * values; longer rows wait as reduced coordinates. More memory per waiting
- * row, less work before its batch. A guess.
+ * Maximum padded length, in doubles, of pending rows that are stored raw if
+ * there is no projection; longer rows are stored as reduced coordinates. A
+ * larger one takes more memory per pending row, and less work before its
+ * batch. A guess.
  */
 #define FC_RAW_ROW	16
 
@@ -94,17 +95,17 @@ size_t		fc_waiting_row(const fc_spec *spec);
 typedef __int128 fc_wide __attribute__((aligned(8)));
 
 #define FC_SKETCH_VERSION	1
-#define FC_SKETCH_SUMS		4	/* sums per tracked dimension: sum, high,
-								 * cross, low */
-#define FC_SKETCH_WAITING	(FC_SKETCH_SUMS + 2)	/* row arrays of the
-													 * waiting rows: the sums,
-													 * lower, upper */
+#define FC_SKETCH_SUMS		4	/* number of sums per tracked dimension: sum,
+								 * high, cross, low */
+#define FC_SKETCH_WAITING	(FC_SKETCH_SUMS + 2)	/* number of row arrays of
+													 * the pending rows: the
+													 * sums, lower, upper */
 
 /* Flag of a sketch with rows of a weight other than 1. */
 #define FC_SKETCH_WEIGHTED	0x01
 
 #define FC_SKETCH_BOUNDS	0x02	/* lower and upper are known */
-#define FC_SKETCH_UNPACKED		0x04	/* waiting rows are stored behind the
+#define FC_SKETCH_UNPACKED		0x04	/* pending rows are stored after the
 										 * moments */
 
 #define FC_COSINE_BITS	22		/* cosines and sines are integers in units of

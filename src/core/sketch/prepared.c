@@ -238,8 +238,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 		longest2 = fmax(longest2, norm2[r]);
 
 	/*
-	 * |y_c| <= ||centered|| ||basis_c||; the limit is 1 % inside the limits
-	 * of a reduced coordinate.
+	 * |y_c| <= ||centered|| ||basis_c||; the limit is 99 % of the limits of a
+	 * reduced coordinate.
 	 */
 	limit = 0.99 *
 		fmin(prepared->near_y,

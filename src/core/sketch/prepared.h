@@ -18,12 +18,15 @@
 #include "sketch/layout.h"
 
 /*
- * Binary digits of a coordinate behind the point: the grid is 2^-40 of the
- * scale.
+ * Binary digits after the point of a coordinate on the grid, whose steps are
+ * about 2^-40 of the scale.
  */
 #define FC_GRID_BITS	40
 
-/* Bits of b in the split q = 2^24 a + b, which serves its square. */
+/*
+ * Bits of b in the split q = 2^24 a + b, by which the sum of squares is kept
+ * in three terms (layout.h).
+ */
 #define FC_SPLIT_BITS	24
 
 /*
@@ -33,8 +36,8 @@
 #define FC_FREQUENCY_TILE	32
 
 /*
- * Maximum number of rows that wait for their batch. More share each frequency,
- * and states grow. A guess.
+ * Maximum number of pending rows. More share the reads of each frequency, but
+ * states grow. A guess.
  */
 #define FC_MAX_BATCH	64
 
@@ -96,8 +99,8 @@ typedef struct fc_prepared
 	bool		raw_rows;		/* pending rows are stored as raw values */
 
 	/*
-	 * true if the center is 0 and pending rows are not raw: zeros of a row
-	 * then add nothing to any sum
+	 * true if the center is 0 and pending rows are not raw, so that zeros of
+	 * a row add nothing to any sum
 	 */
 	bool		zeros_vanish;
 	size_t		waiting_row;	/* size of a pending row in bytes */
@@ -162,8 +165,8 @@ typedef struct fc_prepared
 	const struct fc_sketch_isa *isa;
 	int64_t    *limbs;			/* work space: weighted sums of a batch, 2 x 2
 								 * x moments (sketch.c) */
-	int64_t    *phases;			/* work space: integers of one row, 2 x
-								 * moments */
+	int64_t    *phases;			/* work space: integer cosines and sines of
+								 * one row, 2 x moments */
 	double	   *dense;			/* work space: a sparse row with its zeros, d
 								 * values */
 

@@ -22,8 +22,9 @@ fc_law_name(fc_law law)
 }
 
 /*
- * Costs in multiply-adds of other rooms, measured: a multiply-add in float
- * counts a quarter, a sine with its cosine 16 of these.
+ * Costs relative to the multiply-adds that other modules count, measured: a
+ * multiply-add in float counts a quarter, and a sine with its cosine as much
+ * as 16 multiply-adds in float.
  */
 #define FLOAT_COST		0.25
 #define SINE_COSINE	16.0

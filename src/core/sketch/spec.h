@@ -221,11 +221,6 @@ fc_padded_dim(size_t n)
 /* ---- a spec from its fields ---- */
 
 /*
- * Number of reduced dimensions from which fast-Hadamard frequencies cost less
- * than dense ones, measured by bench/sketch.
- */
-
-/*
  * Minimum number of reduced dimensions for fast-Hadamard frequencies, which
  * cost less than dense ones from there on (bench/kernel.c).
  */

@@ -11,11 +11,11 @@
  *
  * If every row equals its centroid (k distinct rows or fewer), s_w = s
  * k^(-1/n), the spacing of k points that fill a volume of standard deviation
- * s. s is the standard deviation of the trimmed sample, or of all rows if the
- * former is 0. If both are 0, s_w = 1.
+ * s. Here s is the standard deviation of the trimmed sample, or of all rows if
+ * the former is 0. If both are 0, s_w = 1.
  *
  * Work in float is done on rows scaled by a power of 2 to magnitudes up to 1,
- * so that the answer scales with the data from 1e-30 to 1e30. Cost: rows * d
+ * so that the result scales with the data from 1e-30 to 1e30. Cost: rows * d
  * (trim) + rows * d * n (axes) + k-means.
  */
 #include "sketch/spec_of_sample.h"
@@ -71,7 +71,10 @@
  */
 #define MIN_FREQUENCIES	128
 
-/* Share of the spread below which an inertia is rounding. */
+/*
+ * Share of the total squared deviation up to which the inertia is only
+ * rounding error.
+ */
 #define ROUNDING_SHARE	1e-12
 
 typedef struct sample_work

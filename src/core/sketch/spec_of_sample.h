@@ -2,18 +2,18 @@
  * spec_of_sample.h - chooses a spec from a sample: a sketch's scale,
  * projection and size.
  *
- * The 5 % of the rows that are farthest from the median, in units of the MAD,
- * are trimmed, because outliers must not set the scale. The other rows are
- * projected on their leading principal axes if d is large, and clustered by
- * k-means. s_w = sqrt(inertia / (n (rows - k))) is the within-cluster standard
- * deviation per dimension; sigma = 1.2 s_w.
+ * The 5 % of the rows that are farthest from the median, in units of the
+ * median absolute deviation, are trimmed, because outliers must not set the
+ * scale. The other rows are projected on their leading principal axes if d is
+ * large, and clustered by k-means. s_w = sqrt(inertia / (n (rows - k))) is the
+ * within-cluster standard deviation per dimension; sigma = 1.2 s_w.
  *
  * Sample centroids are starts for a decoder: far from all clusters the sketch
  * contains only noise, so clusters many sigma apart cannot be found by chance.
- * Sample centroids are the k centroids of the rows left after trimming.
- * Further k-means centroids, 2k of all rows, are added if they are not near a
- * sample centroid and represent three rows or more. They cover small clusters
- * that were trimmed, but not single rows.
+ * The first of them are the k centroids that k-means finds in the rows left
+ * after trimming. Further k-means centroids, 2k of all rows, are added if they
+ * are not near a sample centroid and represent three rows or more. They cover
+ * small clusters that were trimmed, but not single rows.
  */
 #ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
 #define FC_SKETCH_SPEC_OF_SAMPLE_H

@@ -52,12 +52,12 @@ typedef struct fc_codes
 /* The scale and the error bounds of a row z that was rounded to bytes. */
 typedef struct fc_coded_row
 {
-	float		scale;			/* a */
+	float		scale;			/* the scale a */
 	float		length;			/* upper bound on ||a q|| */
 
 	/*
-	 * upper bound on ||f|| and other errors that are multiplied by a vector's
-	 * length
+	 * upper bound on ||f|| plus other errors that are multiplied by a
+	 * vector's length
 	 */
 	float		error;
 	float		rest;			/* upper bound on the length of the row's

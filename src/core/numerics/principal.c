@@ -83,13 +83,13 @@ take_eigen(fc_arena *arena, size_t order)
 /* State of a subspace iteration. */
 typedef struct subspace
 {
-	size_t		p;
+	size_t		p;				/* number of rows of q, at least r */
 	size_t		n;
-	size_t		r;				/* number of vectors wanted */
+	size_t		r;				/* number of requested vectors */
 	double	   *q;				/* p x n, orthonormal */
 	double	   *z;				/* p x n: images of the rows of q */
-	double	   *rotated;		/* p x TILE */
-	double	   *coefficient;	/* ORTHO_AXES x p */
+	double	   *rotated;		/* p x TILE: a tile of rotated columns */
+	double	   *coefficient;	/* ORTHO_AXES x p: inner products of rows */
 	double	   *h;				/* p x p; NULL: no Ritz step */
 	eigen_work	eigen;
 	const double *a;			/* n x n; NULL: x is used */

@@ -479,7 +479,7 @@ typedef struct pruned_row
 
 typedef struct pruning_work
 {
-	pruned_row *row;			/* n */
+	pruned_row *row;			/* n rows */
 	float	   *y;				/* n x d: rows minus the center */
 	float	   *z;				/* n x lead: coordinates of the rows along the
 								 * axes */

@@ -29,11 +29,11 @@ void		fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t l
 							  size_t place);
 
 /*
- * Writes to `inliers`, in ascending order, the rows that are nearest to the
- * median and together have the share `fraction` of the weight. Distances are
- * in units of the median absolute deviation. Rows of weight 0 are left out.
- * *count is the number of inliers. A NULL weight means weights of 1. The
- * caller ensures that the weights sum to more than 0.
+ * Writes to `inliers`, in ascending order, the indices of the rows that are
+ * nearest to the median and together have the share `fraction` of the weight.
+ * Distances are in units of the median absolute deviation. Rows of weight 0
+ * are left out. *count is the number of inliers. A NULL weight means weights
+ * of 1. The caller ensures that the weights sum to more than 0.
  */
 void		fc_trim(const double *x, const double *weight, size_t rows, size_t d,
 					double fraction, fc_arena *arena, size_t *inliers, size_t *count);

@@ -3,8 +3,8 @@
  * flat bytes.
  *
  * Row x has the importance q(x) = 1/2 + ||x - c||^2 / (2 v), where v is about
- * the mean of ||x - c||^2, and the rank u / q(x), where u is uniform in (0,
- * 1], a hash of the row and its key. The sample is the `size` rows of lowest
+ * the mean of ||x - c||^2, and the rank u / q(x), where u, a hash of the row
+ * and its key, is uniform in (0, 1]. The sample is the `size` rows of lowest
  * rank. With r the next rank, each row of the sample represents w(x) = 1 /
  * min(1, q(x) r) rows, and for any function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)

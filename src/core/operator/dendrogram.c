@@ -18,8 +18,8 @@ typedef struct tree_work
 
 	/* k - 1 joins in the order found; a node is named by its lowest cluster */
 	fc_join    *found;
-	int32_t    *parent;			/* 2 k - 1: node that the join merged this one
-								 * into */
+	int32_t    *parent;			/* 2 k - 1: node into which each node was
+								 * merged; -1 if not yet merged */
 	fc_keyed   *order;			/* 2 k: scratch space to sort the joins */
 	fc_scratch	scratch;
 } tree_work;

@@ -369,8 +369,8 @@ typedef struct recall_work
 	const float *x;				/* rows x d: rows minus their offset */
 	float	   *half_norm;		/* half the squared length of each row */
 	float	   *dots;			/* QUERIES x TILE dot products */
-	float	   *score;			/* QUERIES x wanted: lowest half_norm - x . q,
-								 * ascending */
+	float	   *score;			/* QUERIES x wanted: lowest scores half_norm -
+								 * row . query, ascending */
 	int32_t    *nearest;		/* QUERIES x wanted: rows with these scores,
 								 * -1 if missing */
 	int32_t    *probed;			/* probes: nearest buckets of the current

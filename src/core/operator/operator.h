@@ -358,8 +358,8 @@ void
 
 /*
  * Checks that the half norms and bounds of untrusted bytes agree with the
- * factors, up to rounding. Checks rows at regular intervals; their number is
- * limited to about 2^26 multiply-adds. Returns FC_OK or FC_EFORMAT.
+ * factors, up to rounding. Checks rows at regular intervals, as many as about
+ * 2^26 multiply-adds allow. Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 

@@ -1,6 +1,6 @@
 /*
  * rounding_bounds.c - numbers stored with the factors: half the squared norms
- * of the rows of the product, bounds of the rounding of scores, exact
+ * of the rows of the product, bounds on the rounding errors of scores, exact
  * centroids.
  *
  * v_j is row j of the product, computed in double and rounded to float once;

@@ -83,7 +83,8 @@ renumbers(const fc_operator *op, size_t f)
 typedef struct lane
 {
 	uint32_t	row;
-	uint32_t	first;			/* entry of the factor where the lane begins */
+	uint32_t	first;			/* index of the lane's first entry in the
+								 * factor */
 	uint32_t	length;
 } lane;
 

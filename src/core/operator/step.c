@@ -301,8 +301,8 @@ has_room(const fc_step *step)
 }
 
 /*
- * Checks the invariant after a fold and a combination. Sums may be infinite:
- * an operator's bytes may hold any centroids.
+ * Checks the invariant after a fold and a combination. Sums may be infinite,
+ * because the centroids of a stored operator may have any finite values.
  */
 static bool
 is_sound(const fc_step *step)

@@ -178,10 +178,10 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
  * Conversion of a sparse row.
  *
  * If the center is 0, an element 0 has the grid integer 0 and the coordinate
- * 0, and adds exactly 0 to every sum, also to a coordinate's sum with a basis.
- * The other elements are added in the same order by the same operations, so
- * that the results have the same bits as for a dense row. (A sum that rounds
- * to -0 may become +0: no angle and no grid integer differs.)
+ * 0, and adds exactly 0 to every sum, including the sums of reduced
+ * coordinates. The other elements are added in the same order by the same
+ * operations, so that the results have the same bits as for a dense row. (A
+ * sum that rounds to -0 may become +0: no angle and no grid integer differs.)
  */
 /* Returns element p of the row; -0 becomes 0. */
 INLINE double

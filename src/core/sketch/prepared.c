@@ -68,9 +68,9 @@ fc_sketch_isa_select(void)
 }
 
 /*
- * With structured frequencies, the widest build has 16 lanes and needs room
- * for FC_MAX_BATCH rows of p floats, one transform, and two sums per scale.
- * Narrower builds need less.
+ * The size for structured frequencies is the need of the widest build, which
+ * has 16 lanes: FC_MAX_BATCH rows of p floats, one transform, and two sums per
+ * scale. Narrower builds need less.
  */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)

@@ -126,8 +126,8 @@ typedef struct fc_prepared
 	double	   *basis;
 
 	/*
-	 * for raw rows with a basis: maximum ||centered||^2 at which all reduced
-	 * coordinates are known to be near
+	 * maximum ||centered||^2 of a raw row at which all its reduced
+	 * coordinates are known to be near; set only with a basis
 	 */
 	double		near_norm2;
 	float	   *ratios;			/* sigma / sigmas[s] for every scale */

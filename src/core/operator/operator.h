@@ -289,7 +289,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
  * (numerics/pruning.h): sets op->pruning to bounds in the arena, or to NULL
  * where floats do not distinguish the centroids. In few dimensions it sets
  * op->kdtree (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
- * the number of bytes that fc_operator_prune takes from its arena; 0 if
+ * about the number of bytes that fc_operator_prune takes from its arena; 0 if
  * neither would save time.
  */
 size_t		fc_operator_prune_worksize(const fc_operator *op);

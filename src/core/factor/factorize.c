@@ -398,7 +398,11 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
 	if (method == FC_METHOD_SVD)
-		/* the factors are the SVD; only the rounding differs */
+
+		/*
+		 * the product is this SVD itself, so the two errors differ only by
+		 * rounding
+		 */
 		from->svd_error = from->relative_error;
 	out->factorization = from;
 }
@@ -485,7 +489,8 @@ lowest_share(double share, double n)
 
 /*
  * Labels `count` judged rows by `fast`, starting with row `first`, and
- * compares the labels with the exact ones. Stores the result in *trial.
+ * compares the labels with the labels by the unfactored operator. Stores the
+ * result in *trial.
  */
 static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first,
@@ -571,8 +576,9 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options,
 #define MAX_CANDIDATES	5
 
 /*
- * Lists the methods to try at a budget: their minimum budget is within it, and
- * they are not too expensive at this size. Returns their number.
+ * Lists the methods to try at a budget: methods whose minimum budget does not
+ * exceed it, and which are not too expensive for this k and d. Returns their
+ * number.
  */
 static size_t
 list_candidates(const fc_operator *op, const fc_factorize_options *options,

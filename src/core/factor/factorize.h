@@ -25,18 +25,18 @@ typedef struct fc_factorize_trial
 	size_t		values;			/* values stored in all factors together */
 
 	/*
-	 * share, 0 .. 1, of the rows' weight that keeps the labels of the
-	 * operator
+	 * fraction, 0 .. 1, of the total weight of the rows whose label is the
+	 * same as with the unfactored operator
 	 */
 	double		agreement;
 
 	/*
-	 * lower bound of the agreement for rows of the same distribution, at a
-	 * confidence of 95 % (Wilson 1927, one-sided, with the effective number
+	 * lower confidence bound (95 %, one-sided) of the agreement on further
+	 * rows of the same distribution (Wilson 1927, with the effective number
 	 * of rows (sum w)^2 / sum w^2)
 	 */
 	double		lowest;
-	/* sum of squares, relative to the unfactored operator; 1 if both are 0 */
+	/* SSE, relative to the SSE of the unfactored operator; 1 if both are 0 */
 	double		sse_ratio;
 	size_t		rows;			/* number of rows compared */
 } fc_factorize_trial;
@@ -62,13 +62,14 @@ typedef struct fc_factorize_options
 								 * palm4msa, otherwise log2(min(k, d)) */
 
 	/*
-	 * minimum non-zeros per row and column of a factor; 0: 3, or as many as
-	 * the budget allows
+	 * number of largest entries that each row and each column of a factor
+	 * keeps; 0: as many as the budget allows, or 3 if there is no budget
 	 */
 	int			sparsity;
 
 	/*
-	 * maximum values in all factors together; 0: as many as sparsity allows
+	 * maximum number of values in all factors together; 0: limited by
+	 * sparsity alone
 	 */
 	double		budget;
 	bool		centered;		/* subtract the weighted mean of the
@@ -79,11 +80,11 @@ typedef struct fc_factorize_options
 	const fc_weighted_rows *sample;
 
 	/*
-	 * maximum sum of squares of the sample for auto, relative to the
-	 * operator; 0: no limit
+	 * maximum SSE of the sample with a product that auto chooses, relative to
+	 * the SSE with the operator; 0: no limit
 	 */
 	double		sse_ratio;
-	/* called by auto after each budget; NULL: not called */
+	/* called after each budget that auto tries, or NULL */
 	void		(*tried) (void *ctx, const fc_factorize_trial *trial);
 	void	   *tried_ctx;
 } fc_factorize_options;
@@ -97,9 +98,10 @@ double		fc_factorize_operations(const fc_operator *op,
 /*
  * fc_factorize_min_budget returns the smallest budget that the method of the
  * options can meet: the values of rank 1 for svd, fc_min_budget for palm4msa
- * and hierarchical, otherwise 1. fc_min_budget counts one value per row and
- * column of `count` factors, but `sparsity` values (unless 0) for the factor
- * with the longest side.
+ * and hierarchical, otherwise 1. fc_min_budget returns the number of values of
+ * `count` factors that keep one entry per row and one per column. If sparsity
+ * is not 0, the factor with the longest side keeps `sparsity` entries per row
+ * and per column instead.
  */
 size_t		fc_factorize_min_budget(const fc_operator *op,
 									const fc_factorize_options *options);
@@ -108,28 +110,31 @@ size_t		fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity);
 /*
  * Factors an operator. *out receives factors, offset and half norms in the
  * arena, and shares the weights of op. out->factorization points to *from,
- * which receives the errors and, for auto, the agreement. Weights below 1 % of
- * their mean are raised to that value, because a centroid of nearly no weight
- * could be displaced freely and attract rows of other clusters.
+ * which receives the errors and, for auto, the agreement. The fit raises
+ * weights below 1 % of their mean to that value. Otherwise, a centroid with
+ * hardly any weight could be displaced at no cost and attract rows of other
+ * clusters.
  */
 void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
  * Method auto chooses by measurement. It tries budgets of 1/16, 1/8, 1/4 and
- * 1/2 of k d, or only the given budget or that of a given sparsity. At each
- * budget it tries svd and prune and, if k d Q is small enough, hierarchical
- * and palm4msa, the latter with Q factors and with two factors of equal
- * numbers of values (at most FC_AUTO_SWEEPS sweeps). It compares their labels
- * with the labels of the dense operator on the judged rows, at most
- * FC_JUDGED_ROWS rows drawn at random from the sample. One half of the judged
- * rows chooses the best product at a budget. Products whose agreement differs
- * by at most FC_AUTO_TIE are ordered by cost, where a sparse value counts as
- * FC_SPARSE_COST dense ones. The search ends at the first budget whose best
- * product keeps FC_AUTO_LABELS of the labels; the other half of the judged
- * rows must show with confidence that all rows keep that share. If no product
- * is good enough, the operator stays dense, unless a budget or a sparsity was
- * given.
+ * 1/2 of k d. If a budget or a sparsity is given, it tries only this budget,
+ * or the budget that the sparsity implies. At each budget it tries svd and
+ * prune. If k d Q is small enough for Q factors, it also tries hierarchical
+ * with Q factors, palm4msa with Q factors, and palm4msa with two factors of
+ * equally many values. A trial takes at most FC_AUTO_SWEEPS sweeps.
+ *
+ * The judged rows, at most FC_JUDGED_ROWS, are drawn at random from the
+ * sample. On one half of them, the labels by each product are compared with
+ * the labels by the dense operator, and the best product of a budget is
+ * chosen. If the agreement of two products differs by at most FC_AUTO_TIE, the
+ * one of lower cost is better; a sparse value costs as much as FC_SPARSE_COST
+ * dense ones. The search ends at the first budget whose best product keeps
+ * FC_AUTO_LABELS of these labels, and whose lower confidence bound on the
+ * other half is not less than FC_AUTO_LABELS either. If there is no such
+ * product, the operator stays dense, unless a budget or a sparsity was given.
  */
 
 /*
@@ -179,8 +184,9 @@ void
 			fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /*
- * Returns || W^(1/2) (U - V) || / || W^(1/2) U || for the stored factors of
- * op, or 0 if U is 0. scratch has fc_operator_scratch(op) floats.
+ * Returns || W^(1/2) (U - V) || / || W^(1/2) U ||, where V is the product of
+ * the stored factors of op; 0 if U is 0. scratch has fc_operator_scratch(op)
+ * floats.
  */
 double		fc_relative_error(const fc_target *target, const fc_operator *op,
 							  fc_scratch scratch);

@@ -39,7 +39,10 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count,
 		size_t		rows = fc_factor_rows(k, d, q);
 		size_t		columns = fc_factor_columns(k, d, count, q);
 
-		/* room for the identity at the start, too */
+		/*
+		 * space for the entries that the constraint keeps, and for the
+		 * identity with which factors start
+		 */
 		fc_sparse_pair_take(arena, rows, columns,
 							larger(fc_constraint_capacity(&constraint[q], rows,
 														  columns),

@@ -14,24 +14,25 @@ typedef struct fc_omp
 {
 	const double *gram;			/* n x n Gram matrix of the atoms */
 	size_t		n;
-	double	   *root;			/* n values: 1 / sqrt(G_ii), 0 for atoms of
+	double	   *root;			/* n values: 1 / sqrt(gram_ii); 0 for atoms of
 								 * negligible length */
 	double	   *rest;			/* n values: correlations of the atoms with
 								 * the residual */
 
 	/*
-	 * n values: share, 0 .. 1, of each atom's square outside the span of the
-	 * chosen atoms
+	 * n values: fraction, 0 .. 1, of each atom's squared norm that is outside
+	 * the span of the chosen atoms
 	 */
 	double	   *left;
-	double	   *size;			/* n values: |rest| root; 0 for atoms that
-								 * depend on the chosen ones */
+	double	   *size;			/* n values: |rest_i| * root_i, by which the
+								 * next atom is chosen; 0 for atoms that
+								 * nearly depend on the chosen ones */
 	double	   *rows;			/* rows of the matrix K of omp.c, n values
 								 * each */
-	double		noise;			/* value of `size` up to which it counts as
-								 * rounding */
+	double		noise;			/* greatest value of `size` that counts as
+								 * rounding error */
 	double	   *cholesky;		/* Cholesky factor of the chosen atoms' Gram
-								 * matrix, rows packed */
+								 * matrix, packed by rows */
 	double	   *value[2];		/* coefficients: [0] of the pursuit, [1] of
 								 * least squares on the old support */
 	uint32_t   *chosen[2];
@@ -53,13 +54,13 @@ typedef struct fc_line
 } fc_line;
 
 /*
- * Minimises s' G s - 2 s' b over sparse s. Takes the best of three: orthogonal
- * matching pursuit with `entries` entries (or as many as the old line has, if
- * these are more), least squares on the old support, and the old line itself.
- * Atoms that nearly depend on the chosen ones are skipped: their coefficients
- * would be large and cancel. Writes up to `room` entries, columns ascending,
- * and returns their number. n must be at most 2^20; a line gets at most 512
- * entries.
+ * Minimises s' G s - 2 s' b over sparse s, where G is the Gram matrix. The
+ * result is the best of three: orthogonal matching pursuit with `entries`
+ * entries (more if the old line has more), least squares on the old support,
+ * and the old line itself. Atoms that nearly depend on the chosen ones are
+ * skipped, because their coefficients would be large and cancel. Writes up to
+ * `room` entries, sorted by column, and returns their number. n must be at
+ * most 2^20; a line has at most 512 entries.
  */
 size_t
 			fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
@@ -73,10 +74,11 @@ size_t
 #define FC_DEPENDENT_SHARE	1e-4
 
 /*
- * Steps of the pursuit. fc_omp_begin starts without atoms; fc_omp_extend
- * updates K, rest, left and size for the count-th atom (from 0), given its row
- * of the Cholesky factor (count + 1 values); fc_omp_best returns the atom of
- * the largest size, or n if all are 0.
+ * Steps of the pursuit. fc_omp_begin starts without chosen atoms.
+ * fc_omp_extend updates K, rest, left and size after `atom` was chosen as
+ * number `count`, from 0; cholesky is its row of the Cholesky factor (count +
+ * 1 values). fc_omp_best returns the index of the atom with the largest size,
+ * or n if all sizes are 0.
  */
 void		fc_omp_begin(fc_omp *pursuit, const double *b);
 void		fc_omp_extend(fc_omp *pursuit, size_t atom, const double *cholesky,
@@ -95,15 +97,16 @@ typedef struct fc_palm_work
 	size_t		panel;			/* values in one panel of y, h or product */
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;
-	double	   *step;			/* D as a dense matrix, used if the constraint
-								 * keeps too many entries for lists */
-	double	   *stepped;		/* D on the support of S_q, in the order of
-								 * its transpose */
+	double	   *step;			/* D (see palm.c) as a dense matrix, used if
+								 * the constraint keeps too many entries for
+								 * lists */
+	double	   *stepped;		/* values of D on the support of S_q, in the
+								 * order of the transpose of S_q */
 	fc_largest	largest;
 
 	/*
-	 * U R' transposed, inner x k; R is the product of the factors on the
-	 * right
+	 * transpose of U R', inner x k, where R is the product of the factors to
+	 * the right of S_q
 	 */
 	double	   *y;
 	double	   *h;				/* R R', inner x inner */
@@ -131,10 +134,10 @@ typedef struct fc_palm_work
  */
 
 /*
- * Computes columns of D = S_q - lambda / c L' W (lambda L S_q H - Y). Offers
- * them to the lists, or stores them in w->step if lists are not used. Stores
- * the values on the support of S_q in w->stepped too, and adds <S_q, D> of
- * these columns to *along.
+ * Computes columns of D = S_q - (lambda / c) * L' W (lambda L S_q H - Y),
+ * where L, H and Y are as in palm.c. Offers them to the lists, or stores them
+ * in w->step if lists are not used. Also stores their values on the support of
+ * S_q in w->stepped, and adds their contribution to <S_q, D> to *along.
  */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first,
 						 size_t count, double *along);
@@ -149,8 +152,9 @@ void		fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first);
 void		fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count);
 
 /*
- * Compute columns of the n x n Gram matrix, row-major, for the first or last
- * factor, and the right-hand sides of its lines, n values each.
+ * Compute the least-squares problems of the lines of the first or last factor:
+ * fc_palm_gram computes columns of the n x n Gram matrix (row-major), and
+ * fc_palm_right_sides computes the right-hand sides of lines, n values each.
  */
 void		fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first,
 						 size_t count, double *gram);
@@ -158,8 +162,8 @@ void		fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 								size_t count, double *side);
 
 /*
- * Computes columns first .. first + count - 1 of S_0 .. S_(Q - 1); returns
- * their tile, k x FC_TILE_COLUMNS.
+ * Computes columns first .. first + count - 1 of the product of all factors.
+ * Returns their tile, k x FC_TILE_COLUMNS.
  */
 const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count);
 
@@ -170,9 +174,9 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
  * et al. 2019, supplement E). U is split into S_1 R_1, then R_1 into S_2 R_2,
  * and so on. Each split is a palm4MSA of two factors; a palm4MSA of all
  * factors so far follows. The residual R_i starts at zero and keeps max(s,
- * max(k, d) / 2^i) entries of every row and column. The first factor must have
- * the longer side, so for d >= k the work is done on U'. Weights are used only
- * in the last refinement.
+ * max(k, d) / 2^i) entries of every row and column, where s is the sparsity of
+ * the next factor. The first factor must have the longer side, so for d >= k
+ * the work is done on U'. Weights are used only in the last refinement.
  *
  * factors: allocated by fc_factors_take; their entries are overwritten.
  */
@@ -205,20 +209,20 @@ void		fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 
 /*
  * Returns the maximum rank, 1 .. min(k, d), with no more than `budget` values
- * in left and right together; 1 if even that is too much.
+ * in left and right together; 1 if even rank 1 has more.
  */
 size_t		fc_rank_within(size_t k, size_t d, size_t budget);
 
 /*
  * Returns the relative error of a truncated SVD of the target that stores at
- * most `values` values, for comparison with other factors. Returns 1 if the
- * values do not suffice for rank 1, unless rank 1 has no error.
+ * most `values` values, for comparison with other factors. If the values do
+ * not suffice for rank 1, returns 1, or 0 if rank 1 has no error.
  */
 double		fc_equal_svd(const fc_target *target, size_t values, uint64_t seed,
 						 fc_arena *arena);
 
 /*
- * Keeps the `budget` entries of U with the largest sqrt(weight) |u| as one
+ * Keeps the `budget` entries of U with the largest sqrt(weight) * |u| as one
  * factor (k x d).
  */
 void		fc_prune(const fc_target *target, size_t budget, fc_arena *arena,

@@ -19,8 +19,9 @@ fc_rank_within(size_t k, size_t d, size_t budget)
 }
 
 /*
- * Returns the squared length of u - left right, summed value by value, because
- * the difference of the squared lengths of u and left would cancel.
+ * Returns the squared length of u - left right. Sums the squares value by
+ * value, because the difference of the squared lengths of u and left would
+ * suffer from cancellation.
  */
 static double
 square_left(const double *u, const float *left, const float *right, size_t rank,

@@ -2,13 +2,15 @@
  * omp.c - orthogonal matching pursuit on a Gram matrix (Rubinstein,
  * Zibulevsky, Elad 2008).
  *
- * The next atom is the one most correlated with the residual, rest = b - G_I
- * s. With the Cholesky factor G_II = L L' continued to all atoms, K = L^-1
- * G_I, each chosen atom adds a row K_r to K (palm_simd.c):
+ * Let G be the Gram matrix of the atoms, I the set of chosen atoms, and s
+ * their coefficients. The next atom is the one most correlated with the
+ * residual, rest = b - G_I s. With the Cholesky factor L, G_II = L L', and K =
+ * L^-1 G_I for all atoms, each chosen atom adds a row K_r to K (palm_simd.c):
  *     rest -= z K_r,    left -= K_r^2,
  *     z = rest_i / sqrt(left_i) of the new atom i,
- * where left_i is the part of G_ii outside the span of the chosen atoms
- * (stored as a share of G_ii). The atoms of I reduce the objective by s' b_I.
+ * where left_i is the squared length of atom i outside the span of the chosen
+ * atoms (stored as a fraction of G_ii). The atoms of I reduce the objective by
+ * s' b_I.
  */
 #include "factor/internal.h"
 
@@ -144,7 +146,10 @@ refit(fc_omp *p, const double *b, const fc_line *old, size_t room,
 	return count;
 }
 
-/* Returns the decrease of the objective by the unchanged old line. */
+/*
+ * Returns by how much the objective of the old line is below the objective of
+ * an empty line, which is 0.
+ */
 static double
 explained_by(const fc_omp *p, const double *b, const fc_line *old)
 {

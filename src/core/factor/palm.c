@@ -11,16 +11,19 @@
  * through the sparse factors of L, forward and back, in cache. A sweep costs
  * about Q^2 nonzeros(S_q) min(k, d) multiply-adds.
  *
- * Objective: with D = S_q - lambda / c G, a step onto any unit S with ||S -
- * D|| <= ||S_q - D|| does not raise it (c bounds the curvature). The
- * projection on the largest entries of rows and columns may miss this
- * condition; D is then projected on the old support, which always meets it.
- * Since the norms in c are estimates, the objective is also computed after
- * every sweep; a sweep that raised it is undone and c doubled.
+ * Objective: let D = S_q - (lambda / c) * G. As c bounds the curvature,
+ * replacing S_q by any S of unit norm with ||S - D|| <= ||S_q - D|| does not
+ * raise the objective. P, the projection on the largest entries of rows and
+ * columns, may violate this condition; the projection of D on the old support
+ * always meets it. The objective is computed after every sweep, and a sweep
+ * that raised it is undone. After the first such sweep, the old support is
+ * used wherever P violates the condition. After each further one c is doubled,
+ * because the norms in it are estimates.
  *
  * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and
- * ||R||_2^2 = lambda_max(R R'), products of sparse factors and a vector only.
- * Each starts from the vector it ended with in the last sweep.
+ * ||R||_2^2 = lambda_max(R R'). An iteration multiplies only a vector by
+ * sparse factors. It starts from the vector with which it ended in the last
+ * sweep.
  *
  * The first and last factor are solved line by line: with everything else
  * fixed, the columns of S_Q (R = I) are separate problems with one Gram
@@ -229,8 +232,8 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 }
 
 /*
- * Computes x (n) <- M x / ||M x||; returns ||M x||. M is L' W L left of q, or
- * R R' right of it.
+ * Replaces x (n values) by M x / ||M x||; returns ||M x||. M is L' W L of
+ * factor q if of_left, else R R'.
  */
 static double
 power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
@@ -264,8 +267,8 @@ greatest_weight(const fc_palm_work *w)
 }
 
 /*
- * Estimates ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2,
- * starting from the vector of the last estimate.
+ * Estimates ||W^(1/2) L||_2^2 of factor q if of_left, else ||R||_2^2. Starts
+ * from the vector of the last estimate.
  */
 static double
 squared_norm(fc_palm_work *w, size_t q, bool of_left)
@@ -294,8 +297,9 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 /* ---- one factor ---- */
 
 /*
- * Computes D into the lists, or into w->step if the constraint is too wide for
- * lists. Sets *along = <S_q, D>.
+ * Computes D of factor q. Stores its largest entries in the lists, or all of D
+ * in w->step if the constraint keeps too many entries for lists. Sets *along =
+ * <S_q, D>.
  */
 static void
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
@@ -316,7 +320,9 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	}
 }
 
-/* Scales to unit norm; returns the norm before, 0 for a zero matrix. */
+/*
+ * Scales a matrix to unit norm. Returns its norm before, 0 for a zero matrix.
+ */
 static double
 normalise(fc_sparse *s)
 {
@@ -342,8 +348,8 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 	double		along;
 	double		norm;
 
-	if (!(c > 0.0))				/* another factor is zero, so the product is 0
-								 * for any S_q */
+	if (!(c > 0.0))				/* another factor is zero, so that the product
+								 * is 0 for any S_q */
 		return;
 	gradient_step(w, q, c, &along);
 	if (w->largest.per_row > 0)
@@ -399,8 +405,8 @@ is_pursued(const fc_palm_work *w, size_t q)
 }
 
 /*
- * Solves factor q line by line and stores the lines as the rows of `out`. Each
- * is at least as good as its row in `old`.
+ * Solves for factor q line by line, and stores the lines as the rows of `out`.
+ * The objective of each line is not above the objective of its row in `old`.
  */
 static void
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
@@ -472,7 +478,7 @@ pursue_end(fc_palm_work *w, size_t q)
 
 /* ---- products grown from the right ---- */
 
-/* Multiplies y and h by factor q. */
+/* Multiplies by factor q: y becomes S_q y, and h becomes S_q h S_q'. */
 static void
 grow(fc_palm_work *w, size_t q)
 {

@@ -7,8 +7,8 @@
  * by proximal alternating linearised minimisation: a projected gradient step
  * for one factor after the other, S_Q first (Le Magoarou & Gribonval 2016;
  * Giffon et al. 2019, Alg. 2). With pursuit, the steps for S_1 and S_Q are
- * replaced by better ones. W = diag(weight) is the fixed factor S_0 =
- * diag(sqrt n) of QK-means.
+ * replaced by better ones. In QK-means, the weights are the sizes of the
+ * clusters, and W^(1/2) is the fixed factor S_0 of Giffon et al.
  */
 #ifndef FC_FACTOR_PALM_H
 #define FC_FACTOR_PALM_H
@@ -33,8 +33,8 @@ typedef struct fc_sparse
 	size_t		columns;
 	size_t		nonzeros;
 	size_t		capacity;		/* number of entries allocated */
-	uint32_t   *row_start;		/* start of each row in column and value, rows
-								 * + 1 values */
+	uint32_t   *row_start;		/* rows + 1 values: index in column and value
+								 * where each row starts */
 	uint32_t   *column;			/* ascending within a row */
 	double	   *value;
 } fc_sparse;
@@ -90,8 +90,8 @@ void		fc_tile_columns(const double *matrix, size_t stride, size_t rows,
 							size_t first, size_t count, double *tile);
 
 /*
- * Copies the transpose of rows first .. first + count - 1 to a tile (columns x
- * FC_TILE_COLUMNS).
+ * Copies the transpose of rows first .. first + count - 1 of a matrix to a
+ * tile (columns x FC_TILE_COLUMNS).
  */
 void		fc_tile_rows(const double *matrix, size_t stride, size_t columns,
 						 size_t first, size_t count, double *tile);
@@ -125,10 +125,11 @@ size_t		fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 								   size_t columns);
 
 /*
- * fc_constraint_project keeps the entries of a dense matrix (rows x columns of
- * a) that the constraint selects; fc_largest_of_all keeps the `total` largest
- * entries of the matrix. Ties go to the lowest column in a row, the lowest row
- * in a column, and the lowest index in the whole matrix. Zeros are not stored.
+ * fc_constraint_project stores in a the entries of a dense matrix of the same
+ * shape that the constraint selects. fc_largest_of_all stores the `total`
+ * largest entries of the matrix. Ties go to the lowest column in a row, the
+ * lowest row in a column, and the lowest index in the whole matrix. Zeros are
+ * not stored.
  */
 void		fc_constraint_project(const fc_constraint *constraint, const double *dense,
 								  fc_arena *arena, fc_sparse *a);
@@ -217,15 +218,16 @@ size_t		fc_factor_rows(size_t k, size_t d, size_t q);
 size_t		fc_factor_columns(size_t k, size_t d, size_t count, size_t q);
 
 /*
- * Returns the default number of factors: log2(min(k, d)), but 1 or more and no
- * more than FC_MAX_FACTORS.
+ * Returns the default number of factors: log2(min(k, d)), at least 1 and at
+ * most FC_MAX_FACTORS.
  */
 size_t		fc_factor_count(size_t k, size_t d);
 
 /*
- * fc_factors_take allocates factors with these constraints and shapes, and
- * calls fc_factors_start. fc_factors_start sets the usual start: S_count zero,
- * the others rectangular identities, lambda 1.
+ * fc_factors_take allocates the factors of a k x d product with `count`
+ * constraints, and calls fc_factors_start. fc_factors_start sets the initial
+ * values: S_count is zero, the other factors are rectangular identities, and
+ * lambda is 1.
  */
 void		fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count,
 							const fc_constraint *constraint, fc_factors *factors);
@@ -234,8 +236,8 @@ void		fc_factors_start(fc_factors *factors);
 /*
  * Moves the ones of S_1 from its first rows to the rows with the largest
  * `length`, if S_1 has more rows than columns. `length` has k values, not
- * negative, and is overwritten. The product starts from these rows of U,
- * because its first rows may all be zero, like the corners of images.
+ * negative, and is overwritten. The product then starts from these rows of U,
+ * because the first rows of U may all be zero, like the corners of images.
  */
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
@@ -246,19 +248,20 @@ size_t		fc_factors_nonzeros(const fc_factors *factors);
 void		fc_factors_transpose(fc_factors *factors);
 
 /*
- * fc_sparsity_budget returns the maximum number of values in factors with
- * `sparsity` entries per row and per column; fc_sparsity_within returns the
- * greatest sparsity within a budget, 1 or more.
+ * fc_sparsity_budget returns the maximum number of values in `count` factors
+ * that keep `sparsity` entries per row and per column. fc_sparsity_within
+ * returns the greatest sparsity, 1 or more, whose number of values does not
+ * exceed the budget.
  */
 size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
 size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
 
 /*
  * Sets the constraints of `count` factors. Every row and every column keeps
- * `sparsity` entries. If sparsity is 0, it keeps as many as the budget allows,
- * or FC_DEFAULT_SPARSITY if there is no budget either. The budget is a number
- * of values; 0 means unlimited. If both are given, the factor with the longest
- * side keeps the sparsity and the others share the rest of the budget.
+ * `sparsity` entries. If sparsity is 0, each keeps as many as the budget
+ * allows, or FC_DEFAULT_SPARSITY if there is no budget either. The budget is a
+ * number of values; 0 means unlimited. If both are given, the factor with the
+ * longest side keeps the sparsity and the others share the rest of the budget.
  */
 
 /*
@@ -297,14 +300,14 @@ typedef struct fc_palm_options
 								 * per sweep; default 1e-6 */
 
 	/*
-	 * solves the rows of the first factor and the columns of the last one by
-	 * matching pursuit; default true
+	 * true (the default): solve for the rows of the first factor and the
+	 * columns of the last one by matching pursuit
 	 */
 	bool		pursuit;
 
 	/*
-	 * continues from the factors of an earlier call instead of the usual
-	 * start
+	 * true: continue from the present values of the factors, as an earlier
+	 * call left them
 	 */
 	bool		warm;
 	uint64_t	seed;			/* seed of the power iterations' first vectors */
@@ -329,8 +332,9 @@ typedef struct fc_palm_result
 fc_palm_options fc_palm_defaults(void);
 
 /*
- * Improves the factors. From the second sweep on (if warm, from the first),
- * the objective does not rise. U and the weights must be finite.
+ * Improves the factors in sweeps. From the second sweep on, the objective does
+ * not rise; if options->warm, from the first sweep on. U and the weights must
+ * be finite.
  */
 void		fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);

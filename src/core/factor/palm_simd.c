@@ -48,8 +48,8 @@ times(const fc_sparse *a, const double *x, double *y)
 /* ---- transposition ---- */
 
 /*
- * Stores the transpose of `count` rows of a tile in `to` (FC_TILE_COLUMNS x
- * FC_TILE_COLUMNS); sets its other columns to zero.
+ * Stores the transpose of `count` rows of a tile in the first columns of `to`
+ * (FC_TILE_COLUMNS x FC_TILE_COLUMNS). Sets the other columns of `to` to zero.
  */
 static void
 transpose_tile(const double *from, size_t count, double *to)
@@ -93,8 +93,8 @@ other_tile(const fc_palm_work *w, const double *tile)
 }
 
 /*
- * up computes S_0 .. S_(q - 1) x; down multiplies x by the transpose of that
- * product. Both return the tile with the result.
+ * up multiplies the tile x by the product of factors 0 .. q - 1, down by the
+ * transpose of this product. Both return the tile with the result.
  */
 static double *
 up(fc_palm_work *w, size_t q, double *x)
@@ -141,8 +141,9 @@ sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 /* ---- the gradient of a factor ---- */
 
 /*
- * Computes x <- scale * weight_j (lambda x - y) for `count` rows j of two
- * tiles; weight_j is 1 if weight is NULL.
+ * Replaces each row j < count of the tile x by scale * weight[j] * (lambda * x
+ * - y), where y is a tile of the same shape. All weights are 1 if weight is
+ * NULL.
  */
 FC_CLONES
 static void
@@ -161,8 +162,8 @@ scaled_residual(double *x, const double *y, size_t count, double lambda,
 }
 
 /*
- * Computes columns first .. first + count - 1 of -lambda / c L' W (lambda L
- * S_q H - Y). Returns the tile, rows of S_q x FC_TILE_COLUMNS.
+ * Computes columns first .. first + count - 1 of -(lambda / c) * L' W (lambda
+ * L S_q H - Y). Returns their tile, which has as many rows as S_q.
  */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
@@ -201,9 +202,9 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 /*
  * ---- the largest entries ----
  *
- * Few values enter a list. A whole row of the tile is therefore compared with
- * the smallest entries of its lists first; only if one value may enter, they
- * are examined one by one.
+ * Few values enter a list. A whole row of the tile is therefore first compared
+ * with the smallest entries of its lists. Its values are examined one by one
+ * only if at least one of them exceeds such an entry.
  */
 
 /*
@@ -259,9 +260,8 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 }
 
 /*
- * Computes columns first .. first + count - 1 of D: S_q plus the gradient
- * step. Offers them to the lists, or stores them in w->step if lists are not
- * used. Stores the values on the support of S_q in w->stepped too.
+ * Computes columns first .. first + count - 1 of D, which is S_q plus the
+ * gradient step. internal.h describes where they are stored.
  */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
@@ -391,8 +391,8 @@ fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first,
 /* ---- the product ---- */
 
 /*
- * Computes columns first .. first + count - 1 of S_0 .. S_(Q - 1); returns
- * their tile, k x FC_TILE_COLUMNS.
+ * Computes columns first .. first + count - 1 of the product of all factors.
+ * Returns their tile, k x FC_TILE_COLUMNS.
  */
 const double *
 fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)

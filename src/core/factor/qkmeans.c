@@ -50,15 +50,15 @@ typedef struct qkmeans_work
 	double	   *mean;			/* k x d: means of the clusters, minus the
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */
-	double	   *moved_mean;		/* k x d: means with the farthest rows moved
-								 * to the empty clusters; moved_weight are
-								 * their weights */
+	double	   *moved_mean;		/* k x d: means after the farthest rows were
+								 * moved to the empty clusters; moved_weight
+								 * has the weights of these clusters */
 	double	   *moved_weight;
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: rows of the product */
-	const fc_operator *op;		/* the factors as an operator, as used in the
-								 * last scan */
+	const fc_operator *op;		/* operator made from the factors, as used in
+								 * the last scan */
 	fc_qkmeans_step step;
 } qkmeans_work;
 
@@ -364,8 +364,8 @@ copy_means(qkmeans_work *w, const double *mean)
 }
 
 /*
- * Runs palm4MSA on the means, starting from the current factors; returns the
- * objective. Copies the means if holds_all.
+ * Runs palm4MSA on the means, starting from the current factors. Returns the
+ * objective. If holds_all, copies the means instead and returns 0.
  */
 static double
 train(qkmeans_work *w, const double *mean, const double *weight)
@@ -598,7 +598,7 @@ typedef struct findings
 {
 	fc_qkmeans_options closest;
 	double		objective;		/* SSE of the closest product, relative to the
-								 * start */
+								 * SSE of the start */
 	fc_qkmeans_options sparsest;	/* sparsest product whose labels are
 									 * equally good */
 	bool		same_labels;

@@ -41,8 +41,8 @@ typedef struct fc_row_source
 typedef struct fc_qkmeans_step
 {
 	int			iteration;		/* index of the iteration, 0 for the start */
-	double		objective;		/* SSE of the rows to the centroids of the
-								 * operator */
+	double		objective;		/* sum of squared distances of the rows to the
+								 * centroids of the operator */
 	double		wcss;			/* sum of squared distances of the rows to the
 								 * means of their clusters */
 	size_t		nonzeros;
@@ -60,8 +60,8 @@ typedef struct fc_qkmeans_options
 	int			iterations;		/* maximum number of iterations; default 10 */
 	double		tolerance;		/* minimum relative decrease of the objective
 								 * per iteration; default 1e-6 */
-	int			factors;		/* factors, sparsity and budget as in
-								 * factorize.h */
+	int			factors;		/* factors, sparsity and budget are defined as
+								 * in fc_factorize_options */
 	int			sparsity;
 	double		budget;
 
@@ -72,8 +72,8 @@ typedef struct fc_qkmeans_options
 	fc_method	start;
 
 	/*
-	 * factors of the initial centroids under these constraints; NULL if they
-	 * must be computed
+	 * factors of the initial centroids that meet the constraints; NULL:
+	 * factors are computed
 	 */
 	const fc_factors *warm_factors;
 	int			start_sweeps;	/* maximum sweeps of each palm4MSA that
@@ -128,17 +128,17 @@ void
 /* ---- the number of values, chosen by trials on a sample ---- */
 
 /*
- * Smooth or repeated centroids are close to a product of few sparse factors,
- * random ones are not; only a trial can decide. The start is therefore
- * factored at rising sparsities, and each product is compared with the
- * unfactored start on the sample.
+ * A product of few sparse factors can be close to smooth or repeated
+ * centroids, but not to random ones, and only a trial tests it. The start is
+ * therefore factored with increasing sparsity, and each product is compared
+ * with the unfactored start on the sample.
  */
 
 /* Sums of squares of an operator over the rows of a sample. */
 typedef struct fc_measure
 {
-	double		objective;		/* SSE of the rows to the centroids of the
-								 * operator */
+	double		objective;		/* sum of squared distances of the rows to the
+								 * centroids of the operator */
 	double		wcss;			/* sum of squared distances of the rows to the
 								 * means of their clusters */
 	double		scatter;		/* sum of squared distances of the rows to the
@@ -157,8 +157,9 @@ void		fc_measure_start(const double *start, const double *offset, size_t k,
 							 fc_measure *measure);
 
 /*
- * Returns a / b, with b raised to 1e-6 of the scatter if it is smaller; 1 if
- * both are smaller: clusters without spread have no ratio.
+ * Returns the ratio a / b of two sums of squares. A divisor b below 1e-6 *
+ * scatter is raised to that value. If a is below it, too, returns 1, because
+ * clusters without spread have no meaningful ratio.
  */
 double		fc_measure_ratio(double a, double b, double scatter);
 
@@ -167,17 +168,17 @@ typedef struct fc_trial
 	int			factors;
 	int			sparsity;
 	size_t		nonzeros;
-	double		objective;		/* SSE to the centroids of the factored start,
-								 * relative to the unfactored start */
-	double		wcss;			/* SSE to the means of the clusters, relative
-								 * to the unfactored start */
+	double		objective;		/* SSE of the factored start, relative to the
+								 * SSE of the unfactored start */
+	double		wcss;			/* sum of squares around the means of its
+								 * clusters, relative to the unfactored start */
 } fc_trial;
 
 typedef struct fc_trials
 {
-	const fc_measure *dense;	/* measure of the unfactored start */
-	size_t		max_bytes;		/* maximum bytes for a trial and for the steps
-								 * after it */
+	const fc_measure *dense;	/* sums of squares of the unfactored start */
+	size_t		max_bytes;		/* maximum memory in bytes of a trial and of
+								 * the iterations after it */
 	void		(*tried) (void *ctx, const fc_trial *trial);	/* called after each
 																 * trial, or NULL */
 	void	   *tried_ctx;
@@ -215,19 +216,28 @@ typedef struct fc_trials
 
 /*
  * Chooses factors, sparsity and budget of *options; sparsity and budget must
- * be 0 on entry. Unless options->factors is set, there are two factors, which
- * were measured to be closer than more factors with equally many values. The
- * sparsity s of the longer factor rises through 2, 3, 4, 6, 9, 13 ..; the
- * other factor has as many values. Trials continue while the product has fewer
- * than k d values and a sweep needs at most FC_TRIAL_WORK multiplications. The
- * first product within FC_CLOSE_SSE_RATIO of the start's SSE on the sample is
- * used. If there is no such product and k d is at least FC_LARGE_CENTROIDS,
- * the closest product within FC_NEAR_SSE_RATIO is used, else the sparsest one
- * with equally good labels (FC_SAME_LABELS_SSE_RATIO). In all other cases the
- * result is one factor with all k d values. If options->factors is set, every
- * factor has sparsity s, and the closest product is used if no product is
- * within FC_CLOSE_SSE_RATIO. options->log is not called. options->warm_factors
- * receives the product that ended the search, in the arena, or NULL.
+ * be 0 on entry. options->log is not called.
+ *
+ * Trials factor the start with sparsity s = 2, 3, 4, 6, 9, 13 .. They end at
+ * the first close product, whose SSE on the sample is at most
+ * FC_CLOSE_SSE_RATIO times the SSE of the start. They also end when the
+ * product would have k d values or more, or when a sweep would need more than
+ * FC_TRIAL_WORK multiplications.
+ *
+ * If options->factors is 0, products have two factors, because more factors
+ * with as many values were measured to be farther from the start. s is the
+ * sparsity of the longer factor, and the other factor has as many values. The
+ * result is the first of these that exists:
+ *     the close product;
+ *     if k d >= FC_LARGE_CENTROIDS, the product with the lowest SSE, provided
+ *         that it is at most FC_NEAR_SSE_RATIO times the SSE of the start;
+ *     if k d >= FC_LARGE_CENTROIDS, the sparsest product with equally good
+ *         labels (FC_SAME_LABELS_SSE_RATIO);
+ *     one factor with all k d values.
+ *
+ * If options->factors is set, every factor has sparsity s, and the result is
+ * the product with the lowest SSE. options->warm_factors receives the close
+ * product, in the arena, or NULL if there is no such product.
  */
 void
 			fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,

@@ -37,8 +37,8 @@ fc_start_measured(size_t n, size_t k)
 
 typedef struct start_work
 {
-	float	   *ordered;		/* n x d: rows of the sample sorted by value,
-								 * scaled and centered */
+	float	   *ordered;		/* n x d: rows of the sample in the order of
+								 * fc_order_rows, centered and scaled */
 	fc_arena   *arena;
 } start_work;
 

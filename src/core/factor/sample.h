@@ -11,7 +11,7 @@
 typedef enum fc_start_kind
 {
 	FC_START_KMEANS,			/* k-means of the sample */
-	FC_START_UNIFORM,			/* rows of the sample, unchanged */
+	FC_START_UNIFORM,			/* rows drawn from the sample */
 	FC_START_GIVEN				/* centroids of the caller */
 } fc_start_kind;
 
@@ -31,14 +31,17 @@ typedef struct fc_start_options
 /* Minimum rows of the sample for a start, per cluster. A guess. */
 #define FC_SAMPLE_PER_K	20
 
-/* Returns the number of rows to measure, out of n sampled rows. */
+/*
+ * Returns how many of n sampled rows measure the error of the start and of
+ * products that replace it.
+ */
 size_t		fc_start_measured(size_t n, size_t k);
 
 /*
- * Computes the initial centroids start (k x d), the ordering of the sample
- * (its mean is the offset), and measured: fc_start_measured rows spread evenly
- * over the n x d sample, sorted by its values. Returns FC_EFAR if
- * fc_order_rows does.
+ * Computes the initial centroids `start` (k x d) from a sample (n x d). Orders
+ * the sample by fc_order_rows, which sets *ordering; its mean becomes the
+ * offset. Copies fc_start_measured rows, at even intervals of this order, to
+ * `measured`. Returns FC_EFAR if fc_order_rows does.
  */
 fc_status
 			fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
@@ -46,8 +49,8 @@ fc_status
 							 fc_ordering *ordering, double *start, double *measured);
 
 /*
- * Returns the greatest magnitude of a coordinate of n x d points around the
- * offset.
+ * Returns the greatest absolute difference between a coordinate of n x d
+ * points and the same coordinate of the offset.
  */
 double		fc_greatest_magnitude(const double *points, const double *offset,
 								  size_t n, size_t d);

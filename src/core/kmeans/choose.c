@@ -65,8 +65,8 @@ typedef struct k_search
 	fc_halves	halves;
 	fc_kmeans_options options;
 	fc_arena   *arena;
-	double		lost;			/* mean squared length of the rows outside the
-								 * chosen axes */
+	double		lost;			/* mean squared length of the rows' components
+								 * outside the principal axes */
 	fc_choice  *choice;
 	fc_half_centroids found[FC_TRIED_MAX];	/* centroids of both halves for
 											 * each number tried */
@@ -101,7 +101,7 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 }
 
 /*
- * Leaves out the share `trim` of the rows: the rows farthest from their
+ * Leaves out the fraction `trim` of the rows that is farthest from their
  * median.
  */
 static void
@@ -127,8 +127,8 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 }
 
 /*
- * Computes the evidence for k and inserts it into the numbers tried, in order,
- * unless k was tried before.
+ * Computes the evidence for k clusters and inserts it into choice->tried, by
+ * ascending k. Does nothing if k was tried before.
  */
 static void
 try_k(k_search *s, size_t k)
@@ -184,9 +184,9 @@ measure_gains(fc_choice *choice)
 }
 
 /*
- * Returns the number between two tried ones where the logarithm of the cost
- * bends most, estimated by extending the lines before and after them. Returns
- * 0 if there is no clear bend.
+ * Returns the number of clusters, between two numbers tried, at which the
+ * logarithm of the cost bends most. Estimates it as the intersection of the
+ * lines before and after the gap. Returns 0 if there is no clear bend.
  */
 static size_t
 kink(const fc_choice *choice)
@@ -231,9 +231,10 @@ refine(k_search *s)
 }
 
 /*
- * Returns true if the last cluster of tried[i] gains clearly more than one
- * more cluster would. Also true if all its clusters are found and the next one
- * is not well separated, or if there is nothing to compare it with.
+ * Returns true in any of these cases, where k is the number of tried[i]:
+ *     the last of the k clusters gains FC_CLEAR_GAIN times as much as one more;
+ *     all k clusters are found, and of k + 1 clusters at most k are separated;
+ *     k - 1 was not tried, or no greater number was.
  */
 static bool
 last_gains(const fc_choice *choice, size_t i)
@@ -249,8 +250,8 @@ last_gains(const fc_choice *choice, size_t i)
 }
 
 /*
- * Returns true if tried[i] is stable. Clusters without any spread are repeated
- * values and not stable.
+ * Returns true if tried[i] is stable. Clusters without spread are repeated
+ * values, and do not count as stable.
  */
 static bool
 is_stable(const fc_choice *choice, size_t i)
@@ -264,8 +265,8 @@ is_stable(const fc_choice *choice, size_t i)
 /* ---- levels ---- */
 
 /*
- * A cluster of the coarser number, as seen by the minimum spanning tree of the
- * finer centroids.
+ * Edges of a coarse cluster in the minimum spanning tree of the fine
+ * centroids.
  */
 typedef struct cluster_edges
 {
@@ -274,9 +275,10 @@ typedef struct cluster_edges
 } cluster_edges;
 
 /*
- * Builds the minimum spanning tree of the finer centroids (Prim). Computes for
- * each cluster of the coarser number the longest edge within it and the
- * shortest edge to another.
+ * Builds the minimum spanning tree of the fine centroids (Prim). Computes for
+ * each coarse cluster the longest edge between fine centroids in it, and the
+ * shortest edge to a fine centroid of another coarse cluster. group: coarse
+ * cluster of each fine centroid.
  */
 static void
 measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
@@ -323,8 +325,9 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 }
 
 /*
- * Returns true if most clusters of the coarser number are farther from each
- * other than the finer clusters within them are from each other.
+ * Returns true if more than half of the coarse clusters contain several fine
+ * ones, and if most of these are farther from other clusters than their fine
+ * clusters are from each other, by the factor FC_LEVEL_GAP.
  */
 static bool
 is_level(k_search *s, size_t coarse, size_t fine)
@@ -367,9 +370,8 @@ is_level(k_search *s, size_t coarse, size_t fine)
 /* ---- the choice ---- */
 
 /*
- * Returns the index of the number with the greatest product of its agreement
- * and the exponent of the fall of the cost with k. Used if no number is
- * stable.
+ * Chooses if no number is stable: returns the index in tried of the greatest
+ * product of agreement and log(cost(1) / cost(k)) / log(k), or 0.
  */
 static size_t
 best_unstable(const fc_choice *choice)
@@ -411,8 +413,8 @@ is_cut_off(const k_search *s)
 }
 
 /*
- * Chooses the coarsest level among the stable numbers, and the next finer
- * level as the second number.
+ * Chooses the coarsest level among the stable numbers. The next finer level
+ * becomes the second number.
  */
 static void
 choose(k_search *s)

@@ -6,30 +6,31 @@
  *
  * Wide rows are projected onto FC_CHOOSE_AXES principal axes (ordered.h).
  * Numbers are tried from 1 up in steps of a fifth, and where the logarithm of
- * the cost bends. Each search continues from the number tried before it. A
- * number k is stable when its stability reaches FC_CLEAR_STABILITY and its
- * last cluster gains FC_CLEAR_GAIN times as much as the next, or all k are
- * found and the next is not well separated. Clusters without spread are not
- * stable.
+ * the cost bends. Each search continues from the centroids of the next lower
+ * number tried. A number k is stable when its stability reaches
+ * FC_CLEAR_STABILITY and its last cluster is needed: it gains FC_CLEAR_GAIN
+ * times as much as one more cluster, or all k clusters are found and of k + 1
+ * clusters at most k are separated. Clusters without spread are not stable.
  *
  * The finest number is the stable one with the greatest difference between the
- * clusters found and the clusters not found. A smaller one is a level when
- * more than half of its clusters contain several of the finest clusters, and
- * four fifths of these clusters are FC_LEVEL_GAP times as far from the others
- * as the finest clusters within them are from each other, by the minimum
- * spanning tree of the finest centroids (single linkage). The smallest level
- * is chosen, and the next level is the second; without a level, the finest
- * number is chosen. Hence a greater max_k changes nothing once it is large
- * enough.
+ * clusters found and the clusters not found. A smaller stable number is a
+ * level when two conditions hold: more than half of its clusters contain
+ * several of the finest clusters, and four fifths of these are far apart. A
+ * cluster is far apart if its distance to the others is FC_LEVEL_GAP times the
+ * distance between the finest clusters within it; distances are edges of the
+ * minimum spanning tree of the finest centroids (single linkage). The smallest
+ * level is chosen, and the next level is the second; without a level, the
+ * finest number is chosen. Hence a greater max_k changes nothing once it is
+ * large enough.
  *
  * The choice is clear unless its clusters hide others (evidence.h) or it has a
- * rival. A rival is a greater number that finds more clusters, or is
- * reproduced in both halves and bends the cost half as much; a level has no
- * rivals. The verdict is the limit when the greatest number tried is chosen:
- * because it is the finest, or because its clusters are well separated and the
- * cost still falls fast. If no number is stable, the choice is the number with
- * the greatest product of agreement and log(cost(1) / cost(k)) / log(k); for a
- * uniform distribution the second factor is 2 / d.
+ * rival. A rival is a greater number for which more clusters are found, or
+ * whose clusters are reproduced in both halves and gain at least half as much;
+ * a level has no rivals. The verdict is FC_K_LIMIT when the greatest number
+ * tried is chosen: because it is the finest, or because its clusters are well
+ * separated and the cost still falls fast. If no number is stable, the choice
+ * is the number with the greatest product of agreement and log(cost(1) /
+ * cost(k)) / log(k); for a uniform distribution the second factor is 2 / d.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */
@@ -90,8 +91,8 @@ typedef struct fc_tried
 	fc_evidence evidence;
 
 	/*
-	 * relative fall of the cost per cluster added since the number tried
-	 * before; NaN for the first
+	 * relative fall of the cost per cluster added since the next lower number
+	 * tried; NaN for the first number
 	 */
 	double		gain;
 	double		stability;		/* 0 to 1; NaN for k = 1 */
@@ -111,8 +112,8 @@ typedef struct fc_choice
 	size_t		chosen;			/* index in tried of the chosen number */
 	size_t		second;			/* number of clusters of the next finer level;
 								 * 0: unknown */
-	size_t		hidden;			/* number of clusters that hide others, for
-								 * the chosen number */
+	size_t		hidden;			/* number of the chosen clusters that hide
+								 * others (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;
 								 * 0: no such number */
 	fc_k_verdict verdict;
@@ -122,9 +123,9 @@ typedef struct fc_choice
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 
 /*
- * Chooses a number of clusters from 1 to max_k. trim: share of the rows to
- * leave out, the farthest from their median (numerics/selection.h). apart: d
- * flags of two-valued coordinates that are known to separate clusters, or
+ * Chooses a number of clusters from 1 to max_k. trim: fraction of the rows to
+ * leave out, which are farthest from the median (numerics/selection.h). apart:
+ * d flags of two-valued coordinates that are known to separate clusters, or
  * NULL. options: settings of each search. The caller ensures that there are
  * rows.
  */

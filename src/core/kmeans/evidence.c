@@ -93,10 +93,11 @@ static bool
 has_valley(const fc_valleys *valleys, size_t i, size_t j)
 {
 	double		window[PLACES];
-	double		greatest_from[PLACES + 1];	/* greatest count from here on, to
-											 * the right */
-	double		greatest = 0.0; /* greatest count to the left */
-	bool		meets = false;	/* true once there are rows on both sides */
+	double		greatest_from[PLACES + 1];	/* greatest count in windows v and
+											 * above */
+	double		greatest = 0.0; /* greatest count in windows below v */
+	bool		meets = false;	/* true once there are rows on both sides of a
+								 * window */
 
 	window_counts(valleys, i, j, window);
 	greatest_from[PLACES] = 0.0;
@@ -287,8 +288,9 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found,
 }
 
 /*
- * Sets centroids first .. k - 1 to rows, each drawn in proportion to its
- * squared distance from the centroids before (k-means++).
+ * Sets centroids first .. k - 1 to rows. The probability of a row is
+ * proportional to its squared distance from the nearest centroid so far
+ * (k-means++).
  */
 static void
 add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed,
@@ -353,8 +355,8 @@ fit_half(comparison *h, size_t side, const fc_half_centroids *fewer,
 }
 
 /*
- * Returns the nearest centroid of a row, and stores its squared distances to
- * all centroids in h->squares.
+ * Returns the index of the centroid nearest to a row, and stores the squared
+ * distances to all centroids in h->squares.
  */
 static size_t
 nearest(comparison *h, const float *x)
@@ -370,8 +372,9 @@ nearest(comparison *h, const float *x)
 }
 
 /*
- * Labels all rows by the centroids of one half, counts them for its valleys,
- * and sums the cost of the rows of the other half.
+ * Labels all rows by the centroids of one half, and counts them for the
+ * valleys of this half. Sums the squared distances of the rows of the other
+ * half.
  */
 static void
 judge_rows(comparison *h, evidence_half *half, size_t side)
@@ -394,8 +397,8 @@ judge_rows(comparison *h, evidence_half *half, size_t side)
 }
 
 /*
- * Computes the share of the rows that both halves give matching clusters, and
- * the number of clusters that both halves reproduce.
+ * Computes the fraction of the rows to which both halves give matching
+ * clusters, and the number of clusters that both halves reproduce.
  */
 static void
 measure_agreement(comparison *h, fc_arena *arena, double *agreement,

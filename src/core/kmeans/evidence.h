@@ -10,11 +10,11 @@
  *     agreement  the share of the rows that C_0 and C_1 give the same cluster,
  *                with their numbers matched (Ben-Hur, Elisseeff and Guyon
  *                2002; Lange, Roth, Braun and Buhmann 2004)
- *     separated  the number of clusters that a valley of the density divides
- *                from every other (below), the mean of C_0 and C_1
- *     found      separated, but at most the number of reproduced clusters:
- *                matched clusters with FC_EVIDENCE_OVERLAP of their rows in
- *                common (Hennig 2007)
+ *     separated  the number of clusters that valleys of the density divide
+ *                from every other (see below), averaged over C_0 and C_1
+ *     found      the lesser of `separated` and the number of reproduced
+ *                clusters: matched clusters with FC_EVIDENCE_OVERLAP of their
+ *                rows in common (Hennig 2007)
  *
  * A coordinate with at most FC_FEW_VALUES values, such as a flag or a
  * category, has gaps between its values that are no valleys of a density.
@@ -69,8 +69,8 @@ typedef struct fc_halves
 } fc_halves;
 
 /*
- * Deals at least two rows into halves; ignores weights. apart: d flags of
- * coordinates whose values are not spread, or NULL.
+ * Deals rows, at least two, into halves, and ignores their weights. apart: d
+ * flags of coordinates whose values are not spread, or NULL.
  */
 fc_halves	fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 						   fc_arena *arena);
@@ -108,11 +108,12 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  *     count(v) <= FC_VALLEY_DEPTH m   and
  *     m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
  *
- * where m is the lesser of the greatest counts on either side of v. Without a
- * valley, the two count as one cluster. Between two normal distributions of
- * equal weight, 4 deviations apart, the count falls to 0.29 of the peaks.
- * Between clusters of k-means in a uniform distribution it is about 1, but 0.5
- * to 0.7 in the plane, where clusters are narrow at their border.
+ * where m is the lesser of the greatest counts on either side of v. Two
+ * clusters without a valley between them count as one. Between two normal
+ * distributions of equal weight, 4 deviations apart, the count falls to 0.29
+ * of the peaks. Between clusters of k-means in a uniform distribution, the
+ * ratio is about 1, but 0.5 to 0.7 in the plane, where clusters are narrow at
+ * their border.
  */
 
 /*
@@ -190,11 +191,11 @@ void
  * k-means does not separate a small cluster from a large one if a split of the
  * large one lowers the cost more, nor clusters that differ in one column of
  * many. Rows of a cluster are projected onto each coordinate, and onto
- * FC_HIDDEN_AXES principal axes of their correlations. Counts in windows of a
- * quarter, a half or all of their standard deviation are tested for valleys as
- * above, but with the stricter FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS. A gap
- * reaches from the first peak on one side of a valley to the first on the
- * other.
+ * FC_HIDDEN_AXES principal axes of their correlations. Windows have the width
+ * of a quarter, a half or one standard deviation of the projections. The
+ * counts in them are tested for valleys as described above, but with the
+ * stricter FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS. A gap is the distance between
+ * the first peaks on both sides of a valley.
  *
  * A cluster hides others when a gap in it is at least FC_HIDDEN_SHARE of the
  * gap on the line to its nearest neighbour. Rows are tested twice: with

@@ -72,8 +72,8 @@ is_valley(double count, double peak)
 }
 
 /*
- * Returns the place of the first peak next to a valley at v, to the left (step
- * -1) or to the right (step 1).
+ * Returns the index of the window with the first peak next to a valley at v,
+ * below it (step -1) or above it (step 1).
  */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)
@@ -100,8 +100,7 @@ static size_t
 widest_gap(const double *bins, size_t width)
 {
 	double		window[BINS];
-	double		right[BINS + 1];	/* greatest count from here on, to the
-									 * right */
+	double		right[BINS + 1];	/* greatest count in windows v and above */
 	size_t		places = BINS - width + 1;
 	double		left = 0.0;
 	size_t		widest = 0;
@@ -132,8 +131,8 @@ widest_gap(const double *bins, size_t width)
 }
 
 /*
- * Returns the width of the widest gap in n values, or 0 if there is no gap,
- * and sets their standard deviation.
+ * Returns the width of the widest gap in n values, or 0 if there is no gap.
+ * Sets *deviation to the standard deviation of the values.
  */
 static double
 gap_of(const double *values, size_t n, double *deviation)
@@ -242,7 +241,8 @@ gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
 		for (size_t i = 0; i < axes; i++)
 		{
 			double		square = 0.0;	/* squared length of a unit step along
-										 * the axis, in the units of y */
+										 * the axis, in the coordinates of
+										 * c->y */
 			double		unused;
 
 			for (size_t j = 0; j < c->d; j++)

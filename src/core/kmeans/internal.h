@@ -141,9 +141,9 @@ typedef struct fc_splits
 typedef struct fc_seeding
 {
 	size_t		draws;			/* number of candidates drawn per centroid */
-	double		total;			/* sum of w near */
-	double	   *potential;		/* sum of w near of each block of FC_TILE_ROWS
-								 * rows */
+	double		total;			/* sum of weight[i] * near[i] */
+	double	   *potential;		/* sum of weight[i] * near[i] over each block
+								 * of FC_TILE_ROWS rows */
 	float	   *candidate;		/* draws x d */
 
 	/*
@@ -161,15 +161,14 @@ typedef struct fc_effort
 	/* Rounds of splits and merges: */
 	double		start_tolerance;	/* tolerance of Lloyd's steps before the
 									 * rounds */
-	double		sure_gain;		/* gain below which a round ends the sure
-								 * moves */
+	double		sure_gain;		/* gain of a round below which sure moves end */
 	int			max_trial_failures; /* number of trials with little gain that
 									 * ends the rounds; 0: no trials */
-	double		max_trial_work; /* multiply-adds beyond which a failed trial
-								 * is the last */
+	double		max_trial_work; /* number of multiply-adds of a failed trial
+								 * above which it is the last trial */
 	double		end_tolerance;	/* tolerance of Lloyd's steps after the rounds */
-	double		typical_steps;	/* Lloyd steps that take as long as all rounds
-								 * (measured) */
+	double		typical_steps;	/* number of Lloyd steps that take as long as
+								 * all rounds (measured) */
 
 	/* Rounds of breathing: */
 	size_t		breath;			/* maximum number of centroids that a round
@@ -206,8 +205,8 @@ struct fc_kmeans_work
 	 * are enough rows
 	 */
 	bool		wide;
-	bool		split_merge;	/* true if rounds split and merge, false if
-								 * they breathe */
+	bool		split_merge;	/* true: rounds of splits and merges; false:
+								 * rounds of breathing */
 
 	/*
 	 * maximum number of centroids that a round of breathing adds: the
@@ -224,12 +223,13 @@ struct fc_kmeans_work
 								 * measurement */
 
 	/* Values per row: */
-	bool		careful;		/* true once the rounding of scores would be
-								 * visible: distances are compared instead */
+	bool		careful;		/* true once the rounding error of scores is
+								 * too large; distances are then compared
+								 * instead */
 
 	/*
-	 * n: squared distance to the nearest seed or centroid, or the lowest
-	 * score after an assignment that is not careful
+	 * n: squared distance to the nearest seed or centroid; after an
+	 * assignment that is not careful, the lowest score of the row instead
 	 */
 	float	   *near;
 	int32_t    *label;
@@ -280,14 +280,15 @@ struct fc_kmeans_work
 /* ---- inner loops over the rows of a search: nearest_simd.c ---- */
 
 /*
- * Adds rows first .. last - 1 to the sums of their clusters, subtracts them
- * from the sums of summed_in, and sets summed_in to label.
+ * Updates the sums of the clusters for rows first .. last - 1 whose label
+ * differs from summed_in: subtracts them from the sums of the old cluster,
+ * adds them to the sums of the new one, and sets summed_in to label.
  */
 void		fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last);
 
 /*
- * Returns the sum of w min(near, distance) of rows first .. last - 1; with
- * update, stores that minimum in near.
+ * Returns the sum of weight * min(near, distance) over rows first .. last - 1.
+ * If `update`, stores the minimum in near.
  */
 double		fc_kmeans_potential(const fc_kmeans_work *w, const float *distance,
 								size_t first, size_t last, bool update);
@@ -299,8 +300,8 @@ const fc_kmeans_search *fc_kmeans_choose_search(const fc_kmeans_rows *rows, size
 /* ---- lloyd.c ---- */
 
 /*
- * Computes packs, norms and sums of w->rows, and weights of 1 if there are no
- * weights.
+ * Computes the packs, norms and totals of w->rows. If there are no weights,
+ * sets them to 1.
  */
 void		fc_kmeans_measure_rows(fc_kmeans_work *w);
 
@@ -308,8 +309,9 @@ void		fc_kmeans_measure_rows(fc_kmeans_work *w);
 void		fc_kmeans_seed(fc_kmeans_work *w);
 
 /*
- * Adds `count` centroids after the w->k existing ones and increases w->k; near
- * must hold the squared distances to the existing ones.
+ * Adds `count` centroids, drawn by k-means++, after the w->k existing ones,
+ * and increases w->k. near must hold the squared distances to the existing
+ * ones.
  */
 void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 
@@ -317,46 +319,48 @@ void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 void		fc_kmeans_round(fc_kmeans_work *w);
 
 /*
- * Calls fc_kmeans_round, then sets label and near of all rows; sets w->sse to
- * DBL_MAX, for unknown.
+ * Calls fc_kmeans_round, then sets label and near of all rows. Sets w->sse to
+ * DBL_MAX, because the SSE is not known.
  */
 void		fc_kmeans_assign(fc_kmeans_work *w);
 
 /*
  * Takes up to `steps` Lloyd steps from w->label, until the SSE falls by less
  * than `tolerance` or is unlikely to fall below `beat` (INFINITY: no such
- * limit). Returns the number of steps. Labels then refer to the final
- * centroids, w->sse and w->weight to the last update.
+ * limit). Returns the number of steps. On return, labels refer to the final
+ * centroids, but w->sse and w->weight to the clusters before the last
+ * assignment.
  */
 int
 			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);
 
 /*
- * Computes the weights of the clusters of w->label, w->sse, and near (squared
- * distances to w->centroid), row by row in double.
+ * Computes from w->label the weight of each cluster, w->near (squared
+ * distances to w->centroid) and w->sse, row by row in double. Updates
+ * w->spent.
  */
 void		fc_kmeans_measure(fc_kmeans_work *w);
 
 /*
- * Moves the centroids onto the sphere, if there is one, labels the rows and
- * measures them as fc_kmeans_measure does.
+ * Moves the centroids onto options.sphere, unless it is NULL. Then labels the
+ * rows, and measures them by fc_kmeans_measure.
  */
 void		fc_kmeans_converge(fc_kmeans_work *w);
 
 /* ---- split_merge.c ---- */
 
 /*
- * Runs rounds from w->centroid, which has been measured, and leaves there the
- * best centroids, with their SSE in w->sse. Runs at most options.rounds, and
- * starts none once the budget is spent.
+ * Runs rounds, starting from w->centroid, which must have been measured. On
+ * return, w->centroid holds the best centroids and w->sse their SSE. Runs at
+ * most options.rounds rounds, and starts no round once the budget is spent.
  */
 void		fc_kmeans_rounds(fc_kmeans_work *w);
 
 /*
- * Runs rounds from w->centroid, which has been measured, and leaves there the
- * centroids whose largest cluster has the smallest weight. Once no cluster
- * exceeds options.max, Lloyd's steps lower the SSE as long as this remains
- * true.
+ * Runs balancing rounds, starting from w->centroid, which must have been
+ * measured. On return, w->centroid holds the centroids whose largest cluster
+ * has the smallest weight. Once no cluster exceeds options.max, Lloyd's steps
+ * lower the SSE as long as this remains true.
  */
 void		fc_kmeans_balance(fc_kmeans_work *w);
 

@@ -3,11 +3,11 @@
  *
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
- * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are
- * found by one of four methods (search.c), and rounds beyond their first
- * minimum (split_merge.c). A Lloyd step costs at most n k d multiply-adds in
- * float. Dot products are computed in tiles of fixed shape: the answer depends
- * on the seed and the rows alone.
+ * A start draws seeds, takes Lloyd's steps to a first minimum (lloyd.c), and
+ * runs rounds that search beyond it (split_merge.c). The nearest centroids are
+ * found by one of four methods (search.c). A Lloyd step costs at most n k d
+ * multiply-adds in float. Dot products are computed in tiles of fixed shape:
+ * the answer depends on the seed and the rows alone.
  */
 #include "kmeans/internal.h"
 #include "kmeans/ordered.h"
@@ -191,8 +191,8 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 }
 
 /*
- * Allocates the arrays of rows, of k clusters, and of the clusters that a
- * round adds.
+ * Allocates the arrays with one entry per row or per cluster, including the
+ * clusters that a round adds.
  */
 static void
 take_state(fc_kmeans_work *w)
@@ -254,8 +254,8 @@ wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 }
 
 /*
- * Decides how the search runs its starts; a search gets its budget only after
- * its first start.
+ * Sets the effort, the method, and the numbers of starts and rounds, from the
+ * options. The budget of a search is set after its first start.
  */
 static void
 make_plan(fc_kmeans_work *w)
@@ -389,7 +389,10 @@ search_budget(const fc_kmeans_work *w, double start)
 			 starts_of_search(w->rows.d, w->k) * fmax(start, min));
 }
 
-/* Copies the centroids of w into the result if they beat its present ones. */
+/*
+ * Copies the centroids of w into the result if their SSE is lower than the
+ * result's by more than options.margin.
+ */
 static void
 offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 {
@@ -403,8 +406,8 @@ offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 }
 
 /*
- * Runs one start: the given centroids (start 0) or seeds, Lloyd's steps, then
- * rounds.
+ * Runs one start: copies the given centroids (start 0) or draws seeds, takes
+ * Lloyd's steps, then runs rounds of splits and merges or of breathing.
  */
 static void
 try_start(fc_kmeans_work *w, int start, const double *initial,
@@ -421,8 +424,9 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 	else
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
-	if (w->rows.order != NULL)	/* seeds cost more than Lloyd steps if there
-								 * is a tree */
+	if (w->rows.order != NULL)	/* with a tree, seeds cost more than Lloyd
+								 * steps, and are left out of the cost that
+								 * sets the budget */
 		seeded = (double) w->compared * (double) w->rows.d +
 			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);
@@ -469,8 +473,8 @@ try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 }
 
 /*
- * Refines the result's centroids to a smaller tolerance, and then until no
- * cluster is too large. Sets labels, weights and SSE.
+ * Refines the result's centroids to a smaller tolerance. If the weight of
+ * clusters is limited, balances them. Sets labels, weights and SSE.
  */
 static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)

@@ -93,10 +93,10 @@ typedef struct fc_kmeans_result
 	double	   *weights;		/* k: weight of each cluster's rows, memory of
 								 * the caller */
 	int32_t    *labels;			/* n, memory of the caller, or NULL */
-	double		sse;			/* sum of weight x squared distance to the
-								 * labelled centroid */
-	int			iterations;		/* Lloyd steps of the winning start, without
-								 * its rounds */
+	double		sse;			/* sum over the rows of weight times squared
+								 * distance to the labelled centroid */
+	int			iterations;		/* Lloyd steps of the winning start before its
+								 * rounds of splits and merges or of breathing */
 	uint64_t	compared;		/* number of pairs of a row and a centroid
 								 * that were compared, over all starts */
 	int			winner;			/* number of the winning start: 0 is the given
@@ -110,7 +110,10 @@ fc_kmeans_options fc_kmeans_defaults(void);
 double		fc_kmeans_operations(size_t n, size_t d, size_t k,
 								 const fc_kmeans_options *options);
 
-/* Returns an upper bound on the bytes that fc_kmeans takes from its arena. */
+/*
+ * Returns an upper bound on the number of bytes that fc_kmeans takes from its
+ * arena.
+ */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /*
@@ -127,9 +130,9 @@ size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
  * and a copy of a row. The caller should centre the rows, as arithmetic is in
  * float. The same rows in the same order, seed and options give the same
- * answer; another order draws other rows, and may end in another minimum. The
- * caller ensures that there are rows and that their weights sum to more than
- * 0.
+ * answer; with another order, other rows are drawn, and the search may end in
+ * another minimum. The caller ensures that there are rows and that their
+ * weights sum to more than 0.
  */
 void		fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
 					  const fc_kmeans_options *options, fc_arena *arena,

@@ -1,15 +1,15 @@
 /*
- * lloyd.c - one start: rows, seeds of greedy k-means++, and Lloyd's steps from
- * there.
+ * lloyd.c - one start: measures the rows, draws seeds by greedy k-means++, and
+ * takes Lloyd's steps.
  *
  * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with
  * probability w_i D_i^2, where D_i is the distance to the nearest centroid so
- * far; the best leaves the lowest sum_i w_i D_i^2. Squared distances are
- * computed directly for small d. For large d, they are computed as ||x||^2 +
- * ||c||^2 - 2 x . c unless that cancels. Cost: n k d (3 + log k)
- * multiply-adds. If a tree or bounds make Lloyd's steps cheap, the seeds are
- * drawn from a random sample of the rows: steps from these seeds, with rounds
- * of splits and merges, reach the same SSE.
+ * far. The best row is the one after which sum_i w_i D_i^2, the potential, is
+ * lowest. Squared distances are computed directly for small d. For large d,
+ * they are computed as ||x||^2 + ||c||^2 - 2 x . c, unless the terms cancel.
+ * Cost: n k d (3 + log k) multiply-adds. If a tree or bounds make Lloyd's
+ * steps cheap, the seeds are drawn from a random sample of the rows: steps
+ * from these seeds, with rounds of splits and merges, reach the same SSE.
  *
  * Lloyd's steps: let W_j and S_j be the weight and sum of cluster j. The
  * objective after an update is sum w ||x||^2 - sum_j ||S_j||^2 / W_j, which
@@ -140,8 +140,8 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 /* ---- k-means++ ---- */
 
 /*
- * Sets out[q * stride + r] to the squared distance of row start + r of a block
- * to candidate first + q.
+ * Sets out[q * stride + r] to the squared distance between row start + r and
+ * candidate first + q, for all rows r of a block and q < count.
  */
 static void
 candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
@@ -180,7 +180,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	}
 }
 
-/* Returns the index of the candidate that leaves the lowest potential. */
+/* Returns the index of the candidate with which the potential is lowest. */
 static size_t
 best_candidate(fc_kmeans_work *w, size_t count)
 {
@@ -238,8 +238,8 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 }
 
 /*
- * Forgets all seeds: puts every row at the same distance, so that rows are
- * drawn by weight.
+ * Sets near of every row to 1, as if there were no seeds, so that rows are
+ * drawn by weight alone.
  */
 static void
 level_potential(fc_kmeans_work *w)
@@ -396,10 +396,10 @@ fc_kmeans_assign(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Computes sums, weights and counts of the clusters of w->label. Adds only the
- * rows that changed their cluster as long as the rounding error of this is
- * small: for a few steps after all rows were summed, and if no row is too far
- * out.
+ * Computes sums, weights and counts of the clusters of w->label. Usually
+ * updates them only for rows that changed their cluster. As this accumulates
+ * rounding errors, all rows are summed again every STEPS_OF_SUMS steps, or in
+ * every step if a row is too far out.
  */
 static void
 sum_clusters(fc_kmeans_work *w, int step)
@@ -506,8 +506,9 @@ fill_empty(fc_kmeans_work *w)
 }
 
 /*
- * Moves the mean in centroid j onto the sphere, if it has a direction. Returns
- * the squared distance of the move; the SSE rises by W_j times as much.
+ * Moves centroid j, a mean, onto the sphere, in its direction from the center;
+ * a mean at the center is not moved. Returns the squared distance of the move.
+ * The SSE rises by W_j times this value.
  */
 static double
 to_sphere(const fc_kmeans_work *w, size_t j)

@@ -36,8 +36,8 @@ typedef struct missing_values
 								 * centroids, without the columns under test */
 	size_t	   *group;			/* count: the first column that is missing
 								 * together with this one */
-	size_t	   *order;			/* count: columns, the members of a group next
-								 * to each other */
+	size_t	   *order;			/* count: indices of the columns, sorted so
+								 * that members of a group are adjacent */
 	uint32_t   *rows;			/* count x m: number of rows of the second
 								 * half per cluster */
 	uint32_t   *nulls;			/* count x m: number of NULLs among these rows */
@@ -76,7 +76,7 @@ is_null(const missing_values *q, size_t column, size_t row)
 	return q->null[column * q->words + row / 64] >> (row % 64) & 1;
 }
 
-/* Reads the indicators into bits and sets them to 0. */
+/* Stores the indicators as bits in q->null, and sets them to 0 in x. */
 static void
 take_indicators(missing_values *q, float *x, const fc_missing_column *column)
 {
@@ -260,8 +260,8 @@ count_nulls(missing_values *q, const fc_missing_column *column)
 }
 
 /*
- * Returns the chi-squared value that is exceeded by chance as rarely as z by a
- * normal deviate (Wilson and Hilferty 1931).
+ * Returns the quantile of the chi-squared distribution that corresponds to
+ * quantile z of the normal distribution (Wilson and Hilferty 1931).
  */
 static double
 greatest_by_chance(double degrees, double z)
@@ -375,9 +375,10 @@ typedef struct imputation
 	double	   *nearest;
 	bool	   *null;			/* count x FC_MISSING_NEAR: true if this donor
 								 * is NULL in the column */
-	bool	   *wanted;			/* count: true if the column is to be NULL */
-	bool	   *exact;			/* count: true if the donor should be NULL
-								 * exactly where wanted */
+	bool	   *wanted;			/* count: true if the column of the row is to
+								 * be NULL */
+	bool	   *exact;			/* count: true if a donor should be NULL in
+								 * the column if and only if `wanted` */
 } imputation;
 
 static imputation

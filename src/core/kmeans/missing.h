@@ -14,21 +14,22 @@
  *
  * after subtracting what m clusters explain by chance (Kelley 1935). The sum
  * divided by p (1 - p) is chi-squared with m - 1 degrees of freedom if values
- * are missing at random. NULLs are informative if this is significant at
- * FC_MISSING_LEVEL over all columns and
+ * are missing at random. NULLs are informative if this chi-squared value is
+ * significant at level FC_MISSING_LEVEL, corrected for the number of columns,
+ * and
  *     R^2 >= FC_MISSING_ALONE     where no other column has
  *                                 R^2 >= FC_MISSING_SLIGHT,
  *            FC_MISSING_FEW       where at most half of all columns have,
  *                                 rounded up,
  *            FC_MISSING_MANY      where more have,
- * and always where the column has one value: only its NULLs inform. Fewer than
- * eight NULLs in the second half, and clusters with fewer than eight of its
- * rows, are no evidence. A cluster that is all NULL, but like another of equal
- * size in all other columns, leaves R^2 = 0.1 to 0.4. R^2 may be as large if
- * the shares of NULLs merely differ between clusters. Such differences occur
- * in many columns together, and an indicator would split each cluster in two.
- * Among columns with |phi| >= FC_MISSING_SAME only the first is informative:
- * one event is one flag.
+ * and always if all other values of the column are equal, because only its
+ * NULLs inform. Columns with fewer than eight NULLs in the second half are not
+ * tested, and clusters with fewer than eight rows of it are ignored. R^2 is
+ * 0.1 to 0.4 if one cluster is all NULL, and another of equal size is like it
+ * in all other columns. R^2 may be as large if the shares of NULLs merely
+ * differ between clusters. Such differences occur in many columns together,
+ * and an indicator would split each cluster in two. Among columns with |phi|
+ * >= FC_MISSING_SAME only the first is informative: one event is one flag.
  *
  * fc_missing_impute makes rows as they might be without NULLs, from which a
  * number of clusters can be chosen; rows with the mean of a column in place of
@@ -101,8 +102,9 @@
 #define FC_MISSING_NEAR	10
 
 /*
- * Dimensions of a column that has NULLs: its values (first dimension and
- * count), imputed where NULL, and the indicator, positive where NULL.
+ * Dimensions of a column that has NULLs. first: first dimension of its values,
+ * which are imputed where the column is NULL; values: number of these
+ * dimensions; indicator: dimension that is positive where the column is NULL.
  */
 typedef struct fc_missing_column
 {
@@ -115,7 +117,7 @@ typedef struct fc_missing_column
 /*
  * Sets informative[c] for each of the `count` columns that have NULLs;
  * `columns` is the number of all columns. x (n x d): scaled rows in random
- * order; indicators become 0.
+ * order; their indicators are set to 0.
  */
 void		fc_missing_informative(float *x, size_t n, size_t d,
 								   const fc_missing_column *column, size_t count,

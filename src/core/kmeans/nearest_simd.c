@@ -164,8 +164,8 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
 }
 
 /*
- * Scans one row of a tile: each lane keeps its own minimum and position, then
- * lanes are compared in order.
+ * Scans one row of a tile. Each lane keeps its minimum and the index of it;
+ * the lanes are then compared in order.
  */
 FC_CLONES
 static void
@@ -255,8 +255,8 @@ fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last)
 }
 
 /*
- * Adds the lower of distance and near, times weight, to sum for a vector of
- * rows; with update, stores the lower in near.
+ * Adds weight * min(distance, near) of a vector of rows to sum. If `update`,
+ * stores the minimum in near.
  */
 INLINE void
 add_potential(const float *distance, float *near, const double *weight,

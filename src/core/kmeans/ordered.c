@@ -181,8 +181,8 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 }
 
 /*
- * Computes weighted means of the rows of each label; a cluster without weight
- * gets the first row.
+ * Computes the weighted mean of the rows of each label. The mean of a cluster
+ * without weight is a copy of the first row.
  */
 static void
 means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k,
@@ -283,8 +283,8 @@ weight_of(const fc_rows *rows, size_t i)
 }
 
 /*
- * Sets R to the rows nearest to the median, or to all rows if these are fewer
- * than k.
+ * Sets R to the rows nearest to the median, with 1 - trim of the weight. If
+ * these are fewer than k rows, sets R to all rows.
  */
 static void
 begin_inside(trimming *t, fc_arena *arena)
@@ -304,7 +304,8 @@ begin_inside(trimming *t, fc_arena *arena)
 }
 
 /*
- * Sets R to the rows nearest to their nearest centroids; changed: true if R
+ * Sets R to the rows with the shortest distances to their nearest centroids,
+ * with 1 - trim of the weight and at least k rows. Sets *changed to true if R
  * differs from before.
  */
 static void
@@ -395,9 +396,9 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 /* ---- the choice ---- */
 
 /*
- * Sets options->sphere, for the cosine metric, to the sphere of unit vectors
- * in the coordinates (x - origin) * scale of the rows. center has space for d
- * values.
+ * Sets options->sphere to the sphere of unit vectors in the coordinates of the
+ * scaled rows, (x - origin) * scale. Does nothing unless the metric is cosine.
+ * center has space for d values.
  */
 static void
 place_sphere(const double *origin, double scale, size_t d, double *center,

@@ -43,14 +43,14 @@ void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 							  double *points);
 
 /*
- * Returns an upper bound on the bytes fc_kmeans_collected takes from its
- * arena.
+ * Returns an upper bound on the number of bytes that fc_kmeans_collected takes
+ * from its arena.
  */
 size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /*
- * Runs fc_kmeans on n x d rows ordered by fc_order_rows; the centroids are in
- * the units of x, the SSE is in scaled units.
+ * Runs fc_kmeans on n x d rows ordered by fc_order_rows; the centroids are
+ * converted back to the coordinates of x, but the SSE is of the scaled rows.
  */
 fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
 								const fc_kmeans_options *options, fc_arena *arena,
@@ -60,7 +60,7 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
  * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0). x
  * (n x d) is scaled in place by the power of 2 that makes its magnitudes less
  * than 1. initial (k x d, or NULL; overwritten) and the centroids are unscaled
- * and include the origin. trim: the share of the weight left out, as in
+ * and include the origin. trim: fraction of the weight to leave out, as in
  * fc_kmeans_trimmed, or 0. Returns FC_EEMPTY when the weights sum to 0.
  */
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d,
@@ -104,8 +104,8 @@ fc_axes_for(size_t d, size_t clusters)
 /*
  * Projects the rows onto their leading axes, y (n x axes), after subtracting
  * their mean, or the center of the sphere if `sphere` is not NULL. *lost
- * receives the mean squared length of the rows outside these axes. Centroids
- * on the sphere are projected onto a sphere of the same radius.
+ * receives the mean squared length of the rows' components outside these axes.
+ * Centroids on the sphere are projected onto a sphere of the same radius.
  */
 void		fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 							fc_arena *arena, float *y, double *lost);

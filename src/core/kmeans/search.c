@@ -1,10 +1,10 @@
 /*
  * search.c - the nearest centroid of every row, by one of four methods.
  *
- *     kdtree    many clusters in few dimensions: sets of centroids go down a
- *               k-d tree of rows
- *     bounds    many clusters in many dimensions: bounds leave few distances
- *               to measure (numerics/pruning.h)
+ *     kdtree    many clusters in few dimensions: lists of candidate centroids
+ *               are filtered at the nodes of a k-d tree of the rows
+ *     bounds    many clusters in many dimensions: bounds exclude most
+ *               centroids without measuring distances (numerics/pruning.h)
  *     packs     few dimensions: all scores of FC_PACK rows together
  *     tiles     all scores by BLAS, in tiles of fixed shape
  *
@@ -288,10 +288,11 @@ square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 }
 
 /*
- * Sets label and near of row i by distances in double. near holds its lowest
- * score. Unless `apart`, measures all centroids whose scores may be higher by
- * rounding alone. dots are the k dot products, or NULL if they were
- * overwritten; then all distances are computed.
+ * Recomputes label and near of row i by distances in double. On entry, near is
+ * the lowest score of the row. If `apart`, the other scores exceed it by more
+ * than `bound`, and the label is right. Otherwise, measures the distances to
+ * all centroids whose scores are within `bound` of it. dots are the k dot
+ * products; NULL: they were overwritten, and all distances are measured.
  */
 static void
 resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart,
@@ -394,8 +395,8 @@ distance_of(const void *context, size_t row, size_t j)
 }
 
 /*
- * Labels rows by bounds. Returns false if another method is cheaper, or if a
- * row has no label.
+ * Labels `count` rows from `start` on by bounds. Returns false if another
+ * method is cheaper, or if a row was not labelled.
  */
 static bool
 label_bounded(fc_kmeans_work *w, fc_pruning *bounds, fc_scratch scratch,

@@ -7,10 +7,11 @@
  * methods.
  *
  * Breathing: a round adds m centroids where rows are far from their centroids,
- * as greedy k-means++ continues from k seeds (lloyd.c), takes a few Lloyd
- * steps with k + m, merges clusters back to k, and continues with Lloyd's
- * steps; it is undone unless the SSE fell. m shrinks after failed rounds.
- * Cost: (2 + log k) n m d, ten to thirty Lloyd steps, k^2 d.
+ * as greedy k-means++ would after k seeds (lloyd.c). It takes a few Lloyd
+ * steps with k + m centroids, merges clusters until k are left, and continues
+ * with Lloyd's steps. A round is undone unless the SSE fell. m is reduced
+ * after failed rounds. Cost of a round: (2 + log k) n m d + k^2 d
+ * multiply-adds, and ten to thirty Lloyd steps.
  *
  * Split and merge moves many centroids together: each cluster has a gain, the
  * fall of the SSE when it is split in two, and a cost, the rise of the SSE
@@ -238,7 +239,10 @@ find_merges(fc_kmeans_work *w)
 	rank_clusters(w, s->cost, false, s->by_cost);
 }
 
-/* Joins cluster b to a, which gets the mean and the weight of both. */
+/*
+ * Merges cluster b into a: a receives the mean and the weight of both. Marks
+ * both as taken.
+ */
 static void
 join(fc_kmeans_work *w, size_t a, size_t b)
 {
@@ -257,8 +261,8 @@ join(fc_kmeans_work *w, size_t a, size_t b)
 }
 
 /*
- * Joins cluster b to a, and moves the centroid of b to a piece of cluster
- * `split`; marks all three as taken.
+ * Merges cluster b into a. Sets centroid b to one piece of cluster `split`,
+ * and centroid `split` to the other piece. Marks all three as taken.
  */
 static void
 move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
@@ -406,7 +410,7 @@ breathe(fc_kmeans_work *w)
 
 /* ---- splits ---- */
 
-/* Gathers the rows of each cluster. */
+/* Lists the rows of positive weight in splits.row, grouped by cluster. */
 static void
 gather_clusters(fc_kmeans_work *w)
 {
@@ -440,8 +444,8 @@ place_along(const fc_kmeans_work *w, size_t i)
 }
 
 /*
- * Returns the limit of the plane direction . x = limit through the centroid of
- * cluster j.
+ * Returns the `limit` of the plane direction . x = limit that contains the
+ * centroid of cluster j.
  */
 static double
 limit_through(const fc_kmeans_work *w, size_t j)
@@ -521,8 +525,9 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Sets the pieces of cluster j to the means of both sides, and its gain to W+
- * W- / W ||m+ - m-||^2. Puts the plane halfway between the means and returns
+ * Sets the pieces of cluster j to the means m+ and m- of the two sides, and
+ * its gain to W+ W- / (W+ + W-) * ||m+ - m-||^2, where W+ and W- are the
+ * weights of the sides. Puts the plane halfway between the means and returns
  * its limit.
  */
 static double
@@ -623,10 +628,10 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 }
 
 /*
- * Runs rounds that never raise the SSE, then Lloyd's steps from the best. Sure
- * moves continue until a round gains little; then trials follow, until the
- * effort's number of trials have gained little, or a failed trial was too
- * expensive.
+ * Runs rounds of splits and merges, then Lloyd's steps. A round that raises
+ * the SSE is undone. Rounds of sure moves continue until one gains little.
+ * Trials follow, until max_trial_failures of them have gained little, or one
+ * of these took more than max_trial_work multiply-adds.
  */
 static void
 split_merge(fc_kmeans_work *w)
@@ -692,8 +697,8 @@ fc_kmeans_rounds(fc_kmeans_work *w)
 /* ---- no cluster too large ---- */
 
 /*
- * Balance of the clusters: maximum weight, SSE, and total weight above the
- * limit.
+ * Balance of the clusters: weight of the largest cluster, SSE, and sum of the
+ * weights by which clusters exceed the limit.
  */
 typedef struct balance
 {
@@ -717,9 +722,10 @@ balance_of(const fc_kmeans_work *w)
 }
 
 /*
- * Moves the pieces of cluster j so that the plane between them halves it, if
- * its rows permit: both are put on a line through its centroid, as far from
- * the median as the two sides are on average.
+ * Moves the pieces of cluster j so that the plane between them halves its
+ * weight, if its rows permit. Both pieces are put on a line through the
+ * centroid. Their distance from the median is half the distance between the
+ * means of the two halves along this line.
  */
 static void
 halve_cluster(fc_kmeans_work *w, size_t j)
@@ -770,7 +776,7 @@ halve_cluster(fc_kmeans_work *w, size_t j)
 
 /*
  * Splits cluster j into two pieces with about the same weight on both sides of
- * the plane between them. Returns false if all its rows are at one place.
+ * the plane between them. Returns false if all its rows are equal.
  */
 static bool
 split_evenly(fc_kmeans_work *w, size_t j)
@@ -781,8 +787,9 @@ split_evenly(fc_kmeans_work *w, size_t j)
 	if (!(s->gain[j] > 0.0))
 
 		/*
-		 * The plane through a centroid away from its rows does not divide
-		 * them: move it to their mean.
+		 * A plane through a centroid that is not the mean of its rows may
+		 * have all of them on one side. Move the centroid to their mean and
+		 * split again.
 		 */
 	{
 		sum_sides(w, j, INFINITY);
@@ -798,8 +805,9 @@ split_evenly(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Returns the cluster that j joins before its centroid is moved, or j itself
- * if alone: its rows are then assigned to the nearest other centroids.
+ * Returns the cluster into which j is merged before its centroid is moved. If
+ * `alone`, returns j itself: its rows will be assigned to the nearest other
+ * centroids.
  */
 static size_t
 partner_of(const fc_kmeans_work *w, size_t j, bool alone)
@@ -808,9 +816,9 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 }
 
 /*
- * Returns the next cluster, by rising cost, whose centroid may be moved: it
- * and its partner together weigh at most `max`. Returns w->k if there is no
- * such cluster.
+ * Returns the next cluster, by rising cost, whose centroid may be moved,
+ * because the weights of the cluster and its partner sum to at most `max`.
+ * Returns w->k if there is no such cluster.
  */
 static size_t
 next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)
@@ -853,8 +861,8 @@ move_from_large(fc_kmeans_work *w)
 		size_t		large = s->by_gain[i].value;
 
 		/*
-		 * joined clusters may exceed the limit, too, but stay smaller than
-		 * the large one
+		 * merged clusters may exceed the limit, too, but must be smaller than
+		 * the large cluster
 		 */
 		double		less = JOINED_SHARE * w->weight[large];
 		double		limits[] = {JOINED_SHARE * max, max, less, less};

@@ -27,8 +27,8 @@ typedef struct fc_block
 } fc_block;
 
 /*
- * Adds a block of `bytes` bytes; returns the address of its first aligned
- * byte.
+ * Adds a block of `bytes` bytes. Returns the first aligned address after its
+ * header.
  */
 static char *
 add_block(fc_arena *arena, size_t bytes)

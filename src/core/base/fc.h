@@ -79,12 +79,12 @@ fc_greater(double a, double b)
 
 /*
  * Hook called between blocks of work: once per row or per line of a matrix,
- * which costs a nanosecond. A pass over the numbers of one stored value (up to
- * 1 GB, a tenth of a second) calls it a few times or not at all. NULL disables
- * the calls. The host sets one hook for the whole process. The hook may
- * longjmp out of any function of the core, because the core owns nothing. A
- * host without longjmp sets a flag in the hook and reads the flag between its
- * own calls of the core.
+ * which costs a nanosecond. A pass over the numbers of one stored value, of up
+ * to 1 GB, takes a tenth of a second and calls it a few times or not at all.
+ * NULL disables the calls. The host sets one hook for the whole process. The
+ * hook may longjmp out of any function of the core, because the core owns
+ * nothing. A host without longjmp sets a flag in the hook and reads the flag
+ * between its own calls of the core.
  */
 extern void (*fc_interrupt_check) (void);
 
@@ -114,8 +114,8 @@ fc_check(void)
  */
 typedef struct fc_arena
 {
-	char	   *next;			/* free part of the block from which small
-								 * pieces are taken */
+	char	   *next;			/* start of the free part, up to `end`, of the
+								 * block that small pieces share */
 	char	   *end;
 	struct fc_block *top;
 	size_t		allocated;
@@ -124,7 +124,7 @@ typedef struct fc_arena
 	void	   *host;
 } fc_arena;
 
-/* Returns 64-byte aligned memory for count items, not cleared. */
+/* Returns memory for `count` items, aligned to 64 bytes and not cleared. */
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
 /*
@@ -243,13 +243,13 @@ fc_weight_sum(const double *weight, size_t n)
 }
 
 /*
- * A sparse row of d numbers: its nonzero numbers, in ascending order of their
+ * A sparse row of d numbers: its nonzero values, in ascending order of their
  * 0-based indices.
  */
 typedef struct fc_sparse_row
 {
-	const uint32_t *indices;	/* count indices, each below d */
-	const double *values;		/* count values */
+	const uint32_t *indices;	/* `count` indices, each below d */
+	const double *values;		/* `count` values */
 	size_t		count;
 } fc_sparse_row;
 

@@ -25,8 +25,8 @@ typedef int32_t vint
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 /*
- * Enters one new score per lane: updates the two lowest scores of the lane
- * (low, next) and the place of the lowest (argument).
+ * Updates, in each lane, the two lowest scores so far (low, next) and the
+ * place of the lowest one (argument) with a new score.
  */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

@@ -101,9 +101,9 @@ fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /*
- * Computes two hashes in hardly more time than one: a step must wait for the
- * product of the step before it, so the processor overlaps the two chains of
- * steps.
+ * Computes two hashes in hardly more time than one. Each step of a hash needs
+ * the product of its previous step, and the processor overlaps the steps of
+ * the two hashes.
  */
 void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,

@@ -2,10 +2,11 @@
  * rng.h - counter-based random numbers.
  *
  * Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): a block of four 32-bit
- * words is a pure function of a 64-bit key and a 128-bit counter, so any block
- * can be computed without the others. A stream (fc_rng) increments the
- * counter, for code that needs a sequence of numbers. Integers are the same on
- * every machine; normal variates depend on log, cos and sin of the C library.
+ * words is a pure function of a 64-bit key and a 128-bit counter, so that any
+ * block can be computed without the others. Code that needs a sequence of
+ * numbers uses a stream (fc_rng), which increments the counter. Integers are
+ * the same on every machine; normal variates depend on log, cos and sin of the
+ * C library.
  */
 #ifndef FC_BASE_RNG_H
 #define FC_BASE_RNG_H

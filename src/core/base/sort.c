@@ -19,8 +19,8 @@ digit_of(const fc_keyed *item, int digit)
 }
 
 /*
- * Replaces the count of each byte value by the place in the output of the
- * first item with that value.
+ * Replaces the count of each byte value by the output index of the first item
+ * with that value.
  */
 static void
 places_of(size_t counts[VALUES])

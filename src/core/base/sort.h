@@ -27,8 +27,8 @@ void
 
 /*
  * Sets *distinct to the number of distinct rows among n, by their hashes, or
- * to `max` if there are more. If few rows are equal, only the first rows are
- * read. items must have space for 2 n items.
+ * to `max` if there are more. Reads only the first rows if they contain enough
+ * distinct ones. items must have space for 2 n items.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
 							  size_t max, fc_keyed *items, size_t *distinct);
@@ -49,7 +49,10 @@ fc_key_label(uint64_t key)
 	return (int32_t) ((uint32_t) key ^ UINT32_C(0x80000000));
 }
 
-/* Maps a double, not NaN, to a key of the same order; -0 becomes 0. */
+/*
+ * Maps doubles, except NaN, to keys with the same order. -0 and 0 have the
+ * same key.
+ */
 static inline uint64_t
 fc_number_key(double x)
 {

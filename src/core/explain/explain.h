@@ -43,16 +43,18 @@ typedef struct fc_threshold
  * correct label plus 1/4 (FC_RULES_BALANCE) of the mean of this share over the
  * labels, so that small clusters count. The accuracy of the rules is measured
  * on a third set of rows. The best first split need not start the best tree,
- * especially if few columns are allowed. So FC_RULES_TRIES axes are tried at
- * the root, fewer if there are many values, and the tree with the best score
- * is kept.
+ * especially if few columns are allowed. Therefore FC_RULES_TRIES axes are
+ * tried at the root, or fewer if there are many values, and the tree with the
+ * best score is kept.
  *
- * A short rule supplements the tree where no leaf predicts a label as well: a
- * conjunction of ranges on up to FC_RULES_SHORT axes. It maximises the number
- * of rows of the label minus 5.7 times the number of other rows (a precision
- * of 0.85 has the value 0). Ranges are added one by one, and each is then
- * searched again, given the others. A leaf is dropped if the short rule of its
- * label leaves it worth less than its price. A row that meets several rules
+ * A short rule is a conjunction of ranges on up to FC_RULES_SHORT axes. It is
+ * added for a label if it predicts the label better than every leaf. It
+ * maximises its value, the number of rows of the label that meet it minus 5.7
+ * times the number of other rows that meet it; at a precision of 0.85 the
+ * value is 0. Ranges are added one by one, and each is then searched again,
+ * given the others. A leaf is dropped if a short rule nearly implies it: the
+ * rows that the leaf labels correctly, and the short rule of its label does
+ * not, are worth less than the price of a leaf. A row that meets several rules
  * gets the label of the most precise one, and a row that meets no rule has no
  * label.
  *
@@ -268,7 +270,7 @@ typedef struct fc_profile_cell
 
 	/*
 	 * value of the centroid in the units shown to users, from 0 to 1 for a
-	 * share; exactly 0 if it differs from 0 by rounding only
+	 * flag; exactly 0 if it differs from 0 by rounding only
 	 */
 	double		value;
 	double		overall;
@@ -280,7 +282,7 @@ typedef struct fc_profile_cell
 	double		apart;			/* standardised difference from the nearest
 								 * other centroid; 0 if all rows have the same
 								 * value or there is no other centroid */
-	size_t		apart_place;	/* rank by |apart| among the axes; 0: the
+	size_t		apart_place;	/* rank of the axis by |apart|; 0: the
 								 * greatest */
 } fc_profile_cell;
 

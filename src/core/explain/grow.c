@@ -70,7 +70,7 @@ columns_of_conditions(const fc_grower *grower, int32_t node)
 
 /*
  * Counts the labels of a node's rows in `above`, and sets the counts of these
- * labels in `below` to 0. Returns sum_c n_c log n_c.
+ * labels in `below` to 0. Returns sum_c n_c log n_c over the labels c.
  */
 static double
 count_labels(fc_grower *grower, const fc_grown_node *node)
@@ -93,8 +93,8 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 
 /*
  * Returns the gain of the best split of a node along one axis. The split is
- * stored in the node if its gain, times `factor`, exceeds node->gain. The
- * counts of count_labels are restored at the end.
+ * stored in the node if its gain, times `factor`, exceeds node->gain. Restores
+ * the counts of count_labels.
  */
 static double
 sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
@@ -166,7 +166,7 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 	return label;
 }
 
-/* Determines the label of a new node and its best split. */
+/* Finds the label of a new node, and its best split. */
 static void
 split_new_node(fc_grower *grower, int32_t number)
 {
@@ -213,8 +213,9 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
 }
 
 /*
- * Partitions rows [begin, end) of a list, stably: rows that go below come
- * first. Returns the place of the first row that goes above.
+ * Partitions rows [begin, end) of a list, without changing their order
+ * otherwise: rows below the threshold come first. Returns the index of the
+ * first row above it.
  */
 static size_t
 split_order(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)

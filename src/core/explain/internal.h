@@ -1,6 +1,6 @@
 /*
- * internal.h - the state of a growing tree of rules, whose best split is made
- * first, and thresholds with few digits
+ * internal.h - the state of a tree of rules that grows by its best split, and
+ * thresholds with few digits
  */
 #ifndef FC_EXPLAIN_INTERNAL_H
 #define FC_EXPLAIN_INTERNAL_H
@@ -16,10 +16,10 @@ fc_threshold fc_short_threshold(fc_axis_kind kind, double low, double high);
 /* A node of the growing tree. */
 typedef struct fc_grown_node
 {
-	size_t		begin;			/* place of its first row in each list of
+	size_t		begin;			/* index of its first row in each list of
 								 * fc_grower.order */
 	size_t		end;
-	size_t		check_begin;	/* place of its first row in fc_grower.checked */
+	size_t		check_begin;	/* index of its first row in fc_grower.checked */
 	size_t		check_end;
 	size_t		depth;
 	double		gain;			/* gain of its best split in nats, weighted by
@@ -34,12 +34,12 @@ typedef struct fc_grower
 	size_t		conditions;
 	fc_row_split split;
 	size_t		max_nodes;
-	uint32_t   *sorted;			/* d lists of the rows to learn from, each
+	uint32_t   *sorted;			/* d lists of the training rows, each
 								 * ascending along its axis */
 
 	/*
-	 * d lists of the rows to learn from, grouped by node, each ascending
-	 * along its axis within a node
+	 * d lists of the training rows, grouped by node, and within a node
+	 * ascending along the axis of the list
 	 */
 	uint32_t   *order;
 	uint32_t   *checked;		/* rows of the pruning set, grouped by node */
@@ -48,8 +48,9 @@ typedef struct fc_grower
 	uint8_t    *goes_above;		/* n flags: true if the row is above the
 								 * threshold of the node being split */
 	double	   *n_log_n;		/* table of n log n for n from 0 to the number
-								 * of rows to learn from */
-	uint32_t   *below;			/* k counts of labels below the threshold */
+								 * of training rows */
+	uint32_t   *below;			/* k counts of rows by label below the
+								 * threshold; `above` has the counts above it */
 	uint32_t   *above;
 	fc_grown_node *grown;
 	fc_rule_node *nodes;
@@ -68,7 +69,7 @@ void		fc_grower_start(fc_grower *grower, fc_arena *arena);
 /* Resets the tree to the root alone. */
 void		fc_grower_restart(fc_grower *grower);
 
-/* Makes the best split along this axis the split of the root. */
+/* Replaces the best split of the root by its best split along one axis. */
 void		fc_grower_prefer(fc_grower *grower, uint32_t axis);
 
 /*

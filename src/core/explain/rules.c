@@ -21,9 +21,9 @@ typedef struct pruning
 
 /*
  * Sets worth[j] to the contribution of a correctly labelled row of label j to
- * the score. The share 1 - FC_RULES_BALANCE of the score is divided evenly
- * among the rows of the pruning set. The rest is divided evenly among the
- * labels, and for each label among its rows.
+ * the score. The fraction 1 - FC_RULES_BALANCE of the maximum score is divided
+ * evenly among the rows of the pruning set. The rest is divided evenly among
+ * the labels, and the part of each label evenly among its rows.
  */
 static void
 weigh_labels(const fc_grower *grower, double *worth)

@@ -27,13 +27,13 @@ typedef struct short_search
 	size_t		rows;			/* number of rows that grow and prune the tree */
 	size_t		tries;
 	int32_t		label;
-	double		share;			/* share of the rows to learn from that have
-								 * the label */
-	uint8_t    *met;			/* one flag for each row to learn from: true
-								 * if the row meets the ranges */
-	double	   *gains;			/* d gains: value of the best range along each
-								 * axis */
-	fc_range   *ranges;			/* d ranges, the best one along each axis */
+	double		share;			/* fraction of the training rows that have the
+								 * label */
+	uint8_t    *met;			/* one flag for each training row: true if the
+								 * row meets the ranges */
+	double	   *gains;			/* value of the best range along each axis, d
+								 * numbers */
+	fc_range   *ranges;			/* best range along each axis, d ranges */
 } short_search;
 
 /*
@@ -86,14 +86,14 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	size_t		n = s->grower->split.learn;
 	double		sum = 0.0;
 	double		best = 0.0;
-	double		low = -INFINITY;	/* last value before the range of the
-									 * running sum */
+	double		low = -INFINITY;	/* last coordinate before the range of the
+									 * running sum, which begins at `first` */
 	double		first = -INFINITY;
 	double		previous = -INFINITY;
 
 	/*
-	 * values that delimit the best range: the last one below it, the first
-	 * and the last one in it, the first one above it
+	 * coordinates that delimit the best range: the last one below it, the
+	 * first and the last one in it, the first one above it
 	 */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 

@@ -13,9 +13,10 @@
 #define ROUNDING	0x1p-23
 
 /*
- * Returns the upper limit of a threshold: high minus the rounding error of a
- * float, but at most a quarter of the gap below high. The value of the row at
- * `high` may have been rounded up.
+ * Returns the upper limit of a threshold between low and high. It is below
+ * high by the rounding error of a float, because the value `high` may have
+ * been rounded up, but by no more than a quarter of the gap between low and
+ * high.
  */
 static double
 below_rounding(double low, double high)
@@ -67,9 +68,8 @@ coarsest_decimal(double low, double high, double *t)
 }
 
 /*
- * Returns a number between low and high with the fewest digits. It is from the
- * inner range if that needs no more digits. Returns low if there is no such
- * number.
+ * Returns a number between low and high with the fewest digits, from the inner
+ * range if this needs no more digits. Returns low if there is no such number.
  */
 static double
 shortest_decimal(double low, double high, double inner_low, double inner_high)
@@ -87,8 +87,8 @@ shortest_decimal(double low, double high, double inner_low, double inner_high)
 }
 
 /*
- * Sets *t to a multiple between low and high of the first step that has one.
- * Returns false if no step has one.
+ * Tries the steps in order. Sets *t to a multiple of the first step that has
+ * one between low and high. Returns false if no step has one.
  */
 static bool
 find_step(const double *steps, size_t count, double low, double high, double *t)

@@ -5,11 +5,11 @@
  * Components of micro-clusters are joined along the edges of the spanning
  * tree, the shortest edge first. The peak of a component is its micro-cluster
  * with the smallest r_K. A component is real if it already contains a split,
- * or if it has R rows and e > r_K'(peak): at the radius of the valley the ball
- * around the peak holds K' rows, the ball around the valley K. Two real
- * components make a split; each of them that contains no split yet becomes a
- * cluster, made of its present micro-clusters. In all other cases the two
- * components merge without a split.
+ * or if it has R rows and e > r_K'(peak): at the radius of the valley, a ball
+ * around the peak holds more than K' rows, and a ball in the valley K. Two
+ * real components make a split; each of them that contains no split yet
+ * becomes a cluster, made of its present micro-clusters. Otherwise the two
+ * components are joined without a split.
  *
  *     first   = e of the last split, the sparsest valley; 0 if there is only
  *             one cluster and hence no split
@@ -115,10 +115,10 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 /* ---- thresholds ---- */
 
 /*
- * Raises or lowers the squared r_K' to fit the dimension of the rows. On a
- * line or a narrow band no path leads around a valley made by chance, and
- * more dimensions offer more paths: r_K' is interpolated between its values
- * on a line (dimension 1) and on a plane (2).
+ * Adapts r_K'^2 to the dimension of the rows, by interpolation between its
+ * values on a line (dimension 1) and on a plane (2). On a line or a narrow
+ * band, no path leads around a valley made by chance; more dimensions offer
+ * more paths.
  */
 static void
 widen_on_line(size_t d, double max, double core, double tail, double on_line,
@@ -175,15 +175,15 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 }
 
 /*
- * Returns true if more than half of the rows are in micro-clusters of several
- * equal rows, such as integers or ages. The step of such a lattice is no gap
- * between clusters.
+ * Returns true if the rows are a lattice, such as integers or ages: more than
+ * half of them are in micro-clusters of several equal rows. The step between
+ * points of a lattice is not a gap between clusters.
  */
 static bool
 is_lattice(const fc_micro_clusters *b)
 {
-	double		more = 0.0;		/* rows in micro-clusters without extent,
-								 * minus all others */
+	double		more = 0.0;		/* number of rows in micro-clusters of equal
+								 * rows, minus the number of all others */
 	double		square = 0.0;
 	double		mean = 0.0;
 
@@ -268,10 +268,10 @@ squared_step(const density_walk *w, fc_arena *arena)
 
 /*
  * Smooths the density of a lattice, and returns its maximum, which becomes K.
- * If points hold more than K rows each, a ball of K rows contains only one
- * point. Density is therefore a sum of Gaussians one step wide, near[a] = sum
- * over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and wider if the columns
- * have many values.
+ * If points have more than K rows each, a ball of K rows contains only one
+ * point. The density is therefore a sum of Gaussians, near[a] = sum over b of
+ * n_b exp(-|mean_a - mean_b|^2 / width), where `width` is the squared step of
+ * the lattice, or more if the columns have many values.
  */
 static double
 smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double *near)
@@ -307,8 +307,8 @@ is_real(const density_walk *w, uint32_t set, double reach)
 }
 
 /*
- * Makes a cluster of the micro-clusters that a component has now; returns its
- * index.
+ * Makes a cluster of the present micro-clusters of a component. Returns the
+ * index of the cluster.
  */
 static int32_t
 new_cluster(density_walk *w, uint32_t set)
@@ -409,9 +409,10 @@ number_clusters(density_walk *w, fc_arena *arena)
 /* ---- labels ---- */
 
 /*
- * Spreads labels along the edges: the unlabelled micro-clusters of a
- * component take the label of the micro-cluster through which they join, if
- * the edge is within limit[label] (k values, squared).
+ * Spreads labels along the edges. When an edge leads from a micro-cluster with
+ * a label to one without, all unlabelled micro-clusters of the latter's
+ * component take this label, provided that the squared reach of the edge is at
+ * most limit[label] (k values).
  */
 static void
 spread_labels(const density_walk *w, const double *limit, int32_t *label,
@@ -508,7 +509,7 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 	/*
 	 * A ball of K rows must span several micro-clusters, or the density would
 	 * depend on how the rows were summarized. Points of a lattice are not
-	 * summaries of different rows.
+	 * summaries of different rows, so that they need no such minimum.
 	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS * rows / (double) m);
@@ -548,8 +549,9 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 /* ---- one density ---- */
 
 /*
- * Numbers the components of dense micro-clusters by rows, the largest first.
- * Returns their number; label[a] is -1 if micro-cluster a is not dense.
+ * Labels dense micro-clusters with the rank of their component by number of
+ * rows, 0 for the largest. Sets label[a] to -1 if micro-cluster a is not
+ * dense. Returns the number of components.
  */
 static size_t
 number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *core,

@@ -5,10 +5,10 @@
  * A micro-cluster (a data bubble of Breunig et al.) summarizes the rows
  * nearest to one of many centroids by n, sum x and sum |x|^2. The mean squared
  * distance from a point p to the rows of micro-cluster b is exactly |p -
- * mean_b|^2 + square_b. If micro-clusters are sorted by this distance, a ball
- * with this radius is taken to hold all micro-clusters before b and half of b.
- * Between two micro-clusters, the squared radius is interpolated linearly in
- * the number of rows. Then
+ * mean_b|^2 + square_b. Let the micro-clusters be sorted by this distance. A
+ * ball around p whose squared radius is the distance of b is taken to hold all
+ * micro-clusters before b, and half the rows of b. Between two micro-clusters,
+ * the squared radius is interpolated linearly in the number of rows. Then
  *
  *     r_M(a) = radius of the ball around mean_a that holds M rows
  *
@@ -47,8 +47,8 @@ typedef struct fc_micro_clusters
 	size_t		d;
 	const double *n;			/* m values: number of rows, weighted if the
 								 * rows are */
-	const double *mean;			/* m x d means; best near the origin, because
-								 * differences are computed */
+	const double *mean;			/* m x d means; differences between them are
+								 * most precise if they are near the origin */
 	const double *square;		/* m values: mean squared distance of a
 								 * micro-cluster's rows to its mean */
 } fc_micro_clusters;
@@ -65,8 +65,8 @@ typedef struct fc_density_options
 typedef struct fc_density_cluster
 {
 	size_t		peak;			/* index of its densest micro-cluster */
-	double		rows;			/* rows it had when it became a cluster,
-								 * denser than the split above it */
+	double		rows;			/* number of its rows that are denser than the
+								 * valley of the split above it */
 	double		reach;			/* distance from a row to the centroid of its
 								 * micro-cluster beyond which the row is noise */
 } fc_density_cluster;
@@ -79,8 +79,8 @@ typedef struct fc_density_split
 {
 	int32_t		left;
 	int32_t		right;
-	double		radius;			/* r_K of the valley between the two nodes */
-	double		rows;			/* rows of both nodes together */
+	double		radius;			/* r_K in the valley between the two nodes */
+	double		rows;			/* number of rows of both nodes together */
 } fc_density_split;
 
 /* Result of fc_density_clusters; its arrays are allocated in the arena. */
@@ -111,9 +111,10 @@ void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
  * Finds the clusters at a single density. Micro-clusters whose ball of
  * min_rows rows has a radius up to `scale` are dense, and two dense ones share
  * a cluster if their rows come within that distance: |mean_a - mean_b| - s_a -
- * s_b <= scale. Sets label[a] to the cluster's index, the largest first, or to
- * -1, and radius[a] to the radius of the ball (m values each). Returns the
- * number of clusters. Ester, Kriegel, Sander, Xu 1996 (DBSCAN).
+ * s_b <= scale, where s is the root of `square`. Sets label[a] to the
+ * cluster's index, the largest first, or to -1, and radius[a] to the radius of
+ * the ball (m values each). Returns the number of clusters. Ester, Kriegel,
+ * Sander, Xu 1996 (DBSCAN).
  */
 size_t
 			fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,

@@ -27,8 +27,8 @@ void		fc_point_distances(const fc_point_columns *points, const double *x,
 							   double *squared);
 
 /*
- * Sets squared[t m + a] = r_M(a)^2 for M = mass[t m + a]; each micro-cluster
- * has `masses` values of M.
+ * Sets squared[t * m + a] to r_M(a)^2 for M = mass[t * m + a], where t <
+ * masses: each micro-cluster a has `masses` values of M.
  */
 void		fc_squared_radii(const fc_micro_clusters *micro_clusters, const double *mass,
 							 size_t masses, fc_arena *arena, double *squared);
@@ -46,8 +46,8 @@ typedef struct fc_edge
 } fc_edge;
 
 /*
- * Computes the m - 1 edges of the minimum spanning tree, sorted by reach,
- * ties by length. core holds m squared values of r_K.
+ * Computes the m - 1 edges of the minimum spanning tree, sorted by reach, ties
+ * by length. core: m values of r_K^2.
  */
 void		fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *core,
 							 fc_arena *arena, fc_edge *edges);
@@ -111,15 +111,16 @@ typedef struct density_walk
 	double		K;
 	bool		lattice;
 	fc_disjoint_sets sets;
-	double	   *rows;			/* m values: rows of the set, valid at a root */
+	double	   *rows;			/* m values: number of rows of the set, valid
+								 * at a root */
 	uint32_t   *peak;			/* m values: densest micro-cluster of the set,
 								 * valid at a root */
 	int32_t    *node;			/* m values: index of a cluster, or m + index
 								 * of a split; -1: no split yet; valid at a
 								 * root */
 	size_t		splits;
-	double		first;			/* squared reach of the last split; 0: no
-								 * split */
+	double		first;			/* squared reach of the last split found,
+								 * whose valley is the sparsest; 0: no split */
 	fc_density *found;
 } density_walk;
 
@@ -131,8 +132,9 @@ fc_log_growth(double core, double tail)
 }
 
 /*
- * Returns the dimension, between 1 and d, of rows whose ball grows by this
- * log factor from K to K / tau rows.
+ * Returns the dimension, between 1 and d, of the rows around a point.
+ * log_growth is the logarithm of the factor by which the radius of a ball
+ * grows from K to K / tau rows.
  */
 static inline double
 fc_dimension(size_t d, double log_growth)
@@ -141,8 +143,8 @@ fc_dimension(size_t d, double log_growth)
 }
 
 /*
- * Computes limit[c], the squared r_K beyond which rows of cluster c are noise.
- * found->home must be set.
+ * Computes limit[c], the value of r_K^2 beyond which rows of cluster c are
+ * noise. found->home must be set.
  */
 void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);
 

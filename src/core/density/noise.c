@@ -1,17 +1,17 @@
 /*
  * noise.c - the density below which rows are noise.
  *
- * Noise of even density makes a mode of its own in the distribution of ln r_K,
- * to the right of the modes of the clusters; the tail of a cluster makes no
- * mode. A window of 6 K rows therefore moves from the sparsest rows to denser
- * ones. If it widens to three times its narrowest width so far, and then
- * narrows to a third again, rows beyond the widest window are noise, provided
- * they are fewer than half of every cluster: a sparse cluster is not noise.
- * The density at the widest window must also be less than half the median
- * density: a ball around a row on the side of an even cluster holds half as
- * many rows, and on a grid the sides make a mode, too. If no mode is found, a
- * window of twice the rows, whose width varies less by chance, is tried with a
- * smaller contrast.
+ * Noise of even density is a mode of the distribution of ln r_K, above the
+ * modes of the clusters; the tail of a cluster is no mode. Therefore, a window
+ * of 6 K rows moves from the sparsest rows to denser ones. If its width in ln
+ * r_K rises to three times the least width so far, and then falls to a third
+ * again, rows sparser than the middle of the widest window are noise. The
+ * exception is a sparse cluster: noise must be less than half of the rows of
+ * every cluster. The density at the widest window must also be less than half
+ * the median density: a ball around a row on the side of an even cluster holds
+ * half as many rows, and on a grid the sides make a mode, too. If no mode is
+ * found, a window of twice the rows, whose width varies less by chance, is
+ * tried with a smaller contrast.
  *
  * Without such a mode, rows are noise where a Gaussian cluster has hardly any
  * rows: D ln r_K grows by half the squared distance from its center, a
@@ -21,7 +21,8 @@
  *     ln r_K <= ln median(r_K) + (chi^2(0.95) - chi^2(0.5)) / 2 D,
  *         chi^2(q) / D = (1 - 2 / 9 D + z_q sqrt(2 / 9 D))^3
  *
- * where D follows from the mean growth of the radius from K to K / tau rows.
+ * where D is the dimension of the rows, estimated from the mean growth of the
+ * radius from K to K / tau rows (tau = FC_GROWTH_SHARE).
  */
 #include "density/internal.h"
 
@@ -78,23 +79,24 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 }
 
 /*
- * Returns the squared r_K that separates the clusters from a mode of noise,
- * or INFINITY if there is no such mode.
+ * Returns the value of r_K^2 that separates the clusters from a mode of noise,
+ * or INFINITY if there is no such mode. half: scratch space, one number per
+ * cluster.
  */
 static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		 double contrast, double *half)
 {
-	double		mode = INFINITY;	/* narrowest window before the gap, as ln
-									 * r_K^2 per row; `widest` is the widest
-									 * in the gap */
+	double		mode = INFINITY;	/* least width of a window so far, in ln
+									 * r_K^2 per row; `widest` is the greatest
+									 * width after it */
 	double		widest = 0.0;
 	double		between = INFINITY;
 	double		rows = 0.0;		/* rows in the window; its first and last
 								 * micro-cluster count half */
-	bool		minority = true;	/* true while the rows passed are a
-									 * minority of every cluster */
-	double		max = 0.0;		/* half of all rows */
+	bool		minority = true;	/* true while the rows passed are less
+									 * than half of every cluster */
+	double		max = 0.0;		/* half the number of all rows */
 	double		min;			/* squared r_K at half the median density */
 	size_t		middle = 0;
 
@@ -141,8 +143,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 }
 
 /*
- * Computes for each cluster the squared r_K within which it would have 95 % of
- * its rows if it were Gaussian.
+ * Computes for each cluster the value of r_K^2 below which 95 % of its rows
+ * would be if it were Gaussian.
  */
 static void
 gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
@@ -173,8 +175,8 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->home[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* ends as the median of
-													 * the cluster */
+			tail[c] = w->radius[CORE][order[i]];	/* at the end, the median
+													 * of the cluster */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

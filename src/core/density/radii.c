@@ -30,16 +30,17 @@ fc_point_columns_of(const fc_micro_clusters *micro_clusters, fc_arena *arena)
 }
 
 /*
- * Returns the squared radius of the ball that holds `mass` rows, given the
- * nearest micro-clusters in order and all squared distances.
+ * Returns the squared radius of the ball that holds `mass` rows. near: the
+ * nearest micro-clusters, sorted by distance; squared: squared distances of
+ * all micro-clusters.
  */
 static double
 squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 			   const double *squared, double mass)
 {
 	double		before = 0.0;	/* rows in the micro-clusters before entry i */
-	double		inside = 0.0;	/* rows in the ball whose squared radius is
-								 * `last`, at the entry before i */
+	double		inside = 0.0;	/* rows in the ball up to the entry before i,
+								 * whose squared radius is `last` */
 	double		last = 0.0;
 
 	for (size_t i = 0;; i++)
@@ -58,8 +59,9 @@ squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 }
 
 /*
- * Sorts the micro-clusters within a squared distance of `max` into `near`,
- * and returns their number. The distance grows until they hold `rows` rows.
+ * Lists the micro-clusters within a squared distance of `max` in `near`,
+ * sorted by distance. Increases the distance until they hold `rows` rows.
+ * Returns their number.
  */
 static size_t
 find_near(const fc_micro_clusters *b, const double *squared, double max, double rows,
@@ -91,8 +93,8 @@ find_near(const fc_micro_clusters *b, const double *squared, double max, double 
 
 /*
  * Returns the squared radius of a ball around micro-cluster a that contains
- * the largest ball of its nearest predecessor, or INFINITY for the first
- * one.
+ * the largest known ball around its nearest predecessor. Returns INFINITY for
+ * the first micro-cluster.
  */
 static double
 bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,

@@ -7,15 +7,14 @@
 #include "base/sort.h"
 
 /*
- * Micro-clusters outside the tree, stored without gaps, and the best edge from
- * the tree to each of them.
+ * Micro-clusters outside the tree, stored without gaps.
  */
 typedef struct outside_tree
 {
 	fc_point_columns points;
 	uint32_t   *micro_cluster;
-	fc_edge    *edge;			/* best edge to each micro-cluster, which is
-								 * the edge's b */
+	fc_edge    *edge;			/* shortest edge from the tree to each
+								 * micro-cluster, which is the edge's b */
 	double	   *squared;		/* squared distances to the micro-cluster that
 								 * joined the tree last */
 } outside_tree;
@@ -42,8 +41,8 @@ remove_micro_cluster(outside_tree *o, size_t i)
 }
 
 /*
- * Updates the best edges after v has joined the tree, and returns the index of
- * the best one.
+ * Updates the shortest edges after v has joined the tree. Returns the entry
+ * with the shortest edge of all.
  */
 static size_t
 offer_edges(outside_tree *o, const double *core, uint32_t v)

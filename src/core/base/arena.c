@@ -5,15 +5,15 @@
 #define ALIGNMENT	((size_t) 64)
 
 /*
- * Minimum size in bytes of a block. A larger one wastes memory of small calls,
- * a smaller one takes more blocks. A guess.
+ * Minimum size in bytes of a block. With a larger one, small calls waste
+ * memory; with a smaller one, more blocks are allocated. A guess.
  */
 #define MIN_BLOCK	((size_t) 1 << 12)
 
 /*
  * Maximum size in bytes of a block that small pieces share; a larger piece has
- * a block of its own. A larger one takes fewer blocks, and more of the last
- * one may be left over. A guess.
+ * a block of its own. With a larger one, fewer blocks are allocated, but more
+ * of the last block may be unused. A guess.
  */
 #define MAX_BLOCK	((size_t) 1 << 16)
 

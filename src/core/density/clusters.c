@@ -28,9 +28,10 @@
 #include "base/sort.h"
 
 /*
- * Factor of ln(N / K), the number of places where chance can make a valley; Z
- * is 12 if K is 0.35 % of the rows. A larger one splits fewer even rows, and
- * merges clusters with a shallow valley (bench/density.py, bench/tuned.py).
+ * Factor of ln(N / K) in Z of density.h, because N / K is the number of places
+ * where chance can make a valley. Z is 12 if K is 0.35 % of the rows. A larger
+ * one splits fewer even rows, and merges clusters with a shallow valley
+ * (bench/density.py, bench/tuned.py).
  */
 #define CHANCE	2.1
 
@@ -49,9 +50,10 @@
 #define CHANCE_ON_BAND	36.0
 
 /*
- * Maximum number of dimensions above 2 that help to get around a valley made
- * by chance; a valley made by grain allows 0. A larger one finds more clusters
- * in many dimensions, and splits more even rows (bench/density.py).
+ * Maximum number of dimensions above 2 that offer more paths around a valley
+ * made by chance. The number falls towards 0 for micro-clusters of many rows.
+ * A larger one finds more clusters in many dimensions, and splits more even
+ * rows (bench/density.py).
  */
 #define MAX_MORE_DIMENSIONS	0.25
 
@@ -59,35 +61,37 @@
 #define UNBIASED_NOISE	0.5
 
 /*
- * Rows in a ball that measures density, as a share of min_rows (K / R). A
- * smaller ball sees narrower gaps, and is left to chance (bench/density.py,
- * bench/tuned.py).
+ * Rows in a ball that measures density, as a fraction of min_rows (K / R).
+ * With a smaller ball, narrower gaps are found, but density varies more by
+ * chance (bench/density.py, bench/tuned.py).
  */
 #define BALL_SHARE	0.35
 
 /*
- * Minimum number of rows in a ball. Fewer measure density too roughly. A
- * guess.
+ * Minimum number of rows in a ball. With fewer rows, density is not measured
+ * precisely enough. A guess.
  */
 #define MIN_BALL_ROWS	5.0
 
 /*
- * Minimum number of average micro-clusters in a ball of K rows. Fewer split
- * even rows, more merge clusters across narrow gaps (bench/density.py,
- * bench/tuned.py).
+ * Minimum number of average micro-clusters in a ball of K rows. A smaller
+ * number splits evenly distributed rows, a larger one merges clusters across
+ * narrow gaps (bench/density.py, bench/tuned.py).
  */
 #define MIN_BALL_MICRO_CLUSTERS	5.0
 
 /*
- * Share of the rows of a point of a lattice that count as grain. A smaller one
- * splits points, a larger one merges segments of ratings. A guess that
- * separates planted segments from false splits.
+ * Fraction of the rows of a point of a lattice that counts as the size n_a of
+ * a micro-cluster in K'. A smaller one makes false splits, a larger one merges
+ * segments of ratings. A guess that separates planted segments from false
+ * splits.
  */
 #define LATTICE_GRAIN	0.1
 
 /*
- * Values per column beyond which the Gaussian is wider than a step, so that
- * values in fives do not become clusters. More values smooth less. A guess.
+ * Number of distinct values per column above which the Gaussian is wider than
+ * a step of the lattice, so that heaping at multiples of 5 does not make
+ * clusters. A larger one smooths less. A guess.
  */
 #define LATTICE_VALUES	9.0
 

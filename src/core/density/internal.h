@@ -87,8 +87,9 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
 
 /*
  * Rows in a ball, as a share of the rows in the larger ball that measures its
- * growth (tau), 0 to 1. A smaller share measures the dimension over a longer
- * range, with less chance and less locally (bench/density.py, bench/tuned.py).
+ * growth (tau), 0 to 1. With a smaller one, the dimension is measured over a
+ * longer range, which varies less by chance and is less local
+ * (bench/density.py, bench/tuned.py).
  */
 #define FC_GROWTH_SHARE	0.3
 

@@ -29,14 +29,15 @@
 #include "base/sort.h"
 
 /*
- * Rows in a window, in units of K. A wider one varies less by chance, and
- * needs more rows of noise (bench/density.py, bench/tuned.py).
+ * Rows in a window, in units of K. A wider window varies less by chance, but
+ * finds only noise of more rows (bench/density.py, bench/tuned.py).
  */
 #define WINDOW_BALLS	6.0
 
 /*
- * Factor of the wider window, which needs less contrast. A larger one finds
- * noise of fewer rows in fewer sets. A guess.
+ * Maximum factor by which the window is widened, in steps of 2, while no noise
+ * is found. Wider windows need less contrast, so that a larger factor finds
+ * noise more often. A guess.
  */
 #define WIDE_WINDOWS	2.0
 
@@ -48,8 +49,7 @@
 
 /*
  * Minimum ratio of the widest window to the narrowest one before it. A larger
- * one requires clearer noise, and leaves weak noise in clusters
- * (bench/density.py, bench/tuned.py).
+ * one leaves faint noise in clusters (bench/density.py, bench/tuned.py).
  */
 #define MIN_CONTRAST	3.0
 

@@ -68,20 +68,22 @@ typedef struct fc_threshold
  */
 
 /*
- * Price of a leaf, in shares of the rows, times k. A larger one gives fewer
- * and shorter rules, of more rows with another label (bench/rules.py).
+ * Price of a leaf times k, on the scale of the score. With a larger one, rules
+ * are fewer and shorter, and more rows that meet a rule have another label
+ * (bench/rules.py).
  */
 #define FC_RULES_PRICE	0.03
 
 /*
- * Weight of the mean over the labels in the score, 0 to 1. A larger one
- * describes small clusters better, and large ones worse (bench/rules.py).
+ * Weight, in the score, of the mean over the labels of the share of correctly
+ * labelled rows, 0 to 1. A larger one describes small clusters better, and
+ * large ones worse (bench/rules.py).
  */
 #define FC_RULES_BALANCE	0.25
 
 /*
- * Maximum number of axes tried at the root. More find better trees, in
- * proportional time (bench/rules.py).
+ * Maximum number of axes tried at the root. More axes give better trees and
+ * take proportionally longer (bench/rules.py).
  */
 #define FC_RULES_TRIES	8
 
@@ -92,8 +94,8 @@ typedef struct fc_threshold
 #define FC_RULES_VALUES	((size_t) 8000000)
 
 /*
- * Minimum number of rows to split into parts that grow, prune and measure;
- * fewer rows serve every purpose. A guess.
+ * Minimum number of rows that are divided into rows for growing, for pruning
+ * and for measuring; fewer rows are used for all three. A guess.
  */
 #define FC_RULES_PARTED	500
 
@@ -107,8 +109,8 @@ typedef struct fc_threshold
 #define FC_RULES_CONDITIONS	10
 
 /*
- * Maximum number of axes of a short rule. More are more precise, and longer to
- * find and to read (bench/rules.py).
+ * Maximum number of axes of a short rule. Rules on more axes are more precise,
+ * but take longer to find and to read (bench/rules.py).
  */
 #define FC_RULES_SHORT	3
 

@@ -7,8 +7,9 @@
 #include "base/sort.h"
 
 /*
- * Smallest centroid in deviations that is not rounding, because centroids are
- * stored as floats.
+ * Absolute value of a centroid's coordinate, in standard deviations, below
+ * which it counts as 0. Centroids are stored as floats, so that such a value
+ * is only their rounding error.
  */
 #define ROUNDING	1e-7
 

@@ -2,9 +2,9 @@
 #include "explain/internal.h"
 
 /*
- * Cost of a row with another label, in rows of the label: a rule of precision
- * 0.85 has the value 0. A larger one gives more precise rules of fewer rows
- * (bench/rules.py).
+ * Number of rows of the label that make up for one row with another label, so
+ * that a rule of precision 0.85 has the value 0. With a larger one, rules are
+ * more precise, and fewer rows meet them (bench/rules.py).
  */
 #define MISS_COST	(0.85 / 0.15)
 
@@ -15,9 +15,9 @@
 #define MIN_VALUE_RATIO	1.05
 
 /*
- * Maximum number of values read in one pass over all labels; beyond it there
- * are no short rules, and well below it several first axes are tried. More
- * take longer. A guess.
+ * Maximum number of values (labels times columns times rows) read in one pass
+ * over all labels. With more values, there are no short rules; with many
+ * fewer, several first axes are tried. A larger one takes longer. A guess.
  */
 #define MAX_VALUES	1e9
 

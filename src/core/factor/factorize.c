@@ -103,9 +103,10 @@ fc_factorize_min_budget(const fc_operator *op,
 /* ---- work ---- */
 
 /*
- * Costs, for estimates of the time: passes over k x d per sweep with dense
- * residuals; all trials of auto in units of k d min(k, d), and the labels of a
- * row in units of k d. Measured (bench/endless.py).
+ * Costs for estimates of the time, measured (bench/endless.py). DENSE_SWEEP:
+ * passes over k x d in a sweep with dense residuals. TRIALS_COST:
+ * multiply-adds of all trials of auto, in units of k d min(k, d). LABELS_COST:
+ * multiply-adds to label a row in all trials, in units of k d.
  */
 #define DENSE_SWEEP	8.0
 #define TRIALS_COST	160.0

@@ -138,35 +138,39 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
  */
 
 /*
- * Maximum k d Q for palm4msa. More try it on larger centroids, where a trial
- * takes long. A guess.
+ * Maximum k d Q for trials of palm4msa. A larger one allows trials for larger
+ * centroids, which take longer. A guess.
  */
 #define FC_AUTO_WORK	((size_t) 1 << 21)
 
-/* Maximum k d Q for hierarchical, which takes longer. A guess. */
+/*
+ * Maximum k d Q for trials of hierarchical, which takes longer than palm4msa.
+ * A guess.
+ */
 #define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
 
 /*
- * Maximum sweeps of palm4MSA in a trial. More come closer to the centroids, in
- * proportional time. A guess.
+ * Maximum sweeps of palm4MSA in a trial. With more sweeps, products are closer
+ * to the centroids, and trials take proportionally longer. A guess.
  */
 #define FC_AUTO_SWEEPS	20
 
 /*
  * Minimum share of labels that a product must keep, 0 to 1. A larger one keeps
- * more labels by more values (bench/factors.py, bench/tuned.py).
+ * more labels, but products have more values (bench/factors.py,
+ * bench/tuned.py).
  */
 #define FC_AUTO_LABELS	0.98
 
 /*
- * Difference of that share within which the cheaper product wins. A larger one
- * saves values and loses labels. A guess.
+ * Difference of agreement up to which the cheaper of two products is chosen. A
+ * larger one saves values and loses labels. A guess.
  */
 #define FC_AUTO_TIE	0.005
 
 /*
- * Maximum number of judged rows. More judge more certainly, for k d
- * multiply-adds each. A guess.
+ * Maximum number of judged rows. With more rows, the agreement is more
+ * certain, and each row costs k d multiply-adds per product. A guess.
  */
 #define FC_JUDGED_ROWS	((size_t) 8000)
 

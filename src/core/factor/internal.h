@@ -67,9 +67,9 @@ size_t
 						const fc_line *old, size_t room, uint32_t *column, double *value);
 
 /*
- * Share of its square outside the span of the chosen atoms, below which an
- * atom counts as dependent. A smaller one admits atoms whose coefficients
- * cancel. A guess.
+ * Fraction of an atom's squared norm outside the span of the chosen atoms at
+ * or below which the atom counts as dependent. A smaller one admits atoms
+ * whose coefficients cancel. A guess.
  */
 #define FC_DEPENDENT_SHARE	1e-4
 

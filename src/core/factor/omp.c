@@ -17,7 +17,10 @@
 /* Maximum entries of a line in a pursuit, which takes cubic time. A guess. */
 #define MAX_ENTRIES	((size_t) 512)
 
-/* Minimum square of an atom, relative to the largest. A guess. */
+/*
+ * Squared norm of an atom, relative to the largest, at or below which the atom
+ * is never chosen. A guess.
+ */
 #define NEGLIGIBLE_SQUARE	1e-10
 
 void

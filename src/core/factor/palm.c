@@ -46,20 +46,20 @@
 #define STEP_MARGIN	1.001
 
 /*
- * Maximum of that factor; the sweeps end beyond it if the objective still
- * rises. A guess.
+ * Maximum of the factor on the Lipschitz constant. The sweeps end if the
+ * objective still rises beyond it. A guess.
  */
 #define MAX_STEP_MARGIN	1024.0
 
 /*
- * Power steps of the first estimate of a factor's norm. Fewer underestimate
- * it, and steps are repeated. A guess.
+ * Power steps of the first estimate of a norm. With fewer steps, the norm is
+ * underestimated, and sweeps must be repeated. A guess.
  */
 #define POWER_STEPS	40
 
 /*
- * Power steps of later estimates, which start from the previous vector. Half
- * and double change nothing (bench/palm.c, bench/tuned.py).
+ * Power steps of later estimates, which start from the previous vector.
+ * Halving or doubling it changes nothing (bench/palm.c, bench/tuned.py).
  */
 #define WARM_POWER_STEPS	8
 
@@ -67,8 +67,8 @@
 #define POWER_TOLERANCE	1e-4
 
 /*
- * Maximum values per line for pursuit, which is closer than gradient steps and
- * takes cubic time in them. A guess.
+ * Maximum entries per line for pursuit, which comes closer to the target than
+ * gradient steps, but takes time cubic in the number of entries. A guess.
  */
 #define MAX_PURSUED_ENTRIES	64
 

@@ -4,8 +4,9 @@
 #include "factor/internal.h"
 
 /*
- * Tolerance of the start's sweeps, relative to an iteration's. A smaller one
- * starts closer to the centroids, in more sweeps. A guess.
+ * Tolerance of the sweeps that factor the start, relative to the tolerance in
+ * an iteration. With a smaller one, the factors are closer to the start, after
+ * more sweeps. A guess.
  */
 #define START_TOLERANCE_FACTOR	0.1
 
@@ -16,8 +17,8 @@
 #define VALUE_BYTES	128
 
 /*
- * Minimum divisor of a ratio of sums of squares, as a share of the scatter. A
- * guess.
+ * Minimum divisor of a ratio of sums of squares, as a fraction of the scatter.
+ * A guess.
  */
 #define MIN_SPREAD	1e-6
 
@@ -25,14 +26,15 @@
 #define FIRST_SPARSITY	2
 
 /*
- * Maximum values per line for pursuit; descent with more was no closer. Half
- * saves 9 % of the time here (bench/tuned.py).
+ * Maximum sparsity of a trial; products of gradient steps with more entries
+ * were measured to be no closer to the start. Halving it saves 9 % of the time
+ * here (bench/tuned.py).
  */
 #define MAX_SPARSITY	24
 
 /*
- * Factors of a product unless the options set them, for the reason at
- * FC_PALM_FACTORS.
+ * Number of factors of a product unless the options set it. FC_PALM_FACTORS
+ * gives the reason.
  */
 #define FACTORS	2
 
@@ -107,9 +109,9 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 }
 
 /*
- * Costs of palm4MSA, for estimates of the time: the sum of the squares of the
- * sparsities tried, and the passes over k x d per sweep with dense residuals.
- * Measured (bench/endless.py).
+ * Costs for estimates of the time, measured (bench/endless.py).
+ * SPARSITY_SQUARES: sum of the squares of the sparsities tried. DENSE_SWEEP:
+ * passes over k x d in a sweep with dense residuals.
  */
 #define SPARSITY_SQUARES	1000.0
 #define DENSE_SWEEP	8.0

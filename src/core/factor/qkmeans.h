@@ -185,23 +185,23 @@ typedef struct fc_trials
 } fc_trials;
 
 /*
- * SSE, relative to the start, that ends the search for a sparsity. A smaller
- * one gives closer products of more values in more time (bench/factors.py,
- * bench/tuned.py).
+ * SSE of a product, relative to the SSE of the start, at which the search for
+ * a sparsity ends. A smaller one gives closer products, which have more values
+ * and take longer (bench/factors.py, bench/tuned.py).
  */
 #define FC_CLOSE_SSE_RATIO	1.1
 
 /*
- * Maximum SSE, relative to the start, for FC_LARGE_CENTROIDS centroids, whose
- * rows take long to label. A larger one accepts products farther from the
- * centroids. A guess.
+ * Maximum SSE of a product, relative to the SSE of the start, if k d is at
+ * least FC_LARGE_CENTROIDS, where labelling a row by the start takes long. A
+ * larger one accepts products farther from the centroids. A guess.
  */
 #define FC_NEAR_SSE_RATIO	1.5
 
 /*
- * Maximum SSE to the means of labels, relative to the start, for labels that
- * count as equally good. A larger one ends the search at fewer values. A
- * guess.
+ * Maximum sum of squares around the means of the clusters, relative to the
+ * start, at which labels count as equally good. A larger one accepts products
+ * with fewer values. A guess.
  */
 #define FC_SAME_LABELS_SSE_RATIO	1.02
 
@@ -209,8 +209,9 @@ typedef struct fc_trials
 #define FC_LARGE_CENTROIDS	((size_t) 1 << 16)
 
 /*
- * Maximum multiplications of a sweep: sparsity^2 min(k, d) (k + d). More try
- * larger sparsities of large centroids, in more time. A guess.
+ * Maximum number of multiplications of a sweep, sparsity^2 min(k, d) (k + d).
+ * A larger one allows trials of greater sparsity for large centroids, which
+ * take longer. A guess.
  */
 #define FC_TRIAL_WORK	((double) (1 << 29))
 

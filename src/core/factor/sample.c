@@ -9,8 +9,8 @@
 #include "operator/step.h"
 
 /*
- * Minimum Lloyd steps per start. Fewer leave the start farther from k-means,
- * in less time. A guess.
+ * Minimum Lloyd steps per start. With fewer steps, the start is farther from a
+ * minimum of k-means and takes less time. A guess.
  */
 #define START_STEPS	4
 
@@ -21,8 +21,8 @@
 #define MORE_STARTS	5
 
 /*
- * Maximum multiplications of all steps and starts, unless START_STEPS needs
- * more: some seconds. A guess.
+ * Maximum number of multiplications of all steps and starts, unless
+ * START_STEPS requires more. They take some seconds. A guess.
  */
 #define START_WORK	0x1p34
 

@@ -5,15 +5,14 @@
 #include "numerics/selection.h"
 
 /*
- * Minimum agreement of the halves next to a bend of the cost, 0 to 1. A
- * smaller one tries more numbers, in more time (bench/number.py).
+ * Minimum agreement of the halves next to a bend of the cost, 0 to 1. With a
+ * smaller one, more numbers are tried, which takes longer (bench/number.py).
  */
 #define MIN_AGREEMENT	0.5
 
 /*
  * Maximum number of extra numbers tried where the logarithm of the cost bends.
- * More find more numbers in the gaps, and take a search each
- * (bench/number.py).
+ * Each takes a search (bench/number.py).
  */
 #define MAX_KINKS	8
 
@@ -24,20 +23,21 @@
 #define MIN_KINK	5e-4
 
 /*
- * Minimum multiply-adds of a search. More find lower costs of small tables,
- * and repeat the same minimum where clusters are clear (bench/number.py).
+ * Minimum budget of a search, in multiply-adds. A larger one lowers the cost
+ * for small tables, but is wasted where clusters are clear (bench/number.py).
  */
 #define MIN_SEARCH_WORK	1e7
 
 /*
- * Maximum rounds of breathing per search. More find lower costs in more time
- * (bench/number.py).
+ * Maximum number of rounds of breathing k-means (split_merge.c) per search.
+ * More rounds lower the cost and take longer (bench/number.py).
  */
 #define SEARCH_ROUNDS	10
 
 /*
- * Minimum share of the clusters containing others that must be far apart in a
- * level. A smaller one finds levels by chance (bench/number.py).
+ * Minimum fraction of the coarse clusters with several finer clusters that
+ * must be far apart in a level. A smaller one finds levels by chance
+ * (bench/number.py).
  */
 #define LEVEL_SHARE	0.8
 
@@ -54,9 +54,9 @@
 #define RIVAL_GAIN	0.5
 
 /*
- * Share of separated clusters at the greatest number tried, from which on more
- * clusters are likely. A smaller one gives the verdict "at the limit" more
- * often (bench/number.py).
+ * Minimum fraction of the clusters at the greatest number tried that must be
+ * separated for more clusters to be likely. A smaller one gives the verdict
+ * "at the limit" more often (bench/number.py).
  */
 #define LIMIT_SHARE	0.8
 
@@ -86,8 +86,8 @@ max_clusters(size_t n, size_t max_k)
 }
 
 /*
- * Time of all searches, in Lloyd steps with max_k clusters, for estimates of
- * the time. Measured (bench/endless.py).
+ * Number of Lloyd steps with max_k clusters that take as long as all searches,
+ * for estimates of the time. Measured (bench/endless.py).
  */
 #define SEARCHES_COST	150.0
 

@@ -40,33 +40,34 @@
 #include "kmeans/evidence.h"
 
 /*
- * Minimum stability of a stable number, 0 to 1. A larger one finds fewer
- * numbers, a smaller one calls chance stable (bench/number.py,
- * bench/tuned.py).
+ * Minimum stability of a stable number, 0 to 1. With a larger one, fewer
+ * numbers are stable; with a smaller one, numbers are stable by chance
+ * (bench/number.py, bench/tuned.py).
  */
 #define FC_CLEAR_STABILITY	0.85
 
 /*
- * Minimum gain of the last cluster, relative to the gain of one more. A
- * smaller one calls numbers clear that split a cluster (bench/number.py).
+ * Minimum gain of the last cluster, relative to the gain of one more. With a
+ * smaller one, numbers that split a cluster count as stable (bench/number.py).
  */
 #define FC_CLEAR_GAIN	2.0
 
 /*
- * Share of the cost of one cluster, below which values merely repeat. A guess.
+ * Fraction of the cost of a single cluster at or below which clusters consist
+ * of repeated values. A guess.
  */
 #define FC_NO_SPREAD	1e-6
 
 /*
- * Minimum distance between the clusters of a level, relative to the distance
- * between the finest clusters within them. A smaller one finds levels in
- * evenly spread clusters (bench/number.py).
+ * Minimum distance of a cluster of a level to the others, relative to the
+ * distance between the finest clusters within it. A smaller one finds levels
+ * in evenly spread clusters (bench/number.py).
  */
 #define FC_LEVEL_GAP	1.5
 
 /*
- * Number of principal axes that wide rows are projected onto. Fewer are
- * faster, and lose clusters beyond that number (bench/number.py).
+ * Number of principal axes onto which wide rows are projected. Fewer axes are
+ * faster, but more clusters than axes cannot be separated (bench/number.py).
  */
 #define FC_CHOOSE_AXES	64
 
@@ -77,8 +78,8 @@
 #define FC_CHOOSE_PASSES	20.0
 
 /*
- * Minimum rows per cluster, which limits the numbers tried. Fewer rows try
- * more numbers, whose stability is left to chance (bench/number.py).
+ * Minimum rows per cluster, which limits the numbers tried. With fewer rows,
+ * more numbers are tried, whose stability varies by chance (bench/number.py).
  */
 #define FC_CHOOSE_ROWS	20
 

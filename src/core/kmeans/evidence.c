@@ -13,12 +13,12 @@
 #define STREAM_HALVES	7
 
 /*
- * Random stream of the seeds; number k of clusters uses stream STREAM_SEEDS +
- * k.
+ * Random stream of the seeds; a search for k clusters uses stream STREAM_SEEDS
+ * + k.
  */
 #define STREAM_SEEDS	8
 
-/* Windows along a line. */
+/* Number of windows along the line between two centroids. */
 #define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1)
 
 /* ---- valleys ---- */

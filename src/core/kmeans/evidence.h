@@ -41,13 +41,15 @@ typedef struct fc_evidence
 
 /*
  * Minimum Jaccard coefficient of two clusters that count as the same, 0 to 1.
- * A larger one requires that clusters return more exactly (bench/number.py).
+ * A larger one requires that both halves reproduce clusters more exactly
+ * (bench/number.py).
  */
 #define FC_EVIDENCE_OVERLAP	0.8
 
 /*
- * Maximum number of values of a coordinate that are spread, because repeated
- * values look like peaks. More blur valleys between them (bench/number.py).
+ * Maximum number of distinct values of a coordinate whose values are spread,
+ * because repeated values look like peaks. A larger one blurs valleys between
+ * the values (bench/number.py).
  */
 #define FC_FEW_VALUES	16
 
@@ -118,38 +120,38 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 
 /*
  * Maximum count in a valley, relative to the lesser of its peaks. A larger one
- * separates clusters that overlap, and valleys by chance (bench/number.py,
- * bench/tuned.py).
+ * separates clusters that overlap, and clusters with a valley by chance
+ * (bench/number.py, bench/tuned.py).
  */
 #define FC_VALLEY_DEPTH	0.6
 
 /*
- * Minimum depth of a valley, in standard errors. More miss valleys of small
- * clusters, fewer find valleys by chance (bench/number.py).
+ * Minimum depth of a valley, in standard errors. A larger one misses valleys
+ * of small clusters, a smaller one finds valleys by chance (bench/number.py).
  */
 #define FC_VALLEY_ERRORS	2.0
 
 /*
- * Minimum rows of a cluster; with fewer, the counts of bins are left to chance
- * (bench/number.py).
+ * Minimum rows of a cluster that counts; with fewer rows, the counts of bins
+ * vary by chance (bench/number.py).
  */
 #define FC_VALLEY_ROWS	8
 
 /*
- * Bins of a pair on one side of the border, for t from -0.75 to 0. It is that
- * range over FC_VALLEY_WIDTH.
+ * Number of bins of a pair of clusters on one side of the border, where t is
+ * from -0.75 to 0: 0.75 / FC_VALLEY_WIDTH.
  */
 #define FC_VALLEY_BINS	15
 
 /*
- * Width of a bin, in units of t. Narrower bins place the windows more finely
- * and take more memory (bench/number.py).
+ * Width of a bin, in units of t. Narrower bins give more positions of the
+ * windows, and take more memory (bench/number.py).
  */
 #define FC_VALLEY_WIDTH	0.05
 
 /*
- * Bins per window. Wider windows average out chance and narrow valleys
- * (bench/number.py).
+ * Bins per window. Wider windows average out variations by chance, but also
+ * narrow valleys (bench/number.py).
  */
 #define FC_VALLEY_WINDOW	4
 
@@ -205,21 +207,23 @@ void
  */
 
 /*
- * Principal axes that a cluster is seen along. More find clusters in more
- * directions, for n d multiply-adds each (bench/number.py).
+ * Number of principal axes onto which the rows of a cluster are projected.
+ * More axes find clusters in more directions; each costs n d multiply-adds
+ * (bench/number.py).
  */
 #define FC_HIDDEN_AXES	3
 
 /*
- * Maximum count in a valley, relative to the lesser of its peaks: lower than
- * FC_VALLEY_DEPTH, because a cluster is seen along many lines
+ * Maximum count in a valley, relative to the lesser of its peaks. It is lower
+ * than FC_VALLEY_DEPTH, because a cluster is projected onto many lines
  * (bench/number.py).
  */
 #define FC_HIDDEN_DEPTH	0.3
 
 /*
- * Minimum depth of a valley, in standard errors, for the same reason more than
- * FC_VALLEY_ERRORS (bench/number.py).
+ * Minimum depth of a valley, in standard errors. It is more than
+ * FC_VALLEY_ERRORS, because a cluster is projected onto many lines
+ * (bench/number.py).
  */
 #define FC_HIDDEN_ERRORS	4.0
 

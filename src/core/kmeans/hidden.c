@@ -6,14 +6,14 @@
 #include "numerics/rows.h"
 
 /*
- * Bins per standard deviation along a line. More place the windows more
- * finely, for more memory and time (bench/number.py).
+ * Bins per standard deviation along a line. More bins give more positions of
+ * the windows, and take more memory and time (bench/number.py).
  */
 #define BINS_PER_DEVIATION	16
 
 /*
- * Deviations on either side of the mean that the bins cover; rows farther out
- * fall into the outermost bins. A guess.
+ * Number of standard deviations on either side of the mean that the bins
+ * cover; rows farther out are counted in the outermost bins. A guess.
  */
 #define REACH	10
 
@@ -27,8 +27,8 @@
 #define MIN_WINDOW	4
 
 /*
- * Minimum rows of a cluster to be searched; fewer make no significant valley
- * (bench/number.py).
+ * Minimum rows of a cluster that is searched; with fewer rows, no valley is
+ * significant (bench/number.py).
  */
 #define MIN_SEARCHED_ROWS	40
 

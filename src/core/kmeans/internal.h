@@ -18,20 +18,20 @@
  */
 
 /*
- * Rows per pack. More keep more vector registers busy, up to their number
- * (bench/speed.py).
+ * Rows per pack. A larger pack uses more vector registers, as long as there
+ * are enough of them (bench/speed.py).
  */
 #define FC_PACK	32
 
 /*
- * Maximum number of dimensions in which packs are used instead of BLAS, which
- * needs more dimensions to repay its calls. A guess.
+ * Maximum number of dimensions for packs; with more dimensions, BLAS is used,
+ * whose calls then cost little in comparison. A guess.
  */
 #define FC_PACK_DIMENSIONS	32
 
 /*
- * Rows and centroids of one matrix product. Larger tiles make better use of
- * BLAS, and leave the second-level cache. A guess.
+ * Numbers of rows and of centroids in one matrix product. Larger tiles make
+ * better use of BLAS, but do not fit the second-level cache. A guess.
  */
 #define FC_TILE_ROWS	256
 #define FC_TILE_CENTROIDS	256

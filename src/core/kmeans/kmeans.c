@@ -17,28 +17,30 @@
 #include "numerics/rows.h"
 
 /*
- * Maximum cost of a search, in plain starts. More find a slightly lower SSE
- * and take proportionally longer (bench/kmeans.py, bench/tuned.py).
+ * Maximum budget of a search, as a number of plain starts of equal cost. A
+ * larger one lowers the SSE slightly and takes proportionally longer
+ * (bench/kmeans.py, bench/tuned.py).
  */
 #define MAX_SEARCH_STARTS	14.0
 
 /*
- * Cost of a search of few clusters without its k, in plain starts. Half and
- * double change neither the SSE nor the time (bench/tuned.py).
+ * Budget of a search for few clusters, as a number of plain starts of equal
+ * cost, before k is added. Halving or doubling it changes neither the SSE nor
+ * the time (bench/tuned.py).
  */
 #define BASE_SEARCH_STARTS	5.0
 
 /*
- * Cost of a search where BLAS computes the products, in plain starts. More
- * find a slightly lower SSE, and a step in many dimensions takes long. A
- * guess.
+ * Budget of a search if BLAS computes the dot products, as a number of plain
+ * starts of equal cost. A larger one lowers the SSE slightly, but a step in
+ * many dimensions takes long. A guess.
  */
 #define BLAS_SEARCH_STARTS	5.0
 
 /*
- * Minimum cost that a plain start counts for, in Lloyd steps, so that a first
- * start which converges early does not end the search. More lengthen such
- * searches. A guess.
+ * Minimum cost of the first start that sets the budget, in Lloyd steps, so
+ * that a first start which converges early does not end the search. A larger
+ * one lengthens such searches. A guess.
  */
 #define MIN_START_STEPS	12.0
 
@@ -49,8 +51,9 @@
 #define MIN_BUDGET	1e8
 
 /*
- * Multiply-adds before a search may end because its starts agree. More protect
- * against starts that agree on a local minimum by chance. A guess.
+ * Minimum multiply-adds of a search that ends because its starts agree. A
+ * larger one protects against starts that agree on a local minimum by chance.
+ * A guess.
  */
 #define MIN_WORK_TO_AGREE	2e7
 
@@ -69,8 +72,8 @@
 
 /*
  * Factor on the tolerance of Lloyd's steps before rounds of breathing. A
- * larger one saves steps that the rounds would undo. Half and double change
- * nothing (bench/tuned.py).
+ * larger one saves steps that the rounds would undo. Halving or doubling it
+ * changes nothing (bench/tuned.py).
  */
 #define START_TOLERANCE_FACTOR	10.0
 
@@ -88,21 +91,23 @@
 #define FINAL_TOLERANCE_FACTOR	0.1
 
 /*
- * Minimum number of clusters for rounds that split and merge; with fewer they
- * breathe. A minimum of 512 lowers the SSE by 0.1 % and takes three times as
- * long (bench/tuned.py, bench/many_starts.sh).
+ * Minimum number of clusters for rounds of splits and merges; with fewer
+ * clusters, there are rounds of breathing k-means (split_merge.c). A minimum
+ * of 512 lowers the SSE by 0.1 % and takes three times as long
+ * (bench/tuned.py, bench/many_starts.sh).
  */
 #define SPLIT_MERGE_CLUSTERS	256
 
 /*
- * Minimum number of dimensions for rounds that split and merge, because
- * breathing draws by distances that are alike there. A guess.
+ * Minimum number of dimensions for rounds of splits and merges. Breathing
+ * draws rows in proportion to their squared distances, which are nearly equal
+ * in many dimensions. A guess.
  */
 #define SPLIT_MERGE_DIMENSIONS	128
 
 /*
- * Minimum rows per cluster for splits; with fewer, gains come from single
- * rows. A guess.
+ * Minimum average number of rows per cluster for rounds of splits and merges;
+ * with fewer, gains come from single rows. A guess.
  */
 #define SPLIT_MERGE_ROWS	3
 
@@ -295,8 +300,8 @@ starts_of_search(size_t d, size_t k)
 
 /*
  * Cost of a multiply-add in float, relative to double, in the estimated time
- * of fc_kmeans. This and the next seven are measured: where they are too low,
- * a call takes longer than it says (bench/endless.py).
+ * of fc_kmeans. This constant and the next seven are measured: if they are too
+ * low, a call takes longer than estimated (bench/endless.py).
  */
 #define FLOAT_COST	0.2
 
@@ -307,19 +312,20 @@ starts_of_search(size_t d, size_t k)
 #define BALANCE_COST	250.0
 
 /*
- * Share of a Lloyd step that remains with bounds, times k d
+ * Cost of a Lloyd step with bounds, relative to a step without them, times k d
  * (bench/endless.py).
  */
 #define BOUNDED_SHARE	55000.0
 
 /*
- * Minimum share of a Lloyd step that remains with bounds (bench/endless.py).
+ * Minimum cost of a Lloyd step with bounds, relative to a step without them
+ * (bench/endless.py).
  */
 #define MIN_BOUNDED_SHARE	0.1
 
 /*
- * Squared share of a Lloyd step that remains with a tree, times k / d
- * (bench/endless.py).
+ * Squared cost of a Lloyd step with a tree, relative to a step without it,
+ * times k / d (bench/endless.py).
  */
 #define TREE_SHARE	512.0
 

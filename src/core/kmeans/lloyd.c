@@ -35,34 +35,36 @@
 #define MAX_DRAWS	64
 
 /*
- * Minimum rows per cluster in the seeding sample of a tree. More rows give
- * better seeds for more distances. Half and double change nothing
- * (bench/tuned.py).
+ * Minimum rows per cluster in the sample from which seeds are drawn if there
+ * is a k-d tree. More rows give better seeds, but cost more distances. Halving
+ * or doubling it changes nothing (bench/tuned.py).
  */
 #define SEED_ROWS	8
 
 /*
- * Minimum rows per cluster in the seeding sample in many dimensions, where a
- * candidate costs more than it does in a tree. A guess.
+ * Minimum rows per cluster in the sample from which seeds are drawn in many
+ * dimensions, where a candidate costs more. A guess.
  */
 #define WIDE_SEED_ROWS	4
 
 /*
- * Inverse of the minimum share of all rows in the seeding sample. A larger one
- * takes fewer rows, for worse seeds in less time. A guess.
+ * Inverse of the minimum fraction of all rows in the sample from which seeds
+ * are drawn. A larger one takes fewer rows, which gives worse seeds in less
+ * time. A guess.
  */
 #define SEED_SHARE	16
 
 /*
- * Candidates per centroid that are drawn from the seeding sample. More give
- * better seeds for proportionally more distances. A guess.
+ * Number of candidates per centroid that are drawn from such a sample. More
+ * candidates give better seeds, but cost proportionally more distances. A
+ * guess.
  */
 #define SEED_DRAWS	2
 
 /*
- * Share of ||x||^2 + ||c||^2 below which a distance is measured directly,
- * because its expansion has lost three of seven digits. A larger share is
- * safer and slower. A guess.
+ * Fraction of ||x||^2 + ||c||^2 below which a squared distance is computed
+ * directly, because cancellation leaves four of seven digits. A larger share
+ * is safer and slower. A guess.
  */
 #define CANCELLED_SHARE	1e-3f
 
@@ -73,8 +75,9 @@
 #define DISTANCE_ROUNDING	4e-6
 
 /*
- * Lloyd steps after which all rows are summed again. Fewer keep the rounding
- * errors of moved rows smaller, and cost n d additions each time. A guess.
+ * Number of Lloyd steps after which all rows are summed again. With fewer
+ * steps, the rounding errors of moved rows are smaller; each time costs n d
+ * additions. A guess.
  */
 #define STEPS_OF_SUMS	16
 
@@ -86,15 +89,16 @@
 #define FAR_OUT	1e6
 
 /*
- * Maximum distance of an SSE from the one to beat, in falls of the last step's
- * size; a start farther away is given up. A larger one wastes steps, a smaller
- * one gives up starts that would win. A guess.
+ * Maximum difference between the SSE and the SSE to beat, relative to the fall
+ * of the SSE in the last step. If the difference is greater, the steps end. A
+ * larger one wastes steps, a smaller one ends steps that would succeed. A
+ * guess.
  */
 #define MAX_FALLS_TO_BEAT	20.0
 
 /*
- * Share of the SSE that rounding may cost before distances replace scores,
- * which are faster. A guess.
+ * Maximum rounding error of scores, as a fraction of the SSE. If the bound on
+ * the error exceeds it, distances replace scores, which are faster. A guess.
  */
 #define VISIBLE_SSE_SHARE	1e-2
 

@@ -4,15 +4,15 @@
 #include "numerics/rows.h"
 
 /*
- * Minimum rows of the first half per cluster that explains NULLs. Fewer allow
- * more clusters, which explain more, and more by chance. A guess.
+ * Minimum rows of the first half per small cluster. With fewer rows there are
+ * more clusters, which explain more NULLs, but also more by chance. A guess.
  */
 #define MIN_ROWS_PER_CLUSTER	20
 
 /*
  * Minimum NULLs of a column, and minimum rows of a cluster, in the second
- * half, because a single NULL far out would explain much. More miss rare NULLs
- * that inform. A guess.
+ * half, because a single NULL in an outlying row would explain much. A larger
+ * one misses informative NULLs that are rare. A guess.
  */
 #define MIN_NULLS	8
 

@@ -50,14 +50,15 @@
 #include "kmeans/kmeans.h"
 
 /*
- * Significance of informative NULLs over all columns. A larger one keeps
- * indicators of NULLs at random (bench/defaults.py).
+ * Significance level of informative NULLs, over all columns together. A larger
+ * one keeps indicators of NULLs at random (bench/defaults.py).
  */
 #define FC_MISSING_LEVEL	1e-3
 
 /*
- * Minimum |phi| of columns that are missing together, 0 to 1. A larger one
- * lets the NULLs of a column predict the NULLs of another. A guess.
+ * Minimum |phi| of columns that are missing together, 0 to 1. With a larger
+ * one, the NULLs of a column are predicted from NULLs of related columns. A
+ * guess.
  */
 #define FC_MISSING_TOGETHER	0.5
 
@@ -68,36 +69,39 @@
 #define FC_MISSING_SLIGHT	0.02
 
 /*
- * Minimum R^2 where no other column is slightly explained. Larger values of
- * this and the next two keep fewer indicators, and lose clusters that only
- * NULLs separate (bench/defaults.py).
+ * Minimum R^2 of informative NULLs if no other column is slightly explained.
+ * Larger values of this constant and the next two keep fewer indicators, and
+ * lose clusters that only NULLs separate (bench/defaults.py).
  */
 #define FC_MISSING_ALONE	0.1
 
 /*
- * Minimum R^2 where at most half of all columns are slightly explained
- * (bench/defaults.py).
+ * Minimum R^2 of informative NULLs if at most half of all columns are slightly
+ * explained (bench/defaults.py).
  */
 #define FC_MISSING_FEW	0.2
 
-/* Minimum R^2 where more columns are (bench/defaults.py). */
+/*
+ * Minimum R^2 of informative NULLs if more than half of all columns are
+ * slightly explained (bench/defaults.py).
+ */
 #define FC_MISSING_MANY	0.5
 
 /*
- * Maximum number of small clusters. More explain more, and more by chance, for
- * n d multiply-adds each. A guess.
+ * Maximum number of small clusters. More clusters explain more NULLs, but also
+ * more by chance; each costs n d multiply-adds. A guess.
  */
 #define FC_MISSING_CLUSTERS	32
 
 /*
- * Maximum number of donors. More are nearer, for n d multiply-adds each. A
- * guess.
+ * Maximum number of donors. With more donors, the nearest one is nearer; each
+ * costs n d multiply-adds. A guess.
  */
 #define FC_MISSING_DONORS	1000
 
 /*
- * Nearest donors that decide whether a cell stays NULL. More decide by farther
- * rows, fewer by chance. A guess.
+ * Number of nearest donors that decide whether a cell remains NULL. More
+ * donors are less similar to the row; fewer donors decide by chance. A guess.
  */
 #define FC_MISSING_NEAR	10
 

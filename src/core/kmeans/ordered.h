@@ -85,9 +85,10 @@ double		fc_scale_rows(float *x, size_t count);
  */
 
 /*
- * Minimum number of dimensions for a search on the leading principal axes,
- * which saves time d / axes, and costs the axes and a last k-means in all
- * dimensions (bench/cosine.py, bench/topics.py).
+ * Minimum number of dimensions of wide rows. A search on their leading
+ * principal axes is faster by the factor d / axes, but computing the axes and
+ * a last k-means in all dimensions take time (bench/cosine.py,
+ * bench/topics.py).
  */
 #define FC_AXES_WIDE	128
 

@@ -42,14 +42,14 @@
 #define TREE_CLUSTERS	24
 
 /*
- * Minimum number of blocks of FC_TILE_ROWS rows for a tree, which fewer rows
- * do not repay. A guess.
+ * Minimum number of blocks of FC_TILE_ROWS rows for a tree. With fewer rows, a
+ * tree saves less than its construction costs. A guess.
  */
 #define TREE_BLOCKS	8
 
 /*
- * Room for the candidate lists along a path of the tree, in units of k: 1 + 1
- * + 3/4 + 9/16 + .. stays below it.
+ * Capacity for the candidate lists along a path of the tree, in units of k.
+ * Their lengths are at most 1 + 1 + 3/4 + 9/16 + .. < 5.
  */
 #define LISTS	5
 
@@ -61,9 +61,9 @@
 #define SHORTER_SHARE	0.75
 
 /*
- * Nodes tested before a level is given up, which happens if fewer than 1 /
- * LEVEL_TRIALS of them shortened their lists. More waste tests where boxes
- * overlap. A guess.
+ * Number of nodes of a level that are tested before the level may be skipped.
+ * It is skipped if fewer than 1 / LEVEL_TRIALS of the tests shortened a list.
+ * A larger one wastes tests where boxes overlap. A guess.
  */
 #define LEVEL_TRIALS	8
 

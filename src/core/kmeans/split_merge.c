@@ -55,15 +55,15 @@
 #define MIN_BREATH_GAIN	1e-4
 
 /*
- * Relative fall of the SSE that ends the Lloyd steps with k + m centroids,
- * which only have to show where centroids are missing (bench/kmeans.py).
+ * Relative fall of the SSE below which the Lloyd steps with k + m centroids
+ * end. These steps only show where centroids are missing (bench/kmeans.py).
  */
 #define COARSE_TOLERANCE	1e-3
 
 /*
  * Factor on the tolerance of the Lloyd steps of a round of breathing. A larger
- * one saves steps of rounds that fail, and misjudges rounds that gain little.
- * A guess.
+ * one saves steps of rounds that fail, but undoes rounds that would have
+ * gained a little. A guess.
  */
 #define ROUND_TOLERANCE_FACTOR	3.0
 
@@ -74,15 +74,16 @@
 #define MAX_ROUNDS	60
 
 /*
- * Minimum gain over cost of a sure move; both change as other clusters move. A
- * larger one leaves more to trials, which cost more. Half and double change
- * nothing (bench/tuned.py, bench/many_starts.sh).
+ * Minimum ratio of gain to cost of a sure move; it is above 1 because other
+ * moves of the round change both. A larger one leaves more moves to trials,
+ * which cost more. Halving or doubling it changes nothing (bench/tuned.py,
+ * bench/many_starts.sh).
  */
 #define SURE_RATIO	1.05
 
 /*
- * Inverse of the maximum share of the centroids that a trial moves. More
- * centroids gain more in a round, and disturb each other
+ * Inverse of the maximum share of the centroids that a trial moves. Moves of
+ * more centroids gain more in a round, but also interfere with each other
  * (bench/many_starts.sh).
  */
 #define TRIAL_SHARE	8
@@ -95,8 +96,8 @@
 #define MAX_TRIAL_RISE	1.002
 
 /*
- * Maximum number of further Lloyd steps of a trial. More show gains that come
- * late, and cost n k d each (bench/many_starts.sh).
+ * Maximum number of further Lloyd steps of a trial. More steps show gains that
+ * appear late; each costs n k d multiply-adds (bench/many_starts.sh).
  */
 #define TRIAL_STEPS	3
 
@@ -107,14 +108,15 @@
 #define MIN_TRIAL_GAIN	1e-3
 
 /*
- * Relative fall of the SSE below which a step is the last of its trial. Half
- * and double change nothing (bench/tuned.py, bench/many_starts.sh).
+ * Relative fall of the SSE below which a step is the last of its trial.
+ * Halving or doubling it changes nothing (bench/tuned.py,
+ * bench/many_starts.sh).
  */
 #define MIN_STEP_GAIN	3e-3
 
 /*
- * Lloyd steps of the two pieces of a cluster. More find better pieces, for n d
- * multiply-adds each. A guess.
+ * Number of Lloyd steps with the two pieces of a cluster. More steps find
+ * better pieces; each costs n d multiply-adds. A guess.
  */
 #define PIECE_STEPS	2
 
@@ -125,26 +127,31 @@
 #define MAX_BALANCE_ROUNDS	100
 
 /*
- * Consecutive rounds that lower neither the largest cluster nor the excess
- * above the limit, after which balancing stops. More rarely help and take a
- * Lloyd step each. A guess.
+ * Number of consecutive rounds without progress, in neither the largest weight
+ * nor the excess above the limit, after which balancing stops. More rounds
+ * rarely help, and each takes a Lloyd step. A guess.
  */
 #define MAX_BALANCE_FAILURES	20
 
 /*
- * Maximum weight of joined clusters, relative to the limit, because rows of
- * others may come. A larger share leaves more clusters to split, and more
- * joins exceed the limit. A guess.
+ * Maximum weight of two merged clusters, relative to the limit. It is below 1
+ * because rows of other clusters may be assigned to them. With a larger one,
+ * more clusters can be merged, and more of them exceed the limit later. A
+ * guess.
  */
 #define JOINED_SHARE	0.9
 
 /*
- * Share of a cluster in its larger piece above which the median divides it. A
- * smaller one balances faster and cuts through clusters more often. A guess.
+ * Maximum fraction of a cluster's weight in its larger piece. If the fraction
+ * is greater, the cluster is divided at the median. A smaller one balances
+ * faster, but cuts through dense regions more often. A guess.
  */
 #define MAX_UNEVEN_SHARE	0.7
 
-/* Halvings of the interval around the median: the precision of a float. */
+/*
+ * Number of halvings of the interval around the median, the number of bits of
+ * a float's mantissa.
+ */
 #define MEDIAN_HALVINGS	24
 
 /*
@@ -153,10 +160,16 @@
  */
 #define MAX_SETTLING_STEPS	10
 
-/* Relative fall of the SSE below which such a step is the last. A guess. */
+/*
+ * Relative fall of the SSE below which a Lloyd step is the last, once no
+ * cluster is above the limit. A guess.
+ */
 #define MIN_SETTLING_GAIN	1e-3
 
-/* index of the rule under which a centroid leaves without joining another */
+/*
+ * index of the rule under which a centroid is moved although its cluster is
+ * not merged into another
+ */
 #define ALONE					3
 
 /* ---- merges ---- */

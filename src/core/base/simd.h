@@ -21,9 +21,9 @@
 #endif
 
 /*
- * Size of a vector in bytes, and the size in loops that the versions for
- * x86-64-v4 may widen. GCC passes vectors longer than the machine's registers
- * through memory, hence 16 bytes on ARM.
+ * Size of a vector in bytes: FC_VECTOR_BYTES, or FC_WIDE_VECTOR_BYTES in loops
+ * whose version for x86-64-v4 uses wider registers. GCC passes vectors longer
+ * than the machine's registers through memory, hence 16 bytes on ARM.
  */
 #ifdef __aarch64__
 #define FC_VECTOR_BYTES			16
@@ -41,8 +41,9 @@
 #endif
 
 /*
- * Conversions of floats to doubles, and of doubles to floats with rounding.
- * ARM has its own because gcc converts vectors of 8 bytes lane by lane.
+ * Conversions of floats to doubles, and of doubles to floats with rounding. On
+ * ARM, they are intrinsics, because gcc converts vectors of 8 bytes lane by
+ * lane.
  */
 #ifdef __aarch64__
 #include <arm_neon.h>

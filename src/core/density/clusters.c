@@ -98,7 +98,10 @@
 /* Tolerance in steps of a lattice whose points are floats. */
 #define ROUNDING	1e-3
 
-/* Sets number[c] to the rank of cluster c by rows, 0 for the largest. */
+/*
+ * Sets number[c] to the rank of cluster c by its number of rows, 0 for the
+ * largest.
+ */
 static void
 number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 {
@@ -529,7 +532,7 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 	radius = radii_of_micro_clusters(micro_clusters, options, rows, w.K, step, near, arena);
 	fc_spanning_tree(micro_clusters, radius, arena, w.edges);
 	for (size_t a = 0; lattice && a < m; a++)
-		/* A point never stands out from its neighbours one step away. */
+		/* A point must not be separated from its neighbours one step away. */
 		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
 			(1.0 + ROUNDING);
 	w.sets = fc_new_sets(m, arena);

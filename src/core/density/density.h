@@ -45,8 +45,8 @@ typedef struct fc_micro_clusters
 {
 	size_t		m;				/* number of micro-clusters, minimum 1 */
 	size_t		d;
-	const double *n;			/* m values: number of rows, weighted if the
-								 * rows are */
+	const double *n;			/* m values: number of rows, or sum of their
+								 * weights */
 	const double *mean;			/* m x d means; differences between them are
 								 * most precise if they are near the origin */
 	const double *square;		/* m values: mean squared distance of a
@@ -72,7 +72,7 @@ typedef struct fc_density_cluster
 } fc_density_cluster;
 
 /*
- * A split of the condensed tree: two nodes that are one at lower density.
+ * A split of the condensed tree: two nodes that are joined at a lower density.
  * Nodes 0 .. k - 1 are clusters, node k + i is split i.
  */
 typedef struct fc_density_split

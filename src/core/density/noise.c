@@ -92,12 +92,13 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 									 * width after it */
 	double		widest = 0.0;
 	double		between = INFINITY;
-	double		rows = 0.0;		/* rows in the window; its first and last
-								 * micro-cluster count half */
+	double		rows = 0.0;		/* number of rows in the window, of which the
+								 * first and the last micro-cluster count half
+								 * their rows */
 	bool		minority = true;	/* true while the rows passed are less
 									 * than half of every cluster */
 	double		max = 0.0;		/* half the number of all rows */
-	double		min;			/* squared r_K at half the median density */
+	double		min;			/* r_K^2 at half the median density */
 	size_t		middle = 0;
 
 	for (size_t c = 0; c < w->found->k; c++)

@@ -289,9 +289,9 @@ typedef struct fc_profile_cell
 } fc_profile_cell;
 
 /*
- * Fills in the d cells of a cluster, the most distinctive first, ties by axis.
- * All arguments are in stored units. other is the nearest other centroid, or
- * NULL if there is no other centroid.
+ * Fills in the d cells of a cluster, sorted by `telling`, the greatest first;
+ * ties go by axis. All arguments are in stored units. other is the nearest
+ * other centroid, or NULL if there is no other centroid.
  */
 void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 							   const double *other, const double *mean,

@@ -23,7 +23,7 @@ typedef struct fc_grown_node
 	size_t		check_end;
 	size_t		depth;
 	double		gain;			/* gain of its best split in nats, weighted by
-								 * NEW_COLUMN (grow.c); 0: no split */
+								 * NEW_COLUMN_FACTOR (grow.c); 0: no split */
 	uint32_t	axis;
 	fc_threshold threshold;
 } fc_grown_node;

@@ -22,7 +22,10 @@ typedef struct butterfly_work
 	fc_factors *factors;
 } butterfly_work;
 
-/* Returns the first column of block b of 2^level. */
+/*
+ * Returns the index of the first column that belongs to block b of 2^level
+ * blocks.
+ */
 static size_t
 range_start(size_t columns, size_t level, size_t b)
 {
@@ -30,8 +33,8 @@ range_start(size_t columns, size_t level, size_t b)
 }
 
 /*
- * Fits one piece: rows a and b, `count` columns. Replaces a by x a + y b. If b
- * is NULL, the piece has only row a, and x = 1, y = 0.
+ * Fits one piece, which has rows a and b and `count` columns. Replaces a by *x
+ * * a + *y * b. If b is NULL, the piece has only row a, and *x = 1, *y = 0.
  */
 static void
 fit_piece(double *a, const double *b, size_t count, double *x, double *y)
@@ -58,8 +61,9 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 }
 
 /*
- * Splits every block and adds the left factor of the split. Row r of block
- * b has index b * height + r; its columns are (2 b + side) * half + i.
+ * Splits every block, and adds the left factor of these splits to w->factors.
+ * Row r of block b has index b * height + r; its columns are (2 b + side) *
+ * half + i.
  */
 static void
 split(butterfly_work *w)
@@ -109,7 +113,10 @@ split(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-/* Adds the last factor: blocks of `height` rows. */
+/*
+ * Adds the last factor to w->factors: the blocks that remain, `height` rows
+ * each.
+ */
 static void
 close_chain(butterfly_work *w)
 {
@@ -137,8 +144,8 @@ close_chain(butterfly_work *w)
 }
 
 /*
- * Returns sqrt(weight) of row j, or 1 without weight. Rows are multiplied by
- * it before the fit and divided by it afterwards.
+ * Returns the square root of the weight of row j, or 1 if it has no weight.
+ * Rows are multiplied by it before the fit and divided by it afterwards.
  */
 static double
 root_weight(const fc_target *target, size_t j)

@@ -129,7 +129,8 @@ fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row,
 }
 
 /*
- * Sorts the entries of the columns' lists by row; columns ascend within a row.
+ * Copies the entries of all columns' lists to lists->bucket, sorted by row
+ * and, within a row, by column.
  */
 static void
 transpose_columns(const fc_largest *lists, size_t rows, size_t columns)
@@ -157,7 +158,10 @@ transpose_columns(const fc_largest *lists, size_t rows, size_t columns)
 	start[0] = 0;
 }
 
-/* Sorts a row's own list by column; returns the number of its entries. */
+/*
+ * Copies a row's own list to `sorted`, sorted by column. Returns the number of
+ * its entries.
+ */
 static size_t
 sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
 {

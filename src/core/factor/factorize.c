@@ -545,8 +545,8 @@ typedef struct tried_method
 } tried_method;
 
 /*
- * Returns the sparsity of the longer of two factors. It receives half of the
- * budget, or more if the shorter factor has no zeros.
+ * Returns the sparsity of the longer of two factors. This factor receives half
+ * of the budget, or more if the shorter factor has no zeros.
  */
 static size_t
 balanced_sparsity(size_t k, size_t d, size_t budget)

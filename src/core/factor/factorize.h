@@ -22,7 +22,8 @@
 typedef struct fc_factorize_trial
 {
 	fc_method	method;
-	size_t		values;			/* values stored in all factors together */
+	size_t		values;			/* number of values stored in all factors
+								 * together */
 
 	/*
 	 * fraction, 0 .. 1, of the total weight of the rows whose label is the
@@ -72,8 +73,8 @@ typedef struct fc_factorize_options
 	 * sparsity alone
 	 */
 	double		budget;
-	bool		centered;		/* subtract the weighted mean of the
-								 * centroids; default true */
+	bool		centered;		/* true (the default): subtract the weighted
+								 * mean of the centroids */
 	fc_palm_options palm;
 
 	/* sample of rows (d columns) on which auto compares the labels */

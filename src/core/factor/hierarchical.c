@@ -9,7 +9,7 @@
 
 /*
  * Returns the constraint of R_(i + 1). The last residual is the last factor,
- * whose constraint does not change.
+ * and keeps the constraint of this factor.
  */
 static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)

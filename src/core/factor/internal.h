@@ -94,7 +94,8 @@ typedef struct fc_palm_work
 	fc_arena   *arena;
 	size_t		k;
 	size_t		d;
-	size_t		panel;			/* values in one panel of y, h or product */
+	size_t		panel;			/* number of values in one panel of y, h or
+								 * product */
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;
 	double	   *step;			/* D (see palm.c) as a dense matrix, used if

@@ -46,9 +46,9 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 }
 
 /*
- * Computes left_j = right u_j. Adds the weighted squared length of the
- * residuals to sums[0], and the weighted squared length of the rows of U to
- * sums[1].
+ * Computes left_j = right u_j for each row u_j of U. Adds the weighted squared
+ * length of the residuals to sums[0], and the weighted squared length of the
+ * rows of U to sums[1].
  */
 static void
 project_rows(const fc_target *target, size_t rank, const float *right,

@@ -199,8 +199,8 @@ void		fc_largest_gather(const fc_largest *lists, fc_sparse *a);
 
 /*
  * A product lambda S_1 .. S_count in training: sparse factors in double, each
- * with its transpose; constraint[q] limits S_q. Factor 0 has k rows, the last
- * one d columns.
+ * with its transpose. factor[q] is S_(q + 1), and constraint[q] limits it. The
+ * first factor has k rows, the last one d columns.
  */
 typedef struct fc_factors
 {

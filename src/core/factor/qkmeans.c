@@ -152,7 +152,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 			: 0;
 	}
 	if (count > 1)
-		dense += 3;				/* panels of palm4MSA */
+		dense += 3;				/* matrices in the panels of palm4MSA */
 	if (count > 1 && tries_hierarchical(k, d, options))
 		values += 2 * inner * inner + k * d / 4;
 	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner +
@@ -623,7 +623,7 @@ consider(const fc_qkmeans_options *options, const fc_trial *trial,
 }
 
 /*
- * Chooses the options of a call that leaves the number of factors open; see
+ * Chooses the options if the caller has not set the number of factors; see
  * qkmeans.h.
  */
 static void

@@ -23,8 +23,8 @@ typedef struct fc_row_source
 	void	   *ctx;
 
 	/*
-	 * scans the rows once; computes their SSE to op, and the weight and mean
-	 * (k x d) of each cluster
+	 * scans the rows once; computes the sum of their squared distances to the
+	 * centroids of op, and the weight and mean (k x d) of each cluster
 	 */
 	void		(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights,
 						 double *means);

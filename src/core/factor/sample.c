@@ -147,8 +147,8 @@ typedef struct stored_operator
 	fc_operator op;
 
 	/*
-	 * scratch space of fc_step_add and fc_operator_assign_batch for `batch`
-	 * rows, and of functions for a single row
+	 * scratch space for fc_step_add and fc_operator_assign_batch with `batch`
+	 * rows, and for functions of a single row
 	 */
 	fc_scratch	scratch;
 	size_t		batch;

@@ -75,8 +75,8 @@ typedef struct k_search
 } k_search;
 
 /*
- * Returns the greatest number to try: from 1 to max_k, with FC_CHOOSE_ROWS
- * rows per cluster and at most FC_EVIDENCE_CLUSTERS clusters.
+ * Returns the greatest number to try: at most max_k and FC_EVIDENCE_CLUSTERS,
+ * with FC_CHOOSE_ROWS rows or more per cluster, but at least 1.
  */
 static size_t
 max_clusters(size_t n, size_t max_k)

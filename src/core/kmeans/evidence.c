@@ -178,8 +178,8 @@ typedef struct comparison
 } comparison;
 
 /*
- * Returns the mean step between the values of a coordinate; 0 if it has one
- * value or more than FC_FEW_VALUES.
+ * Returns the mean step between the values of a coordinate; 0 if it has only
+ * one value, or more than FC_FEW_VALUES.
  */
 static double
 step_of(const fc_halves *h, size_t c)

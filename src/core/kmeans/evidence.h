@@ -87,9 +87,9 @@ typedef struct fc_half_centroids
 /*
  * Computes the evidence for k = found->k clusters and stores their centroids
  * in the arrays of found; k is at most half the number of rows and at most
- * FC_EVIDENCE_CLUSTERS. The searches start from the centroids of `fewer`
- * clusters and from rows far from them, or from k-means++ seeds if fewer is
- * NULL.
+ * FC_EVIDENCE_CLUSTERS. The searches start from the centroids in `fewer`,
+ * found for a smaller number, and from rows far from these. If fewer is NULL,
+ * they start from k-means++ seeds.
  */
 void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer,
 							   const fc_kmeans_options *options, fc_arena *arena,

@@ -81,12 +81,13 @@ typedef struct fc_kmeans_rows
 	size_t		n;
 	size_t		d;
 	const uint32_t *order;		/* n: index of each row among the caller's
-								 * rows; NULL: the same order */
+								 * rows; NULL: rows are in the order of the
+								 * caller */
 	float	   *packs;			/* packs of FC_PACK rows; NULL if d exceeds
 								 * FC_PACK_DIMENSIONS */
 	float	   *norm;			/* n: ||x||^2 */
-	double		total;			/* sum of w */
-	double		spread;			/* sum of w ||x||^2 */
+	double		total;			/* sum of the weights */
+	double		spread;			/* sum of weight * ||x||^2 */
 	double		length;			/* max ||x|| */
 	size_t		heaviest;		/* index of a row with the maximum weight */
 } fc_kmeans_rows;
@@ -222,7 +223,7 @@ struct fc_kmeans_work
 	double		spent;			/* multiply-adds spent up to the last
 								 * measurement */
 
-	/* Values per row: */
+	/* State of the assignment of rows: */
 	bool		careful;		/* true once the rounding error of scores is
 								 * too large; distances are then compared
 								 * instead */
@@ -260,8 +261,8 @@ struct fc_kmeans_work
 	 * bound on the rounding error of a score (see operator/rounding_bounds.c)
 	 */
 	double		score_rounding;
-	double	   *sum;			/* k x d: sums of w x */
-	double	   *weight;			/* k: sums of w per cluster */
+	double	   *sum;			/* k x d: sums of weight * x */
+	double	   *weight;			/* k: sum of the weights of each cluster */
 	size_t	   *count;			/* k: number of rows of positive weight per
 								 * cluster */
 	double		sse;			/* SSE by the last step or measurement */

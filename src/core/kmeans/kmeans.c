@@ -112,9 +112,10 @@
 #define SPLIT_MERGE_ROWS	3
 
 /*
- * What each effort may cost (units: fc_effort). More of any field lowers the
- * SSE for more time. bench/kmeans.py and bench/many_starts.sh measure the
- * efforts, bench/tuned.py some fields of FC_BALANCED; the others are guesses.
+ * Limits of each effort, in the units of fc_effort. A larger number of rounds,
+ * steps or failures lowers the SSE and takes longer. bench/kmeans.py and
+ * bench/many_starts.sh measure the efforts, bench/tuned.py some fields of
+ * FC_BALANCED; the others are guesses.
  */
 static const fc_effort efforts[] = {
 	[FC_BALANCED] = {
@@ -247,8 +248,8 @@ take_state(fc_kmeans_work *w)
 /* ---- starts ---- */
 
 /*
- * Returns true if rounds that split and merge are expected to gain more than
- * breathing.
+ * Returns true if rounds of splits and merges are expected to gain more than
+ * rounds of breathing.
  */
 static bool
 wants_split_merge(const fc_kmeans_rows *rows, size_t k)

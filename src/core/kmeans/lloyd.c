@@ -254,9 +254,9 @@ level_potential(fc_kmeans_work *w)
 }
 
 /*
- * Returns a row drawn with probability w_i near_i / total. Draws its block,
- * then the row; if rounding overshoots, returns the last row of positive
- * probability.
+ * Returns a row drawn with probability weight[i] * near[i] / total. First
+ * draws a block of rows, then a row of the block. If the draw exceeds the sum
+ * by rounding, returns the last row of positive probability.
  */
 static const float *
 draw_row(fc_kmeans_work *w)

@@ -34,8 +34,8 @@ typedef struct missing_values
 								 * centroids, by all columns */
 	double	   *others;			/* m: squared distances of one row to the
 								 * centroids, without the columns under test */
-	size_t	   *group;			/* count: the first column that is missing
-								 * together with this one */
+	size_t	   *group;			/* count: index of the first column that is
+								 * missing together with this one */
 	size_t	   *order;			/* count: indices of the columns, sorted so
 								 * that members of a group are adjacent */
 	uint32_t   *rows;			/* count x m: number of rows of the second
@@ -202,8 +202,8 @@ group_columns(missing_values *q)
 /* ---- NULLs that the other columns explain ---- */
 
 /*
- * Returns the nearest cluster of a row by all dimensions except the ones of
- * columns order[first] to order[last - 1].
+ * Returns the index of the cluster nearest to a row, measured in all
+ * dimensions except the dimensions of columns order[first] to order[last - 1].
  */
 static size_t
 nearest_without(missing_values *q, const float *x,

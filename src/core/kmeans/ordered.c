@@ -146,8 +146,8 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
 }
 
 /*
- * Computes y (n x count) = x A', where A are the axes, and its mean squared
- * row length.
+ * Computes y = x A' (n x count), where A are the axes, and the mean squared
+ * length of the rows of y.
  */
 static void
 project_rows(const float *x, size_t n, size_t d, const float *axes,

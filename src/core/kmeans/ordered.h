@@ -15,8 +15,8 @@
 typedef struct fc_ordering
 {
 	double	   *mean;			/* d values, memory of the caller */
-	double		max;			/* greatest magnitude of a coordinate minus
-								 * the mean */
+	double		max;			/* greatest absolute difference between a
+								 * coordinate and its mean */
 	double		scale;			/* a power of 2; ordered row = (row - mean) *
 								 * scale */
 } fc_ordering;

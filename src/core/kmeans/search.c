@@ -105,8 +105,8 @@ static const fc_kmeans_search packs = {false, NULL, label_by_packs};
 typedef struct kdtree_search
 {
 	fc_kdtree	rows;			/* tree of the rows, whose leaves are blocks */
-	uint32_t   *list;			/* LISTS k: candidate lists along the present
-								 * path */
+	uint32_t   *list;			/* LISTS * k: candidate lists along the
+								 * current path in the tree */
 	float	   *centroids;		/* k x d: candidates of a leaf */
 	float	   *half;			/* k: half the squared norms of these
 								 * candidates */
@@ -379,7 +379,7 @@ keep_bounds(fc_kmeans_work *w)
 	w->searched = bounds;
 }
 
-/* The rows from `first` on. */
+/* Rows of a search, from index `first` on. */
 typedef struct bounded_rows
 {
 	const fc_kmeans_work *w;

@@ -440,7 +440,7 @@ gather_clusters(fc_kmeans_work *w)
 			s->row[--s->first[w->label[i]]] = (uint32_t) i;
 }
 
-/* Returns direction . x of row i. */
+/* Returns the dot product of splits.direction and row i. */
 static double
 place_along(const fc_kmeans_work *w, size_t i)
 {

@@ -25,11 +25,11 @@
  *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach
  *                                         of their cluster are noise
  *
- * The minimum spanning tree of e_ab = max(r_K(a), r_K(b), |mean_a - mean_b|)
- * joins micro-clusters from the densest regions to the sparsest. If two
- * components of R rows each join at an edge with e > r_K' of both peaks, they
- * are two clusters. All splits together are the condensed tree. clusters.c has
- * the details, noise.c the reach of clusters.
+ * The minimum spanning tree with edge lengths e_ab = max(r_K(a), r_K(b),
+ * |mean_a - mean_b|) joins micro-clusters from the densest regions to the
+ * sparsest. If two components of R rows each join at an edge with e > r_K' of
+ * both peaks, they are two clusters. All splits together are the condensed
+ * tree. clusters.c has the details, noise.c the reach of clusters.
  *
  * Breunig, Kriegel, Kroeger, Sander 2001 (data bubbles); Campello, Moulavi,
  * Sander 2013 (mutual reachability, the tree); Campello, Moulavi, Zimek,

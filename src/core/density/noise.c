@@ -8,21 +8,22 @@
  * again, rows sparser than the middle of the widest window are noise. The
  * exception is a sparse cluster: noise must be less than half of the rows of
  * every cluster. The density at the widest window must also be less than half
- * the median density: a ball around a row on the side of an even cluster holds
- * half as many rows, and on a grid the sides make a mode, too. If no mode is
- * found, a window of twice the rows, whose width varies less by chance, is
- * tried with a smaller contrast.
+ * the median density: a ball around a row at the boundary of an evenly filled
+ * cluster holds half as many rows, and on a grid the rows at the boundary are
+ * a mode, too. If no mode is found, a window of twice the rows, whose width
+ * varies less by chance, is tried with a smaller contrast.
  *
- * Without such a mode, rows are noise where a Gaussian cluster has hardly any
- * rows: D ln r_K grows by half the squared distance from its center, a
- * chi-square variable with D degrees of freedom. So 95 % of its rows satisfy,
- * with the quantiles by Wilson and Hilferty,
+ * Without such a mode, rows are noise where a Gaussian cluster of D dimensions
+ * has hardly any rows. There, D ln r_K grows by half the squared distance from
+ * the center in standard deviations, which has a chi-squared distribution with
+ * D degrees of freedom. With the quantiles of Wilson and Hilferty, 95 % of its
+ * rows satisfy
  *
  *     ln r_K <= ln median(r_K) + (chi^2(0.95) - chi^2(0.5)) / 2 D,
  *         chi^2(q) / D = (1 - 2 / 9 D + z_q sqrt(2 / 9 D))^3
  *
- * where D is the dimension of the rows, estimated from the mean growth of the
- * radius from K to K / tau rows (tau = FC_GROWTH_SHARE).
+ * where D is estimated from the mean growth of the radius from K to K / tau
+ * rows (tau = FC_GROWTH_SHARE).
  */
 #include "density/internal.h"
 

@@ -42,10 +42,10 @@ typedef struct fc_threshold
  * subtracted for each leaf. The score is 3/4 of the share of rows with a
  * correct label plus 1/4 (FC_RULES_BALANCE) of the mean of this share over the
  * labels, so that small clusters count. The accuracy of the rules is measured
- * on a third set of rows. The best first split need not start the best tree,
- * especially if few columns are allowed. Therefore FC_RULES_TRIES axes are
- * tried at the root, or fewer if there are many values, and the tree with the
- * best score is kept.
+ * on a third set of rows. A tree that starts with the best first split need
+ * not be the best tree, especially if few columns are allowed. Therefore
+ * FC_RULES_TRIES axes are tried at the root, or fewer if there are many
+ * values, and the tree with the best score is kept.
  *
  * A short rule is a conjunction of ranges on up to FC_RULES_SHORT axes. It is
  * added for a label if it predicts the label better than every leaf. It
@@ -55,13 +55,13 @@ typedef struct fc_threshold
  * given the others. A leaf is dropped if a short rule nearly implies it: the
  * rows that the leaf labels correctly, and the short rule of its label does
  * not, are worth less than the price of a leaf. A row that meets several rules
- * gets the label of the most precise one, and a row that meets no rule has no
- * label.
+ * is given the label of the most precise one, and a row that meets no rule has
+ * no label.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means
  * with more leaves than clusters; Breiman, Friedman, Olshen, Stone 1984
- * (CART). Here only the labels count, so that labels of any model can be
- * explained.
+ * (CART). Here the tree is learned from the labels alone, so that labels of
+ * any model can be explained.
  *
  * Time O(d n depth) per tree, memory 8 d n bytes, where n is the number of
  * rows that grow the tree.

@@ -4,8 +4,9 @@
  * At a level there are 2^level blocks of `height` rows over disjoint ranges of
  * columns, stored side by side in one height x columns matrix. A split cuts
  * the columns of each block into two halves, and reduces each half to half the
- * rows. The piece of rows a (index i) and b (index i + half) in one half of
- * the columns is replaced by
+ * rows. In each half of the columns, row a (index i) and row b (index i +
+ * half) of the block are a piece, which is replaced by its best approximation
+ * of rank 1:
  *     (x, y)' (x a + y b),
  *     (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
  */

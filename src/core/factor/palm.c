@@ -1,11 +1,11 @@
 /*
  * palm.c - palm4MSA with sparse algebra throughout.
  *
- * Sweep q = Q .. 1, with L = S_1 .. S_(q-1), R = S_(q+1) .. S_Q and Y = U R',
- * H = R R' grown from the right:
+ * A sweep updates S_q for q = Q .. 1. Let L = S_1 .. S_(q-1) and R = S_(q+1)
+ * .. S_Q; Y = U R' and H = R R' are extended by one factor after each update.
  *     X = L (S_q H)              k x columns of S_q, in tiles of columns
  *     G = L' W (lambda X - Y)
- *     S_q <- P(S_q - lambda / c G),
+ *     S_q <- P(S_q - (lambda / c) G),
  *     c = 1.001 lambda^2 ||W^(1/2) L||_2^2 ||R||_2^2
  * No product of two dense matrices appears: each tile of 32 columns passes
  * through the sparse factors of L, forward and back, in cache. A sweep costs

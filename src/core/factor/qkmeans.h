@@ -2,16 +2,17 @@
  * qkmeans.h - QK-means: k-means whose centroids are a product of sparse
  * factors (Giffon et al. 2019, Alg. 1).
  *
- * Each iteration assigns every row with V = lambda S_1 .. S_Q, takes the means
- * u_j and sizes n_j of the clusters, and improves the current factors by
- * palm4MSA on
+ * Let o be the offset and V = lambda S_1 .. S_Q the product, whose rows are
+ * v_j. Each iteration assigns every row to its nearest centroid o + v_j, takes
+ * the means u_j and sizes n_j of the clusters, and improves the current
+ * factors by palm4MSA on
  *     sum_j n_j ||u_j - o - lambda (S_1 .. S_Q)_j||^2
- * Because sum ||x - v_j||^2 = sum ||x - u_j||^2 + n_j ||u_j - v_j||^2 over a
- * cluster's rows, neither half of an iteration raises the objective sum_x
- * min_j ||x - o - v_j||^2.
+ * For the rows of a cluster, sum ||x - o - v_j||^2 = sum ||x - u_j||^2 + n_j
+ * ||u_j - o - v_j||^2. Hence neither the assignment nor palm4MSA raises the
+ * objective sum_x min_j ||x - o - v_j||^2.
  *
- * The caller owns the rows: this file reads them through two callbacks. Their
- * squared distances are finite.
+ * The caller owns the rows; this file reads them through two callbacks. The
+ * squared distances between rows must be finite.
  */
 #ifndef FC_FACTOR_QKMEANS_H
 #define FC_FACTOR_QKMEANS_H

@@ -7,9 +7,9 @@
  *
  *     cost       the mean squared distance of each half's rows to the
  *                centroids of the other
- *     agreement  the share of the rows that C_0 and C_1 give the same cluster,
- *                with their numbers matched (Ben-Hur, Elisseeff and Guyon
- *                2002; Lange, Roth, Braun and Buhmann 2004)
+ *     agreement  the share of the rows to which C_0 and C_1 give matching
+ *                clusters (Ben-Hur, Elisseeff and Guyon 2002; Lange, Roth,
+ *                Braun and Buhmann 2004)
  *     separated  the number of clusters that valleys of the density divide
  *                from every other (see below), averaged over C_0 and C_1
  *     found      the lesser of `separated` and the number of reproduced
@@ -17,11 +17,12 @@
  *                rows in common (Hennig 2007)
  *
  * A coordinate with at most FC_FEW_VALUES values, such as a flag or a
- * category, has gaps between its values that are no valleys of a density.
- * Valleys are sought after such values have been spread evenly, by the mean
- * step between them to either side (L. Theis, A. van den Oord and M. Bethge
- * 2016). Hence clusters are separated if they differ in several columns, but
- * not if they differ only in one text column or its NULLs.
+ * category, has gaps between its values that are not valleys of a density.
+ * Before valleys are sought, such values are spread: each is moved by a
+ * uniform random number of up to the mean step between the values, in either
+ * direction (L. Theis, A. van den Oord and M. Bethge 2016). Hence clusters are
+ * separated if they differ in several columns, but not if they differ only in
+ * one text column or its NULLs.
  *
  * The clusters of k-means in a uniform distribution have no valleys between
  * them in few dimensions, and no agreement in many.

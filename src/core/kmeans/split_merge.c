@@ -3,8 +3,8 @@
  * local minimum.
  *
  * Lloyd's steps cannot move a centroid from a group of rows that has two
- * centroids to a pair of groups that share one. Rounds can, by one of two
- * methods.
+ * centroids to a pair of groups that share one. Rounds can do this, by one of
+ * two methods.
  *
  * Breathing: a round adds m centroids where rows are far from their centroids,
  * as greedy k-means++ would after k seeds (lloyd.c). It takes a few Lloyd
@@ -18,30 +18,33 @@
  * when it is merged with its nearest other cluster. The greatest gains are
  * paired with the lowest costs, and no cluster is in two pairs.
  *
- *     sure     gains are above costs: the SSE falls by their differences,
- *              before the Lloyd steps that follow
- *     trials   gains over costs are above the ratio of their medians: only
- *              the Lloyd steps that follow show success, and a failed round
- *              is undone. If rows fill space evenly, a split gains less
- *              than a merge costs, but moves may still succeed.
+ *     sure     moves whose gain exceeds their cost: the SSE falls by the
+ *              differences, even before the Lloyd steps that follow
+ *     trials   moves whose gain, relative to their cost, exceeds the ratio
+ *              of the median gain to the median cost. Only the Lloyd steps
+ *              that follow show whether they succeed, and a failed round is
+ *              undone. If rows fill space evenly, a split gains less than a
+ *              merge costs, but moves may still succeed.
  *
- * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
+ * Cost of a round: k^2 d + 8 n d multiply-adds, and a few Lloyd steps.
  *
- * Balancing: where the weight of a cluster is limited, a cluster above the
- * limit is split in two across its first axis, or at the median where the
- * means of the pieces would not divide it about evenly. The second centroid is
- * taken from two clusters near each other that together have at most the
- * limit: the pairs with the lowest cost are joined. Rows are then assigned to
- * their nearest centroids, and the next round splits the clusters that are
- * still too large. Once no cluster is too large, Lloyd's steps continue as
- * long as none becomes too large. Cost of a round: a Lloyd step, k^2 d, and 16
- * d for each row of a cluster that is split.
+ * Balancing: if the weight of clusters is limited, each cluster above the
+ * limit is split in two by a plane across its first principal axis. If this
+ * plane divides it unevenly, the plane is moved to the median. The centroid
+ * for the second piece is taken from a pair of clusters near each other whose
+ * weights sum to at most the limit: the pairs with the lowest cost are merged.
+ * Rows are then assigned to their nearest centroids, and the next round splits
+ * the clusters that are still too large. Once no cluster is too large, Lloyd's
+ * steps continue as long as no cluster becomes too large. Cost of a round: a
+ * Lloyd step, k^2 d multiply-adds, and 16 d for each row of a cluster that is
+ * split.
  *
  * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the
  * SSE (Ward 1963).
  *
- * Fritzke 2020 (breathing k-means; there the centroids of the lowest utility
- * leave); Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge).
+ * Fritzke 2020 (breathing k-means, which removes the centroids of the lowest
+ * utility instead of merging); Kaukoranta, Franti, Nevalainen 1998 (iterative
+ * split and merge).
  */
 #include "kmeans/internal.h"
 

@@ -8,7 +8,7 @@
 #include "pg/train/training.h"
 #include "pg/train/version.h"
 
-/* Raises the error that no row has all features. */
+/* Raises an error that says that no row has a value for every feature. */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
 /* Raises an error about the method: its name, followed by `problem`. */
@@ -19,16 +19,18 @@ extern void reject_with_method(train_method method, const char *problem,
 extern void check_k_of_count(const training *t, int64 n);
 
 /*
- * Returns the product of option levels if it is given, else k. With option
- * levels, k must be equal to the product, or 0 (SQL NULL).
+ * Returns the product of option levels, or k if the option is not given. With
+ * option levels, k must be equal to the product, or 0 (SQL NULL).
  */
 extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
  * Returns the number of clusters of a retrain. `settings` are the version's
- * options with the given `options` merged in. Without option k it is the
- * number of the version, which need not be the product of its levels, because
- * clusters may have been merged. A new k and levels must agree.
+ * options with the given `options` merged in. Without options k and levels it
+ * is the number of the version, which may differ from the product of its
+ * levels because clusters have been merged; for method density it is then 0,
+ * or the product of its levels. A new k must be equal to the product of
+ * levels, as in clusters_of_levels.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,

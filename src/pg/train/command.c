@@ -318,9 +318,9 @@ live_for_retraining(const locked_model *locked, const stored_version *version,
 }
 
 /*
- * Returns the options of the call, with the relation looked up in the caller's
- * search_path. Then sets a fixed search_path, until AtEOXact_GUC restores the
- * caller's at nest level *level.
+ * Reads the options of the call, and resolves option relation by the caller's
+ * search_path. Then sets a fixed search_path. AtEOXact_GUC with *level
+ * restores the caller's search_path.
  */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
@@ -414,8 +414,8 @@ shown_number(Datum value, bool null)
 }
 
 /*
- * Tests the current rows for drift, stores the result in `check`, a record of
- * drift_checks, and returns the verdict.
+ * Tests the current rows for drift. Stores the result in `check`, a record of
+ * type drift_checks. Returns the verdict.
  */
 static char *
 check_drift(FunctionCallInfo fcinfo, const stored_version *version,

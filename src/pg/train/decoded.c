@@ -123,10 +123,10 @@ mean_scale(scaling scaling, Size d)
 }
 
 /*
- * Decodes the clusters of a sketch and scales them. Notices of decode are
- * suppressed, because they suggest another spec. fresh: use the scaling of the
- * old version, but not its centroids, the sample rows of its spec, or the
- * sketch's bounds.
+ * Decodes the clusters of a sketch and scales them. Suppresses the notices of
+ * decode, because they suggest another spec. If `fresh` is true, uses the
+ * scaling of the old version, but not its centroids, the sample rows in its
+ * spec, or the bounds in the sketch.
  */
 static decoded_clusters
 decode_group(const training *t, Size k, const char *group,
@@ -328,9 +328,9 @@ begin_decoded(const locked_model *locked, const stored_version *version,
 }
 
 /*
- * Returns the scaled means of t->k sketches as centroids. Adds the mean
- * squared distance of each sketch's rows from their scaled mean to squares (k
- * values).
+ * Returns the scaled means of t->k sketches as centroids. Adds to squares[j]
+ * (k values) the mean squared distance of the scaled rows of sketch j from
+ * their mean.
  */
 static fc_operator_header *
 rescaled_micro(const training *t, fc_sketch *const *sketches, double *squares)

@@ -1,6 +1,7 @@
 /*
- * density.c - method density: clusters of any shape, and noise, from
- * micro-clusters that k-means has found and a scan has counted.
+ * density.c - method density: clusters of any shape, and noise, computed from
+ * micro-clusters. k-means finds the micro-clusters, and a scan counts their
+ * rows.
  *
  * Each micro-cluster sums up its rows (core/density/density.h): their number,
  * their mean, and their mean squared distance from the mean. The squared
@@ -150,21 +151,24 @@ check_live_size(const training *t)
 
 typedef struct micro_cluster_set
 {
-	fc_micro_clusters b;		/* view of the arrays below */
-	double	   *n;				/* m numbers of rows */
-	double	   *x;				/* m x d means */
-	double	   *mean;			/* m x d means relative to the mean of all
+	fc_micro_clusters b;		/* the arrays n, mean and square as the core
+								 * takes them */
+	double	   *n;				/* m values: number of rows of each
+								 * micro-cluster */
+	double	   *x;				/* m x d means of the micro-clusters */
+	double	   *mean;			/* m x d: the same means minus the mean of all
 								 * rows */
-	double	   *square;			/* m mean squared distances of rows from their
-								 * mean */
+	double	   *square;			/* m values: mean squared distance of the rows
+								 * of a micro-cluster from their mean */
 	double		rows;
 	double		variance;		/* mean squared distance of all rows from
 								 * their mean */
 } micro_cluster_set;
 
 /*
- * Computes the fields of the set that depend on all rows. The mean of all rows
- * is subtracted from the means, because later their differences are computed.
+ * Computes the number of all rows, their variance, and the centered means of
+ * the micro-clusters. Centering reduces the rounding errors of the differences
+ * that are later computed between means.
  */
 static void
 center_micro_clusters(micro_cluster_set *set, Size m, Size d)
@@ -210,10 +214,10 @@ take_micro_clusters(fc_arena *arena, Size m, Size d)
 }
 
 /*
- * Returns the micro-clusters that have rows. If `complete` is given, only
- * these rows, which have no imputed values, are counted, and the counts are
- * scaled up to all rows: imputed values would form a ridge at the mean of
- * their column.
+ * Returns the micro-clusters that have rows. If `complete` is given, counts
+ * only these rows, which have no imputed values, and multiplies the counts by
+ * a factor so that they add up to all rows. Imputed values would form a ridge
+ * of high density at the mean of their column.
  */
 static micro_cluster_set
 micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
@@ -237,8 +241,8 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 	for (Size j = 0; j < op.k; j++)
 	{
 		/*
-		 * number of rows, estimated from the sample if no scan has counted
-		 * them
+		 * number of rows of the micro-cluster, estimated from the sample if
+		 * no scan has counted them
 		 */
 		double		n = (complete != NULL || isnan(fit->objective)
 						 ? scale * profile.weights[j]
@@ -252,7 +256,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 			? profile.spreads[j] * profile.spreads[j] *
 			(double) op.d
 			: 0;
-		/* rows are equal up to rounding */
+		/* all rows of the micro-cluster are equal, up to rounding */
 		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))
 			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
@@ -724,8 +728,9 @@ number_regions(group_fit *fit, int32 *numbers)
 }
 
 /*
- * Returns the profile of a group with regions. Its quantiles are quantiles of
- * outlier scores instead of distances, and its mean and error are NAN.
+ * Returns the profile of a group with regions. The quantiles are of outlier
+ * scores instead of distances; `mean` and `error` are NAN. places: `count`
+ * probabilities of the quantiles.
  */
 fit_profile
 profile_of_regions(const group_fit *fit, const double *places, Size count)

@@ -26,8 +26,8 @@ extern void find_regions(training *t, const fc_weighted_rows *sample,
 						 group_fit *fits, int count);
 
 /*
- * Renumbers the clusters of a group. Missing and repeated entries of `numbers`
- * are first replaced by unused numbers; NULL changes nothing.
+ * Sets the numbers of a group's clusters to `numbers`, after replacing missing
+ * and repeated entries by unused numbers. Does nothing if `numbers` is NULL.
  */
 extern void number_regions(group_fit *fit, int32 *numbers);
 extern fit_profile

@@ -50,8 +50,8 @@ null_share(const fc_encoder *encoder, Size i)
 }
 
 /*
- * Returns true if a feature is not a category, and is NULL in some rows, where
- * its NULL counts as its mean.
+ * Returns true if NULLs of feature i are imputed: the feature is not a
+ * category, and is NULL in some rows, where its mean is used.
  */
 static bool
 is_imputed(const fc_encoder *encoder, Size i)
@@ -304,9 +304,9 @@ with_indicators(const training *t, fc_encoder_header *learned)
 }
 
 /*
- * Gives categories the minimum weight for method density, unless option weight
- * names them. Otherwise each category would be a dense region, although a gap
- * between two categories is no evidence for two clusters: no row can lie
+ * For method density, gives categories the minimum weight, unless option
+ * weight names them. Otherwise each category would be a dense region, although
+ * a gap between two categories is no evidence for two clusters: no row can lie
  * between them. If all columns are categories, they keep their weights.
  */
 static void
@@ -444,8 +444,8 @@ complete_rows(const training *t)
 /*
  * Learns the encoder from the rows of a FROM clause; returns NULL if there are
  * no rows. An existing encoder keeps its dimensions unless the columns have
- * changed. More categories than it has are learned, so that its categories are
- * found among them.
+ * changed. To find its categories again, more categories than it has are
+ * requested from encoder_agg.
  */
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)

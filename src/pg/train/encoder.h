@@ -19,8 +19,9 @@ extern const fc_weighted_rows *rows_without_nulls(const training *t,
 												  const fc_weighted_rows *sample);
 
 /*
- * Returns one flag per dimension, true if it is a NULL indicator, which exists
- * where NULLs distinguish rows. Returns NULL if the rows are vectors.
+ * Returns one flag per dimension, true if the dimension is a NULL indicator
+ * (added for columns whose NULLs distinguish rows). Returns NULL if the rows
+ * are vectors.
  */
 extern bool *null_dimensions(const train_source *source);
 

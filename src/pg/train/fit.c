@@ -1,6 +1,6 @@
 /*
- * fit.c - the methods of a training: compute the operator of a group from the
- * weighted sample, the sketch and the measurements of the scan.
+ * fit.c - fits the operator of a group by the method of the training, from the
+ * weighted sample, the sketch and the measurements of the scan
  *
  * A new solution replaces the serving clusters only if it is better by more
  * than noise.
@@ -72,8 +72,10 @@
 /* ---- k-means ---- */
 
 /*
- * Returns the options of a search. All groups together have 30 times the
- * minimum budget of a search, and share it in proportion to their rows.
+ * Returns the options of a search. In a training with groups, all groups
+ * together have 3e9 multiply-adds, which they share in proportion to their
+ * rows; but each group has at least MIN_WORK multiply-adds, and at least
+ * MIN_STEPS Lloyd steps.
  */
 static fc_kmeans_options
 search_options(const training *t, const fc_weighted_rows *rows, Size k)
@@ -96,7 +98,7 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 
 /*
  * Runs k-means for k clusters or, if a start is given, for as many clusters as
- * the start has. `search`: search in addition to continuing from the start.
+ * the start has. If `search` is false, only continues from the start.
  */
 static fc_codebook *
 fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
@@ -111,8 +113,9 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /*
- * Searches in every step-th row, and continues from the result on all rows. If
- * there are too few rows for a subset, searches in all of them.
+ * Searches in a subset of the rows, which has every step-th one, and continues
+ * from the result on all rows. If there are too few rows for a subset,
+ * searches in all of them.
  */
 fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
@@ -148,8 +151,8 @@ as_good(const training *t, const fc_operator_header *a,
 }
 
 /*
- * Returns the candidate with the smallest sum of squares after its step, or -1
- * if there is none.
+ * Returns the index of the candidate that has the smallest sum of squares
+ * after its Lloyd step, or -1 if there are no candidates.
  */
 static int
 best_candidate(const group_fit *fit)
@@ -208,8 +211,8 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 }
 
 /*
- * Takes the operator to which the scan moved candidate i. Marks it as final if
- * the step gained no more than the tolerance.
+ * Sets the group's operator to candidate i after the Lloyd step of the scan.
+ * Marks it as converged if the step gained no more than the tolerance.
  */
 static void
 take_candidate(const training *t, group_fit *fit, int i)
@@ -585,10 +588,10 @@ alternate_factorized(const training *t, group_fit *fit,
 /* ---- micro-clusters ---- */
 
 /*
- * Runs a few steps of Lloyd's algorithm from random rows, so that
- * micro-clusters are still denser where rows are denser. Minimizing the sum of
- * squares would make them fewer and heavier there. If there are too few
- * distinct rows, each of them becomes a micro-cluster.
+ * Runs a few steps of Lloyd's algorithm from random rows, so that there are
+ * more micro-clusters where there are more rows. If k-means minimized the sum
+ * of squares, there would be fewer and heavier micro-clusters in dense places.
+ * If there are too few distinct rows, each of them becomes a micro-cluster.
  */
 static void
 fit_micro(const training *t, group_fit *fit, const fc_weighted_rows *rows,

@@ -1,4 +1,4 @@
-/* fit.h - the methods of a training */
+/* fit.h - fits the operator of each group by the method of the training */
 #ifndef FASTCLUST_TRAIN_FIT_H
 #define FASTCLUST_TRAIN_FIT_H
 

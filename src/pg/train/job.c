@@ -178,9 +178,9 @@ lock_model(FunctionCallInfo fcinfo, bool wait, bool make)
 }
 
 /*
- * Starts a live sketch with the spec of the version's sketch, keeps a live
- * sketch that has it already, or ends it if the options say so. A version that
- * does not serve leaves the live sketch unchanged.
+ * Starts, keeps or ends the live sketch of the model (follow_model in
+ * sql/training/live_models.sql). Does nothing for a version that does not
+ * serve, or if the model has no live sketch and the options request none.
  */
 static void
 keep_live(const training *t)
@@ -281,8 +281,8 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	role.value = ObjectIdGetDatum(GetUserId());
 
 	/*
-	 * retrain also calls this function, and needs the privilege to execute
-	 * train
+	 * Check the privilege here, because retrain also calls this function: a
+	 * retrain requires the privilege to execute train, too.
 	 */
 	run_query("SELECT check_execute($1, 'train')", 1, &role, 0);
 	train_rows(t);

@@ -250,8 +250,8 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 /* ---- scans ---- */
 
 /*
- * Returns the moved operator, with the old centroids of the serving clusters,
- * which are its first ones.
+ * Returns the operator `next` after replacing its first centroids, which
+ * belong to the serving clusters, by the old ones.
  */
 static fc_operator_header *
 frozen_centroids(const training *t, const group_fit *fit,
@@ -287,8 +287,8 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 		sums->next = frozen_centroids(t, fit, sums->next);
 	if (!fit->converged)
 		gain = gain_of_step(fit->op, sums->next);
-	if (t->source.cosine)		/* the factor is a lower bound on the mean
-								 * length of the clusters' means */
+	if (t->source.cosine)		/* the factor is a lower bound on the mean of
+								 * ||m_j|| in gain_of_step */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	fit->objective = Max(0, sums->sse - gain) / (double) sums->n;
 	fit->op = fit->converged ? with_weights_of(fit->op, sums->next)

@@ -683,7 +683,10 @@ read_factors(Jsonb *json)
 	return factors;
 }
 
-/* Returns the metric with this name; a metric without means is an error. */
+/*
+ * Returns the metric with this name. Raises an error for a metric in which
+ * clusters have no means.
+ */
 static fc_metric
 metric_of_training(const char *name)
 {
@@ -800,7 +803,7 @@ unknown_option(const train_options *options, option_user user)
 
 /*
  * Returns true if an option needs no warning although the method does not have
- * it: other options make it effective, or trim is 0.
+ * it: either other options make it effective, or it is trim with value 0.
  */
 static bool
 needs_no_warning(const char *name, train_method method,

@@ -159,8 +159,8 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
 	wanted = Max(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
-	if (rows->n < t.k)			/* fewer than k rows: an error about memory if
-								 * the budget made the sample small */
+	if (rows->n < t.k)			/* If the budget made the sample smaller than
+								 * k, raise an error about memory. */
 		check_budget((Size) Min(wanted, t.estimate) * t.dim * SAMPLE_BYTES,
 					 "the sample of qkmeans_log");
 	if (rows->n < t.k)

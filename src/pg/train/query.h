@@ -30,15 +30,16 @@ extern query_argument text_argument(const char *value);
 
 extern void run_query(const char *text, int count,
 					  const query_argument *arguments, int flags);
-extern void end_query(void);	/* frees the result, as the next query does */
+extern void end_query(void);	/* frees the last result; the next run_query
+								 * also frees it */
 
-/* Returns a value of the result, not copied. */
+/* Returns a value of the last result, without copying it. */
 extern Datum query_value(uint64 row, int column, bool *null);
 
 /*
  * Returns the value of a query with one row and one column, copied into the
- * current context; 0 if the value is NULL or there is no row. *null, unless
- * `null` is NULL, becomes true in that case, else false.
+ * current context. Returns 0 if the value is NULL or there is no row. If
+ * `null` is not NULL, sets *null to true in that case, and to false otherwise.
  */
 extern Datum
 			query_datum(const char *text, int count, const query_argument *arguments,

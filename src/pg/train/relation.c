@@ -122,9 +122,9 @@ columns_of_text(Oid relation, const char *given, bool *vector)
 /* ---- a hash of a row ---- */
 
 /*
- * Returns the call of a hash function for a column, as a format, or NULL if
- * the type has none. These functions give the same results on every server,
- * and postgres_fdw and Citus push them down.
+ * Returns a format string for the call of a hash function on a column, or NULL
+ * if the type has no such function. These functions give the same results on
+ * every server, and postgres_fdw and Citus push them down.
  */
 static const char *
 hash_call(Oid type)
@@ -621,8 +621,8 @@ encoding(const train_source *source, bool scaled)
 }
 
 /*
- * Restricts the source to rows without a NULL in columns whose NULLs are to be
- * skipped.
+ * Also restricts the source to rows without a NULL in columns that skip rows
+ * with NULLs.
  */
 void
 use_encoder(train_source *source, const fc_encoder_header *header)

@@ -48,8 +48,8 @@ typedef struct train_source
 	char	   *filter;			/* condition on all rows that are read: vector
 								 * and group are not NULL, and the options
 								 * hold */
-	bool		heap;			/* true if rows have ctids, which identify
-								 * them; else their values do */
+	bool		heap;			/* true if rows are identified by their ctids,
+								 * false if by hashes of their values */
 	char	  **leaves;			/* leaf tables, to be aggregated one by one */
 	int			leaf_count;		/* number of leaves; 0: the relation is read
 								 * as a whole */

@@ -103,10 +103,10 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 
 /*
  * Returns the limit of ranks in the sample of a scan, or 0 for no limit. Rows
- * of higher rank are not examined, and not sent where the samples of workers,
- * shards or servers are merged. The limit is estimated from the uniform
- * sample, so that it admits 10 % more rows than wanted, plus their random
- * variation.
+ * of higher rank are not examined, and workers, shards or servers do not send
+ * them to the process that merges the samples. The limit is estimated from the
+ * uniform sample, so that it admits 10 % more rows than wanted, plus their
+ * random variation.
  *
  * A sample by hashes (option "sample") must be the same wherever the rows are
  * stored, so its limit is not estimated: ranks are up to twice as large as the

@@ -1,11 +1,11 @@
 /*
  * scan_agg.c - scan_agg: computes in one pass over the rows what a training
- * needs, namely sketch and counts of a share of the rows, a weighted sample,
+ * needs: a sketch and drift counts of a share of the rows, a weighted sample,
  * and Lloyd's sums
  *
- * A call site reads the plan at the first row of a state, and keeps it without
- * the operators for later states. Rows are buffered in their state
- * (scan_rows.c).
+ * At the first row of a state, a call site reads the plan. It keeps the
+ * prepared plan for later states, except for the operators, which each state
+ * reads again. Rows are buffered in their state (scan_rows.c).
  */
 #include "postgres.h"
 

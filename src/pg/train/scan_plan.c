@@ -70,8 +70,9 @@ same_fields(const plan_fields *a, const plan_fields *b)
 }
 
 /*
- * Sets the dimension of the rows to the dimension of a field, which of_what
- * names. Fields of different dimensions are an error.
+ * Sets the dimension of the rows to d, the dimension of a field. Raises an
+ * error if another field has set a different dimension. of_what: the name of
+ * the field, for the error message.
  */
 static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
@@ -203,8 +204,8 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	plan = palloc0(sizeof(scan_plan));
 	plan->context = context;
 	plan->fields = *fields;
-	for (int i = 0; i < PLAN_OPERATORS; i++)	/* detoasted varlenas, except
-												 * the operators */
+	for (int i = 0; i < PLAN_OPERATORS; i++)	/* detoast and copy varlenas,
+												 * except the operators */
 		if (!fields->null[i] && by_value(i) == 0)
 			plan->fields.value
 				[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));

@@ -18,20 +18,20 @@ typedef struct scan_step
 								 * without rows keeps its centroid */
 	int64		n;
 	double		sse;
-	int64	   *counts;			/* k numbers of rows, one for each cluster */
+	int64	   *counts;			/* k values: number of rows of each cluster */
 } scan_step;
 
 typedef struct scan_result
 {
-	int64		n;				/* number of all rows, not only of the share
-								 * that is sketched */
+	int64		n;				/* number of all rows, including rows that are
+								 * not in the sketch */
 	int64
 				nulls;			/* number of rows with a NULL; for metric
 								 * cosine, number of zero vectors, which are
 								 * not in n */
-	struct varlena *sketch;		/* sketch of the share; NULL, as are counts
-								 * and sample, if it was not requested or has
-								 * no rows */
+	struct varlena *sketch;		/* sketch of a share of the rows. sketch,
+								 * counts and sample are NULL if not requested
+								 * or without rows */
 	struct varlena *counts;
 	fc_coreset *sample;
 	int			steps;

@@ -103,7 +103,7 @@ start_steps(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 		start_step(fcinfo, call, state, i, aligned_value(elements[i]));
 }
 
-/* Allocates the block in the state's memory context. */
+/* Allocates a block for `room` rows in the state's memory context. */
 void
 add_room(scan_state *state, Size room)
 {
@@ -191,8 +191,9 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- batches ---- */
 
 /*
- * A large sample is allocated with its full capacity: the system provides
- * pages as rows arrive, and no row is copied again.
+ * Returns the full capacity for a large sample, if memory allows. Then no row
+ * is copied to a larger state later, and pages that no row has reached yet use
+ * no memory.
  */
 Size
 capacity_of_sample(const fc_coreset *sample, Size wanted)
@@ -207,8 +208,8 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 }
 
 /*
- * Returns the rows of a batch scaled, in the scratch space of the call state,
- * or the raw rows if there is no scaling.
+ * Returns the scaled rows of a batch: the raw rows if there is no scaling,
+ * else a copy in the scratch space of the call state.
  */
 static const double *
 scaled_batch(const scan_state *state, const scan_rows *rows)

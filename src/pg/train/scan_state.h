@@ -44,7 +44,8 @@ typedef struct plan_fields
 typedef struct scan_plan
 {
 	MemoryContext context;		/* owns everything in this struct */
-	plan_fields fields;			/* own copies, except of the operators */
+	plan_fields fields;			/* fields of the type; copies, except of the
+								 * operators */
 	Size		d;				/* dimension of unscaled rows; 0 until it is
 								 * known */
 	const char *of_what;		/* name of the field that set d, for errors */

@@ -164,7 +164,10 @@ named_numbers(const training *t, const char *group)
 
 /* ---- versions ---- */
 
-/* Counts from the highest stored version, even if an older one serves. */
+/*
+ * The next number follows the highest stored one, even if an older version
+ * serves.
+ */
 int32
 next_version(int64 model_id)
 {

@@ -15,8 +15,8 @@ extern int	by_group(const void *a, const void *b);
 extern void read_serving(training *t);
 
 /*
- * Returns the group in the serving version; its operator is NULL if there is
- * no such group.
+ * Returns a group of the serving version by its name. The operator of the
+ * result is NULL if there is no such group.
  */
 extern serving_group serving_of(const training *t, const char *group);
 

@@ -182,9 +182,9 @@ scan_flags(const train_source *source)
 /* ---- number of rows ---- */
 
 /*
- * Returns the planner's estimate. If Citus is installed, the rows are counted
- * instead. After an EXPLAIN of any table, Citus runs statements that it ran
- * locally before over a connection to itself, and they fail.
+ * Returns the planner's estimate. If Citus is installed, counts the rows
+ * instead: after an EXPLAIN of any table, Citus opens a connection to itself
+ * for statements that it ran locally before, and these statements fail.
  */
 double
 estimated_rows(const train_source *source)

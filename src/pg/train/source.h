@@ -41,9 +41,10 @@ extern char *bucket_scan_text(const train_source *source, const char *column, bo
 extern int	scan_flags(const train_source *source);
 
 /*
- * estimated_rows returns the planner's estimate. rows_to_sample returns the
- * estimate, too, or with option sample "hash" the exact number; that option
- * also makes the source identify rows by their values.
+ * estimated_rows returns the planner's estimate of the number of rows.
+ * rows_to_sample returns the exact number with option sample "hash", else the
+ * estimate. With that option it also makes the source identify rows by their
+ * values.
  */
 extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);

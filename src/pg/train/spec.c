@@ -171,8 +171,8 @@ decoded_spec(const training *t, const fc_weighted_rows *sample)
 	fc_spec    *spec = NULL;
 
 	/*
-	 * take the spec of a live sketch that is ready and counts the same rows,
-	 * if there is one
+	 * Take the spec of a live sketch that is ready and counts the same rows,
+	 * if such a live sketch exists.
 	 */
 	if (t->options->live.follow != LIVE_AS_BEFORE)
 		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1,"

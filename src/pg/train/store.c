@@ -93,8 +93,8 @@ moved_numbers(const two_labellings *labels)
 }
 
 /*
- * Returns the names of these numbers, such as '1, "Students"; 4, "Others"', or
- * NULL if they have no names.
+ * Returns the names of the clusters with these numbers, such as '1,
+ * "Students"; 4, "Others"'. Returns NULL if they have no names.
  */
 static char *
 listed_names(const training *t, const char *group, const Bitmapset *numbers)
@@ -181,8 +181,8 @@ pinned_numbers(const training *t, const fc_operator_header *op)
 }
 
 /*
- * Renumbers clusters that have the number of a named cluster, but other rows
- * than it had, so that they do not get its name. Returns the numbers of all
+ * Renumbers each cluster that has the number of a named cluster but other
+ * rows, so that it does not take that name. Returns the numbers of all
  * clusters, or NULL if no number changes.
  */
 static int32 *
@@ -246,7 +246,7 @@ continue_numbers(const training *t, group_fit *fit,
 						 old->op, old_rows);
 	if (fit->micro != NULL)
 		warn_moved_names(t, fit->group, &labels);
-	else if (t->numbers == NULL)	/* merge_clusters reports them itself */
+	else if (t->numbers == NULL)	/* merge_clusters moves names itself */
 	{
 		int32	   *numbers = numbers_avoiding_names(t, fit, &labels);
 
@@ -309,10 +309,10 @@ nodes_of_level(const float_list *levels, int count, Size max)
 }
 
 /*
- * Returns the numbers of the nodes above each cluster, from the top level
- * down, as an array of k rows; sets *null to true if there are no levels
- * above. Option levels gives the number of nodes on each level, but there may
- * be fewer if clusters have been merged.
+ * Returns a k x (levels - 1) array: for each cluster the numbers of the nodes
+ * above it, from the top level down. Sets *null to true if there are no levels
+ * above the clusters. Option levels gives the number of nodes on each level,
+ * but there may be fewer if clusters have been merged.
  */
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)

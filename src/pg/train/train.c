@@ -296,8 +296,9 @@ should_scan_candidates(const training *t, double rows)
 }
 
 /*
- * Returns `first`, which was found in these scaled rows, and the serving
- * clusters as candidates. Their count is 0 if the scan cannot measure them.
+ * Returns two candidates: `first`, which was found in these scaled rows, and
+ * the serving clusters, if they can be compared. Returns no candidates if the
+ * scan cannot measure them.
  */
 static candidates
 candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
@@ -320,7 +321,8 @@ candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 /*
  * Finds the candidates of a training without groups: clusters of the sample,
  * and the serving ones. If NULLs are imputed, the sample has complete rows
- * only, and its clusters may become another start of k-means.
+ * only, and its clusters also become a start of k-means (t->start) for the
+ * methods that use one.
  */
 static void
 find_candidates(training *t, const fc_weighted_rows *sample)

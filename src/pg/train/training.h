@@ -37,7 +37,7 @@ typedef struct candidates
 	double		error;
 } candidates;
 
-/* Number of a cluster that a user has named. */
+/* A cluster that a user has named. */
 typedef struct named_cluster
 {
 	char	   *group;			/* '' without groups */

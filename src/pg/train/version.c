@@ -143,7 +143,7 @@ open_group_source(train_source *source, const stored_version *version,
 }
 
 /*
- * Returns the version in argument 0. Raises an error if argument 0 or the
+ * Returns the version in argument 0. Raises an error if it is NULL, or if the
  * relation in argument 1 is NULL.
  */
 static stored_version
@@ -184,9 +184,9 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, rows). Converts unscaled rows to rows as the operator of the
- * version takes them, by its scaling and its kernel map. A scaling or map that
- * is NULL in the record is not applied.
+ * Takes (version, rows). Converts unscaled rows to the input of the version's
+ * operator: applies the version's scaling, then its kernel map. Skips the
+ * scaling or the map if the record has none.
  */
 PG_FUNCTION_INFO_V1(fastclust_rows_of_version);
 Datum
@@ -202,10 +202,10 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 
 /*
  * Takes (version, relation, group_by, wanted). Returns two SQL fragments for a
- * query on the group. x is the expression of a row t as the operator takes it,
- * with parameters $1 center, $2 scale and $3 map. rows consists of the FROM
- * and WHERE clauses for about `wanted` rows, or for all rows if `wanted` is
- * infinite.
+ * query on the group. x is an expression that converts row t to the input of
+ * the operator; its parameters are $1 center, $2 scale and $3 map. rows
+ * consists of the FROM and WHERE clauses for about `wanted` rows, or for all
+ * rows if `wanted` is infinite.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
@@ -329,7 +329,8 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 					  request.share > 1 ? request.share * (int64) MIN_SHARE_ROWS
 					  : 0))
 	{
-		request.share = 1;		/* far fewer rows than the planner estimated */
+		request.share = 1;		/* the planner's estimate was far too high:
+								 * sketch all rows */
 		(void) put_sketches(fcinfo, &t, &request, column, 0);
 	}
 	SPI_finish();

@@ -1,5 +1,5 @@
 /*
- * arguments.c - checks of arguments, and results that are rows; see
+ * arguments.c - checks of arguments, and results that consist of rows; see
  * arguments.h
  */
 #include "postgres.h"
@@ -66,7 +66,7 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 	return weight;
 }
 
-/* An aggregate that is called as a window function has no Aggref. */
+/* If the aggregate is called as a window function, there is no Aggref. */
 const char *
 aggregate_name(FunctionCallInfo fcinfo)
 {

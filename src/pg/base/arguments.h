@@ -10,8 +10,8 @@
 #include "pg/base/errors.h"
 
 /*
- * Returns the memory context of the states of the running aggregate. Raises an
- * error if no aggregate called the function.
+ * Returns the memory context in which the running aggregate keeps its states.
+ * Raises an error if the function was not called by an aggregate.
  */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
@@ -22,8 +22,8 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
 /*
- * Returns the state in argument 0, or NULL, unchanged. Used by transition and
- * combine functions when there is nothing to add.
+ * Returns the state in argument 0 unchanged, or NULL if it is NULL. Used by
+ * transition and combine functions when there is nothing to add.
  */
 static inline Datum
 unchanged_state(FunctionCallInfo fcinfo)
@@ -43,15 +43,15 @@ internal_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns true if the caller wrote the argument, even as NULL. An omitted
- * argument has its default, a constant NULL without a location in the query.
+ * Returns true if the caller gave the argument, even as NULL. If an argument
+ * is omitted, its default is a constant NULL without a location in the query.
  */
 extern bool is_given(FunctionCallInfo fcinfo, int argument);
 
 extern void
 			require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 
-/* Returns a weight argument; 1 if the function has no such argument. */
+/* Returns a weight argument, or 1 if the function was called without it. */
 extern double weight_argument(FunctionCallInfo fcinfo, int argument);
 
 extern void check_count(const char *name, int64 value, int64 min, int64 max);
@@ -111,9 +111,9 @@ extern Oid	function_owner(Oid function);
 extern int	fix_settings(int kinds);
 
 /*
- * Raises an error if the caller wrote the argument and it is NULL. Without a
- * sketch these functions read the table, which a caller who passes a sketch
- * does not want.
+ * Raises an error if the caller gave the argument and it is NULL. If a sketch
+ * is omitted, these functions read the table, which a caller who passes a
+ * sketch does not want.
  */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

@@ -2,10 +2,11 @@
  * blas_library.c - OpenBLAS and L-BFGS-B, found and opened at the first call
  * that needs them.
  *
- * A backend that only sketches or assigns never pays for loading them (7 ms).
+ * A backend that only sketches or assigns does not load them, which would take
+ * 7 ms.
  *
  * There must be one OpenBLAS in a process. Debian has three builds of it
- * (serial, pthread, openmp), which may all be installed; each has a
+ * (serial, pthread, openmp), which may all be installed. Each build has a
  * libopenblas.so.0, a libblas.so.3 and a liblapack.so.3, and
  * update-alternatives chooses the build that these names refer to. The dynamic
  * linker reuses a loaded library for every library with the same name, and a
@@ -21,9 +22,9 @@
  *
  * OpenBLAS must use one thread. The pthread build starts its threads when it
  * is loaded, the openmp build when it first multiplies large matrices. Both
- * read the number of threads from the environment when they are loaded, so the
- * environment variables are 1 during that time. Other users of the OpenBLAS in
- * this backend then have one thread too.
+ * read the number of threads from environment variables when they are loaded,
+ * so these variables are set to 1 during the loading. Other users of the
+ * OpenBLAS in this backend then have one thread, too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* declares dladdr */
@@ -132,8 +133,8 @@ note_failure(const char *name, blas_failure *failure)
 		words = "unknown error";
 
 	/*
-	 * If a library exists, the message begins with its path. If a name was
-	 * not found, the message begins with this name and a colon.
+	 * If the library exists, the message begins with its path. If no library
+	 * of this name was found, the message begins with the name and a colon.
 	 */
 	missing = strchr(name, '/') == NULL && strncmp(words, name, length) == 0 &&
 		words[length] == ':';
@@ -202,10 +203,10 @@ open_siblings(void)
 
 /*
  * Limits OpenBLAS to one thread, in case it was loaded earlier without the
- * limit in the environment. A process that was forked since then has no pool
- * of threads any more. The next large product, or openblas_set_num_threads
- * itself, would start a pool with as many threads as before, so OpenBLAS's
- * variables are set first.
+ * limit in the environment. If the process was forked after that, it has no
+ * pool of threads any more. The next large product, or
+ * openblas_set_num_threads itself, would then start a pool with the old number
+ * of threads. Therefore OpenBLAS's own variables are set first.
  */
 static void
 use_one_thread(void)
@@ -224,8 +225,8 @@ use_one_thread(void)
 }
 
 /*
- * Returns OpenBLAS's name of the fastest kernels whose instructions the CPU
- * has, or NULL if it has only the slowest kernels' instructions.
+ * Returns OpenBLAS's name for the fastest kernels that the CPU can execute, or
+ * NULL if it can execute only the slowest kernels.
  */
 static const char *
 best_core_type(void)
@@ -243,10 +244,10 @@ best_core_type(void)
 }
 
 /*
- * Opens OpenBLAS again with its kernels chosen by name, if it does not know
- * the model of the CPU because it is older (Debian 12's knows no model from
- * 2023 on). For an unknown model it takes its slowest kernels, "Prescott",
- * with which products take four times as long.
+ * Opens OpenBLAS again with its kernels chosen by name, if it is too old to
+ * know the model of the CPU (Debian 12's knows no model from 2023 on). For an
+ * unknown model OpenBLAS uses its slowest kernels, "Prescott", with which
+ * products take four times as long.
  */
 static void
 reopen_for_cpu(blas_failure *failure)

@@ -17,7 +17,7 @@ typedef struct blas_failure
 	const char *package;		/* name of the Debian package that contains it */
 
 	/*
-	 * true if the library was not found; false if it does not load or lacks a
+	 * true if no library was found; false if one does not load or lacks a
 	 * routine
 	 */
 	bool		missing;

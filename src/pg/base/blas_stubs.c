@@ -10,8 +10,8 @@
 #include "pg/base/blas_library.h"
 
 /*
- * Defines one of the core's external functions. It is looked up at the first
- * call and forwarded afterwards.
+ * Defines one of the core's external functions. Its first call looks up the
+ * routine in the library; all calls are forwarded to the routine.
  */
 #define FORWARD(routine, result, name, parameters, arguments) \
 result \

@@ -34,8 +34,8 @@ static cache_entry *entries[ENTRIES];
 static int	next_entry = 0;
 
 /*
- * Removes an entry from the cache; called when its context is reset or
- * deleted, which frees the entry.
+ * Removes an entry from the cache. Called when the entry's context is reset or
+ * deleted, which also frees the entry.
  */
 static void
 forget_entry(void *argument)
@@ -111,7 +111,10 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 	PG_RETURN_POINTER(copy);
 }
 
-/* (state): returns the bytes of the state unchanged. */
+/*
+ * Takes (state). Serialization function: returns the bytes of the state
+ * unchanged.
+ */
 PG_FUNCTION_INFO_V1(fastclust_state_serialize);
 Datum
 fastclust_state_serialize(PG_FUNCTION_ARGS)
@@ -121,7 +124,8 @@ fastclust_state_serialize(PG_FUNCTION_ARGS)
 }
 
 /*
- * (bytes, NULL): returns a copy of the state with the alignment of its type.
+ * Takes (bytea, internal). Deserialization function: returns a copy of the
+ * state with the alignment of its type.
  */
 PG_FUNCTION_INFO_V1(fastclust_state_deserialize);
 Datum

@@ -13,18 +13,19 @@
 
 /*
  * Returns `size` bytes for this call site, initially zero, and sets fn_extra
- * to them. Callers first check that fn_extra is NULL. *home receives the
- * memory context for data that the bytes point to. Citus calls transition
- * functions with a new FmgrInfo for every row: these calls share memory in the
- * aggregate's context.
+ * to them. Called only if fn_extra is NULL. *home receives the memory context
+ * for data to which the bytes point. Citus calls transition functions with a
+ * new FmgrInfo for every row; these calls share memory in the aggregate's
+ * context.
  */
 extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
 
 /*
- * Copies a state into the aggregate's context, as the executor does for states
- * that are values, and frees the old state. `state` is the result of a
- * transition or combine function of the typed aggregate. Returns the copy, or
- * `state` itself if it is NULL or the old state.
+ * Copies a state into the aggregate's context and frees the old state, as the
+ * executor does for states of types other than internal. `state` is the result
+ * of a transition or combine function of the typed aggregate. Returns the
+ * copy. If `state` is NULL or the old state, copies nothing and returns
+ * `state`.
  */
 extern Datum kept_state(FunctionCallInfo fcinfo, Datum state);
 

@@ -31,8 +31,8 @@ copy_row(const vector *v, double *to)
 #define FIRST_ROOM	64
 
 /*
- * Grows by half, because the number of rows is not known yet, but no further
- * than the budget allows.
+ * Returns the next capacity: half as much again, because the final number of
+ * rows is not known yet, but not more than the budget allows.
  */
 Size
 grown_room(Size room, Size n, const row_need *need)

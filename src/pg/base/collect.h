@@ -23,8 +23,8 @@ extern vector row_argument(FunctionCallInfo fcinfo, int argument);
 extern void copy_row(const vector *v, double *to);
 
 /*
- * Memory that collected rows need: bytes(collection, n) is the peak for n
- * rows, including the final function. It must not decrease with n.
+ * Memory that collected rows need. bytes(collection, n) returns the peak for n
+ * rows in bytes, including the final function. It must not decrease with n.
  */
 typedef struct row_need
 {
@@ -36,9 +36,9 @@ typedef struct row_need
 } row_need;
 
 /*
- * Returns the new capacity, in rows, for a collection of n rows whose present
- * capacity is `room`. The result is n or, if the budget allows, more. Raises
- * an error if n rows exceed the budget.
+ * Returns the next capacity for a collection of n rows whose present capacity
+ * is `room` rows: n or, if the budget allows, more. Raises an error if n rows
+ * exceed the budget.
  */
 extern Size grown_room(Size room, Size n, const row_need *need);
 
@@ -55,7 +55,8 @@ extern void check_state_size(Size bytes);
  * combine them, for one kind of state. A state begins with a pointer to its
  * state_kind. combine adds right to left in the aggregate's context; if left
  * is NULL, it returns a copy of right. deserialize reads fields in the order
- * in which serialize wrote them. pg/train/scan_state.c lists the kinds.
+ * in which serialize wrote them. All kinds are listed in
+ * pg/train/scan_state.c.
  */
 typedef struct state_kind
 {
@@ -66,8 +67,8 @@ typedef struct state_kind
 
 /*
  * copy_options returns a copy of the options in the current context.
- * send_options appends options to a message, and receive_options reads them
- * from one. NULL stays NULL.
+ * send_options appends options to a message, and receive_options reads options
+ * from a message. NULL options remain NULL.
  */
 extern Jsonb *copy_options(const Jsonb *options);
 extern void send_options(StringInfo message, const Jsonb *options);

@@ -33,7 +33,9 @@ function_owner(Oid function)
 	return owner;
 }
 
-/* (name): returns the oid of a role; NULL if there is none. */
+/*
+ * Takes (name). Returns the OID of a role, or NULL if there is no such role.
+ */
 PG_FUNCTION_INFO_V1(fastclust_role_id);
 Datum
 fastclust_role_id(PG_FUNCTION_ARGS)
@@ -103,8 +105,8 @@ call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
 }
 
 /*
- * (any arguments): calls the function of the same name in fastclust_owner with
- * these arguments and the calling role. Returns its result.
+ * Takes any arguments. Calls the function of the same name in fastclust_owner
+ * with these arguments, followed by the calling role, and returns its result.
  */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
@@ -129,9 +131,9 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * (any arguments): calls fastclust_internal.read_<name of this function> with
- * these arguments and returns its result. Raises an error if the caller wrote
- * a sketch that is NULL.
+ * Takes any arguments. Calls fastclust_internal.read_<name of this function>
+ * with these arguments and returns its result. Raises an error if the caller
+ * gave a sketch that is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_with_sketch);
 Datum

@@ -10,16 +10,16 @@
 
 typedef struct status_error
 {
-	int			sqlstate;		/* 0 for an internal error, which the user did
-								 * not cause */
+	int			sqlstate;		/* 0 for an internal error, which the user
+								 * cannot have caused */
 	const char *message;
-	const char *detail;			/* or NULL */
-	const char *hint;			/* or NULL */
+	const char *detail;			/* may be NULL */
+	const char *hint;			/* may be NULL */
 } status_error;
 
 /*
  * The details below contain the values of FC_MAX_ROWS, FC_MIN_WEIGHT and
- * FC_MAX_WEIGHT.
+ * FC_MAX_WEIGHT as text.
  */
 _Static_assert(FC_MAX_ROWS == INT64CONST(1099511627776), "details name this");
 

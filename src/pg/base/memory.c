@@ -186,9 +186,9 @@ text_of_kilobytes(int kilobytes)
 }
 
 /*
- * Rejects a value above the ceiling if a session sets it. Values of
- * configuration files, databases and roles, and values set before the ceiling,
- * are accepted; the budget in force is then the ceiling.
+ * Check hook: rejects a value above the ceiling if a session sets it. Accepts
+ * values of configuration files, databases and roles, and values set before
+ * the ceiling; the ceiling is then the budget in force.
  */
 static bool
 check_requested_budget(int *budget, void **extra, GucSource source)
@@ -220,8 +220,8 @@ assign_budget_limit(int limit, void *extra)
 /* ---- loading ---- */
 
 /*
- * Interrupt check that the core calls: lets the server cancel the query, and
- * reports progress.
+ * Interrupt check that the core calls. Cancels the query if the server
+ * requests it, and reports progress.
  */
 static void
 check_for_interrupts(void)
@@ -244,8 +244,9 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 /*
- * Holds off interrupts: a cancel during a warning would leave the library half
- * loaded, and the server could not load it again.
+ * Holds off interrupts while the settings are defined. A cancel during a
+ * warning would leave the library partly loaded, and the server could not load
+ * it again.
  */
 void
 _PG_init(void)

@@ -43,29 +43,29 @@ extern void release_arena(fc_arena *arena);
 
 /*
  * Allocate memory of any size; alloc_large allocates in the current context.
- * From 4 MB on they advise the kernel to use huge pages, which reduce the time
- * of the first access to a tenth or less. A kernel without huge pages ignores
- * the advice.
+ * For 4 MB or more they advise the kernel to use huge pages, with which the
+ * first access to the memory takes a tenth of the time or less. A kernel
+ * without huge pages ignores the advice.
  */
 extern void *alloc_large_in(MemoryContext context, Size bytes);
 extern void *alloc_large(Size bytes);
 
 /*
- * Returns scratch space for this many floats, in the current context. Free it
+ * Returns scratch space for `floats` floats, in the current context. Free it
  * with pfree(scratch.floats).
  */
 extern fc_scratch make_scratch(Size floats);
 
 /*
- * Returns memory for at least `count` items of `item` bytes. If the capacity
- * *room of `memory`, in items, is too small, allocates new memory without the
- * old content, and updates *room.
+ * Returns memory for at least `count` items of `item` bytes. If `memory` is
+ * large enough (*room is its capacity in items), returns it. Otherwise
+ * allocates new memory, without copying the old content, and updates *room.
  */
 extern void *grown(MemoryContext context, void *memory, Size *room, Size count, Size item);
 
 /*
- * Returns a new hash table in a context. Its entries begin with the key, which
- * is compared by its bytes.
+ * Returns a new hash table in a memory context. An entry has `entry` bytes and
+ * begins with its key of `key` bytes.
  */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 

@@ -267,8 +267,8 @@ set_option(const option *opt, const JsonbValue *value)
 }
 
 /*
- * Reads a list of lists of numbers, all of the same length. The iterator must
- * be just past the outer WJB_BEGIN_ARRAY.
+ * Reads a list of `count` lists of numbers, all of the same length. The
+ * iterator must be just after the outer WJB_BEGIN_ARRAY.
  */
 static void
 set_rows(const option *opt, JsonbIterator **iterator, int count)
@@ -303,7 +303,10 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		reject(opt, "another list");
 }
 
-/* Reads a list. The iterator must be just past WJB_BEGIN_ARRAY. */
+/*
+ * Reads a list of `count` elements. The iterator must be just after
+ * WJB_BEGIN_ARRAY.
+ */
 static void
 set_list(const option *opt, JsonbIterator **iterator, int count)
 {
@@ -331,7 +334,7 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		list->values[list->count++] = number_of(opt, &value);
 }
 
-/* Skips an object. The iterator must be just past WJB_BEGIN_OBJECT. */
+/* Skips an object. The iterator must be just after WJB_BEGIN_OBJECT. */
 static void
 skip_object(const option *opt, JsonbIterator **iterator)
 {
@@ -452,8 +455,8 @@ put_option_help(FunctionCallInfo fcinfo, const option *known,
 }
 
 /*
- * (given, names, what): returns a hint about an unknown name. It proposes a
- * similar name, if there is one; `what` and the list of names follow.
+ * Takes (given, names, what). Returns a hint about an unknown name: the most
+ * similar name, if one is similar, then `what` and the list of all names.
  */
 PG_FUNCTION_INFO_V1(fastclust_name_hint);
 Datum

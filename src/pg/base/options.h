@@ -19,8 +19,8 @@ typedef enum option_kind
 	OPTION_FLOATS,
 	OPTION_NAMES,				/* a name or a list of names; checked but not
 								 * stored */
-	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", stored as
-								 * OPTION_EXACT */
+	OPTION_COUNT_OR_EXACT,		/* an integer of 0 or more, or "exact", stored
+								 * as OPTION_EXACT */
 	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
 	OPTION_TEXT_OR_OBJECT,		/* a string, or a JSON object that another
 								 * function reads */
@@ -71,8 +71,8 @@ typedef struct named_value
 
 /*
  * Returns the value of a name. If the name is unknown, raises an error that
- * begins with `what`, such as "law" or "option \"init\":", and lists the
- * choices.
+ * lists the choices. The error begins with `what`, such as "law" or "option
+ * \"init\":".
  */
 extern int	choice_of_name(const char *what, const char *name,
 						   const named_value *choices, int count);
@@ -81,21 +81,21 @@ extern int	choice_of_name(const char *what, const char *name,
 extern const char *name_of_choice(int value, const named_value *choices, int count);
 
 /*
- * Returns a hint that proposes the most similar name, if there is a similar
- * one. `what` and a list of the names follow.
+ * Returns a hint about an unknown name: the most similar name, if one is
+ * similar, then `what` and the list of all names.
  */
 extern char *name_hint(const char *given, int length, const char *const *names,
 					   int count, const char *what);
 
 /*
- * Returns options of train as an SQL literal, for a hint. They set an option
- * of the encoder to the JSON text `value` for one column.
+ * Returns an SQL literal with options of train, for a hint. The options set
+ * one option of the encoder to the JSON text `value`, for one column.
  */
 extern char *column_option(const char *option, const char *column, const char *value);
 
 /*
- * Appends a remark to a literal with options of train, for hints of both train
- * and encoder_agg: the options of encoder_agg are the object inside of
+ * Appends a remark to a literal with options of train, for hints that both
+ * train and encoder_agg raise: encoder_agg takes only the object inside of
  * "encoder".
  */
 extern char *options_for_both(const char *literal);
@@ -104,7 +104,7 @@ extern char *options_for_both(const char *literal);
 extern JsonbValue *value_of_key(const Jsonb *options, const char *name);
 
 /*
- * Reads a jsonb object into the variables that the known options point to.
+ * Reads a jsonb object into the variables to which the known options point.
  * Raises an error for an option that is not in the list, has another type or
  * is out of range.
  */
@@ -134,14 +134,15 @@ extern fc_metric metric_among_options(const Jsonb *options);
 
 /*
  * Returns the row as d doubles, which for the cosine metric are scaled to
- * length 1. Unless the row can be returned itself, the result is in `room`.
- * Returns NULL for a row without a direction, which callers skip.
+ * length 1. The result is the row itself if it needs no conversion, else
+ * `room`. Returns NULL for a zero vector if the metric is cosine; callers skip
+ * such rows.
  */
 extern const double *metric_row(fc_metric metric, const vector *v, double *room);
 
 /*
- * Raises an error for the metric inner_product, which has no cluster means and
- * can only assign rows.
+ * Raises an error for the metric inner_product, in which clusters have no
+ * means. An operator with that metric can only assign rows.
  */
 extern void check_metric_has_means(fc_metric metric);
 

@@ -1,19 +1,19 @@
 /*
  * progress.c - estimates of how long work takes, notices during a long step,
- * and a board of the running trainings that other sessions can read.
+ * and a board of the running trainings that other sessions can read
  *
  * A step is announced with its name and belongs to the transaction that
- * announced it: after an error the next transaction has another start time,
- * and nothing is reported for the old step.
+ * announced it. After an error the next transaction has another start time,
+ * and the old step is not reported any more.
  *
- * The board is in shared memory: a named segment where the server has them (17
+ * The board is in shared memory: a named segment if the server has them (17
  * and later), else memory that the module requested when it was in
- * shared_preload_libraries. Without either nothing is posted, and rows are
- * counted in this process alone. A slot belongs to a process from its first
- * post to the end of the (sub)transaction of that post, or of the process. A
- * slot is read and written under its spinlock, which is held only while it is
- * copied. Rows are counted without a lock: the leader and its workers add
- * their rows, about a thousand at a time.
+ * shared_preload_libraries. Without either the board does not exist, and rows
+ * are counted in this process alone. A slot belongs to a process from its
+ * first post to the end of the (sub)transaction of that post, or of the
+ * process. A slot is read and written under its spinlock, which is held only
+ * while the slot is copied. Rows are counted without a lock: the leader and
+ * its workers add their rows, about a thousand at a time.
  */
 #include "postgres.h"
 
@@ -70,11 +70,12 @@ typedef struct board_slot
 	pg_atomic_uint64 rows;
 } board_slot;
 
-static board_slot *board;		/* array of BOARD_SLOTS slots; NULL if not
-								 * available or not attached yet */
+static board_slot *board;		/* array of BOARD_SLOTS slots; NULL if there
+								 * is no board, or before it is attached */
 static board_slot *mine;		/* slot of this process, or NULL */
 static SubTransactionId mine_since;
-static uint64 rows_here;		/* rows of this process in its present step */
+static uint64 rows_here;		/* number of rows that this process has read
+								 * in its present step */
 #ifdef SHARED_MEMORY_IS_PRELOADED
 static shmem_startup_hook_type previous_startup_hook;
 #endif
@@ -178,8 +179,8 @@ read_slot(board_slot *slot)
 }
 
 /*
- * Writes to a slot that is free or belongs to this process. Returns false if
- * it belongs to another process.
+ * Writes an entry to a slot that is free or belongs to this process. Returns
+ * false if the slot belongs to another process.
  */
 static bool
 write_slot(board_slot *slot, const board_entry *entry)
@@ -352,8 +353,8 @@ double		fastclust_time_budget = 3600;
 
 static struct
 {
-	char		name[256];		/* name of the step; empty if there is no
-								 * step, or if it is quiet */
+	char		name[256];		/* name of the step; empty between steps and
+								 * during a quiet step */
 	bool		quiet;
 	double		rows_about;		/* estimated number of rows of a scan; 0 if
 								 * the step is not a scan */
@@ -366,9 +367,9 @@ static struct
 
 /*
  * Returns the progress of the step, as the end of a notice: ", about 40 % of
- * the rows" with "at least" in place of "about" if the rows of parallel
- * workers are unknown. If less than 0.5 % of the rows are done, returns ", 30
- * s more are expected" or, without an estimate, "".
+ * the rows", or ", at least 40 % of the rows" if the rows of parallel workers
+ * are unknown. If less than 0.5 % of the rows are done, returns ", 30 s more
+ * are expected", or "" if there is no estimate.
  */
 static const char *
 share_done(TimestampTz now)
@@ -412,8 +413,8 @@ report_rows(void)
 	board_slot *slot = mine;
 
 	/*
-	 * Rows count for the step of this process or, in a parallel worker, for
-	 * the step of its leader.
+	 * The rows are added to the step of this process or, in a parallel
+	 * worker, to the step of its leader.
 	 */
 	rows_here += PROGRESS_ROWS;
 	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
@@ -480,8 +481,9 @@ announce_step(const char *name, int64 model_id, const char *model,
 /* ---- how long work will take ---- */
 
 /*
- * Records that the step, or a call outside of a step, is expected to end after
- * this many seconds. Raises a NOTICE unless the call or the step is quiet.
+ * Records that the step, or a call that is not part of a step, is expected to
+ * end after `seconds` seconds. Raises a NOTICE unless the call or the step is
+ * quiet.
  */
 static void
 expect_end(const char *subject, double seconds, const char *text, bool quiet)
@@ -491,7 +493,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 						(TimestampTz) (Min(seconds, MAX_SHOWN_SECONDS) *
 									   USECS_PER_SEC));
 
-	/* the work is part of a step whose recorded end is later */
+	/* the work is part of a step that is expected to end later */
 	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)
 		return;
 	step.ends = ends;

@@ -25,13 +25,13 @@ extern void
 extern void end_step(void);
 
 /*
- * Announces work of about this many multiply-adds. Raises an error if the
+ * Announces work of about `operations` multiply-adds. Raises an error if the
  * estimated time exceeds fastclust.time_budget, else a NOTICE if it exceeds a
  * few seconds; training_progress then shows the estimated end. The message
  * begins with `subject`, which includes the verb: "kmeans_agg of 10 rows
- * takes". `hint` names the options that reduce the work, or a better method;
- * NULL means that there is none, and the time is not limited. `quiet`
- * suppresses the NOTICE, as does a quiet step.
+ * takes". `hint` names options that reduce the work, or a better method. If
+ * `hint` is NULL, the time is not limited. `quiet` suppresses the NOTICE, as
+ * does a quiet step.
  */
 extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);
@@ -49,8 +49,8 @@ extern void announce_work(const char *subject, double operations, bool quiet,
 extern void report_progress(void);
 
 /*
- * Counts PROGRESS_ROWS more rows, which training_progress shows, and reports
- * progress.
+ * Adds PROGRESS_ROWS to the number of rows that training_progress shows, and
+ * reports progress.
  */
 extern void report_rows(void);
 
@@ -65,7 +65,7 @@ report_progress_of_rows(void)
 }
 
 /*
- * Requests shared memory on servers where this must be done while the module
+ * Requests shared memory, on servers that require the request while the module
  * is preloaded.
  */
 extern void prepare_board(void);

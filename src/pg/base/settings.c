@@ -1,11 +1,11 @@
 /*
- * settings.c - fixed settings for reading and writing text.
+ * settings.c - fixed settings for reading and writing text
  *
- * A stored condition is text, because a node tree belongs to one server
- * version and contains oids that no dump restores. Its meaning does not depend
- * on the session, because it is written and read under these settings. SQL
- * functions that run stored conditions have the relevant settings in their own
- * SET clauses.
+ * A condition is stored as text, because a node tree belongs to one server
+ * version and contains OIDs that a dump does not restore. The text is written
+ * and read under these settings, so that its meaning does not depend on the
+ * session. SQL functions that run stored conditions have the relevant settings
+ * in their own SET clauses.
  */
 #include "postgres.h"
 

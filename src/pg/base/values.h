@@ -19,7 +19,7 @@ typedef struct value_type
 
 /*
  * Returns the value with the alignment of its type: the datum itself if it is
- * stored so, else a detoasted copy.
+ * aligned, else a detoasted copy.
  */
 extern void *aligned_value(Datum datum);
 

@@ -128,7 +128,7 @@ forget_types(Datum argument, int cache, uint32 hash)
 
 /*
  * Returns the form of an extension's type, which is identified by its name and
- * its extension; VECTOR_NONE if it is not a vector.
+ * its extension. Returns VECTOR_NONE if the type is not a vector.
  */
 static vector_form
 form_of_extension_type(Oid type)
@@ -274,9 +274,9 @@ without_literal(Node *x)
 }
 
 /*
- * Wraps a NULL that was given in the call, for example as a parameter. A
- * default is a constant NULL without a location in the query; the wrapper
- * keeps the two distinguishable in every plan.
+ * Wraps a NULL that the caller gave, for example as a parameter. A default is
+ * a constant NULL without a location in the query; the wrapper keeps the two
+ * distinguishable in every plan.
  */
 static Node *
 marked_null(Node *x)
@@ -291,10 +291,11 @@ marked_null(Node *x)
 }
 
 /*
- * (request): planner support function that simplifies a call. It checks the
- * types of arguments declared "any", so that a wrong type is an error even if
- * there are no rows. It converts a literal to an array once. Functions whose
- * first argument is text, the name of a model, also accept rows and numbers.
+ * Takes (request). Planner support function that simplifies a call. It checks
+ * the types of arguments declared "any", so that a wrong type is an error even
+ * if there are no rows. It converts a literal to an array once. Functions
+ * whose first argument is text, the name of a model, also accept rows and
+ * numbers.
  */
 PG_FUNCTION_INFO_V1(fastclust_vector_support);
 Datum

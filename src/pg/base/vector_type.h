@@ -19,9 +19,9 @@ typedef enum vector_form
 	VECTOR_SPARSE,
 	VECTOR_LITERAL,				/* text of an array as a C string */
 	VECTOR_TEXT,				/* text of an array as type text */
-	VECTOR_NUMBER,				/* a number: not a vector, but accepted by
-								 * models */
-	VECTOR_ROW,					/* a row: not a vector, but accepted by models */
+	VECTOR_NUMBER,				/* a number: not a vector, but models accept
+								 * it */
+	VECTOR_ROW,					/* a row: not a vector, but models accept it */
 	VECTOR_NONE
 } vector_form;
 
@@ -38,14 +38,14 @@ is_vector_type(Oid type)
 }
 
 /*
- * Returns the form of an argument by its type. Raises an error
+ * Returns the form of an argument, given by its type. Raises an error
  * (datatype_mismatch) unless the type is a vector or, if `rows` is true, a
  * number or a row.
  */
 extern vector_form
 			form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
 
-/* Parses the text of an array. Returns a double precision[]. */
+/* Parses the text of an array and returns a double precision[]. */
 extern Datum array_of_text(char *text);
 
 /*
@@ -61,12 +61,13 @@ extern Datum array_of_text(char *text);
  * its header is an error (data_corrupted).
  */
 
-/* A view of a stored value, which is not copied. Pointers may be unaligned. */
+/* A view of a stored value, without a copy. Pointers may be unaligned. */
 typedef struct pgvector_value
 {
 	int			d;
 	int			nonzeros;		/* number of stored elements of a sparsevec */
-	const char *indices;		/* indices of a sparsevec: nonzeros int32 */
+	const char *indices;		/* `nonzeros` int32 values: indices of a
+								 * sparsevec */
 	const char *elements;		/* d floats, d halves or nonzeros floats */
 } pgvector_value;
 
@@ -74,8 +75,8 @@ extern pgvector_value
 			open_pgvector(vector_form form, Datum datum, const char *argument);
 
 /*
- * Aligns the indices and values of a sparsevec, by copying them to `room` (8
- * bytes per element) if needed.
+ * Copies the indices and values of a sparsevec to `room` (8 bytes per element)
+ * if they are not aligned.
  */
 static inline void
 align_sparse(pgvector_value *value, void *room)
@@ -89,7 +90,7 @@ align_sparse(pgvector_value *value, void *room)
 	value->elements = value->indices + bytes;
 }
 
-/* Writes the elements to out, d floats. */
+/* Writes the elements to out, as d floats. */
 extern void
 			expand_pgvector(vector_form form, const pgvector_value *value, float *out);
 
@@ -101,7 +102,8 @@ extern void
 
 typedef struct column_reader
 {
-	int			first;			/* index of the argument with the first column */
+	int			first;			/* number of the argument that has the first
+								 * column */
 	int			d;
 	Oid			types[FUNC_MAX_ARGS];	/* base types of the columns */
 } column_reader;
@@ -126,8 +128,8 @@ extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count,
 							   column_reader *reader);
 
 /*
- * Reads the columns of this row into x (d values); a NULL is read as 0.
- * Returns false if a column is NULL.
+ * Reads the columns of the current call into x (d values); a NULL is read as
+ * 0. Returns false if a column is NULL.
  */
 extern bool
 			read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);

@@ -167,8 +167,8 @@ check_vector_dim(const vector *v, size_t expected, const char *of_what)
 }
 
 /*
- * Returns the elements as doubles: the vector's own, or floats converted into
- * buffer.
+ * Returns the elements as doubles: the array of the vector itself, or its
+ * floats after conversion into `buffer`.
  */
 const double *
 vector_doubles(const vector *v, double *buffer)
@@ -222,8 +222,8 @@ check_finite(const vector *v)
 }
 
 /*
- * Raises an error for magnitudes of 2^63 and more, as operators work in single
- * precision.
+ * Raises an error if an element has an absolute value of 2^63 or more, because
+ * operators compute in single precision.
  */
 void
 check_single_precision(const vector *v)
@@ -366,8 +366,8 @@ scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
 /* ---- text of a vector of any kind ---- */
 
 /*
- * (row_vector): returns the text of the vector in double precision, the type
- * in which it is read. Elements of type real therefore show more digits.
+ * Takes (row_vector). Returns the text of the vector in double precision, the
+ * type in which it is read. Elements of type real therefore show more digits.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
 Datum

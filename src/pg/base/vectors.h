@@ -7,7 +7,7 @@
 
 /*
  * A vector argument: d floats or doubles. Valid as long as the array or buffer
- * that contains them.
+ * that holds the elements.
  */
 typedef struct vector
 {
@@ -18,9 +18,10 @@ typedef struct vector
 } vector;
 
 /*
- * Reads a one-dimensional array of numbers without NULLs, or a vector of
- * pgvector. Packed values are read in place if alignment allows, else copied
- * to `buffer` (up to FC_MAX_DIM doubles, grown in `context`).
+ * Reader of one-dimensional arrays of numbers without NULLs, and of vectors of
+ * pgvector. Packed values are read in place if alignment allows. Otherwise
+ * they are copied to `buffer` (up to FC_MAX_DIM doubles, allocated in
+ * `context`).
  */
 typedef struct vector_reader
 {
@@ -28,7 +29,8 @@ typedef struct vector_reader
 	void	   *buffer;
 	Size		buffer_size;
 	bool		anywhere;		/* true if the caller accepts unaligned
-								 * elements: never copy for alignment */
+								 * elements, so that none are copied for
+								 * alignment */
 	bool		formed;			/* true if `form` is known */
 	vector_form form;
 } vector_reader;
@@ -53,9 +55,9 @@ int32_at(const char *bytes)
 }
 
 /*
- * Returns the elements, perhaps unaligned, of a stored array of one dimension
- * without NULLs, and sets *type and *d to their type and number. Returns NULL
- * for any other value.
+ * Returns the elements of a stored array of one dimension without NULLs. They
+ * may be unaligned. Sets *type to their type and *d to their number. Returns
+ * NULL for any other value.
  */
 static inline const char *
 plain_elements(Datum datum, Oid *type, int *d)
@@ -77,8 +79,8 @@ extern vector
 			read_vector(vector_reader *reader, Datum datum, const char *argument);
 
 /*
- * Returns a view of a value of pgvector. The indices and values of a sparsevec
- * are aligned, by copying them to the reader's buffer if necessary.
+ * Returns a view of a value of pgvector. If the indices and values of a
+ * sparsevec are not aligned, copies them to the reader's buffer.
  */
 extern pgvector_value read_pgvector_in_place(vector_reader *reader, Datum datum,
 											 const char *argument);
@@ -124,9 +126,10 @@ typedef struct row_places
 } row_places;
 
 /*
- * Prefetches the row that the scan reaches ROWS_AHEAD rows later; on a new
- * page, all rows up to it. A scan reads a page's rows from its end to its
- * beginning, which hardware prefetchers miss.
+ * Prefetches the row that the scan reaches ROWS_AHEAD rows later, or all rows
+ * up to that one if a new page begins. A scan reads the rows of a page from
+ * its end to its beginning, an order that hardware prefetchers do not
+ * recognise.
  */
 static inline void
 prefetch_rows(row_places *places, const char *x)
@@ -165,14 +168,15 @@ extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
 extern void check_single_precision(const vector *v);
 extern Datum make_float8_array(const double *values, int count);
-extern Datum empty_float8_array(int count, double **values);	/* the caller fills
-																 * *values */
+extern Datum empty_float8_array(int count, double **values);	/* sets *values to the
+																 * elements, which the
+																 * caller fills */
 extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
 
 /*
- * Returns a two-dimensional int4[] made from its elements in row-major order.
+ * Returns a two-dimensional int4[] with the given elements in row-major order.
  */
 extern Datum make_int4_rows(Datum *elements, int rows, int columns);
 extern Datum make_int8_array(const int64 *values, int count);

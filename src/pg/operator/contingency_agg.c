@@ -16,8 +16,8 @@
 #define FIRST_CAPACITY	64
 
 /*
- * Returns an empty table, which the executor copies. charged: bytes of the
- * table that it replaces, or 0.
+ * Returns an empty table, which the executor copies. charged: size in bytes of
+ * the table that it replaces, or 0.
  */
 static fc_contingency *
 new_table(Size charged, Size capacity)

@@ -25,7 +25,7 @@
 
 /*
  * Allocates a state for `capacity` rows, which the executor copies. charged:
- * bytes of the state that it replaces, or 0.
+ * size in bytes of the state that it replaces, or 0.
  */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)
@@ -97,8 +97,8 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 			continue;
 
 		/*
-		 * Make room for the remaining rows, or double the capacity if that is
-		 * more, up to the capacity of a full sample.
+		 * Enlarge the state to hold the remaining rows, and at least to twice
+		 * its capacity, but not beyond the capacity of a full sample.
 		 */
 		if (fc_coreset_is_full(left))
 			left = coreset_with_room(fcinfo, left,

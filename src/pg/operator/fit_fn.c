@@ -153,9 +153,9 @@ scalings_differ(scaling from, scaling to)
 }
 
 /*
- * Converts rows from one scaling to another, and returns them as a codebook.
- * Its metric is Euclidean if there is any scaling, because cosines depend on
- * the scaling.
+ * Converts rows from one scaling to another and returns them as a codebook.
+ * The metric of the codebook is Euclidean if any scaling applies, because
+ * cosines depend on the scaling.
  */
 static fc_codebook *
 move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
@@ -362,8 +362,8 @@ gain_of_step(const fc_operator_header *old_header,
 /*
  * ---- labels of the same rows by two operators ----
  *
- * Each operator has its own copy of the rows, scaled and mapped as it takes
- * them.
+ * Each operator has its own copy of the rows, scaled and mapped to the input
+ * of that operator.
  */
 
 two_labellings

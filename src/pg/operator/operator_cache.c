@@ -1,12 +1,13 @@
 /*
  * operator_cache.c - operators, kernel maps and other values that a call site
- * prepares once and finds again at every row.
+ * prepares once and reuses for every row
  *
  * A value stored inline and uncompressed is used in place. A TOASTed value is
  * fetched once per call site and recognised afterwards by its TOAST pointer,
  * so that a model is never detoasted twice. The prepared forms of an operator
- * (view, sliced factors, expanded rows, pruning bounds) are found by the
- * digest, because rows of many groups may each have an operator of their own.
+ * (view, sliced factors, expanded rows, pruning bounds) are found by its
+ * digest. There may be many, because the rows of many groups may each have
+ * another operator.
  */
 #include "postgres.h"
 
@@ -96,7 +97,7 @@ label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 const double *
 dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d)
 {
-	/* a new dimension: allocate d zeros */
+	/* if the dimension is new, allocate d zeros */
 	if (scratch->d != d)
 	{
 		Size		room[2] = {0, 0};
@@ -119,7 +120,7 @@ dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d)
 
 /* ---- the cache of a call site ---- */
 
-/* A value and the view made from it. */
+/* A value, its view, and how many rows have used it. */
 typedef struct cached_value
 {
 	uint64		digest[2];
@@ -127,21 +128,21 @@ typedef struct cached_value
 									 * if the value was not fetched */
 	void	   *bytes;			/* detoasted or copied bytes; NULL if the
 								 * value is used in place */
-	const void *seen;			/* bytes for which the view was made */
+	const void *seen;			/* address of the bytes when the view was made */
 	void	   *view;
 	Size		uses;			/* number of rows that have used the operator */
 	fc_columns *columns;
 } cached_value;
 
 /*
- * Entry of the table of values by digest. Most call sites have one value,
- * others one for each group.
+ * Entry of the hash table that finds values by digest. Most call sites have
+ * one value, others one for each group.
  */
 typedef struct value_slot
 {
 	const uint64 *digest;		/* digest of the value */
 	cached_value *value;
-	char		status;			/* status that simplehash.h needs */
+	char		status;			/* status of the entry, for simplehash.h */
 } value_slot;
 
 #define SH_PREFIX values
@@ -170,8 +171,8 @@ typedef struct operator_cache
 								 * too much */
 	cached_value *last;
 	values_hash *values;
-	HTAB	   *fetched;		/* values by TOAST pointer; NULL until a value
-								 * is out of line */
+	HTAB	   *fetched;		/* values by TOAST pointer; NULL until a
+								 * TOASTed value is fetched */
 	Size		size;			/* bytes of the values and their prepared
 								 * forms */
 	vector_reader reader;
@@ -256,7 +257,8 @@ digest_of(const void *value)
 
 /*
  * Returns true if the value is equal to the value of the previous row. A value
- * with a short header is unaligned, so the cache must have a copy of it.
+ * with a short header is unaligned, so for such a value the cache must have a
+ * copy.
  */
 static bool
 is_last(const operator_cache *cache, const struct varlena *stored)
@@ -344,8 +346,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
-		{						/* the address of the bytes changes at every
-								 * row */
+		{						/* the bytes have another address at every row */
 			value->bytes = memcpy(alloc_large_in(cache->context, VARSIZE(flat)),
 								  flat, VARSIZE(flat));
 			cache->size += VARSIZE(flat);
@@ -430,8 +431,8 @@ cached_operator(FunctionCallInfo fcinfo, int argument,
 }
 
 /*
- * Returns the centroids, stored by column, of the operator used last; NULL
- * until they are made.
+ * Returns the centroids of the last used operator, stored by column. Returns
+ * NULL until they are built (columns_of).
  */
 static const fc_columns *
 cached_columns(operator_cache *cache)

@@ -1,6 +1,6 @@
 /*
- * operator_cache.h - operators that are used again at every row, and buffers
- * that live as long as the call site
+ * operator_cache.h - operators that a call site prepares once and reuses for
+ * every row, and buffers that exist as long as the call site
  */
 #ifndef FASTCLUST_OPERATOR_CACHE_H
 #define FASTCLUST_OPERATOR_CACHE_H
@@ -18,30 +18,30 @@
 /* State for sparse rows that a call site keeps between calls. */
 typedef struct sparse_scratch
 {
-	double	   *dense;			/* d values: the dense form of a row, zero
-								 * except at `places` */
+	double	   *dense;			/* d values: the current row in dense form,
+								 * zero except at the indices in `places` */
 	Size		d;
 	uint32	   *indices;		/* indices and values of the nonzero elements
-								 * of the current row, in arrays of `room`
-								 * elements; the row has length 1 if the
-								 * metric is cosine */
+								 * of the current row, in arrays with room for
+								 * `room` elements; the row has length 1 if
+								 * the metric is cosine */
 	double	   *values;
 	Size		room;
 	double	   *scores;			/* k scores of the current row */
 	double		bound;			/* upper bound on the error of the scores */
 	Size		k;
 	fc_sparse_row row;
-	Size		written;		/* number of nonzero elements in `dense`, at
-								 * the indices in `places` */
+	Size		written;		/* number of nonzero elements in `dense`;
+								 * `places` has their indices */
 	uint32	   *places;
 } sparse_scratch;
 
 typedef enum sparse_outcome
 {
-	SPARSE_UNKNOWN,				/* must be converted to a dense row, checked
-								 * and assigned */
-	SPARSE_NONE,				/* a zero vector, which has no label if the
-								 * metric is cosine */
+	SPARSE_UNKNOWN,				/* the row must be converted to a dense one,
+								 * checked and assigned */
+	SPARSE_NONE,				/* a zero vector, which has no label in the
+								 * cosine metric */
 	SPARSE_KNOWN				/* the label or the scores have been computed */
 } sparse_outcome;
 
@@ -62,17 +62,18 @@ extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op,
 
 /*
  * Reads a sparsevec into scratch->row, scaled to length 1 if the metric is
- * cosine, and makes room for k scores. Returns SPARSE_UNKNOWN for a row of
- * another dimension, or with too many or too large elements.
+ * cosine, and allocates k scores. Returns SPARSE_UNKNOWN if the row has
+ * another dimension than d, or if it has too many or too large elements.
  */
 extern sparse_outcome
 			take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 							fc_metric metric, Size d, Size k);
 
 /*
- * Finds the label of a sparsevec by the centroids of op that are stored by
- * column. Returns SPARSE_UNKNOWN if columns is NULL or does not decide. The
- * scratch space is allocated in the reader's context.
+ * Finds the label of a sparsevec by `columns`, the centroids of op stored by
+ * column. Returns SPARSE_UNKNOWN if columns is NULL, or if rounding errors
+ * could change the label. The scratch space is allocated in the reader's
+ * context.
  */
 extern sparse_outcome
 			label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
@@ -80,16 +81,16 @@ extern sparse_outcome
 							 size_t *label);
 
 /*
- * Returns the sparse row that was read last as d doubles, valid until the next
- * call.
+ * Returns the last read sparse row as d doubles, which are valid until the
+ * next call.
  */
 extern const double *dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d);
 
 /* ---- the state of a call site ---- */
 
 /*
- * Returns the operator in an argument, detoasted once per call site, in a view
- * that lives as long as the call site.
+ * Returns a view of the operator in an argument. The operator is detoasted
+ * once per call site, and the view is valid as long as the call site.
  */
 extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument,
 										  const fc_operator_header **header);
@@ -97,17 +98,17 @@ extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument,
 /*
  * Returns a view of any value that has its digest at the same offset as
  * fc_operator_header. make_view fills view_size bytes, which are initialized
- * with zeros, and is called again if the value moves. A call site must always
- * pass the same argument.
+ * with zeros; it is called again if the value has another address later. A
+ * call site must always pass the same argument number.
  */
 extern const void *cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 							   void (*make_view) (const void *bytes, void *view),
 							   const void **bytes);
 
 /*
- * Returns the same as cached_operator. The rows of a product are expanded to
- * dense rows, for functions that compute many distances, if the memory budget
- * allows.
+ * Returns a view of the operator in an argument, like cached_operator. If the
+ * operator is a product of factors and the memory budget allows, also expands
+ * its centroids to dense rows, for functions that compute many distances.
  */
 extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int argument,
 												   const fc_operator_header **header);
@@ -115,8 +116,7 @@ extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int 
 /*
  * Finds the label of a sparsevec for the operator that cached_operator
  * returned last, by its centroids stored by column. Returns SPARSE_UNKNOWN if
- * the argument is not a sparsevec, or if the label must be found by the dense
- * row.
+ * the argument is not a sparsevec, or if only the dense row gives the label.
  */
 extern sparse_outcome
 			cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label);
@@ -131,16 +131,16 @@ extern sparse_outcome
 								 const sparse_scratch **scratch);
 
 /*
- * Returns the sparse row that was read last as a dense row. *elements, unless
- * `elements` is NULL, receives its nonzero elements.
+ * Returns the last read sparse row as a dense row. If `elements` is not NULL,
+ * sets *elements to the nonzero elements of the row.
  */
 extern const double *cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements);
 
 extern fc_scratch cached_scratch(FunctionCallInfo fcinfo, Size floats);
 
 /*
- * Returns the number of bytes that the functions above keep for the call site,
- * excluding cached_scratch.
+ * Returns the number of bytes that the functions above have allocated for the
+ * call site, excluding cached_scratch.
  */
 extern Size cached_bytes(FunctionCallInfo fcinfo);
 extern vector_reader *cached_reader(FunctionCallInfo fcinfo);

@@ -1,6 +1,6 @@
 /*
- * operator_fn.c - functions of fastop: construction from centroids, labels and
- * distances of rows, inspection
+ * operator_fn.c - functions of type fastop: construction from centroids,
+ * labels and distances of rows, and inspection
  */
 #include "postgres.h"
 
@@ -15,7 +15,10 @@
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 
-/* State of fastop_agg: centroids in the order of the rows. */
+/*
+ * State of fastop_agg: the centroids in the order in which the aggregate
+ * received them.
+ */
 typedef struct codebook
 {
 	Size		k;
@@ -63,8 +66,8 @@ grow(codebook *book)
 }
 
 /*
- * Returns the metric in the options, which are argument 3; Euclidean without
- * options.
+ * Returns the metric in the options, which are argument 3, or the Euclidean
+ * metric if there are no options.
  */
 static fc_metric
 metric_argument(FunctionCallInfo fcinfo)
@@ -80,8 +83,8 @@ metric_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * Scales a centroid to length 1 if the metric is cosine; a zero vector is an
- * error.
+ * Scales a centroid to length 1 if the metric is cosine. Raises an error for a
+ * zero vector.
  */
 static void
 normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
@@ -201,8 +204,8 @@ typedef struct row_call
 
 /*
  * Reads and checks the operator in argument 0 and the vector in argument 1.
- * Sets x to the row, scaled to length 1 if the metric is cosine, or to NULL if
- * it is a zero vector then.
+ * Sets x to the row. If the metric is cosine, x has length 1, or is NULL for a
+ * zero vector.
  */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
@@ -220,8 +223,8 @@ row_arguments(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the label of a row with this nearest centroid; NULL if the row is in
- * no cluster.
+ * Returns the label of a row whose nearest centroid is `nearest`, or NULL if
+ * the row is in no cluster.
  */
 static Datum
 label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest,
@@ -294,7 +297,7 @@ fastclust_assign_distance(PG_FUNCTION_ARGS)
 
 /*
  * Finds the `count` nearest centroids of the row in argument 1, in ascending
- * order of distance. Returns false if the row has no direction.
+ * order of distance. Returns false for a zero vector if the metric is cosine.
  */
 static bool
 nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op,

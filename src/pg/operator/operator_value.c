@@ -126,7 +126,7 @@ static const named_value methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE}, /* not callable: auto may choose it */
+	{"dense", FC_METHOD_DENSE}, /* callers cannot name it; auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 

@@ -15,8 +15,8 @@ open_operator(const fc_operator_header *header, fc_operator *op)
 }
 
 /*
- * Returns the number of rows from which pruning bounds for k clusters
- * (fc_operator_prune) pay off: 1024 for 256 clusters, fewer for more
+ * Returns the number of rows above which pruning bounds (fc_operator_prune)
+ * save more time than they cost: 1024 for 256 clusters, fewer for more
  * clusters.
  */
 static inline Size
@@ -32,9 +32,9 @@ pruning_from(Size k)
 extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
- * Called for each row, with the number of rows so far in `uses`. When that
- * number is large enough, packs the centroids for single rows, and later
- * prepares pruning bounds. Returns the number of bytes allocated, or 0.
+ * Called for each row, where `uses` is the number of rows so far. Once `uses`
+ * is large enough, packs the centroids for single rows; once it is larger
+ * still, prepares pruning bounds. Returns the number of bytes allocated, or 0.
  */
 extern Size
 			prepare_operator(fc_operator *op, Size uses, MemoryContext context);
@@ -50,14 +50,14 @@ extern Size
 			expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
 
 /*
- * Checks an operator from untrusted bytes. Returns FC_EFORMAT if its half
- * norms or error bounds do not match its factors.
+ * Checks an operator that was read from untrusted bytes. Returns FC_EFORMAT if
+ * its half norms or error bounds do not match its factors.
  */
 extern fc_status verify_operator(const fc_operator *op);
 
 /*
- * Calls check_status; FC_EFORMAT becomes the error that factors are too large
- * for floats.
+ * Raises the error for a status other than FC_OK; for FC_EFORMAT, the error
+ * that factors are too large for floats.
  */
 extern void check_operator_status(fc_status status);
 
@@ -68,8 +68,8 @@ extern void check_operator_status(fc_status status);
 extern fc_operator_header *store_operator(const fc_operator *op);
 
 /*
- * Returns the serialized operator `header` with the cluster numbers of op,
- * which has the same number of centroids.
+ * Returns a copy of the serialized operator `header` with the cluster numbers
+ * of op. Both have the same number of centroids.
  */
 extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header *header);
 
@@ -80,15 +80,15 @@ extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header
 extern char *listed_numbers(const fc_operator *op);
 
 /*
- * Raises an error if centroids are too small for floats. max: largest
- * magnitude of a coordinate, relative to the offset.
+ * Raises an error if centroids are too small for floats. max: largest absolute
+ * value of a coordinate after the offset is subtracted.
  */
 extern void check_centroid_size(double max);
 
 /*
- * Return the k x d centroids of an operator. expanded_rows returns floats
- * relative to its offset. rescaled_centroids returns doubles, multiplied by
- * scale and increased by center; both may be NULL.
+ * Return the k x d centroids of an operator. expanded_rows returns floats from
+ * which the operator's offset is subtracted. rescaled_centroids returns
+ * doubles, multiplied by scale and increased by center; both may be NULL.
  */
 extern float *expanded_rows(fc_operator *op);
 extern double *rescaled_centroids(const fc_operator *op, const double *center,
@@ -121,7 +121,7 @@ extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source 
  */
 extern Size codebook_bytes(Size k, Size d);
 
-/* Returns the operator with another metric, Euclidean or cosine. */
+/* Returns a copy of the operator with another metric, Euclidean or cosine. */
 extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric metric);
 
 /*

@@ -18,7 +18,7 @@
  */
 extern fc_weighted_rows *rows_of_operator(const fc_operator_header *centroids);
 
-/* Returns the operator from which rows_of_operator made the rows. */
+/* Returns the operator from which rows_of_operator made these rows. */
 static inline fc_operator_header *
 centroids_of_rows(const fc_weighted_rows *rows)
 {
@@ -73,8 +73,8 @@ extern fc_operator_header *rescaled_operator(const fc_operator_header *op,
 											 scaling from, scaling to);
 
 /*
- * Returns the limit of ranks (coreset.h) below which the given share (0 <
- * share < 1) of rows like these is expected. variance 0: uniform sample.
+ * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
+ * rows with this distribution is expected. variance 0: uniform sample.
  */
 extern double
 			limit_of_ranks(const fc_weighted_rows *rows, const double *center,
@@ -90,8 +90,8 @@ typedef struct fit_profile
 	double		mean;
 	double		error;
 	double	   *quantiles;		/* `count` quantiles of the distances */
-	double	   *spreads;		/* k standard deviations per dimension, one
-								 * for each cluster */
+	double	   *spreads;		/* k values: standard deviation per dimension
+								 * of each cluster */
 	double	   *weights;		/* k values: total weight of the rows of each
 								 * cluster */
 } fit_profile;
@@ -121,8 +121,8 @@ extern fit_profile
 extern fc_operator_header *with_weights(const fc_operator_header *op, const double *weights);
 
 /*
- * Returns the operator with the weights of `moved`, an operator for the same
- * clusters from a scan that has counted their rows.
+ * Returns the operator with the weights of `moved`. `moved` has the same
+ * clusters, and comes from a scan that counted their rows.
  */
 extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 										   const fc_operator_header *moved);
@@ -134,8 +134,9 @@ extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 extern fc_operator_header *plain_operator(const fc_operator_header *op);
 
 /*
- * Compares two operators on the same rows. For each operator, the share `trim`
- * of the weight that is farthest from its centroids is left out.
+ * Compares the distances of the same rows to the centroids of two operators.
+ * For each operator, leaves out the farthest rows, with the share `trim` of
+ * the total weight.
  */
 extern fc_comparison
 			compare_fits(const fc_operator_header *a, const fc_operator_header *b,
@@ -168,7 +169,7 @@ extern fc_codebook *joined_clusters(const fc_operator_header *op,
 
 /*
  * Measures the recall of a nearest-neighbour search in `probes` buckets.
- * `rows` must be two or more, and a sample of n rows (tree_fn.c).
+ * `rows` is a sample of n rows and has at least two rows (tree_fn.c).
  */
 extern fc_search_result
 			recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
@@ -176,7 +177,7 @@ extern fc_search_result
 
 /*
  * Labels of the same rows by two operators. Each operator has its own copy of
- * the rows, scaled and mapped as it takes them.
+ * the rows, scaled and mapped to its input.
  */
 typedef struct two_labellings
 {

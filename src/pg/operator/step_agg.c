@@ -45,9 +45,10 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * Allocates a state without rows. The budget must cover the state, `kept`
- * bytes of the call site, and either the executor's copy of the state or the
- * memory of the final function, whichever is larger.
+ * Allocates a state without rows. Raises an error if the memory budget is
+ * smaller than the sum of the state, `kept` bytes of the call site, scratch
+ * space, and the larger of two sizes: the executor's copy of the state, or the
+ * memory of the final function.
  */
 static fc_step *
 new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity,
@@ -101,8 +102,8 @@ step_weight(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the row in argument 2, scaled to length 1 if the metric is cosine;
- * NULL if it is a zero vector then.
+ * Returns the row in argument 2. If the metric is cosine, the row has length
+ * 1, or NULL is returned for a zero vector.
  */
 static const double *
 row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
@@ -128,7 +129,8 @@ current_step(FunctionCallInfo fcinfo, int kind, bool large,
 
 /*
  * Implements the transition functions (state, operator, x [, weight]). large:
- * the state is memory of the aggregate, not a value of type aggregate_state.
+ * the state is in the memory of the aggregate, and is not a value of type
+ * aggregate_state.
  */
 static Datum
 accumulate(FunctionCallInfo fcinfo, int kind, bool large)
@@ -288,8 +290,8 @@ typedef struct finished
 } finished;
 
 /*
- * Computes the results of a state, with `width` sums per cluster, without
- * changing the state.
+ * Computes the results of a state, with `width` sums per cluster. Does not
+ * change the state.
  */
 static finished
 finish_step(const fc_step *step, Size width)

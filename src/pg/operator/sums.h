@@ -1,6 +1,6 @@
 /*
- * sums.h - states of weighted samples and of lloyd_step_agg, which pg/train
- * combines with others into one state
+ * sums.h - the states of weighted samples and of lloyd_step_agg, as parts of
+ * the state of scan_agg (pg/train)
  */
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
@@ -20,7 +20,7 @@
 typedef struct coreset_plan
 {
 	int32		size;
-	double	   *center;			/* d values; NULL: uniform sample */
+	double	   *center;			/* d values; NULL for a uniform sample */
 	double		variance;
 	uint64		seed;
 	double		limit;			/* exclusive upper limit of ranks; INFINITY
@@ -44,7 +44,10 @@ extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan
 extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 									 const fc_coreset *right);
 
-/* Returns a copy of the state with another capacity, which must be even. */
+/*
+ * Returns a copy of the state with another capacity, which must be an even
+ * number of rows.
+ */
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
 									 const fc_coreset *state, Size capacity);
 
@@ -53,8 +56,8 @@ extern fc_codebook *centroids_of_coreset(const fc_coreset *state,
 										 memory_account *memory);
 
 /*
- * full_coreset returns the maximum capacity of a sample of `size` rows, which
- * stores one row more. packed_coreset returns the minimum capacity for the
+ * full_coreset returns the capacity of a full sample of `size` rows, which
+ * stores one more row. packed_coreset returns the smallest capacity for the
  * stored rows. Capacities are always even.
  */
 static inline Size
@@ -72,8 +75,8 @@ packed_coreset(const fc_coreset *state)
 /* ---- sums of Lloyd's steps (operator/step.h) ---- */
 
 /*
- * Returns a state without rows that assigns each row immediately. kept: bytes
- * of the caller that count against the budget as well.
+ * Returns a state without rows that assigns each row immediately. kept: size
+ * in bytes of memory of the caller that also counts against the budget.
  */
 extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
 							   const fc_operator_header *header);

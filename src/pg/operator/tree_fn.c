@@ -24,8 +24,8 @@
 #define NEIGHBOURS	10.0
 
 /*
- * Returns the number of a node: the number of a cluster, or for a join a
- * number after all cluster labels.
+ * Returns the number of a node of the tree. A cluster has its own number;
+ * joins have the numbers after the highest cluster number.
  */
 static int32
 numbered_node(const fc_operator *op, int32 node)
@@ -150,10 +150,10 @@ recall_of_search(const fc_operator_header *header,
 }
 
 /*
- * Takes (operator, rows, n, probes), where the rows are the centroids of an
- * operator, and a sample of n rows. Returns (recall, share of the rows read,
- * number of rows per bucket, sum of their squared distances per bucket), or
- * NULL for fewer than two rows.
+ * Takes (operator, rows, n, probes). `rows` is an operator whose centroids are
+ * a sample of n rows. Returns (recall, share of the rows read, number of rows
+ * per bucket, sum of squared distances per bucket), or NULL for fewer than two
+ * rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
 Datum
@@ -176,8 +176,9 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (operator). Returns rows (cluster, x, y, shown_x, shown_y). shown_x
- * and shown_y are the shares of the squared distances along each axis.
+ * Takes (operator). Returns rows (cluster, x, y, shown_x, shown_y). x and y
+ * are coordinates on the two principal axes of the centroids. shown_x and
+ * shown_y are the shares of the squared distances that the axes show.
  */
 PG_FUNCTION_INFO_V1(fastclust_cluster_places);
 Datum

@@ -23,22 +23,23 @@ enum
 
 /*
  * The expressions of a live sketch, initialized for evaluation. One statement
- * at a time uses them.
+ * uses them at a time.
  */
 typedef struct live_evaluation
 {
 	MemoryContext context;		/* owns everything in this struct */
-	uint64		generation;		/* number of catalog changes seen when it was
-								 * made */
-	Oid			user;			/* role whose rights to casts were checked */
+	uint64		generation;		/* value of `generation` (live_cache.c) when
+								 * the expressions were initialized */
+	Oid			user;			/* role whose right to execute casts was
+								 * checked */
 	Size		bytes;			/* size of the context after its first
-								 * statement; 0: not measured yet */
+								 * statement; 0 before that */
 	ExprState  *states[LIVE_EXPRESSIONS];
 } live_evaluation;
 
 /*
- * A live sketch together with one leaf, a table or partition whose rows it
- * counts. Cached in this process until the table changes.
+ * A live sketch together with one of its leaves, a table or partition whose
+ * rows it counts. Cached in this process until the table changes.
  */
 typedef struct live_sketch
 {
@@ -58,51 +59,51 @@ typedef struct live_sketch
 	bool		settings;		/* true if expressions depend on settings of
 								 * the session */
 	char	   *name;
-	char	   *lost;			/* reason why the leaf cannot be followed;
-								 * NULL if it can */
+	char	   *lost;			/* reason why triggers cannot maintain the
+								 * counts of the leaf; NULL if they can */
 	fc_spec    *spec;			/* sketch spec without its sample rows */
 	fc_drift_spec *drift_spec;	/* NULL if rows are not counted for drift */
 	Oid			deltas;			/* OID of the table live_deltas */
 
 	/*
-	 * planned expressions over a row of the table; NULL if there is no such
-	 * expression or if it is a plain column
+	 * planned expressions over a row of the table; NULL if an expression does
+	 * not exist or is a plain column
 	 */
 	Node	   *expressions[LIVE_EXPRESSIONS];
 	int			plain[LIVE_EXPRESSIONS];	/* attribute number of an
 											 * expression that is a plain
 											 * column; 0 for other expressions */
-	bool		lasting;		/* true if an evaluation may serve many
-								 * statements */
-	live_evaluation *evaluation;	/* kept from the last statement for the
-									 * next; else NULL */
+	bool		lasting;		/* true if later statements may use the same
+								 * evaluation */
+	live_evaluation *evaluation;	/* evaluation of an earlier statement, for
+									 * the next one; NULL if there is none */
 
 	/*
-	 * attribute numbers that the expressions read now or read when the leaf
-	 * was counted
+	 * attribute numbers that the expressions read, and attribute numbers
+	 * recorded when the leaf was counted
 	 */
 	Bitmapset  *columns;
 } live_sketch;
 
 /*
- * Returns the live sketch with this id, as read for a leaf. It is valid until
- * the transaction ends. Returns NULL if the live sketch does not have this
- * leaf.
+ * Returns the live sketch with this id, as it is for one leaf. The result is
+ * valid until the transaction ends. Returns NULL if the live sketch does not
+ * have this leaf.
  */
 extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
 
 /*
- * Returns the live sketch whose id is the trigger's argument. It is valid
- * until the transaction ends. Returns NULL if the table is not a leaf of it,
- * or if keep_sketch did not make the trigger.
+ * Returns the live sketch whose id is the trigger's argument. The result is
+ * valid until the transaction ends. Returns NULL if the table is not a leaf of
+ * the live sketch, or if keep_sketch did not make the trigger.
  */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
 /*
- * live_begin_evaluation returns the expressions, initialized for evaluation;
- * NULL if all of them are plain columns. They belong to `context` until
- * live_end_evaluation, called after the statement, keeps them for the next
- * one. After an error they are freed with `context`.
+ * live_begin_evaluation returns the expressions, initialized for evaluation,
+ * or NULL if all of them are plain columns. They belong to `context` until the
+ * end of the statement. live_end_evaluation, called then, keeps them for the
+ * next statement. After an error they are freed with `context`.
  */
 extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
 extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
@@ -125,13 +126,16 @@ typedef struct live_changes live_changes;
 extern live_changes *live_begin_changes(const live_sketch *live);
 
 /*
- * Counts a row that was added (sign 1) or removed (sign -1). The group may be
+ * Counts a row that was added (sign 1) or removed (sign -1). `group` may be
  * NULL.
  */
 extern void live_count_row(live_changes *changes, int sign, Datum vector,
 						   const text *group, TimestampTz bucket);
 
-/* Should the changes in memory be written before more rows are counted? */
+/*
+ * Returns true if the changes in memory should be written before more rows are
+ * counted.
+ */
 extern bool live_changes_are_large(const live_changes *changes);
 
 /* Columns of live_deltas; later versions of the extension append theirs. */
@@ -142,8 +146,8 @@ enum
 	DELTA_AT,
 	DELTA_GROUP,
 	DELTA_BUCKET,
-	DELTA_ROWS,					/* two columns each for ROWS, SKETCH and
-								 * COUNTS: added, removed */
+	DELTA_ROWS,					/* ROWS, SKETCH and COUNTS have two columns
+								 * each: added, removed */
 	DELTA_SKETCH = DELTA_ROWS + 2,
 	DELTA_COUNTS = DELTA_SKETCH + 2,
 	DELTA_LOST = DELTA_COUNTS + 2,
@@ -174,7 +178,7 @@ typedef struct live_delta
 	Oid			leaf;
 	const text *group;
 	TimestampTz bucket;
-	live_side	sides[2];		/* added, removed */
+	live_side	sides[2];		/* [0] added rows, [1] removed rows */
 	const char *lost;
 } live_delta;
 
@@ -192,15 +196,16 @@ extern void live_write_delta(live_writer *writer, const live_delta *delta);
 extern void live_end_deltas(live_writer *writer);
 
 /*
- * Length of the header of rows that are stored in a bytea: one byte with the
- * size of an element, 4 or 8. The elements of all rows follow it.
+ * Length in bytes of the header of rows that are stored in a bytea. The header
+ * is one byte, the size of an element: 4 or 8. The elements of all rows
+ * follow.
  */
 #define LIVE_ROWS_FRONT	1
 
 /*
- * live_add_rows adds rows stored in a bytea (LIVE_ROWS_FRONT) to an unpacked
- * sketch. live_count_rows adds them to unpacked drift counts, and returns the
- * counts or a larger copy.
+ * live_add_rows adds rows that are stored in a bytea (LIVE_ROWS_FRONT) to an
+ * unpacked sketch. live_count_rows adds such rows to unpacked drift counts,
+ * and returns the counts or a larger copy of them.
  */
 extern void live_add_rows(const fc_prepared *prepared, fc_sketch *sketch,
 						  const unsigned char *bytes, Size size);

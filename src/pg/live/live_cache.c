@@ -1,17 +1,18 @@
 /*
- * live_cache.c - cache of live sketches for the triggers of their leaves, each
- * read once per process.
+ * live_cache.c - cache of live sketches for the triggers of their leaves; each
+ * is read once per process
  *
- * A live sketch with a given id always counts the same things, so an entry is
- * valid until the server invalidates the relation because the table changes.
- * It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count the rows that it writes afterwards.
+ * A live sketch with a given id always counts the same rows and columns, so an
+ * entry is valid until the server invalidates the relation because the table
+ * changes. It is read under the latest snapshot: a transaction that began
+ * before keep_sketch must count the rows that it writes afterwards.
  *
  * Expressions are initialized once, too: an encoder is prepared and the types
  * of its columns are looked up in the first statement of a session, not in
- * every one. They are initialized again after a change of any function, type,
- * cast, enum or role, and for another user: an encoder looks up the casts of
- * columns, and runs only code that belongs to the user or to superusers.
+ * every statement. They are initialized again after a change of any function,
+ * type, cast, enum or role, and for another user. The reason is that an
+ * encoder looks up the casts of columns, and runs only code that belongs to
+ * the user or to superusers.
  */
 #include "postgres.h"
 
@@ -50,8 +51,8 @@
 #include "pg/sketch/sketch_value.h"
 
 /*
- * Identifies an entry. The function is part of the key because a new extension
- * may use the same id again after DROP EXTENSION.
+ * Key of an entry. It includes the OID of the trigger function, because an
+ * extension that is created again after DROP EXTENSION may use the same id.
  */
 typedef struct live_key
 {
@@ -65,9 +66,10 @@ typedef struct live_entry
 	live_key	key;
 	bool		valid;
 	int			name_length;	/* length of `name` in bytes */
-	char		name[NAMEDATALEN];	/* common prefix of the names of its
-									 * triggers */
-	MemoryContext context;		/* owns everything that was read */
+	char		name[NAMEDATALEN];	/* common prefix of the names of the live
+									 * sketch's triggers */
+	MemoryContext context;		/* owns everything that was read for this
+								 * entry */
 	live_sketch *live;			/* NULL if the table is no leaf of this live
 								 * sketch */
 } live_entry;
@@ -148,8 +150,8 @@ entry_of(const live_key *key)
 /* ---- reading ---- */
 
 /*
- * Query for a live sketch and a leaf. The expressions are NULL if the leaf has
- * lost or renamed a column.
+ * Query for a live sketch and a leaf. The expressions are NULL if a column of
+ * the leaf was dropped or renamed.
  */
 static const char live_query[] = "SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns,"
 " x.vector, x.group_value, x.bucket, x.filter"
@@ -259,7 +261,10 @@ read_expressions(live_sketch *live, Relation table)
 	live->filtered = there[LIVE_FILTER];
 }
 
-/* Does a function belong neither to the server nor to the extension? */
+/*
+ * Returns true if a function belongs neither to the server nor to the
+ * extension.
+ */
 static bool
 is_foreign(Oid function, void *live)
 {
@@ -270,8 +275,8 @@ is_foreign(Oid function, void *live)
 }
 
 /*
- * Does the node call a function for which is_foreign is true? Must run before
- * planning, which inlines the bodies of functions.
+ * Returns true if the node calls a function for which is_foreign is true. Must
+ * be called before planning, which inlines the bodies of functions.
  */
 static bool
 calls_foreign(Node *node, void *live)
@@ -281,8 +286,8 @@ calls_foreign(Node *node, void *live)
 }
 
 /*
- * Does an expression convert to a domain? Its initialization reads the
- * constraints of the domain, which ALTER DOMAIN may change later.
+ * Returns true if an expression converts to a domain. Its initialization reads
+ * the constraints of the domain, which ALTER DOMAIN may change later.
  */
 static bool
 checks_domain(Node *node, void *unused)
@@ -292,7 +297,7 @@ checks_domain(Node *node, void *unused)
 }
 
 /*
- * Plans the expressions. Planning evaluates immutable functions, perhaps a
+ * Plans the expressions. Planning evaluates immutable functions, possibly a
  * cast written by the table's owner, so it runs with the rights of the current
  * writer only.
  */
@@ -320,8 +325,8 @@ plan_expressions(live_sketch *live, Relation table)
 }
 
 /*
- * Adds the attribute numbers that were read when the leaf was counted. They do
- * not change when columns are renamed.
+ * Adds the attribute numbers that were recorded when the leaf was counted.
+ * Renaming a column does not change them.
  */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)
@@ -362,8 +367,8 @@ read_live_sketch(const live_key *key, Relation table)
 
 /*
  * Returns the live sketch of a key in the current memory context, or NULL if
- * there is none. It is read with the rights of the extension's owner and
- * planned with the caller's.
+ * there is none. Reads it with the rights of the extension's owner, and plans
+ * its expressions with the caller's rights.
  */
 static live_sketch *
 find_live_sketch(const live_key *key, Relation table)
@@ -404,8 +409,8 @@ fill(live_entry *entry, Relation table)
 	live_sketch *live = find_live_sketch(&key, table);
 
 	MemoryContextSwitchTo(CacheMemoryContext);
-	entry = entry_of(&key);		/* looked up again: reading may have moved the
-								 * hash table's entry */
+	entry = entry_of(&key);		/* Look the entry up again: reading may have
+								 * moved it in the hash table. */
 	if (entry->context != NULL)
 		retired = lappend(retired, entry->context);
 	MemoryContextSwitchTo(old);
@@ -416,8 +421,8 @@ fill(live_entry *entry, Relation table)
 }
 
 /*
- * Was the trigger made by keep_sketch for this event? A trigger made by hand
- * could count a row twice.
+ * Returns true if keep_sketch made the trigger for this event. A trigger made
+ * by a user could count a row twice.
  */
 static bool
 is_own_trigger(const TriggerData *trigger, const live_entry *entry)
@@ -477,10 +482,11 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 
 /*
  * Returns an expression initialized for evaluation. Initialization checks the
- * right to execute each function, which a writer need not have for functions
- * of this extension, so it runs with the rights of the extension's owner. An
- * expression with foreign functions is initialized with the writer's rights,
- * because initialization evaluates constants in the constraints of domains.
+ * right to execute each function. A writer need not have that right for
+ * functions of this extension, so initialization runs with the rights of the
+ * extension's owner. An expression with foreign functions is initialized with
+ * the writer's rights, because initialization evaluates constants in the
+ * constraints of domains.
  */
 static ExprState *
 ready_expression(const live_sketch *live, int expression)

@@ -1,8 +1,10 @@
 /*
  * live_changes.c - collects the changes of a leaf in memory, by group and
- * bucket, and writes them as rows of live_deltas. Added and removed rows are
- * kept apart. Each side is a list of rows while this takes fewer bytes than a
- * sketch; then it is a sketch and, if there is a drift_spec, drift counts.
+ * bucket, and writes them as rows of live_deltas
+ *
+ * Added and removed rows are collected separately. Each side is a list of rows
+ * as long as the list takes fewer bytes than a sketch. After that it is a
+ * sketch and, if there is a drift_spec, drift counts.
  */
 #include "postgres.h"
 
@@ -39,13 +41,13 @@
 /* Maximum length of a group in bytes; live_bases has an index on groups. */
 #define GROUP_BYTES	2000
 
-/* Rows that were added, or rows that were removed. */
+/* The added rows of a change, or its removed rows. */
 typedef struct row_side
 {
-	StringInfoData rows;		/* rows as a bytea; data is NULL if there are
-								 * no rows */
-	fc_sketch  *sketch;			/* unpacked sketch of the rows; NULL while
-								 * there are few rows */
+	StringInfoData rows;		/* rows as a bytea (LIVE_ROWS_FRONT); data is
+								 * NULL if there are no rows */
+	fc_sketch  *sketch;			/* unpacked sketch of the rows; NULL as long
+								 * as the rows are a list */
 	fc_drift_counts *counts;	/* unpacked drift counts of the rows in the
 								 * sketch; NULL without a sketch or a
 								 * drift_spec */
@@ -54,14 +56,14 @@ typedef struct row_side
 /* The group and bucket of a change. */
 typedef struct change_key
 {
-	const text *group;			/* NULL if rows have no group */
+	const text *group;			/* NULL if the live sketch has no groups */
 	TimestampTz bucket;
 } change_key;
 
 typedef struct group_change
 {
 	change_key	key;
-	row_side	sides[2];		/* added, removed */
+	row_side	sides[2];		/* [0] added rows, [1] removed rows */
 } group_change;
 
 struct live_changes
@@ -77,10 +79,10 @@ struct live_changes
 	group_change *only;			/* single change if there are neither groups
 								 * nor buckets */
 	Size		bytes;			/* approximate memory of the changes */
-	Size		sketch_bytes;	/* size of a sketch with its drift counts;
-								 * longer lists of rows are turned into a
-								 * sketch */
-	const fc_prepared *prepared;	/* valid while prepared_generation equals
+	Size		sketch_bytes;	/* size in bytes of a sketch with its drift
+								 * counts; a list of rows does not become
+								 * longer */
+	const fc_prepared *prepared;	/* valid if prepared_generation equals
 									 * `generation` */
 	uint64		generation;
 	vector_reader reader;
@@ -186,8 +188,8 @@ prepared_of_changes(live_changes *changes)
 }
 
 /*
- * Adds the row to a sketch. If `sketch` is NULL, only checks that a sketch
- * would accept the row. Raises an error if it would not.
+ * Adds the row to a sketch. If `sketch` is NULL, only checks the row. Raises
+ * an error for a row that a sketch does not accept.
  */
 static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
@@ -246,7 +248,7 @@ make_sketch(live_changes *changes, row_side *side)
 
 /*
  * Appends the row to the list of a side. Raises an error for a row that a
- * sketch would not accept.
+ * sketch does not accept.
  */
 static void
 keep_row(live_changes *changes, row_side *side, const vector *v)
@@ -272,9 +274,9 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 }
 
 /*
- * Returns true if the row can be appended to the list of a side. It cannot if
- * the side is a sketch, has elements of another width, or would become too
- * long.
+ * Returns true if the row can be appended to the list of a side. Returns false
+ * if the side is a sketch, if its list has elements of another width, or if
+ * the list would take more bytes than a sketch.
  */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)

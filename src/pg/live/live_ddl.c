@@ -1,9 +1,10 @@
 /*
- * live_ddl.c - reports which subcommands of a DDL command on followed tables
- * add leaves, or change values without firing the triggers.
+ * live_ddl.c - reports which subcommands of a DDL command add leaves to tables
+ * with live sketches, or change values without firing the triggers
  *
- * The event triggers of sql/live/ddl.sql call these functions for commands on
- * followed tables only, so that other DDL need not even load the library.
+ * The event triggers of sql/live/ddl.sql call these functions only for
+ * commands on tables with live sketches, so that other DDL need not even load
+ * the library.
  */
 #include "postgres.h"
 
@@ -52,8 +53,8 @@ loss_by(const AlterTableCmd *command)
 }
 
 /*
- * (relation): returns the table and all its descendants, as the executor would
- * scan them; NULL if the table does not exist.
+ * Takes (relation). Returns the table and all its descendants, as the executor
+ * would scan them. Returns NULL if the table does not exist.
  */
 PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
 Datum
@@ -78,9 +79,9 @@ fastclust_scanned_tables(PG_FUNCTION_ARGS)
 /* ---- leaves of a restored dump ---- */
 
 /*
- * (relation, exclusive): locks the inheritance tree of a table until the end
- * of the transaction, shared or exclusive. This lock is separate from the
- * locks that statements on a table take.
+ * Takes (relation, exclusive). Locks the inheritance tree of a table until the
+ * end of the transaction, in shared or exclusive mode. This lock is separate
+ * from the locks that statements on a table take.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_tree);
 Datum
@@ -99,8 +100,8 @@ static const char uncounted_leaves[] = "SELECT l, u FROM kept_sketches l, uncoun
 " u WHERE l.id = $1 AND $2 IS NOT NULL";
 
 /*
- * (live_id): returns rows (live sketch, leaf) for the leaves that have their
- * triggers but are not counted yet. Reads under the latest snapshot.
+ * Takes (live_id). Returns rows (live sketch, leaf) for the leaves that have
+ * their triggers but are not counted yet. Reads under the latest snapshot.
  */
 PG_FUNCTION_INFO_V1(fastclust_restored_leaves);
 Datum
@@ -148,8 +149,8 @@ put_change(FunctionCallInfo fcinfo, bool adds, const char *column,
 }
 
 /*
- * Does the subcommand of ALTER TABLE name a trigger that it enables for some
- * sessions only, or disables?
+ * Returns true if the subcommand of ALTER TABLE names a trigger, and disables
+ * it or enables it only for some values of session_replication_role.
  */
 static bool
 names_trigger(const AlterTableCmd *command)
@@ -185,10 +186,10 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 }
 
 /*
- * Reports renamed and replaced triggers. A trigger misses changes while it has
- * another name, events or conditions, even if the old ones are restored later.
- * CREATE TRIGGER needs no report: the loss was recorded when the trigger was
- * dropped.
+ * Reports renamed and replaced triggers. A trigger misses changes as long as
+ * it has another name, events or conditions, even if the old ones are restored
+ * later. CREATE TRIGGER needs no report, because the loss was recorded when
+ * the old trigger was dropped.
  */
 static void
 put_trigger(FunctionCallInfo fcinfo, const Node *statement)
@@ -214,10 +215,11 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 }
 
 /*
- * (command): returns rows (adds, column_name, trigger_name, loss, enables),
- * one for each subcommand. adds: it adds a leaf. enables: it enables a trigger
- * of this extension. column_name and trigger_name are NULL if the subcommand
- * names none. loss is a phrase, or NULL if no change of rows is missed.
+ * Takes (command). Returns rows (adds, column_name, trigger_name, loss,
+ * enables), one for each subcommand. adds: the subcommand adds a leaf.
+ * enables: it enables a trigger of this extension. column_name and
+ * trigger_name are NULL if the subcommand names none. loss is a phrase, or
+ * NULL if no change of rows is missed.
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_changes);
 Datum

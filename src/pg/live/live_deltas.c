@@ -1,10 +1,11 @@
 /*
- * live_deltas.c - appends rows to the table live_deltas.
+ * live_deltas.c - appends rows to the table live_deltas
  *
- * Rows are inserted as catalog rows are, without checks of privileges or
- * policies: a role that may write the followed table appends to live_deltas
- * through the triggers, and in no other way. Most statements append a single
- * row, for which starting an executor would cost more than the insertion.
+ * Rows are inserted in the way in which the server inserts catalog rows,
+ * without checks of privileges or policies. A role that may write a table with
+ * a live sketch appends to live_deltas through the triggers, and in no other
+ * way. Most statements append a single row, for which starting an executor
+ * would cost more than the insertion.
  */
 #include "postgres.h"
 
@@ -56,8 +57,9 @@ live_open_deltas(Oid id, LOCKMODE mode)
 }
 
 /*
- * Opens live_deltas with its indexes. The server fills them as indexes of a
- * catalog, so expressions, predicates and exclusion constraints are refused.
+ * Opens live_deltas with its indexes. The server maintains them like indexes
+ * of a catalog, so expressions, predicates and exclusion constraints are
+ * rejected.
  */
 live_writer *
 live_begin_deltas(const live_sketch *live)
@@ -125,6 +127,6 @@ live_end_deltas(live_writer *writer)
 	CatalogCloseIndexes(writer->indexes);
 	relation_close(writer->relation, NoLock);
 	pfree(writer);
-	CommandCounterIncrement();	/* makes the rows visible to readers in this
+	CommandCounterIncrement();	/* make the rows visible to readers in this
 								 * transaction */
 }

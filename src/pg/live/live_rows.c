@@ -1,5 +1,5 @@
 /*
- * live_rows.c - rows that are stored as they are, before they are added to a
+ * live_rows.c - rows stored as vectors in a bytea, before they are added to a
  * sketch, and sums of deltas
  */
 #include "postgres.h"
@@ -15,8 +15,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Returns the size in bytes of one row of d dimensions. Raises an error if the
- * bytes are not rows of this dimension.
+ * Returns the size in bytes of one stored row of d dimensions. Raises an error
+ * if the bytes are not a whole number of such rows.
  */
 static Size
 kept_row_bytes(const unsigned char *bytes, Size size, Size d)
@@ -75,8 +75,8 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts,
 }
 
 /*
- * Transition (state, spec, rows, sketch): adds the rows and the sketch, unless
- * they are NULL.
+ * Takes (state, spec, rows, sketch). Transition function: adds the rows and
+ * the sketch, unless they are NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_sum);
 Datum
@@ -104,8 +104,9 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 }
 
 /*
- * Transition (state, drift_spec, rows, counts): adds the rows and the counts,
- * unless they are NULL. The state stays NULL without a drift_spec.
+ * Takes (state, drift_spec, rows, counts). Transition function: adds the rows
+ * and the counts, unless they are NULL. If drift_spec is NULL, the state
+ * remains NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_count);
 Datum
@@ -136,8 +137,8 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 }
 
 /*
- * (sketch, counts, spec, drift_spec): returns true if sketch and counts belong
- * to these specs. Counts and drift_spec may both be NULL.
+ * Takes (sketch, counts, spec, drift_spec). Returns true if the sketch and the
+ * counts were made with these specs. Counts and drift_spec may both be NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_is_live_group);
 Datum
@@ -154,9 +155,9 @@ fastclust_is_live_group(PG_FUNCTION_ARGS)
 }
 
 /*
- * (added, removed): returns the sketch of the rows that were added and not
- * removed; NULL if no row is left. The minimum and maximum of its columns are
- * unknown, so that it depends only on the present rows.
+ * Takes (added, removed). Returns the sketch of the rows that were added and
+ * not removed, or NULL if no row remains. The minimum and maximum of its
+ * columns are unknown, so that it depends only on the present rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
@@ -183,8 +184,9 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 }
 
 /*
- * Transition (state, sketch, weight): adds the rows of the sketch, each with
- * this weight. A NULL sketch or weight 0 adds nothing.
+ * Takes (state, sketch, weight). Transition function: adds the rows of the
+ * sketch, each with this weight. Adds nothing if the sketch is NULL or the
+ * weight is 0.
  */
 PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
 Datum
@@ -204,8 +206,8 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 }
 
 /*
- * (time, width without months): returns the start of the bucket. Buckets are
- * counted from a Monday, so that weeks begin on Mondays.
+ * Takes (time, width), where the width has no months. Returns the start of the
+ * bucket. Buckets are counted from a Monday, so that weeks begin on Mondays.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
 Datum

@@ -1,17 +1,17 @@
 /*
  * live_trigger.c - the triggers of live sketches, which append the changes of
- * a statement to live_deltas.
+ * a statement to live_deltas
  *
- * A trigger runs in the session that writes the table. Rows are evaluated with
- * the rights of its role, so that no code of the writer or of the table's
- * owner runs with other rights; the resulting numbers are written without
- * checks of privileges.
+ * A trigger runs in the session that writes the table. Expressions are
+ * evaluated with the rights of that session's role, so that no code of the
+ * writer or of the table's owner runs with other rights. The resulting numbers
+ * are written without checks of privileges.
  *
  * AFTER ROW triggers of a leaf see all its changes, even if the statement
- * names a parent table, and under logical replication too. They gather the
+ * names a parent table, and under logical replication, too. They collect the
  * changes of a leaf in memory. The statement trigger of the named table writes
- * them; the end of the (sub)transaction writes the changes that no statement
- * trigger has written.
+ * them to live_deltas. The end of the (sub)transaction writes the changes that
+ * no statement trigger has written.
  */
 #include "postgres.h"
 
@@ -46,9 +46,9 @@ typedef struct pending_changes
 {
 	live_sketch *live;
 	int			level;			/* nesting level of the subtransaction that
-								 * made them */
-	bool		busy;			/* true while one of its expressions is being
-								 * evaluated */
+								 * made the changes */
+	bool		busy;			/* true while an expression of the live sketch
+								 * is being evaluated */
 	MemoryContext context;		/* owns everything in this struct */
 	live_evaluation *evaluation;	/* NULL if all expressions are plain
 									 * columns */
@@ -109,8 +109,9 @@ count_values(const pending_changes *p, ExprContext *context,
 }
 
 /*
- * Counts the row in the slot. Evaluation may change followed tables and so
- * call this function again, hence each call makes an expression context.
+ * Counts the row in the slot. The evaluation of an expression may change
+ * tables with live sketches, and so call this function again. Therefore each
+ * call makes an expression context.
  */
 static void
 count_row(pending_changes *p, TupleTableSlot *slot, int sign)
@@ -132,8 +133,8 @@ count_row(pending_changes *p, TupleTableSlot *slot, int sign)
 }
 
 /*
- * Are the columns that the expressions read equal in both rows? Compares
- * bytes, so equal values may count as different.
+ * Returns true if the columns that the expressions read are equal in both
+ * rows. Compares bytes, so equal values may count as different.
  */
 static bool
 same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
@@ -169,8 +170,9 @@ name_live_sketch(void *argument)
 /* ---- pending changes ---- */
 
 /*
- * Records why the leaf cannot be followed any more. Readers of the live sketch
- * get the reason as an error, writers of the table do not.
+ * Records why triggers can no longer maintain the counts of the leaf. Readers
+ * of the live sketch get the reason as an error; writers of the table get no
+ * error.
  */
 static void
 write_lost(const live_sketch *live)
@@ -188,10 +190,10 @@ write_lost(const live_sketch *live)
 }
 
 /*
- * Writes the changes that the current subtransaction level has gathered. A
- * busy entry stays in the list: one of its expressions is being evaluated, and
- * has itself written to followed tables. Levels are separate so that ROLLBACK
- * TO a savepoint forgets only its own changes.
+ * Writes the changes that the current subtransaction has collected. A busy
+ * entry remains in the list: one of its expressions is being evaluated and has
+ * itself changed tables with live sketches. Each subtransaction has its own
+ * changes, so that ROLLBACK TO a savepoint discards only these.
  */
 static void
 write_pending(void)
@@ -247,8 +249,9 @@ end_subtransaction(SubXactEvent event, SubTransactionId id,
 		pending_changes *p = list_nth(pendings, i);
 
 		if (p->level >= GetCurrentTransactionNestLevel())
-			pendings = list_delete_ptr(pendings, p);	/* the transaction frees
-														 * its memory */
+			pendings = list_delete_ptr(pendings, p);	/* the end of the
+														 * transaction frees its
+														 * memory */
 	}
 }
 
@@ -299,12 +302,13 @@ pending_of(live_sketch *live)
 }
 
 /*
- * (id): returns true if this transaction has changes that are not in
- * live_deltas yet. It has some within a statement, and after a statement on a
- * table without a statement trigger of the live sketch: a parent of a
- * partition that is followed alone, or a table to which a subscription applies
- * rows. A reader in the same transaction would miss them, and gets an error;
- * readers in other transactions see neither rows nor deltas.
+ * Takes (id). Returns true if this transaction has changes that are not in
+ * live_deltas yet. It has such changes within a statement. It also has them
+ * after a statement on a table without a statement trigger of the live sketch:
+ * a parent of a partition that alone has a live sketch, or a table to which a
+ * subscription applies rows. A reader in the same transaction would miss them,
+ * and gets an error. Readers in other transactions see neither the rows nor
+ * the deltas.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
@@ -372,9 +376,9 @@ count_table(live_sketch *live, Relation table)
 }
 
 /*
- * (id, leaf, role): counts the rows of the leaf with the rights of the role,
- * as if it inserted them. Invalidates the relation because sessions may have
- * cached that the table is no leaf.
+ * Takes (id, leaf, role). Counts the rows of the leaf with the rights of the
+ * role, as if the role inserted them now. Invalidates the relation, because
+ * sessions may have cached that the table is not a leaf.
  */
 PG_FUNCTION_INFO_V1(fastclust_count_rows);
 Datum
@@ -390,8 +394,8 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 	int			context;
 	int			level;
 
-	(void) relation_name(PG_GETARG_OID(1)); /* raises a clear error if there
-											 * is no such table */
+	(void) relation_name(PG_GETARG_OID(1)); /* raise a clear error if the
+											 * table does not exist */
 	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	CacheInvalidateRelcache(table);
 	CommandCounterIncrement();
@@ -417,10 +421,11 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 /* ---- TRUNCATE ---- */
 
 /*
- * Statement for TRUNCATE. It counts all added rows of the leaf as removed, and
- * all removed rows as added, so that both sums become equal. Their difference
- * would be an error for a live sketch that has lost track of its table. No
- * other transaction writes the table until this one ends.
+ * Query for TRUNCATE: appends a delta that counts all added rows of the leaf
+ * as removed, and all removed rows as added, so that both sums become equal.
+ * To append only their difference would raise an error if more rows were
+ * removed than added, as in a live sketch that has missed changes. No other
+ * transaction writes the table until this one ends.
  */
 static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group_value,"
 " bucket, added, removed, added_counts, removed_counts)"
@@ -428,8 +433,8 @@ static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group
 " FROM live_sums($1, ARRAY[$2::oid]) p";
 
 /*
- * Appends the rows of all_of_leaf as the owner of the extension, under the
- * latest snapshot.
+ * Counts a TRUNCATE of a leaf: runs the query all_of_leaf with the rights of
+ * the extension's owner, under the latest snapshot.
  */
 static void
 count_truncate(const live_sketch *live, Oid owner)

@@ -4,8 +4,8 @@
 -- Functions in fastclust_owner are only for the owner of the extension: no other role has a right
 -- to that schema, so a grant of all functions in the other two schemas does not include them.
 --
--- The extension creates its schemas and drops them. In a schema that existed before, its owner
--- could create a function to which a call from here would resolve.
+-- The extension creates its schemas and drops them. If it used a schema that existed before, the
+-- schema's owner could create a function to which a call of the extension would resolve.
 CREATE SCHEMA fastclust;
 CREATE SCHEMA fastclust_internal;
 CREATE SCHEMA fastclust_owner;

@@ -1,8 +1,9 @@
 
 -- Rights, set when all objects exist
 
--- A parallel restore loads the model tables in any order, so the foreign keys do not check inserts.
--- The writing functions lock the model's row before they insert. Deletes still cascade.
+-- The foreign keys do not check inserts, because a parallel restore loads the model tables in any
+-- order. The functions that write these tables lock the model's row before they insert. Deletes
+-- still cascade.
 DO $$
 DECLARE
     foreign_key record;
@@ -20,7 +21,7 @@ END
 $$;
 
 -- The owner of the database may dump the tables. It may restore models of roles whose rights it
--- has, and live sketches of tables that belong to these roles. The trigger rejects other rows.
+-- has, and live sketches of tables that belong to such roles. The trigger rejects other rows.
 CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

@@ -101,11 +101,12 @@ BEGIN
     PERFORM check_live_scan(live, live.relation);
     lost := sketch_problem(name) IS NOT NULL;
     IF lost THEN
-        -- Writers wait only in this case.
+        -- Writers have to wait only in this case.
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
     END IF;
     PERFORM check_live_tables(live);
-    -- A leaf that left the tree is followed until here, because it might have returned.
+    -- The triggers of leaves that left the tree go on counting until here, because a leaf might
+    -- have returned to the tree.
     PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v
      WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
     PERFORM forget_leaves(name);

@@ -1,22 +1,25 @@
 
--- Live sketches and DDL: new leaves are counted, a leaf is lost if values change without firing its
--- triggers, and live sketches of dropped tables are dropped
+-- Live sketches and DDL: commands that add leaves, change values without firing the triggers, or
+-- drop tables
+--
+-- A new leaf is counted. A leaf whose values change without firing its triggers is marked as lost.
+-- The live sketches of a dropped table are dropped.
 --
 -- A role that issues DDL needs no right to the extension. The event triggers return immediately if
 -- no live sketch was made since kept_sketches was last vacuumed. They test the size of the table
--- instead of a snapshot, because uncommitted live sketches count, too. For ALTER TABLE they first
--- look for triggers of a restored live sketch, even if kept_sketches is empty. The event triggers
--- are in PL/pgSQL and call the module for followed tables only, so that other DDL works if the file
--- of the module is missing.
+-- instead of its rows in a snapshot, because uncommitted live sketches count, too. For ALTER TABLE
+-- they first look for triggers of a restored live sketch, even if kept_sketches is empty. The event
+-- triggers are in PL/pgSQL and call the module only for tables with live sketches, so that other
+-- DDL works if the file of the module is missing.
 --
--- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each is noted when it
--- happens: the trigger may be the same again when a reader looks, although rows have changed
--- meanwhile. The row in pg_trigger does not show this after pg_upgrade, which creates all triggers
--- again.
+-- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each change is recorded
+-- when it happens. A later reader cannot detect it: the trigger may have its old form again,
+-- although rows have changed meanwhile. The row in pg_trigger does not show the change after
+-- pg_upgrade, which creates all triggers again.
 
 -- Records that a command changed values without firing the triggers: values of a column, of a
--- table, or of columns of an enum whose labels changed; or that it changed the triggers. Drops the
--- live sketches of a dropped table, no matter who drops it.
+-- table, or of columns of an enum whose labels changed. Also records that a command changed the
+-- triggers. Drops the live sketches of a dropped table, no matter who drops the table.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
@@ -169,8 +172,8 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end WHEN TAG IN (
     'ALTER TRIGGER') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- The event triggers are enabled from the start: enabling them with the first live sketch would
--- wait for another role's uncommitted first live sketch.
+-- The event triggers are enabled from the start. If keep_sketch enabled them with the first live
+-- sketch, it would wait for another role's uncommitted first live sketch.
 ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- like the triggers of tables
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

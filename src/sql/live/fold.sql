@@ -1,8 +1,9 @@
 
--- Live sketches: folding of deltas into bases
+-- Live sketches: merging deltas into bases
 
--- Merges deltas into the bases and returns their number. Only the session that locks the live
--- sketch folds it; others return 0. Writers do not wait, and uncommitted deltas stay.
+-- Merges deltas into the bases and returns the number of merged deltas. Only the session that locks
+-- the live sketch merges; in others the function returns 0. Writers do not wait, and uncommitted
+-- deltas remain.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -18,7 +19,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- counts of leaves that were dropped
+    -- remove the counts of dropped leaves
     DELETE FROM live_bases b
      WHERE b.live_id = live.id
        AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
@@ -90,7 +91,7 @@ BEGIN
     FOR live IN
         SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
     LOOP
-        -- an error of one live sketch does not keep the others from being folded
+        -- an error in one live sketch must not prevent the merging of the others
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION

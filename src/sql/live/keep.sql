@@ -1,8 +1,8 @@
 
 -- Live sketches: keep_sketch
 
--- Returns an option that is a time span of fixed length, independent of the calendar, or NULL if it
--- is not given.
+-- Returns the value of an option that is a time span of fixed length, independent of the calendar.
+-- Returns NULL if the option is not given.
 CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -26,8 +26,9 @@ BEGIN
 END
 $$;
 
--- Checks the columns that split the rows of a live sketch, and returns the width of its buckets:
--- option bucket_width, else a day, or an eighth of half_life if that is less. NULL without buckets.
+-- Checks the columns that split the rows of a live sketch. Returns the width of its buckets: option
+-- bucket_width, or else a day or an eighth of half_life, whichever is less. Returns NULL if there
+-- are no buckets.
 CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name,
         options jsonb)
     RETURNS interval
@@ -111,7 +112,7 @@ BEGIN
     live.relation := relation;
     live.features := features;
     live.vector := source.vector;
-    -- checked here, because otherwise every later write to the table would fail
+    -- checked here, because otherwise every later write to the table would raise the error
     live.spec := without_sample_rows(spec, COALESCE(source.dimensions, 0));
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
@@ -247,8 +248,9 @@ BEGIN
 END
 $$;
 
--- Counts the rows of a leaf and returns their number. One query counts the rows and lists the
--- deltas that its snapshot shows, which write_leaf deletes. So writers need not wait.
+-- Counts the rows of a leaf and returns their number. Writers need not wait, because a single query
+-- counts the rows and lists the deltas that its snapshot shows. write_leaf then deletes these
+-- deltas.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
@@ -266,14 +268,15 @@ BEGIN
 END
 $$;
 
--- Counts all rows and returns their number, after making new triggers if requested.
+-- Counts all rows and returns their number. Before that, makes new triggers if with_triggers is
+-- true.
 CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF with_triggers THEN
-        -- Leaves are recorded as empty first, because a leaf that has triggers but is not recorded
-        -- counts as restored.
+        -- Record leaves as empty first, because a leaf that has triggers but no record would be
+        -- taken for a restored one.
         PERFORM write_leaf(live.id, t.id, NULL) FROM live_tables(live.relation) t WHERE t.is_leaf;
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
     END IF;
@@ -317,7 +320,7 @@ BEGIN
         PERFORM claim_live(requested);
         RETURN NULL;
     ELSIF requested.counting THEN
-        -- slow steps come before the lock, including the loading of functions
+        -- The slow steps, including the loading of functions, come before the lock.
         PERFORM check_live_tables(requested);
         live := claim_live(requested);
         PERFORM set_live_triggers(live.id, t.id, false),

@@ -1,5 +1,6 @@
 
--- Leaves of live sketches: their columns and triggers, and reasons why a leaf cannot be followed
+-- Leaves of live sketches, the tables and partitions that hold rows: their columns and triggers,
+-- and the reasons why triggers cannot maintain the counts of a leaf
 
 CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;
@@ -51,10 +52,10 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
        AND encode(g.tgargs, 'escape') = format(E'%s\\000', live_id)
 $$;
 
--- Drops the triggers of a live sketch on a table, and makes them again if `made` is true. Triggers
--- on a table of another role are not dropped; they count nothing. Row triggers of a leaf see
--- changes through every parent; the statement trigger of the table that a statement names writes
--- them to live_deltas.
+-- Drops the triggers of a live sketch on a table, and makes them again if `made` is true. Does not
+-- drop triggers on a table of another role; they count nothing. Row triggers of a leaf see changes
+-- through every parent. The statement trigger of the table that a statement names writes these
+-- changes to live_deltas.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
         made boolean)
     RETURNS void

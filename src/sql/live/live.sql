@@ -36,8 +36,8 @@ CREATE TABLE fastclust_internal.kept_sketches (
     name text NOT NULL UNIQUE CHECK (name <> ''),
     relation regclass NOT NULL,
     features name[] NOT NULL,
-    -- true if features names one column of vectors, false for columns of numbers, or columns that
-    -- the encoder reads
+    -- true: features names one column of vectors; false: it names columns of numbers, or columns
+    -- that the encoder reads
     vector boolean NOT NULL,
     encoder encoder,
     spec sketch_spec NOT NULL,
@@ -55,7 +55,8 @@ CREATE TABLE fastclust_internal.kept_sketches (
     differences bigint,
     -- true until rebuild_sketch counts the rows that were there before the triggers
     counting boolean NOT NULL DEFAULT false,
-    -- micro-clusters of a model of method density: a group has the rows nearest to one of them
+    -- micro-clusters of a model of method density. The live sketch then has a group for each
+    -- micro-cluster, which counts the rows that are nearest to it
     micro_clusters fastop,
     center double precision[],    -- scaling of micro_clusters: center and scale
     scale double precision[],
@@ -155,7 +156,7 @@ CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches)
                     WHERE c.oid = live.relation),
                   false)
 $$;
--- A live sketch whose table was dropped belongs to the first superuser.
+-- If the table of a live sketch was dropped, the live sketch belongs to the first superuser.
 CREATE VIEW fastclust_internal.own_live_sketches WITH (security_barrier) AS
     SELECT l.* FROM kept_sketches l LEFT JOIN pg_class c ON c.oid = l.relation
      WHERE pg_has_role(COALESCE(c.relowner, 10), 'USAGE');
@@ -195,15 +196,16 @@ CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width inte
 CREATE TYPE fastclust_internal.live_group AS (
     group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
--- Returns true if both sketches have the same rows. Adding and subtracting the other sketch gives
--- both sides the same bounds, so that bounds do not matter.
+-- Returns true if both sketches have the same rows, regardless of their bounds. Adding and
+-- subtracting the other sketch gives both the same bounds before they are compared.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL
                 ELSE a + b - b = b + a - a END
 $$;
 
--- Returns the rows added to some leaves and removed from them, for each group and bucket.
+-- Returns, for each group and bucket, the rows that were added to the given leaves and the rows
+-- that were removed from them.
 CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -275,13 +277,13 @@ BEGIN
                   live.bucket_width) INTO bucket
       FROM pg_attribute a
      WHERE a.attrelid = $2 AND a.attname = live.bucket;
-    -- checked again, because any role may have written the stored row
+    -- check again, because any role may have written the stored row
     filter := source.condition;
 END
 $$;
 
--- Returns a query that scans the relation, or the leaf alone, and counts the same rows as the
--- triggers. Its parameters are $1 spec and $2 drift_spec.
+-- Returns a query that counts the same rows as the triggers by a scan of the relation or, if
+-- `alone` is true, of the leaf alone. Its parameters are $1 spec and $2 drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean)
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

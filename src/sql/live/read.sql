@@ -45,7 +45,7 @@ END
 $$;
 
 -- Raises an error if a table was truncated, rewritten, attached or detached after the snapshot was
--- taken. Such changes ignore snapshots, so that a scan would see other rows than the sketch has.
+-- taken. Such changes ignore snapshots, so that a scan would see other rows than the sketch counts.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -72,10 +72,10 @@ BEGIN
 END
 $$;
 
--- Returns the sums of added rows and of removed rows, by group and bucket, for a comparison: a
--- sketch that has lost its table may have removed more rows than it added. Only the owner may call
--- it, because `removed` also describes rows that were deleted before another role was allowed to
--- read the table.
+-- Returns the sums of added rows and of removed rows, by group and bucket. They are not subtracted,
+-- because a sketch that has missed changes may have more removed rows than added ones. Only the
+-- owner may call the function: `removed` also describes rows that were deleted before another role
+-- was allowed to read the table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -97,8 +97,8 @@ BEGIN
 END
 $$;
 
--- Returns the current sketches of the groups and buckets that have rows; raises an error if they do
--- not match the table.
+-- Returns the current sketches of the groups and buckets that have rows. Raises an error if the
+-- live sketch does not match the table.
 CREATE FUNCTION fastclust_owner.live_groups(name text, caller oid) RETURNS SETOF live_group
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
@@ -129,11 +129,11 @@ BEGIN
 END
 $$;
 
--- ---- buckets of time, weighted when they are read by 2^(-age / half-life) ----
+-- ---- buckets of time, weighted by 2^(-age / half-life) when they are read ----
 --
--- Buckets remain sums of integers, regardless of age, so that rows of any time can be added,
--- changed and removed exactly, and no weight overflows. The newest bucket has weight 1: this is
--- forward decay whose landmark moves along.
+-- Buckets are stored as unweighted sums of integers, so that rows of any time can be added, changed
+-- and removed exactly, and no weight overflows. The newest bucket has weight 1: this is forward
+-- decay whose landmark is the newest bucket.
 
 CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -141,9 +141,9 @@ CREATE AGGREGATE fastclust_internal.weighted_merge_agg(group_key sketch, weight 
     SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
--- Returns the weighted sums of buckets. Buckets that begin more than a day in the future are left
--- out; the day allows for clocks that differ. Counts have no weights: they include the rows of two
--- half-lives, about the number that the weighted rows are worth.
+-- Returns the weighted sums of buckets. Leaves out buckets that begin more than a day in the
+-- future; clocks may differ by up to a day. Drift counts have no weights: they include the rows of
+-- two half-lives, which are about as many as the sum of all weights.
 CREATE FUNCTION fastclust_owner.decayed_groups(name text, half_life interval, one_group text,
         one_bucket timestamptz, by_group boolean, caller oid, OUT group_value text, OUT s sketch,
         OUT counts drift_counts)
@@ -151,8 +151,8 @@ CREATE FUNCTION fastclust_owner.decayed_groups(name text, half_life interval, on
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
-    -- origin of all times as a bigint of microseconds, because the ends of the calendar are too far
-    -- apart
+    -- Ages are computed by way of the origin of timestamptz, because the difference between the ends
+    -- of the calendar overflows.
     origin CONSTANT timestamptz := '2000-01-01 00:00+00';
 BEGIN
     IF live.bucket IS NULL THEN
@@ -163,7 +163,7 @@ BEGIN
             MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It must be above 0 and at most 100000000 days.';
     END IF;
-    -- beyond 40 half-lives a bucket would have less than the minimum weight
+    -- The weight is 0 beyond 40 half-lives, because it would be less than the minimum weight.
     RETURN QUERY
         SELECT q.group_key,
                weighted_merge_agg(
@@ -186,10 +186,11 @@ BEGIN
 END
 $$;
 
--- Returns the sketch and the counts of the present rows of each group: one result row without
--- groups, and no result row if the table has no rows. With `since`, only the newest buckets are
--- included. With a half-life, rows are weighted by their bucket's age, and the newest bucket of
--- each group has weight 1. by_micro: one result row for each micro-cluster in place of each group.
+-- Returns the sketch and the counts of the present rows of each group: one result row if there are
+-- no groups, and no result row if the table has no rows. With `since`, includes only the newest
+-- buckets. With a half-life, weights rows by the age of their bucket; the newest bucket of each
+-- group has weight 1. by_micro: returns one result row for each micro-cluster instead of each
+-- group.
 CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL,
         by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
@@ -223,8 +224,8 @@ BEGIN
 END
 $$;
 
--- Raises an error for a group or a bucket that the live sketch cannot have. Without the error, it
--- would look like a group or bucket without rows.
+-- Raises an error for a group or a bucket that the live sketch cannot have. Otherwise it would seem
+-- to exist and have no rows.
 CREATE FUNCTION fastclust_internal.check_live_group(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void
@@ -307,8 +308,8 @@ BEGIN
 END
 $$;
 
--- Returns the live sketch of the version's model if it has the features, groups and condition of
--- the version's training and if its buckets can select the window `since`; else NULL.
+-- Returns the live sketch of the version's model, or NULL unless it has the features, groups and
+-- condition with which the version was trained, and buckets that can select the window `since`.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions,
         since jsonb DEFAULT NULL)
     RETURNS kept_sketches
@@ -355,9 +356,10 @@ BEGIN
 END
 $$;
 
--- Returns the relation that the caller named, else the relation of a stored version, else the table
--- that the live sketch follows if the relation was renamed and the current version was trained on
--- it. Checks the caller's rights to scan the columns that the version names.
+-- Returns the relation to scan, and checks the caller's rights to scan the columns that the version
+-- names. The relation is the first of the following that exists: the one that the caller named; the
+-- one stored in the version; if it was renamed and the current version was trained on it, the table
+-- of the model's live sketch.
 CREATE FUNCTION fastclust_internal.scanned_relation(stored stored_models, version stored_versions,
         named regclass, group_by name)
     RETURNS regclass
@@ -370,7 +372,7 @@ DECLARE
                                           ON v.model_id = m.id AND v.version = m.version
                                     WHERE m.id = version.model_id AND v.relation = version.relation
                                     LIMIT 1));
-    -- columns that options where and since read, including keys except and baseline of since
+    -- columns that options where and since read; since includes its keys except and baseline
     option_columns name[];
 BEGIN
     IF relation IS NULL THEN
@@ -405,8 +407,8 @@ $$;
 -- Returns the live sketches that count the rows described by the options and that the caller may
 -- read. Live sketches of models come first.
 --
--- ready: only live sketches that the caller owns, that can be read and belong to no model, and
--- whose spec a model of these vectors may take over.
+-- If `ready` is true, returns only live sketches that the caller owns, that match their table and
+-- belong to no model, and whose spec a model of these vectors may use.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean,
         options jsonb, ready boolean DEFAULT false)
     RETURNS SETOF kept_sketches

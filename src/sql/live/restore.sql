@@ -16,9 +16,9 @@ CREATE FUNCTION fastclust_internal.ddl_changes(command pg_ddl_command, OUT adds 
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_changes' LANGUAGE C STRICT;
 
--- Counts all rows of a leaf as if they were inserted now. Expressions are evaluated with the rights
--- of the table's owner, who chose them, instead of the role that restores. The owner needs no USAGE
--- on the schema, because a restore grants it last.
+-- Counts all rows of a leaf as if they were inserted now. Evaluates expressions with the rights of
+-- the table's owner, who chose them, instead of the rights of the role that restores. The owner
+-- needs no USAGE on the schema, because a restore grants it last.
 CREATE FUNCTION fastclust_owner.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
 
@@ -80,7 +80,7 @@ BEGIN
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM live_leaves v
                                WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
-        -- a separate query, so that the module is loaded only for tables that have such triggers
+        -- A separate query, so that the module is loaded only for tables that have such triggers.
         CONTINUE WHEN NOT EXISTS (SELECT
                                     FROM pg_event_trigger_ddl_commands() c, ddl_changes(c.command) p
                                    WHERE p.enables AND c.objid = follower.leaf);
@@ -98,7 +98,7 @@ END
 $$;
 
 -- Resets the times of folds and checks in a restored row of kept_sketches, because they belong to
--- an earlier count. A row is a restored one if this transaction did not create it by keep_sketch.
+-- an earlier count. A row counts as restored if keep_sketch did not create it in this transaction.
 CREATE FUNCTION fastclust_owner.begin_restored() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -113,8 +113,8 @@ CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (
     NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
--- Locks out writers of each leaf of these live sketches that has its triggers. If one lock is not
--- free, the function releases all and tries again, because a restore takes locks in any order. No
+-- Locks out writers from each leaf that has its triggers, for the given live sketches. If one lock
+-- is not free, releases all locks and tries again, because a restore takes locks in any order. No
 -- code of a table's owner runs in between.
 CREATE FUNCTION fastclust_owner.lock_restored(ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
@@ -141,7 +141,7 @@ BEGIN
 END
 $$;
 
--- Counts each leaf of the inserted live sketches that has its triggers.
+-- Counts each leaf that has its triggers, for the inserted live sketches.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

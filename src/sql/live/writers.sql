@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 
--- Returns a live sketch that the caller may read; for other roles the error is that it does not
+-- Returns a live sketch that the caller may read. Other callers get the error that it does not
 -- exist.
 CREATE FUNCTION fastclust_owner.readable_live(name text, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -55,8 +55,8 @@ BEGIN
 END
 $$;
 
--- Removes the live sketch of a model. A live sketch whose table belongs to another role by now
--- stays with that role.
+-- Removes the live sketch of a model. If its table now belongs to another role, the live sketch is
+-- not removed, and no longer belongs to the model.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETURNS void
@@ -71,8 +71,9 @@ BEGIN
 END
 $$;
 
--- Stores a new live sketch without rows, or assigns to a model an existing one that live_of_rows
--- found and that has the model's spec. Never waits for a session that is creating the same name.
+-- Stores a new live sketch without rows. If live_of_rows found a live sketch with the model's spec,
+-- assigns that one to the model instead. Does not wait for a session that is creating a live sketch
+-- of the same name.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
@@ -116,7 +117,7 @@ BEGIN
                 MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop the live sketch with drop_sketch.';
         END IF;
-        -- a training never fails because a name is taken
+        -- a training must not fail because a name is taken
         live.name := format('%s %s', live.name, gen_random_uuid());
     END IF;
     -- expressions are evaluated with the rights of the owner of the extension
@@ -129,7 +130,7 @@ BEGIN
 END
 $$;
 
--- Returns the ctids of a leaf's rows in live_deltas that the caller's query sees.
+-- Returns the ctids of a leaf's rows in live_deltas that are visible to the caller's query.
 CREATE FUNCTION fastclust_internal.open_deltas(live_id bigint, leaf regclass) RETURNS tid[]
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL RESTRICTED;
 CREATE FUNCTION fastclust_owner.open_deltas(live_id bigint, leaf regclass, caller oid) RETURNS tid[]
@@ -144,7 +145,7 @@ $$;
 -- Result of a scan of a leaf: the deltas seen by the same query, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], groups live_group[]);
 
--- Records a leaf as counted from now on, with the present attribute numbers and types of its
+-- Records that a leaf is counted from now on, with the present attribute numbers and types of its
 -- columns.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -198,8 +199,8 @@ BEGIN
 END
 $$;
 
--- Stops counting tables that have left the tree, before all rows are recounted; the next fold_live
--- removes their counts.
+-- Stops counting tables that have left the tree. Called before all rows are recounted. The next
+-- fold_live removes the counts of these tables.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS void

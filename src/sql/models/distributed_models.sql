@@ -59,10 +59,10 @@ BEGIN
 END
 $$;
 
--- Copies the current version of a model, or of all models if model_id is NULL. The function is in
--- PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows are inserted one by one
--- because INSERT ... SELECT becomes a COPY, which need not run where the earlier statements of the
--- transaction ran.
+-- Copies the current version of a model to the reference table, or of all models if model_id is
+-- NULL. The function is in PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows are
+-- inserted one by one because INSERT ... SELECT becomes a COPY, which need not run where the
+-- earlier statements of the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -154,7 +154,8 @@ COMMENT ON FUNCTION fastclust.distribute_models IS
     'Copies the models to the workers of Citus, now and after every training, so that predict '
     'can read them there. Returns the number of models.';
 
--- Citus cannot undistribute a member of an extension, so the table leaves the extension meanwhile.
+-- Citus cannot undistribute a table that is a member of an extension, so the table is removed from
+-- the extension meanwhile.
 CREATE FUNCTION fastclust.undistribute_models() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT SET client_min_messages = warning AS $$
 BEGIN

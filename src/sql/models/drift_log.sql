@@ -1,8 +1,8 @@
 
 -- Checks of drift by retrain_if_drifted and check_drift
 
--- Returns true if each object in the array has a name, and numbers that the views can read; false
--- if a name is missing. Any other form is an error.
+-- Returns true if each object in the array has a name, and numbers that the views can read. Returns
+-- false if a name is missing. Raises an error for any other form.
 CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(bool_and(c.name IS NOT NULL), true)

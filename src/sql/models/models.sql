@@ -27,7 +27,7 @@ CREATE TABLE fastclust_internal.stored_models (
     -- OIDs of the readers when the row was written; 0 is everyone
     reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     version integer,
-    -- grouping column, each of whose values has clusters of its own; NULL: no groups
+    -- grouping column: the model has clusters of its own for each value; NULL: no groups
     group_by name,
     created_at timestamptz NOT NULL DEFAULT now());
 
@@ -50,31 +50,31 @@ CREATE TABLE fastclust_internal.version_groups (
     note text,
     relation text NOT NULL,
     features name[] NOT NULL,
-    -- true if features names one column of vectors, false for columns that the encoder reads
+    -- true: features names one column of vectors; false: it names columns that the encoder reads
     vector boolean NOT NULL,
     encoder encoder,
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,    -- centroids of the scaled rows, (x - center) / scale
-    -- micro-clusters of method density, each with the number of its cluster. Rows are labelled by
-    -- them, or by the operator if this is NULL
+    -- micro-clusters of method density, each with the number of its cluster; they label rows. NULL:
+    -- the operator labels rows
     micro_clusters fastop,
-    -- condensed tree of method density, four numbers per split: two nodes (below k: clusters), the
-    -- radius of the valley between them, and the number of rows of both
+    -- condensed tree of method density, four numbers per split: two nodes (a node below k is a
+    -- cluster), the radius of the valley between them, and the number of rows of both
     splits double precision[],
-    -- subtracted from the rows: their means; NULL: not centered
+    -- means of the rows, which are subtracted from them; NULL: rows are not centered
     center double precision[],
-    -- divides the rows: their standard deviations; NULL: not scaled
+    -- standard deviations, by which the rows are divided; NULL: rows are not scaled
     scale double precision[],
-    -- feature map of method kernel, whose features of a row the operator takes; NULL for other
-    -- methods
+    -- feature map of method kernel, which converts a row to the input of the operator; NULL for
+    -- other methods
     map kernel_map,
     spec sketch_spec,
     training_sketch sketch,
-    -- edges and pairs of columns at which drift counts rows. All groups of a version use the same
-    -- drift_spec, which is stored in one row of the version
+    -- edges and pairs of columns by which rows are counted for drift. All groups of a version use
+    -- the same drift_spec, which is stored in one row of the version
     drift_spec drift_spec,
-    -- counts of the training rows by drift_spec; NULL for a version made from a sketch alone
+    -- counts of the training rows by drift_spec; NULL if the version was made from a sketch alone
     drift_counts drift_counts,
     -- tr S^2 and tr S^3 (drift/waves.h), which give the null distribution of drift for the sketch;
     -- NULL if the spec projects rows on axes of the sample
@@ -110,9 +110,9 @@ CREATE TABLE fastclust_internal.version_groups (
                         spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters,
                         splits, paths)));
 CREATE UNIQUE INDEX ON version_groups (model_id, version) WHERE drift_spec IS NOT NULL;
--- Adds the model's name, which is stored in a single row so that renaming a model with 100,000
--- versions writes only that row. A subquery in place of the join would prevent parallel plans for
--- all queries of the view.
+-- Version groups with the name of the model. The name is stored in a single row, so that renaming a
+-- model with 100,000 versions writes only that row. A subquery in place of the join would prevent
+-- parallel plans for all queries of the view.
 CREATE VIEW fastclust_internal.stored_versions AS
     SELECT v.*, m.model FROM version_groups v LEFT JOIN stored_models m ON m.id = v.model_id;
 
@@ -158,7 +158,8 @@ CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETUR
                         FROM centroids(version.operator) c) END
 $$;
 
--- Returns the drift_spec of a version, which its groups share. NULL if the version has none.
+-- Returns the drift_spec of a version, which its groups share. Returns NULL if the version has
+-- none.
 CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(version.drift_spec,
@@ -189,14 +190,14 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Raises an error unless `function`, such as train or write_labels, knows each option, and each
--- option has the right type and range. Options that the method does not use are checked, too.
--- pg/train/options.c lists all options.
+-- Raises an error unless `function`, such as train or write_labels, has all given options, and each
+-- option has the right type and range. Also checks options that the method does not use. All
+-- options are listed in pg/train/options.c.
 CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
--- Returns a boolean option, or `value` if it is not given. An object counts as true. The options
--- must have been checked before.
+-- Returns a boolean option, or `value` if the option is not given. An object counts as true. The
+-- caller must have checked the options.
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text,
         value boolean DEFAULT false)
     RETURNS boolean
@@ -215,7 +216,8 @@ COMMENT ON FUNCTION fastclust.option_help IS
     'Lists the options of train, retrain, choose_k, write_labels or keep_sketch. "live.bucket" '
     'is the key bucket of the object live.';
 
--- Returns a hint with the known name that was probably meant, if one is similar, and all names.
+-- Returns a hint for an unknown name: the most similar known name, if one is similar, and all known
+-- names.
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_name_hint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 

@@ -1,8 +1,8 @@
 
 -- Prediction: a model applied to rows by its name, read once per query
 
--- The planner replaces predict of a list of columns by this function, which needs no array per row
--- and no casts. A NULL column is treated as in a whole row.
+-- The planner replaces a call of predict with a list of columns by this function, which needs no
+-- array per row and no casts. A column that is NULL has the same effect as in predict(model, row).
 CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any")
     RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
@@ -25,8 +25,8 @@ CREATE FUNCTION fastclust.predict(model text, x "any", group_value text DEFAULT 
 COMMENT ON FUNCTION predict(text, "any", text, double precision, integer) IS
     'Returns the number of the nearest cluster of a model. NULL if predict_distance exceeds '
     'max_distance, for noise, and for a group without clusters.';
--- Takes a group_value of a type other than text. If the declaration with a list of numbers below
--- also matches a call, PostgreSQL prefers the list.
+-- Declaration for a group_value of a type other than text. If the declaration with a list of
+-- numbers below also matches a call, PostgreSQL prefers the list.
 CREATE FUNCTION fastclust.predict(model text, x "any", group_value anycompatible,
         max_distance double precision DEFAULT NULL, version integer DEFAULT -1)
     RETURNS integer
@@ -91,8 +91,8 @@ COMMENT ON FUNCTION fastclust.predict_probabilities IS
     'Returns the probability of each cluster for a row, computed from the clusters'' spreads and '
     'shares, most probable first.';
 
--- Operator and encoder of a model: predict(model, t) equals assign(model_operator(model),
--- encode_row(model_encoder(model), t)) except for near ties
+-- Operator and encoder of a model. predict(model, t) equals assign(model_operator(model),
+-- encode_row(model_encoder(model), t)), except if two centroids are almost equally near.
 
 CREATE FUNCTION fastclust_internal.read_model_operator(model text, group_value text) RETURNS fastop
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$

@@ -9,8 +9,8 @@ CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name)
 -- features as an unscaled array, computed by the encoder if there is one. group_value: its group as
 -- text. condition: the condition with all names resolved. columns: the columns that the condition
 -- reads. relation_name is qualified and quoted. If the argument `vector` is NULL, the type of the
--- column decides. dimensions is NULL for vectors, and for columns that are not all numbers if there
--- is no encoder.
+-- column decides whether it has vectors. dimensions is NULL for vectors. Without an encoder it is
+-- also NULL if not all columns are numbers.
 CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[],
         vector boolean, group_by name, encoder encoder, condition text DEFAULT NULL,
         OUT relation_name text, OUT vector boolean, OUT listed text, OUT group_value text,
@@ -18,11 +18,11 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
--- Both functions read the rows of a relation that a version of a model describes, and only its
--- group if the model has groups. version_query returns two SQL fragments: x, an expression that
--- converts row t to the input of the version's operator (parameters $1 center, $2 scale, $3 map),
--- and rows, the FROM and WHERE clauses for about `wanted` rows, or for all rows. rows_sampled
--- returns a uniform sample of about `wanted` unscaled rows.
+-- version_query and rows_sampled read the rows of a relation that a version of a model describes,
+-- and only its group if the model has groups. version_query returns two SQL fragments: x, an
+-- expression that converts row t to the input of the version's operator (parameters $1 center, $2
+-- scale, $3 map), and rows, the FROM and WHERE clauses for about `wanted` rows, or for all rows.
+-- rows_sampled returns a uniform sample of about `wanted` unscaled rows.
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
         group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path FROM CURRENT;

@@ -17,8 +17,8 @@ BEGIN
 END
 $$;
 
--- internal: Returns true if only the current user and superusers can change the objects of this
--- role.
+-- internal: returns true if the role is the current user or a superuser, so that no other role can
+-- change its objects.
 CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.rolsuper OR r.rolname = current_user FROM pg_roles r
@@ -28,18 +28,18 @@ CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
                         ELSE role END
 $$;
 
--- Returns a description of another role's code that might run when columns of a relation are read
--- or the read is planned, or NULL if only code of the caller or of superusers can run.
+-- Describes the code of another role that might run when columns of a relation are read or when the
+-- read is planned. Returns NULL if only code of the caller or of superusers can run.
 --
--- code: objects that the expressions of a relation and its children depend on: the query of a view,
--- indexes, check constraints, statistics, and the partition keys of the relation and of its
--- ancestors. The owner of the schema counts too, because it could put another table under the name
--- between two scans.
+-- code: objects on which the relation and its children depend: the query of a view, indexes, check
+-- constraints, statistics, and the partition keys of the relation and of its ancestors. The owner
+-- of the schema matters, too, because it could put another table under the name between two scans.
 --
 -- cell: types of the columns and their element and base types. A cast runs code of the type's
 -- owner, who may also have put the column's name into a stored row.
 --
--- named: the caller has named the relation, so that only the columns were chosen by another role.
+-- named: true if the caller passed the relation. Another role can then have chosen only the
+-- columns.
 CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[],
         named boolean DEFAULT false)
     RETURNS text
@@ -116,21 +116,21 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
 $$;
 
 -- Raises an error if a scan for a stored model could read a table that the model's owner may not
--- read, or run another role's code. A stored row may name such tables and columns: a view, a type,
--- an index predicate that the planner evaluates. For a model of another role, the caller scans only
--- tables that the owner may read in full, whose columns have built-in types, and that run no other
--- role's code.
+-- read, or run another role's code. The names in a stored row may lead to such tables or code
+-- through a view, a column type or an index predicate that the planner evaluates. For a model of
+-- another role, the caller scans only tables that the owner may read in full, whose columns have
+-- built-in types, and that run no other role's code.
 --
--- named: the caller has named the relation, so that only the columns were chosen by another role. A
--- superuser scans tables of other roles only if it names them, even for its own model, because the
--- other role may have replaced the table by a view.
+-- named: true if the caller passed the relation. Another role can then have chosen only the
+-- columns. A superuser scans tables of other roles only if it names them, even for its own model,
+-- because the other role may have replaced the table by a view.
 CREATE FUNCTION fastclust_internal.check_stored_scan(stored stored_models, version stored_versions,
         relation regclass, columns name[], named boolean)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    -- true if the relation was the caller's own choice: its model, trained by itself or by a
-    -- superuser
+    -- true if the caller itself chose the relation: the model is the caller's, and was trained by
+    -- the caller or a superuser
     own boolean := COALESCE((SELECT stored.owner_id = r.oid
                                     AND is_trusted_owner(version.trained_by_id)
                                FROM pg_roles r
@@ -169,8 +169,8 @@ BEGIN
             HINT = CASE WHEN own THEN format(
                                           'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
                                           relation)
-                        -- SET ROLE to the owner would not protect the caller: code of the owner can
-                        -- RESET ROLE
+                        -- SET ROLE to the owner would not protect the caller, because code of the
+                        -- owner can RESET ROLE.
                         ELSE format('Log in as %I: after SET ROLE, code of that role could use your rights.',
                                     stored.owner) END;
     END IF;

@@ -41,9 +41,9 @@ $$;
 CREATE FUNCTION fastclust_owner.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
--- Claims a name that no model has. Waits for sessions of the caller's login and roles, but raises
--- an error if a session of another role has claimed the name: no role can block another by claiming
--- names.
+-- Claims a name that no model has. Waits for other sessions with the caller's login or roles.
+-- Raises an error if a session of another role has claimed the name, so that no role can block
+-- another by claiming names.
 CREATE FUNCTION fastclust_owner.claim_name(name text, wait boolean, caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -152,9 +152,9 @@ BEGIN
 END
 $$;
 
--- Locks a model by its id, which a training read earlier. A caller who may not read the model does
--- not learn its name. A given version must be in the range from 1, or from the newest version if
--- `newest` is true, to the next version.
+-- Locks a model by its id, which a training read earlier. A caller who may not read the model gets
+-- an error without the model's name. A given version must be at most the next version, and at least
+-- 1 or, if `newest` is true, at least the newest version.
 CREATE FUNCTION fastclust_owner.locked_model(id bigint, version integer, newest boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -232,9 +232,9 @@ BEGIN
 END
 $$;
 
--- Makes a version current, unless it was trained with "activate": false, and removes all but the
--- last `keep` versions before the current one. keep NULL: use_version chose the version, so it
--- always becomes current and no version is removed.
+-- Makes a version current, unless it was trained with "activate": false. Removes all versions
+-- before the current one except the last `keep`. If keep is NULL, the caller is use_version: the
+-- version always becomes current, and no version is removed.
 CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

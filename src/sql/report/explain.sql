@@ -29,16 +29,16 @@ CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
      WHERE version.encoder IS NULL
 $$;
 
--- Returns a value in its own unit as text, with four digits or exactly. Days and seconds count from
--- 2000-01-01.
+-- Returns a value as text in its own unit, with four significant digits, or with all digits if
+-- `exact` is true. Days and seconds count from 2000-01-01.
 CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- ---- the profile ----
 
--- Returns rows for clusters and dimensions: for each cluster the max_features most distinctive
--- dimensions, numbered by place from 1, and the max_features dimensions with the largest |apart|.
+-- Returns a row for each cluster and each of two kinds of dimensions: the max_features most
+-- distinctive ones, numbered by place from 1, and the max_features ones with the largest |apart|.
 -- apart is the difference from the nearest other centroid in this dimension, in standard
 -- deviations.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
@@ -50,7 +50,7 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
--- Returns the profile of a version; no rows if the clusters consist of kernel features.
+-- Returns the profile of a version, or no rows if the centroids consist of kernel features.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_features integer,
         OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
         OUT category text, OUT label text, OUT value double precision,
@@ -69,10 +69,10 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_
      WHERE version.map IS NULL
 $$;
 
--- Returns the name of each cluster: the given name, else two phrases about two columns, the most
+-- Returns the name of each cluster: the given name, or else two phrases about two columns, the most
 -- distinctive one and the one that separates the cluster most from its nearest neighbour. If
--- another cluster would have the same name, a third phrase is added, then the number. Categories
--- that rows have come before categories that they do not have.
+-- another cluster would have the same name, a third phrase is added, then the number of the
+-- cluster. A category that the rows have is named before one that they do not have.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer,
         OUT name text)
     RETURNS SETOF record

@@ -39,9 +39,10 @@ COMMENT ON FUNCTION fastclust.index_centroids IS
 
 -- ---- index_health ----
 
--- Returns the sketch of the rows at build, the sketch of the present rows, and the moments of their
--- null distribution, which come from the model or from a sample of the present rows. Also returns
--- the drift counts of both if the model has them.
+-- Returns the sketch of the rows when the index was built, the sketch of the present rows, and the
+-- moments of the null distribution of their difference. The moments come from the model or from a
+-- sample of the present rows. Also returns the drift counts of both sets of rows if the model has
+-- them.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name,
         version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts,
@@ -115,8 +116,8 @@ BEGIN
     relation_name := (row_expressions($1, ARRAY[$2], true, NULL, NULL)).relation_name;
     -- Choose the version whose clusters represent the buckets of an index on the column: first a
     -- model of the caller or of the table's owner, then a version whose training measured the
-    -- recall, then the latest. Models of roles that may not read the column are left out: such a
-    -- model only claims that it was trained on it.
+    -- recall, then the latest. Leave out models of roles that may not read the column: such a model
+    -- only claims that it was trained on the column.
     SELECT v.* INTO version
       FROM readable_models m
       JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
@@ -154,9 +155,9 @@ BEGIN
                         least(COALESCE($5, (version.options ->> 'probes')::float8::integer,
                                        ceil(sqrt(clusters(version.operator)) / 2)::integer),
                               clusters(version.operator)));
-        -- Share of the sampled rows in buckets that no longer fit: buckets with more than twice
-        -- their expected rows, or with 1.5 times their mean squared distance, both beyond three
-        -- standard deviations of chance.
+        -- Share of the sampled rows in buckets that no longer fit. Such a bucket has more than
+        -- twice its expected rows, or more than 1.5 times its mean squared distance, and the excess
+        -- is larger than three standard deviations of chance.
         worn_share :=
             (SELECT COALESCE(sum(b.count) FILTER (
                                  WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3

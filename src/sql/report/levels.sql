@@ -10,8 +10,8 @@ COMMENT ON FUNCTION fastclust.predict_path IS
     'Returns the number of the row''s node on each level of a model, top level first. The last '
     'number is the cluster that predict returns.';
 
--- Returns the nodes of each level; level 1 is the top. Without levels there is one level, the
--- clusters.
+-- Returns the nodes of each level, from level 1, the top. If the version has no levels, the
+-- clusters are the only level.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer,
         OUT node integer, OUT parent integer, OUT share double precision,
         OUT centroid double precision[])
@@ -43,8 +43,8 @@ BEGIN
 END
 $$;
 
--- Returns the tree of the clusters of a version: the density splits of method density, else Ward's
--- tree.
+-- Returns the tree of the clusters of a version: the density splits for method density, Ward's tree
+-- for other methods.
 CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT step integer,
         OUT "left" integer, OUT "right" integer, OUT height double precision,
         OUT weight double precision)
@@ -114,8 +114,8 @@ BEGIN
             MESSAGE = format('min_share is %s, out of range', min_share),
             DETAIL = 'It must be a share of the rows, between 0 and 1.';
     END IF;
-    -- A node that is large enough remains; a small one becomes part of the node to which Ward's
-    -- tree joins it.
+    -- A node that is large enough remains; a small one is merged into the node to which Ward's tree
+    -- joins it.
     FOR node_join IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
         shares := shares || shares[node_join."left" + 1] + shares[node_join."right" + 1];
         IF least(shares[node_join."left" + 1], shares[node_join."right" + 1]) < min_share THEN

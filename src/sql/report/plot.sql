@@ -6,8 +6,8 @@
 CREATE FUNCTION fastclust_internal.fit_text(value text, width integer, on_the_left boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_fit_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns a number from 0 to 1 as a bar of up to `width` columns, or a number from -1 to 1 as a bar
--- on either side of a line.
+-- Returns a bar of up to `width` columns for a number from 0 to 1. If two_sided is true, the number
+-- is from -1 to 1, and the bar is on the left or right of a line.
 CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_sided boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -20,8 +20,8 @@ DECLARE
     k integer := clusters(version.operator);
     max_shown CONSTANT integer := 20;
 BEGIN
-    -- Sizes, and the strongest features of each cluster if centroids have features, in lines of up
-    -- to 100 columns.
+    -- sizes of the clusters and, if centroids have features, the strongest features of each
+    -- cluster, in lines of up to 100 columns
     RETURN concat_ws(
                E'\n',
                rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', stored.model,

@@ -205,7 +205,7 @@ BEGIN
                                                                  FROM unnest(version.features)
                                                                           WITH ORDINALITY u(f, i))
                  ELSE format('%s columns', cardinality(version.features)) END);
-    -- declares the encoding of the client that writes the file
+    -- the encoding of the client that writes the file
     RETURN concat(
                E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="',
                CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1)

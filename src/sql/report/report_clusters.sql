@@ -1,8 +1,8 @@
 
 -- Report: the sections about the clusters
 
--- A cluster in the report. x and y: its coordinates on the two principal axes; shown_x and shown_y:
--- share of the squared distances that each axis shows.
+-- A cluster in the report. x and y: its coordinates on the two principal axes of the centroids;
+-- shown_x and shown_y: the share of the squared distances that each axis shows.
 CREATE TYPE fastclust_internal.report_cluster AS (
     cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision,

@@ -3,7 +3,8 @@
 
 -- ---- versions ----
 
--- One of the last thirty stored versions: values of one group, or sums or means over all groups.
+-- One of the last thirty stored versions. The fields are values of one group, or sums or means over
+-- all groups.
 CREATE TYPE fastclust_internal.version_line AS (
     version integer, trained_at timestamptz, trained_by name, method text, clusters bigint,
     n bigint, objective double precision, churn double precision);
@@ -82,8 +83,8 @@ $$;
 
 -- ---- drift ----
 
--- Shows the effects of the last four hundred checks as a line, with the limit of the last check,
--- and the last ten checks as a table.
+-- Shows the last four hundred checks: their effects as a line, together with the limit of the last
+-- check, and the last ten checks as a table.
 CREATE FUNCTION fastclust_internal.report_drift(stored stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE

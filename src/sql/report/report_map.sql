@@ -6,8 +6,9 @@ CREATE TYPE fastclust_internal.map_circle AS (
     r double precision);
 
 -- Returns the labels of the sixty largest circles as SVG. A label is inside its circle if it fits,
--- else right, left, above or below it, at the first position where it overlaps no other label or
--- circle. If there is no such position, the label is only the number of the cluster, if that fits.
+-- else on the right or left of it, or above or below, at the first position where it overlaps no
+-- other label or circle. If there is no such position, the label is only the number of the cluster,
+-- or is left out if the number does not fit.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer)
     RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -118,7 +119,7 @@ CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], profile
 DECLARE
     shown_x float8 := (clusters[1]).shown_x;
     shown_y float8 := (clusters[1]).shown_y;
-    -- two features that increase or decrease most along each axis, from left to right and from
+    -- the two features that increase or decrease most along each axis, from left to right and from
     -- bottom to top
     words text[];
 BEGIN

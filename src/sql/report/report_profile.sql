@@ -6,9 +6,9 @@ CREATE TYPE fastclust_internal.profile_value AS (
     cluster integer, place integer, feature text, kind text, value double precision,
     overall double precision, difference double precision, lift double precision);
 
--- Returns the values of the forty features whose centroids differ most, by the sum of share *
--- difference^2 over the thousand largest clusters. Features that differ by less than a tenth of a
--- standard deviation everywhere are left out.
+-- Returns the values of the forty features that differ most between centroids, measured by the sum
+-- of share * difference^2 over the thousand largest clusters. Leaves out features that differ by
+-- less than a tenth of a standard deviation in every cluster.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
         clusters report_cluster[])
     RETURNS profile_value[]
@@ -34,8 +34,8 @@ $$;
 
 -- ---- the heat map ----
 
--- Shows the clusters in columns, largest first: with values if there are few clusters, else as
--- colours alone, from hm4 (far below the mean) to h4 (far above).
+-- Shows the clusters in columns, largest first. Cells show values if there are few clusters, else
+-- only colours, from hm4 (far below the mean) to h4 (far above).
 CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profile profile_value[],
         clusters report_cluster[])
     RETURNS text
@@ -106,8 +106,8 @@ $$;
 
 -- ---- rules ----
 
--- Shows rules of the forty largest clusters. If the table cannot be read for them, the page shows
--- the error.
+-- Shows rules of the forty largest clusters. If the table cannot be read to find rules, shows the
+-- error instead.
 CREATE FUNCTION fastclust_internal.report_rules(stored stored_models, group_value text,
         clusters report_cluster[])
     RETURNS text

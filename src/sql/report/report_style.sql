@@ -101,7 +101,7 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- Escapes a text for HTML, cut to max_length characters, and removes the control characters that
+-- Cuts a text to max_length characters and escapes it for HTML. Removes the control characters that
 -- HTML forbids and terminals execute.
 CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -123,8 +123,8 @@ CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT N
            || CASE WHEN length(value) > max_length THEN '&hellip;' ELSE '' END
 $$;
 
--- Returns HTML that displays a number: kind 'category' is a share, kind 'count' a whole number. The
--- attribute "value" has all digits.
+-- Returns HTML that displays a number: a share if kind is 'category', a whole number if it is
+-- 'count'. The attribute "value" has all digits.
 CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN x IS NULL THEN '&ndash;'

@@ -24,12 +24,12 @@ BEGIN
     IF clusters(version.operator) NOT BETWEEN 3 AND 60 THEN
         RETURN NULL;
     END IF;
-    -- an order in which no branches cross
+    -- order the leaves so that no branches cross
     FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
         below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
     END LOOP;
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
-    -- labels are in the margin on the left
+    -- the margin on the left has the labels
     FOR picture IN
         SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class)
     LOOP

@@ -1,11 +1,11 @@
 
 -- Rules: conditions on columns that the rows of a cluster have in common
 
--- Returns rules for the labels that op assigns to rows, as ranges lower < value <= upper of their
--- unscaled values, in which a bound may be infinite. space_rows are the rows as op takes them,
--- raw_rows the same rows unscaled, both in random order. kinds: 0 number, 1 log, 2 days, 3 seconds,
--- 4 flag. is_short: a short rule in addition to the rules of the tree. fidelity is measured on rows
--- from which no rule was learned.
+-- Returns rules for the labels that op assigns to rows. A rule consists of ranges lower < value <=
+-- upper of unscaled values; a bound may be infinite. space_rows are the rows as input of op, and
+-- raw_rows the same rows unscaled, both in the same random order. kinds: 0 number, 1 log, 2 days, 3
+-- seconds, 4 flag. is_short: true for a short rule, which is returned in addition to the rules of
+-- the tree. fidelity is measured on rows from which no rule was learned.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
         kinds integer[], columns integer[], conditions integer, OUT cluster integer,
         OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[],
@@ -22,9 +22,9 @@ CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation r
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
 
--- Returns the rules in words and as SQL conditions, measured on about a million rows. Categories of
--- one column form one condition: the category that the rows have, or the categories that they do
--- not have.
+-- Returns the rules in words and as SQL conditions, with measures from about a million rows.
+-- Categories of one column form one condition: the category that the rows have, or the categories
+-- that they do not have.
 CREATE FUNCTION fastclust_internal.version_rules(stored stored_models, version stored_versions,
         conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision,
@@ -96,7 +96,7 @@ BEGIN
            array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions,
            array_agg(r.is_short ORDER BY id) AS shorts INTO rules_found
       FROM r LEFT JOIN words w USING (id);
-    -- a short rule is dropped if its precision is below 0.8
+    -- drop a short rule if its precision is below 0.8
     RETURN QUERY EXECUTE format($query$
         WITH q AS MATERIALIZED (
                  SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met

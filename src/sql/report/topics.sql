@@ -1,10 +1,11 @@
 
 -- Topics: clusters named by the words of a text column
 
--- Ranks words by class-based TF-IDF (Grootendorst 2022, BERTopic): p log(1 + m / f) for a word with
--- count f in all texts and share p of the words of a cluster, where m is the mean number of words
--- per cluster. Words are tokens for which the configuration has a lexeme, and are shown in their
--- most frequent form. Also returns the texts nearest to each centroid.
+-- Ranks words by class-based TF-IDF (Grootendorst 2022, BERTopic), which is p * log(1 + m / f). f
+-- is the number of times that a word occurs in all texts, p its share of the words of a cluster,
+-- and m the mean number of words per cluster. Words are tokens for which the configuration has a
+-- lexeme, and are shown in their most frequent form. Also returns the texts nearest to each
+-- centroid.
 CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
         group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
         configuration regconfig DEFAULT NULL, OUT cluster integer, OUT name text,

@@ -33,8 +33,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2),
             DETAIL = 'Valid values are from 1 to 1000.';
     END IF;
-    -- Whole rows are read, and columns of any type are written as JSON, so all columns are checked
-    -- like the columns of the version.
+    -- Check all columns like the columns of the version, because whole rows are read, and columns
+    -- of any type are written as JSON.
     PERFORM check_stored_scan(
                 stored, version, scanned,
                 ARRAY(SELECT a.attname FROM pg_attribute a
@@ -63,9 +63,10 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 1000000 ROWS 10;
 
--- Returns the share of the rows whose label by `new` differs from the label by `old`. Clusters of
--- new that continue a cluster of old first get its number, as in a retrain. moved: the operator
--- `new` in the coordinates of `old`, or NULL if they have no common coordinates.
+-- Returns the share of the rows (old_rows and new_rows, the same rows for each operator) whose
+-- labels by `old` and `new` differ. Before the comparison, each cluster of `new` that continues a
+-- cluster of `old` is given the number of the latter, as in a retrain. moved: the operator `new` in
+-- the coordinates of `old`, or NULL if they have no common coordinates.
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop,
         new_rows fastop, moved fastop)
     RETURNS double precision
@@ -99,7 +100,7 @@ BEGIN
                           $1),
             HINT = 'Use predict_probabilities for the membership of rows, and cluster_tree for the distances between clusters.';
     END IF;
-    -- the current version, for comparison, if both versions use the same coordinates of rows
+    -- the current version, for comparison, if its rows have the same coordinates
     SELECT v.* INTO current
       FROM readable_versions v
      WHERE v.model_id = stored.id

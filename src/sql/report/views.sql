@@ -96,8 +96,8 @@ COMMENT ON COLUMN model_versions.seconds IS 'duration of the training, in second
 
 -- ---- clusters ----
 
--- Returns the names of the clusters of a version by their numbers, and '' for a number without a
--- cluster.
+-- Returns an array of the names of the clusters of a version, indexed by the cluster number, with
+-- '' for a number that no cluster has.
 CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT ARRAY(SELECT COALESCE(n.name, '')
@@ -106,7 +106,7 @@ CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETU
                   ORDER BY i)
 $$;
 -- Returns the names of the clusters of a stored version, or NULL if version_cluster_rows returns no
--- rows for it. A query reads them once per version and group in each expression.
+-- rows for the version. In a query, each expression reads the names once per version and group.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer,
         group_value text)
     RETURNS text[]

@@ -1,5 +1,5 @@
 
--- choose_k: the number of clusters, by evidence from a sample (core/kmeans/choose.h has the rule)
+-- choose_k: chooses the number of clusters from a sample, by the rule in core/kmeans/choose.h
 
 CREATE FUNCTION fastclust.choose_k(relation regclass, features text, max_k integer DEFAULT 50,
         options jsonb DEFAULT '{}', OUT k integer, OUT cost double precision,

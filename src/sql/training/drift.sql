@@ -28,16 +28,16 @@ BEGIN
 END
 $$;
 
--- Returns true if the frequencies of the spec have all dimensions. Otherwise rows are projected on
--- axes of a sample, which fit the training rows better than any later rows.
+-- Returns true if the frequencies of the spec have all dimensions. Otherwise the spec projects rows
+-- onto axes of a sample, which fit the training rows better than any later rows.
 CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- Returns, for the dimension "other" of a column, up to five values without a dimension of their
--- own, with their shares: values that are more frequent now than all of them together were in
--- training. NULL if there are none, and for other dimensions.
+-- Returns new values of a column, for its dimension "other": up to five values without a dimension
+-- of their own, each of them more frequent now than the category "other" was in training, with
+-- their shares. Returns NULL for other dimensions, and if there are no such values.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass,
         dimension integer)
     RETURNS jsonb
@@ -71,8 +71,8 @@ END
 $$;
 
 -- Compares a version with other rows by the statistics that both have: counts, and sketches if
--- their frequencies have all dimensions. counted: number of the other rows, of which only a share
--- may be sketched. New values of categories are reported if the rows were scanned.
+-- their frequencies have all dimensions. counted: number of the other rows, which may be more than
+-- the rows in the sketch. If the rows were scanned, also reports new values of categories.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -100,8 +100,7 @@ BEGIN
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                              THEN fit_residual(s, version.operator, version.center, version.scale,
                                                version.spreads) END;
-    -- up to five columns and pairs of columns that changed more than by chance, smallest p-value
-    -- first
+    -- up to five columns and pairs of columns that changed significantly, smallest p-value first
     columns := (SELECT COALESCE(
                            jsonb_agg(CASE WHEN c.other IS NULL
                                               THEN jsonb_strip_nulls(
@@ -134,9 +133,9 @@ BEGIN
 END
 $$;
 
--- Returns sketches and counts of a relation's rows in the form that a version uses, made in one
--- scan: for each value of a column, or for all rows. n is the number of rows. Without a column,
--- about 260,000 rows or fewer are sampled.
+-- Returns sketches and counts of a relation's rows, made by the specs of a version in one scan: for
+-- each value of a column, or for all rows if the column is NULL. n is the number of rows. For all
+-- rows the sketch is made from a sample of about 260,000 rows or fewer.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass,
         bucket name, OUT value text, OUT s sketch, OUT counts drift_counts, OUT n bigint)
     RETURNS SETOF record
@@ -144,8 +143,8 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
--- Returns the version with which a window compares its rows: if the window has a baseline, the rows
--- of the baseline take the place of the training rows.
+-- Returns the version as it is compared with the rows of a window. If the window has a baseline,
+-- the rows of the baseline replace the training rows.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass,
         since jsonb)
     RETURNS stored_versions
@@ -175,8 +174,9 @@ BEGIN
 END
 $$;
 
--- Returns the rows to compare, for each value of a column or all together: the current rows if the
--- model is live and counts them, else the rows of a scan, whose relation is then in `scanned`.
+-- Returns the rows to compare, for each value of a column or all together. They are the current
+-- rows of the live sketch if the model is live and its live sketch counts them, else the rows of a
+-- scan, whose relation is then in `scanned`.
 CREATE FUNCTION fastclust_internal.compared_rows(stored stored_models, version stored_versions,
         relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
@@ -295,9 +295,9 @@ COMMENT ON FUNCTION fastclust.change_points IS
     'Returns the times when rows changed, found in dated sketches that a query returns, for '
     'example one a day. Reads no row.';
 
--- If no model is named, checks only models whose owner is the current user, although a role has the
--- rights of roles that it is a member of: they may check their own models. A model that cannot be
--- checked does not stop the check of the others.
+-- If no model is named, checks only the models that the current user owns. Models of roles of which
+-- the user is a member are left out: their owners may check them. An error in the check of one
+-- model does not stop the check of the others.
 CREATE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version integer,
         OUT verdict text, OUT effect double precision, OUT p_value double precision, OUT n bigint,
         OUT columns jsonb, OUT problem text)
@@ -333,7 +333,8 @@ BEGIN
                       d.effect DESC NULLS LAST LIMIT 1;
             found.id := write_drift(found);
             IF found.verdict = 'drifted' THEN
-                -- Any role may listen: the id is useful only to roles that may read drift_log.
+                -- Any role may receive the notification. The id is useful only to roles that may
+                -- read drift_log.
                 PERFORM pg_notify('fastclust_drift', found.id::text);
             END IF;
             SELECT found.verdict, found.effect, found.p_value, found.n, found.columns

@@ -1,6 +1,6 @@
 
--- Kernel k-means of a relation (the whole of Algorithm 1): a projection of its rows, then k-means
--- on their coordinates
+-- Kernel k-means of a relation: projects its rows in one pass, then runs k-means on their
+-- coordinates
 
 CREATE FUNCTION fastclust.kernel_kmeans(relation regclass, id_column name, features name,
         kernel kernel, k integer, options jsonb DEFAULT '{}', OUT id bigint, OUT cluster integer)
@@ -16,7 +16,8 @@ DECLARE
     of_kmeans CONSTANT text[] := '{n_init,iterations,tolerance}';
     known CONSTANT text[] := '{method,oversampling,columns,seed,rank}' || of_kmeans;
     unknown text;
-    -- the default with oversampling 10 stays within the maximum number of columns of one pass
+    -- The default, together with an oversampling of 10, does not exceed the maximum number of
+    -- columns of one pass.
     rank CONSTANT jsonb := COALESCE(NULLIF($6 -> 'rank', 'null'), to_jsonb(least($5, 490)));
     id_is regtype;
     found bigint;

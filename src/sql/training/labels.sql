@@ -8,7 +8,7 @@ CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
--- Returns the columns that identify the row of a label: the columns in option key, or the primary
+-- Returns the columns that identify the row of a label: the columns in option key, else the primary
 -- key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -101,9 +101,9 @@ END
 $$;
 
 -- Updates the label tables of a model to its current version: updates labels that changed, adds
--- labels of new rows, and removes labels of deleted rows. It runs with the rights of the caller, so
--- the tables must have been written by the caller or by a superuser. A WARNING names a table that
--- cannot be updated; a table that no longer exists is forgotten.
+-- labels of new rows, and removes labels of deleted rows. The function runs with the rights of the
+-- caller, so the tables must have been written by the caller or by a superuser. If a table cannot
+-- be updated, raises a WARNING. If a table no longer exists, deletes its record.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
@@ -219,7 +219,7 @@ BEGIN
     version := largest_group(stored);
     scanned := scanned_relation(stored, version, relation, stored.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
-    -- Create the target, or empty it, or append to it.
+    -- Create the target, empty it, or append to it.
     IF flag_option(options, 'append')
        AND (flag_option(options, 'replace') OR flag_option(options, 'follow')) THEN
         RAISE invalid_parameter_value USING
@@ -248,7 +248,7 @@ BEGIN
     written := write_rows(stored.model, target::regclass, texts.query, texts.vectors, stored.id,
                           scanned);
     IF options ? 'follow' THEN
-        -- Names and dates in the condition are stored resolved, because other sessions will read
+        -- The condition is stored with names and dates resolved, because other sessions will read
         -- it.
         PERFORM write_follower(
                     stored.id, target, r.relation_name,

@@ -2,8 +2,8 @@
 -- choose_k for a live sketch: compares numbers of clusters by their fit to the sketch, without
 -- reading rows
 
--- Returns, for each number of clusters that is tried, the cost of clusters decoded from a live
--- sketch, and marks the elbow. stability is NULL, because a sketch cannot be split in halves.
+-- Returns the cost of each number of clusters that is tried, and marks the elbow. The clusters are
+-- decoded from a live sketch. stability is NULL, because a sketch cannot be split in halves.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[],
         vector boolean, max_k integer, options jsonb, OUT k integer, OUT cost double precision,
         OUT gain double precision, OUT stability double precision, OUT verdict text)
@@ -54,10 +54,10 @@ BEGIN
                           AND is_live_group(v.training_sketch, NULL, live.spec, NULL)
                         LIMIT 1),
                       live.spec);
-    -- The first pass tries 1 to the maximum in steps of a fifth, like fc_choose_k. The second pass
-    -- adds all numbers between the neighbours of the best one, which is the elbow of the logarithm
-    -- of the cost: the number farthest below the line through the ends. A cost is the mean squared
-    -- distance estimated from the sketch.
+    -- The first pass tries numbers from 1 to the maximum in steps of a fifth, like fc_choose_k. The
+    -- second pass adds all numbers between the neighbours of the elbow. The elbow is the number
+    -- whose logarithm of the cost is farthest below the line through both ends. A cost is the mean
+    -- squared distance, estimated from the sketch.
     FOR i IN 1 .. 2 LOOP
         SELECT array_agg(t.n ORDER BY t.n), array_agg(t.c ORDER BY t.n) INTO tried, costs
           FROM (SELECT n,

@@ -1,8 +1,9 @@
 
--- Live models: option live of train keeps a live sketch of the model's rows, from which drift and
--- retrain take their sketch
+-- Live models: with option live, train also makes a live sketch of the model's rows, which drift
+-- and retrain read instead of the rows
 
--- Checks, before a training reads a row, that its table can be followed.
+-- Raises an error if triggers cannot maintain a live sketch of the table. Called before the
+-- training reads any row.
 CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass,
         features name[], options jsonb)
     RETURNS void
@@ -26,8 +27,8 @@ $$;
 
 -- Makes a live sketch that counts rows as the training sketch of a version did. If the version was
 -- trained with option live false, drops the live sketch of the model. Returns a note about a new
--- live sketch, else NULL. Each training of method density on rows has new micro-clusters and so
--- needs a new live sketch.
+-- live sketch, else NULL. A training of method density always needs a new live sketch if it reads
+-- rows, because it has new micro-clusters.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer,
         micro_clusters fastop)
     RETURNS text
@@ -54,8 +55,8 @@ BEGIN
                                     WHEN 'object' THEN trained.options -> 'live'
                                     ELSE '{}' END));
     requested.model_id := model_id;
-    -- The counts of each micro-cluster are left out if they are larger than its sketch, as with
-    -- many columns.
+    -- Leave out the counts of micro-clusters if they are larger than the sketch of a micro-cluster,
+    -- as is usual with many columns.
     requested.drift_spec := CASE WHEN micro_clusters IS NULL
                                   OR octet_length(trained.drift_counts::text)
                                          <= octet_length(trained.training_sketch::text)
@@ -97,7 +98,7 @@ BEGIN
        OR options -> 'live' <> 'true' THEN
         RETURN NULL;
     END IF;
-    -- a since of null removes the window of the version
+    -- If option since is null, it removes the window of the version.
     live := live_of_version(version,
                             NULLIF(COALESCE(options -> 'since', version.options -> 'since'),
                                    'null'));

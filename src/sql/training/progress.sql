@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid,
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
--- Returns the trainings that a role may see: its own, trainings of roles that it is a member of,
+-- Returns the trainings that a role may see: its own; trainings of roles of which it is a member;
 -- and trainings of models that it may read, if the training role may change the model.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name,
         OUT step text, OUT rows_done bigint, OUT rows_about bigint, OUT percent double precision,
@@ -44,7 +44,7 @@ BEGIN
 END
 $$;
 
--- The view calls a function, so that the rights of its reader apply on every server version.
+-- The view calls a function, so that on every server version the rights of the view's reader apply.
 CREATE VIEW fastclust.training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS
     'one row per running training of a model that the reader may read, or of the reader''s own';

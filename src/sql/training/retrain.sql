@@ -1,8 +1,8 @@
 
--- retrain: a new version on new rows, in which unchanged clusters keep their numbers
+-- retrain: trains a new version on new rows; unchanged clusters keep their numbers
 
--- The functions below have no SET search_path. They set it themselves after the caller's
--- search_path was used to find the relation in the options.
+-- The functions below have no SET search_path. They use the caller's search_path to find the
+-- relation in the options, and then set a fixed one.
 
 CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}',
         sketch sketch DEFAULT NULL)
@@ -37,7 +37,7 @@ COMMENT ON FUNCTION fastclust.merge_clusters IS
     'theirs. Returns the number of the version.';
 
 -- The numbers of pinned clusters are stored in option pinned of the current version, and retrain
--- copies the option. They stay right because clusters that persist keep their numbers.
+-- copies the option. The numbers remain valid, because clusters that persist keep their numbers.
 CREATE FUNCTION fastclust.pin_cluster(model text, cluster integer, pinned boolean DEFAULT true)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

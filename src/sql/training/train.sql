@@ -1,7 +1,7 @@
 
--- train: from a table to a new version of a model (pg/train/train.h has the steps). The training
--- runs in the caller's transaction: the old version serves until it commits, and a failure leaves
--- no trace.
+-- train: trains a model on a table (pg/train/train.h has the steps). The training runs in the
+-- caller's transaction: the old version serves until the transaction commits, and a failed training
+-- changes nothing.
 
 CREATE FUNCTION fastclust.train(model text, relation regclass, features text,
         k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}')

@@ -1,7 +1,7 @@
 
--- internal: counts of rows, and the test for drift that compares them (training/drift.sql). Counted
--- are the rows in each cell between the edges of a column, and the rows with both bits of a pair of
--- columns.
+-- internal: counts of rows, and the test for drift that compares them (training/drift.sql). A
+-- drift_counts has the number of rows in each cell between the edges of a column, and the number of
+-- rows with both bits of a pair of columns.
 
 -- Chooses the edges and the pairs of columns from a sample. The sample is an operator whose
 -- centroids are random rows, unscaled.
@@ -10,8 +10,8 @@ CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigi
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
 -- Returns tr S^2 and tr S^3 (drift/waves.h), estimated from up to max_count rows of the sample.
--- They give the null distribution of drift for sketches of the spec. Returns NULL if the spec
--- projects rows, or if there are too few rows.
+-- They determine the null distribution of the drift test of sketches with this spec. Returns NULL
+-- if the spec projects rows, or if there are too few rows.
 CREATE FUNCTION fastclust_internal.sample_null_moments(sample fastop, spec sketch_spec,
         max_count integer DEFAULT 512)
     RETURNS double precision[]
@@ -38,7 +38,7 @@ CREATE AGGREGATE fastclust_internal.merge_drift_counts_agg(drift_counts) (
     COMBINEFUNC = drift_counts_combine, FINALFUNC = drift_counts_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
--- Returns counts + added - removed, or NULL if no rows are left.
+-- Returns counts + added - removed, or NULL if no rows remain.
 CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, added drift_counts,
         removed drift_counts)
     RETURNS drift_counts

@@ -86,8 +86,8 @@ COMMENT ON FUNCTION describe(kernel_projection) IS
 
 -- Features of old and new rows
 
--- If rank is NULL, the map has a coordinate for each eigenvalue that is larger than rounding
--- errors.
+-- If rank is NULL, the map has a coordinate for each eigenvalue that is larger than the rounding
+-- error.
 CREATE FUNCTION fastclust.nystroem(landmarks fastop, kernel kernel, rank integer DEFAULT NULL)
     RETURNS kernel_map
     AS 'MODULE_PATHNAME', 'fastclust_nystroem' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

@@ -84,8 +84,8 @@ COMMENT ON FUNCTION fastclust.factors IS 'Returns the stored entries of the fact
 
 CREATE FUNCTION fastclust_internal.clusters(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- cluster_numbers returns the numbers of the clusters in ascending order, cluster_labels the
--- highest number plus one, listed_numbers the numbers as text for an error.
+-- cluster_numbers returns the numbers of the clusters in ascending order. cluster_labels returns
+-- the highest number plus one. listed_numbers returns the numbers as text for an error message.
 CREATE FUNCTION fastclust_internal.cluster_numbers(op fastop) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_cluster_numbers' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.cluster_labels(op fastop) RETURNS integer

@@ -7,11 +7,11 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     metric text,    -- 'cosine' or NULL
     center double precision[],
     scale double precision[],    -- divisor of the rows; NULL: rows are not scaled
-    -- feature map of scaled rows, whose features the operators take; NULL: no map
+    -- feature map that converts scaled rows to the input of the operators; NULL: no map
     map kernel_map,
     spec sketch_spec,    -- spec of the sketch of unscaled rows; NULL: no sketch
     drift_spec drift_spec,    -- spec of the counts of unscaled rows; NULL: no counts
-    -- one row out of `share`, a power of two, is chosen by its key for sketch and counts; NULL: all
+    -- a power of two: one row in `share`, chosen by its key, enters sketch and counts; NULL: all
     -- rows
     share integer,
     -- weighted sample of scaled rows: its size, the center and variance from which importances are
@@ -28,8 +28,8 @@ CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], p
         value "any")
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
--- Cells are the encoder's columns in order, a row that has these columns by name, or a vector. The
--- key distinguishes equal rows.
+-- The cells of a row are one of three: the encoder's columns in order; a row that has these columns
+-- by name; a vector. The key distinguishes equal rows.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;
@@ -42,9 +42,9 @@ CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADI
 
 -- Aggregates named "sum", which Citus sends to the shards unchanged. Citus calls other aggregates
 -- that have a combine function through worker_partial_agg, which packs the arguments into a row and
--- looks up the aggregate for every row of the table: 300 to 400 ns. A "sum" without a combine
--- function runs on the shards directly. The states that the shards return are added by the
--- one-argument sum of their type.
+-- looks up the aggregate for every row of the table. That takes 300 to 400 ns per row. A "sum"
+-- without a combine function runs on the shards directly. The states that the shards return are
+-- added by the one-argument sum of their type.
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (
     SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x "any") (

@@ -11,8 +11,8 @@ COMMENT ON FUNCTION fastclust.sketch_spec IS 'Returns a spec with the given para
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'Returns the parameters of a spec.';
--- Returns the spec without its sample rows. Raises an error unless `dimensions`, the number of
--- dimensions of the rows, is 0 or the spec's.
+-- Returns the spec without its sample rows. Raises an error if `dimensions`, the number of
+-- dimensions of the rows, is neither 0 nor equal to the spec's number.
 CREATE FUNCTION fastclust_internal.without_sample_rows(spec sketch_spec,
         dimensions integer DEFAULT 0)
     RETURNS sketch_spec

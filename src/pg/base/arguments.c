@@ -98,8 +98,8 @@ check_enough_rows(Size k, Size rows)
 }
 
 /*
- * Range of parameters such as sigma, scale and gamma. It leaves room for
- * products with them.
+ * Range of parameters such as sigma, scale and gamma. Products with parameters
+ * in this range do not overflow.
  */
 #define SMALLEST_POSITIVE	1e-300
 #define GREATEST_POSITIVE	1e300

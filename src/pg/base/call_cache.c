@@ -15,8 +15,9 @@
 #include "pg/base/memory.h"
 
 /*
- * Entries of the cache, about as many as a query has aggregates. More take
- * longer to look through, fewer are evicted sooner. A guess.
+ * Number of entries in the cache, about as many as a query has aggregates.
+ * With more entries a search takes longer; with fewer, entries are evicted
+ * sooner. A guess.
  */
 #define ENTRIES	8
 

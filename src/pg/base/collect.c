@@ -27,7 +27,10 @@ copy_row(const vector *v, double *to)
 		to[i] = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
 }
 
-/* Room for rows of a new collection, which grows by half. A guess. */
+/*
+ * Initial capacity of a collection, in rows; it grows by half when the
+ * collection is full. A guess.
+ */
 #define FIRST_ROOM	64
 
 /*

@@ -21,20 +21,21 @@
 #define MIN_BUDGET_KB	1024
 
 /*
- * Interrupt checks per look at the clock, which costs more than a check. More
- * report late. A guess.
+ * Number of interrupt checks between two looks at the clock, which costs more
+ * than a check. With a larger number progress is reported late. A guess.
  */
 #define CHECKS_A_LOOK	16
 
 /*
- * Default of fastclust.memory_budget in kB. More allow larger samples and
- * states, and two large calls may exhaust a small machine. A guess.
+ * Default of fastclust.memory_budget in kB. A larger budget allows larger
+ * samples and states, but two large calls might exhaust a small machine. A
+ * guess.
  */
 #define DEFAULT_BUDGET_KB	(512 * 1024)
 
 /*
- * Minimum bytes of an allocation for which huge pages are advised; smaller
- * ones hardly gain. A guess.
+ * Minimum size in bytes of an allocation for which huge pages are advised;
+ * smaller allocations would hardly be faster. A guess.
  */
 #define MIN_HUGE_BYTES	((Size) 4 << 20)
 

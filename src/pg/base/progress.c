@@ -34,7 +34,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/progress.h"
 
-/* Bytes for the name of a model, which longer names are cut to. */
+/* Length in bytes to which the name of a model is cut. */
 #define BOARD_NAME	256
 
 /* Bytes for the name of a step. */
@@ -58,8 +58,8 @@ typedef struct board_entry
 } board_entry;
 
 /*
- * Maximum number of trainings shown; more run but are not shown. More slots
- * take shared memory. A guess.
+ * Maximum number of trainings that are shown. Others run without being shown.
+ * More slots take more shared memory. A guess.
  */
 #define BOARD_SLOTS	64
 
@@ -336,15 +336,16 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
  */
 
 /*
- * Multiply-adds per second. A lower rate refuses calls that would end in time,
- * a higher one lets them run beyond fastclust.time_budget. bench/endless.py
- * compares the estimates with the time.
+ * Multiply-adds per second, for estimates of the time. A lower rate would
+ * refuse calls that end in time; a higher one would let calls run longer than
+ * fastclust.time_budget. bench/endless.py compares the estimates with the
+ * time.
  */
 #define RATE	4e9
 
 /*
- * Seconds from which on an estimate is reported, as estimates may be too low
- * by half. Fewer report more often. A guess.
+ * Minimum estimated time in seconds that is reported; the true time may be
+ * twice as long. With a smaller minimum there would be more notices. A guess.
  */
 #define MIN_REPORTED_SECONDS	2.0
 

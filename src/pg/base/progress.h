@@ -37,8 +37,9 @@ extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);
 
 /*
- * Rows between two counts. Fewer show progress sooner, and take the counter's
- * cache line from other workers more often. A guess.
+ * Number of rows after which a process adds them to the shared counter. With a
+ * smaller number progress is shown sooner, but processes take the counter's
+ * cache line from each other more often. A guess.
  */
 #define PROGRESS_ROWS	1024
 

@@ -106,8 +106,8 @@ read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 /* ---- types ---- */
 
 /*
- * Slots in the cache of types, a power of two, enough for the vector types of
- * a database. A guess.
+ * Number of slots in the cache of types, a power of two; enough for the vector
+ * types of a database. A guess.
  */
 #define TYPES	8
 

@@ -106,14 +106,15 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 #define FRONT_BYTES	48
 
 /*
- * Maximum distance in bytes of two rows that are prefetched. Longer rows need
- * more lines than prefetching gains (bench/speed.py).
+ * Maximum distance in bytes between two rows that are prefetched. For longer
+ * rows prefetching all cache lines costs more than it gains (bench/speed.py).
  */
 #define MAX_STEP_BYTES	512
 
 /*
- * Rows between a row and the one that is prefetched. More hide a longer
- * latency, and reach beyond the page more often (bench/speed.py).
+ * Number of rows between the current row and the prefetched one. A larger
+ * number covers a longer latency, but is beyond the end of the page more often
+ * (bench/speed.py).
  */
 #define ROWS_AHEAD	4
 

@@ -544,9 +544,9 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 }
 
 /*
- * Bytes that an evaluation may grow by besides doubling before it is dropped.
- * More hold memory of expressions that leak, fewer prepare expressions more
- * often. A guess.
+ * Number of bytes by which an evaluation may grow, in addition to doubling,
+ * before it is dropped. With a larger number expressions that leak hold more
+ * memory; with a smaller one expressions are initialized more often. A guess.
  */
 #define MAX_GROWTH_BYTES	65536
 

@@ -24,21 +24,24 @@
 #include "sketch/sketch.h"
 
 /*
- * Inverse of the share of fastclust.memory_budget that the changes may take. A
- * larger one writes changes in more pieces. A guess.
+ * Changes in memory may take 1 / BUDGET_SHARE of fastclust.memory_budget. With
+ * a larger divisor they are written in smaller pieces. A guess.
  */
 #define BUDGET_SHARE	4
 
-/* Approximate bytes of a change without its rows. A guess. */
+/* Approximate size in bytes of a change without its rows. A guess. */
 #define CHANGE_BYTES	512
 
 /*
- * Number of rows for which a new side has room, as most statements change few.
- * A guess.
+ * Initial capacity of a side, in rows; most statements change few rows. A
+ * guess.
  */
 #define FIRST_ROWS	2
 
-/* Maximum length of a group in bytes; live_bases has an index on groups. */
+/*
+ * Maximum length of a group in bytes, because live_bases has an index on
+ * groups.
+ */
 #define GROUP_BYTES	2000
 
 /* The added rows of a change, or its removed rows. */

@@ -12,7 +12,10 @@
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 
-/* Pairs of labels for which a new table has room; it doubles. A guess. */
+/*
+ * Initial capacity of a table, in pairs of labels; it is doubled when the
+ * table is full. A guess.
+ */
 #define FIRST_CAPACITY	64
 
 /*

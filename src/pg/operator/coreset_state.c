@@ -18,7 +18,10 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 
-/* Rows for which a new sample has room; it doubles. A guess. */
+/*
+ * Initial capacity of a sample, in rows; it is doubled when the sample is
+ * full. A guess.
+ */
 #define FIRST_ROOM	16
 
 /* ---- the state ---- */

@@ -46,8 +46,9 @@ typedef enum sparse_outcome
 } sparse_outcome;
 
 /*
- * Number of rows from which on the columns of an operator pay off. Making them
- * costs about as much as that number of dense rows. A guess.
+ * Number of rows from which it pays off to store the centroids of an operator
+ * by column. That costs about as much as assigning the same number of dense
+ * rows. A guess.
  */
 #define MIN_ROWS_FOR_COLUMNS	16
 

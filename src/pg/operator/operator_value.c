@@ -9,7 +9,10 @@
 #include "pg/base/options.h"
 #include "pg/operator/operator_value.h"
 
-/* Number of rows after which packing an operator pays off. A guess. */
+/*
+ * Number of rows from which it pays off to pack the centroids of an operator.
+ * A guess.
+ */
 #define MIN_ROWS_FOR_PACKING	16
 
 void *
@@ -148,8 +151,8 @@ method_name(uint32 method)
 /* ---- making ---- */
 
 /*
- * Minimum extent of the centroids, below which they would vanish in single
- * precision.
+ * Largest magnitude of a coordinate below which centroids are rejected,
+ * because single precision could not represent them.
  */
 #define SMALLEST_CENTROIDS	1e-30
 

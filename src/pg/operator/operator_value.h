@@ -134,7 +134,7 @@ extern void attach_exact_centroids(fc_operator *op, const fc_operator *source,
 /* Any kind of state. */
 #define ANY_STATE	-1
 
-#define ANY_STEP	-2			/* any kind that is a fc_step */
+#define ANY_STEP	-2			/* any kind of fc_step */
 
 /*
  * Returns the aggregate_state in a datum, detoasted. Raises an error unless

@@ -97,9 +97,9 @@ typedef struct fit_profile
 } fit_profile;
 
 /*
- * Number of stored quantiles of the distances, whose places are closer
- * together towards 1. More make scores of rows more exact, in larger models. A
- * guess.
+ * Number of stored quantiles of the distances. Their probabilities are closer
+ * together towards 1. With more quantiles the scores of rows are more exact,
+ * and models are larger. A guess.
  */
 #define DISTANCE_QUANTILES	201
 

@@ -12,14 +12,15 @@
 #include "pg/operator/rows.h"
 
 /*
- * Maximum number of queries that measure a search. More measure recall more
- * exactly, for all rows each (bench/index_health.py).
+ * Maximum number of queries that measure a search. With more queries the
+ * recall is more exact; each query computes its distances to all rows of the
+ * sample (bench/index_health.py).
  */
 #define QUERIES	1500
 
 /*
- * Neighbours of a query among all rows, as recall is usually given; a sample
- * has its share of them.
+ * Number of nearest neighbours among all rows that a query searches, as recall
+ * is usually given. In a sample it is smaller, in proportion to the rows.
  */
 #define NEIGHBOURS	10.0
 

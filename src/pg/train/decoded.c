@@ -34,17 +34,19 @@
 #include "sketch/sketch.h"
 
 /*
- * Rows drawn from the clusters of a fresh version: minimum, maximum, and
- * maximum number of their coordinates, unless the minimum needs more. More
- * estimate distances more exactly, in more time. Guesses.
+ * Rows drawn from the clusters of a fresh version: minimum and maximum number
+ * of rows, and maximum number of their coordinates, which only the minimum
+ * number of rows may exceed. With more rows the quantiles of the distances are
+ * more exact and take more time. Guesses.
  */
 #define MIN_DRAWN	512
 #define MAX_DRAWN	8192
 #define DRAWN_NUMBERS	4000000
 
 /*
- * Rows that the null law of the sketch is estimated from. More make the law
- * more precise, for m multiply-adds per pair. A guess.
+ * Number of rows from which the null distribution of the sketch is estimated.
+ * With more rows it is more exact; each pair of rows costs m multiply-adds (m
+ * frequencies). A guess.
  */
 #define NULL_LAW_ROWS	512
 

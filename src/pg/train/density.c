@@ -32,34 +32,35 @@
 #include "sketch/layout.h"
 
 /*
- * Default of option min_cluster_rows, as a share of the rows. A smaller one
- * finds smaller clusters, from more micro-clusters (bench/density.py).
+ * Default of option min_cluster_rows, as a share of the rows. With a smaller
+ * share smaller clusters are found, from more micro-clusters
+ * (bench/density.py).
  */
 #define SHARE_OF_CLUSTER	0.01
 
 /*
- * Minimum of that default, in rows; clusters of fewer rows are left to chance.
- * A guess.
+ * Minimum of the default of min_cluster_rows, in rows. A cluster of fewer rows
+ * can be due to chance. A guess.
  */
 #define MIN_CLUSTER_ROWS	10.0
 
 /*
  * Micro-clusters for each min_cluster_rows rows; a ball of a third of these
- * rows spans seven micro-clusters. More find narrower gaps, and time grows
- * with their square (bench/density.py).
+ * rows spans seven micro-clusters. With more of them narrower gaps are found,
+ * and the time grows with their square (bench/density.py).
  */
 #define GRAIN	20.0
 
 /*
- * Maximum number of micro-clusters. More find narrower gaps in large tables,
- * and time grows with their square. A guess.
+ * Maximum number of micro-clusters. With more of them narrower gaps are found
+ * in large tables, and the time grows with their square. A guess.
  */
 #define MAX_MICRO_CLUSTERS	20000.0
 
 /*
- * Default of option noise, 0 (lax) to 2 (strict). A larger one finds more of
- * strong noise, and loses rows of clusters in many dimensions
- * (bench/density.py).
+ * Default of option noise, from 0 (lax) to 2 (strict). A larger value
+ * recognises more rows as noise if there is much noise, but also rows of
+ * clusters in many dimensions (bench/density.py).
  */
 #define NOISE	0.5
 
@@ -70,19 +71,20 @@
 #define MIN_COMPARED	200
 
 /*
- * Minimum adjusted Rand index of the labels with half of the micro-clusters,
- * below which a notice is raised. A guess.
+ * Adjusted Rand index between the labels with all micro-clusters and with half
+ * as many, below which a notice is raised. A guess.
  */
 #define MIN_HALVED_AGREEMENT	0.8
 
 /*
  * Median radius of a ball of min_cluster_rows / 3 rows, relative to the
  * distance between two rows, above which rows count as equally distant. A
- * smaller one warns of tables whose clusters are found. A guess.
+ * smaller limit would also warn about tables whose clusters are found. A
+ * guess.
  */
 #define NEARLY_EQUAL	0.65
 
-/* Allowance for the rounding of centroids to floats, relative to distances. */
+/* relative allowance in distances for the rounding of centroids to floats */
 #define DISTANCE_SLACK	1e-6
 
 /* ---- options ---- */

@@ -21,51 +21,55 @@
 #include "pg/train/serving.h"
 
 /*
- * Minimum number of rows in a search, and the same per cluster. More find
- * better clusters, in proportional time; all rows follow after the search.
- * Guesses.
+ * Minimum number of rows in a search, in total and per cluster
+ * (SEARCHED_ROWS_PER_CLUSTER). With more rows better clusters are found, in
+ * proportional time; k-means on all rows follows the search. Guesses.
  */
 #define MIN_SEARCHED_ROWS	10000
 
 /*
- * Minimum budget for k-means of a group in multiply-adds: a hundred starts in
- * thirty rows. A guess.
+ * Minimum budget for k-means of a group, in multiply-adds; enough for about
+ * 100 starts on 30 rows. A guess.
  */
 #define MIN_WORK	2e5
 
-/* Minimum budget for k-means of a group in Lloyd steps. A guess. */
+/*
+ * Minimum budget for k-means of a group, as a number of Lloyd steps. A guess.
+ */
 #define MIN_STEPS	100.0
 
 #define SEARCHED_ROWS_PER_CLUSTER	100
 
 /*
- * Relative gain by which new clusters must be better than the serving ones. A
- * smaller one moves clusters by chance from training to training. A guess.
+ * Relative gain by which new clusters must be better than the serving ones.
+ * With a smaller value clusters would move by chance from training to
+ * training. A guess.
  */
 #define MIN_RETRAIN_GAIN	0.01
 
 /*
- * Share by which all rows may fit worse than the sample, in units of k / n; 2
- * k / n are expected where clusters are apart, 6 k / n where they overlap. A
- * larger one misses far rows that the sample lacks. A guess.
+ * Maximum relative amount, in units of k / n, by which the mean squared
+ * distance of all rows may exceed the sample's. About 2 are expected if
+ * clusters are well separated, 6 if they overlap. With a larger value
+ * sample_suffices would not detect that the sample lacks far rows. A guess.
  */
 #define MAX_OVERFIT	10
 
 /*
- * Maximum standard error that sample_suffices allows for, relative to the
- * sample's objective. A guess.
+ * Maximum standard error that sample_suffices adds to its limit, relative to
+ * the sample's objective. A guess.
  */
 #define MAX_ERROR	0.01
 
 /*
- * Lloyd steps for micro-clusters, which have to be small rather than best
- * (bench/density.py).
+ * Number of Lloyd steps for micro-clusters. They need not be optimal, only
+ * small (bench/density.py).
  */
 #define MICRO_STEPS	12
 
 /*
- * Share of the rows, the farthest ones, that comparisons with decoded clusters
- * leave out, because a decoder ignores outliers. A guess.
+ * Share of the rows that comparisons with decoded clusters leave out: the
+ * farthest rows, because a decoder ignores outliers. A guess.
  */
 #define FARTHEST_SHARE	0.05
 
@@ -393,9 +397,9 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
  */
 
 /*
- * Maximum number of rounds that learn the other clusters from the rows that
- * are not nearest to a pinned one. More give more rows their final cluster,
- * for a k-means each. A guess.
+ * Maximum number of rounds with pinned clusters. Each round learns the other
+ * clusters by k-means from the rows that are not nearest to a pinned one. With
+ * more rounds more rows have their final cluster. A guess.
  */
 #define PINNED_ROUNDS	5
 

@@ -13,9 +13,9 @@ extern fc_codebook *searched_clusters(const training *t,
 									  double max_numbers);
 
 /*
- * Minimum number of coordinates in a search, and the same if two searches
- * share the time of one. More find better clusters, in proportional time.
- * Guesses.
+ * Minimum number of coordinates in the rows of a search: for a single search,
+ * and for each of two searches that share its time. With more of them better
+ * clusters are found, in proportional time. Guesses.
  */
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS	1e5

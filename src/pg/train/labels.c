@@ -46,19 +46,21 @@
 #include "pg/train/version.h"
 
 /*
- * Maximum rows of a batch that is labelled and inserted together. More are
- * hardly faster. A guess.
+ * Maximum number of rows in a batch that is labelled and inserted together.
+ * Larger batches are hardly faster. A guess.
  */
 #define MAX_BATCH_ROWS	1000
 
 /*
- * Maximum number of coordinates in a batch, which stay in the cache. A guess.
+ * Maximum number of coordinates in a batch, so that they stay in the cache. A
+ * guess.
  */
 #define MAX_BATCH_NUMBERS	(1 << 17)
 
 /*
- * Maximum k d of a model whose rows the leader labels itself; a larger one is
- * labelled by workers, whose start a smaller one does not repay. A guess.
+ * Maximum k * d of a model whose rows the leader labels itself. For larger
+ * models workers label the rows; for smaller ones this would not repay their
+ * start. A guess.
  */
 #define MAX_LEADER_WORK	2048
 
@@ -107,7 +109,10 @@ typedef struct row_writer
  */
 #define MAX_NULL_COLUMNS	99
 
-/* Maximum length of a list of numbers for predict, for the same reason. */
+/*
+ * Maximum length of a list of numbers for predict: a function takes up to 100
+ * arguments.
+ */
 #define MAX_LIST_ARGUMENTS	98
 
 /*

@@ -27,26 +27,26 @@
 #include "pg/train/source.h"
 
 /*
- * States besides one per worker: the leader's own, the sum, and the first
- * received one as a tuple.
+ * Number of states in addition to one per worker: the leader's own, the sum,
+ * and the first received state as a tuple.
  */
 #define LEADER_STATES	3
 
 /*
- * Operators of k x d floats in memory during a scan: the training's, its
- * pruning bounds, and the final result.
+ * Number of operators of k x d floats in memory during a scan: the operator of
+ * the training, its pruning bounds, and the final result.
  */
 #define OPERATORS_IN_MEMORY	6
 
 /*
  * Maximum number of groups for which a foreign table computes one aggregate
- * each; more are read row by row. A guess.
+ * per group. For more groups the rows are read one by one. A guess.
  */
 #define MAX_FOREIGN_GROUPS	100
 
 /*
- * Maximum number of scans that balance the clusters of a table. More come
- * closer to the limit, for a scan each. A guess.
+ * Maximum number of scans that balance the clusters of a table. With more
+ * scans the clusters come closer to the limit. A guess.
  */
 #define BALANCE_SCANS	10
 

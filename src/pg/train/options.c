@@ -60,7 +60,8 @@ typedef struct training_option
 								 * option; 0: all methods */
 } training_option;
 
-#define ARGUMENT_OF_TRAIN	1024	/* bit in users: an argument of train */
+#define ARGUMENT_OF_TRAIN	1024	/* bit in users for options that are
+									 * arguments of train */
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
@@ -877,8 +878,9 @@ names_feature(const train_options *options, const char *option,
 /* ---- options as jsonb ---- */
 
 /*
- * Factor for the number of categories in a retrain, so that the encoder's own
- * are among them, and maximum of the product. More take more memory. Guesses.
+ * Factor for the number of categories in a retrain, so that the categories of
+ * the existing encoder are found among them, and maximum of the product. More
+ * categories take more memory. Guesses.
  */
 #define RETRAIN_CATEGORIES_FACTOR	4.0
 #define MAX_CATEGORIES	10000.0

@@ -44,9 +44,9 @@ extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 #define MAX_ENCODED_COLUMNS	97
 
 /*
- * Number of columns besides the features in the hash of a row, to distinguish
- * rows with equal features. More distinguish more rows, and take time. A
- * guess.
+ * Number of columns that the hash of a row includes besides the features, to
+ * distinguish rows with equal features. With more columns more rows are
+ * distinguished, in more time. A guess.
  */
 #define OTHERS_HASHED	8
 

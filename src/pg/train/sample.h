@@ -22,8 +22,8 @@
 #define GROUP_SAMPLE_BYTES	16
 
 /*
- * Bytes per number if workers send samples to the leader, which keeps them
- * until all have come.
+ * Bytes per number if workers send samples to the leader, which keeps the
+ * samples until it has received all of them.
  */
 #define SENT_BYTES	56
 

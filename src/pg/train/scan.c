@@ -25,43 +25,48 @@
 #include "rkhs/map.h"
 
 /*
- * Rows of the weighted sample, on which k-means runs in memory: minimum and
- * rows per cluster, then the same for each group. More lower the SSE before
- * the scans that follow, in more time and memory. Guesses.
+ * Number of rows in the weighted sample, on which k-means runs in memory:
+ * minimum and rows per cluster, first in total, then for each group. With more
+ * rows the scans that follow begin with a lower SSE; the sample takes more
+ * time and memory. Guesses.
  */
 #define MIN_SAMPLE_ROWS	30000
 #define SAMPLE_ROWS_PER_CLUSTER	200
 #define MIN_GROUP_SAMPLE_ROWS	3000
 #define GROUP_ROWS_PER_CLUSTER	100
 
-/* Maximum total, before the factors below. A guess. */
+/*
+ * Maximum number of rows in all samples together, before it is multiplied by
+ * the factors below. A guess.
+ */
 #define MAX_SAMPLE_ROWS	1e6
 
 /*
- * Factor on the total for more than LARGE_K clusters, and for fewer: k-means
- * copies the sample, and scans improve many clusters more than a larger sample
- * does. Guesses.
+ * Factors for the number of rows, with more than LARGE_K clusters and with
+ * fewer. k-means copies the sample, and many clusters are improved more by
+ * scans than by a larger sample. Guesses.
  */
 #define LARGE_K	256
 #define LARGE_K_FACTOR	0.8
 #define SMALL_K_FACTOR	2.0
 
 /*
- * Maximum number of rows in sketch and counts. More take longer and hardly
- * improve the test of drift, because a shift by 0.01 deviations is already 5
- * standard errors. A guess.
+ * Maximum number of rows in sketch and counts. More rows take longer and
+ * hardly improve the test of drift, because a shift by 0.01 standard
+ * deviations is already 5 standard errors. A guess.
  */
 #define MAX_SKETCHED_ROWS	262144.0
 
 /*
- * Maximum mean number of rows per group in sketch and counts, if that is more.
- * A guess.
+ * Maximum mean number of rows per group in sketch and counts, if that allows
+ * more rows than MAX_SKETCHED_ROWS. A guess.
  */
 #define MAX_SKETCHED_GROUP_ROWS	32768.0
 
 /*
- * Minimum mean number of rows per group for workers, because each sends a
- * sketch of every group. Fewer take longer with workers than without. A guess.
+ * Mean number of rows per group below which a scan has no parallel workers,
+ * because each sends a sketch of every group, which would take longer than the
+ * scan without workers. A guess.
  */
 #define MIN_PARALLEL_GROUP_ROWS	400
 

@@ -24,16 +24,22 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-/* Maximum rows of a batch, unless an operator sets a capacity. A guess. */
+/*
+ * Maximum number of rows in a batch, unless an operator sets a capacity. A
+ * guess.
+ */
 #define MAX_BATCH_ROWS	128
 
 /*
- * Maximum bytes of a batch, which should stay in the second-level cache. A
- * guess.
+ * Maximum size of a batch in bytes, so that it stays in the second-level
+ * cache. A guess.
  */
 #define MAX_BATCH_BYTES	(512 * 1024)
 
-/* Minimum rows of a batch, which repay the calls. A guess. */
+/*
+ * Minimum number of rows in a batch; smaller batches would not repay the
+ * calls. A guess.
+ */
 #define MIN_BATCH_ROWS	8
 
 /* ---- states ---- */

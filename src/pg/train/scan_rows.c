@@ -23,20 +23,21 @@
 #include "sketch/sketch.h"
 
 /*
- * Bytes of a sample above which it gets its full capacity, if memory allows,
- * because copies of it take long. A guess.
+ * Size of a sample in bytes above which it is allocated with its full
+ * capacity, if memory allows, because copying it would take long. A guess.
  */
 #define LARGE_SAMPLE_BYTES	((Size) 1 << 20)
 
 /*
- * Maximum bytes of a block in a state without sums; up to this size the memory
- * context rounds chunks up to a power of two.
+ * Maximum size of a block in bytes in a state without sums. Up to this size
+ * the memory context rounds chunks up to a power of two.
  */
 #define MAX_SMALL_BLOCK_BYTES	8192
 
 /*
- * Bytes of waiting rows from which on a state makes its sums. More save memory
- * of small groups, and take it for large ones. A guess.
+ * Size of the buffered rows in bytes above which a state allocates its sums. A
+ * larger limit saves memory for small groups, and takes more for large ones. A
+ * guess.
  */
 #define WAITING_BYTES	(32 * 1024)
 

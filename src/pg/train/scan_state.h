@@ -161,8 +161,8 @@ typedef struct scan_call_state
 } scan_call_state;
 
 /*
- * Bytes of a state's first block, small because many groups may have few rows
- * each; blocks grow fourfold. A guess.
+ * Size of a state's first block in bytes. It is small because many groups may
+ * have few rows each; the next blocks are four times as large. A guess.
  */
 #define FIRST_BLOCK_BYTES	512
 

@@ -16,8 +16,8 @@
 #include "rkhs/map.h"
 
 /*
- * Default of option keep: old versions. More can be restored, and take disk
- * space. A guess.
+ * Default of option keep, the number of old versions that are kept. With more
+ * of them older ones can be restored; they take disk space. A guess.
  */
 #define DEFAULT_VERSIONS_KEPT	5
 

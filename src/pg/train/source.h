@@ -9,9 +9,9 @@
 #include "pg/train/relation.h"
 
 /*
- * Factor of additional blocks in a sample of blocks, of whose rows 1 /
- * BLOCKS_FACTOR are taken. More mix rows of more blocks, and reading takes
- * longer. A guess.
+ * A sample of blocks reads BLOCKS_FACTOR times as many blocks as it needs, and
+ * takes 1 / BLOCKS_FACTOR of their rows. With a larger factor the sample has
+ * rows of more blocks, and reading takes longer. A guess.
  */
 #define BLOCKS_FACTOR	8
 

@@ -30,29 +30,30 @@
 #include "sketch/spec_of_sample.h"
 
 /*
- * Default number of frequencies if the method is not compressive: the sketch
- * then serves drift alone. More find smaller changes, in slower scans. A
- * guess.
+ * Default number of frequencies if the method is not compressive, so that the
+ * sketch serves only the test of drift. With more frequencies smaller changes
+ * are found, in slower scans. A guess.
  */
 #define DEFAULT_FREQUENCIES	400
 
 /*
- * Maximum number of clusters that the spec is fitted to, and of rows, if the
- * method is not compressive: their width represents the others. More take
- * longer. Guesses.
+ * Maximum number of clusters, and of rows, from which the spec is chosen if
+ * the method is not compressive. The width of these clusters represents the
+ * others. More take longer. Guesses.
  */
 #define MAX_SPEC_CLUSTERS	256
 #define MAX_SPEC_ROWS	8192
 
 /*
- * Maximum number of groups, the largest in the sample, whose median spec is
- * used for all groups. More take longer. A guess.
+ * Maximum number of groups whose specs are computed, the largest ones in the
+ * sample; their median is used for all groups. More groups take longer. A
+ * guess.
  */
 #define LARGEST_GROUPS	16
 
 /*
- * Rows for choosing the width of a kernel, or twice the number of landmarks if
- * that is more. More take longer. A guess.
+ * Minimum number of rows for choosing the width of a kernel; at least twice
+ * the number of landmarks is used. More rows take longer. A guess.
  */
 #define MIN_MAP_ROWS	3000
 

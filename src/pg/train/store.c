@@ -27,25 +27,26 @@
 #include "pg/train/store.h"
 
 /*
- * Groups per write; the planner copies their array. Fewer take more
- * statements. A guess.
+ * Number of groups that one statement writes. The planner copies their array;
+ * smaller arrays need more statements. A guess.
  */
 #define GROUPS_PER_STATEMENT	100
 
 /*
- * Approximate bytes of these groups and of the operators measured for them,
- * above which they are written. A guess.
+ * Approximate size in bytes of the groups not yet written and of the operators
+ * measured for them, above which the groups are written. A guess.
  */
 #define MAX_PENDING_BYTES	((Size) 16 << 20)
 
 /*
- * Rows from which the law of sketches is estimated, as in decoded.c. A guess.
+ * Number of rows from which the null distribution of sketches is estimated, as
+ * in decoded.c. A guess.
  */
 #define NULL_LAW_ROWS	512
 
 /*
- * Rows of a group for the same purpose: the deviation of the law has a
- * standard error of 7 %. A guess.
+ * Number of rows of a group from which its null distribution is estimated. Its
+ * standard deviation then has a standard error of 7 %. A guess.
  */
 #define NULL_LAW_GROUP_ROWS	32
 
@@ -61,8 +62,8 @@ typedef struct group_result
 } group_result;
 
 /*
- * Minimum share of its rows that a cluster keeps to keep its name. A larger
- * one loses names of clusters that moved. A guess.
+ * Minimum share of its rows that a cluster must keep to keep its name. With a
+ * larger share names of clusters that moved would be lost. A guess.
  */
 #define MIN_KEPT_SHARE	0.1
 

@@ -31,7 +31,7 @@
 
 /*
  * Default of option iterations: maximum number of scans that move the clusters
- * of a sample. More lower the SSE, for a scan each. A guess.
+ * of a sample. Each further scan lowers the SSE. A guess.
  */
 #define DEFAULT_SCANS	10
 
@@ -39,41 +39,47 @@
 #define MAX_UNWARNED_GROUPS	10000
 
 /*
- * Maximum number of clusters for candidates: more need more rows than the
- * uniform sample has. A guess.
+ * Maximum number of clusters for which candidates are searched. For more
+ * clusters the uniform sample has too few rows. A guess.
  */
 #define MAX_CANDIDATE_CLUSTERS	256
 
-/* Maximum number of groups with candidates of their own. A guess. */
+/* Maximum number of groups for which candidates are searched. A guess. */
 #define MAX_CANDIDATE_GROUPS	64
 
-/* Minimum number of rows per group to find candidates in. A guess. */
+/*
+ * Minimum number of rows per group in the samples in which candidates are
+ * searched. A guess.
+ */
 #define MIN_GROUP_SAMPLE	3000
 
 /*
- * Rows per group in units of k / tolerance: a step then gains 2/3 of the
- * tolerance. Fewer need another scan, more take longer. A guess.
+ * Number of rows per group, times tolerance / k, in the samples in which
+ * candidates are searched. A Lloyd step gains about k / rows of the SSE, which
+ * is then 2/3 of the tolerance. With fewer rows another scan would follow;
+ * more rows take longer. A guess.
  */
 #define TOLERANCE_ROWS	1.5
 
 /*
- * Maximum number of rows on which the recall of a search is measured. More
- * measure it more exactly, in more time (bench/index_health.py).
+ * Maximum number of rows on which the recall of a search is measured. With
+ * more rows it is more exact, and takes more time (bench/index_health.py).
  */
 #define MAX_RECALL_ROWS	6000
 
 /*
- * Rows in which k is chosen, EVIDENCE_NUMBERS / d if that is more, and the
- * maximum d in that ratio, because wide rows are projected onto as many axes.
- * More rows find more clusters, in proportional time (bench/number.py).
+ * Number of rows from which k is chosen: the larger of EVIDENCE_ROWS and
+ * EVIDENCE_NUMBERS / d. In this ratio d is at most EVIDENCE_AXES, because
+ * wider rows are projected onto that number of axes. With more rows more
+ * clusters are found, in proportional time (bench/number.py).
  */
 #define EVIDENCE_ROWS	4000.0
 #define EVIDENCE_NUMBERS	8e5
 #define EVIDENCE_AXES	64
 
 /*
- * Maximum number of clusters if the training chooses k. More take longer, and
- * the choice hardly depends on it (bench/number.py).
+ * Maximum number of clusters if the training chooses k. A larger maximum takes
+ * longer and hardly changes the choice (bench/number.py).
  */
 #define DEFAULT_MAX_K	50
 

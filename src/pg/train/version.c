@@ -26,8 +26,9 @@
 #include "pg/train/version.h"
 
 /*
- * Minimum number of rows in a sketch of a share, below which all rows are
- * sketched. Fewer make the test of drift weaker. A guess.
+ * Minimum number of rows in a sketch of a share of the rows. If the share has
+ * fewer, all rows are sketched. With a smaller minimum the test of drift would
+ * be weaker. A guess.
  */
 #define MIN_SHARE_ROWS	65536
 

@@ -24,8 +24,8 @@
 #include "pg/train/warnings.h"
 
 /*
- * Maximum number of rows that warnings read. More are more certain, and delay
- * every training. A guess.
+ * Maximum number of rows that warnings read. With more rows they are more
+ * certain, and delay every training. A guess.
  */
 #define MAX_CHECKED_ROWS	2000
 
@@ -39,19 +39,20 @@
 #define MAX_COMPARED_COLUMNS	64
 
 /*
- * Share of NULLs in a column above which a warning is raised, 0 to 1. A
- * smaller one of the limits in this file warns of more harmless columns, a
- * larger one of fewer that decide the clusters. A guess.
+ * Share of NULLs in a column above which a warning is raised, 0 to 1. With
+ * smaller limits in this file there would be warnings about more harmless
+ * columns, with larger ones about fewer columns that decide the clusters. A
+ * guess.
  */
 #define MAX_NULL_SHARE	0.5
 
 /*
- * Magnitude of the correlation of two columns above which they are near
- * copies. A guess.
+ * Absolute correlation of two columns above which they count as near copies. A
+ * guess.
  */
 #define MAX_CORRELATION	0.99
 
-/* Magnitude of the skew above which a warning is raised. A guess. */
+/* Absolute skew above which a warning is raised. A guess. */
 #define MAX_SKEW	10
 
 /*
@@ -59,20 +60,23 @@
  */
 #define MAX_INTERVAL_SECONDS	9e12
 
-/* Maximum skew after the logarithm for it to be suggested. A guess. */
+/*
+ * Maximum skew after taking the logarithm for which the logarithm is
+ * suggested. A guess.
+ */
 #define MAX_LOG_SKEW	3
 
 /*
- * Minimum and maximum share of far rows, and their minimum share of the sum of
- * squares, for a warning. Guesses.
+ * Limits for a warning about far rows: minimum and maximum share of the rows,
+ * and minimum share of the sum of squares. Guesses.
  */
 #define MIN_FAR	0.005
 #define MAX_FAR	0.2
 #define MIN_FAR_SQUARES	0.9
 
 /*
- * Minimum share of steps that do not decrease, and minimum rank correlation,
- * of a column that grows. A guess.
+ * Minimum for a column that grows: share of the steps that do not decrease,
+ * and rank correlation with the position of the rows. A guess.
  */
 #define MIN_ORDER	0.98
 

@@ -34,7 +34,8 @@ unchanged_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the state of type internal in argument 0; NULL if there is none yet.
+ * Returns the state of type internal in argument 0, or NULL if there is no
+ * state yet.
  */
 static inline void *
 internal_state(FunctionCallInfo fcinfo)

@@ -47,10 +47,11 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * Finds a function in `schema` whose name is the prefix followed by the entry
- * point's name. Its argument types are the entry point's, followed by the oid
- * of the calling role if takes_caller is true. Reads the catalog without
- * checking rights: the schema belongs to the owner alone.
+ * Finds a function in `schema` whose name is `prefix` followed by the entry
+ * point's name. The function has the argument types of the entry point,
+ * followed by the OID of the calling role if takes_caller is true. Reads the
+ * catalog without checking rights, because only the owner of the extension can
+ * create functions in the schema.
  */
 static FmgrInfo *
 find_called(FmgrInfo *entry, const char *schema, const char *prefix,

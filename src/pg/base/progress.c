@@ -330,9 +330,9 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
 #define MAX_SHOWN_SECONDS	1e10
 
 /*
- * Operations are multiply-adds, as the rooms of the core estimate them. RATE
- * was measured on one core with AVX-512; it is a constant, so that a call is
- * refused on every machine or on none.
+ * Numbers of operations are multiply-adds, as the core estimates them. RATE
+ * was measured on one core with AVX-512. It is a constant, so that a call is
+ * rejected on every machine or on no machine.
  */
 
 /*

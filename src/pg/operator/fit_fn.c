@@ -223,8 +223,8 @@ fastclust_rescaled_operator(PG_FUNCTION_ARGS)
 /* ---- fit ---- */
 
 /*
- * Labels the rows by an operator and returns their squared distances. The
- * memory of the result stays charged to the account.
+ * Labels the rows by an operator and returns the labels and the squared
+ * distances. The memory of the result remains charged to the account.
  */
 static fc_fit
 fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,

@@ -11,8 +11,8 @@
 /*
  * ---- labels of sparsevecs ----
  *
- * A sparse row is converted to a dense one only if more than its label is
- * needed.
+ * A sparse row is converted to a dense one only if the caller needs more than
+ * its label.
  */
 
 /* State for sparse rows that a call site keeps between calls. */

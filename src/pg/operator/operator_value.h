@@ -7,7 +7,10 @@
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
 
-/* Makes op a view of a serialized operator, which must stay in memory. */
+/*
+ * Makes op a view of a serialized operator, which must not be freed as long as
+ * op is used.
+ */
 static inline void
 open_operator(const fc_operator_header *header, fc_operator *op)
 {

@@ -153,13 +153,13 @@ check_live_size(const training *t)
 
 typedef struct micro_cluster_set
 {
-	fc_micro_clusters b;		/* the arrays n, mean and square as the core
-								 * takes them */
+	fc_micro_clusters b;		/* n, mean and square in the form that the
+								 * core takes */
 	double	   *n;				/* m values: number of rows of each
 								 * micro-cluster */
 	double	   *x;				/* m x d means of the micro-clusters */
-	double	   *mean;			/* m x d: the same means minus the mean of all
-								 * rows */
+	double	   *mean;			/* m x d: means of the micro-clusters minus
+								 * the mean of all rows */
 	double	   *square;			/* m values: mean squared distance of the rows
 								 * of a micro-cluster from their mean */
 	double		rows;
@@ -486,8 +486,9 @@ describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *se
 }
 
 /*
- * Warns if rows are at nearly equal distances. This is common in many
- * dimensions, where a ball of few rows is as wide as a ball of many.
+ * Warns if all rows have nearly the same distance from each other. This is
+ * common in many dimensions, where a ball that contains few rows has almost
+ * the same radius as a ball that contains many.
  */
 static void
 warn_equal_distances(const training *t, const micro_cluster_set *set,
@@ -617,9 +618,9 @@ find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 }
 
 /*
- * Warns if a micro-cluster of a live model has too many rows. Micro-clusters
- * stay where the last training on rows found them, even if new rows are
- * elsewhere.
+ * Warns if a micro-cluster of a live model has too many rows. Only a training
+ * on rows moves micro-clusters; a retrain from the live sketch keeps them,
+ * even if new rows are elsewhere.
  */
 static void
 warn_outgrown(const training *t, const micro_cluster_set *set)

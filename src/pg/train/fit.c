@@ -171,9 +171,9 @@ best_candidate(const group_fit *fit)
 }
 
 /*
- * Keeps the old clusters and marks them as final, so that no scan moves them.
- * If a scan measured them, their weights and mean squared distance are taken
- * from it.
+ * Sets the operator of the group to the old clusters, and marks it as
+ * converged, so that no scan moves it. If a scan measured the old clusters,
+ * takes their weights and their mean squared distance from the scan.
  */
 static void
 take_old(group_fit *fit, const fc_operator_header *old)
@@ -502,9 +502,9 @@ fit_pinned(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Decodes the clusters from the sketch alone. Groups share a spec, which may
- * not suit each of them, so the old clusters of a group, or k-means on its
- * sample, are the start of the decoder and are kept if they fit the sample
- * better.
+ * not suit each of them. Therefore the decoder starts from the old clusters of
+ * a group, or from k-means on its sample, and these are kept if they fit the
+ * sample better than the decoded clusters.
  */
 static void
 fit_compressive(const training *t, group_fit *fit,

@@ -98,7 +98,7 @@ check_half_life(const training *t)
 }
 
 /*
- * Raises an error if the training cannot keep a live sketch; called before any
+ * Raises an error if the training cannot make a live sketch. Called before any
  * row is read.
  */
 static void
@@ -265,9 +265,10 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 }
 
 /*
- * Trains on all rows with equal weights. If there is a half-life, also decodes
- * a second version, in which recent rows weigh more, from the live sketch, and
- * returns the number of that version.
+ * Trains on all rows with equal weights and returns the number of the version.
+ * If there is a half-life, decodes a second version from the live sketch, in
+ * which recent rows have larger weights, and returns the number of that
+ * version.
  */
 int32
 run_training(FunctionCallInfo fcinfo, training *t)

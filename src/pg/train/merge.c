@@ -292,8 +292,8 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 }
 
 /*
- * Removes the merged clusters, whose centroids move, from option "pinned"; the
- * others stay pinned.
+ * Removes the merged clusters from option "pinned", because their centroids
+ * move. The other clusters remain pinned.
  */
 static void
 release_merged(training *t, const cluster_list *list)

@@ -61,8 +61,8 @@ becomes_vector(Oid type)
 }
 
 /*
- * Returns true if a column has vectors, and also if it does not exist, so that
- * the error message names a vector.
+ * Returns true if a column contains vectors. Also returns true if the column
+ * does not exist; the later error is then about a missing column of vectors.
  */
 static bool
 has_vectors(Oid relation, const char *name)

@@ -309,7 +309,8 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	rows = drawn_rows(t, given, dim, picked, size);
 
 	/*
-	 * draw from all rows if old statistics promised more rows than there are
+	 * Draw from all rows if there are far fewer rows than outdated statistics
+	 * of the planner indicate.
 	 */
 	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < size / 4))
 		rows = drawn_rows(t, given, dim, every, size);

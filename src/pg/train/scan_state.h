@@ -73,8 +73,8 @@ typedef struct scan_plan
 extern plan_fields read_plan_fields(Datum plan);
 
 /*
- * Returns `kept` if its fields except the operators are equal to `fields`,
- * else a new plan in a child context of `home`.
+ * Returns `kept` if its fields are equal to `fields`, not counting the
+ * operators. Otherwise returns a new plan in a child context of `home`.
  */
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
 
@@ -119,8 +119,9 @@ typedef struct scan_state
 	 * fields are only set in a state to which rows are added
 	 */
 	fc_operator *op;
-	bool		pruning_tried[SCAN_STEPS];	/* true once pruning bounds of
-											 * many centroids have been tried */
+	bool		pruning_tried[SCAN_STEPS];	/* true after the first attempt to
+											 * compute pruning bounds for many
+											 * centroids */
 	fc_columns *columns[SCAN_STEPS];	/* centroids stored by column, for
 										 * sparse rows; NULL until they are
 										 * made */

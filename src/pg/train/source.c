@@ -271,7 +271,7 @@ fastclust_estimated_rows(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(rows);
 }
 
-/* ---- a row as operators take it ---- */
+/* ---- a row as input of the operators ---- */
 
 char *
 row_text(const train_source *source, bool scaled, bool mapped)

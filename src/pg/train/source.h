@@ -50,8 +50,8 @@ extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);
 
 /*
- * Returns the expression of a row as operators take it, with parameters $1
- * center, $2 scale and $3 map.
+ * Returns an expression that converts a row to the input of the operators; its
+ * parameters are $1 center, $2 scale and $3 map.
  */
 extern char *row_text(const train_source *source, bool scaled, bool mapped);
 

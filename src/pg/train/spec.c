@@ -197,7 +197,7 @@ is_followed(const training *t)
 									&id, 0, NULL));
 }
 
-/* Returns true if a live sketch follows the rows after this training. */
+/* Returns true if the model will have a live sketch after this training. */
 static bool
 stays_live(const training *t)
 {

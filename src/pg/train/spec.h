@@ -7,10 +7,7 @@
 
 #include "pg/train/training.h"
 
-/*
- * Returns true if a live sketch that the caller may read follows the model's
- * rows.
- */
+/* Returns true if the model has a live sketch that the caller may read. */
 extern bool is_followed(const training *t);
 extern void choose_specs(training *t, const fc_weighted_rows *sample);
 extern void choose_map(training *t, const fc_weighted_rows *sample);

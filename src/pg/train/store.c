@@ -68,8 +68,8 @@ typedef struct group_result
 #define MIN_KEPT_SHARE	0.1
 
 /*
- * Returns the numbers of clusters that have other rows than before: less than
- * a tenth of their rows had the same number.
+ * Returns the numbers of clusters that have mostly other rows than before:
+ * less than a tenth of their rows had the same number.
  */
 static Bitmapset *
 moved_numbers(const two_labellings *labels)

@@ -362,10 +362,10 @@ find_candidates(training *t, const fc_weighted_rows *sample)
  * Finds the candidates of each group, if there are few groups.
  *
  * A step of Lloyd's algorithm gains about k / n of the sum of squares if the
- * centroids were found in n rows. The samples are so large that this is below
- * the tolerance and no further scan follows. With option sample "hash" groups
- * have no candidates, because samples of blocks depend on where rows are
- * stored.
+ * centroids were found in n rows. The samples are large enough that this is
+ * less than the tolerance, so that no further scan follows. With option sample
+ * "hash" groups have no candidates, because samples of blocks depend on where
+ * rows are stored.
  */
 static void
 find_group_candidates(training *t)

@@ -130,7 +130,7 @@ BEGIN
 END
 $$;
 
--- Raises an error unless the transaction sees rows that others commit meanwhile.
+-- Raises an error unless the transaction sees rows that other transactions commit while it runs.
 CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

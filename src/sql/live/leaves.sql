@@ -7,8 +7,8 @@ CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
 CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_live_pending' LANGUAGE C STRICT PARALLEL RESTRICTED;
 
--- Describes the first change of a leaf's columns since they were recorded, or returns NULL if there
--- is none.
+-- Describes the first change of a leaf's columns since they were recorded. Returns NULL if they
+-- have not changed.
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN a.attisdropped IS NOT FALSE

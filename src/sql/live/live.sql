@@ -1,5 +1,5 @@
 
--- Live sketches: sketches that follow the changes of their tables
+-- Live sketches: sketches that triggers keep up to date with their tables
 --
 --     kept_sketches   live sketches: table, columns, groups and buckets of time
 --     live_leaves     tables whose rows are counted, and the definitions of their columns
@@ -102,7 +102,7 @@ CREATE TABLE fastclust_internal.live_deltas (
     removed sketch,    -- sketch of removed rows, if they are many
     added_counts drift_counts,    -- counts for drift of the rows in added
     removed_counts drift_counts,
-    lost text)    -- reason why changes of the leaf could not be followed, or NULL
+    lost text)    -- reason why triggers missed changes of the leaf, or NULL
     USING heap;
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL,
 ALTER removed_rows SET STORAGE EXTERNAL;
@@ -173,7 +173,7 @@ CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, sub
 CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, subtotal sketch) (
     SFUNC = live_sum, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
--- If the spec is NULL, the state stays NULL and nothing is counted.
+-- If the spec is NULL, the state remains NULL and nothing is counted.
 CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows bytea,
         subtotal drift_counts)
     RETURNS drift_counts

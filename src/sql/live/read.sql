@@ -297,7 +297,8 @@ $$;
 COMMENT ON FUNCTION fastclust.current_sketches IS
     'Returns the present sketches, one for each group and bucket.';
 
--- Returns the live sketch of a model, or NULL if there is none that the caller may read.
+-- Returns the live sketch of a model. Returns NULL if the model has no live sketch, or if the
+-- caller may not read it.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.model_live(model_id bigint, caller oid) RETURNS kept_sketches

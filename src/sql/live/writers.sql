@@ -218,8 +218,9 @@ BEGIN
 END
 $$;
 
--- internal: removes a live sketch with the triggers on its tables, for any caller. Triggers with
--- these names on other tables are not touched, because their owner could hold a lock.
+-- internal: removes a live sketch and the triggers on its tables, for any caller. Does not drop
+-- triggers with these names on other tables, because the owner of such a table could hold a lock on
+-- it.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN

@@ -2,8 +2,8 @@
 -- Models on the workers of Citus: the copy that predict reads there
 --
 -- The coordinator has the models. In the transaction that changes a model, the columns that predict
--- needs are copied into a reference table. Citus commits it on all nodes or on none, and copies it
--- to nodes that are added later.
+-- needs are copied into a reference table. Citus commits that table on all nodes or on no node, and
+-- copies it to nodes that are added later.
 
 -- The OIDs of roles differ between nodes: generated columns look up the names on the node that
 -- stores the row.

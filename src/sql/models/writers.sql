@@ -324,8 +324,8 @@ BEGIN
         PERFORM claim_name(new_name, true, caller);
     END IF;
     UPDATE stored_models m SET model = new_name WHERE m.id = stored.id;
-    -- The live sketch keeps its old name if another session is giving the new one to a live sketch;
-    -- waiting for that session could take long.
+    -- The live sketch keeps its old name if another session is giving the new name to a live
+    -- sketch, because waiting for that session could take long.
     IF lock_name(hashtext(new_name), true, false) THEN
         UPDATE kept_sketches l
            SET name = new_name

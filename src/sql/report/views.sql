@@ -129,9 +129,9 @@ COMMENT ON FUNCTION fastclust.predict_name IS
     'Returns the name of the nearest cluster of a model, as profile shows it. NULL if predict '
     'returns NULL.';
 
--- Returns the features of the centroids of a version. If version_cluster_rows returns no rows, it
--- raises a WARNING and returns no rows, too. The argument with the model's name, which the view
--- reads from readable_models, keeps the planner from profiling versions of other models.
+-- Returns the features of the centroids of a version. Raises a WARNING and returns no rows if
+-- version_cluster_rows returns no rows. The view reads the argument `model` from readable_models,
+-- so that no profiles of versions of other models are computed.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100

@@ -13,8 +13,9 @@
 typedef enum vector_form
 {
 	VECTOR_ARRAY = 0,			/* an array of numbers, or row_vector */
-	VECTOR_FLOATS,				/* vector of pgvector; its halfvec is
-								 * VECTOR_HALVES, its sparsevec VECTOR_SPARSE */
+	VECTOR_FLOATS,				/* type vector of pgvector; VECTOR_HALVES and
+								 * VECTOR_SPARSE are its types halfvec and
+								 * sparsevec */
 	VECTOR_HALVES,
 	VECTOR_SPARSE,
 	VECTOR_LITERAL,				/* text of an array as a C string */
@@ -109,8 +110,8 @@ typedef struct column_reader
 } column_reader;
 
 /*
- * Is the type smallint, integer, bigint, real, double precision or numeric, or
- * a domain over one of these?
+ * Returns true if the type is smallint, integer, bigint, real, double
+ * precision or numeric, or a domain over one of these.
  */
 extern bool is_column_type(Oid type);
 

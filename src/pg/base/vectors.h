@@ -184,9 +184,9 @@ extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 
 /*
- * numbers_argument returns the elements of an array argument, which must have
- * `expected` elements; NULL if the argument is NULL. scales_argument also
- * requires each element to be positive.
+ * numbers_argument returns the elements of an array argument, or NULL if the
+ * argument is NULL. The array must have `expected` elements. scales_argument
+ * also requires each element to be positive.
  */
 extern double *numbers_argument(FunctionCallInfo fcinfo, int argument,
 								Size expected, const char *name);

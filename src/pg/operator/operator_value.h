@@ -65,8 +65,8 @@ extern fc_status verify_operator(const fc_operator *op);
 extern void check_operator_status(fc_status status);
 
 /*
- * Returns the serialized operator. An operator that floats cannot represent is
- * an error.
+ * Returns the serialized operator. Raises an error for an operator that floats
+ * cannot represent.
  */
 extern fc_operator_header *store_operator(const fc_operator *op);
 
@@ -156,8 +156,8 @@ extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
 extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 
 /*
- * Returns the factorisation method with this name; an unknown name is an
- * error.
+ * Returns the factorisation method with this name. Raises an error if the name
+ * is unknown.
  */
 extern fc_method method_of_name(const char *name);
 extern const char *method_name(uint32 method);

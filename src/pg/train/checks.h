@@ -37,8 +37,9 @@ extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *settings);
 
 /*
- * Returns the window of recent rows of a retrain as JSON: the window in its
- * options, where null removes it, or else the window of the version.
+ * Returns the window of recent rows of a retrain as JSON: option since of the
+ * retrain if it is given (null means no window), or else the window of the
+ * version.
  */
 extern Jsonb *since_of_retraining(const stored_version *version,
 								  const train_options *options);

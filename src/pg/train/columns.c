@@ -139,8 +139,8 @@ column_type(Oid relation, const char *name)
 }
 
 /*
- * Takes (relation, column) and returns the column's type; a missing column is
- * an error.
+ * Takes (relation, column). Returns the type of the column. Raises an error if
+ * the column does not exist.
  */
 PG_FUNCTION_INFO_V1(fastclust_feature_type);
 Datum

@@ -8,7 +8,9 @@ extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 /* Returns the name of a relation as regclass displays it. */
 extern char *shown_relation(Oid relation);
 
-/* Returns the type of a column; a missing column is an error. */
+/*
+ * Returns the type of a column. Raises an error if the column does not exist.
+ */
 extern Oid	column_type(Oid relation, const char *name);
 
 #endif							/* FASTCLUST_TRAIN_COLUMNS_H */

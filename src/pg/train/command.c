@@ -143,9 +143,9 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 }
 
 /*
- * Takes (model, relation, features, centroids, options) and returns the number
- * of a new version with the given clusters, whose sizes and spreads come from
- * the rows.
+ * Takes (model, relation, features, centroids, options). Returns the number of
+ * a new version with the given clusters, whose sizes and spreads are computed
+ * from the rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_import_model);
 Datum
@@ -214,8 +214,8 @@ merged_options(const stored_version *version, const train_options *options)
 }
 
 /*
- * Returns the named relation, or else the relation of the version; a missing
- * relation or column is an error.
+ * Returns the named relation, or else the relation of the version. Raises an
+ * error if the relation or one of its columns does not exist.
  */
 static Oid
 scanned_relation(const locked_model *locked, const stored_version *version,
@@ -245,7 +245,8 @@ scanned_relation(const locked_model *locked, const stored_version *version,
 
 /*
  * Freezes the serving clusters in this retrain only; the option is not stored.
- * A method that cannot freeze clusters, or a smaller k, is an error.
+ * Raises an error if the method cannot freeze clusters, or if k is smaller
+ * than the number of serving clusters.
  */
 static void
 freeze(training *t, const stored_version *version)
@@ -483,9 +484,9 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 }
 
 /*
- * Takes (model, threshold, min_effect, options) and returns the number of the
- * new version, or NULL if the rows have not drifted. Invalid options are an
- * error in both cases.
+ * Takes (model, threshold, min_effect, options). Returns the number of the new
+ * version, or NULL if the rows have not drifted. Raises an error for invalid
+ * options in both cases.
  */
 PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
 Datum

@@ -14,8 +14,8 @@ typedef struct decoded_clusters
 
 /*
  * Decodes k clusters from a sketch. initial: centroids of an additional start,
- * or NULL; forget: ignore the sketch's bounds, which deleted rows may have
- * set.
+ * or NULL. forget: ignore the bounds in the sketch, because deleted rows may
+ * have set them.
  */
 extern decoded_clusters
 			decode_sketch(const training *t, const struct varlena *sketch,

@@ -305,7 +305,7 @@ with_indicators(const training *t, fc_encoder_header *learned)
 }
 
 /*
- * For method density, gives categories the minimum weight, unless option
+ * Gives categories the minimum weight if the method is density, unless option
  * weight names them. Otherwise each category would be a dense region, although
  * a gap between two categories is no evidence for two clusters: no row can lie
  * between them. If all columns are categories, they keep their weights.

@@ -140,9 +140,9 @@ searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /*
- * Returns true if operator a fits the rows as well as b. Its mean squared
- * distance may exceed b's by the fraction `slack` or, with `noise`, by the
- * standard error of the difference if that is more.
+ * Returns true if operator a fits the rows as well as b. The mean squared
+ * distance of a may exceed that of b by the fraction `slack` or, if `noise` is
+ * true, by the standard error of the difference, whichever is larger.
  */
 static bool
 as_good(const training *t, const fc_operator_header *a,
@@ -227,10 +227,11 @@ take_candidate(const training *t, group_fit *fit, int i)
 }
 
 /*
- * Runs k-means on the weighted sample. The result is the better of a search
- * and of Lloyd's steps from the start; but the best candidate of the scan is
- * preferred if it is as good. If option trim is set, the farthest rows are
- * ignored, and no scan moves the centroids that were found without them.
+ * Runs k-means on the weighted sample. The result is the better of two: a
+ * search, and Lloyd's steps from the start. If the best candidate of the scan
+ * is as good, it is preferred to this result. If option trim is set, the
+ * farthest rows are ignored, and no scan moves the centroids, because it would
+ * include these rows.
  */
 static void
 fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -257,8 +258,9 @@ fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Keeps the serving clusters unless the new ones are better by more than
- * noise. If they are, k-means also continues from the serving clusters, and
- * its result is preferred to the new clusters if it is as good.
+ * noise. If the new ones are better, k-means also continues from the serving
+ * clusters. The result of this is preferred to the new clusters if it is as
+ * good.
  */
 static void
 keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,

@@ -30,7 +30,7 @@ extern void fit_group(const training *t, group_fit *fit);
 
 /*
  * Announces the time of k-means in all groups before it begins in the first
- * one. Exceeding the time budget is an error.
+ * group. Raises an error if it exceeds the time budget.
  */
 extern void
 			announce_groups(const training *t, const group_fit *fits, int count);

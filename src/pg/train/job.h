@@ -18,14 +18,14 @@ typedef struct locked_model
 
 /*
  * Locks the model named by the call's first argument. wait: wait for another
- * training of the model, else raise an error; make: create a missing model,
- * else raise an error.
+ * training of the model instead of raising an error. make: create a missing
+ * model instead of raising an error.
  */
 extern locked_model lock_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
 /*
- * Returns the group of the current version with the most clusters. A model
- * with groups is an error unless `groups` is true.
+ * Returns the group of the current version with the most clusters. Raises an
+ * error for a model with groups, unless `groups` is true.
  */
 extern stored_version largest_group(const locked_model *locked, bool groups);
 

@@ -87,8 +87,8 @@ reject_number(const cluster_list *list, const char *number)
 
 /*
  * Returns the row of the only cluster with this name, or -1 if no cluster has
- * it; several clusters are an error. Appends the numbers of the clusters with
- * the name to bearers.
+ * it. Raises an error if several clusters have it. Appends the numbers of the
+ * clusters with the name to bearers.
  */
 static int64
 row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
@@ -112,8 +112,8 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
 }
 
 /*
- * Chooses a cluster to merge by its name, or by its number written as text. A
- * number that is also the name of another cluster is an error.
+ * Chooses a cluster to merge by its name, or by its number written as text.
+ * Raises an error for a number that is also the name of another cluster.
  */
 static void
 choose_by_text(cluster_list *list, const char *text)

@@ -87,7 +87,7 @@ typedef struct train_options
 {
 	Jsonb	   *json;			/* all options as they were given */
 
-	/* rows */
+	/* options of the rows */
 	char	   *relation;
 	char	   *group_by;
 	char	   *where;
@@ -106,7 +106,7 @@ typedef struct train_options
 	row_sampling sample;
 	double		sample_rows;
 
-	/* clusters */
+	/* options of the clusters */
 	double		k;
 	train_method method;
 	bool		replace;
@@ -130,7 +130,7 @@ typedef struct train_options
 	double		scale;
 	double		micro_clusters;
 
-	/* versions */
+	/* options of the new version */
 	live_options live;
 	bool		fresh;
 	double		keep;
@@ -138,7 +138,7 @@ typedef struct train_options
 	bool		nowait;
 	bool		quiet;
 
-	/* labels */
+	/* options of write_labels */
 	bool		name;
 	bool		distance;
 } train_options;
@@ -158,8 +158,8 @@ tolerance_of(const train_options *options)
 }
 
 /*
- * Reads and checks options. An option that the function does not know, or
- * that has a wrong value, is an error.
+ * Reads and checks options. Raises an error for an option that the function
+ * does not have, and for a wrong value.
  */
 extern train_options *read_train_options(Jsonb *json, option_user function);
 
@@ -208,7 +208,9 @@ extern Jsonb *options_to_store(const train_options *options, const char *conditi
 /* Returns the options with one more option, which is a text. */
 extern Jsonb *with_text_option(Jsonb *json, const char *name, const char *text);
 
-/* Returns the method with this name; an unknown name is an error. */
+/*
+ * Returns the method with this name. Raises an error if the name is unknown.
+ */
 extern train_method train_method_of(const char *name);
 extern const char *train_method_name(train_method method);
 

@@ -20,8 +20,8 @@ typedef struct query_argument
 								 * parameters, which the plan does not copy */
 
 /*
- * Returns the OID of a type of fastclust or pg_catalog; a missing one is an
- * error.
+ * Returns the OID of a type of fastclust or pg_catalog. Raises an error if the
+ * type does not exist.
  */
 extern Oid	type_of_name(const char *name);
 

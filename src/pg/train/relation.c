@@ -662,8 +662,9 @@ has_numbers(const train_source *source)
  * (relation, vector, listed, group_value, dimensions, sharded, condition,
  * columns), the expressions of a row t.
  *
- * vector NULL: decided by the type of the column. dimensions is NULL for
- * vectors, and for columns without an encoder that are not all numbers.
+ * If the argument `vector` is NULL, the type of the column decides. dimensions
+ * is NULL for vectors. Without an encoder it is also NULL if not all columns
+ * are numbers.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_expressions);
 Datum

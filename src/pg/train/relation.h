@@ -67,8 +67,8 @@ typedef struct feature_list
 } feature_list;
 
 /*
- * Returns the columns in an array of names. An array that is NULL, empty or
- * multidimensional is an error.
+ * Returns the columns in an array of names. Raises an error if the array is
+ * NULL, empty or multidimensional.
  */
 extern feature_list read_features(ArrayType *array);
 

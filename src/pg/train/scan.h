@@ -6,7 +6,7 @@
 
 /*
  * Announces how long a scan of all rows takes. If the sketch is to be decoded,
- * exceeding the time budget is an error.
+ * raises an error if the time exceeds the time budget.
  */
 extern void
 			announce_scan(const training *t, const scan_request *request, int flags);

@@ -130,8 +130,8 @@ read_named_clusters(training *t)
 }
 
 /*
- * Returns the index of the first named cluster of a group, or where it would
- * be inserted.
+ * Returns the index of the first named cluster of a group, or if there is
+ * none, the index at which it would be inserted.
  */
 static int
 first_name(const training *t, const char *group)

@@ -207,8 +207,8 @@ stays_live(const training *t)
 }
 
 /*
- * Announces the time of decoding before the sketch is computed; exceeding the
- * time budget is an error.
+ * Announces the time of decoding before the sketch is computed. Raises an
+ * error if it exceeds the time budget.
  */
 static void
 announce_decoding(const training *t)

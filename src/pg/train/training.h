@@ -46,7 +46,7 @@ typedef struct named_cluster
 
 typedef struct training
 {
-	/* the job */
+	/* fields of the job, set before the first step */
 	int64		model_id;		/* 0 if no version is made and only a sample
 								 * is drawn */
 	char	   *model;
@@ -58,7 +58,7 @@ typedef struct training
 	Jsonb	   *stored;			/* options as the version stores them */
 	bool		frozen;			/* true: the serving clusters keep their
 								 * centroids */
-	bool		again;			/* true: a retrain, which does not repeat
+	bool		again;			/* true for a retrain, which does not repeat
 								 * warnings about columns */
 
 	/*
@@ -74,7 +74,7 @@ typedef struct training
 								 * a version stores them; 0 if they are
 								 * computed from option levels */
 
-	/* results */
+	/* results of the steps so far */
 	TimestampTz begun;
 	char	   *note;
 	double		estimate;		/* estimated number of rows */
@@ -122,10 +122,11 @@ typedef struct group_fit
 	struct varlena *counts;
 	bool		measured;		/* true: the objective is exact, from all rows */
 	candidates
-				found;			/* candidates that the scan measured; `next`
-								 * has their operators after a Lloyd step,
-								 * `sse` the sums of squares before it, and
-								 * `gain` the decreases by it */
+				found;			/* candidates that the scan measured: `sse`
+								 * has their sums of squares before its Lloyd
+								 * step, `gain` the decrease of each by the
+								 * step, and `next` the operators after the
+								 * step */
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];

@@ -591,8 +591,8 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 }
 
 /*
- * Reads the options in an object, or the top-level options if `within` is
- * NULL, into the given struct at their offsets.
+ * Reads the options of the object `within`, or the top-level options if
+ * `within` is NULL. Stores each in `fields` at its offset.
  */
 static void
 read_within(Jsonb *json, const char *within, int function, void *fields)

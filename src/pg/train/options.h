@@ -26,7 +26,8 @@ typedef enum option_user
 	FOR_KEEP_SKETCH = 16,
 	FOR_SKETCH = 32,			/* retrain with the argument sketch */
 	FOR_IMPORT = 64,			/* import_model */
-	FOR_HALF_LIFE = 128,		/* a model whose rows lose weight with age */
+	FOR_HALF_LIFE = 128,		/* model in which the weights of rows decrease
+								 * with age */
 	FOR_LIVE = 256				/* retrain from a live sketch, without a scan */
 } option_user;
 

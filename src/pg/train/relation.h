@@ -46,8 +46,8 @@ typedef struct train_source
 	char	   *condition;		/* option "where" with every name resolved, or
 								 * NULL */
 	char	   *filter;			/* condition on all rows that are read: vector
-								 * and group are not NULL, and the options
-								 * hold */
+								 * and group are not NULL, and the conditions
+								 * of the options are true */
 	bool		heap;			/* true if rows are identified by their ctids,
 								 * false if by hashes of their values */
 	char	  **leaves;			/* leaf tables, to be aggregated one by one */

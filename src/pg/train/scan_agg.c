@@ -215,7 +215,7 @@ read_cells(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 	return false;
 }
 
-/* Transition function: (state, plan, key, cells). */
+/* Takes (state, plan, key, cells). Transition function of scan_agg. */
 PG_FUNCTION_INFO_V1(fastclust_scan_accum);
 Datum
 fastclust_scan_accum(PG_FUNCTION_ARGS)

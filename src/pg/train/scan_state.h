@@ -44,8 +44,8 @@ typedef struct plan_fields
 typedef struct scan_plan
 {
 	MemoryContext context;		/* owns everything in this struct */
-	plan_fields fields;			/* fields of the type; copies, except of the
-								 * operators */
+	plan_fields fields;			/* values of the plan's fields; copied, except
+								 * for the operators */
 	Size		d;				/* dimension of unscaled rows; 0 until it is
 								 * known */
 	const char *of_what;		/* name of the field that set d, for errors */

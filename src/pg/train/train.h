@@ -22,7 +22,8 @@
 extern void train_rows(training *t);
 
 /*
- * Returns the evidence for each number of clusters up to t->k, from a sample.
+ * Returns the evidence for each number of clusters up to t->k, computed from a
+ * sample.
  */
 extern fc_choice *try_clusters(training *t);
 extern const char *verdict_of(const fc_choice *choice);

@@ -40,7 +40,7 @@ typedef struct candidates
 /* A cluster that a user has named. */
 typedef struct named_cluster
 {
-	char	   *group;			/* '' without groups */
+	char	   *group;			/* '' if the model has no groups */
 	int32		cluster;
 } named_cluster;
 
@@ -109,7 +109,7 @@ typedef struct training
  */
 typedef struct group_fit
 {
-	char	   *group;			/* "" without groups */
+	char	   *group;			/* "" if the version has no groups */
 	int64		n;				/* number of rows */
 	int64		nulls;			/* number of these rows with a NULL; -1 if
 								 * they are not counted */

@@ -1,12 +1,12 @@
-"""Time to assign a row by dense and by factored operators, over (k, d), as a picture.
+"""Measures the time to assign a row by dense and by factored operators over (k, d), and draws it.
 
 assignment.py KERNEL OUT.svg [--csv FILE]
 
 KERNEL is the program built from kernel.c (bench/run.sh builds it).
-Measured are single rows, against sgemv, and batches of 256 rows, against sgemm. A factored
-operator is a product of log2(min(k, d)) random sparse factors with s entries in each row and
-column of the longer side. All variants run in one process for each (k, d), and the minimum of
-several rounds counts.
+Single rows are compared with sgemv, and batches of 256 rows with sgemm. A factored operator is a
+product of log2(min(k, d)) random sparse factors with s entries in each row and column of the
+longer side. For each (k, d) all variants run in one process. Each figure is the minimum of several
+rounds.
 Good: a factored operator is faster than the dense one from a moderate size on.
 """
 import argparse

@@ -1,19 +1,21 @@
-"""False alarms and detections of change_points, and of drift with a window, over generated years.
+"""Counts false alarms and detections of change_points over generated years.
 
 python3 change_points.py [LAW:DIMENSIONS ..] [--runs 100] [--rows 1000] [--windows]
 
 Connects by PG* variables. LAW is one of drift.LAWS. Prints a line for each law; exits 1 if a
 bound is broken.
-A year has 365 days with this number of rows. A day is merged from sketches of a hundred rows
-each, drawn from a pool of 400,000 without repetition within the year.
+A year has 365 days with --rows rows each. The sketch of a day is merged from sketches of a hundred
+rows each, drawn from a pool of 400,000 rows without repetition within the year.
+--windows tests drift with the option `since` instead. A model is trained on three months of 4,000
+rows, and checks nine more months of the same law, once against the training rows and once against
+a baseline.
 Good:
-    false alarms: in at most 5 % of the years, allowing for chance
-    detections: a shift of one column by 0.3 deviations, from a day between 30 and 350 on, is
-        found within three days in 95 % of the years; in `orders` (three numbers and two texts of five
-        categories) also the share of a category that grows by 0.1
-    --windows: a model of three months of 4,000 rows judges nine more months of the same law
-        by `since`, against the training rows and against a baseline; at most 5 % of the months are
-        `drifted`, and 95 % if one column of the last month moved by 0.3
+    false alarms in at most 5 % of the years, allowing for chance
+    a column that shifts by 0.3 standard deviations on a day between 30 and 350 is found within
+        three days in 95 % of the years; so is, in `orders` (three columns of numbers and two of
+        texts with five categories), a category whose share grows by 0.1
+    with --windows, the verdict is `drifted` in at most 5 % of the months without a change, and in
+        95 % of the last months if one column shifted by 0.3 standard deviations
 """
 import argparse
 import sys
@@ -54,7 +56,9 @@ def values(cursor, query, *arguments):
 
 
 def make_pool(connection, x, changes, rng):
-    """A spec of the first 5000 rows; sketches of blocks of the rows, and of the same rows after each change."""
+    """Creates the sketch specification from the first 5000 rows, and the table of blocks: the
+    sketch of each block of rows without a change and after each change. Returns the number of
+    blocks."""
     cursor = connection.cursor()
     tables.copy_rows(connection, 'pool', x[:5000])
     cursor.execute("SELECT train('change points', 'pool', 'x', 2, options => '{\"quiet\": true, \"seed\": 1}')")
@@ -67,7 +71,7 @@ def make_pool(connection, x, changes, rng):
 
 
 def year(cursor, rng, blocks, rows, change, first):
-    """The changes found in a year of which the days from the first on have changed."""
+    """Returns the changes that change_points finds in a year whose rows change on day `first`."""
     each = rows // BLOCK
     chosen = rng.permutation(blocks)[:365 * each]
     cursor.execute('DROP TABLE IF EXISTS year; CREATE TEMP TABLE year AS SELECT day, merge_agg(b.s) AS s FROM '

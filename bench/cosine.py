@@ -1,15 +1,16 @@
-"""Quality and time of the metric cosine, against brute force and against scikit-learn on rows of
-length 1.
+"""Compares the quality and time of the metric cosine with brute force, and with scikit-learn on
+rows of length 1.
 
 python3 cosine.py [--data FOLDER] [--rows N] [--only NAME,..] [--k K,..] [--starts 10] [--out
 FOLDER]
 
 Connects by PG* variables. FOLDER keeps the results of scikit-learn, so that a second run is
 quick.
-"SSE" is that of train over that of the best start of KMeans on normalised rows, both about
-centroids of length 1; "kmeans_agg" is the same for rows in memory. "labels" is the share of rows
-with the label of brute force in double precision, without rows whose two nearest centroids are
-equal to 1e-7. "CPU" is the seconds of train in the server with all its workers, and of one start.
+"SSE" is the SSE of train, divided by the SSE of the best start of KMeans on normalised rows; both
+are computed with centroids of length 1. "kmeans_agg" is the same ratio for kmeans_agg. "labels" is
+the share of rows with the label that brute force in double precision gives; rows whose two nearest
+centroids differ by less than 1e-7 are left out. "CPU" is the CPU seconds of train in the server,
+with all its workers, and of one start of KMeans.
 Good: SSE near 1 or below, and labels of 1.
 """
 import argparse
@@ -25,7 +26,8 @@ import tables
 
 
 def news(rows=11000, topics=20, words=1500, seed=0):
-    """Like 20 Newsgroups by tf-idf: Zipf's law of common words, topics that share some of theirs, texts of unequal length."""
+    """Returns rows like 20 Newsgroups by tf-idf: word frequencies follow Zipf's law, each topic
+    prefers words of its own, and the texts have unequal lengths."""
     rng = np.random.default_rng(seed)
     common = 1 / np.arange(1, words + 1)
     common /= common.sum()
@@ -42,7 +44,8 @@ def news(rows=11000, topics=20, words=1500, seed=0):
 
 
 def directions(rows, d=64, topics=30, seed=0):
-    """Topics of unequal sizes and spreads on the sphere; lengths of rows say nothing."""
+    """Returns rows of topics of unequal sizes and spreads on the sphere, scaled to random lengths
+    that are independent of the topic."""
     rng = np.random.default_rng(seed)
     p = np.arange(1, topics + 1) ** -1.0
     topic = rng.choice(topics, rows, p=p / p.sum())
@@ -64,7 +67,8 @@ def unit_rows(x):
 
 
 def on_sphere(unit, centroids):
-    """The SSE, the label of each row, and how far the second nearest is behind."""
+    """Returns the SSE, the label of each row, and the margin by which the nearest centroid beats
+    the second nearest."""
     c = unit_rows(centroids)
     total, labels, margins = 0.0, [], []
     for i in range(0, len(unit), 20000):
@@ -77,7 +81,8 @@ def on_sphere(unit, centroids):
 
 
 def reference(unit, k, starts, cache):
-    """The least SSE on the sphere, and CPU seconds of a start."""
+    """Returns the minimum SSE on the sphere over all starts of KMeans, and the CPU seconds of one
+    start."""
     if str(k) not in cache:
         begun = time.process_time()
         rows = unit.astype(np.float32)
@@ -87,7 +92,7 @@ def reference(unit, k, starts, cache):
 
 
 def server_cpu(cursor):
-    """CPU seconds of the backend and of its workers that ended."""
+    """Returns the CPU seconds of the backend and of its workers that have ended."""
     fields = open(f'/proc/{cursor.connection.info.backend_pid}/stat').read().rsplit(') ', 1)[1].split()
     return sum(map(int, fields[11:15])) / os.sysconf('SC_CLK_TCK')
 

@@ -1,4 +1,4 @@
-"""Draws docs/decode-*.svg from the CSV files of decoders.py: decoder_pictures.py RESULTS DOCS"""
+"""Draws DOCS/decode-*.svg from the CSV files of decoders.py: decoder_pictures.py RESULTS DOCS"""
 import os
 import sys
 
@@ -102,7 +102,8 @@ def rows(data, path):
 
 
 def growth(data, path):
-    """Seconds along k, n and m from k = 10, n = 10, m = 1000, with the exponent of the fit."""
+    """Draws the seconds of decode over k, n and m around k = 10, n = 10, m = 1000, each with the
+    exponent of a power-law fit."""
     base = {'k': 10, 'n': 10, 'm': 1000}
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True)
     for axis, along in zip(axes, base):

@@ -1,25 +1,26 @@
-"""Repeats the experiments of the papers on decoding: the RSE of every decoder over sketch size,
-bandwidth, starts and dimension.
+"""Repeats the decoding experiments of the papers: measures the RSE of every decoder over sketch
+size, bandwidth, starts and dimension.
 
 python3 decoders.py FIGURE.. [--data FOLDER] [--seeds N] [--out FOLDER]
 
 Connects by PG* variables, and writes one CSV file for each figure.
-RSE is the SSE over that of the best of five k-means++ Lloyd runs of scikit-learn. Good: near 1,
-from the sketch sizes on that the papers report.
+RSE (relative SSE) is the SSE, divided by the SSE of the best of five k-means++ Lloyd runs of
+scikit-learn. Good: near 1 from the sketch sizes on that the papers report.
 
-size      compressive K-means, Fig. 2: over m / (K n), mixtures of its section 4.1
-width2    sketch-and-shift, Fig. 1: over sigma, three clusters in two dimensions
-width6    sketch-and-shift, Fig. 5 and 6: the same in six dimensions, several numbers of starts
-window    over sigma in deviations of a cluster: ten clusters in ten dimensions, m = 1000, three
-          laws, far apart and close together
-model     sketch-and-shift, Fig. 7: point atoms against Gaussians, far and near clusters
+size      compressive K-means, Fig. 2: RSE over m / (K n) for the mixtures of its section 4.1
+width2    sketch-and-shift, Fig. 1: RSE over sigma for three clusters in two dimensions
+width6    sketch-and-shift, Fig. 5 and 6: RSE over sigma for three clusters in six dimensions, with
+          several numbers of starts
+window    RSE over sigma in standard deviations of a cluster, for three laws of frequencies: ten
+          clusters in ten dimensions, far apart or close together, m = 1000
+model     sketch-and-shift, Fig. 7: point atoms against Gaussian atoms, clusters far and near
 spectral  sketch-and-shift, Fig. 8: MNIST spectral features (needs --data)
 starts    sketch-and-shift, Fig. 9: the number of starts needed over the dimension
 rows      compressive K-means, Fig. 4: seconds over the number of rows, against scikit-learn with
           1 and 5 starts
-growth    seconds of decode over k, n and m: exponents of a fit
+growth    seconds of decode over k, n and m, from which decoder_pictures.py fits exponents
 path      the number of clusters found: the lowest k whose cost is at most 3 times the lowest cost
-limits    auto over k and n at m = 5 K n: where a sketch is no longer enough
+limits    RSE of auto over k and n at m = 5 K n, to find where a sketch is no longer enough
 """
 import argparse
 import csv
@@ -49,7 +50,8 @@ def load(x):
 
 
 def sketch_with(spec):
-    """Sketch of points with a spec given as SQL; one that is an aggregate gets 3000 rows or 1 %."""
+    """Sketches the points with a specification given as SQL. An aggregate that computes the
+    specification reads 3000 rows or 1 % of them, whichever is more."""
     cursor.execute('SELECT count(*) FROM points')
     percent = min(100.0, max(1.0, 300000 / cursor.fetchone()[0]))
     sample = f'FROM points TABLESAMPLE BERNOULLI ({percent}) REPEATABLE (1)' if spec.startswith('sketch_spec_agg') else ''
@@ -59,14 +61,14 @@ def sketch_with(spec):
 
 
 def decoded(k, decoder, pilot=False, **options):
-    """Centroids from the sketch at hand."""
+    """Returns the centroids that a decoder finds in the current sketch."""
     cursor.execute('SELECT centroid FROM kept, decode(k, %s, %s, %s' + (', sample => (SELECT s FROM spec)' if pilot else '') + ')',
                    (k, decoder, json.dumps(options)))
     return np.array([row[0] for row in cursor.fetchall()])
 
 
 def decode(x, k, decoder, best, pilot=False, **options):
-    """RSE and seconds of one decode of the sketch at hand."""
+    """Returns the RSE and the seconds of one decoding of the current sketch."""
     start = time.perf_counter()
     centroids = decoded(k, decoder, pilot, **options)
     seconds = time.perf_counter() - start
@@ -92,7 +94,8 @@ def size(args):
 
 
 def over_sigma(x, k, sizes, decoders, seeds, best, sigmas, law='gaussian'):
-    """One scan a seed and size measures at all sigmas."""
+    """Yields (m, sigma, decoder, seed, RSE, seconds). One scan for each m and seed computes the
+    sketches of all sigmas."""
     for m in sizes:
         for seed in seeds if isinstance(seeds, range) else range(seeds):
             sketch_with(f"sketch_spec({x.shape[1]}, {m}, {sigmas[0]}, '{law}', {seed}, options => '{{\"sigmas\": {sigmas}}}')")
@@ -163,7 +166,8 @@ def spectral(args):
 
 
 def two_clusters(n):
-    """sketch-and-shift, appendix C.1: 10 000 rows."""
+    """Returns the rows of appendix C.1 of sketch-and-shift: 10,000 rows of two clusters in n
+    dimensions."""
     rng = np.random.default_rng(n)
     centers = np.zeros((2, n))
     centers[0, 0], centers[1, 0] = -.5, .5
@@ -184,7 +188,8 @@ def starts(args):
 
 
 def beside_kmeans(x, best, seed):
-    """Yield (method, RSE, seconds) for the rows of points, ten clusters."""
+    """Yields (method, RSE, seconds) of k-means and of decoding with ten clusters, on the table
+    points."""
     for inits in (1, 5):
         start = time.perf_counter()
         fitted = KMeans(10, n_init=inits, random_state=seed).fit(x)

@@ -1,14 +1,16 @@
-"""Quality and time of train with all defaults, against the best of ten starts of scikit-learn.
+"""Compares the quality and time of train with all defaults with the best of ten starts of
+scikit-learn.
 
 python3 defaults.py [--data FOLDER] [--rows N] [--only NAME,..] [--kinds KIND,..] [--k K,..]
 [--methods auto,compressive] [--starts 10] [--tables 5] [--out FOLDER]
 
 Connects by PG* variables. FOLDER keeps the results of scikit-learn, so that a second run is
 quick. --tables is the number of tables for each law of planted clusters, each with its own seed.
-A cell is the SSE over that of the best start; "reported" is the objective of the model over its
-true one; "seconds" is the time of train over that of exporting the table by COPY and one start.
-Good: an SSE near 1 or below, and a reported objective of 1. Tables with planted clusters also
-have the adjusted Rand index (ARI).
+"SSE" is the SSE of the model, divided by the SSE of the best start. "reported" is the objective
+that the model reports, divided by its true objective. "seconds" is the time of train, divided by
+the time to export the table by COPY and run one start. Tables with planted clusters also have the
+adjusted Rand index (ARI).
+Good: an SSE near 1 or below, and a reported objective of 1.
 
 `ordinary` vectors are tried with each value of --k, all other kinds only with the number of their
 classes:
@@ -16,15 +18,15 @@ classes:
     small       few rows of 64 to 500 dimensions
     sizes       clusters of sizes 1 to 100
     one-hot     20 to 300 dimensions, as vectors and as texts
-        NULLs       columns of numbers with 5 to 60 % NULLs at random, by cluster, or in blocks
+    NULLs       columns of numbers with 5 to 60 % NULLs at random, by cluster, or in blocks
                 (with_nulls of tables.py)
-        told        a NULL tells the cluster; in half of the tables nothing else separates two of
+    told        NULLs depend on the cluster; in half of the tables nothing else separates two of
                 the clusters
-The SSE of a table of columns without NULLs is that of its encoded rows. With NULLs it is the sum
-over the cells that exist, in standard deviations, with each row at the centroid nearest to its
-cells; the reference is then the better of the best of ten starts on median- and on mean-imputed
-rows. The ARI of the reference is computed after median imputation, for `told` with an indicator
-for columns with over 4 % NULLs.
+For a table of columns without NULLs, the SSE is computed on the encoded rows. For a table with
+NULLs, it is the sum over the cells that are not NULL, in standard deviations, and a row belongs to
+the centroid that is nearest in these cells. The reference is then the minimum of the best of ten
+starts on median-imputed rows and on mean-imputed rows. The ARI of the reference is computed on
+median-imputed rows; for `told` they have an indicator column for each column with over 4 % NULLs.
 """
 import argparse
 import io
@@ -45,8 +47,9 @@ from quality import centroids_of, sse
 
 @dataclass
 class Rows:
-    """x: rows x d; classes: planted clusters, or None; k: numbers of clusters to try, None: --k; columns: not a column of vectors;
-    flags: its NULLs tell clusters."""
+    """A table to cluster. x: rows x d; classes: planted clusters or None; k: numbers of clusters to
+    try, None for the values of --k; columns: whether the table has d columns instead of one column
+    of vectors; flags: whether its NULLs depend on the cluster."""
     x: np.ndarray
     classes: np.ndarray = None
     k: tuple = None
@@ -61,7 +64,8 @@ def pareto(rows, d, seed, shape=2.0):
 
 
 def ordered(x):
-    """Rows as a table that grew cluster by cluster."""
+    """Returns the rows sorted by their first value, like a table that was filled cluster by
+    cluster."""
     return x[np.argsort(x[:, 0], kind='stable')]
 
 
@@ -71,7 +75,7 @@ def correlated(rows, d, seed):
 
 
 def duplicated(rows, d, seed):
-    """Small whole numbers: many equal rows."""
+    """Returns rows of small whole numbers, many of them equal."""
     return np.round(tables.ckm_mixture(20, d, rows, seed)).astype(np.float32)
 
 
@@ -102,7 +106,8 @@ def wide(k, d, rows, seed, weights=None):
 
 
 def expression(rows, d, k, seed):
-    """Few rows of many correlated columns, as of tissues: a third of the columns tells the class."""
+    """Returns few rows of many correlated columns, like gene expression of tissues; a third of the
+    columns depends on the class."""
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, k, rows)
     means = rng.standard_normal((k, d)) * (rng.random(d) < .33)
@@ -116,7 +121,7 @@ def one_hot(d, rows, seed, texts=False):
 
 
 def nulls(share, how, rows, seed):
-    """Columns in units of their own, with NULLs."""
+    """Returns rows with NULLs, whose columns have scales from 0.01 to 1000."""
     rng = np.random.default_rng(seed)
     means, classes = rng.standard_normal((10, 10)) * np.sqrt(1.5 * 10 ** (1 / 10)), rng.integers(0, 10, rows)
     x = tables.with_nulls(means[classes] + rng.standard_normal((rows, 10)), classes, share, how, rng)
@@ -133,7 +138,8 @@ def told(rows, seed):
 
 
 def planted(rows, count):
-    """kind, name, Rows maker."""
+    """Yields (kind, name, function that returns Rows) of the generated tables with planted
+    clusters."""
     sizes = np.geomspace(1, 100, 10) / np.geomspace(1, 100, 10).sum()
     for seed in range(count):
         for d in (200, 300, 1000):
@@ -154,7 +160,7 @@ def planted(rows, count):
 
 
 def data_sets(rows, count, folder):
-    """kind, name, a function that makes Rows."""
+    """Yields (kind, name, function that returns Rows) of all tables."""
     if folder:
         for name, load in tables.real_sets(folder).items():
             yield 'ordinary', name, lambda load=load: Rows(load()[0])
@@ -169,7 +175,8 @@ def data_sets(rows, count, folder):
 # ---- rows with NULLs ----
 
 def observed_sse(x, centroids, chunk=100000):
-    """Sum over the cells that are there; each row is at the centroid nearest to its cells."""
+    """Returns the SSE over the cells that are not NULL; each row belongs to the centroid that is
+    nearest in these cells."""
     total = 0.0
     for i in range(0, len(x), chunk):
         there = ~np.isnan(x[i:i + chunk])
@@ -190,7 +197,8 @@ def best_start(x, k, starts):
 
 
 def reference(x, rows, k, starts):
-    """SSE of the best start, seconds of one, ARI of its labels."""
+    """Returns the SSE of the best start, the seconds of one start, and the ARI of its labels, or
+    None without classes."""
     begun = time.perf_counter()
     if not np.isnan(x).any():
         best = best_start(x, k, starts)
@@ -204,7 +212,7 @@ def reference(x, rows, k, starts):
     return total, seconds / starts, None if rows.classes is None else adjusted_rand_score(rows.classes, labels)
 
 
-# ---- ours ----
+# ---- fastclust ----
 
 def export_seconds(cursor):
     begun = time.perf_counter()
@@ -215,7 +223,7 @@ def export_seconds(cursor):
 
 
 def trained(cursor, rows, k, method):
-    """Seconds; the reported objective."""
+    """Trains the model, and returns the seconds and the reported objective."""
     columns = [f'c{j}' for j in range(rows.x.shape[1])] if rows.columns else 'x'
     cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'bench'")
     begun = time.perf_counter()
@@ -226,7 +234,8 @@ def trained(cursor, rows, k, method):
 
 
 def encoded(cursor, rows):
-    """Rows and centroids in one unit: that of the vectors, of the encoder's coordinates, or standard deviations where there are NULLs."""
+    """Returns rows and centroids in the same coordinates: as stored for vectors, encoded for texts,
+    and in standard deviations for columns of numbers."""
     if not rows.columns:
         return rows.x, centroids_of(cursor, "SELECT c.centroid FROM model_versions v, centroids(v.operator) c WHERE v.model = 'bench' ORDER BY c.cluster")
     if rows.x.dtype.kind != 'f':
@@ -246,7 +255,8 @@ def labels(cursor, rows):
 
 
 def measure(cursor, name, rows, k, method, cache, starts):
-    """One cell: SSE over that of the best start, ARI and that of the best start or None; prints it."""
+    """Prints one line of the table. Returns the SSE relative to the best start, the ARI of the
+    model, and the ARI of the best start, or None without planted clusters."""
     seconds, objective = trained(cursor, rows, k, method)
     x, centroids = encoded(cursor, rows)
     if str(k) not in cache:

@@ -1,18 +1,18 @@
-"""Quality and time of method density: shapes, even rows, real sets, DBSCAN and scale, as Markdown
-tables.
+"""Measures the quality and time of method density on shapes, uniform rows and real sets, against
+DBSCAN and over the number of rows. Prints Markdown tables.
 
 python3 density.py [--only shapes,even,real,dbscan,scale] [--rows 20000] [--seeds 3] [--sets
 moons,spirals] [--options JSON] [--data FOLDER] [--tables FOLDER] [--reference FILE] [--csv FILE]
 
 Connects by PG* variables.
-shapes    the adjusted Rand index with noise as a label of its own, and on the rows that are no
-          noise, against HDBSCAN at the best of three settings for each set. HDBSCAN needs
-          scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps its figures, computed once
+shapes    the adjusted Rand index, once with noise as a label of its own and once without the rows
+          of noise, against HDBSCAN at the best of three settings for each set. HDBSCAN needs
+          scikit-learn 1.3 or later, which Debian 12 lacks. FILE keeps its figures, computed once
           with `--only reference` in a chroot made by debootstrap --variant=minbase
-          --include=python3-sklearn,python3-psycopg2 trixie. Good: as high as HDBSCAN's.
-even      the number of sets of evenly spread rows that are split. Good: none.
-real      sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns),
-          which real_sets.R writes from packages of R.
+          --include=python3-sklearn,python3-psycopg2 trixie. Good: as high as with HDBSCAN.
+even      the number of sets of uniformly spread rows that are split into clusters. Good: 0.
+real      adjusted Rand index on sets of scikit-learn, of a folder with a load.py, and of CSV files
+          (class, columns), which real_sets.R writes from packages of R.
 dbscan    200,000 points of the plane with the option scale, against PostGIS, in processor time.
 scale     processor time of train and of predict, against k-means with as many centroids, and the
           memory of train.
@@ -31,7 +31,7 @@ import tables
 
 
 def rand_index(a, b):
-    """The adjusted Rand index (Hubert, Arabie 1985)."""
+    """Returns the adjusted Rand index (Hubert, Arabie 1985)."""
     pairs = lambda n: (n * (n - 1) / 2).sum()
     a, b = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
     both = np.bincount(a * (b.max() + 1) + b).astype(float)
@@ -40,10 +40,11 @@ def rand_index(a, b):
     return 1.0 if one + other == 2 * expected else (both - expected) / ((one + other) / 2 - expected)
 
 
-# ---- sets: rows and clusters, -1 for noise ----
+# ---- sets: functions that return rows and clusters, -1 for noise ----
 
 def noisy(x, label, share, rng):
-    """A share of the rows evenly over the box."""
+    """Returns the rows and labels after this share of the rows has become noise, uniform over the
+    bounding box."""
     x, label, noise = x.copy(), label.copy(), rng.random(len(x)) < share
     low, high = x.min(0), x.max(0)
     x[noise] = rng.uniform(low - .1 * (high - low), high + .1 * (high - low), (noise.sum(), x.shape[1]))
@@ -58,7 +59,8 @@ def spirals(n, rng):
 
 
 def chains(n, rng):
-    """Five blobs, thin bridges of 2 % of the rows between them."""
+    """Returns rows and labels of five blobs in a chain; 2 % of the rows form thin bridges between
+    neighbours."""
     centres = np.c_[np.arange(5) * 8., [0., 3, 0, 3, 0]]
     label = rng.integers(0, 5, n)
     x = centres[label] + rng.normal(0, 1, (n, 2))
@@ -99,7 +101,8 @@ def standardized(x):
 
 
 def real(folder, csv_files):
-    """Standardized, but what has one unit: iris, digits, axes of a spectrum."""
+    """Returns the real sets by name. Columns are standardised, except in iris, digits and spectral
+    features, whose columns share one unit."""
     scaled = lambda f: lambda s: (lambda x, y: (standardized(np.asarray(x, dtype=float)), np.asarray(y, dtype=int)))(*f())
     sets = {name: (lambda f: lambda s: f(return_X_y=True))(getattr(datasets, 'load_' + name)) for name in ('iris', 'digits')}
     sets |= {name: scaled(lambda f=getattr(datasets, 'load_' + name): f(return_X_y=True)) for name in ('wine', 'breast_cancer')}
@@ -134,13 +137,15 @@ class Database:
         tables.copy_rows(self.connection, 'density_rows', x.astype(np.float32))
 
     def labels(self, seed, **options):
-        """Clusters of the rows that were copied last, -1 for noise, and the processor time of train and predict."""
+        """Returns the cluster of each row that was copied last, -1 for noise, and the CPU seconds
+        of train and predict."""
         train, predict = "SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)", "fastclust.predict('density', x)"
         seconds = self.used(train, json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))[0] + self.used(f'SELECT count({predict}) FROM density_rows')[0]
         return np.array([row[0] for row in self.ask(f'SELECT COALESCE({predict}, -1) FROM density_rows ORDER BY id')]), seconds
 
     def used(self, query, *arguments):
-        """Seconds of processor of the backend, and the most megabytes that it held besides shared memory."""
+        """Runs a query, and returns the CPU seconds of the backend and its peak memory in MB,
+        without shared memory."""
         pid = self.connection.get_backend_pid()
         clock = lambda: sum(map(int, open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
         held, done = [0], threading.Event()
@@ -157,7 +162,8 @@ class Database:
 
 
 class Reference:
-    """HDBSCAN at the best of three settings: from the file, else computed and appended where scikit-learn has it."""
+    """The adjusted Rand index of HDBSCAN at the best of three settings. A score is read from the
+    file, or computed and appended to it if scikit-learn has HDBSCAN."""
     def __init__(self, path):
         self.path, self.best = path, {}
         if path and os.path.exists(path):
@@ -185,7 +191,7 @@ def refer(reference, sets, seeds):
 
 
 def quality(database, reference, sets, seeds, writer):
-    print('| set | ARI | without noise | clusters | noise left out | rows lost | HDBSCAN | of it |\n|---|---|---|---|---|---|---|---|')
+    print('| set | ARI | without noise | clusters | noise left out | rows lost | HDBSCAN | ARI / HDBSCAN |\n|---|---|---|---|---|---|---|---|')
     means = []
     for name, make in sets.items():
         results = []
@@ -214,7 +220,9 @@ def even(database, rows, sets, writer):
 
 
 def dbscan(database, seeds, writer):
-    """Option scale at 0.2 of a cluster's deviation, and micro-clusters enough for rms radii below 0.07 of it, against ST_ClusterDBSCAN."""
+    """Prints a comparison with ST_ClusterDBSCAN of PostGIS. The option scale is 0.2 standard
+    deviations of a cluster, with enough micro-clusters for rms radii below 0.07 standard
+    deviations."""
     print('| set | micro-clusters | ARI to PostGIS | clusters | PostGIS | radius / scale | seconds | PostGIS | ratio |\n|---|---|---|---|---|---|---|---|---|')
     database.ask('CREATE EXTENSION IF NOT EXISTS postgis')
     n = 200000

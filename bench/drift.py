@@ -1,24 +1,28 @@
-"""False alarms and power of drift() after train(), over generated and real tables.
+"""Measures false alarms and power of drift() after train(), on generated and real tables.
 
 python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data FOLDER] [--all]
 [--once] [--csv FILE]
 
 Connects by PG* variables. Prints a line for each cell; exits 1 if a bound is broken.
-CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]. Without cells those listed in this file are run; --all
-runs every law at all SIZES, and --data adds halves of real tables. Each training has rows of its
-own and judges this number of draws. LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE, where the
-draws have changed.
-WAY: kmeans (the default); compressive; groups: three groups, with a p-value each; tenants: ten
-groups, a hundred apart in every column, with a p-value each; live: a live model whose rows are
-replaced; sketch: drift of a sketch, which knows only the sketch of the new rows.
-"named" is the share of draws in which the first of `columns` is one that changed.
+CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]. Without cells, the cells listed in this file are run;
+--all runs every law at all SIZES, and --data adds halves of real tables. Each training has its own
+rows, and is followed by --draws calls of drift with new rows. LAW is one of LAWS, `real/NAME`, or
+CHANGE=SIZE, for which the new rows have another law than the training rows.
+WAY is one of
+    kmeans       the default method
+    compressive  the method compressive
+    groups       three groups, with one p-value for each
+    tenants      ten groups, a hundred apart in every column, with one p-value for each
+    live         a live model whose rows are replaced
+    sketch       drift of a sketch, which has only the sketch of the new rows
+"named" is the share of draws in which the first entry of `columns` is a column that changed.
 Good:
-    same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell,
-        otherwise 100 trainings decide; 1.2 and 5.5 % over all cells
-    changed: p < .01 in at least the percentage of POWER, otherwise five times as many
-        trainings decide; a SLIGHT change is never `drifted`
+    same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell, and in at
+        most 1.2 % and 5.5 % of the draws of all cells
+    changed law: p < .01 in at least the percentage of POWER; a SLIGHT change is never `drifted`
     every draw: the verdict is `slight` or `drifted` exactly if p < .01
-    --once: nothing is run again, so that a cell exceeds its bound by chance now and then
+A cell that breaks its bound is run again with five times as many trainings, which decide. --once
+runs no cell again, so that a cell sometimes exceeds its bound by chance.
 """
 import argparse
 import csv
@@ -41,10 +45,10 @@ POWER = {'shift=0.2:10:5000:5000': 95, 'shift=0.2:60:5000:5000': 95, 'shift=0.2:
          'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95}
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
-GROUPS = {'groups': 3, 'tenants': 10}      # by way
+GROUPS = {'groups': 3, 'tenants': 10}      # WAY -> number of groups
 
 
-# ---- laws: (rng, d) -> a function of a number of rows ----
+# ---- laws: functions of (rng, d) that return a generator, a function of the number of rows ----
 
 def mixture(rng, d):
     centres, shares = 2 * rng.standard_normal((10, d), dtype=np.float32), rng.dirichlet(np.full(10, 3.))
@@ -74,7 +78,7 @@ LAWS = {
 }
 
 
-# ---- changes: (rng, d, size) -> functions of a number of rows for training rows and new rows, and the columns that change ----
+# ---- changes: generators of training rows and of new rows, and the columns that change ----
 
 def changed(change, rng, d, size):
     columns = rng.choice(d, 3, replace=False)
@@ -82,7 +86,8 @@ def changed(change, rng, d, size):
     normal = LAWS['normal'](rng, d)
 
     def column(values, before=None):
-        """Normal rows but for one column: values(x) of n numbers, in the training before(x)."""
+        """Returns generators of normal rows in which one column is computed: by values(x) in the
+        new rows and by before(x), if given, in the training rows."""
         def draw(make, n):
             x = normal(n)
             x[:, one[0]] = make(x[:, one[0]])
@@ -110,7 +115,8 @@ def changed(change, rng, d, size):
 
 
 def rows_of(text, seed, draws):
-    """Training rows, a list of draws, and the columns that change (none for one law)."""
+    """Returns the training rows, a list of draws of new rows, and the columns that change: () if
+    the law is the same."""
     law, d, n1, n2 = text.split(':')[:4]
     d, n1, n2 = int(d), int(n1), int(n2)
     rng = np.random.default_rng([zlib.crc32(text.encode()), seed])
@@ -129,7 +135,7 @@ def rows_of(text, seed, draws):
 # ---- a training and its draws ----
 
 class Session:
-    """A connection with a schema and a model of its own, so that several processes do not meet."""
+    """A connection with its own schema and model, so that parallel processes do not conflict."""
 
     def __init__(self):
         self.name = f'drift_{os.getpid()}'
@@ -162,7 +168,8 @@ class Session:
                  f'{{"quiet": true, "seed": {seed}{more}}}')
 
     def drift(self, y, way):
-        """p, effect, verdict, first column: of each group, or one."""
+        """Returns (p-value, effect, verdict, first column) for each group, or one such tuple
+        without groups."""
         self.copy('judged', y, way)
         what = "SELECT p_value, effect, verdict, coalesce(to_jsonb(columns) -> 0 ->> 'name', '') FROM"
         if way in GROUPS:
@@ -178,7 +185,8 @@ class Session:
 
 
 def measure(text, trainings, draws):
-    """Results of all draws: p, effect, verdict, and whether the first column is one that changed."""
+    """Returns (p-value, effect, verdict, whether the first column is one that changed) for all
+    draws."""
     way = (text.split(':') + ['kmeans'])[4]
     results = []
     for seed in range(trainings):
@@ -192,7 +200,9 @@ def measure(text, trainings, draws):
 # ---- bounds ----
 
 def amount(text, arguments):
-    """Trainings and draws: a change has half as many trainings and draws; a table too small for all draws is halved, one draw each."""
+    """Returns the number of trainings and the number of draws for each: three and one from a
+    million rows on, half as many draws for a changed law, and for a real table too small for all
+    draws, five times as many trainings with one draw each."""
     law, _, n1, n2 = text.split(':')[:4]
     if int(n1) + int(n2) >= 1000000:
         return 3, 1
@@ -210,7 +220,7 @@ def figures(results):
 
 
 def kept(text, f):
-    """Whether the figures keep the bounds of a cell."""
+    """Returns whether the figures of a cell keep its bounds."""
     if text == SLIGHT:
         return f['p < .01'] == 1 and f['drifted'] == 0
     if '=' in text:
@@ -219,7 +229,8 @@ def kept(text, f):
 
 
 def run(job):
-    """A cell: first figures, those that decide, and whether bounds are kept."""
+    """Runs a cell. Returns its name, its first figures, the figures that decide, whether they keep
+    its bounds, and the seconds taken."""
     text, arguments = job
     begun = time.time()
     trainings, draws = amount(text, arguments)

@@ -1,12 +1,12 @@
-"""Quality of models of mixed columns, trained by their names, against one-hot columns and
-standardisation by hand with scikit-learn.
+"""Compares the quality of models of mixed columns, trained by column names, with one-hot columns
+and standardisation by hand with scikit-learn.
 
 python3 encoding.py --data FOLDER [--k 5,10,23] [--seeds 5] [--rows N]
 
-Connects by PG* variables. A cell is the adjusted Rand index against the classes, the median over
-the seeds. The second table has NULLs at random: the share of complete rows with the same label as
-from a model of complete rows.
-Good: an index as high as that by hand, and a share near 1.
+Connects by PG* variables. A cell is the median over the seeds of the adjusted Rand index with
+respect to the classes. The second table is for rows with NULLs at random: it has the share of
+complete rows that get the same label from this model and from a model of complete rows alone.
+Good: an index as high as by hand, and a share near 1.
 """
 import argparse
 import io
@@ -22,7 +22,8 @@ import tables
 
 
 def customers(rows, seed):
-    """Five kinds of customers: age, spending, country, plan, since when, newsletter."""
+    """Returns five kinds of customers with age, spending, country, plan, start date and newsletter,
+    and their kinds."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 5, rows)
     country = np.array(['DE', 'FR', 'US', 'CN', 'BR'])
@@ -36,7 +37,8 @@ def customers(rows, seed):
 
 
 def machines(rows, seed):
-    """Four states of machines: six sensors of different units, and a category that tells half of it."""
+    """Returns machines in four states with six sensors of different units and a category that
+    follows the state in 70 % of the rows, and their states."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(4, rows, p=[.6, .2, .15, .05])
     centers = rng.normal(0, 3, (4, 6))
@@ -47,7 +49,8 @@ def machines(rows, seed):
 
 
 def visits(rows, seed):
-    """Six kinds of visits told by categories alone, one of many values."""
+    """Returns six kinds of visits that differ in four categories and in their duration, and their
+    kinds."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 6, rows)
     frame = pd.DataFrame({name: [f'{name}{v}' for v in np.where(rng.random(rows) < .75, (kind * step) % size, rng.integers(0, size, rows))]
@@ -67,7 +70,7 @@ SQL_TYPES = {'i': 'bigint', 'f': 'double precision', 'b': 'boolean', 'O': 'text'
 
 
 def copy_frame(connection, frame, like=None):
-    """The table mixed, of the column types of another frame where one is given."""
+    """Copies a data frame into the table mixed, with the column types of `like` if given."""
     cursor = connection.cursor()
     columns = ', '.join(f'{c} {SQL_TYPES[(frame if like is None else like)[c].dtype.kind]}' for c in frame)
     cursor.execute(f'DROP TABLE IF EXISTS mixed; CREATE TABLE mixed (id bigint, {columns})')

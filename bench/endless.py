@@ -1,13 +1,13 @@
-"""Checks that no call runs without an end in sight: every method, over a grid of n, d and k, ends,
-is refused, or reports its expected time or its steps within some seconds.
+"""Checks that no call runs silently for long: within some seconds, every method on a grid of n, d
+and k ends, fails, or reports its expected time or its steps.
 
 tools/with-server.sh python3 bench/endless.py [--only REGEX] [--rows 5000,50000] [--dims
 4,64,1024] [--clusters 10,256,4096] [--seconds 5] [--wait 0]
 
-A call that is silent for this number of seconds of the backend's CPU time (wall time if the
-server is on another machine) is cancelled and listed, and the exit status is 1. With --wait a
-call that reported its expected time may run for that many seconds more; its line has the time that
-it took next to the expected one.
+A call that is silent for --seconds of the backend's CPU time (wall time if the server is on
+another machine) is cancelled and listed, and the exit status is 1. With --wait N, a call that
+reported its expected time may run for N more seconds; its line has the time that it took next to
+the expected one.
 Good: no call is listed.
 """
 import argparse
@@ -23,7 +23,7 @@ import psycopg2
 
 ABOUT = re.compile(r'about ([0-9.]+) (ms|seconds|minutes|hours|days|years)')
 UNITS = {'ms': 1e-3, 'seconds': 1, 'minutes': 60, 'hours': 3600, 'days': 86400, 'years': 3.15e7}
-LARGEST = 3e7			# numbers of a table
+LARGEST = 3e7			# maximum n * d of a table
 
 TRAIN = {
     'kmeans': '{}', 'compressive': '{}', 'qkmeans': '{}', 'kernel': '{}', 'kmeans cosine': '{"metric": "cosine"}', 'kmeans trim': '{"trim": 0.05}',
@@ -57,7 +57,7 @@ def mixture(rows, dim, seed=1):
 
 
 class Rows:
-    """A binary COPY of (id, g, v)."""
+    """A readable stream of rows (id, g, v) in the binary format of COPY."""
     def __init__(self, x):
         self.parts = self.records(x)
 
@@ -90,13 +90,14 @@ class Session:
             return time.time()
 
     def wait(self, seconds, told=lambda: False):
-        """True: the connection is ready; False: the time is over, or what was waited for was told."""
+        """Returns true when the connection is ready, and false when the time is over or told()
+        became true."""
         end = None
         while not told():
             state = self.connection.poll()
             if state == psycopg2.extensions.POLL_OK:
                 return True
-            if end is None:		# of a connection that is not made yet, nothing is known
+            if end is None:		# clock() needs a connection, so it is first read after poll()
                 end = self.clock() + seconds
             left = end - self.clock()
             if left <= 0:
@@ -106,7 +107,9 @@ class Session:
         return False
 
     def call(self, query, seconds=600, wait=0):
-        """Seconds, seconds that were told or None, and what became of the call: ended, told, steps, silent or the error."""
+        """Runs a query. Returns the seconds taken, the reported expected seconds or None, and the
+        outcome: "ended", "told" (an expected time was reported), "steps", "silent", or the
+        error."""
         del self.connection.notices[:]
         told = lambda: next((float(m.group(1)) * UNITS[m.group(2)] for m in map(ABOUT.search, self.connection.notices) if m), None)
         begun = self.clock()

@@ -1,14 +1,14 @@
-"""Quality of factorised centroids, for the tables of docs/quick-means.md.
+"""Measures the quality of factorised centroids, for the tables of docs/quick-means.md.
 
 tools/with-server.sh bash -c 'psql -d postgres -c "CREATE EXTENSION fastclust" &&
 PGDATABASE=postgres python3 bench/factors.py --data FOLDER'
 
 FOLDER has a load.py whose mnist() returns (images, labels). Everything runs in the server of the
 PG* variables, which has the extension.
-1. qkmeans without sparsity and budget: its objective after ten iterations, relative to that of
-kmeans_agg. Good: 1.
-2. MNIST, 256 centroids: the share of labels that each method of factorize keeps on images outside
-the training.
+1. qkmeans without sparsity and budget: the objective after ten iterations, divided by the
+objective of kmeans_agg. Good: 1.
+2. MNIST, 256 centroids: the share of labels that each method of factorize leaves unchanged, on
+images that were not used for training. Good: near 1.
 """
 import argparse
 import sys
@@ -62,7 +62,7 @@ def main():
     connection.autocommit = True
     cursor = connection.cursor()
     rng = np.random.default_rng(5)
-    print('| rows | k, d | values, of | objective / k-means | of the means of its labels |\n| --- | --- | --- | --- | --- |')
+    print('| rows | k, d | values, of k d | objective / k-means | means of its labels / k-means |\n| --- | --- | --- | --- | --- |')
     left_alone(cursor, 'random blobs, far apart', 20, blobs(rng, 20, 30, 10000, 5))
     left_alone(cursor, 'random blobs, far apart', 64, blobs(rng, 64, 64, 10000, 5))
     left_alone(cursor, 'random blobs, far apart', 128, scattered(rng, 128, 200, 10000, 1))

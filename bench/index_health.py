@@ -1,16 +1,16 @@
-"""The loss of recall that index_health predicts, against the measured one; its false alarms and its
-time.
+"""Compares the loss of recall that index_health predicts with the measured loss, and counts its
+false alarms and its time.
 
 python3 index_health.py --data FOLDER [--rows 12000] [--queries 2000] [--clusters 256] [--probes
 4] [--days 1000] [--only FAMILY] [--csv FILE]
 
-Connects by PG* variables. FOLDER has MNIST behind a load.py.
-For each of two families, digits of MNIST and generated mixtures, a model with this number of
-buckets is trained on rows of the family; these are the index. Each scenario replaces the rows of
-the table. The recall of ten neighbours is measured by computing all distances (numpy) for
-separate queries with the same probes, and its loss since the build is compared with recall_loss
-of index_health by Spearman's rank correlation. Days without change are other samples of the law
-of the build; an alarm is the verdict "drifted", which comes with a statement.
+Connects by PG* variables. FOLDER has a load.py that returns MNIST.
+There are two families of rows: digits of MNIST and generated mixtures. For each, a model with
+--clusters buckets is trained on rows of the family; its buckets are the index. Each scenario
+replaces the rows of the table. The recall of ten neighbours is measured for separate queries with
+--probes buckets, by computing all distances with numpy. Its loss since the build is compared with
+recall_loss of index_health by Spearman's rank correlation. Days without change are new samples
+from the distribution at the build; an alarm is the verdict "drifted".
 Good: a correlation near 1, and nearly no alarm on days without change.
 """
 import argparse
@@ -27,7 +27,7 @@ from scipy.stats import spearmanr
 import tables
 
 RANDOM = np.random.default_rng(0)
-NEW = 1             # the class that is not there at the build
+NEW = 1             # class of digits that is absent when the index is built
 
 
 # ---- digits ----
@@ -45,7 +45,8 @@ def moved(x, pixels):
 
 
 def drawn(x, y, shares, count):
-    """Rows of classes by their shares, in random order, each row once."""
+    """Returns `count` rows in random order, with the classes in the given shares. No row is
+    repeated unless its class has too few rows."""
     shares = np.asarray(shares, float) / np.sum(shares)
     wanted = np.floor(shares * count).astype(int)
     wanted[np.argmax(wanted)] += count - wanted.sum()
@@ -58,7 +59,8 @@ def some_of(x, part, change):
 
 
 def digits(args):
-    """(rows of the build, {scenario: rows of now}, a function that draws rows of the build's law)"""
+    """Returns the rows of the build, {scenario: rows that replace them}, and a function that draws
+    rows from the distribution at the build."""
     x, y = tables.loader(args.data).mnist()
     x, y = np.ascontiguousarray(x, np.float32), np.asarray(y).astype(int)
     order = RANDOM.permutation(len(x))
@@ -85,7 +87,8 @@ def digits(args):
 # ---- generated rows ----
 
 def mixtures(args):
-    """Forty clusters on planes of ten dimensions in 64."""
+    """Returns the same as digits, for a mixture of 40 clusters in 64 dimensions, each near a plane
+    of 10 dimensions."""
     d, clusters, plane = 64, 40, 10
     means = 4 * RANDOM.standard_normal((clusters + 8, d))
     axes = RANDOM.standard_normal((clusters + 8, plane, d)) / np.sqrt(plane)
@@ -111,7 +114,7 @@ def mixtures(args):
 # ---- measuring ----
 
 def nearest(x, queries, n):
-    """Numbers of the n nearest rows of each query."""
+    """Returns the indexes of the n nearest rows of each query."""
     found, norms = [], (x ** 2).sum(1)
     for part in np.array_split(queries, max(1, len(queries) // 250)):
         distance = norms[None] - 2 * part @ x.T
@@ -128,7 +131,7 @@ def measured_recall(rows, centroids, args):
 
 
 def cpu_seconds(pid):
-    """What a process has used, NaN where the server is on another machine."""
+    """Returns the CPU seconds of a process so far, or NaN if the server is on another machine."""
     try:
         with open(f'/proc/{pid}/stat') as file:
             fields = file.read().rsplit(')', 1)[1].split()
@@ -138,7 +141,8 @@ def cpu_seconds(pid):
 
 
 def ask(cursor, table):
-    """index_health from stored sketches: the row, and seconds by the clock and of the processor."""
+    """Calls index_health with the sketch of a table. Returns its row, and the wall and CPU seconds
+    taken."""
     cursor.execute("CREATE TEMPORARY TABLE stored_now AS SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM " + table)
     pid = cursor.connection.info.backend_pid
     start, used = time.perf_counter(), cpu_seconds(pid)
@@ -151,7 +155,8 @@ def ask(cursor, table):
 
 
 def false_alarms(connection, cursor, law, args, rows=500):
-    """Alarms in days of so many rows each: the verdict, which index_health has of the same sketches."""
+    """Counts days of `rows` rows each whose verdict is `drifted`, and days whose p-value is below
+    0.01. drift with a sketch gives the same verdict as index_health."""
     alarms, low = 0, 0
     for _ in range(0, args.days, 50):
         tables.copy_rows(connection, 'days', law(50 * rows))

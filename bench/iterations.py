@@ -1,19 +1,19 @@
-"""Seconds of an iteration of QK-means, against one of Lloyd over the same table.
+"""Compares the seconds of an iteration of QK-means and of Lloyd's algorithm on the same table.
 
 BENCH_ONLY=iterations bench/run.sh
 iterations.py [--docs DOCS] [--csv FILE] [--scale S] [--only K]
 
 Everything runs in the server of the PG* variables, which has the extension. Prints a table, and
-writes FILE and DOCS/quick-means-iterations.svg. Medians of ROUNDS.
-Both start from the same rows and scan the same table by the same query. Lloyd is lloyd_step_agg
-of the dense operator. QK-means has log2(min(k, d)) factors of sparsity 3, or two factors; an
-iteration is the scan of qkmeans and the palm4MSA update of the factors (seconds of qkmeans_log):
-the scan is lloyd_step_agg of the learned operator, and palm4MSA is the rest.
-Vectors are stored uncompressed (SET STORAGE EXTERNAL), because the server would compress long
-ones and both would read slowly. Vectors out of line leave a small table, which the planner would
-not scan in parallel, so min_parallel_table_scan_size is 0.
-Blobs (Giffon et al. 2019): centres uniform in [-10, 10]^d, deviation 12 in every coordinate.
-Overlapping: centres normal with deviation 0.25, deviation 1.
+writes FILE and DOCS/quick-means-iterations.svg. Figures are medians of ROUNDS.
+Both start from the same rows and scan the same table by the same query. An iteration of Lloyd's
+algorithm is lloyd_step_agg with the dense operator. QK-means has log2(min(k, d)) factors of
+sparsity 3, or two factors. Its iteration takes the seconds of qkmeans_log: the scan, measured as
+lloyd_step_agg with the learned operator, and the palm4MSA update of the factors, which is the rest.
+Vectors are stored uncompressed (SET STORAGE EXTERNAL), because reading long compressed vectors
+would dominate both. Vectors out of line leave a small table, which the planner would not scan in
+parallel, so min_parallel_table_scan_size is 0.
+Blobs (Giffon et al. 2019): centres uniform in [-10, 10]^d, standard deviation 12 in every
+coordinate. Overlapping: normal centres with standard deviation 0.25, rows with 1.
 Good: an iteration of QK-means is faster for many clusters in many dimensions.
 """
 import argparse
@@ -35,12 +35,12 @@ SIZES = [(64, 256, 100000), (256, 784, 60000), (512, 2000, 30000), (1024, 1024, 
 WORKERS = (0, 2)
 ROUNDS = 5
 CHUNK = 4000
-FACTORS = (None, 2)             # None: log2 of min(k, d)
+FACTORS = (None, 2)             # numbers of factors; None is log2(min(k, d))
 COLUMNS = ('data', 'k', 'd', 'rows', 'workers', 'factors', 'lloyd s', 'qkmeans s', 'scan s', 'palm4msa s', 'start s', 'values')
 
 
 def chunks(kind, k, d, n):
-    """The rows, CHUNK at a time; the first k are of different clusters."""
+    """Yields (ids, rows), CHUNK rows at a time; the first k rows are from k different clusters."""
     rng = np.random.default_rng(k + d)
     centres = rng.uniform(-10, 10, (k, d)) if kind == 'blobs' else 0.25 * rng.normal(size=(k, d))
     deviation = 12 if kind == 'blobs' else 1
@@ -51,7 +51,7 @@ def chunks(kind, k, d, n):
 
 
 def load(cursor, kind, k, d, n):
-    """Table points (id, x real[]) by binary COPY; returns the first k rows."""
+    """Fills the table points (id, x real[]) by binary COPY, and returns the first k rows."""
     cursor.execute('DROP TABLE IF EXISTS points; CREATE UNLOGGED TABLE points (id integer, x real[]); ALTER TABLE points ALTER x SET STORAGE EXTERNAL')
     row = np.dtype([('fields', '>i2'), ('id size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('dimensions', '>i4'), ('nulls', '>i4'),
                     ('type', '>i4'), ('length', '>i4'), ('bound', '>i4'), ('x', [('size', '>i4'), ('value', '>f4')], d)])
@@ -74,7 +74,7 @@ def load(cursor, kind, k, d, n):
 
 
 def scans(cursor, operator):
-    """Median seconds of a Lloyd step with the operator."""
+    """Returns the median seconds of a Lloyd step with the operator."""
     seconds = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
@@ -101,7 +101,8 @@ def measure(cursor, k, start, factors):
 
 
 def draw(results, docs):
-    """Bars without parallel workers: Lloyd, and QK-means as scan and palm4MSA."""
+    """Draws bars of the runs without parallel workers: Lloyd's scan, and for QK-means its scan and
+    palm4MSA."""
     shown = [r for r in results if r['workers'] == 0 and r['data'] == 'blobs']
     figure, axis = plt.subplots(figsize=(8, 0.75 * len(shown) + 1))
     for i, r in enumerate(shown):
@@ -131,7 +132,7 @@ def main():
     cursor = connection.cursor()
     cursor.execute('SET client_min_messages = warning')
     results = []
-    print('| data | k, d, rows | workers | factors | Lloyd | QK-means | of it scan | palm4MSA | faster | start | values |\n' + '| --- ' * 11 + '|')
+    print('| data | k, d, rows | workers | factors | Lloyd | QK-means | its scan | its palm4MSA | faster | start | values |\n' + '| --- ' * 11 + '|')
     for k, d, rows in SIZES:
         for kind in ('blobs', 'overlapping') if arguments.only in (None, k) else ():
             n = max(int(rows * arguments.scale), 2 * k)

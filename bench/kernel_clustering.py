@@ -1,4 +1,5 @@
-"""Quality, memory and time of kernel clustering, against Table 1 and Figures 1 to 3 of the paper.
+"""Measures quality, memory and time of kernel clustering, for Table 1 and Figures 1 to 3 of the
+paper.
 
 python3 kernel_clustering.py [--data FOLDER] [--seeds N] [--only PART,..] [--out FOLDER] [--docs
 FOLDER]
@@ -6,11 +7,11 @@ FOLDER]
 Connects by PG* variables. Parts: rings, table, columns, segmentation (needs --data), memory,
 time. CSV files go to --out, pictures to --docs.
 The paper is Pourkamali-Anaraki, Becker, A randomized approach to efficient kernel clustering,
-2016. Errors are ||K - Y Y'||_F / ||K||_F, in double precision, with K = F F' from the explicit
-features F of <x, y>^2. Accuracy is the share of rows that the best matching of clusters and
-classes gets right.
+2016. The error is ||K - Y Y'||_F / ||K||_F in double precision, with K = F F' from the explicit
+features F of the kernel <x, y>^2. Accuracy is the share of rows whose cluster and class correspond
+in the best matching of clusters and classes.
 Good: the error of the exact decomposition and the accuracy of the paper, with less memory than
-Nystrom needs for it.
+Nystrom needs for the same error.
 """
 import argparse
 import csv
@@ -50,7 +51,8 @@ def exact(rank):
 
 
 def disc_and_ring(n, seed):
-    """A disc of radius 0.2 and a ring of radius 1 with deviation 0.05, half of the rows each; rows and classes."""
+    """Returns rows and classes of a disc of radius 0.2 and a ring of radius 1 with standard
+    deviation 0.05, half of the rows in each."""
     rng = np.random.default_rng(seed)
     half = n // 2
     radius = np.concatenate([0.2 * np.sqrt(rng.random(half)), 1 + 0.05 * rng.standard_normal(n - half)])
@@ -59,7 +61,7 @@ def disc_and_ring(n, seed):
 
 
 def square_features(x):
-    """F with F F' = <x, y>^2."""
+    """Returns the features F with F F' = <x, y>^2."""
     x = x.astype(np.float64)
     i, j = np.triu_indices(x.shape[1])
     return x[:, i] * x[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
@@ -81,7 +83,7 @@ def accuracy(classes, clusters):
 
 
 def embed(cursor, call):
-    """Coordinates of table points, in the order of ids."""
+    """Returns the coordinates of the table points in the embedding of a call, ordered by id."""
     cursor.execute(f'DROP TABLE IF EXISTS projected; CREATE TEMP TABLE projected AS SELECT {call} AS p FROM points')
     cursor.execute("SELECT string_agg(array_to_string(y, ' '), ' ' ORDER BY id), max(array_length(y, 1)) FROM projected, embedding_of(p)")
     text, rank = cursor.fetchone()
@@ -89,7 +91,7 @@ def embed(cursor, call):
 
 
 def cluster(cursor, k):
-    """k-means on the coordinates that embed() left."""
+    """Returns the k-means cluster of each row of the last embedding, ordered by id."""
     cursor.execute(f"""WITH m AS (SELECT kmeans_agg(y, {k}, '{{"n_init": 20}}') AS op FROM projected, embedding_of(p))
         SELECT string_agg(assign(op, y)::text, ' ' ORDER BY id) FROM m, projected, embedding_of(p)""")
     return np.array(cursor.fetchone()[0].split(' '), dtype=int)
@@ -103,13 +105,14 @@ def write(path, header, rows):
 
 
 def judged(cursor, call, features, classes):
-    """Error of the kernel matrix and accuracy of one projection of points."""
+    """Returns the error of the kernel matrix and the accuracy of the projection that a call makes
+    of the table points."""
     y = embed(cursor, call)
     return relative_error(features, y), accuracy(classes, cluster(cursor, classes.max() + 1))
 
 
 def table_of(connection, seed):
-    """Table 1 for one sample: method -> (error, accuracy)."""
+    """Returns Table 1 for one sample: method -> (error, accuracy)."""
     cursor = connection.cursor()
     x, classes = disc_and_ring(4000, seed)
     tables.copy_rows(connection, 'points', x)
@@ -123,7 +126,7 @@ def table_of(connection, seed):
 
 
 def table(connection, args):
-    """Table 1: mean error and accuracy."""
+    """Writes and prints Table 1: error and accuracy, averaged over the samples."""
     samples = [table_of(connection, seed) for seed in range(args.seeds)]
     results = {name: [sample[name] for sample in samples] for name in samples[0]}
     rows = [[name, *np.mean(r, 0).round(4), *np.std(r, 0).round(4), np.min(r, 0)[1].round(4)] for name, r in results.items()]
@@ -134,7 +137,7 @@ def table(connection, args):
 
 
 def mapped_samples(connection, args):
-    """Figures 1 and 2: the rows, and where four methods put them."""
+    """Draws Figures 1 and 2: the rows, and their images under four methods."""
     cursor = connection.cursor()
     x, classes = disc_and_ring(4000, 0)
     tables.copy_rows(connection, 'points', x)
@@ -161,7 +164,8 @@ def mapped_samples(connection, args):
 
 
 def columns(connection, args):
-    """How many columns uniform Nystrom needs: mean error over columns, beside the one pass and the exact error."""
+    """Writes and prints the mean error of uniform Nystrom over its number of columns, with the
+    errors of one pass and of the exact decomposition."""
     cursor = connection.cursor()
     grid = [20, 50, 100, 200, 300, 400, 600, 1000]
     errors = {m: [] for m in grid}
@@ -184,7 +188,7 @@ def columns(connection, args):
 
 
 def segmentation(connection, args):
-    """Figure 3: image segmentation, 2310 x 19 on the unit sphere, 7 classes."""
+    """Measures and draws Figure 3: image segmentation, 2310 x 19 on the unit sphere, 7 classes."""
     if not args.data:
         print('segmentation: needs --data', flush=True)
         return
@@ -223,7 +227,8 @@ def segmentation(connection, args):
 
 
 def over_rows(path, lines, sizes, axis_label, rows_label='rows'):
-    """A picture of lines [(name, xs, ys, style, colour)] over the number of rows, both axes logarithmic."""
+    """Draws lines [(name, xs, ys, style, colour)] over the number of rows, with both axes
+    logarithmic."""
     figure, axis = plt.subplots(figsize=(6, 4))
     for name, xs, ys, style, colour in lines:
         axis.loglog(xs, ys, style, color=colour, label=name, ms=4)
@@ -238,7 +243,8 @@ def over_rows(path, lines, sizes, axis_label, rows_label='rows'):
 
 
 def peak_of(call, n):
-    """Peak resident memory (kB) that a call over n rows adds to a fresh backend that has clustered 200."""
+    """Returns the peak resident memory in kB that a call over n rows adds to a fresh backend, after
+    calls over 200 rows."""
     connection = psycopg2.connect('')
     cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET max_parallel_workers_per_gather = 0')
@@ -257,7 +263,8 @@ def peak_of(call, n):
 
 
 def memory(connection, args):
-    """Peak memory over n: one pass, and Nystrom with the columns it needs for the same error."""
+    """Measures and draws the peak memory over n, of one pass and of Nystrom with enough columns for
+    the same error."""
     sizes = [5000, 10000, 20000, 40000]
     x, _ = disc_and_ring(sizes[-1], 0)
     tables.copy_rows(connection, 'points', x[np.random.default_rng(0).permutation(len(x))])
@@ -273,7 +280,7 @@ def memory(connection, args):
 
 
 def timing(connection, args):
-    """Seconds over n, 19 dimensions, single process."""
+    """Measures and draws the seconds over n, in 19 dimensions without parallel workers."""
     rng = np.random.default_rng(0)
     sizes = [1000, 2000, 4000, 8000, 16000, 32000]
     tables.copy_rows(connection, 'points', rng.standard_normal((sizes[-1], 19)).astype(np.float32))

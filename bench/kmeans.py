@@ -1,12 +1,12 @@
-"""SSE and CPU time of k-means in memory, against the best of 10 and of 20 starts of scikit-learn, by
-set and k.
+"""Compares SSE and CPU time of k-means in memory with the best of 10 and of 20 starts of
+scikit-learn, for each set and k.
 
 python3 kmeans.py PROGRAM [--data FOLDER] [--rows N] [--seeds N] [--k 5,10,..] [--only NAME,..]
 [--csv FILE]
 
 PROGRAM is built from bench/kmeans.c. scikit-learn 1.2 runs k-means++ with tol 1e-4 on one thread,
-and does not use weights for the seeding. Ratios are of the median over the seeds, `worst` is of
-the worst seed. Both clocks count only the CPU time of the clustering.
+and does not use weights for the seeding. Ratios compare the median over the seeds; `worst`
+compares the worst seed. Both times are CPU time of the clustering alone.
 Good: a ratio of at most 1 to the best of 10 starts, in less time.
 """
 import argparse
@@ -30,7 +30,8 @@ STARTS = 20
 
 
 def heavy_tailed_coreset(rows):
-    """20 clusters with weights from 1 to 1e4; 3 % of the rows far out with weight 1."""
+    """Returns rows of 20 clusters with weights from 1 to 10^4; 3 % of the rows are far from all
+    clusters and have weight 1."""
     rng = np.random.default_rng(5)
     x = tables.ckm_mixture(20, 8, rows, 3)
     far = rng.random(rows) < .03
@@ -41,7 +42,7 @@ def heavy_tailed_coreset(rows):
 
 
 def data_sets(rows, folder):
-    """name -> rows and weights, or None."""
+    """Yields (name, rows, weights or None) of each set."""
     rng = np.random.default_rng(5)
     for k, n in GRID:
         yield f'mixture {k}, {n}', tables.ckm_mixture(k, n, rows, 1), None
@@ -69,7 +70,7 @@ def sse(x, weights, model):
 
 
 def reference(x, weights, k):
-    """SSE and seconds of each start."""
+    """Returns the SSEs and the CPU seconds of STARTS starts of scikit-learn."""
     result = []
     for seed in range(STARTS):
         start = time.process_time()
@@ -79,7 +80,7 @@ def reference(x, weights, k):
 
 
 def ours(program, files, shape, k, seeds):
-    """SSE and seconds of each seed."""
+    """Returns the SSEs and the CPU seconds of PROGRAM for each seed."""
     lines = subprocess.run([program, files[0], str(shape[0]), str(shape[1]), str(k), str(seeds), files[1]],
                            check=True, capture_output=True, text=True).stdout.split('\n')
     return zip(*[[float(v) for v in line.split()[:2]] for line in lines if line])

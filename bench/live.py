@@ -1,16 +1,17 @@
-"""The cost of a live sketch to writers of its table: processor time, wall time and bytes of WAL,
-with it and without.
+"""Measures what a live sketch costs the writers of its table: CPU time, wall time and bytes of WAL,
+with the sketch and without it.
 
 tools/with-server.sh python3 bench/live.py [--rows N] [--inserts N] [--rounds N] [--csv FILE]
 [--picture FILE]
 tools/with-server.sh python3 bench/live.py --model [--rows 10000000] [--clusters 10] [--rounds N]
 
-Connects by PG* variables to a private server, whose processes are measured through PGHOST. Rows
-have 10 features and sketches 500 frequencies; the table has a primary key and a column that is
-not sketched. The minimum of interleaved rounds counts. "Excess" is what the live sketch adds, in
-units of a serial sketch_agg over the rows that the statements wrote. --picture draws FILE from
-the figures, or from --csv FILE of an earlier run if --rows is 0.
---model measures what drift and retrain of a live model take besides the decoding, and counts the
+Connects by PG* variables to a private server, whose processes are found through PGHOST. Rows have
+10 features and sketches 500 frequencies; the table has a primary key and a column that is not
+sketched. Figures are the minimum of interleaved rounds. "Excess" is the time that the live sketch
+adds, divided by the time of a serial sketch_agg over the rows that the statements wrote. --picture
+draws FILE from the figures, or from --csv FILE of an earlier run if --rows is 0. Good: figures
+within the bounds of the column "aim".
+--model measures the time of drift and retrain of a live model without the decoding, and counts the
 scans of its table. Good: no scan.
 """
 import argparse
@@ -51,12 +52,13 @@ class Server:
         return self.cursor.fetchone()[0]
 
     def own_seconds(self):
-        """CPU seconds of the backend, by the clock of the scheduler."""
+        """Returns the CPU seconds of the backend, as the scheduler of Linux counts them."""
         with open(f'/proc/{self.pid}/schedstat') as file:
             return int(file.read().split()[0]) / 1e9
 
     def measured(self, action, elsewhere=False):
-        """CPU seconds of the backend, or of the whole server where others do it, wall seconds and bytes of WAL of an action."""
+        """Runs an action. Returns its CPU seconds, wall seconds and bytes of WAL. CPU seconds are
+        counted for the backend, or for the whole server if `elsewhere`."""
         seconds = (lambda: scale.cpu_seconds(os.environ['PGHOST'])) if elsewhere else self.own_seconds
         self.run('CHECKPOINT')
         lsn, cpu, wall = self.one('SELECT pg_current_wal_insert_lsn()'), seconds(), time.perf_counter()
@@ -64,7 +66,7 @@ class Server:
         action()
         wall = time.perf_counter() - wall
         while elsewhere and set(scale.processes(os.environ['PGHOST'])) - others:
-            time.sleep(.01)     # the postmaster knows what a process took once it has ended
+            time.sleep(.01)     # a process is added to the CPU time of the postmaster when it ends
         cpu = seconds() - cpu
         self.cursor.execute('SELECT pg_current_wal_insert_lsn() - %s::pg_lsn', (lsn,))
         return np.array([cpu, wall, float(self.cursor.fetchone()[0])])
@@ -79,7 +81,7 @@ def copy_stream(rows):
 
 
 def fresh(server, live, filled=None):
-    """An empty table, or a full one, with a live sketch or without."""
+    """Creates the table, empty or filled, with a live sketch or without."""
     if server.one("SELECT count(*) FROM live_sketches WHERE name = 'bench'"):
         server.run("SELECT drop_sketch('bench')")
     server.run(CREATE)
@@ -192,7 +194,7 @@ def measure_model(rows, clusters, rounds):
         measured, scanned = [], 0
         for _ in range(rounds):
             server.run(CHANGE)
-            time.sleep(1.2)         # the statistics of the change come in
+            time.sleep(1.2)         # wait until the server's statistics include the change
             before = server.one(scans)
             measured.append(server.measured(lambda: server.run(query)))
             time.sleep(1.2)

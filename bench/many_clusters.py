@@ -1,19 +1,19 @@
-"""Quality, time and memory of train with many clusters, against Kmeans of faiss including the export
-of the rows.
+"""Compares quality, time and memory of train with many clusters with Kmeans of faiss, including the
+export of the rows.
 
 many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--iterations 25]
 [--effort balanced] [--cpu] [--peers FOLDER,..]
 
-The server of the PG* variables has the extension and may use two processes. Rows are a mixture
-with as many Gaussians as the first of all K, with sizes by a power law and a falling spectrum.
-faiss clusters all rows from random ones with two threads; its time includes the export by COPY.
-The K of --reported are trained without faiss. Peak memory is RssAnon of the backend, read two
-hundred times a second.
+The server of the PG* variables has the extension and may use two processes. The rows are a mixture
+of Gaussians, whose number is the first K. Their sizes follow a power law and their spectra fall.
+faiss starts from random rows and clusters all rows with two threads; its time includes the export
+by COPY. The K of --reported are trained without faiss. Peak memory is RssAnon of the backend, read
+two hundred times a second.
 --cpu counts CPU seconds of one thread each, for a machine with other work. --peers lists folders
-that each have a built Python package `superkmeans` or `faiss` of a version with SuperKMeans; they
-run as many iterations over all rows, and `superkmeans` also its own defaults: a sample, ten
-iterations, and a hierarchy from 100,000 rows on.
-Good: an SSE as low as that of faiss, in less time.
+that each have a built Python package `superkmeans`, or `faiss` of a version with SuperKMeans. Both
+run --iterations over all rows; `superkmeans` also runs with its defaults: a sample, ten iterations,
+and a hierarchy from 100,000 rows on.
+Good: an SSE as low as with faiss, in less time.
 """
 import argparse
 import json
@@ -114,7 +114,8 @@ def sse_of(x, centroids):
 
 
 def run_peer(name, rows, dim, k, iterations):
-    """In a process of its own: SSE, wall and CPU seconds of the export and the clustering."""
+    """Runs a peer in the current process. Prints its SSE, its wall and CPU seconds including the
+    export, and the wall seconds of the export, as JSON."""
     begun, cpu = time.time(), time.process_time()
     x = export(rows, dim)
     exported = time.time() - begun

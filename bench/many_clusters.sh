@@ -1,6 +1,6 @@
 #!/bin/bash
-# many_clusters.sh [K D N]: time of labels by pruning bounds and by the matrix product of all scores,
-# for each law of pruning.c, on one thread. "wrong" must be 0.
+# many_clusters.sh [K D N]: compares the time to label rows by pruning bounds and by the matrix
+# product of all scores, for each law of pruning.c, on one thread. "wrong" must be 0.
 set -eu
 cd "$(dirname "$0")/.."
 export OPENBLAS_NUM_THREADS=1

@@ -1,8 +1,8 @@
 #!/bin/bash
-# many_starts.sh: SSE and CPU time of k-means with many clusters by its defaults, against one start
-# of k-means++ on the same rows and one thread. Good: ratios of at most 1.
-# many_starts.sh FAMILY n d k [SEED]: one line of the table (bench/families.h lists the families);
-# ONE_START=0 leaves out k-means++.
+# many_starts.sh: compares SSE and CPU time of k-means with many clusters and default options with
+# one start of k-means++, on the same rows and one thread. Good: ratios of at most 1.
+# many_starts.sh FAMILY n d k [SEED] prints one line of the table (bench/families.h lists the
+# families). ONE_START=0 leaves out k-means++.
 set -eu
 cd "$(dirname "$0")/.."
 export OPENBLAS_NUM_THREADS=1

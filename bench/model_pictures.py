@@ -22,11 +22,13 @@ import tables
 BLUE, DARK, RED, GREY = '#1f5f8b', '#0b2f4a', '#c44e52', '#999999'
 COLOURS = ['#1f5f8b', '#d98032', '#55a868', '#8172b2']
 CENTRES = np.array([(0, 0), (6, 1), (1, 6), (7, 7)], dtype=float)
-DAYS, ROWS, MOVES, SECOND = 60, 1000, 20, 45        # a day has so many rows; one cluster moves from MOVES on, one vanishes at SECOND
+# ROWS: rows of a day; MOVES: day from which a cluster moves; SECOND: day from which one is missing
+DAYS, ROWS, MOVES, SECOND = 60, 1000, 20, 45
 
 
 def rows_of(day, rng):
-    """A day's rows: the last cluster moves by a tenth a day between days 20 and 40, the second is gone from day 45 on."""
+    """Returns the rows of a day. The last cluster moves by 0.1 a day from day 20 to day 40, and the
+    second cluster is missing from day 45 on."""
     centres = CENTRES.copy()
     centres[3] -= 0.1 * np.clip(day - MOVES, 0, 20)
     label = rng.choice([0, 2, 3] if day >= SECOND else [0, 1, 2, 3], ROWS)
@@ -86,7 +88,8 @@ def drift(cursor, docs):
 
 
 def live(cursor):
-    """One night after another: day, version that served, mean squared distance of its day's rows with it and with the first."""
+    """Simulates one night after another. Returns, for each day, the version that served it, and the
+    mean squared distance of its rows with this version and with the first one."""
     nights = []
     for day in range(10, DAYS):
         cursor.execute('UPDATE clock SET day = %s', (day,))
@@ -114,7 +117,8 @@ def life(nights, docs):
 
 
 def shapes(connection, docs):
-    """Sets of bench/density.py, coloured by method density; noise is grey."""
+    """Draws sets of bench/density.py coloured by the clusters of method density, with noise in
+    grey."""
     made = density.shapes(20000)
     figure, axes = plt.subplots(1, 4, figsize=(11, 3.1))
     cursor = connection.cursor()

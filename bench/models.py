@@ -1,9 +1,10 @@
-"""The price of a model's name: predict() against assign() with the operator in the query.
+"""Measures the overhead of a model's name: predict() against assign() with the operator in the
+query.
 
 python3 models.py [--rows N] [--rounds N]
 
-Connects by PG* variables to a server with schema fastclust. One backend, the minimum of
-interleaved rounds; `null` reads the row and does nothing else. Good: a ratio (predict - null) /
+Connects by PG* variables to a server with schema fastclust. Figures are the minimum of interleaved
+rounds in one backend. `null` reads the row and does nothing else. Good: a ratio (predict - null) /
 (assign - null) near 1.
 """
 import argparse

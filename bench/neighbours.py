@@ -1,15 +1,15 @@
-"""Exact re-ranking, and the nearest neighbour through buckets, on real rows.
+"""Measures exact re-ranking, and the search for the nearest neighbour in buckets, on real rows.
 
 neighbours.py --data FOLDER [--docs DOCS] [--out OUT]
 
-FOLDER has the MNIST rows behind a load.py: the first 60,000 are searched, and queries come from
-the others. Prints tables, and writes neighbours.csv in OUT and nearest-neighbours.svg in DOCS.
+FOLDER has a load.py that returns MNIST: the first 60,000 rows are searched, and the queries are
+other rows. Prints tables, and writes neighbours.csv in OUT and nearest-neighbours.svg in DOCS.
 1. Labels and time of re-ranked operators, against the dense one. Good: the same labels in less
 time.
-2. Nearest neighbour: accuracy of the class of the found row, and median time of one query at a
-time, the minimum of three runs. Compared are the sequential scan and buckets of k-means and of
-QK-means in the server, from a client, with brute force and ball tree of scikit-learn, and faiss
-if installed, on rows in the memory of this process.
+2. Nearest neighbour: accuracy of the class of the found row, and median time of single queries,
+each the minimum of three runs. The sequential scan and the buckets of k-means and of QK-means
+search a table through a client. Brute force and ball tree of scikit-learn, and faiss if installed,
+search rows in the memory of this process. Good: the accuracy of the scan in a part of its time.
 """
 import argparse
 import csv
@@ -46,7 +46,8 @@ def seconds(cursor, query, repeat=3):
 
 
 def fill(connection, x):
-    """Rows inline in their pages, as a table that is searched wants them."""
+    """Fills the table digits with vectors stored uncompressed in their rows, as suits a table for
+    search."""
     tables.copy_rows(connection, 'copied', x)
     connection.cursor().execute(
         'DROP TABLE IF EXISTS digits; CREATE UNLOGGED TABLE digits (id int, x real[]); ALTER TABLE digits ALTER x SET STORAGE PLAIN;'
@@ -72,7 +73,8 @@ def rerank(cursor, clusters, methods):
 
 
 def ask(found_by, queries):
-    """(numbers of the rows found, median seconds: of TIMED queries, each the least of three times)"""
+    """Returns (ids of the rows found, median seconds of TIMED queries, each the minimum of three
+    runs)."""
     taken = []
     for query in queries[:TIMED]:
         least = float('inf')
@@ -85,7 +87,7 @@ def ask(found_by, queries):
 
 
 def nearest_of(x, queries):
-    """Numbers of the nearest rows, by one product."""
+    """Returns the index of the nearest row of each query, computed by one matrix product."""
     return np.argmin((x ** 2).sum(1)[None] - 2 * queries @ x.T, 1)
 
 
@@ -97,7 +99,7 @@ def by_statement(cursor, statement):
 
 
 def in_server(cursor, clusters, queries):
-    """Yield (name, group, values, numbers found, median seconds)."""
+    """Yields (name, group, values, ids found, median seconds) of each search in the server."""
     texts = ['{%s}' % ','.join('%g' % v for v in query) for query in queries]
     cursor.execute('PREPARE scan (real[]) AS SELECT id FROM digits ORDER BY l2_distance(x, $1) LIMIT 1')
     yield ('sequential scan', 'sequential scan', None, *ask(by_statement(cursor, 'EXECUTE scan (%s)'), texts[:10]))
@@ -138,7 +140,8 @@ def in_memory(x, clusters, queries, few):
 
 
 def neighbours(cursor, args, x, y, queries, labels):
-    """Rows of (name, group, values, queries, accuracy, true neighbours found, milliseconds, ratio to the scan)."""
+    """Prints the table. Returns rows of (name, group, values, queries, accuracy, share of nearest
+    rows found, milliseconds, ratio to the scan)."""
     truth = np.concatenate([nearest_of(x, part) for part in np.array_split(queries, 10)])
     results = [['exact', 'exact', None, len(queries), round(float((y[truth] == labels).mean()), 4), 1.0, None]]
     searches = itertools.chain(in_server(cursor, args.clusters, queries), in_memory(x, args.clusters, queries, args.few))
@@ -162,8 +165,9 @@ def draw(results, docs):
         mine = [r for r in results if r[1] == group]
         if mine:
             axis.plot([r[6] for r in mine], [r[4] for r in mine], line, color=colour, ms=5, label=f'{group}: {", ".join(r[0] for r in mine)} of them')
-    whole = sorted((r for r in results[1:] if r[1] not in lines), key=lambda r: r[6])       # they find every nearest row
-    for i, row in enumerate(whole):         # names left of the crosses, the leftmost on top: their lines do not meet
+    # Exact searches are crosses with names on the left; the leftmost is on top, so no lines cross.
+    whole = sorted((r for r in results[1:] if r[1] not in lines), key=lambda r: r[6])
+    for i, row in enumerate(whole):
         axis.plot(row[6], results[0][4], 'x', color='#1f5f8b' if row[1] == 'sequential scan' else 'black', ms=6)
         axis.annotate(row[0], (row[6], results[0][4]), xytext=(0.62 * whole[0][6], results[0][4] - 0.0022 * (i + 1)), ha='right', va='center',
                       fontsize=8, arrowprops={'arrowstyle': '-', 'color': '#999999', 'lw': .6, 'relpos': (1, .5)})

@@ -1,18 +1,21 @@
-"""How often choose_k finds the planted number of clusters, and says that there are none where there
-are none, as a Markdown table.
+"""Counts how often choose_k finds the planted number of clusters, and how often it reports no
+clusters in a single cloud of rows, as a Markdown table.
 
 python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k
 3,5,10,20,30] [--nulls | --planted [--only NAME]] [--csv FILE]
 
-Connects by PG* variables. Centres are placed one by one, `gap` deviations from an earlier one and
-no nearer to any.
---planted: families of topics, whose number is asked for with max_k 50, 100 and 200; and how often
-the verdict is `clear`, and right, for clusters of equal sizes 6 deviations apart, of sizes 1:3 to
-1:100 with up to 100 columns of noise, each also with columns of deviation 1, for kinds that
-differ in flags and categories, and for small tables with texts: the table of docs/customers.md,
-texts that tell the kind but are NULL at random, and random texts.
---nulls: tables of columns with NULLs (with_nulls of tables.py): how often k is that of the same
-table without them.
+Connects by PG* variables. Centres are placed one by one, each `gap` standard deviations from an
+earlier one and no nearer to any other.
+--planted prints two tables. The first is for families of topics: how often choose_k finds the
+number of families, and the same number with max_k 50, 100 and 200. The second counts verdicts
+`clear`, and how many of them have the planted number, for
+    clusters of equal sizes, 6 standard deviations apart, as they are and standardised
+    clusters of sizes 1:3 to 1:100 with up to 100 columns of noise, as they are and standardised
+    kinds that differ in flags and categories
+    small tables with texts: the table of docs/customers.md, texts that depend on the kind but are
+        NULL at random, and random texts
+--nulls counts how often choose_k finds the same number for a table with NULLs (with_nulls of
+tables.py) as for the same table without them.
 Good: the planted number in nearly all tables, and never `clear` with a wrong one.
 """
 import argparse
@@ -51,7 +54,8 @@ def planted(k, d, gap, rows, seed):
 
 
 def families(seed, d, rows, gap=8, apart=3):
-    """Families of topics: topics `gap` deviations apart, and 3 times as far at least from those of other families."""
+    """Returns rows of families of topics and the number of families. Topics are `gap` standard
+    deviations apart; topics of different families are at least 3 times as far apart."""
     rng = np.random.default_rng(seed)
     count, topics = ((20, 8), (5, 10), (12, 6), (4, 30))[seed % 4]
     inner = [centres - centres.mean(0) for centres in (chain(topics, d, gap, rng) for _ in range(count))]
@@ -66,7 +70,8 @@ def equal(seed):
 
 
 def unequal(seed):
-    """Sizes from 1:3 to 1:100, of which some have columns of noise."""
+    """Returns rows of clusters with sizes from 1:3 to 1:100, some with columns of noise, and the
+    number of clusters."""
     rng = np.random.default_rng(seed)
     k, d, ratio, noise = (3, 5, 8, 12)[seed % 4], (2, 4, 10)[seed // 4 % 3], (3, 10, 30, 100)[seed // 12 % 4], (0, 10, 100)[seed % 3]
     weights = np.geomspace(1, ratio, k)
@@ -84,7 +89,8 @@ def standardised(draw):
 
 
 def customers(seed):
-    """The table of docs/customers.md with 300 to 20,000 rows, and NULLs in up to a fifth of a text."""
+    """Returns the table of docs/customers.md with 300 to 20,000 rows and NULLs in up to 20 % of a
+    text, and its number of kinds."""
     rng = np.random.default_rng(seed)
     rows, share = (300, 1000, 3000, 20000)[seed % 4], (.04, .1, .2)[seed // 4 % 3]
     kind = np.searchsorted([.3, .6, .8], rng.uniform(size=rows), side='right')
@@ -99,7 +105,9 @@ def customers(seed):
 
 
 def texts(seed, tells):
-    """Numbers of kinds 7 deviations apart; a text of the kind that is NULL at random and some other kind's, or one of chance."""
+    """Returns columns of numbers of k kinds 7 standard deviations apart, with a text, and k. If
+    `tells`, the text depends on the kind, with NULLs and wrong kinds at random; otherwise it is
+    random."""
     rng = np.random.default_rng(seed)
     rows, k, d, levels = (300, 600, 1000, 5000)[seed % 4], 3 + seed % 4, 2 + seed % 3, (2, 3, 5)[seed // 2 % 3]
     x, label = planted(k, d, 7, rows, seed)
@@ -111,7 +119,8 @@ def texts(seed, tells):
 
 
 def kinds(seed):
-    """Four kinds with flags and one-hot categories alone, in the units of an encoder."""
+    """Returns rows of four kinds that differ only in flags and categories, scaled like an encoder's
+    coordinates, and 4."""
     rng = np.random.default_rng(seed)
     k, rows, columns = 4, 5000, []
     label = rng.integers(0, k, rows)
@@ -134,7 +143,8 @@ def copy_frame(connection, frame):
 
 
 def choose(connection, x, max_k, seed, columns=False):
-    """x: rows of a vector, or of columns; or a data frame."""
+    """Returns (k, verdict) of choose_k for an array, as a column of vectors or as columns, or for a
+    data frame."""
     if isinstance(x, pandas.DataFrame):
         copy_frame(connection, x)
     else:
@@ -147,7 +157,8 @@ def choose(connection, x, max_k, seed, columns=False):
 
 
 def with_planted(connection, arguments):
-    """Prints how often families are found whatever max_k is, and how often a number is called clear, and is the planted one then."""
+    """Prints how often the number of families is found with each max_k, and how often a number has
+    the verdict `clear` and is the planted one."""
     print('| rows | same k for max_k 50, 100, 200 | planted k |\n| --- | --- | --- |')
     for d in map(int, arguments.dimensions.split(',') if arguments.only in (None, 'families') else ()):
         same = right = 0
@@ -157,7 +168,7 @@ def with_planted(connection, arguments):
             same += len({n for n, _ in found}) == 1
             right += {n for n, _ in found} == {k}
         print(f'| families of topics, {d} dimensions | {same} | {right} of {arguments.seeds} |', flush=True)
-    print('\n| rows | clear | of these the planted k |\n| --- | --- | --- |')
+    print('\n| rows | clear | clear and the planted k |\n| --- | --- | --- |')
     for name, draw in (('equal sizes', equal), ('equal sizes, standardised', standardised(equal)), ('unequal sizes, noise', unequal),
                        ('unequal sizes, noise, standardised', standardised(unequal)), ('flags and categories', kinds), ('customers', customers),
                        ('a text with NULLs', lambda seed: texts(seed, True)), ('a text of chance', lambda seed: texts(seed, False))):
@@ -169,8 +180,9 @@ def with_planted(connection, arguments):
 
 
 def with_nulls(connection, arguments):
-    """Prints, for each kind of NULLs, how often k is the one without them, and how often each is the planted one."""
-    print('| NULLs | k as without | planted k | planted k without |\n| --- | --- | --- | --- |')
+    """Prints, for each kind of NULLs, how often k is the same with and without them, and how often
+    each is the planted number."""
+    print('| NULLs | same k without NULLs | planted k | planted k without NULLs |\n| --- | --- | --- | --- |')
     for how, share in [('random', .05), ('random', .15), ('random', .3), ('cluster', .15), ('cluster', .3), ('block', .3), ('told', 0)]:
         found = []
         for seed in range(arguments.seeds):
@@ -221,7 +233,8 @@ def main():
 
 
 def print_table(results):
-    """A column a dimension: right / within one, or how often there is no clear k."""
+    """Prints one column for each dimension: how often k is right or within one, or how often the
+    verdict is not `clear` for a single cloud."""
     dimensions = list(dict.fromkeys(r[0] for r in results))
     print('| rows |' + ''.join(f' {d} dimensions |' for d in dimensions) + '\n| --- |' + ' --- |' * len(dimensions))
     for law in dict.fromkeys(r[1] for r in results):

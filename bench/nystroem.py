@@ -1,15 +1,15 @@
-"""Error and time of Nystrom features from three kinds of landmarks.
+"""Measures the error and time of Nystrom features from three kinds of landmarks.
 
 nystroem.py --data FOLDER [--docs DOCS] [--out OUT]
 
-FOLDER has the MNIST rows behind a load.py. Prints a table, and writes nystroem.csv in OUT and
+FOLDER has a load.py that returns MNIST. Prints a table, and writes nystroem.csv in OUT and
 nystroem.svg in DOCS.
-Landmarks from training rows are uniformly chosen rows, centroids of k-means, and those of
-QK-means, which are a product of sparse factors (Giffon et al. 2019, section 4.4 and supplement
-F). All of it runs in SQL: nystroem(landmarks, rbf_kernel(gamma)) with gamma = 1 / mean ||x -
-y||^2, then kernel_features of test rows, whose inner products K~ are compared with the kernel
-matrix K: ||K - K~||_F / ||K||_F. Times are of kernel_features for each row, without reading the
-row.
+The landmarks are uniformly chosen training rows, centroids of k-means, or centroids of QK-means,
+which are a product of sparse factors (Giffon et al. 2019, section 4.4 and supplement F).
+Everything runs in SQL: nystroem(landmarks, rbf_kernel(gamma)) with gamma = 1 / mean ||x - y||^2,
+then kernel_features of test rows. With K~ the matrix of their inner products and K the kernel
+matrix, the error is ||K - K~||_F / ||K||_F. The time is that of kernel_features for one row,
+without reading the row.
 Good: QK-means has nearly the error of k-means in less time.
 """
 import argparse
@@ -29,7 +29,7 @@ import pictures
 import tables
 
 ITERATIONS = 10
-# name, options of qkmeans_agg (None: another kind of landmarks), colour, line
+# name, options of qkmeans_agg (None if the landmarks are not from QK-means), colour, line
 KINDS = [('uniform rows', None, '#bbbbbb', 'o-'), ('k-means', None, 'black', 'o-'),
          ('QK-means, log2 factors, sparsity 3', {'sparsity': 3}, '#d98032', 's:'),
          ('QK-means left alone', {}, '#5a9e5a', 's-'),
@@ -43,7 +43,7 @@ def kernel_matrix(x, gamma):
 
 
 def mean_distance(x):
-    """mean ||x_i - x_j||^2 over all pairs."""
+    """Returns the mean of ||x_i - x_j||^2 over all pairs."""
     return 2 * ((x ** 2).sum(1).mean() - (x.mean(0) ** 2).sum())
 
 
@@ -65,7 +65,8 @@ def features(cursor, name, gamma):
 
 
 def microseconds(cursor, rows):
-    """kind -> kernel_features a row without the row's reading; the kinds take turns, the least of each counts."""
+    """Returns kind -> microseconds of kernel_features for a row, without reading the row: the
+    minimum of 15 rounds, in which the kinds take turns."""
     reading, taken = np.inf, {name: np.inf for name, *_ in KINDS}
     for _ in range(15):
         for name in taken:
@@ -79,7 +80,8 @@ def microseconds(cursor, rows):
 
 
 def measure(cursor, args, test, gamma):
-    """Rows of (landmarks, kind, values, mean error, sd, error over k-means', microseconds a row)."""
+    """Prints and returns rows of (landmarks, kind, values, mean error, its standard deviation,
+    error relative to k-means, microseconds for a row)."""
     kernel = kernel_matrix(test, gamma)
     size = np.linalg.norm(kernel)
     results = []
@@ -149,7 +151,7 @@ def main():
     tables.copy_rows(connection, 'test', test.astype(np.float32))
     cursor.execute('DROP TABLE IF EXISTS maps; CREATE TABLE maps (kind text, op fastop, map kernel_map)')
     print(f'{args.rows} training rows, {args.test} test rows, {args.seeds} seeds, gamma = {gamma:.3g}')
-    print('| landmarks | | values | error | sd | of k-means\' | us a row |\n| --- | --- | --- | --- | --- | --- | --- |')
+    print('| landmarks | | values | error | sd | error / k-means | us a row |\n| --- | --- | --- | --- | --- | --- | --- |')
     results = measure(cursor, args, test, gamma)
     with open(f'{args.out}/nystroem.csv', 'w') as file:
         out = csv.writer(file, lineterminator='\n')

@@ -6,13 +6,13 @@ python3 papers.py --programs FOLDER [--data FOLDER] [--only PART,..] [--record]
 Connects by PG* variables. --programs has kernel and palm, built from kernel.c and palm.c. Parts
 that need --data are skipped without it.
 A part yields (row, figure[, kind]) for a seed; the figure of a row is the mean over the seeds of
-the part. --record measures RECORDED seeds or more, and writes papers.csv: the mean over the seeds
-of a plain run, the spread (standard deviation) over all, and the tolerance max(3 spread /
+the part. --record measures at least RECORDED seeds, and writes papers.csv: the mean over the seeds
+of a plain run, the spread (standard deviation) over all seeds, and the tolerance max(3 spread /
 sqrt(seeds of a plain run), the share of the figure for its kind). Seeds determine all figures
 except times and memory: the same code on the same machine repeats them, and other code of the
 same quality differs by less than the tolerance.
-RSE is the SSE over that of the best of five k-means++ Lloyd runs of scikit-learn. Times are
-ratios within one run.
+RSE (relative SSE) is the SSE, divided by the SSE of the best of five k-means++ Lloyd runs of
+scikit-learn. Times are ratios within one run.
 """
 import argparse
 import csv
@@ -47,14 +47,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = HERE + '/papers.csv'
 COLUMNS = ('paper', 'part', 'row', 'figure', 'spread', 'seeds', 'direction', 'tolerance')
 RECORDED = 5
-# kind: direction that is better, least tolerance as a share of the figure
+# kind: better direction, minimum tolerance as a share of the figure
 KINDS = {'lower': ('lower', 0.002), 'higher': ('higher', 0.002), 'count': ('higher', 0.1), 'time': ('lower', 0.5), 'memory': ('lower', 0.2)}
 QUICK, COMPRESSIVE, SHIFT, KERNEL = 'QuicK-means', 'Compressive k-means', 'Sketch-and-shift', 'One-pass kernel k-means'
 PARTS = {}
 cursor = args = None
 
 
-# --- The extension's functions: all calls but those of decoders, iterations, kernel_clustering, neighbours, nystroem, quickmeans and rows. ---
+# --- Calls of the extension's functions, except those made by other modules of bench. ---
 
 def value(query, *arguments):
     cursor.execute(query, arguments or None)
@@ -112,7 +112,7 @@ def kmeans(table, k, **options):
 
 
 def assign(name):
-    """Of the operators of rows.py."""
+    """Returns a call of assign with an operator of rows.py."""
     return f"fastclust.assign((SELECT op FROM bench_operators WHERE name = '{name}'), x)"
 
 
@@ -131,7 +131,7 @@ def part(paper, seeds=3, data=False):
 
 
 def seconds(query, repeats=5):
-    """Least CPU seconds of the backend."""
+    """Returns the minimum CPU seconds of the backend for a query."""
     least = np.inf
     for _ in range(repeats):
         start = rows.backend_seconds(cursor)
@@ -142,7 +142,8 @@ def seconds(query, repeats=5):
 
 
 def images(k, count, side, seed, noise=1.5):
-    """Rows about k smooth images of variance 1, whose spectrum falls as 1 / frequency."""
+    """Returns noisy copies of k smooth images of variance 1, whose spectrum falls as 1 /
+    frequency."""
     rng = np.random.default_rng(seed)
     frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side)))
     smooth = np.fft.ifft2(np.fft.fft2(rng.standard_normal((k, side, side))) / np.maximum(frequency, 1 / side)).real.reshape(k, -1)
@@ -159,7 +160,8 @@ def mnist():
 # QuicK-means
 
 def learned(x, k, seed, runs):
-    """QK-means and k-means from the same rows; yields rows of figures for each of the runs (name, options)."""
+    """Runs QK-means and k-means from the same starting rows. Yields the figures of each run (name,
+    options)."""
     quickmeans.load_table(cursor, 'images', x)
     start = x[np.random.default_rng(seed).choice(len(x), k, replace=False)].astype(float)
     base, _ = quickmeans.kmeans(cursor, start)
@@ -180,7 +182,7 @@ def quarter(k, d):
 
 @part(QUICK)
 def objective(seed):
-    """Alg. 1, Prop. 3.2: 8000 rows in 256 dimensions, 32 clusters."""
+    """Yields the figures of Alg. 1 and Prop. 3.2: 8000 rows in 256 dimensions, 32 clusters."""
     yield from learned(images(32, 8000, 16, seed), 32, seed, [
         ('Alg. 1, a quarter of the values', quarter(32, 256)),
         ('Alg. 1, log2 factors, sparsity 3', {'sparsity': 3})])
@@ -188,7 +190,8 @@ def objective(seed):
 
 @part(QUICK)
 def starts(seed):
-    """Supplement E: the start by palm4MSA or hierarchical, from uniform rows or k-means++."""
+    """Yields the figures of supplement E: factors started by palm4MSA or hierarchically, from
+    uniform rows or k-means++."""
     x = images(32, 8000, 16, seed)
     quickmeans.load_table(cursor, 'images', x)
     base = reference(x, 32)
@@ -199,13 +202,15 @@ def starts(seed):
 
 
 def last_steps(options):
-    """(objective, ..) of the last iteration of 32 clusters of the images."""
+    """Returns the last iteration of QK-means with 32 clusters on the images, as a row of
+    quickmeans.qkmeans_from."""
     return quickmeans.qkmeans_from(cursor, 32, options)[-1]
 
 
 @part(QUICK)
 def table(seed):
-    """Alg. 1 over a table, beside factors of finished centroids; the objective is that of the operator; empty clusters get rows."""
+    """Yields the figures of Alg. 1 on a table: QK-means against factors of finished centroids, the
+    objective against the SSE of the operator, and the number of clusters left empty."""
     x = images(32, 8000, 16, seed)
     quickmeans.load_table(cursor, 'images', x)
     options = quarter(32, 256)
@@ -222,7 +227,7 @@ def table(seed):
 
 @part(QUICK)
 def palm(seed):
-    """Alg. 2 and the other methods on 64 smooth images in 256 dimensions."""
+    """Yields the figures of Alg. 2 and the other methods, on 64 smooth images in 256 dimensions."""
     op = operator(images(64, 64, 16, seed, noise=.1))
     errors = [relative_error(factorized(op, 'palm4msa', pursuit=False, factors=6, sparsity=3, iterations=n)) for n in (1, 2, 4, 8, 16, 32, 64)]
     yield 'Alg. 2: largest rise over 1, 2, 4, .. 64 sweeps', max(0.0, *(b / a - 1 for a, b in zip(errors, errors[1:])))
@@ -238,7 +243,8 @@ def text(options):
 
 @part(QUICK, seeds=1)
 def transform(seed):
-    """The Hadamard matrix of order 32 has five factors of two values a row: 320."""
+    """Yields the figures of the Hadamard matrix of order 32, which is a product of five factors
+    with two values in each row, 320 in all."""
     op = operator(hadamard(32))
     for method, options in (('hierarchical', {'sparsity': 2, 'centered': False}), ('butterfly', {'centered': False})):
         fast = factorized(op, method, **options)
@@ -248,7 +254,8 @@ def transform(seed):
 
 @part(QUICK, seeds=1)
 def sweep(seed):
-    """Supplement A: seconds of a sweep of palm4MSA beside dense products."""
+    """Yields the figures of supplement A: the time of a sweep of palm4MSA relative to dense
+    products."""
     for line in subprocess.run([args.programs + '/palm'], check=True, capture_output=True, text=True).stdout.splitlines():
         size, ratio = re.match(r'(.*): dense.* sweep +[\d.]+ ms \(([\d.]+)\)', line).groups()
         yield f'Alg. 2, {" ".join(size.split())}: sweep / dense products', float(ratio), 'time'
@@ -256,7 +263,8 @@ def sweep(seed):
 
 @part(QUICK)
 def iteration(seed):
-    """Seconds of an iteration, 20 000 blobs of the paper, 256 clusters in 784 dimensions."""
+    """Yields the time of an iteration relative to Lloyd: 20,000 rows of the paper's blobs, 256
+    clusters in 784 dimensions."""
     start = iterations.load(cursor, 'blobs', 256, 784, 20000)
     dense = iterations.lloyd(cursor, 256)
     for factors in (2, None):
@@ -266,7 +274,8 @@ def iteration(seed):
 
 @part(QUICK, seeds=1)
 def products(seed):
-    """Table 2, assignment: a row and a batch of 256 through factors of sparsity 2, beside sgemv and sgemm."""
+    """Yields the figures of assignment in Table 2: a row and a batch of 256 rows through factors of
+    sparsity 2, relative to sgemv and sgemm."""
     for k, d in ((128, 2000), (256, 2352), (512, 2000)):
         taken = assignment.measure(args.programs + '/kernel', k, d, 2)
         yield f'Table 2, k {k}, d {d}: a row / sgemv', taken['single'] / taken['sgemv'], 'time'
@@ -275,7 +284,8 @@ def products(seed):
 
 @part(QUICK, seeds=1)
 def parameters(seed):
-    """Table 2, non-zeros and assignment in SQL: centres of blobs in 2000 dimensions, sparsity 2, log2(k) factors."""
+    """Yields the figures of non-zeros and of assignment in SQL in Table 2: centres of blobs in 2000
+    dimensions, log2(k) factors of sparsity 2."""
     for k in (128, 256):
         rows.load(cursor, k, 2000)
         for method, options in (('palm4msa', {'factors': int(np.log2(k)), 'sparsity': 2}), ('butterfly', {})):
@@ -289,7 +299,7 @@ def parameters(seed):
 
 @part(QUICK, seeds=2, data=True)
 def digits(seed):
-    """Fig. 1: 10 000 images, 30 clusters."""
+    """Yields the figures of Fig. 1: 10,000 images, 30 clusters."""
     yield from learned(mnist()[0][seed * 10000:][:10000], 30, seed, [
         (f'Fig. 1, {name}', options) for name, options, *_ in quickmeans.RUNS if name in ('sparsity 2', 'sparsity 5', '2 factors, sparsity 5')] +
         [('Suppl. E, palm4MSA start, sparsity 5', {'sparsity': 5, 'start': 'palm4msa'})])
@@ -297,7 +307,8 @@ def digits(seed):
 
 @part(QUICK, seeds=1, data=True)
 def search(seed):
-    """Table 2, 1-NN: 20 000 rows of MNIST in 64 buckets, 500 queries; CPU time of the backend."""
+    """Yields the figures of 1-NN in Table 2: 500 queries in 20,000 rows of MNIST in 64 buckets, in
+    CPU time of the backend."""
     x, y = mnist()
     stored = np.random.default_rng(seed).permutation(neighbours.TRAIN)[:20000]
     asked = neighbours.TRAIN + np.random.default_rng(seed).permutation(10000)[:500]
@@ -313,7 +324,8 @@ def search(seed):
             yield f'Table 2, 1-NN, {group}, {name}: nearest row found', (found == truth).mean(), 'higher'
             if name == '1':
                 yield f'Table 2, 1-NN, {group}: values', values
-    by_kmeans, by_factors = taken['buckets of k-means', '2'], taken['buckets of QK-means', '2']      # training is in the time of the first
+    # The time with 1 probe includes the training of the buckets, so the ratios use 2 probes.
+    by_kmeans, by_factors = taken['buckets of k-means', '2'], taken['buckets of QK-means', '2']
     yield 'Table 2, 1-NN, buckets of QK-means, 2: time / scan', by_factors / taken['sequential scan', 'sequential scan'], 'time'
     yield 'Table 2, 1-NN, buckets of QK-means, 2: time / k-means', by_factors / by_kmeans, 'time'
 
@@ -323,7 +335,8 @@ LANDMARKS = ('uniform rows', 'k-means', 'QK-means left alone', 'QK-means, 2 fact
 
 @part(QUICK, seeds=3, data=True)
 def landmarks(seed):
-    """Table 2 and supplement F: Nystrom by 64 landmarks from 5000 rows of MNIST; 2000 others, half of them to learn a linear SVM."""
+    """Yields the figures of Nystrom in Table 2 and supplement F: 64 landmarks from 5000 rows of
+    MNIST, and 2000 test rows, half of which train a linear SVM."""
     x, y = mnist()
     train = x[np.random.default_rng(seed).permutation(60000)[:5000]]
     test, classes = x[60000:62000], y[60000:62000]
@@ -350,7 +363,8 @@ def landmarks(seed):
 
 @part(COMPRESSIVE, seeds=10)
 def mixture(seed):
-    """Alg. 1, Fig. 1 and 3: 20 000 rows of the mixture 10, 10, m = 1000, adapted radius."""
+    """Yields the figures of Alg. 1, Fig. 1 and 3: 20,000 rows of a mixture of 10 Gaussians in 10
+    dimensions, m = 1000, law adapted_radius."""
     x = tables.ckm_mixture(10, 10, 20000, seed)
     best = reference(x, 10)
     load(x)
@@ -366,7 +380,7 @@ def mixture(seed):
 
 @part(COMPRESSIVE)
 def scale(seed):
-    """Section 3.3: sigma follows the scale of the rows."""
+    """Yields a figure of section 3.3: whether sigma is proportional to the scale of the rows."""
     x = tables.ckm_mixture(10, 10, 20000, seed)
     sigmas = []
     for unit in (1e-3, 1.0, 1e3):
@@ -378,7 +392,7 @@ def scale(seed):
 
 @part(COMPRESSIVE, seeds=5)
 def size(seed):
-    """Fig. 2: over the number of frequencies, 20 000 rows."""
+    """Yields the figures of Fig. 2: RSE over the number of frequencies, 20,000 rows."""
     for k, n in ((10, 10), (20, 5)):
         x = tables.ckm_mixture(k, n, 20000, seed)
         best = reference(x, k)
@@ -393,7 +407,7 @@ def size(seed):
 
 @part(COMPRESSIVE)
 def number_of_rows(seed):
-    """Fig. 4: time, memory and SSE beside one run of k-means."""
+    """Yields the figures of Fig. 4: time, memory and SSE relative to one run of k-means."""
     decode_seconds = {}
     for count in (20000, 200000):
         x = tables.ckm_mixture(10, 10, count, seed)
@@ -411,7 +425,7 @@ def number_of_rows(seed):
 
 @part(COMPRESSIVE)
 def structured(seed):
-    """Fast transforms in 300 dimensions: 8000 rows, 5 clusters, m = 2000."""
+    """Yields the figures of fast transforms in 300 dimensions: 8000 rows, 5 clusters, m = 2000."""
     x = tables.ckm_mixture(5, 300, 8000, seed)
     best = reference(x, 5)
     load(x)
@@ -432,7 +446,8 @@ def spectral_set():
 
 @part(COMPRESSIVE, seeds=3, data=True)
 def spectral(seed):
-    """Fig. 1 and 3 on spectral features of MNIST: 70 000 rows, m = 1000; SSE and adjusted Rand index."""
+    """Yields the figures of Fig. 1 and 3 on spectral features of MNIST: SSE and adjusted Rand index
+    of 70,000 rows, m = 1000."""
     x, classes, best = spectral_set()
     load(x)
     sketch_with(spec_of_rows(10, law='adapted_radius', frequencies=1000, seed=seed))
@@ -449,7 +464,7 @@ def spectral(seed):
 # Sketch-and-shift
 
 def windows(figure, x, k, best, sizes, choice, seed, sigmas):
-    """For each decoder the number of sigmas with an RSE below 1.1, and the least RSE."""
+    """Yields for each decoder the number of sigmas with an RSE below 1.1, and the minimum RSE."""
     found = {}
     for m, _, name, _, rse, _ in decoders.over_sigma(x, k, sizes, choice, range(seed, seed + 1), best, sigmas):
         found.setdefault((m, name), []).append(rse)
@@ -459,7 +474,7 @@ def windows(figure, x, k, best, sizes, choice, seed, sigmas):
 
 
 def three(figure, dim, near, *rest):
-    """Windows for three clusters, 20 000 rows."""
+    """Yields the figures of windows for three clusters of 20,000 rows."""
     x = tables.three_clusters(dim, 20000, 0, near)
     load(x)
     yield from windows(figure, x, 3, reference(x, 3), *rest)
@@ -467,21 +482,24 @@ def three(figure, dim, near, *rest):
 
 @part(SHIFT, seeds=5)
 def width2(seed):
-    """Fig. 1: in the plane."""
+    """Yields the figures of Fig. 1: three clusters in the plane."""
     yield from three('Fig. 1', 2, False, (200, 1000), SHIFTS, seed, SIGMAS)
 
 
 @part(SHIFT, seeds=5)
 def width6(seed):
-    """Fig. 5 and 6: in six dimensions, several numbers of starts."""
-    choice = {name: how for name, how in SHIFTS.items() if name != 'discretized'}       # which finds nothing there
+    """Yields the figures of Fig. 5 and 6: three clusters in six dimensions, several numbers of
+    starts."""
+    # The decoder discretized finds no cluster in six dimensions.
+    choice = {name: how for name, how in SHIFTS.items() if name != 'discretized'}
     choice.update({f'shift, {count} starts': ('shift', {'starts': count, 'polish': False}) for count in (10, 100)})
     yield from three('Fig. 5 and 6', 6, False, (200, 1000), choice, seed, SIGMAS[3:])
 
 
 @part(SHIFT)
 def model(seed):
-    """Fig. 7: points and Gaussians, clusters far apart and near; appendix B, covariances."""
+    """Yields the figures of Fig. 7: points and Gaussians, clusters far apart and near; and of
+    appendix B: covariances."""
     for near in (False, True):
         yield from three('Fig. 7, near' if near else 'Fig. 7, far', 2, near, (100, 1000), {name: SHIFTS[name] for name in ('shift', 'shift, gaussian')}, seed, SIGMAS)
     load(tables.three_clusters(2, 20000, 0))
@@ -492,7 +510,8 @@ def model(seed):
 
 @part(SHIFT, seeds=10)
 def dimension(seed):
-    """Fig. 9: starts needed over the dimension, m = 10 d, sigma 0.2: how often both clusters are found, RSE below 2."""
+    """Yields the figures of Fig. 9: how often both clusters are found (RSE below 2) over the
+    dimension and the number of starts, with m = 10 d and sigma 0.2."""
     for n, counts in ((2, (1, 10)), (5, (10, 100)), (10, (10, 100, 1000))):
         x = decoders.two_clusters(n)
         load(x)
@@ -504,19 +523,21 @@ def dimension(seed):
 
 @part(SHIFT, data=True)
 def shift_spectral(seed):
-    """Fig. 8: spectral features of MNIST, m = 500, 100 starts."""
+    """Yields the figures of Fig. 8: spectral features of MNIST, m = 500, 100 starts."""
     x, _, best = spectral_set()
     load(x)
     choice = {'shift': ('shift', {'starts': 100, 'polish': False}), 'clompr, as in the paper': ('clompr', PAPER), 'auto': ('auto', {})}
     lines = windows('Fig. 8', x, 10, best, (500,), choice, seed, [.2, .3, .4, .5, .6, .8, 1.0, 1.3, 1.6, 2.0])
-    yield from (line for line in lines if line[0].endswith('least RSE'))        # the papers' decoders have no window there
+    # The decoders of the papers have an RSE above 1.1 at every sigma, so windows are left out.
+    yield from (line for line in lines if line[0].endswith('least RSE'))
 
 
 # One-pass randomized kernel k-means
 
 @part(KERNEL, seeds=10)
 def rings(seed):
-    """Table 1, Fig. 1 and 2: disc in a ring, 4000 rows, <x, y>^2, rank 2."""
+    """Yields the figures of Table 1, Fig. 1 and 2: a disc in a ring, 4000 rows, kernel <x, y>^2,
+    rank 2."""
     results = kernels.table_of(cursor.connection, seed)
     x, classes = kernels.disc_and_ring(4000, seed)
     results['nystroem, 400 columns'] = kernels.judged(cursor, kernels.nystroem(2, 400, seed), kernels.square_features(x), classes)
@@ -528,7 +549,8 @@ def rings(seed):
 
 @part(KERNEL, seeds=10, data=True)
 def segmentation(seed):
-    """Fig. 3: image segmentation, 2310 rows, <x, y>^2, rank 2, l = 5."""
+    """Yields the figures of Fig. 3: image segmentation, 2310 rows, kernel <x, y>^2, rank 2, l =
+    5."""
     x, classes = tables.labelled_set(args.data, 'image_segmentation', 'l2')
     features = kernels.square_features(x)
     tables.copy_rows(cursor.connection, 'points', x.astype(np.float32))
@@ -542,7 +564,8 @@ def segmentation(seed):
 
 @part(KERNEL, seeds=1)
 def cost(seed):
-    """Seconds in 19 dimensions, rank 10, and the memory that a call over 10 000 rows adds."""
+    """Yields seconds in 19 dimensions with rank 10, and the memory that a call over 16,000 rows
+    adds."""
     tables.copy_rows(cursor.connection, 'points', np.random.default_rng(seed).standard_normal((16000, 19)).astype(np.float32))
     one, nystrom, cholesky = kernels.one_pass(10, 10, seed), kernels.nystroem(10, 400, seed), kernels.cholesky(10, 100, seed)
 
@@ -560,7 +583,8 @@ def cost(seed):
 # --- Figures and their references. ---
 
 def measure(name, seeds):
-    """row -> (kind, figures over the seeds) of a part; a row of which a seed fails is missing."""
+    """Returns row -> (kind, figures over the seeds) of a part, without rows that fail for any
+    seed."""
     found = {}
     for seed in range(seeds):
         try:
@@ -572,7 +596,7 @@ def measure(name, seeds):
 
 
 def recorded(name, found, seeds):
-    """Lines of papers.csv."""
+    """Yields the lines of papers.csv for a part."""
     for row, (kind, figures) in found.items():
         direction, share = KINDS[kind]
         figure, spread = np.mean(figures[:seeds]), np.std(figures, ddof=1)
@@ -581,7 +605,8 @@ def recorded(name, found, seeds):
 
 
 def compare(references, found, seeds):
-    """Prints a line for each row; the number of rows that are worse or missing."""
+    """Prints a line for each row. Returns the number of rows that are worse, missing or without a
+    reference."""
     bad = 0
     for row in found.keys() - {line['row'] for line in references}:
         print(f'{row}: no reference; record it', flush=True)

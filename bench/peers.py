@@ -1,12 +1,12 @@
-"""Time of training in the database, against a query that reads the table, the export with
-scikit-learn, and CREATE TABLE AS.
+"""Compares the time of training in the database with a query that reads the table, with an export
+to scikit-learn, and with CREATE TABLE AS.
 
 tools/with-server.sh python3 bench/peers.py [--data FOLDER] [--only million;groups;..] [--rounds
 3] [--rows 10000000] [--cpu]
 
-Prints the table of docs/benchmarks.md: medians of the rounds, in which everything compared takes
-turns. FOLDER has KDD Cup 99 behind a load.py. --cpu counts CPU seconds of the backend without
-parallel workers, and of this process with one thread, for a machine with other work.
+Prints the table of docs/benchmarks.md. Figures are medians of interleaved rounds. FOLDER has a
+load.py that returns KDD Cup 99. --cpu counts CPU seconds of the backend without parallel workers,
+and of this process with one thread, for a machine with other work.
 Good: no line is marked as a broken bound.
 """
 import argparse
@@ -49,14 +49,16 @@ class Session:
         return lambda: self.run(text)
 
     def train(self, relation, features, k, options='{}'):
-        """A first training: the model of the round before is dropped, which takes milliseconds."""
+        """Returns a function that trains the model for the first time, after dropping that of the
+        last round, which takes milliseconds."""
         def trained():
             self.run("SELECT count(drop_model(model)) FROM models WHERE model = 'timed'")
             self.run("SELECT train('timed', %s, %s, %s, options => %s)", relation, features, k, options)
         return trained
 
     def medians(self, steps):
-        """name -> seconds of each step, taken in turn."""
+        """Returns name -> median seconds of each step, where a round runs the steps one after
+        another."""
         taken = {name: [] for name in steps}
         for _ in range(self.rounds):
             self.run('DROP TABLE IF EXISTS labelled, constants, back')
@@ -68,7 +70,8 @@ class Session:
 
 
 def line(what, ours, peer, theirs, most=None, least=None):
-    """most: bound of our time over theirs; least: of theirs over ours."""
+    """Prints a line of the table. `most` is the upper bound of our time divided by theirs; `least`
+    is the lower bound of their time divided by ours."""
     ratio = theirs / ours if least else ours / theirs
     bound = f'at least {least}' if least else f'at most {most}' if most else ''
     broken = (least and ratio < least) or (most and ratio > most)
@@ -76,7 +79,8 @@ def line(what, ours, peer, theirs, most=None, least=None):
 
 
 class Peer:
-    """What people do without the extension: rows to numpy by binary COPY, scikit-learn's single start, labels back by binary COPY."""
+    """The usual procedure without the extension: rows to numpy by binary COPY, a single start of
+    scikit-learn, and labels back by binary COPY."""
     def __init__(self, session, relation, k):
         self.session, self.relation, self.k = session, relation, k
 
@@ -94,7 +98,9 @@ class Peer:
 
 
 def vectors(session, name, rows, k, *, bounds):
-    """bounds: of the sum, of export and fit, of these with the labels, of CREATE TABLE AS; None: a line is left out."""
+    """Measures a table of vectors. `bounds` are the bounds for a query of sums, for export and fit,
+    for both with writing labels, and for CREATE TABLE AS; a line whose bound is None is left
+    out."""
     tables.copy_rows(session.connection, name, tables.ckm_mixture(k, 10, rows, 1))
     session.run(f'VACUUM {name}')
     peer = Peer(session, name, k)
@@ -124,7 +130,8 @@ def million(session, args):
 
 
 def columns(session, args):
-    """Ten columns of numbers, and two of 8 and 30 texts."""
+    """Measures a table of ten columns of numbers, and of these with two columns of 8 and 30
+    texts."""
     tables.copy_rows(session.connection, 'million', tables.ckm_mixture(10, 10, args.rows // 10, 1))
     numbers = ', '.join(f'x[{j + 1}]::double precision AS {c}' for j, c in enumerate(TEN))
     texts = ', '.join(f"'level ' || floor({m} * power(random(), 2)) AS {name}" for name, m in (('few', 8), ('many', 30)))
@@ -137,7 +144,7 @@ def columns(session, args):
 
 
 def kddcup99(session, args):
-    """Export is COPY of the table as CSV, and read_csv."""
+    """Measures KDD Cup 99 against an export: COPY of the table as CSV, and read_csv."""
     if not args.data:
         return
     frame, _ = encoding.kddcup99(args.data)
@@ -174,7 +181,7 @@ def groups(session, args):
 
 
 def wide(session, args):
-    """By a backend of its own, whose memory is watched."""
+    """Measures time and peak memory of a training on 1000 dimensions, in its own backend."""
     tables.copy_rows(session.connection, 'wide', tables.separated(10, 1000, 20000, 1)[0])
     session.run('VACUUM wide')
     other = Session(args.rounds, args.cpu)

@@ -1,5 +1,5 @@
-"""Draws docs/quality.svg from bench/results/quality.csv and docs/speed.svg from a table of
-docs/benchmarks.md: pictures.py DOCS
+"""Draws DOCS/quality.svg from bench/results/quality.csv, and DOCS/speed.svg from a table of
+DOCS/benchmarks.md: pictures.py DOCS
 """
 import csv
 import os
@@ -21,7 +21,8 @@ def save(figure, path):
 
 
 def quality(source, docs):
-    """Bars of each set's SSE above Lloyd's; what does not fit is cut, with its figure on top."""
+    """Draws for each set bars of the SSE above that of Lloyd's algorithm. A bar that does not fit
+    is cut, and its figure is on top."""
     rows = list(csv.DictReader(open(source)))
     columns = [('1000 rows', 'k-means on 1000 rows', '#bbbbbb'), ('sketch', 'sketch', '#7aa6c2'), ('pilot', 'sketch and sample rows', '#1f5f8b'),
                ('pilot + 1 scan', 'sketch, sample rows, one scan', '#0b2f4a')]
@@ -44,7 +45,7 @@ def quality(source, docs):
 
 
 def speed(docs):
-    """Pairs of bars from the rows of a million in the table of docs/benchmarks.md."""
+    """Draws pairs of bars from the lines for a million rows in the table of docs/benchmarks.md."""
     rows = re.findall(r'^\| 1 000 000 x 10, (k = \d+): .* \| ([0-9.]+) \| export.* \| ([0-9.]+) \|', open(f'{docs}/benchmarks.md').read(), re.M)
     figure, axis = plt.subplots(figsize=(8, 3.2))
     for shift, column, label, colour in ((-.2, 1, 'fastclust: train, write_labels', '#1f5f8b'), (.2, 2, 'export, fit in scikit-learn, write labels back', '#bbbbbb')):

@@ -1,11 +1,11 @@
-"""Quality of decoding with all defaults, as RSE: the SSE over that of the best of five k-means++
-Lloyd runs of scikit-learn.
+"""Measures the quality of decoding with all defaults as RSE (relative SSE): the SSE, divided by the
+SSE of the best of five k-means++ Lloyd runs of scikit-learn.
 
 python3 quality.py [--data FOLDER] [--rows N] [--seeds N] [--only NAME,..] [--csv FILE]
 
-Connects by PG* variables. Columns: the sketch alone, with sample rows, each also after one
-lloyd_step_agg, and k-means on the sample rows alone. The means of a complete run, in three
-digits, are bench/results/quality.csv, the source of docs/quality.svg and of the table in
+Connects by PG* variables. Columns: the sketch alone, and the sketch with sample rows, each also
+after one lloyd_step_agg; and k-means on 1000 sample rows alone. bench/results/quality.csv has the
+means of a complete run in three digits; it is the source of docs/quality.svg and of the table in
 docs/benchmarks.md.
 Good: near 1, and below k-means on the sample rows.
 """
@@ -58,12 +58,12 @@ def centroids_of(cursor, query):
 
 
 def sample_percent(rows):
-    """The 1 % of the acceptance, at least 3000 rows."""
+    """Returns the percentage of rows in the sample: 1 %, or more for at least 3000 rows."""
     return max(1.0, min(100.0, 300000.0 / rows))
 
 
 def run(connection, x, k, judged, seed):
-    """One data set and seed: dict of column -> RSE, and seconds of the decode."""
+    """Returns column -> RSE and the seconds of decoding for one data set and seed, as one dict."""
     cursor = connection.cursor()
     tables.copy_rows(connection, 'points', x)
     cursor.execute('DROP TABLE IF EXISTS spec, kept, model')

@@ -1,13 +1,15 @@
-"""The objective of QK-means over its iterations, against k-means, with the centroids as images.
+"""Compares the objective of QK-means over its iterations with k-means, and draws the centroids as
+images.
 
 tools/with-server.sh bash -c 'psql -d postgres -c "CREATE EXTENSION fastclust" &&
 PGDATABASE=postgres python3 bench/quickmeans.py --data FOLDER --docs docs'
 quickmeans.py --data FOLDER [--docs DOCS] [--rows N]
 
 FOLDER has a load.py whose mnist() returns (images, labels). Everything runs in the server of the
-PG* variables, which has the extension. MNIST, k = 30, one start for all (Giffon et al. 2019, Fig.
-1): docs/quick-means-objective.svg and docs/quick-means-centroids.svg.
-Good: the objective comes near that of k-means, and never rises.
+PG* variables, which has the extension. All runs cluster MNIST with k = 30 from the same start
+(Giffon et al. 2019, Fig. 1). Writes quick-means-objective.svg and quick-means-centroids.svg in
+DOCS.
+Good: the objective approaches that of k-means, and never rises.
 """
 import argparse
 import io
@@ -51,7 +53,8 @@ def centroids(cursor, operator):
 
 
 def kmeans(cursor, start):
-    """Objectives of the start and of each Lloyd step, and the last centroids, by one scan each."""
+    """Returns the objectives of the start and of each Lloyd step, each computed by one scan, and
+    the last centroids."""
     cursor.execute('SELECT fastclust.fastop_agg(c ORDER BY o) FROM (SELECT o, (SELECT array_agg(v::float8) FROM json_array_elements_text(r) v) AS c '
                    'FROM json_array_elements(%s::json) WITH ORDINALITY u(r, o)) s', [json.dumps(start.tolist())])
     operator = cursor.fetchone()[0]
@@ -69,7 +72,8 @@ def qkmeans(cursor, start, options):
 
 
 def qkmeans_from(cursor, k, options):
-    """(iteration, objective, objective of the means, values, seconds, operator, empty clusters) of each iteration."""
+    """Returns for each iteration (iteration, objective, objective of the means, values, seconds,
+    operator, number of empty clusters)."""
     cursor.execute("SELECT iteration, objective, objective_of_means, nonzeros, seconds, op, empty FROM fastclust.qkmeans_log('images', 'x', %s, %s) ORDER BY iteration",
                    [k, json.dumps(dict(options, iterations=ITERATIONS))])
     return cursor.fetchall()
@@ -82,7 +86,7 @@ def objectives(cursor, images, docs):
     figure, axis = plt.subplots(figsize=(8, 4.2))
     axis.plot(range(ITERATIONS + 1), base, color='black', label=f'k-means, {plain.size} values')
     pictures = [('k-means', plain)]
-    print(f'| {len(images)} images, k = {K} | values | objective / k-means | of the means of its labels |\n| --- | --- | --- | --- |')
+    print(f'| {len(images)} images, k = {K} | values | objective / k-means | means of its labels / k-means |\n| --- | --- | --- | --- |')
     for label, options, colour, line in RUNS:
         steps = qkmeans(cursor, start, options)
         rises = [b[1] / a[1] - 1 for a, b in zip(steps, steps[1:])]

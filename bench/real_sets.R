@@ -1,6 +1,7 @@
-# real_sets.R - real sets of R packages as CSV files (class, columns) for density.py --tables FOLDER.  Rscript real_sets.R FOLDER; Debian: r-cran-mlbench,
-# r-cran-mclust, r-cran-mass, r-cran-palmerpenguins; with a second argument `held`, sets on which no constant was chosen, of r-cran-ddalpha,
-# r-cran-gclus, r-cran-rrcov and r-cran-dslabs too
+# Rscript real_sets.R FOLDER [held]: writes real sets of R packages as CSV files (class, columns),
+# for density.py --tables FOLDER. Debian has the packages: r-cran-mlbench, r-cran-mclust,
+# r-cran-mass and r-cran-palmerpenguins. With `held`, it writes other sets, which were not used to
+# choose any constant; they also need r-cran-ddalpha, r-cran-gclus, r-cran-rrcov and r-cran-dslabs.
 library(MASS); library(mlbench); library(mclust)
 folder <- commandArgs(TRUE)[1]
 put <- function(name, x, class) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# report_picture.sh OUT.png: draws a picture of a report, as a browser shows it.
+# report_picture.sh OUT.png: makes a picture of a report as a browser shows it.
 #
 #     tools/with-server.sh bench/report_picture.sh docs/report.png
 #

@@ -1,13 +1,14 @@
-"""CPU time to assign rows in SQL, one by one and in batches, by dense and by factored operators.
+"""Measures the CPU time to assign rows in SQL, singly and in batches, by dense and by factored
+operators.
 
 rows.py [--csv FILE] [--repeats N]
 
-Runs in the server of the PG* variables, on this machine, which has the extension. Blobs as
-scikit-learn makes them (centres uniform in [-10, 10]^d, deviation 1), k = 512, d = 2000 and k =
-30, d = 784; the operator comes from a table. Rows are in memory (a materialised CTE), so that
-reading is cheap and the same for all. Figures are CPU microseconds for each row, the minimum of
-N, without a scan that only counts; next to them is the product X V' by the BLAS of numpy, in
-batches of 256 rows.
+Runs in the server of the PG* variables, which has the extension and is on this machine. The rows
+are blobs as in scikit-learn (centres uniform in [-10, 10]^d, standard deviation 1), with
+k = 512, d = 2000 and k = 30, d = 784. The operator is in a table. The rows are in memory (a
+materialised CTE), so that reading is cheap and takes the same time for all. Figures are CPU
+microseconds for a row, the minimum of N repeats, without the time of a scan that only counts. Next
+to them is the time of the product X V' by the BLAS of numpy, in batches of 256 rows.
 Good: batches take little more than the BLAS, and factored operators less than dense ones.
 """
 import argparse
@@ -39,13 +40,14 @@ def load(cursor, k, d):
 
 
 def backend_seconds(cursor):
-    """CPU time of the backend so far."""
+    """Returns the CPU seconds of the backend so far."""
     with open(f'/proc/{cursor.connection.info.backend_pid}/schedstat') as file:
         return int(file.read().split()[0]) * 1e-9
 
 
 def seconds(cursor, expression, copies, repeats):
-    """Least CPU time of an aggregate expression over `copies` passes over the rows."""
+    """Returns the minimum CPU seconds of an aggregate expression over `copies` passes over the
+    rows."""
     least = np.inf
     for _ in range(repeats):
         start = backend_seconds(cursor)

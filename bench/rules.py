@@ -1,5 +1,5 @@
-"""Labels by cluster_rules, against a decision tree of scikit-learn with as many leaves, over ten
-tables, as a Markdown table.
+"""Compares labels by cluster_rules with a decision tree of scikit-learn with as many leaves, on ten
+tables. Prints a Markdown table.
 
 python3 rules.py [--data FOLDER] [--k 4,8,16] [--conditions 4] [--rows 20000]
 
@@ -7,7 +7,7 @@ Connects by PG* variables. The tables are five public sets (with --data) with a 
 values NULL, and five planted tables of numbers, categories, flags and dates with NULLs. A row
 that meets several conditions gets the cluster of the most precise one. The tree learns from as
 many encoded rows as the rules do; both are measured on all rows. "off" is the largest difference
-of precision and coverage to those of the condition behind WHERE.
+between the reported precision or coverage of a condition and the result of a query with it.
 Good: the rules are as accurate as the tree, and off is near 0.
 """
 import argparse
@@ -43,7 +43,8 @@ def public(folder, rows):
 
 
 def kinds(seed, rows):
-    """Kinds of orders, told by every type of column, some by a few of them alone."""
+    """Returns a table of orders of several kinds, which differ in columns of every type, some kinds
+    in only a few columns."""
     rng = np.random.default_rng(seed)
     count = (5, 8, 10, 12, 16)[seed]
     kind = rng.choice(count, rows, p=rng.dirichlet(np.full(count, 2.0)))

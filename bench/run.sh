@@ -1,14 +1,14 @@
 #!/bin/bash
-# run.sh [DATA_FOLDER]: measures speed and quality on a private server, as tables, CSV and SVG.
-# Programs to compare with come from Debian: python3-numpy, python3-sklearn, python3-matplotlib, and
-# python3-faiss if it is installed.
-# DATA_FOLDER has real sets behind a load.py; without it only generated data are used.
+# run.sh [DATA_FOLDER]: measures speed and quality on a private server, and writes tables, CSV and
+# SVG. Installs python3-numpy, python3-sklearn and python3-matplotlib of Debian if necessary, and
+# compares with faiss if python3-faiss is installed.
+# DATA_FOLDER has a load.py that returns real sets; without it only generated data are used.
 # BENCH_ONLY="speed quality" runs only these parts of
 #   speed quality kernels assignment pictures        the default
 #   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans
 #   number rules density peers                       the longer ones
-# The head of bench/PART.py says what a part measures; papers: bench/papers.sh.
-# BENCH_SEEDS (10), BENCH_OPTIONS (of papers, peers), BENCH_OUT (build/bench)
+# The head of bench/PART.py says what a part measures; for the part papers see bench/papers.sh.
+# Variables: BENCH_SEEDS (10), BENCH_OPTIONS (options of papers and peers), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -35,7 +35,7 @@ build()
 	local source program object objects=()
 	tools/install.sh >"$out/install.log" 2>&1 || { tail "$out/install.log"; exit 1; }
 	for object in src/core/*/*.o src/pg/base/blas_*.o; do
-		[ ! -f "${object%%.*}.c" ] || objects+=("$object")		# an object without its source is left from other code
+		[ ! -f "${object%%.*}.c" ] || objects+=("$object")		# skip objects without a source
 	done
 	for source in bench/*.c; do
 		program=$(basename "$source" .c)
@@ -46,7 +46,7 @@ build()
 
 needs_data() { [ -n "$data" ] || { echo "skip $1: it needs DATA_FOLDER"; return 1; }; }
 
-# A part, with a server of its own behind the PG* variables.
+# Runs a part, with its own server in the PG* variables.
 part()
 {
 	echo "== $1"

@@ -1,16 +1,16 @@
-"""Scans and trainings on shards, against one node: CPU seconds, bytes moved and the share of the
-coordinator, then a simulation.
+"""Compares scans and trainings on shards with one node: CPU seconds, bytes sent and the share of
+the coordinator. Then simulates larger clusters.
 
 tools/with-citus.sh 3 python3 bench/scale.py [--rows N] [--shards 1,2,4,8] [--csv FILE]
 tools/with-citus.sh 3 python3 bench/scale.py --train [--rows 3000000] [--shards 8] [--clusters
 10,50]
 
-CPU seconds are those of all processes of a node, user and system, the minimum of ROUNDS rounds.
-The workers of the cluster share the machine, so CPU time counts and wall time says nothing. Bytes
-are those that the coordinator receives for one scan, in the text format of Citus. The simulation
-extends the measured cost of a row and of a byte to more rows, shards and groups. --train measures
-only trainings: first their scan, in which the coordinator merges, then all of it, with the
-decoding or the k-means of a sample that only the coordinator does.
+CPU seconds are the sum over all processes of a node, user and system, in the cheapest of ROUNDS
+rounds. The workers share the machine, so wall time would be meaningless. Bytes is the size of the
+state that a shard sends in one scan, in the text format of Citus. The simulation extends the cost
+of a row and of a merge to more rows, shards and groups. --train measures only trainings: first the
+scan alone, whose results the coordinator merges, then whole trainings, in which the coordinator
+alone decodes or runs k-means on a sample.
 Good: the share of the coordinator is small and does not grow with the rows.
 """
 import argparse
@@ -38,7 +38,8 @@ SCANS = "SELECT count(*) FROM fastclust_internal.training_steps WHERE step ~ '^(
 
 
 def seconds_of(pid):
-    """CPU seconds of a process, to the nanosecond, and of its children that ended, to the tick; 0 when it is gone."""
+    """Returns the CPU seconds of a process, to the nanosecond, and of its children that have ended,
+    to the tick; 0 if the process has ended."""
     try:
         with open(f'/proc/{pid}/schedstat') as file:
             own = int(file.read().split()[0]) * 1e-9
@@ -50,7 +51,7 @@ def seconds_of(pid):
 
 
 def processes(directory):
-    """The postmaster of the server in a directory, and its children."""
+    """Returns the ids of the postmaster of the server in a directory and of its children."""
     with open(f'{directory}/data/postmaster.pid') as file:
         postmaster = file.readline().strip()
     found = [postmaster]
@@ -66,7 +67,7 @@ def processes(directory):
 
 
 def cpu_seconds(directory):
-    """CPU seconds of all processes of the server in a directory."""
+    """Returns the CPU seconds of all processes of the server in a directory."""
     return sum(seconds_of(process) for process in processes(directory))
 
 
@@ -80,7 +81,7 @@ class Cluster:
         self.nodes = [name for name, in self.cursor.fetchall()]
 
     def measure(self, query, rounds=ROUNDS):
-        """(coordinator, workers): CPU seconds of the round that took least."""
+        """Returns (coordinator, workers): the CPU seconds of a query in the cheapest round."""
         best = None
         for _ in range(rounds):
             before = [cpu_seconds(node) for node in self.nodes]
@@ -119,7 +120,8 @@ def queries(spec, lean, op, table):
 
 
 def simulate(row, single_row, merge, rows, shards, groups, cores=8):
-    """Wall seconds of a scan, and those of the coordinator's: rows on the shards in parallel, a merge for each shard and group."""
+    """Returns the wall seconds of a scan on the shards, where rows are scanned in parallel; of
+    merging one state for each shard and group; and of the same scan on a single node."""
     on_shards = row * rows / min(shards, rows) / cores
     merging = merge * shards * groups
     return on_shards, merging, single_row * rows / cores
@@ -133,7 +135,8 @@ SCAN = "SELECT r.n FROM stored_versions v, LATERAL sketch_rows(v, '{table}', NUL
 
 
 def compare_scans(cluster, shards):
-    """The scan of drift alone: a sketch and counts, by the query that trainings scan by."""
+    """Prints the cost of the scan of drift, a sketch and counts in one query like that of a
+    training, on shards and on one node."""
     cluster.cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'bench scan'")
     cluster.cursor.execute("SELECT train('bench scan', 'single', 'x', 10, options => '{\"quiet\": true, \"seed\": 1}')")
     single = sum(cluster.measure(SCAN.format(table='single')))
@@ -143,7 +146,7 @@ def compare_scans(cluster, shards):
 
 
 def compare_trainings(cluster, shards, clusters):
-    """Whole trainings on shards beside one node."""
+    """Prints the cost of whole trainings on shards and on one node."""
     for method in ('kmeans', 'compressive'):
         for k in clusters:
             single, _ = cluster.measure(training('single', method, k))

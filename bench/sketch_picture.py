@@ -1,10 +1,10 @@
-"""Draws docs/sketch.svg, in which rows become a sketch and the sketch becomes centroids: python3
-bench/sketch_picture.py docs
+"""Draws docs/sketch.svg, which shows how rows become a sketch and a sketch becomes centroids:
+python3 bench/sketch_picture.py docs
 
-It needs only the standard library. The rows are three blobs; each arrow of the middle panel is
-the mean of one wave over them, z_j = mean exp(i omega_j . x). The right panel is the density that
-these means alone give back, f(c) = mean_j Re(conj(z_j) exp(i omega_j . c)), with its three
-highest modes; it is computed without the rows.
+Only the standard library is needed. The rows are three blobs. Each arrow of the middle panel is
+the mean of one wave over the rows, z_j = mean exp(i omega_j . x). The right panel is the density
+that these means determine, f(c) = mean_j Re(conj(z_j) exp(i omega_j . c)), with its three highest
+modes; it is computed without the rows.
 """
 import cmath
 import math
@@ -12,10 +12,10 @@ import random
 import sys
 
 BLOBS = [(-1.6, -0.9), (1.5, -1.2), (0.2, 1.5)]
-WIDTH, SIGMA = 0.42, 0.55                                   # of a blob, and of the waves
+WIDTH, SIGMA = 0.42, 0.55                                   # scale of a blob, scale of the waves
 ROWS, WAVES, SHOWN = 240, 256, 64
 BLUE, DARK, RED, GREY = '#7aa6c2', '#0b2f4a', '#c44e52', '#666666'
-HALF = 3.0                                                  # a panel shows [-HALF, HALF]^2
+HALF = 3.0                                                  # half the side of a panel
 SIZE, GAP, TOP = 240, 90, 34
 
 
@@ -32,7 +32,8 @@ def density(z, omegas, x, y):
 
 
 def modes(z, omegas):
-    """The three highest points of a grid that are 1 apart, each climbed by small steps."""
+    """Returns the three highest points of a grid that are more than 1 apart, each moved uphill by
+    small steps."""
     grid = [(HALF * i / 20, HALF * j / 20) for i in range(-20, 21) for j in range(-20, 21)]
     found = []
     for x, y in sorted(grid, key=lambda c: -density(z, omegas, *c)):
@@ -64,7 +65,8 @@ def arrow(x1, y1, x2, y2, colour, width, head):
 
 
 def waves(z):
-    """A circle a wave, long waves first: the arrow is the mean of the wave over all rows."""
+    """Returns SVG of one circle for each wave, long waves first, with an arrow that is the mean of
+    the wave over all rows."""
     parts, columns = [], 8
     cell = SIZE / columns
     for i, value in enumerate(z[::WAVES // SHOWN]):

@@ -1,13 +1,13 @@
-"""CPU time to sketch and to assign sparse rows (sparsevec), against the same rows written out
-(real[]).
+"""Compares the CPU time to sketch and to assign sparse rows (sparsevec) and the same rows as dense
+arrays (real[]).
 
 sparse.py [--rows N] [--repeats N]
 
-Runs in the server of the PG* variables, on this machine, with pgvector. Rows have 128 elements in
-20,000 dimensions, in ten clusters; the spec is what sketch_spec_agg chooses, and the operators
-have 10 and 200 centroids. Figures are CPU microseconds for each row: the difference of two and
-one passes over the rows, the minimum of the repeats, so that work done once does not count. Dense
-rows are stored uncompressed, which is their faster form.
+Runs in the server of the PG* variables, which has pgvector and is on this machine. Rows have 128
+elements in 20,000 dimensions and form ten clusters. The specification comes from sketch_spec_agg,
+and the operators have 10 and 200 centroids. Figures are CPU microseconds for a row: the time of two
+passes over the rows minus the time of one pass, so that work done once does not count, as the
+minimum of the repeats. Dense rows are stored uncompressed, which is faster.
 Good: sparse rows take a small part of the time of dense ones.
 """
 import argparse

@@ -1,11 +1,11 @@
-"""Speed of queries in the server, against the bare core and against the usual way, in interleaved
-rounds of one run.
+"""Compares the speed of queries in the server with the bare core, and with an export to
+scikit-learn.
 
 python3 speed.py --kernel PROGRAM --out FOLDER
 
-Connects by PG* variables. Prints tables, and writes speed.csv. The figure of a query is the
-minimum time of ROUNDS rounds, in ns for each row, without parallel workers unless named: CPU time
-of the backend where it is compared with the CPU time of the core, otherwise wall time.
+Connects by PG* variables. Prints tables, and writes speed.csv. The figure of a query is its time in
+ns for a row, the minimum of ROUNDS interleaved rounds, without parallel workers unless stated. It
+is CPU time of the backend if it is compared with the CPU time of the core, and otherwise wall time.
 Good: a query takes little more than the core and the scan.
 """
 import argparse
@@ -34,7 +34,8 @@ def connect():
 
 
 def backend_cpu(cursor):
-    """A clock of the backend's CPU seconds where the kernel tells, else of wall seconds."""
+    """Returns a function that returns the backend's CPU seconds, or wall seconds if there is no
+    schedstat."""
     path = f'/proc/{cursor.connection.get_backend_pid()}/schedstat'
     if not os.path.exists(path):
         return time.perf_counter
@@ -46,7 +47,7 @@ def backend_cpu(cursor):
 
 
 class Peak(threading.Thread):
-    """The most anonymous memory of one process, in MB."""
+    """A thread that records the peak anonymous memory of a process, in MB."""
     def __init__(self, pid):
         super().__init__(daemon=True)
         self.pid, self.most = pid, 0
@@ -65,7 +66,8 @@ class Peak(threading.Thread):
 
 
 def least_seconds(cursor, queries, rounds=ROUNDS, clock=time.perf_counter):
-    """name -> least seconds, the queries taken in turn."""
+    """Returns name -> minimum seconds of each query; each round runs all queries one after
+    another."""
     least = {}
     for _ in range(rounds):
         for name, query in queries.items():
@@ -163,7 +165,8 @@ def bench_decode(connection, cursor, report):
 
 
 def bench_today(connection, cursor, report):
-    """A million rows, k = 10, d = 10: COPY out to numpy and scikit-learn, beside sketch, decode and a step."""
+    """Compares COPY to numpy and scikit-learn with sketch, decode and one step: a million rows, k =
+    10, d = 10."""
     rows, k = 1000000, 10
     tables.copy_rows(connection, 'points', tables.ckm_mixture(k, 10, rows, 1))
     cursor.execute('VACUUM ANALYZE points')

@@ -1,5 +1,5 @@
-"""Data for the benchmarks: generators of the papers, real sets from a folder, and a fast way into a
-table.
+"""Data for the benchmarks: generators of the papers, real sets from a folder, and fast copying to
+and from tables.
 """
 import importlib.util
 import io
@@ -9,7 +9,8 @@ import numpy as np
 
 
 def ckm_mixture(k, n, rows, seed, weights=None, anisotropy=1.0, spread=1.5):
-    """compressive-k-means s4.1: k unit Gaussians, means ~ N(0, spread k^(1/n) Id)."""
+    """Returns the rows of section 4.1 of compressive k-means: k unit Gaussians with means from N(0,
+    spread k^(1/n) Id)."""
     rng = np.random.default_rng(seed)
     means = rng.standard_normal((k, n)) * np.sqrt(spread * k ** (1 / n))
     label = rng.integers(0, k, rows) if weights is None else rng.choice(k, rows, p=weights)
@@ -25,7 +26,7 @@ def ckm_mixture(k, n, rows, seed, weights=None, anisotropy=1.0, spread=1.5):
 
 
 def unbalanced(k, n, rows, seed):
-    """Half of the rows in one cluster, the others from 1 % up."""
+    """Returns rows with half of them in one cluster, and from 1 % upwards in the others."""
     w = np.concatenate([[.5], np.geomspace(.01, .2, k - 1)])
     w[1:] *= .5 / w[1:].sum()
     w[1] = max(w[1], .01)
@@ -33,7 +34,8 @@ def unbalanced(k, n, rows, seed):
 
 
 def with_outliers(k, n, rows, seed):
-    """1 % of the rows at 50 times the noise; returns rows and a mask of the others."""
+    """Returns rows, 1 % of which are outliers with 50 times the noise, and a mask of the other
+    rows."""
     x = ckm_mixture(k, n, rows, seed)
     rng = np.random.default_rng(7000 + seed)
     far = rng.random(rows) < .01
@@ -42,7 +44,7 @@ def with_outliers(k, n, rows, seed):
 
 
 def loader(folder):
-    """The load.py of a folder of real sets, as a module."""
+    """Returns the load.py of a folder of real sets as a module."""
     spec = importlib.util.spec_from_file_location('load', os.path.join(folder, 'load.py'))
     load = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(load)
@@ -50,13 +52,13 @@ def loader(folder):
 
 
 def labelled_set(folder, name, preparation):
-    """Rows and classes (0, 1, ..) of one set."""
+    """Returns the rows and classes (0, 1, ..) of one set."""
     x, classes = getattr(loader(folder), name)(preparation)
     return x, np.asarray(classes, dtype=int)
 
 
 def real_sets(folder):
-    """name -> (rows, k) from a folder with a load.py."""
+    """Returns name -> function that returns (rows, k), for a folder with a load.py."""
     load = loader(folder)
     return {'mnist_spectral': lambda: (load.mnist_spectral()[0].astype(np.float32), 10),
             'mnist': lambda: (load.mnist()[0].astype(np.float32), 10),
@@ -64,7 +66,8 @@ def real_sets(folder):
 
 
 def copy_rows(connection, table, x):
-    """CREATE UNLOGGED TABLE table (id int, x real[]) in the given order, by binary COPY."""
+    """Creates the unlogged table (id int, x real[]) with the rows in the given order, by binary
+    COPY."""
     rows, n = x.shape
     record = np.zeros(rows, dtype=np.dtype([
         ('fields', '>i2'), ('id_size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('ndim', '>i4'), ('nulls', '>i4'),
@@ -81,7 +84,8 @@ def copy_rows(connection, table, x):
 
 
 def copy_columns(connection, table, x):
-    """CREATE TABLE table (id int, c0, c1, ..): double precision with NULL for NaN, or text."""
+    """Creates the unlogged table (id int, c0, c1, ..) with columns of double precision, where NaN
+    becomes NULL, or of text."""
     kind = 'double precision' if x.dtype.kind == 'f' else 'text'
     lines = (f"{i},{','.join('' if v != v else str(v) for v in row)}" for i, row in enumerate(x.tolist()))
     with connection.cursor() as cursor:
@@ -91,7 +95,7 @@ def copy_columns(connection, table, x):
 
 
 def copy_labels(connection, table, ids, labels):
-    """CREATE TABLE table (id int, cluster int), by binary COPY."""
+    """Creates the table (id int, cluster int) by binary COPY."""
     record = np.zeros(len(ids), dtype=np.dtype([('fields', '>i2'), ('id_size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('cluster', '>i4')]))
     record['fields'], record['id_size'], record['id'], record['size'], record['cluster'] = 2, 4, ids, 4, labels
     with connection.cursor() as cursor:
@@ -100,7 +104,8 @@ def copy_labels(connection, table, ids, labels):
 
 
 def read_vectors(connection, query, ids=False):
-    """The rows of a query that returns one real[] without NULLs, behind an int with `ids`, by binary COPY."""
+    """Returns the rows of a query by binary COPY. Its only column is real[] without NULLs; with
+    `ids` a column int precedes it, and (ids, rows) is returned."""
     stream = io.BytesIO()
     with connection.cursor() as cursor:
         cursor.copy_expert(f'COPY ({query}) TO STDOUT (FORMAT binary)', stream)
@@ -113,7 +118,8 @@ def read_vectors(connection, query, ids=False):
 
 
 def separated(k, d, rows, seed, weights=None, gap=12.0):
-    """k unit Gaussians whose means are about `gap` deviations apart in any number of dimensions; rows and clusters."""
+    """Returns rows and clusters of k unit Gaussians whose means are about `gap` standard deviations
+    apart in any number of dimensions."""
     rng = np.random.default_rng(seed)
     means = rng.standard_normal((k, d), dtype=np.float32) * np.float32(gap / np.sqrt(2 * d))
     label = rng.choice(k, rows, p=weights)
@@ -121,9 +127,11 @@ def separated(k, d, rows, seed, weights=None, gap=12.0):
 
 
 def with_nulls(x, classes, share, how, rng):
-    """Rows with NaN: `random`: any cell, that share; `cluster`: each pair of cluster and column has a share of its own, that much in
-    the mean; `block`: half of the columns are missing together, each cluster with a share of its own; `told`: 2 % of the cells, and
-    nearly all or all of a column or two in the rows of cluster 0 (and at times 1)."""
+    """Returns the rows with cells set to NaN. `random`: any cell, with probability `share`.
+    `cluster`: each cluster has its own probability for each column, `share` on average. `block`:
+    half of the columns are missing together, with a probability for each cluster. `told`: 2 % of
+    the cells, and at least 97 % of one or two columns in the rows of cluster 0 (sometimes also
+    1)."""
     k, d = classes.max() + 1, x.shape[1]
     shares = np.full((k, d), .02 if how == 'told' else share)
     if how in ('cluster', 'block'):
@@ -135,8 +143,9 @@ def with_nulls(x, classes, share, how, rng):
 
 
 def category_law(d, rng, classes=4, told=.3):
-    """A function of a number of rows that draws codes of columns (rows x columns), d Zipf levels in all, 2 to 60 a column, with the
-    numbers of levels and the class of each row, which tells a share of the codes."""
+    """Returns a function of the number of rows that draws (codes, levels, classes): codes of
+    columns (rows x columns) with 2 to 60 Zipf levels each, d levels in all. The class determines a
+    share of the codes."""
     levels = []
     while sum(levels) < d:
         free, m = d - sum(levels), int(rng.integers(2, max(3, min(60, d // 3))))
@@ -157,7 +166,8 @@ def one_hot(codes, levels):
 
 
 def three_clusters(dim, rows, seed, near=False):
-    """sketch-and-shift s3.1 and s5.1: three isotropic Gaussians in [-1, 1]^dim, dim 2 or 6."""
+    """Returns the rows of sections 3.1 and 5.1 of sketch-and-shift: three isotropic Gaussians in
+    [-1, 1]^dim, dim 2 or 6."""
     rng = np.random.default_rng(seed)
     if dim == 2:
         centers = np.array([[-.3, -.2], [.3, -.2], [0, .25]] if near else [[-.5, -.4], [.5, -.3], [0, .55]])

@@ -1,13 +1,13 @@
-"""One statement from embeddings to topics, against the export to Python with MiniBatchKMeans of
-scikit-learn.
+"""Compares one statement that turns embeddings into topics with an export to Python and
+MiniBatchKMeans of scikit-learn.
 
 python3 topics.py [--rows 200000] [--dim 384] [--topics 40] [--workers 2]
 
-Connects by PG* variables. The topics are planted on the sphere, with sizes by a power law and
-unequal spreads. Ours is train(..., k => NULL, options => '{"metric": "cosine"}') and nothing
-else. Theirs is COPY of the table to Python, scaling to length 1, and MiniBatchKMeans, which is
-given the number of topics. Seconds are wall time and CPU time, including the server's; NMI is the
-normalised mutual information with the planted topics.
+Connects by PG* variables. The planted topics are directions, with sizes by a power law and unequal
+spreads. The statement is train(..., k => NULL, options => '{"metric": "cosine"}'). The export is
+COPY of the table to Python, scaling to length 1, and MiniBatchKMeans with the number of topics
+given. Seconds are wall time, and CPU time including that of the server. NMI is the normalised
+mutual information with the planted topics.
 Good: a higher NMI in less time, without the number of topics.
 """
 import argparse
@@ -25,7 +25,8 @@ from cosine import server_cpu, unit_rows
 
 
 def planted(rows, d, topics, seed=0):
-    """Float rows of any length about `topics` directions, and the topic of each; cosines within a topic are .4 to .8 on average."""
+    """Returns rows of unequal lengths around `topics` directions, and the topic of each row.
+    Cosines within a topic are .4 to .8 on average."""
     rng = np.random.default_rng(seed)
     p = np.arange(1, topics + 1) ** -1.0
     topic = rng.choice(topics, rows, p=p / p.sum())
@@ -39,7 +40,7 @@ def planted(rows, d, topics, seed=0):
 
 
 def fetched(cursor, d):
-    """The table as people fetch it: by COPY in text."""
+    """Returns the rows of the table, fetched in the usual way by COPY in text format."""
     out = io.StringIO()
     cursor.copy_expert('COPY (SELECT x FROM points ORDER BY id) TO STDOUT', out)
     return np.fromstring(out.getvalue().replace('}\n{', ',').strip('{}\n'), sep=',', dtype=np.float32).reshape(-1, d)

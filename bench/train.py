@@ -1,14 +1,14 @@
-"""Time of train(): two builds compared in one run.
+"""Compares the time of train() in two builds.
 
 python3 train.py OLD NEW [--rounds 9] [--only NAME;..] [--slow] [--cpu]
 
 OLD and NEW are the PGHOST of a server of each build (tools/server.sh; PG_CONFIG selects the
-build); the other PG* variables hold for both. Each round trains every table on both, in
-alternating order, and the minimum of all rounds counts. A line has the seconds of OLD and of NEW,
-NEW / OLD, and the objectives of NEW / OLD; the last line is the geometric mean. --slow adds
+build); the other PG* variables are common to both. Each round trains every table on both servers,
+in alternating order. A line has the minimum seconds of OLD and of NEW over all rounds, their ratio
+NEW / OLD, and the same ratio of the objectives; the last line is the geometric mean. --slow adds
 60,000 x 256 with k = 1024. --cpu counts CPU seconds without parallel workers, for a machine with
 other work.
-Good: ratios of at most 1 for the change that is tried.
+Good: ratios of at most 1 for a change that should make train() faster.
 """
 import argparse
 import time
@@ -29,7 +29,7 @@ def texts(rows):
 
 
 def columns_of_both(connection, rows):
-    """Five columns of numbers and five of texts."""
+    """Creates the table mixed, with five columns of numbers and five of texts."""
     tables.copy_columns(connection, 'numbers', numbers(rows, 5))
     codes = texts(rows)
     tables.copy_columns(connection, 'texts', codes[:, np.arange(5) % codes.shape[1]])
@@ -48,7 +48,7 @@ def grouped(connection):
         cursor.execute('ALTER TABLE grouped ADD part int GENERATED ALWAYS AS (id % 1000) STORED; ANALYZE grouped (part)')
 
 
-# name: (makes the table, relation, features, k, options)
+# name: (function that creates the table, relation, features, k, options)
 CASES = {
     '1,000,000 x 10': (vectors('wide10', lambda: tables.ckm_mixture(10, 10, 1000000, 1)), 'wide10', 'x', 10, '{}'),
     'ten numbers': (lambda c: tables.copy_columns(c, 'ten', numbers(300000)), 'ten', [f'c{j}' for j in range(10)], 10, '{}'),
@@ -62,7 +62,7 @@ SLOW = {'60,000 x 256, k = 1024': (vectors('wide256', lambda: tables.separated(2
 
 
 def seconds(connection, clock, relation, features, k, options):
-    """Of one training, and its objective."""
+    """Returns the seconds of one training and its objective."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'timed'")
         begun = clock()

@@ -1,15 +1,15 @@
-"""Writes src/TUNED.md: what half and double of each tuned number of the core do to quality and CPU
-time.
+"""Writes src/TUNED.md: the effects of halving and doubling each tuned number of the core on quality
+and CPU time.
 
 python3 bench/tuned.py [--again GROUP,..]
 
-Run make first, for the objects of the core. bench/tuned.csv lists the numbers: group, file below
-src/core, name, unit, and what it decides. A name is that of a #define, of a static array, whose
+Run make first, which builds the objects of the core. bench/tuned.csv lists the numbers: group, file
+below src/core, name, unit and purpose. The name is that of a #define, of a static array, whose
 numbers all change together, or of a named field, such as [FC_BALANCED].breath. For each number
-the core is built twice in a copy of the sources, with half and with double of the value, and
-bench/tuned.c measures the group with the core as it is, with half and with double, in turn.
-Integers are rounded down and stay at least 1. A value that does not compile or run is reported.
-bench/results/tuned.csv keeps the figures; what it has is measured again only with --again.
+the core is built twice in a copy of the sources, with half and with double of the value.
+bench/tuned.c then measures the group with the original core and with both variants, in turn.
+Integers are rounded down, but not below 1. A value that does not compile or run is reported.
+bench/results/tuned.csv keeps the figures; a group that it has is measured again only with --again.
 Good: neither half nor double is clearly better.
 """
 import argparse
@@ -26,7 +26,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMBER = r'(?:0x[0-9a-fA-F.]+(?:p[-+]?\d+)?|\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+)f?'
 
-# The group of bench/tuned.c, its figures (name, heading, kind), and programs that measure the group at length.
+# Groups: name in bench/tuned.c, figures (name, heading, kind), programs that measure it at length.
 # Kinds: ratio (relative change), share (difference), same (any change is an error).
 GROUPS = {
     'kmeans': ('kmeans', [('sse', 'SSE', 'ratio')], 'kmeans.py, many_starts.sh'),
@@ -69,7 +69,7 @@ def changed(token, factor):
 
 
 def place_of(text, name):
-    """Begin and end of the value's text."""
+    """Returns the begin and end of a constant's value in the text."""
     field = re.fullmatch(r'\[(\w+)\]\.(\w+)', name)
     if field:
         found = re.search(rf'\[{field[1]}\] = \{{[^}}]*?\.{field[2]} = ({NUMBER})', text)
@@ -127,7 +127,8 @@ def run(command, folder):
 
 
 def measure(program, group, seed=1):
-    """Figures by their names; CPU seconds summed as cpu.  None: it fails."""
+    """Returns the figures of a group by name, with all CPU seconds summed as cpu, or None if the
+    program fails."""
     environment = os.environ | {'OPENBLAS_NUM_THREADS': '1'}
     try:
         done = subprocess.run([program, GROUPS[group][0], str(seed)], stdout=subprocess.PIPE, text=True, env=environment, timeout=300)
@@ -140,7 +141,8 @@ def measure(program, group, seed=1):
 
 
 class Figures:
-    """Measurements in a file: group, file, name, variant (base, half, double, or of the group seed), figures."""
+    """Measurements kept in a CSV file: group, file, name, variant (base, half or double; seed for
+    the group's noise), figures."""
     COLUMNS = ['group', 'file', 'name', 'variant', 'figures']
 
     def __init__(self, path, again):
@@ -167,7 +169,7 @@ class Figures:
 
 
 def measure_all(listed, figures):
-    """Measures the constants of which there are no figures."""
+    """Measures the constants that have no figures yet."""
     listed = [c for c in listed if not figures.get(c['group'], c, 'double')]
     if not listed:
         return
@@ -219,7 +221,8 @@ def cells(group, base, other):
 
 
 def idle(group, base, others, noise):
-    """Does neither variant change a ratio by 0.1 %, a share by 0.005, or the time by more than noise?"""
+    """Returns whether neither variant changes a ratio by 0.1 %, a share by 0.005, or the time by
+    more than the noise."""
     for other in others:
         if 'failed' in other or abs(other['cpu'] / base['cpu'] - 1) > noise:
             return False

@@ -1,12 +1,12 @@
-"""Seconds of each view of schema fastclust with many models: for the owner of all, for a role that
-may read ten, and for a superuser.
+"""Measures the seconds of each view of schema fastclust with many models: for the owner of all
+models, for a role that may read ten of them, and for a superuser.
 
 python3 views.py [--models N]
 
 Connects by PG* variables as a superuser to a server with schema fastclust, and drops and creates
 database objects. One model is trained, retrained twice and checked for drift; the others are
 copies of its rows under other names.
-Good: seconds grow at most linearly with the number of models.
+Good: the seconds grow at most linearly with the number of models.
 """
 import argparse
 import time

@@ -1,12 +1,16 @@
 /*
- * fuzz.h - shared by the byte-reader fuzzers: bytes in exactly their own allocation (so
- * that reading past the end is seen), a mutator that starts from valid values and
- * recomputes digests, without which nearly every mutant would fail at the digest alone.
+ * fuzz.h - entry points of libFuzzer for the fuzzers of stored bytes
+ *
+ * Each input is copied into an allocation of exactly its size, so that ASan
+ * reports reads past its end.  The mutator starts from valid values and
+ * recomputes digests; otherwise nearly all mutants would fail the digest alone.
  *
  * A fuzzer defines
- *     make_value   writes a valid value chosen by seed, returns its size (0: too small)
- *     reseal       recomputes the digest when the sizes allow it
- *     check, use   the reader under test, and what a valid value must then survive
+ *     make_value   writes a valid value chosen by seed and returns its size,
+ *                  or 0 if it does not fit
+ *     reseal       recomputes the digest if the sizes in the value allow it
+ *     check        the check under test
+ *     use          calls every reader of a value that passed the check
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -18,12 +22,15 @@ static void reseal(uint8_t *bytes, size_t size);
 static fc_status check(const void *bytes, size_t size);
 static void use(const void *bytes, size_t size);
 
-size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);	/* libFuzzer's, or mutate.h's */
+size_t		LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);	/* defined by libFuzzer or mutate.h */
 size_t		LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 int			LLVMFuzzerInitialize(int *argc, char ***argv);
 int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Results must be looked at, or the compiler drops the reads that made them. */
+/*
+ * Sink of computed results.  The compiler must not remove the reads whose
+ * results are otherwise unused.
+ */
 static volatile double fuzz_sink;
 
 size_t
@@ -45,7 +52,10 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 	return size;
 }
 
-/* The values made here are valid, and resealing keeps them so: else the fuzzer would be blind. */
+/*
+ * Aborts if a value of make_value is not valid, before or after reseal, or if
+ * it is valid without its last eight bytes.
+ */
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {

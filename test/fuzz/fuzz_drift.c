@@ -1,4 +1,7 @@
-/* fuzz_drift.c - can any bytes pass for a drift_spec or for drift_counts and then lead their readers astray? */
+/*
+ * fuzz_drift.c - fuzzes the checks and the readers of drift_spec and
+ * drift_counts
+ */
 #include <math.h>
 
 #include "fuzz.h"
@@ -9,7 +12,10 @@
 #define DIM			6
 #define ROWS		40
 
-/* A spec of a few rows, some columns of few values; the counts of these rows behind it. */
+/*
+ * Writes rows, one column of which has only three different values, and the
+ * spec that fc_drift_choose makes of them.
+ */
 static void
 write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 {
@@ -22,7 +28,7 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 	fc_drift_choose(&sample, seed, unit_work(), spec);
 }
 
-/* Counts first where bit 5 of the seed is set, else a spec. */
+/* Writes counts if bit 5 of the seed is set, and a spec otherwise. */
 static size_t
 make_value(uint8_t *bytes, size_t room, unsigned int seed)
 {
@@ -76,7 +82,10 @@ check(const void *bytes, size_t size)
 	return is_spec(bytes, size) ? FC_OK : fc_drift_counts_check(bytes, size);
 }
 
-/* Count rows by any spec that passed, and compare these counts. */
+/*
+ * Counts rows by the spec, and checks that the counts do not differ from
+ * themselves.
+ */
 static void
 use_spec(const fc_drift_spec *spec)
 {
@@ -109,7 +118,10 @@ use_spec(const fc_drift_spec *spec)
 	fuzz_sink += result.hidden;
 }
 
-/* Counts twice, and less themselves. */
+/*
+ * Adds the counts to themselves and subtracts them again, which must leave no
+ * rows in the end.
+ */
 static void
 use_counts(const fc_drift_counts *counts, size_t size)
 {

@@ -1,4 +1,4 @@
-/* fuzz_encoder.c - can any bytes pass for an encoder and then lead its readers astray? */
+/* fuzz_encoder.c - fuzzes the check and the readers of encoders */
 #include "fuzz.h"
 #include "encode/encoder.h"
 #include "numerics/rows.h"
@@ -7,7 +7,11 @@
 
 static const char words[] = "agecountrypropspointa.bcDEFRx";
 
-/* A column of numbers; one of categories; two paths, of numbers and of categories; perhaps a vector. */
+/*
+ * Writes an encoder of a column of numbers, a column of categories, a jsonb
+ * column with a path of numbers and a path of categories and, if bit 0 of the
+ * seed is set, a column of vectors.
+ */
 static size_t
 make_value(uint8_t *bytes, size_t room, unsigned int seed)
 {
@@ -16,9 +20,9 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	size_t		features = 4 + vector;
 	uint8_t		other = (uint8_t) (seed >> 1 & 1);
 	uint8_t		missing = (uint8_t) (seed >> 2 & 1);
-	size_t		width = 1 + (seed >> 3 & 3);	/* of the vector */
+	size_t		width = 1 + (seed >> 3 & 3);	/* elements of the vector */
 	size_t		dim = 5u + other + missing + (vector ? width : 0);
-	size_t		text = 15 + (vector ? 5 : 0);	/* of the names */
+	size_t		text = 15 + (vector ? 5 : 0);	/* bytes of the column names */
 	size_t		size = fc_encoder_size(columns, features, dim, 3, text + 4 + 5);
 	fc_encoder_header *header = (fc_encoder_header *) bytes;
 	fc_encoder_column *column = (fc_encoder_column *) (header + 1);

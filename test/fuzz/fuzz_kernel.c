@@ -1,4 +1,7 @@
-/* fuzz_kernel.c - can any bytes pass for a kernel_map or a kernel_projection and then lead their readers astray? */
+/*
+ * fuzz_kernel.c - fuzzes the checks and the readers of kernel_map and
+ * kernel_projection
+ */
 #include "fuzz.h"
 #include "../unit/operators.h"
 #include "rkhs/map.h"
@@ -11,7 +14,9 @@ static const fc_kernel kernels[4] = {
 	{FC_KERNEL_VERSION, FC_KERNEL_RBF, 0, 0, 2, 0}
 };
 
-/* A map of two landmarks of a codebook, or of two factors. */
+/*
+ * Writes a map with two landmarks, stored as a dense matrix or as two factors.
+ */
 static size_t
 make_map(uint8_t *bytes, unsigned int seed)
 {
@@ -59,7 +64,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	return (seed & 1) ? make_map(bytes, seed >> 1) : make_projection(bytes, seed >> 1);
 }
 
-/* Digests of the map and of the operator in it, as their writers compute them. */
+/* Recomputes the digests of the map and of the operator in it. */
 static void
 reseal(uint8_t *bytes, size_t size)
 {

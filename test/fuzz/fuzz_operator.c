@@ -1,4 +1,4 @@
-/* fuzz_operator.c - can any bytes pass for a fastop and then lead its readers astray? */
+/* fuzz_operator.c - fuzzes the check and the readers of fastop */
 #include "fuzz.h"
 #include "fuzz_operator_value.h"
 
@@ -20,7 +20,7 @@ check(const void *bytes, size_t size)
 	return check_operator(bytes, size);
 }
 
-#define BATCH	9			/* rows: a block and more */
+#define BATCH	9			/* rows of a batch, more than one block */
 
 static void
 assign_rows(const fc_operator *op, fc_scratch scratch, double *rows)

@@ -1,12 +1,19 @@
-/* fuzz_operator_value.h - valid operators of every kind, for the fuzzers of operators and of sums over them */
+/*
+ * fuzz_operator_value.h - valid operators for the fuzzers of operators and of
+ * aggregate states
+ */
 #ifndef FUZZ_OPERATOR_VALUE_H
 #define FUZZ_OPERATOR_VALUE_H
 
 #include "../unit/operators.h"
 
-#define CLUSTERS 4			/* of the values made here */
+#define CLUSTERS 4			/* clusters of each operator */
 
-/* Two factors, one sparse, or a plain plain; with an offset or without; beside the centroids of the codebook or alone. */
+/*
+ * Writes an operator and returns its size, or 0 if it does not fit.  It is one
+ * dense factor or the product of a dense and a sparse factor, with or without
+ * an offset, and with or without exact centroids for re-ranking.
+ */
 static size_t
 write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 {

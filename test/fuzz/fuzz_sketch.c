@@ -1,4 +1,4 @@
-/* fuzz_sketch.c - can any bytes pass for a sketch and then lead its readers astray? */
+/* fuzz_sketch.c - fuzzes the check and the readers of sketches */
 #include "fuzz.h"
 #include "fuzz_spec_value.h"
 #include "sketch/sketch.h"
@@ -16,7 +16,9 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	return fc_sketch_bytes((fc_sketch *) bytes);
 }
 
-/* The digest of a sketch is its spec's. */
+/*
+ * Recomputes the digest of the spec in the sketch, which is the only digest.
+ */
 static void
 reseal(uint8_t *bytes, size_t size)
 {
@@ -46,7 +48,10 @@ read_all(const fc_sketch_view *sketch)
 	fuzz_sink += fc_sketch_total_weight(sketch) + fc_sketch_weight2(sketch) + *re + *im;
 }
 
-/* Doubling may overflow (a status) but never wrap; what comes out is readable again. */
+/*
+ * Adds the sketch to itself, which may fail with an overflow but must give a
+ * readable sketch otherwise.  Subtracts it from itself, which must leave no rows.
+ */
 static void
 use(const void *bytes, size_t size)
 {

@@ -1,4 +1,4 @@
-/* fuzz_spec.c - can any bytes pass for a sketch_spec and then lead its readers astray? */
+/* fuzz_spec.c - fuzzes the check and the readers of sketch_spec */
 #include "fuzz.h"
 #include "fuzz_spec_value.h"
 
@@ -20,7 +20,10 @@ check(const void *bytes, size_t size)
 	return fc_spec_check(bytes, size);
 }
 
-/* Frequencies of small specs are drawn in full: they must be finite. */
+/*
+ * Reads the sample rows, and checks that all frequencies of a small spec are
+ * between -1e6 and 1e6.
+ */
 static void
 use(const void *bytes, size_t size)
 {

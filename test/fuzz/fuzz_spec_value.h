@@ -1,10 +1,13 @@
-/* fuzz_spec_value.h - valid specs of every kind, for the fuzzers of specs and sketches */
+/* fuzz_spec_value.h - valid specs for the fuzzers of specs and sketches */
 #ifndef FUZZ_SPEC_VALUE_H
 #define FUZZ_SPEC_VALUE_H
 
 #include "sketch/spec.h"
 
-/* A small spec whose law, flags, scales and pilot rows follow seed; returns its size. */
+/*
+ * Writes a small spec whose law, flags, numbers of scales and of centroids
+ * depend on the seed, with `sample_rows` sample rows.  Returns its size.
+ */
 static size_t
 write_spec(void *bytes, unsigned int seed, uint32_t sample_rows)
 {
@@ -46,7 +49,10 @@ write_spec(void *bytes, unsigned int seed, uint32_t sample_rows)
 	return size;
 }
 
-/* Recompute the digest if the fixed fields leave the rest inside size bytes. */
+/*
+ * Recomputes the digest of a spec if its header is valid and its numbers fit
+ * into `size` bytes.
+ */
 static void
 seal_if_it_fits(void *bytes, size_t size)
 {

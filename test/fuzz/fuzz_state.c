@@ -1,4 +1,7 @@
-/* fuzz_state.c - can any bytes pass for the state of an aggregate and then lead whoever adds to it or finishes it astray? */
+/*
+ * fuzz_state.c - fuzzes the checks, transition and final functions of
+ * serialized aggregate states
+ */
 #include <math.h>
 
 #include "base/sort.h"
@@ -8,9 +11,9 @@
 #include "operator/coreset.h"
 #include "operator/step.h"
 
-#define DIM			3			/* of the values made here */
-#define ROWS		9			/* added to a state: more than wait in those made here */
-#define LARGEST		4096		/* clusters, dimensions and rows of states that are used */
+#define DIM			3			/* dimensions of each state that make_value writes */
+#define ROWS		9			/* rows added to a state, more than it can have pending */
+#define LARGEST		4096		/* maximum clusters, dimensions and rows of a state to use */
 
 static uint8_t
 kind_of(const void *bytes)
@@ -96,7 +99,10 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	}
 }
 
-/* The digest of a step is its operator's; the others have none. */
+/*
+ * Recomputes the digest of the operator in a step.  The other states have no
+ * digest.
+ */
 static void
 reseal(uint8_t *bytes, size_t size)
 {
@@ -135,7 +141,10 @@ finish_step(const fc_step *step, const fc_operator *op, fc_scratch scratch)
 	fuzz_sink += result.total + result.weights[0];
 }
 
-/* Rows come, another state comes, and it is finished before and after. */
+/*
+ * Computes the result of the step, before and after it adds rows and combines
+ * it with itself.
+ */
 static void
 use_step(const fc_step *bytes, size_t size)
 {
@@ -177,7 +186,10 @@ use_contingency(const fc_contingency *table)
 	fc_contingency_list(table, unit_work(), cells);
 }
 
-/* As the aggregate does: a row is taken where there is room, in a larger state. */
+/*
+ * Moves the coreset to a larger state, adds rows to it as the aggregate does,
+ * and draws a sample.
+ */
 static void
 use_coreset(const fc_coreset *bytes)
 {

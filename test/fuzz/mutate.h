@@ -1,7 +1,9 @@
 /*
- * mutate.h - a fuzzer's mutator as a filter: reads (seed, size, bytes), writes (size, bytes)
- * of a mutant with its digests recomputed.  Size 0 asks for one of the fuzzer's own values.
- * Sizes and seeds are 32 bits of this machine.
+ * mutate.h - the mutator of a fuzzer as a filter from stdin to stdout
+ *
+ * Reads (seed, size, bytes) and writes (size, bytes) of a mutant with recomputed
+ * digests.  Size 0 requests a value of make_value.  Sizes and seeds have 32 bits
+ * in the byte order of the machine.
  */
 #ifndef MUTATE_H
 #define MUTATE_H
@@ -21,7 +23,10 @@ mutate_below(size_t n)
 	return (size_t) ((mutate_state >> 11) % (n > 0 ? n : 1));
 }
 
-/* A place among size bytes: every other one in the first 160, where sizes and kinds stand. */
+/*
+ * Returns a random position below `size`.  Half of them are among the first
+ * 160 bytes, which contain sizes and kinds.
+ */
 static size_t
 mutate_place(size_t size)
 {

@@ -1,6 +1,6 @@
-# Batches - runs batches of calls (see Calls) in one session after another, and notes every call
-# that crashes the server, fails with an internal error or a syntax error of its own making,
-# writes past its memory, or goes on after a timeout.
+# Batches - runs batches of calls (see Calls) in one session after another, and records every call
+# that crashes the server, fails with an internal error or with a syntax error in SQL that the
+# extension wrote, writes past its memory, or continues after a timeout.
 package Batches;
 
 use strict;
@@ -10,16 +10,17 @@ use Time::HiRes qw(time sleep);
 use Values;
 use Wire;
 
-our $grace = 5;                 # seconds of its processor that a cancel may take
-our $slow_grace = 60;           # and where the server discards its caches: it reads them again without looking for a cancel
-my $in_session = 150;           # batches of a session
-my $shown = 20;                 # failures that are printed with their values
+our $grace = 5;                 # maximum CPU seconds from a timeout to the end of the statement
+our $slow_grace = 60;           # the same with debug_discard_caches, which slows the server down
+my $in_session = 150;           # maximum batches of a session
+my $shown = 20;                 # failures printed with their stored values
 
-# A batch: {name, prologue, limit, grace, calls, targets, composite}: statements, what each calls, and
-# whether that takes records; limit: statement_timeout in seconds of them all.
+# Returns an empty collection of results. A batch is {name, prologue, limit, grace, calls, targets,
+# composite}: calls are statements, targets the object that each one calls, and composite whether
+# that object takes records; limit is the statement_timeout of the whole batch in seconds.
 sub new { my ($class) = @_; return bless {failures => {}, states => {}, targets => {}, calls => 0, batches => 0}, $class; }
 
-# A batch of calls made by $next->() -> (statement, target, composite).
+# Returns a batch of $size calls. $next->() returns (statement, target, composite) of one call.
 sub make
 {
 	my ($name, $limit, $settings, $size, $next) = @_;
@@ -29,13 +30,13 @@ sub make
 	return {name => $name, limit => $limit, grace => $prologue =~ /debug_discard_caches/ ? $slow_grace : $grace, prologue => $prologue, map { my $part = $_; ((qw(calls targets composite))[$part] => [map { $_->[$part] } @all]) } 0 .. 2};
 }
 
-# These calls of the batch together: {states, answer}.
+# Runs these calls of the batch in one statement and returns {states, answer}.
 sub try
 {
 	my ($session, $batch, @texts) = @_;
 	my $array = 'ARRAY[' . join(', ', map { Values::quote($_) } @texts) . ']';
 	my $answer = $session->query("$batch->{prologue}; SELECT unnest(soak.try($array)); ROLLBACK", $batch->{limit} + $batch->{grace}, processor => 1);
-	# the cancel may come between calls
+	# A cancel between two calls leaves the transaction open.
 	$session->query('ROLLBACK') if $answer->{ready} && $answer->{error};
 	return {states => [map { $_->[0] } @{$answer->{rows}}], answer => $answer};
 }
@@ -66,7 +67,7 @@ sub run
 
 sub wrote_past { my ($result) = @_; return grep { $_->{M} =~ /detected write past|problem in/ } @{$result->{answer}{notices}}; }
 
-# States of the calls from $at on; where to go on.
+# Records the states of the calls from number $at on. Returns the number of the next call to run.
 sub note_states
 {
 	my ($self, $batch, $at, $result) = @_;
@@ -76,7 +77,7 @@ sub note_states
 		$self->{calls}++;
 		$self->{states}{$short}++;
 		$self->{targets}{$batch->{targets}[$at]}{$short}++;
-		# who hands over a query, or a record of SQL fragments, writes that SQL, and a condition or a query is written by its author
+		# SQL in an argument (a query, a condition, a record of fragments) may have syntax errors.
 		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target/ || $state =~ /^42601 option "where"/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
 		$self->note_failure($batch, $at, $state) if length $state > 5 && !$own;
 		$at++;
@@ -86,7 +87,8 @@ sub note_states
 	return $at + ($error && !@{$result->{states}} ? 1 : 0);
 }
 
-# Which call of the batch does it alone?  It crashes, or its notices match.
+# Records the first call of the batch that crashes when it runs alone or, if $notice is given, has
+# a notice that matches.
 sub find_alone
 {
 	my ($self, $batch, $notice, $why) = @_;
@@ -101,7 +103,7 @@ sub find_alone
 	$self->note_failure($batch, 0, "$why in one of the calls of its batch, but in none of them alone");
 }
 
-# It does not end: end it.
+# Records a call that continues after the timeout, and terminates its backend.
 sub end_late
 {
 	my ($self, $batch, $at, $session) = @_;
@@ -112,7 +114,7 @@ sub end_late
 	$other->close;
 }
 
-# Did this backend crash, or was it only ended because another had?
+# Returns whether this backend crashed, and was not merely stopped because another one had crashed.
 sub crashed
 {
 	my ($pid) = @_;
@@ -136,7 +138,7 @@ sub note_failure
 		keys %{$self->{failures}} <= $shown ? literal($call) : substr($call, 0, 500), "\n";
 }
 
-# The statement with stored values written out, where they are short.
+# Returns the statement with short stored values written as literals.
 sub literal
 {
 	my ($call) = @_;
@@ -151,7 +153,7 @@ sub literal
 
 # ---- several jobs ----
 
-# $work->($number) in so many processes, each giving its Batches; all of them in one.
+# Runs $work->($number), which returns its Batches, in $jobs processes. Returns the sum of all.
 sub of_jobs
 {
 	my ($jobs, $work) = @_;
@@ -192,7 +194,8 @@ sub add
 	}
 }
 
-# What came of it, as the last line "ok NAME: ..." or "not ok NAME: ..."; true if all is well.
+# Prints the failures, and "ok NAME: ..." or "not ok NAME: ..." as the last line. Returns true if
+# there was no failure.
 sub tell
 {
 	my ($self, $name, $verbose, $figures) = @_;

@@ -1,6 +1,6 @@
-# Calls - SQL statements that call everything in the catalog: functions with constants and over
-# rows, operators, aggregates in all their forms, type input and output, sorts, hashes, joins,
-# relations.  Each is one text for EXECUTE.
+# Calls - makes SQL statements that call everything in the catalog: functions with constants and
+# with rows, operators, aggregates in all their forms, type input and output, sorts, hashes, joins,
+# relations. Each statement is one text for EXECUTE.
 package Calls;
 
 use strict;
@@ -9,15 +9,15 @@ use Values;
 
 BEGIN { *one = \&Values::one; *chance = \&Values::chance; }
 
-# catalog, values: as Values has them.
+# Returns a maker of calls for a Catalog, with arguments of a Values.
 sub new
 {
 	my ($class, $catalog, $values) = @_;
 	my $self = bless {catalog => $catalog, values => $values, types => $catalog->{types}}, $class;
 	my @functions = $catalog->callable;
 
-	# C code is what can crash: functions in SQL are slow and come less often, as do the many aggregates of schema soak,
-	# and what is mostly an error outside of an aggregate.
+	# The weights prefer C code, because only C code can crash. Functions in SQL are slow, schema
+	# soak has many aggregates, and transition functions mostly fail outside of aggregates.
 	my %transitions = map { $_->{oid} => 1 } $catalog->transitions;
 	$self->{targets} = [
 		(map { [$_->{language} ne 'c' ? 2 : $transitions{$_->{oid}} ? 0.5 : 4, 'function', $_] } grep { $_->{kind} eq 'f' } @functions),
@@ -30,7 +30,8 @@ sub new
 	return $self;
 }
 
-# From now on only what takes this type, everything as often; how many that are.
+# Restricts further calls to objects that take this type, all with the same weight. Returns the
+# number of these objects.
 sub restrict_to
 {
 	my ($self, $oid) = @_;
@@ -44,7 +45,7 @@ sub restrict_to
 	return scalar @targets;
 }
 
-# A random call: (statement, what it calls, whether that takes records).
+# Returns a random call: (statement, object called, whether it takes records).
 sub random_call
 {
 	my ($self) = @_;
@@ -59,7 +60,8 @@ sub random_call
 	}
 }
 
-# The arguments of a function as expressions, trailing defaults sometimes left out; override: {index => expression}.
+# Returns the arguments of a function as expressions. $override is {index => expression}; arguments
+# with a default are sometimes left out.
 sub arguments
 {
 	my ($self, $function, $override) = @_;
@@ -72,7 +74,7 @@ sub arguments
 	return @values;
 }
 
-# An array after VARIADIC, or single values; "any" has no element type.
+# Returns VARIADIC with an array, or single values. Type "any" has no element type.
 sub variadic_argument
 {
 	my ($self, $argument, $override) = @_;
@@ -82,7 +84,7 @@ sub variadic_argument
 	return join ', ', map { $values->value($element) } 1 .. $values->{d};
 }
 
-# One plain call with ordinary forms around it.
+# Returns a single call of a function.
 sub call { my ($self, $function, $override) = @_; return "SELECT $function->{name}(" . join(', ', $self->arguments($function, $override)) . ')'; }
 
 sub aggregate_call
@@ -109,7 +111,7 @@ sub function
 	return "SELECT $call";
 }
 
-# Some arguments from rows: what a function keeps from call to call meets other values.
+# Returns a call with some arguments from rows, so that cached state of a function meets new values.
 sub over_rows
 {
 	my ($self, $function) = @_;
@@ -125,7 +127,7 @@ sub over_rows
 	return "SELECT $call" . (@from ? ' FROM ' . join(', ', @from) : '') . ' LIMIT ' . one(5, 20, 60);
 }
 
-# A relation of a few values of a type.
+# Returns a subquery of a few values of an argument's type.
 sub few_values
 {
 	my ($self, $argument) = @_;
@@ -172,7 +174,8 @@ sub type
 
 # ---- aggregates ----
 
-# Rows of the call's dimension, a few nasty ones among them; parallel plans need a table alone.
+# Returns a subquery of rows with the call's dimension, sometimes with an unusual one. A parallel
+# plan needs rows of a table only.
 sub row_source
 {
 	my ($self, $parallel) = @_;
@@ -252,7 +255,7 @@ sub relation
 
 	return "SELECT $column FROM $relation->{name}" if chance(0.3);
 	return "SELECT r::text FROM $relation->{name} r" if chance(0.2);
-	# a superuser may break them, and does so here to no purpose
+	# A superuser can damage these relations, so a plain role changes them.
 	my $as_plain = "SET LOCAL ROLE soak_plain;";
 	return "$as_plain UPDATE $relation->{name} SET $column = $value" if chance(0.5);
 	return "$as_plain DELETE FROM $relation->{name} WHERE $column IS NOT NULL" if chance(0.3);

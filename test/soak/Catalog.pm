@@ -1,17 +1,20 @@
-# Catalog - what the extension has, read from the server: functions, aggregates, operators,
-# types, casts, relations, settings.  Nothing here knows any of them by name.
+# Catalog - the objects of the extension, read from the server: functions, aggregates, operators,
+# types, casts, relations, settings. No object is known here by name.
 package Catalog;
 
 use strict;
 use warnings;
 
-# Is o an object of the extension?  (Aggregates of schema soak count as its own.)
+# SQL condition that o is an object of the extension or an aggregate of schema soak.
 my $member = "EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass"
 	. " WHERE d.objid = o.oid AND d.classid = o.tableoid AND d.deptype = 'e' AND e.extname = 'fastclust')";
 
-# functions: [{oid, name (schema-qualified, quoted), signature, kind (f, a, w, p), returns (oid),
-# set, language, arguments: [{type (oid), name}], defaults, variadic}];
-# operators: [{name, left, right}]; types: {oid => {...}} of every type in use; casts; relations; settings.
+# Returns the catalog:
+#   functions  [{oid, name (schema-qualified, quoted), signature, kind (f, a, w, p), returns (oid),
+#              set, language, arguments: [{type (oid), name}], defaults, variadic}]
+#   operators  [{name, left, right}]
+#   types      {oid => {...}} of every type in use
+#   casts, relations, settings
 sub new
 {
 	my ($class, $session) = @_;
@@ -54,7 +57,8 @@ sub function_of_row
 	return \%function;
 }
 
-# By oid: name, schema, type (b, c, e, p ...), element and array (oids), fields of composites.
+# Reads the types by oid: name, schema, type (b, c, e, p ...), element and array (oids), fields of
+# composite types.
 sub read_types
 {
 	my ($session) = @_;
@@ -77,7 +81,7 @@ SQL
 
 sub type_named { my ($self, $name) = @_; my ($type) = grep { $_->{name} eq $name } values %{$self->{types}}; return $type->{oid}; }
 
-# Functions that SQL can call: none that takes or gives what only the server has.
+# Returns the functions that SQL can call: no argument or result has an internal pseudo-type.
 sub callable
 {
 	my ($self) = @_;
@@ -89,7 +93,8 @@ sub callable
 	} @{$self->{functions}};
 }
 
-# Functions that take a value of one of our types to the next, given more arguments.
+# Returns the functions that can be transition functions: a type of the extension is the type of
+# the first argument and of the result.
 sub transitions
 {
 	my ($self) = @_;

@@ -1,5 +1,5 @@
-# Pool - prepares a database for random calls: setup.sql, values of every type of the extension
-# (made by calling what returns them), words that arguments take (learned from what errors say).
+# Pool - prepares a database for random calls: runs setup.sql, collects values of every type of the
+# extension from functions that return them, and words for arguments from error messages.
 package Pool;
 
 use strict;
@@ -10,11 +10,11 @@ use Catalog;
 use Values;
 use Calls;
 
-# Values of a type and dimension that are enough.
+# Maximum number of values to collect for a type and dimension.
 my $enough = 24;
 
-# A session with a new database's superuser -> (Catalog, Values, Calls).  The same seed gives
-# the same pool.
+# Prepares a new database in a superuser's session. Returns (Catalog, Values, Calls). The same seed
+# gives the same pool.
 sub prepare
 {
 	my ($session, $seed) = @_;
@@ -46,7 +46,7 @@ sub prepare
 	return ($values->{catalog}, $values, Calls->new($values->{catalog}, $values));
 }
 
-# CREATE AGGREGATE over a transition function; more: further parts.
+# Creates an aggregate with a transition function and further clauses.
 sub create_aggregate
 {
 	my ($session, $catalog, $name, $function, @more) = @_;
@@ -55,7 +55,7 @@ sub create_aggregate
 	return $session->query("SET ROLE soak_plain; CREATE AGGREGATE soak.$name(" . join(', ', @arguments) . ") ($parts); RESET ROLE", 60);
 }
 
-# Aggregates that return states as they are: values that only aggregates make.
+# Creates aggregates without a final function, whose results are aggregate states.
 sub bare_aggregates
 {
 	my ($session, $catalog) = @_;
@@ -64,7 +64,8 @@ sub bare_aggregates
 	$session->rows('RESET ROLE');
 }
 
-# And as any role may put them together: with another's final function, from any value.
+# Creates aggregates of mismatched functions, as any role may: each has a random final function,
+# combine function and initial value of its state type.
 sub mixed_aggregates
 {
 	my ($session, $catalog, $values) = @_;
@@ -103,7 +104,8 @@ sub first_words
 		'role name' => \@roles, role => \@roles, 'reader name' => \@roles};
 }
 
-# What errors say of words and options that do not exist: "Options are a, b.", "Valid values are a, b."
+# Collects words and options from the errors for unknown ones: "Options are a, b.", "Valid values are
+# a, b."
 sub learn
 {
 	my ($session, $catalog, $values, $calls) = @_;
@@ -141,7 +143,7 @@ sub hints
 	return grep { /^[\w+-]+$/ && !/^(or|a|the|list|of|k)$/ } split /,?\s+/, $1;
 }
 
-# Call what returns values of our types, with ordinary arguments, and keep what it returns.
+# Adds the results of functions that return a type of the extension, with ordinary arguments.
 sub harvest
 {
 	my ($session, $catalog, $values, $calls) = @_;
@@ -158,7 +160,8 @@ sub harvest
 	}
 }
 
-# A statement's one value into the pool, unless it fails or is large or NULL.
+# Adds the single value of a statement to the pool, unless the statement fails or the value is large
+# or NULL.
 sub keep
 {
 	my ($session, $values, $type, $d, $statement) = @_;
@@ -169,7 +172,7 @@ sub keep
 	push @$pool, [scalar(@$pool), $d] if ($answer->{tag} // '') eq 'INSERT 0 1' && !$answer->{error};
 }
 
-# Some values with changed bytes are values too.
+# Adds values with changed bytes that the type's input function accepts.
 sub keep_mutations
 {
 	my ($session, $values, $type) = @_;
@@ -184,7 +187,7 @@ sub keep_mutations
 	}
 }
 
-# One model of each kind, of two owners, and live sketches of a table and of its groups.
+# Trains one model of each kind, for two owners, and makes live sketches of a table and its groups.
 sub train_models
 {
 	my ($session) = @_;

@@ -1,5 +1,5 @@
-# Values - SQL expressions for arguments of any type: ordinary ones that fit each other most of
-# the time, and nasty ones.  All randomness is perl's rand: srand before makes it repeatable.
+# Values - makes SQL expressions for arguments of any type: ordinary ones, which mostly fit each
+# other, and unusual ones. Randomness comes from rand, so srand makes it repeatable.
 package Values;
 
 use strict;
@@ -7,8 +7,8 @@ use warnings;
 
 our @dims = (1, 2, 3, 5, 16, 40);
 
-# catalog: a Catalog; pool: {type oid => [[i, d], ...]}; words: {argument name => [...]};
-# options: {function oid => [keys]}; nastiness: from 0, all ordinary, to 1.
+# Parts: catalog, a Catalog; pool, {type oid => [[i, d], ...]}; words, {argument name => [...]};
+# options, {function oid => [keys]}; nastiness, the frequency of unusual values, from 0 to 1.
 sub new
 {
 	my ($class, %parts) = @_;
@@ -20,7 +20,7 @@ sub one { return $_[rand @_]; }
 
 sub chance { my ($p) = @_; return rand() < $p; }
 
-# A value of a hash, the same for the same rand: keys come in no order.
+# Returns a random value of a hash. Keys are sorted, so that the result depends only on rand.
 sub any_of { my ($hash) = @_; my $key = one(sort keys %$hash); return defined $key ? $hash->{$key} : undef; }
 
 sub nasty { my ($self, $p) = @_; return chance($p * $self->{nastiness}); }
@@ -29,7 +29,7 @@ sub quote { my ($text) = @_; $text =~ s/'/''/g; return $text =~ s/\\/\\\\/g ? "E
 
 sub identifier { my ($name) = @_; return '"' . $name =~ s/"/""/gr . '"'; }
 
-# What fits one call: its dimension, small ones more often, and a type of numbers.
+# Chooses the dimension of the next call, mostly a small one, and its type of numbers.
 sub begin_call
 {
 	my ($self) = @_;
@@ -37,7 +37,7 @@ sub begin_call
 	$self->{number} = one(('double precision') x 4, 'real', 'integer', 'bigint', 'smallint', 'numeric');
 }
 
-# An expression of the type; argument: its name, function: whose.
+# Returns an expression of a type for the argument with this name of a function (oid).
 sub value
 {
 	my ($self, $oid, $argument, $function) = @_;
@@ -56,7 +56,8 @@ sub value
 	return $self->$maker($argument // '', $function) . "::$type->{name}";
 }
 
-# What may follow VARIADIC where the parameter has this type: of "any" an array of the call's numbers.
+# Returns the type of the array after VARIADIC for a parameter of this type: for "any" mostly an
+# array of the call's numbers.
 sub variadic
 {
 	my ($self, $oid) = @_;
@@ -65,7 +66,8 @@ sub variadic
 	return $catalog->type_named("$self->{number}\[]");
 }
 
-# Of "any" an array of the call's numbers, or one, or one of all types.
+# Returns the type itself or, for "any", the call's type of numbers or its array, or rarely any base
+# type.
 sub concrete
 {
 	my ($self, $type) = @_;
@@ -90,7 +92,7 @@ sub pooled
 	return $value;
 }
 
-# The value with a few bytes changed, through the text form; mostly an error of type input.
+# Returns the value with a few bytes changed, as a call of the input function, which mostly fails.
 sub mutated
 {
 	my ($self, $type, $value) = @_;
@@ -117,7 +119,7 @@ sub mutation
 	return "substr($bytes, 1, $inside) || substr($bytes, greatest(1, $inside - 7))";
 }
 
-# Eight bytes in hexadecimal: doubles and integers from the edges.
+# Returns eight bytes in hexadecimal: a special double, or one or two integers near a limit.
 sub one_word
 {
 	return unpack 'H*', one(map({ pack 'd<', $_ } 0, -1, 1, 9**9**9, -9**9**9, -sin(9**9**9), 5e-324, 1e308, 1e-300),
@@ -228,7 +230,7 @@ sub make_row_vector
 	return $self->vector($types->{$self->{catalog}->type_named("$element\[]")}, $types->{$self->{catalog}->type_named($element)});
 }
 
-# Numbers around one of four centers.
+# Returns $count numbers near one of four centers.
 sub elements
 {
 	my ($self, $element, $count) = @_;
@@ -263,7 +265,7 @@ sub stored_vector
 	return sprintf '(SELECT "%s" FROM soak.%s WHERE d = %d OFFSET %d LIMIT 1)::%s', $name, one('vectors', 'outside'), $d, int(rand 3), $type->{name};
 }
 
-# An array whose first subscript is $low.
+# Returns an array literal with lower bound $low.
 sub bounded { my ($low, $values) = @_; return sprintf "'[%d:%d]={%s}'", $low, $low + @$values - 1, join(',', @$values); }
 
 sub nasty_vector
@@ -287,7 +289,8 @@ sub nasty_vector
 
 # ---- composites ----
 
-# A row of the relation with a field or two changed, or one made of values: some views of the server fail by themselves.
+# Returns a row of the type's relation with up to two fields changed, or a row made of values. Some
+# views of the server fail, so their rows are always made of values.
 sub composite
 {
 	my ($self, $type, $function) = @_;

@@ -1,5 +1,5 @@
-# Wire - one session with the server named by PGHOST and PGPORT, over its unix socket, in core
-# perl: many calls in a round trip, binary parameters, and deadlines that psql does not have.
+# Wire - a session with the server of PGHOST and PGPORT over its unix socket, in core Perl. It has
+# several statements in one round trip, binary parameters and deadlines, which psql does not have.
 package Wire;
 
 use strict;
@@ -8,8 +8,8 @@ use IO::Socket::UNIX;
 use IO::Select;
 use Time::HiRes qw(time sleep);
 
-# options: user (PGUSER), database (PGDATABASE), patience: seconds to wait for a server that
-# starts (60).  Dies when there is none.
+# Opens a session. Options: user (PGUSER), database (PGDATABASE), patience (60), the seconds to wait
+# for a server that starts. Dies if there is no server by then.
 sub new
 {
 	my ($class, %options) = @_;
@@ -36,9 +36,10 @@ sub connect
 	return $answer->{ready};
 }
 
-# A statement, or several: {rows, error, notices, tag, ready, lost, late}; each row a list of
-# texts; error and notices as the protocol's fields (C: SQLSTATE, M: message, H: hint ...);
-# lost: the connection is gone; late: no answer within `seconds`, or, with processor => 1, within so many of the backend's processor.
+# Runs one or several statements. Returns {rows, error, notices, tag, ready, lost, late}. A row is a
+# list of texts; error and notices have the fields of the protocol (C: SQLSTATE, M: message, H: hint
+# ...); lost means that the connection ended, and late that there was no answer within $seconds, of
+# the backend's CPU time with processor => 1.
 sub query
 {
 	my ($self, $sql, $seconds, %options) = @_;
@@ -47,7 +48,7 @@ sub query
 	return $self->answer($seconds // 600, %options);
 }
 
-# The rows of a statement that must succeed.
+# Returns the rows of a statement that must succeed.
 sub rows
 {
 	my ($self, $sql) = @_;
@@ -57,7 +58,7 @@ sub rows
 	return @{$answer->{rows}};
 }
 
-# A prepared statement: types by oid.
+# Prepares a statement whose parameters have these types (oids).
 sub prepare
 {
 	my ($self, $name, $sql, @types) = @_;
@@ -66,7 +67,7 @@ sub prepare
 	return $self->answer(60);
 }
 
-# The statement with parameters in binary form; undef: NULL.
+# Executes a prepared statement with parameters in binary format; undef is NULL.
 sub execute
 {
 	my ($self, $name, $parameters, $seconds) = @_;
@@ -77,7 +78,7 @@ sub execute
 	return $self->answer($seconds // 600);
 }
 
-# COPY ... FROM STDIN with this data.
+# Runs COPY ... FROM STDIN with the data.
 sub copy_in
 {
 	my ($self, $sql, $data, $seconds) = @_;
@@ -87,7 +88,7 @@ sub copy_in
 	return $answer;
 }
 
-# Fire and forget; read the answer later.
+# Sends a statement without reading its answer.
 sub start { my ($self, $sql) = @_; $self->message('Q', "$sql\0"); }
 
 sub message { my ($self, $type, $body) = @_; $self->write($type . pack('N', 4 + length $body) . $body); }
@@ -104,7 +105,7 @@ sub write
 	}
 }
 
-# Seconds for which the backend has had a processor, or undef where there is no /proc.
+# Returns the CPU seconds of the backend, or undef if there is no /proc.
 sub processor
 {
 	my ($self) = @_;
@@ -113,7 +114,8 @@ sub processor
 	return ($fields[11] + $fields[12]) / 100;
 }
 
-# Does a backend whose time is up get more, since others had the processor?  At most twenty times as much.
+# Extends the time of a backend that has used less CPU time than its limit, up to twenty times the
+# limit. Returns whether it was extended.
 sub more_time
 {
 	my ($self, $limit) = @_;
@@ -123,7 +125,7 @@ sub more_time
 	return 1;
 }
 
-# Bytes from the server, or why there are none: 'late' or 'lost'.
+# Reads until the buffer has $wanted bytes. Returns '', or 'late' or 'lost' if they did not arrive.
 sub fill
 {
 	my ($self, $wanted, $limit) = @_;
@@ -140,7 +142,7 @@ sub fill
 	return '';
 }
 
-# All messages until the server is ready for more.
+# Reads all messages until the server is ready for the next statement. Returns the same as query.
 sub answer
 {
 	my ($self, $seconds, %options) = @_;

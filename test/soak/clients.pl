@@ -1,9 +1,10 @@
 #!/usr/bin/perl
-# clients.pl [--seconds N] [--clients C] [--verbose]: a server of its own; pgbench clients, two
-# of them with a new connection each time, predict with models that are being retrained, rolled
-# back, dropped and trained anew, in transactions that commit and that do not.  No statement may
-# fail but for the documented reason that a dropped model is not there; every query must be
-# answered by one version, the one that it also reads, and each version always in the same way.
+# clients.pl [--seconds N] [--clients C] [--verbose]: pgbench clients predict with models while
+# other sessions retrain them, change their version, and drop and train them, in transactions that
+# commit or roll back. Starts a private server; two clients open a new connection for each
+# transaction. No statement may fail, except with the documented error for a dropped model. All
+# predictions of a query must come from one version, the one that the query also reads, and a
+# version must always give the same predictions.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -29,7 +30,7 @@ GRANT INSERT ON answers TO reader;
 SELECT train(m, 'drawn', 'x', 4, options => '{"quiet": true}') FROM unnest('{retrained,rolled,passing}'::text[]) m;
 SELECT retrain('rolled', '{"quiet": true}'), grant_model('retrained', 'reader'), grant_model('rolled', 'reader');
 
--- In one statement: how many distances one row has, and the version that serves.
+-- Stores the number of different distances that one statement gets for one row, and the version.
 CREATE FUNCTION ask(name text) RETURNS void LANGUAGE sql SET search_path = fastclust, public, pg_temp AS $$
     INSERT INTO answers SELECT name, m.created_at, m.version, q.kinds, q.distance FROM fastclust_internal.readable_models m,
         (SELECT count(DISTINCT d) AS kinds, min(d) AS distance FROM (SELECT predict_distance(name, ARRAY[i * 0, 1, 2]) AS d FROM generate_series(1, 60) i) r) q
@@ -44,7 +45,7 @@ END
 $$;
 SQL
 
-# ---- those who train ----
+# ---- sessions that train ----
 
 my $quiet = q('{"quiet": true, "keep": 4}');
 my %trainers = (
@@ -56,7 +57,8 @@ my %trainers = (
 	'drop and train' => ["SELECT drop_model('passing')", "SELECT train('passing', 'drawn', 'x', 4, options => $quiet)", 'SELECT pg_sleep(0.5)',
 		"BEGIN; SELECT drop_model('passing'); SELECT train('passing', 'drawn', 'x', 4, options => $quiet); COMMIT"]);
 
-# Its statements in turn until the time is over; then "count of failures, of statements" and the failures.
+# Runs the statements in turn until the time $end. Returns {failure => count} and the number of
+# statements.
 sub train_until
 {
 	my ($end, @statements) = @_;
@@ -68,7 +70,7 @@ sub train_until
 		my $answer = $session->query($statements[$count++ % @statements], 300);
 		next if $answer->{ready} && !$answer->{error};
 		my $why = $answer->{late} ? 'no answer' : $answer->{error} ? "$answer->{error}{C} $answer->{error}{M}" : 'connection lost';
-		# what use_version names may go before it comes there
+		# Another session may remove the version before use_version finds it.
 		$failures{$why}++ unless $why =~ /^42704 .*has no version/ || $why =~ /^22023 .*version/;
 		last unless $answer->{ready};
 		$session->query('ROLLBACK');
@@ -83,11 +85,11 @@ sub start_trainer
 	return $out if $pid;
 	my ($failures, $count) = train_until($end, @statements);
 	print "$count\n", map { "$failures->{$_} times while to $name: $_\n" } sort keys %$failures;
-	# the server is the parent's
+	# Only the parent process may stop the server, so END blocks must not run here.
 	POSIX::_exit(0);
 }
 
-# ---- those who predict ----
+# ---- clients that predict ----
 
 sub script
 {
@@ -110,7 +112,7 @@ sub start_clients
 	exec(FastclustTest::program('pgbench'), '-n', '-c', $count, '-j', 2, '-T', $seconds, '-U', $role, @options, @$scripts) or POSIX::_exit(1);
 }
 
-# ---- and what they saw ----
+# ---- checks of all answers ----
 
 my @scripts = map { ('-f', $_) } script('retrained', "SELECT ask('retrained');\n"), script('rolled', "SELECT ask('rolled');\n"),
 	script('passing', "SELECT ask_passing();\n"), script('both', "BEGIN;\nSELECT ask('retrained'), ask('rolled');\nSELECT ask_passing();\nCOMMIT;\n");
@@ -137,7 +139,7 @@ for my $trainer (@trainers)
 my $mixed = $server->query('SELECT count(*) FROM answers WHERE kinds <> 1');
 push @failures, "$mixed queries were answered by more than one version" if $mixed;
 my $unlike = $server->query('SELECT count(*) FROM (SELECT FROM answers WHERE kinds = 1 GROUP BY model, made, version HAVING count(DISTINCT distance) > 1) q');
-# an undone retrain gave its number to another version: its own answers are rolled back with it
+# Answers of a retrain that was rolled back are rolled back with it; another version has its number.
 push @failures, "$unlike versions answered in different ways" if $unlike;
 my ($answers, $versions) = split /\|/, $server->query('SELECT count(*), count(DISTINCT (model, made, version)) FROM answers');
 

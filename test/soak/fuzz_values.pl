@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# fuzz_values.pl --type TYPE [--seconds N] [--seed S] [--verbose]: values of the type with changed
-# bytes and right digests (from the mutator of test/fuzz) go through its receive function in the
-# fresh server that PGHOST names, by binary parameters and by COPY; with those that pass,
-# everything that takes the type is called.  Batches.pm says what is a failure.
+# fuzz_values.pl --type TYPE [--seconds N] [--seed S] [--verbose]: sends values of the type with
+# changed bytes and correct digests (from the mutator of test/fuzz) to its receive function, as
+# binary parameters and by COPY, in the fresh server that PGHOST names. Then calls everything that
+# takes the type with the values that are accepted. Batches.pm defines a failure.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -19,9 +19,9 @@ my ($name, $seconds, $seed, $verbose) = ('fastop', 60, 1);
 GetOptions('type=s' => \$name, 'seconds=i' => \$seconds, 'seed=i' => \$seed, 'verbose' => \$verbose) or exit 2;
 
 my %mutators = (sketch_spec => 'spec', sketch => 'sketch', fastop => 'operator', kernel_projection => 'kernel', kernel_map => 'kernel', encoder => 'encoder');
-my $place = 1000000;            # where the value stands in the pool
-my $size = 32;                  # calls with a value
-my $limit = 0.5;                # seconds of a batch of calls
+my $place = 1000000;            # key of the value in the table of the pool
+my $size = 32;                  # calls with each value
+my $limit = 0.5;                # statement_timeout of a batch of calls, in seconds
 
 $| = 1;
 my $session = Wire->new;
@@ -39,7 +39,7 @@ my $batches = Batches->new;
 my ($tried, $passed) = (0, 0);
 my %refusals;
 
-# The bytes of a mutant, without the place of the length that the server puts before them.
+# Returns the bytes of a mutant, without the length word that the server stores before them.
 sub mutant
 {
 	my ($bytes) = @_;
@@ -60,7 +60,7 @@ sub take
 	return $bytes;
 }
 
-# Into the pool through the receive function; the answer.
+# Stores the value in the pool through the receive function, and returns the answer.
 sub receive
 {
 	my ($bytes) = @_;
@@ -78,7 +78,7 @@ sub open_session
 	$session->prepare('receive', "UPDATE $table SET v = \$1 WHERE i = $place", $type->{oid});
 }
 
-# What the receive function did with it: true if it passed.
+# Records the answer of the receive function. Returns true if it accepted the value.
 sub received
 {
 	my ($bytes, $answer) = @_;

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# kills.pl [--kills N] [--seed S] [--verbose]: a server of its own; kill -9 of a backend or the
-# postmaster, or an immediate stop, in the middle of train, retrain, use_version and drop_model.
-# Afterwards every model is as it was or as the statement would have left it, every version
-# predicts as ever, and no row of the extension's tables hangs in the air.
+# kills.pl [--kills N] [--seed S] [--verbose]: kills a backend or postmaster of a private server,
+# or stops the server immediately, in the middle of train, retrain, use_version and drop_model.
+# Afterwards every model must be as before or as the complete statement leaves it, every version
+# must predict the same as before, and no row of the extension may refer to a missing row.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -30,7 +30,7 @@ SELECT train('columns', 'points', ARRAY['a', 'b'], 3, options => '{"quiet": true
 SELECT train('grouped', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g", "keep": 3}');
 SQL
 
-# How each model is asked; what it may be asked to do.
+# Call that predicts with each model.
 my %asked = (
 	vector => "predict_distance('vector', x)", compressive => "predict_distance('compressive', x)",
 	columns => "predict_distance('columns', a, b)", grouped => "predict_distance('grouped', x, group_value => g::text)",
@@ -40,9 +40,10 @@ my @kept = qw(vector compressive columns grouped);
 my %failures;
 my %count = map { $_ => 0 } qw(backend postmaster stop committed);
 
-# ---- what is there ----
+# ---- the state of the models ----
 
-# {model => {version, versions => {version => md5 of its rows}, answers => md5 of predictions}}
+# Returns {model => {version, versions => {version => md5 of its rows}, answers => md5 of the
+# predictions, or the error}}.
 sub state_of_models
 {
 	my %state;
@@ -64,7 +65,8 @@ sub state_of_models
 	return \%state;
 }
 
-# Rows that refer to none, steps and versions of no model, models whose version is not there.
+# Returns the number of rows whose foreign key has no target, of models without their current
+# version, and of log entries for a version later than the last one.
 sub orphans
 {
 	my $found = 0;
@@ -83,9 +85,9 @@ SELECT (SELECT count(*) FROM models m WHERE version IS NULL OR NOT EXISTS (SELEC
 SQL
 }
 
-# ---- what is done meanwhile ----
+# ---- statements and kills ----
 
-# (statement, its model)
+# Returns (statement, model, kind).
 sub random_statement
 {
 	my ($state) = @_;
@@ -105,9 +107,10 @@ sub random_statement
 	return ("SELECT use_version('$model', $versions[rand @versions])", $model, 'use_version');
 }
 
-my %seconds;                    # that a statement of the kind took when nobody disturbed it
+my %seconds;                    # mean seconds of undisturbed statements, by kind and model
 
-# Start it, wait for a part of its time, kill.
+# Runs a statement, and kills something after a random part of its usual time. The first statement
+# of a kind is only timed.
 sub disturb
 {
 	my ($statement, $kind) = @_;
@@ -128,7 +131,7 @@ sub disturb
 	$seconds{$kind} = 0.7 * $seconds{$kind} + 0.3 * (time - $start) if $answer->{ready};
 }
 
-# All sessions end with it: when a witness has, the server no longer takes the old ones.
+# Kills the backend of a session, and waits until the server has ended all other sessions, too.
 sub kill_backend
 {
 	my ($session) = @_;
@@ -138,7 +141,8 @@ sub kill_backend
 	$witness->answer(60);
 }
 
-# The postmaster's children end by themselves, unless they compute: then they are killed too.
+# Kills the postmaster and starts the server again. Its children end by themselves; the ones that
+# still compute after three seconds are killed.
 sub kill_postmaster
 {
 	$count{postmaster}++;
@@ -158,9 +162,9 @@ sub kill_postmaster
 
 sub stop_now { $count{stop}++; $server->crash_and_restart; }
 
-# ---- what may have come of it ----
+# ---- comparison with the state before ----
 
-my %answers;                    # of each model's versions, by the md5 of their rows
+my %answers;                    # md5 of a version's rows => md5 of its predictions
 
 sub note { my ($what) = @_; print "# $what\n" unless $failures{$what}++; }
 
@@ -190,7 +194,8 @@ sub compare_same
 		|| join(',', map { "$_ $was->{versions}{$_}" } sort keys %{$was->{versions}}) ne join(',', map { "$_ $now->{versions}{$_}" } sort keys %{$now->{versions}});
 }
 
-# Versions stay what they are; they go only when a new one came.
+# Reports versions that changed, versions that vanished although there is no new one, and more new
+# versions than the statement makes.
 sub compare_changed
 {
 	my ($was, $now, $statement) = @_;

@@ -1,6 +1,8 @@
 #!/usr/bin/perl
-# live_wait.pl [--rows N] [--writers N] [--most MS]: how long writers wait while a live sketch of many rows is made by keep_sketch with
-# the option concurrently, and counted by rebuild_sketch; in the server that PGHOST names.  It is exact afterwards.
+# live_wait.pl [--rows N] [--writers N] [--most MS]: measures how long writers wait while
+# keep_sketch with the option concurrently makes a live sketch of many rows, and while
+# rebuild_sketch counts the rows, in the server that PGHOST names. Prints "not ok" if a wait exceeds
+# --most ms, or if the sketch is not exact afterwards.
 use strict;
 use warnings;
 use Getopt::Long;
@@ -16,7 +18,9 @@ my $wire = Wire->new;
 $wire->rows("CREATE EXTENSION IF NOT EXISTS fastclust; SET search_path = public, fastclust; CREATE TABLE waited (id bigint PRIMARY KEY, x real[]);
 	INSERT INTO waited SELECT i, ARRAY[i % 7, i % 11, sin(i)] FROM generate_series(1, $rows) i; CREATE TABLE waited_spec AS SELECT sketch_spec(3, 100, 1.0) AS s");
 
-# A process that writes one row after another, and says its longest wait for a lock, in ms, as the server tells it from 1 ms on, and its number of rows.
+# Each writer is a process that changes one row after another until the end. It prints its longest
+# wait for a lock in ms, from the server's log messages for waits from 1 ms on, and its number of
+# statements.
 my @told;
 pipe(my $end, my $ends) or die $!;
 for my $writer (1 .. $writers)

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# new_names.pl [--seconds N] [--jobs J] [--verbose]: fresh backends, a few statements each, train
-# and drop models of the same few names at once, waiting and not, with short lock and statement
-# timeouts, as several roles, cancelled and rolled back; in the server that PGHOST names.  No
-# crash, and no error but the documented ones.
+# new_names.pl [--seconds N] [--jobs J] [--verbose]: fresh backends with a few statements each train
+# and drop models with the same few names concurrently, in the server that PGHOST names. They use
+# several roles, short lock and statement timeouts, nowait and rollbacks. No statement may crash the
+# server or fail with an undocumented error.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -25,7 +25,8 @@ CREATE TABLE public.few AS SELECT ARRAY[i % 3, i % 7]::real[] AS x, i % 3 AS g F
 GRANT SELECT ON public.few TO PUBLIC;
 SQL
 
-# Locks that were not had, timeouts, names of other roles, models that are not there or have groups.
+# Documented errors: lock not available, timeout, model of another role, no such model, model with
+# groups, deadlock.
 my $documented = qr/^(55P03|57014|42501|42704|42809|40P01)$/;
 
 sub statement
@@ -40,7 +41,7 @@ sub statement
 		"DO \$\$ BEGIN PERFORM fastclust.train('$name', 'public.few', 'x', 2, options => $options); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$");
 }
 
-# A statement, and what became of it; false when the session is over.
+# Runs a statement and records its outcome. Returns false if the session has ended.
 sub say_it
 {
 	my ($batches, $session, $sql, $all) = @_;
@@ -57,11 +58,11 @@ sub say_it
 		return 0;
 	}
 	$batches->note_failure($batch, 0, "$state $answer->{error}{M}") if $answer->{error} && $state !~ $documented;
-	# a timeout may end the rollback, too
+	# A timeout may also interrupt the rollback.
 	return !$answer->{error} || !$session->query('ROLLBACK')->{error};
 }
 
-# One backend's life.
+# Runs a few statements in a new session.
 sub live
 {
 	my ($batches) = @_;

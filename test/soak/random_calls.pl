@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# random_calls.pl [--calls N] [--seed S] [--jobs J] [--batch B] [--verbose]: calls everything in
-# the catalog with ordinary and nasty values, as a superuser and as plain roles, in the fresh
-# server that PGHOST names; Batches.pm says what is a failure.  Prints each failing call with
-# its seed and batch; --batch runs that one again (in a fresh server, with its seed).
+# random_calls.pl [--calls N] [--seed S] [--jobs J] [--batch B] [--verbose]: calls everything in the
+# catalog with ordinary and unusual values, as a superuser and as plain roles, in the fresh server
+# that PGHOST names. Batches.pm defines a failure. Prints each failing call with its seed and batch;
+# --batch runs that batch again, in a fresh server with the same seed.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -17,8 +17,8 @@ my ($calls, $seed, $jobs, $only_batch, $verbose) = (20000, 1, 1);
 GetOptions('calls=i' => \$calls, 'seed=i' => \$seed, 'jobs=i' => \$jobs, 'batch=i' => \$only_batch, 'verbose' => \$verbose) or exit 2;
 
 my $size = 32;                  # calls of a batch
-my $timeout = 0.25;             # seconds of a batch; of one in fifty $long
-my $long = 4;
+my $timeout = 0.25;             # statement_timeout of a batch, in seconds
+my $long = 4;                   # statement_timeout of one batch in fifty, in seconds
 
 $| = 1;
 my $session = Wire->new;
@@ -29,7 +29,7 @@ print "# pool: ", join(', ', map { scalar(@{$values->{pool}{$_->{oid}}}) . " $_-
 
 BEGIN { *one = \&Values::one; *chance = \&Values::chance; }
 
-# Roles and settings of a batch.
+# Returns statements that set the role and settings of a batch.
 sub settings
 {
 	my @settings;
@@ -45,7 +45,7 @@ sub settings
 	return \@settings;
 }
 
-# The batch of a number; the same seed gives the same.
+# Returns the batch with this number, which depends only on the number and the seed.
 sub batch
 {
 	my ($number) = @_;

@@ -1,4 +1,4 @@
--- setup.sql: what random calls are made of: roles, rows, tables of every kind, models.
+-- setup.sql: objects that random calls use: roles, rows, and relations of every kind.
 
 CREATE ROLE soak_plain LOGIN;
 CREATE ROLE soak_other LOGIN;
@@ -7,7 +7,7 @@ CREATE SCHEMA soak;
 GRANT USAGE, CREATE ON SCHEMA soak TO PUBLIC;
 ALTER DEFAULT PRIVILEGES IN SCHEMA soak GRANT SELECT ON TABLES TO PUBLIC;
 
--- Rows around four centers of a lattice, the same every time.
+-- Rows around four centers of a lattice. Their noise is a hash, so that they are always the same.
 CREATE FUNCTION soak.noise(a bigint, b bigint) RETURNS double precision LANGUAGE sql IMMUTABLE AS
     'SELECT (hashint8extended(a, b) & 65535) / 65536.0';
 CREATE TABLE soak.rows AS
@@ -15,7 +15,7 @@ CREATE TABLE soak.rows AS
            (SELECT array_agg(round((10 * soak.noise(i % 4, j) + soak.noise(i, j))::numeric, 4)::float8 ORDER BY j) FROM generate_series(1, d) j) AS x
       FROM unnest('{1,2,3,5,16,40}'::int[]) d, generate_series(1, 300) i ORDER BY d, i;
 
--- Vectors that are stored compressed, outside, or with a short header.
+-- Vectors that are stored compressed, out of line, or with a short header.
 CREATE TABLE soak.vectors AS
     SELECT row_number() OVER () AS i, d, array_fill(v, ARRAY[d])::float8[] AS "double precision[]", array_fill(v, ARRAY[d])::real[] AS "real[]",
            array_fill(v, ARRAY[d])::int[] AS "integer[]", array_fill(v, ARRAY[d])::numeric[] AS "numeric[]"
@@ -69,8 +69,8 @@ CREATE TABLE soak.private AS SELECT * FROM soak.points;
 REVOKE ALL ON soak.private FROM PUBLIC;
 ANALYZE;
 
--- Calls in turn, each in a subtransaction: the SQLSTATE of each, with the message where it is one
--- that no call may end with.  Ends early when the statement times out.
+-- Runs the calls one after another, each in a subtransaction, until the statement times out.
+-- Returns the SQLSTATE of each, with the message if it is an internal error or a syntax error.
 CREATE FUNCTION soak.try(calls text[]) RETURNS text[] LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     call text;

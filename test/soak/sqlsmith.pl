@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# sqlsmith.pl [--seconds N] [--seed S]: random queries of sqlsmith, as a plain role, over the
-# types, functions and tables of the extension in the fresh server that PGHOST names.  No crash;
-# tools/sanitized.sh looks through the server's log.
+# sqlsmith.pl [--seconds N] [--seed S]: runs random queries of sqlsmith as a plain role on the
+# types, functions and tables of the extension, in the fresh server that PGHOST names. Fails if the
+# server crashes; tools/sanitized.sh searches the server's log for other errors.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -14,13 +14,14 @@ use Wire;
 my ($seconds, $seed) = (1800, 1);
 GetOptions('seconds=i' => \$seconds, 'seed=i' => \$seed) or exit 2;
 
-# Statements that fail would fill the log with their text; those that crash are there anyway.
+# The log would fill with the text of failing statements. A statement that crashes the server is
+# logged in any case.
 my $session = Wire->new;
 Pool::prepare($session, $seed);
 $session->rows($_) for "ALTER ROLE soak_plain SET statement_timeout = '1s'", "ALTER ROLE soak_plain SET log_min_error_statement = 'panic'",
 	'ALTER ROLE soak_plain SET search_path = fastclust, soak', "ALTER ROLE soak_plain SET work_mem = '4MB'";
 $session->rows(<<'SQL');
--- It does not quote names: half its queries would be syntax errors.
+-- Renames columns and tables that need quotes: sqlsmith does not quote names.
 DO $$
 DECLARE
     command text;
@@ -36,7 +37,7 @@ $$;
 SQL
 $session->close;
 
-# It reads the catalog for a minute or more before it asks.
+# sqlsmith reads the catalog for a minute or more before its first query.
 my ($queries, $runs, $crashes) = (0, 0, 0);
 my $output = "$ENV{PGHOST}/sqlsmith";
 my $end = time + $seconds;
@@ -47,7 +48,7 @@ while (time < $end)
 		. " --exclude-catalog --verbose --seed=" . ($seed + $runs++) . " > $output 2>&1");
 	open my $file, '<', $output or die $!;
 	my $text = do { local $/; <$file> };
-	# a letter a query
+	# sqlsmith prints one letter for each query.
 	$queries += length for $text =~ /^([.eStC]+)$/mg;
 	Wire->new(patience => 120)->close;
 	sleep 1;

@@ -1,12 +1,20 @@
 #!/bin/bash
-# installations.sh [NAME...]: what the README says in a Debian of its own for each way to have BLAS, one line each.
-# As root; needs debootstrap and a mirror.  Logs, and the machines that the others are copies of, stay in WHERE.
-#   serial pthread openmp both reference mixed    `make demo`, `make regress` and the test of BLAS, where these builds of
-#       OpenBLAS are installed; both: serial and pthread; reference: pthread, but the system's BLAS and LAPACK are the
-#       reference; mixed: all, and the system's libblas.so.3, liblapack.so.3 and libopenblas.so.0 are of three builds
-#   missing     no BLAS: what needs none works, and errors say what to install; then OpenBLAS, then L-BFGS-B too
-#   bare numpy  `make unit` and `make regress` from a machine with gcc and make alone, or with numpy and libopenblas-dev
-# SUITE (bookworm), MIRROR, ROWS of the demo (1000000), WHERE (/var/tmp/fastclust-installations)
+# installations.sh [NAME...]: runs the commands of the README in a separate Debian for each way to
+# install BLAS, and prints one line for each. Run as root; needs debootstrap and a mirror. WHERE
+# keeps the logs and the base machines, of which the others are copies.
+#   serial pthread openmp both reference mixed
+#       `make demo`, `make regress` and the TAP test of BLAS with these builds of OpenBLAS.
+#       both: serial and pthread are installed. reference: pthread is installed, but the system's
+#       BLAS and LAPACK are the reference implementations. mixed: all builds are installed, and the
+#       system's libblas.so.3, liblapack.so.3 and libopenblas.so.0 belong to three different ones.
+#   missing
+#       Without BLAS, functions that do not need it work, and errors name the package to install.
+#       Then OpenBLAS is installed, and then L-BFGS-B.
+#   bare numpy
+#       `make unit` and `make regress` on a machine with only gcc and make, or with numpy and
+#       libopenblas-dev, too.
+# Variables: SUITE (bookworm), MIRROR, ROWS of the demo (1000000),
+# WHERE (/var/tmp/fastclust-installations)
 set -eu
 cd "$(dirname "$0")/.."
 . test/machines.sh
@@ -15,7 +23,7 @@ cd "$(dirname "$0")/.."
 
 install() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
 
-# choose NAME BUILD: the system's library of that name is the one of this build (openblas-pthread, blas, lapack, ...).
+# choose NAME BUILD: makes a build (openblas-pthread, blas, lapack, ...) the system's library NAME.
 choose()
 {
 	local directory
@@ -45,7 +53,7 @@ install_blas()
 
 installed_blas() { dpkg-query -W -f='${Package}\n' | grep -E '^lib(open)?(blas|lapack)' | paste -sd ' ' || true; }
 
-# psql that goes on after errors, and says their SQLSTATE.
+# Runs SQL from stdin with psql, which prints the SQLSTATE of errors and continues after them.
 ask() { tools/with-server.sh psql -XAtq -v VERBOSITY=verbose -f - 2>&1; }
 
 try_everything()
@@ -61,7 +69,7 @@ try_everything()
 	SQL
 }
 
-# expect WORDS < OUTPUT: each of the words, split by commas, is there.
+# expect WORDS < OUTPUT: fails if the output does not contain each of the words, split by commas.
 expect()
 {
 	local output word
@@ -112,9 +120,9 @@ inside()
 	esac
 }
 
-# ---- outside ----
+# ---- outside of the chroot ----
 
-# server: with PostgreSQL, and all else but BLAS.
+# Makes the base machine "server": Debian with everything that the build needs, but without BLAS.
 make_server()
 {
 	clone debian server.new &&
@@ -123,14 +131,14 @@ make_server()
 		mv "$where/server.new" "$where/server"
 }
 
-# built: and the extension compiled.
+# Makes the base machine "built": a copy of "server" with the extension compiled.
 make_built()
 {
 	clone server built &&
 		in_chroot "$where/built" $source/test/installations.sh inside built
 }
 
-# How many tests of each kind passed, and which packages of BLAS were there.
+# Prints the number of tests of each kind that passed, and the installed packages of BLAS.
 summary()
 {
 	echo "regress $(grep -cE '^test .*ok|^ok [0-9]+ ' "$1"), unit $(grep -c '^ok unit' "$1")," \

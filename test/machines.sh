@@ -1,11 +1,13 @@
-# machines.sh - machines of their own to test in: a Debian in a folder, entered by chroot (sourced)
-# SUITE (bookworm), MIRROR, WHERE (/var/tmp/fastclust-installations): machines that others are copies of stay there.
+# machines.sh - functions that make and enter test machines (sourced). A machine is a Debian in a
+# directory, entered by chroot. Variables: SUITE (bookworm), MIRROR, and WHERE
+# (/var/tmp/fastclust-installations), the directory that keeps the base machines.
 suite=${SUITE:-bookworm}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 where=${WHERE:-/var/tmp/fastclust-installations}/$suite
 source=/usr/src/fastclust
 
-# In namespaces of its own, so that mounts and servers are gone with it.
+# in_chroot DIRECTORY COMMAND...: runs a command in a machine, in its own namespaces, so that its
+# mounts and servers end with it.
 in_chroot()
 {
 	local root=$1
@@ -16,7 +18,7 @@ in_chroot()
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
-# clone FROM NAME: another machine like it, with the source as it is now.
+# clone FROM NAME: copies a machine, and puts the present sources into the copy.
 clone()
 {
 	rm -rf "${where:?}/$2" &&
@@ -25,7 +27,7 @@ clone()
 		tools/sources.sh "$where/$2$source"
 }
 
-# debootstrapped NAME [PACKAGE,...]: the least of a Debian, with these packages.
+# debootstrapped NAME [PACKAGE,...]: makes a machine with a minimal Debian and these packages.
 debootstrapped()
 {
 	local scripts=/usr/share/debootstrap/scripts
@@ -37,7 +39,7 @@ debootstrapped()
 		mv "$where/$1.new" "$where/$1"
 }
 
-# bare: as debootstrap leaves it.  debian: gcc and make as well.
+# Make the base machines "bare", a minimal Debian, and "debian", which also has gcc and make.
 make_bare() { debootstrapped bare; }
 make_debian() { debootstrapped debian gcc,libc6-dev,make; }
 

@@ -1,7 +1,9 @@
 #!/bin/bash
-# packages.sh [SUITE...]: the Debian package, built by `make deb` in a Debian of each suite (bookworm, trixie) and installed by apt in a
-# bare one: the extension creates, trains a first model and decodes; removed, it leaves nothing.  One line each.
-# As root; needs debootstrap and a mirror.  MIRROR, WHERE: test/machines.sh
+# packages.sh [SUITE...]: for each suite of Debian (bookworm, trixie), builds the package with
+# `make deb` and installs it by apt in a minimal Debian. There it creates the extension, trains the
+# first model of the README, decodes, and removes the package, which must leave no file. Prints one
+# line for each suite. Run as root; needs debootstrap and a mirror. MIRROR, WHERE: see
+# test/machines.sh.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,14 +11,14 @@ cd "$(dirname "$0")/.."
 
 ask() { (cd / && runuser -u postgres -- psql -XAtq -v ON_ERROR_STOP=1 -f -); }
 
-# What the README shows first.
+# Runs the first SQL of the README.
 first_model()
 {
 	sed -n '/^```sql/,/^```/p' $source/README.md | sed '/^```$/q' | grep -v '^```' >/tmp/first.sql
 	{ cat /tmp/first.sql; echo "SELECT 'clusters', count(DISTINCT predict('kinds', c)) FROM customers c;"; } | ask
 }
 
-# A decoder, which needs OpenBLAS and L-BFGS-B.
+# Runs a decoder, which needs OpenBLAS and L-BFGS-B.
 decoded()
 {
 	ask <<-'SQL'
@@ -54,7 +56,7 @@ inside_install()
 	echo "removed"
 }
 
-# ---- outside ----
+# ---- outside of the chroot ----
 
 . test/machines.sh
 
@@ -63,10 +65,10 @@ if [ "${1:-}" = inside ]; then
 	exit
 fi
 
-# base NAME: made once.
+# base NAME: makes a base machine if it does not exist.
 base() { [ -e "$where/$1" ] || "make_$1" >"$where/$1.log" 2>&1 || { tail "$where/$1.log"; return 1; }; }
 
-# step NAME: what is done in the machine of that name; its log is shown when it fails.
+# step NAME: runs inside_NAME in the machine package-NAME, and prints its log if it fails.
 step()
 {
 	in_chroot "$where/package-$1" $source/test/packages.sh inside "$1" >"$where/package-$1.log" 2>&1 || { tail -n 30 "$where/package-$1.log"; return 1; }

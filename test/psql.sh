@@ -1,3 +1,4 @@
 #!/bin/sh
-# psql.sh PSQL ARGUMENT...: psql as the regression tests run it, without the CONTEXT of errors: its line numbers change with each edit.
+# psql.sh PSQL ARGUMENT...: runs psql for the regression tests, without the CONTEXT of errors, whose
+# line numbers change with each edit.
 exec "$@" -v SHOW_CONTEXT=never

@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 sources=$work/fastclust-$version
 tools/sources.sh "$sources"
 
-# The source package: the upstream archive and Debian's files.
+# Make the source package: the upstream archive and Debian's files.
 tar -C "$work" --sort=name --exclude=debian -czf "$work/fastclust_$version.orig.tar.gz" "fastclust-$version"
 cd "$sources"
 pg_buildext updatecontrol

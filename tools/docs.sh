@@ -1,6 +1,6 @@
 #!/bin/bash
 # docs.sh build|serve: builds the site of docs/ in build/site, or serves it on
-# http://127.0.0.1:8000. Installs mkdocs if need be.
+# http://127.0.0.1:8000. Installs mkdocs if needed.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh

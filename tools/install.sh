@@ -1,5 +1,5 @@
 #!/bin/bash
-# install.sh: builds the module and installs it into the server's directories, with sudo if need be.
+# install.sh: builds the module and installs it into the server's directories, with sudo if needed.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL

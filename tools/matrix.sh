@@ -5,10 +5,10 @@
 # Servers of the folder are copied and stay unchanged; Debian's, or the one of PG_CONFIG, gets the
 # module. pg_upgrade is tested from each server, and from older releases of Debian's in
 # FOLDER/from-NAME (tools/old-server.sh), to the newest.
-# VERSIONS: only these, such as "13 18"; COMPILERS (gcc clang); STAGES (regress tap); TAP_COMPILER
-# (gcc): the compiler whose module runs TAP.
-# MISSING=build: first build versions that the folder lacks from SERVER_SOURCES
-# (build-postgres.sh VERSION PREFIX).
+# VERSIONS: versions to test, such as "13 18" (default all); COMPILERS (gcc clang); STAGES (regress
+# tap); TAP_COMPILER (gcc): the compiler whose module runs TAP.
+# MISSING=build: builds the versions that the folder lacks, from SERVER_SOURCES (build-postgres.sh
+# VERSION PREFIX).
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL

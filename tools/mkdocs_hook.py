@@ -1,4 +1,5 @@
-"""mkdocs_hook.py: the second word of a fence, as in ```sql cron, is for the tests of the pages; mkdocs knows only the first."""
+"""Hook of mkdocs: removes the second word of a fence, as in ```sql cron, which is for the tests of
+the pages. mkdocs accepts only the first word."""
 import re
 
 

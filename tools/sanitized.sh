@@ -65,7 +65,7 @@ sanitizer_environment()
 	export SERVER_PRELOAD
 }
 
-# Lines that must not appear in a server's log, whatever the queries: internal errors raised by the
+# Lines that must not appear in a server's log for any query: internal errors raised by the
 # files of src, and requests for more memory than the server allocates.
 own_files=$(find src -name '*.c' | sed 's|.*/||; s|\.c$||' | paste -sd '|')
 bad_line='TRAP: |runtime error: |write past chunk|detected write|problem in alloc|terminated by signal (4|5|6|7|8|11)\b|PANIC: '

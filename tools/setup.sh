@@ -55,7 +55,7 @@ if ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 
-# pg_cron, for the test of scheduled jobs, if the distribution has it.
+# Prints the package of pg_cron, for the test of scheduled jobs, if the distribution has it.
 cron_package()
 {
 	local package
@@ -66,14 +66,15 @@ cron_package()
 	return 0
 }
 
-# pg_bsd_indent, for `make indent`, if the distribution has it: Debian 12 does, 13 does not.
+# Prints the package of pg_bsd_indent, for `make indent`, if the distribution has it: Debian 12 has,
+# Debian 13 has not.
 indent_package()
 {
 	apt-cache show pg-bsd-indent >/dev/null 2>&1 && echo pg-bsd-indent
 	return 0
 }
 
-# Any build of OpenBLAS is sufficient.
+# Prints a package of OpenBLAS, unless any build is installed.
 openblas_package()
 {
 	local build
@@ -83,7 +84,7 @@ openblas_package()
 	echo libopenblas0-serial
 }
 
-# Drivers for test/t/119_drivers.pl, those that the distribution has.
+# Prints the drivers for test/t/119_drivers.pl that the distribution has.
 driver_packages()
 {
 	local package
@@ -120,7 +121,7 @@ missing_packages()
 	done
 }
 
-# Without package lists, apt does not even know the version of the server.
+# Downloads the package lists if apt has none, because the version of the server depends on them.
 if [ -z "$(apt-cache policy postgresql 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ] && ! find_pg_config; then
 	root=$(root_prefix) || { echo "setup: run as root, or install sudo" >&2; exit 1; }
 	$root apt-get update -qq

@@ -14,9 +14,8 @@
 #   wait      how long writers wait for a live sketch that is made concurrently (5000000 rows)
 #   pairs     all pairs of calls in one transaction on all kinds of Citus tables, if the server of
 #             PG_CONFIG has Citus
-# LENGTH: another length for the named pieces. SEED (1): seed of the random ones.
-# Prints a line for each check, which build/soak/results has as well; the last line is
-# "N passed, N failed".
+# LENGTH: another length for the named pieces. SEED (1): seed of the random pieces.
+# Prints a line for each check, also to build/soak/results; the last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -27,7 +26,8 @@ seed=${SEED:-1}
 export SERVER_CONFIG="autovacuum = on"
 types="sketch_spec sketch fastop kernel_projection kernel_map encoder"
 
-# Prints "not ok" for a command that fails, which may have died before it could print that.
+# Runs a command under the sanitizers. Prints "not ok" if it fails, because it may die before it
+# prints that itself.
 sanitized()
 {
 	local status=0

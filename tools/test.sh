@@ -1,11 +1,11 @@
 #!/bin/bash
-# test.sh: runs everything, from set-up on a new machine to the last line, "N passed, N failed":
-# set-up, build, install, unit tests, purity, fuzz, indent, census, pg_regress and TAP with a
-# private server, demo. Used by `make test`.
+# test.sh: runs all tests: set-up on a new machine, build, install, unit tests, purity, fuzz,
+# indent, census, pg_regress and TAP with a private server, demo. Prints "N passed, N failed" as the
+# last line. Used by `make test`.
 # FUZZ_SECONDS (5): time for each reader.
-# MATRIX (""): such as "13 18": also run lint, pg_regress on these servers (tools/matrix.sh), and
-# unit tests with other kernels of OpenBLAS.
-# RANDOM_CALLS: if set, also run pg_regress under the sanitizers, and this number of random calls.
+# MATRIX (empty): versions such as "13 18". If set, also runs lint, pg_regress on these servers
+# (tools/matrix.sh), and unit tests with other kernels of OpenBLAS.
+# RANDOM_CALLS: if set, also runs pg_regress under the sanitizers, and this number of random calls.
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -34,7 +34,7 @@ stage()
 	kill $!; wait $! 2>/dev/null
 	# pg_regress prints "test name ... ok" before version 16, "ok 1 - name" since then
 	passed=$((passed + $(grep -E '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$log" | grep -cv '# skip')))
-	# a TAP file that died has a parse error instead of a "not ok"
+	# A TAP file that dies has a parse error instead of a "not ok".
 	bad=$(grep -cE '^not ok |^(test| ) +[a-z_0-9]+ +\.\.\. FAILED|^  Parse errors: ' "$log")
 	[ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
 	failed=$((failed + bad))
@@ -77,11 +77,11 @@ stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage indent tools/indent.pl --check
 stage census tools/with-server.sh "$make" -s census
 stage regress regress
-stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last files
+stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest files are last
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'
 if [ -n "${MATRIX:-}" ]; then
 	stage lint "$make" -s lint
-	# unit tests that depend on products or eigenvectors; `make core-types` runs all of them
+	# Only unit tests of matrix products and eigenvectors; `make core-types` runs all.
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_pilot test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
 	beside matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh

@@ -1,4 +1,5 @@
--- catalog.sql - every object of the extension with its definition, rights and comment, a line each: equal for a fresh and an upgraded one
+-- catalog.sql - lists every object of the extension with its definition, privileges and comment.
+-- The list must be equal for a fresh and for an upgraded extension.
 WITH member AS (
     SELECT d.classid, d.objid, i.type, i.identity
     FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass,

@@ -1,4 +1,5 @@
--- objects.sql - a value of every type, models of every kind with groups, live sketches, views over them; values.sql reads them all
+-- objects.sql - creates a value of every type, models of every kind, models of groups, live
+-- sketches, and views over them; values.sql reads all of them
 CREATE SCHEMA shop;
 CREATE TABLE shop.points AS
 SELECT i AS id, i % 3 AS tenant, ARRAY[(i % 4) * 10 + sin(i), (i % 2) * 8 + cos(i)]::real[] AS x, (i % 4) * 10 + sin(i) AS a, (i % 2) * 8 + cos(i) AS b

@@ -1,4 +1,4 @@
--- values.sql - what objects.sql made, by its bytes and by what is computed from it
+-- values.sql - prints the bytes of the objects of objects.sql, and results computed from them
 SELECT 'spec', md5(sketch_spec_send(spec)), describe(spec) FROM shop.spec;
 SELECT 'sketch', tenant, md5(sketch_send(s)), row_count(s), md5(moments(s)::text) FROM shop.live ORDER BY tenant;
 SELECT 'operators', md5(fastop_send(dense)), md5(fastop_send(sparse)), assign(dense, '{10,8}'::real[]), describe(sparse) -> 'nonzeros' FROM shop.operators;

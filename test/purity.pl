@@ -22,7 +22,7 @@ my $FOREIGN = qr/^(cblas_.*|[a-z].*_)$/;
 my $MOST_LINES = 1000;	# maximum lines of a file
 my $MOST_BODY = 90;		# maximum lines of a function
 
-# ---- what is checked: sources (path => text), objects (path => symbols), rooms ----
+# ---- input of the rules: sources (path => text), objects (path => symbols), rooms ----
 
 # Returns the file that an object is built from: .../core/sketch/isa_build.v3.o is
 # sketch/isa_build.
@@ -63,7 +63,7 @@ sub read_rooms
 	return \%rooms;
 }
 
-# May code of room $from use room $to?
+# Returns whether code of room $from may use room $to.
 sub may_use { my ($rooms, $from, $to) = @_; return 1 if $from eq $to; return scalar grep { may_use($rooms, $_, $to) } @{ $rooms->{$from}{uses} }; }
 
 sub is_public
@@ -84,7 +84,7 @@ sub forbidden_symbols
 
 sub server_headers { my ($tree) = @_; return grep { m{^src/core/} && $tree->{sources}{$_} =~ /$SERVER_HEADER/m } sort keys %{ $tree->{sources} }; }
 
-# The interrupt check of the host is the one exception.
+# Returns writable static variables of the core, except for the two pointers that the host sets.
 sub mutable_statics
 {
 	my ($tree) = @_;
@@ -101,8 +101,8 @@ sub missing_stand_ins
 	  grep { my $name = s/^cblas_|_$//gr; $stubs !~ /\b(\Q$_\E|\Q$name\E)\b/ } sort keys %foreign;
 }
 
-# May a file use this room of the core? The core allows it by its own ROOMS, the glue by what
-# src/pg/ROOMS allows the room.
+# Returns whether a file may use this room of the core: src/core/ROOMS decides for the core, and
+# src/pg/ROOMS for the glue.
 sub may_use_core
 {
 	my ($tree, $layer, $room, $target) = @_;
@@ -232,7 +232,8 @@ my %READ_HERE = map { $_ => 1 } (
 	'model/model_row.c "x"',	# VARIADIC float8[]
 	'model/model_tools.c "counts"', 'model/model_tools.c "numbers"', 'model/version_fits.c "distance_quantiles"', 'operator/fit_fn.c "places"');
 
-# An argument may also be of pgvector's types, and is read with read_vector_argument.
+# Returns arguments that are not read with read_vector_argument, although they may have pgvector's
+# types.
 sub arguments_read_as_arrays
 {
 	my ($tree) = @_;
@@ -276,7 +277,8 @@ sub calls_of_later_fragments
 	return @reports;
 }
 
-# Options are read once: in pg/train every file but options.c reads train_options, not the jsonb.
+# Returns files of pg/train other than options.c that read options from the jsonb instead of
+# train_options.
 sub options_read_by_name
 {
 	my ($tree) = @_;
@@ -305,7 +307,7 @@ my @RULES = (
 	[ 'options', \&options_read_by_name ],
 	[ 'order', \&calls_of_later_fragments ]);
 
-# ---- violations: rule => files planted, and what the rule must report ----
+# ---- violations: rule => planted files, and patterns that the reports of the rule must match ----
 
 my $SHORT = join '', map { "x = $_;\n" } 0 .. $MOST_BODY;
 my %VIOLATIONS = (

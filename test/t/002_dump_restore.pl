@@ -22,7 +22,7 @@ my ($status, $output, $messages) = $server->try(
 	q{UPDATE stored SET op = (SELECT kmeans_agg(ARRAY[1e5 + x[1], x[2]], 4) FROM points) WHERE name = 'scaled'});
 is($messages, '', 'an operator with an offset is stored');
 
-# The bytes of the values, and what the functions say of them, must both stay.
+# The bytes of the values and the results of functions of them must not change.
 my $bytes = <<'SQL';
 SELECT name, md5(sketch_spec_send(spec)), md5(sketch_send(s)), md5(fastop_send(op)), md5(encoder_send(e)), md5(drift_spec_send(drift)), md5(drift_counts_send(n)),
        row_count(s), md5(means(s)::text), md5(moments(s)::text), md5(describe(op)::text), md5(describe(e)::text)

@@ -45,7 +45,7 @@ my @long = (
 );
 $server->check_cancel(@$_) for @long;
 
-# Values and what the functions say of them survive dump and restore, binary COPY and a crash.
+# Values and results of functions of them survive dump and restore, binary COPY and a crash.
 $server->query(<<"SQL");
 CREATE TABLE stored AS SELECT $call{one_pass} AS p, 'polynomial(3,1,0.5)'::kernel AS k,
   (SELECT nystroem(landmarks_agg(x, rbf_kernel(1), 20), rbf_kernel(1)) FROM few) AS m FROM few;
@@ -59,7 +59,8 @@ is($server->query('SELECT s.p = c.p AND s.k = c.k AND s.m = c.m FROM stored s, c
 $server->crash_and_restart;
 is($server->query($bytes), $expected, 'a crash changes no bytes');
 
-# Peak resident memory of a fresh backend in kB, less that of the same backend for a few rows.
+# Returns the peak resident memory in kB that a statement adds to a fresh backend, which has run
+# calls for 300 rows before.
 sub peak
 {
 	my ($sql) = @_;

@@ -115,9 +115,9 @@ sub least_budget
 	return ($budget, $kb);
 }
 
-# MB besides the budget: the operator that is read, and the result, which may be as large; a
-# product of factors uses little of it. A server with assertions writes to memory that it frees,
-# so all of it is resident there. Half a MB more is for caches and plans.
+# MB that a call may use in addition to the budget: the operator, and half a MB for caches and
+# plans. The result may be as large as the operator, but a product of factors uses little of it. A
+# server with assertions writes to memory that it frees, so all of it is resident there.
 my $operator = $server->query("SELECT pg_column_size(op) / 1048576.0 FROM made WHERE name = 'wide'");
 my $beside = 0.5 + $operator * ($server->query('SHOW debug_assertions') eq 'on' ? 2 : 1);
 
@@ -130,17 +130,17 @@ for my $case (grep { !@ARGV || $_->[0] =~ /$ARGV[0]/ } @cases)
 	cmp_ok($kb, '<', 1024 * (1.05 * $budget + $beside), "$name: the call works with $budget MB and takes no more");
 }
 
-# many clusters of wide rows
+# A training with many clusters of wide rows.
 my $small_training = "SELECT train('narrow', 'narrow', 'x', 2, options => '{\"quiet\": true}')";
 $server->query('SELECT setseed(0.5); CREATE TABLE wide_rows AS SELECT ARRAY(SELECT random()::real FROM generate_series(1, 768) j WHERE i > 0) AS x FROM generate_series(1, 2000) i');
 my ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 300, options => '{\"quiet\": true}')", $small_training, 200);
 cmp_ok($kb, '<', 1024 * 200, "train, many clusters: the call works with 200 MB and takes no more");
 
-# wide rows whose sample fills most of the budget
+# A training with wide rows whose sample fills most of the budget.
 ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 10, options => '{\"quiet\": true}')", "SELECT sum(x[1]) FROM wide_rows \\g /dev/null\n$small_training", 32);
 cmp_ok($kb, '<', 1024 * 32, 'train, wide rows: the samples fit into 32 MB');
 
-# very many clusters, scanned with a worker
+# A training with very many clusters, scanned with a worker.
 sub peak_of_training
 {
 	my ($iterations) = @_;

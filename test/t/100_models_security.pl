@@ -188,7 +188,7 @@ refused('bob', crafted('b', $_), '(22...|23514|23502)', "bob cannot store what n
 	'v.k := 0;', 'v.n := -1;', "v.options := '[]';", 'v.operator := NULL;', 'v.group_value := NULL;';
 gives('bob', "SELECT count(*) FROM model_versions; SELECT count(*) FROM model_clusters; SELECT predict('b', $row) >= 0", "1\n2\nt", 'the refused calls left nothing');
 
-# ---- a version stays with its model, whoever gets the name later ----
+# ---- a version stays with its model, even if another model gets the name later ----
 gives('bob', "SELECT train('nightly', 'his.private', 'x', 2, options => '{\"quiet\": true}')", '1', 'bob trains the first model of that name');
 as('bob', q{CREATE FUNCTION his.trap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trap runs as %', current_user; END $$;
 	CREATE VIEW his.evil AS SELECT x FROM his.private WHERE his.trap()});
@@ -538,7 +538,7 @@ refused('bob', "SELECT write_labels('labels', $_)", '42501', "a reader cannot wr
 	for "'hers.rows', 'hers.more'", "'his.unread', 'his.more', $options", "'hers.rows', 'hers.labels', $options";
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "another role's table is not written with $_") for $options, q{'{"replace": true}'};
 refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL, 1, 'hers.rows')}, '42501', 'another role\'s table is not written by the internal function');
-gives('bob', 'SELECT count(*) FROM his.kept', '0', 'that table is unchanged');
+gives('bob', 'SELECT count(*) FROM his.kept', '0', 'a table of another role is unchanged');
 gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'bob grants alice one column of his table');
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'the right to one column is not enough for labels');
 gives('bob', q{ALTER TABLE his.kept ENABLE ROW LEVEL SECURITY; GRANT INSERT ON his.kept TO alice; CREATE POLICY low ON his.kept FOR INSERT WITH CHECK (id < 50)}, '', 'bob adds a policy to his table');
@@ -557,7 +557,7 @@ my $clusters = 'SELECT count(DISTINCT cluster) FROM hers.following';
 for my $other (qw(carol postgres))
 {
 	like(($server->try("SET ROLE $other; SELECT use_version('followed', 1)"))[2], qr/WARNING:  labels in hers.following stay those of another version/, "labels do not follow when $other changes the version");
-	is($server->query($clusters), 3, 'they stay those of another version when $other is warned');
+	is($server->query($clusters), 3, "labels are unchanged when $other is warned");
 }
 gives('alice', "SELECT use_version('followed', 1); $clusters", "\n2", 'labels follow when their owner changes the version');
 gives('carol', q{SET ROLE alice; GRANT CREATE ON SCHEMA hers TO carol; RESET ROLE; SELECT write_labels('followed', 'hers.flat', 'hers.of_carol', '{"follow": true}');
@@ -600,10 +600,10 @@ $server->query(q{CREATE EXTENSION fastclust; SELECT format('REVOKE EXECUTE ON FU
 $server->dump_into('narrow', 'dumped');
 like(($server->try("SET ROLE idler; SELECT $door{train}", database => 'dumped', verbosity => 'verbose'))[2], qr/42501: +permission denied for function train$/m, 'a role that may not train may not do it in a restored database');
 $server->query(q{SELECT format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname IN ('train', 'choose_k', 'keep_sketch') \gexec});
-gives('idler', "SELECT train('theirs', 'theirs', 'x', 3), retrain('before')", '1|2', 'it may train when the right is granted again');
+gives('idler', "SELECT train('theirs', 'theirs', 'x', 3), retrain('before')", '1|2', 'a role may train when the right is granted again');
 # Rights on columns are not enough for a training, which needs the places of rows.
 $server->query('CREATE ROLE of_columns LOGIN; GRANT SELECT (x) ON theirs TO of_columns');
-like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/42501: +permission denied for table .*theirs\n.*places.*\nHINT:  .*a view of these columns/s, 'a role with rights on columns alone is told what a training needs');
+like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/42501: +permission denied for table .*theirs\n.*places.*\nHINT:  .*a view of these columns/s, 'a role with rights on columns alone gets an error that says what a training needs');
 $server->query('CREATE VIEW columns_of_theirs AS SELECT x FROM theirs; GRANT SELECT ON columns_of_theirs TO of_columns');
 gives('of_columns', q{SELECT train('of columns', 'columns_of_theirs', 'x', 3, options => '{"quiet": true}')}, 1, 'a role with rights on columns alone trains on a view');
 
@@ -619,13 +619,13 @@ gives('of_columns', q{SELECT train('of pay', 'pay_of_columns', 'x', 4, options =
 for my $since ('{"where": "rich"}', '{"where": "true", "except": {"where": "not rich"}}', '{"where": "true", "baseline": {"where": "rich"}}',
 	'{"where": "true", "baseline": {"column": "day", "interval": "9 days"}}', '{"partition": "last"}')
 {
-	gives('of_columns', crafted('of pay', qq{v.relation := 'public.pay'; v.options := v.options || '{"since": $since}';}), '', "it stores a version with the window $since");
+	gives('of_columns', crafted('of pay', qq{v.relation := 'public.pay'; v.options := v.options || '{"since": $since}';}), '', "a role stores a version with the window $since");
 	refused('postgres', "SELECT * FROM drift('of pay')", '42501', "the window is not scanned with columns that the owner may not read: $since");
 }
-gives('of_columns', crafted('of pay', q{v.relation := 'public.pay'; v.options := v.options || '{"since": {"where": "x[1] > 5"}}';}), '', 'it stores a version with a window over its own column');
+gives('of_columns', crafted('of pay', q{v.relation := 'public.pay'; v.options := v.options || '{"since": {"where": "x[1] > 5"}}';}), '', 'a role stores a version with a window over a column that it may read');
 like($server->query("SELECT n > 0 FROM drift('of pay')"), qr/^t$/, 'a window over a column that the owner may read is scanned');
 
-# ---- check_drift checks the models of a role itself, not those of roles that it is a member of ----
+# ---- check_drift checks the models of a role itself, not of roles that it is a member of ----
 $server->query('CREATE ROLE of_both LOGIN; GRANT of_columns TO of_both');
 gives('of_both', 'SELECT count(*) FROM check_drift()', 0, "check_drift leaves out the models of another role");
 

@@ -1,4 +1,5 @@
-# The pages run as they stand, read easily, and point at what is there; pg_cron runs the job that one of them schedules.
+# The SQL of the pages runs as printed, their sentences are short and their links work, comments of
+# the sources stand alone, and pg_cron runs the job that a page schedules.
 use FastclustTest;
 use File::Basename qw(basename dirname);
 use File::Temp qw(tempdir);
@@ -27,7 +28,7 @@ $nightly =~ s/15 3 \* \* \*/* * * * */;
 my (undef, $messages) = run_page($nightly, $psql, 'postgres');
 is($messages, '', 'nightly-retraining runs');
 
-# ---- what the pages claim, asked before they are cleaned up ----
+# ---- claims of the pages, checked before their cleanup ----
 sub search_path { my ($page) = @_; return $text{$page} =~ /CREATE SCHEMA (\w+)/ ? "SET search_path = $1, fastclust, public;\n" : '' }
 sub asked { my ($page, $sql) = @_; return $server->query(search_path($page) . $sql, database => 'reader') }
 
@@ -35,10 +36,10 @@ my %claims = (
 	'watching-drift' => sub
 	{
 		is(asked('watching-drift', q{SELECT string_agg(concat_ws(' ', version, verdict, new_version), ', ' ORDER BY id) FROM drift_log}),
-			'1 none, 1 slight, 1 drifted 2, 2 none, 2 none', 'unchanged rows, one day of a shift, a week of it, after retraining, and by check_drift');
-		is(asked('watching-drift', q{SELECT use_version('signals', 1); SELECT p_value < 1e-6, effect BETWEEN 0.4 AND 0.6, verdict, columns -> 0 ->> 'name' FROM drift('signals', 'today')}), "\nt|t|drifted|vibration", 'a shift by half a deviation shows, and where');
+			'1 none, 1 slight, 1 drifted 2, 2 none, 2 none', 'the log has no drift, then slight drift, drift with a retraining, and no drift again');
+		is(asked('watching-drift', q{SELECT use_version('signals', 1); SELECT p_value < 1e-6, effect BETWEEN 0.4 AND 0.6, verdict, columns -> 0 ->> 'name' FROM drift('signals', 'today')}), "\nt|t|drifted|vibration", 'drift finds a shift by half a deviation and its column');
 		is(asked('watching-drift', q{SELECT string_agg(value, ' ') FROM drift('signals', 'signals', by => 'day') WHERE verdict = 'drifted'}),
-			'2024-01-30 2024-01-31 2024-02-01 2024-02-02 2024-02-03 2024-02-04', 'and when');
+			'2024-01-30 2024-01-31 2024-02-01 2024-02-02 2024-02-03 2024-02-04', 'drift by day finds the days of the shift');
 	},
 	'one-model-per-tenant' => sub
 	{
@@ -62,7 +63,7 @@ my %claims = (
 	},
 );
 
-# ---- a reader's way through all pages in one database: by name, then in the order of the site ----
+# ---- all pages run in one database: by name with cleanup, then in the order of the site ----
 my ($major) = $server->query('SHOW server_version') =~ /^(\d+)/;
 my @pages = grep { script($text{$_}, @kinds) ne '' } 'README', @docs;
 $server->query('CREATE DATABASE reader');
@@ -72,7 +73,7 @@ for my $page (@pages)
 	like($sql, qr/^CREATE EXTENSION/m, "$page makes what it uses");
 	my ($outputs, $messages) = run_page($sql, $psql, 'reader');
 	is($messages, '', "$page runs");
-	is(join("\n", differences($text{$page}, $outputs, @kinds)), '', "$page shows what is printed") if $major == 15;		# random() has other values elsewhere
+	is(join("\n", differences($text{$page}, $outputs, @kinds)), '', "$page shows what is printed") if $major == 15;		# other versions give other values of random()
 	$claims{$page}->() if $claims{$page};
 	(undef, $messages) = run_page(script($text{$page} =~ s/^```sql$/```text/gmr, 'cleanup'), $psql, 'reader', search_path($page));
 	is($messages, '', "$page takes away what it made");
@@ -83,11 +84,11 @@ for my $page (grep { $has_sql{$_} } read_file("$root/tools/mkdocs.yml") =~ /^ +-
 	my (undef, $messages) = run_page(script($text{$page}, @kinds, 'cleanup'), $psql, 'reader');
 	is($messages, '', "$page runs after those before it");
 }
-is($server->query(q{SELECT (SELECT count(*) FROM fastclust.models) + (SELECT count(*) FROM fastclust.live_sketches)}, database => 'reader'), 0, 'and no model is left');
+is($server->query(q{SELECT (SELECT count(*) FROM fastclust.models) + (SELECT count(*) FROM fastclust.live_sketches)}, database => 'reader'), 0, 'the pages leave no model and no live sketch');
 
 # ---- prose: a sentence has 30 words at most, a cell fewer than 30, the README 100 lines ----
 
-# Words of running text: code, a link or a formula in backquotes counts as one.
+# Returns the number of words; code, a link or a formula in backquotes counts as one.
 sub words
 {
 	my ($part) = @_;
@@ -98,7 +99,8 @@ sub words
 
 sub long_cells { my ($text) = @_; return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm; }
 
-# Sentences of paragraphs and list items; blocks of code, formulas, tables, headings and pictures are none.
+# Returns the sentences of more than 30 words in paragraphs and list items, which excludes blocks of
+# code, formulas, tables, headings and pictures.
 sub long_sentences
 {
 	my ($text) = @_;
@@ -117,7 +119,7 @@ sub long_sentences
 
 cmp_ok($text{README} =~ tr/\n//, '<=', 100, 'the README has 100 lines at most');
 is(join("\n", long_cells('| ' . 'word ' x 30 . '|')), substr(' ' . 'word ' x 30, 0, 60), 'a long cell is seen');
-is(scalar(long_sentences('A ' . 'word ' x 30 . "ends.\n- B " . 'word ' x 28 . 'ends.')), 1, 'and a long sentence');
+is(scalar(long_sentences('A ' . 'word ' x 30 . "ends.\n- B " . 'word ' x 28 . 'ends.')), 1, 'a long sentence is seen');
 for my $page (sort keys %text)
 {
 	is(join("\n", long_cells($text{$page})), '', "$page: cells have fewer than 30 words");
@@ -128,7 +130,7 @@ for my $page (sort keys %text)
 my $opening = qr/(?:of|by|in|on|at|for|from|with|without|to|that|those|these|this|they|it|which|whose|where|whether|their|its|as|than)\b/i;
 my $mark = qr/\b(so many|so much|those|tells?|told|asks?|asked|whoever|whatever|beside|dear|dearer|anew)\b|\b(at (?:least|most))[.,]?$/i;
 
-# Comments of a C or SQL file, each on one line; lines of -- that follow each other are one comment.
+# Returns the comments of a C or SQL file, each on one line; adjacent lines of -- are one comment.
 sub comments
 {
 	my ($path, $text) = @_;
@@ -138,7 +140,8 @@ sub comments
 	return map { s{^[ \t]*(?:/?\*+/?|--)}{}gmr =~ s{\*/}{}r =~ s/\s+/ /gr =~ s/^[ -]+| +$//gr } @found;
 }
 
-# Comments that begin with a preposition or a pronoun, or have a mark, or name a file that does not exist.
+# Returns the comments that begin with a preposition or a pronoun, have a mark, or name a missing
+# file.
 sub unclear
 {
 	my ($path, $text, $files) = @_;
@@ -159,7 +162,7 @@ for my $file (split /\n/, qx(cd "$root" && find src bench test tools sql -type f
 	$files{$file} = 1 while $file =~ s{^[^/]+/}{};
 }
 is(join(' ', map { (split /: /)[1] } unclear('x.c', qq{/* of the rows */ /* Returns the rows. */ "/* of a text */" /* k, so many */ /* see away.c */}, \%files)), 'of so many away.c', 'an unclear comment is seen');
-is(join(' ', map { (split /: /)[1] } unclear('x.sql', qq{-- Returns rows,\n-- of all groups.\n--\nSELECT 1 -- of one\n}, \%files)), 'of', 'and in SQL');
+is(join(' ', map { (split /: /)[1] } unclear('x.sql', qq{-- Returns rows,\n-- of all groups.\n--\nSELECT 1 -- of one\n}, \%files)), 'of', 'an unclear comment in SQL is seen');
 for my $folder (map { s{^\Q$root\E/}{}r } sort glob "$root/src/core/* $root/src/pg/* $root/src/sql/*")
 {
 	my @found = map { unclear($_, read_file("$root/$_"), \%files) } grep { -f "$root/$_" } -d "$root/$folder" ? map { s{^\Q$root\E/}{}r } glob "$root/$folder/*.[ch] $root/$folder/*.sql" : $folder =~ /\.(?:[ch]|sql)$/ ? $folder : ();
@@ -174,9 +177,9 @@ while ($map =~ m{`(\w+)` (?:\(|of |in )`((?:\w+/)*\w+\.(?:c|h|sql))`}g)
 	my ($name, $file) = ($1, $2);
 	push @lost, "$name in $file" if !grep { read_file($_) =~ /\b$name\b/ } grep { m{/\Q$file\E$} } map { "$root/src/$_" } grep { -f "$root/src/$_" } keys %files;
 }
-is(join(' ', @lost), '', 'the map of the sources names what is there');
+is(join(' ', @lost), '', 'the files and functions that the map of the sources names exist');
 
-# ---- links: files and headings that are there ----
+# ---- links: their files and headings exist ----
 sub anchor
 {
 	my ($heading) = @_;
@@ -196,18 +199,18 @@ for my $page (sort keys %text)
 		push @dead, "$page: $link" if -e $path && defined $place && !grep { anchor($_) eq $place } read_file($path) =~ /^#+ (.*)$/gm;
 	}
 }
-is(join("\n", @dead), '', 'links lead somewhere');
+is(join("\n", @dead), '', 'the files and headings of links exist');
 
-# ---- the site: every fence is a block of code, and pictures are there ----
+# ---- the site: it builds, and every fence is a block of code ----
 SKIP:
 {
 	skip 'mkdocs with its theme material is not installed', 2 if system('mkdocs --version >/dev/null 2>&1') != 0 || !-d '/usr/share/mkdocs/themes/material';
 	my $site = tempdir(CLEANUP => 1);
 	is(qx(mkdocs build --quiet --strict --config-file "$root/tools/mkdocs.yml" --site-dir "$site" 2>&1), '', 'the site is built');
-	is(join(' ', map { basename($_) } grep { read_file($_) =~ /```/ } glob "$site/*.html"), '', 'without fences in its text');
+	is(join(' ', map { basename($_) } grep { read_file($_) =~ /```/ } glob "$site/*.html"), '', 'the site has no fences in its text');
 }
 
-# ---- one source: the table of quality is the file that the picture is drawn from ----
+# ---- the table of quality equals the file that the picture is drawn from ----
 my @measured = map { s/^"([^"]*)"/$1/r } split /\n/, read_file("$root/bench/results/quality.csv");
 shift @measured;
 my @told = map { /^\| (.*) \|$/ } $text{benchmarks} =~ /^## Quality\n.*?^\| ---[^\n]*\n((?:\|[^\n]*\n)+)/ms ? split /\n/, $1 : ();
@@ -219,7 +222,7 @@ SKIP:
 	ok($server->wait_for(q{EXISTS (SELECT FROM cron.job_run_details WHERE status = 'succeeded' AND command ~ 'order_kinds')}), 'pg_cron ran the job')
 		or diag($server->query('SELECT status, return_message FROM cron.job_run_details'));
 	is($server->query(q{SELECT count(*) > 0 FROM fastclust.drift_log WHERE checked_at > (SELECT min(start_time) FROM cron.job_run_details)}),
-		't', 'which checked the drift');
+		't', 'the job of pg_cron checked the drift');
 }
 
 done_testing();

@@ -67,9 +67,9 @@ like($page{plain}, qr/&lt;script&gt;alert\(&quot;0&quot;\)&lt;\/script&gt;/, 'a 
 like($page{plain}, qr/Tom &amp; &#39;Jerry&#39; &quot;&amp;amp;&quot;/, 'a name with an entity is shown as text');
 like($page{plain}, qr/<th scope="row" title="&lt;b&gt;&amp;&quot;&#39;">/, 'a hostile feature is shown as text');
 
-# ---- the numbers are those of SQL ----
+# ---- the numbers equal the results of SQL ----
 
-# Returns the numbers behind the row with this id.
+# Returns the values of the data elements in the row with this id.
 sub numbers
 {
 	my ($html, $id) = @_;

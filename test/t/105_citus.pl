@@ -65,7 +65,7 @@ is($server->query("SELECT md5(sketch_send(sketch_agg(x, fastclust_internal.witho
 	'a spec without its sample rows makes the same sketch');
 cmp_ok($server->query("SELECT pg_column_size(fastclust_internal.without_sample_rows(s)) * 10 - pg_column_size(s) FROM spec"), '<', 0, 'a spec without its sample rows has less than a tenth of the size');
 
-# ---- groups: what a transition function keeps between rows ends with the group ----
+# ---- groups: the cached state of a transition function ends with its group ----
 for my $setting ('enable_hashagg', 'enable_sort')
 {
 	my $of_groups = "SELECT md5(string_agg(concat_ws(',', g, s, o), ';' ORDER BY g)) FROM (SELECT g, $bytes{sketch_agg} AS s, $bytes{lloyd_step_agg} AS o FROM";
@@ -73,14 +73,14 @@ for my $setting ('enable_hashagg', 'enable_sort')
 		$server->query("$of_groups single GROUP BY g) q"), "groups without $setting: the shards give the same bits");
 }
 
-# ---- the number of rows, and where they lie ----
+# ---- the number of rows, and whether they are in shards ----
 my $estimate = $server->query("SELECT estimated_rows('shards')");
 cmp_ok(abs($estimate / $rows - 1), '<', 0.1, "the number of rows is estimated within 10 %: $estimate");
 
 is($server->query("CREATE VIEW of_shards AS SELECT x FROM shards; CREATE VIEW of_view AS SELECT x FROM of_shards;
 	SELECT string_agg((row_expressions(r::regclass, '{x}', true, NULL, NULL)).sharded::text, '|') FROM unnest('{of_view,shards,single,parts}'::text[]) r; DROP VIEW of_view, of_shards"), 'true|true|false|false', 'tables and views over shards are recognised');
 
-# ---- training: a state leaves a shard, or one row, or a few rows for a sample ----
+# ---- training: a shard sends only a state, one row, or a few rows of a sample ----
 my %training = (
 	'kmeans' => "train('m kmeans', 'shards', 'x', 5)",
 	'compressive' => "train('m compressive', 'shards', 'x', 5, 'compressive', '{\"iterations\": 1}')",
@@ -261,7 +261,7 @@ $worker->server('crash');
 my ($status, $output) = $server->finish($session);
 like($output, qr/ERROR/, 'a training that loses a worker fails');
 my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans', '{\"quiet\": true}')");
-isnt($failed, 0, 'without a worker training fails');
+isnt($failed, 0, 'training fails if a worker is down');
 like($why, qr/connection|server closed|could not connect|terminat/, 'the error says that a node cannot be reached');
 is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), $version, 'the current version still serves');
 is($server->query("SELECT version = (SELECT max(v.version) FROM model_versions v WHERE v.model = m.model) FROM models m WHERE model = 'm compressive'"), 't',

@@ -69,7 +69,7 @@ is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'dr
 is($server->query("SELECT count(*) FROM drift('m kmeans', 'spread', by => 'g')"), 5, 'drift by a column has a row for each value');
 open my $log, '<', "$shards[1]{directory}/log" or die $!;
 my @asked = do { local $/; <$log> } =~ /DECLARE c\d+ CURSOR FOR\s+(.*)/g;
-my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # the sample for an encoder of columns
+my @pulled = grep { !/_agg\(|LIMIT 1|count\(\*\)|>> 40/ } @asked;    # >> 40: sample for an encoder
 cmp_ok(scalar(@asked), '>', 15, 'the servers were queried');
 is(scalar(@pulled), 0, 'the servers were queried for aggregates and samples alone') or diag(map { substr($_, 0, 150) . "\n" } @pulled);
 
@@ -119,10 +119,10 @@ $server->query(q{SELECT train('labels', 'single', 'x', 5, options => '{"quiet": 
 is($server->query(qq{SELECT write_labels('labels', '$_', 'labels_of_$_', '{"key": "id"}')}), $rows, "write_labels of $_ writes a label for each row") for qw(single spread);
 is($server->query('SELECT count(*) FROM labels_of_single JOIN labels_of_spread USING (id, cluster)'), $rows, 'the labels are the same');
 
-# ---- a server that is gone ----
+# ---- a server is down ----
 $shards[2]->server('stop');
 my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans')");
-isnt($failed, 0, 'without one of the servers a training fails');
+isnt($failed, 0, 'training fails if one of the servers is down');
 like($why, qr/connect/, 'the error says that there is no connection');
 is($server->query("SELECT version FROM models WHERE model = 'm kmeans'"), 2, 'the current version still serves');
 

@@ -282,6 +282,6 @@ diag($server->query('SELECT txid_current(), (SELECT count(*) FROM facts), (SELEC
 $server->dump_into('postgres', 'restored');
 is(differences(database => 'restored'), '', 'the live sketches of a restored database are exact');
 $server->query('DELETE FROM facts WHERE id % 2 = 0; UPDATE parts SET id = -id WHERE id > 500; INSERT INTO facts (id, x) VALUES (100000, ARRAY[1, 2]); INSERT INTO parts VALUES (100000, ARRAY[1, 2]); SELECT fold_sketches()', database => 'restored');
-is(differences(database => 'restored'), '', 'they follow the tables of the restored database');
+is(differences(database => 'restored'), '', 'restored live sketches follow the tables of their database');
 
 done_testing();

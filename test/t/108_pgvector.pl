@@ -1,5 +1,5 @@
-# The types vector, halfvec and sparsevec of pgvector give what the arrays they are cast to give,
-# to the bit, in every function. Damaged values are errors, and the server survives them.
+# Every function gives the same bits for vector, halfvec and sparsevec of pgvector as for the arrays
+# that they are cast to. Damaged values are errors, and the server survives them.
 use FastclustTest;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';

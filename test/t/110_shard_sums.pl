@@ -59,6 +59,6 @@ for my $name (sort keys %sums)
 	$server->query("DROP AGGREGATE $sum; DROP FUNCTION spy");
 }
 @sent = $server->sent('items', "SET ROLE alice; SELECT $train");
-isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'without such aggregates the shards send sums again');
+isnt(scalar(grep { /fastclust_internal\.sum\(/ } @sent), 0, 'the shards send sums again after the aggregates of bob are dropped');
 
 done_testing();

@@ -104,7 +104,7 @@ as('bob', qq{CREATE TABLE his.log (id int, c his.pair, x real[]) PARTITION BY LI
 as('postgres', 'ALTER TABLE his.log DETACH PARTITION his.log_1; ALTER TABLE his.log ATTACH PARTITION his.log_1 DEFAULT');
 refused('bob', "SELECT current_sketch('of bob')", '55000', 'a partition with bob\'s cast that a superuser attaches is not counted');
 as('postgres', "SELECT fastclust_internal.set_live_triggers(id, 'his.log_1', true) FROM live_sketches WHERE name = 'of bob'");
-gives('bob', "SELECT row_count(current_sketch('of bob'))", 1, 'it is counted once a superuser has made its triggers, as a restore does');
+gives('bob', "SELECT row_count(current_sketch('of bob'))", 1, 'the partition is counted after a superuser has made its triggers, as a restore does');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'the cast of bob does not run as the superuser who makes the triggers');
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'the cast of bob did not run as another role at all');
 as('bob', 'DROP TABLE his.log');
@@ -171,7 +171,7 @@ gives('alice', "SELECT keep_sketch('taken', 'hers.visits', 'x', (SELECT s FROM s
 as('bob', 'CREATE TABLE his.few AS SELECT ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 50) i');
 my $named = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT train('live sketch named', 'his.few', 'x', 2, options => '{\"quiet\": true}'); SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($named, 'PgSleep'), 'bob is training a model in an open transaction');
-gives('alice', "SELECT keep_sketch('named', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('named')", "t\n", 'that model does not block the same name for a live sketch');
+gives('alice', "SELECT keep_sketch('named', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('named')", "t\n", 'a model of bob does not block the same name for a live sketch of alice');
 $server->end($named);
 
 # Triggers with the names that a live sketch will have, or has, exist on tables of bob. A cloned

@@ -12,7 +12,7 @@ sub any { return $_[int rand @_] }
 $server->query(<<'SQL');
 CREATE SCHEMA other;
 CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s;
--- by the names of the columns, whatever was done to them
+-- Returns whether a live sketch equals the result of the query `counted`, or the error of reading it.
 CREATE FUNCTION verdict(name text, counted text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     now sketch;

@@ -1,6 +1,5 @@
-# The hint of a message is good advice: each case provokes a message, does what its hint says as
-# it is written there, and it works. All hints of the sources name functions, options and settings
-# that exist.
+# Each case provokes a message and follows its hint literally; the message must not appear again.
+# All hints of the sources name existing functions, options and settings.
 use FastclustTest;
 use File::Basename qw(dirname);
 use JSON::PP qw(decode_json);
@@ -17,7 +16,7 @@ sub hint_of { my ($messages) = @_; return $messages =~ /ERROR:.*?HINT:  (.*?)(?:
 # Returns the literal of options in a hint.
 sub options_of { my ($hint) = @_; return $hint =~ /(E?'\{(?:[^']|'')*\}')/ ? $1 : undef }
 
-# A statement provokes a message; the statement made from its hint must not provoke it again.
+# Passes if a statement provokes a message, and the statement made from its hint does not.
 sub follows
 {
 	my ($name, $provoke, $message, $follow) = @_;

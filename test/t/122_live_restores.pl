@@ -123,7 +123,7 @@ for my $what (sort keys %held)
 	}
 }
 
-# ---- code of a table's owner meets a lock, or pretends to: the restore goes on without a count ----
+# ---- code of a table's owner waits for a lock or raises its error: the restore continues ----
 my %code = (
 	'says that a lock is not available' => q{RAISE lock_not_available USING MESSAGE = 'no lock'},
 	'fails by an assertion' => q{ASSERT false, 'no lock'},
@@ -204,7 +204,7 @@ for my $kind (sort keys %plain)
 	is(states('again'), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'a dump of a restored database is ready and exact');
 }
 
-# ---- rows other than those of the dump, or parts of a dump: a live sketch is always that of the present rows ----
+# ---- other rows than in the dump, or parts of it: a live sketch describes the present rows ----
 my %otherwise = (
 	'the schema, then the data' => sub { play($_[0], $_) for $schema, $data; return $right },
 	'other rows' => sub {
@@ -276,7 +276,7 @@ for my $jobs (1, 4)
 	is(states($database) . messages(), $right, "$jobs jobs of a superuser run the cast as its owner");
 }
 
-# ---- rows that cannot be counted: the restore goes on, and readers are told ----
+# ---- rows that cannot be counted: the restore continues, and reading the sketch is an error ----
 $server->query(q{CREATE DATABASE broken TEMPLATE template0});
 $server->query(q{CREATE EXTENSION fastclust; CREATE TABLE t (a float8); SELECT fastclust.keep_sketch('t', 't', '{a}', fastclust.sketch_spec(1, 8, 1.0)); ALTER TABLE t DISABLE TRIGGER USER; INSERT INTO t VALUES ('Infinity')}, database => 'broken');
 FastclustTest::run_or_die("@{[FastclustTest::program('pg_dump')]} -Fc -f $directory/broken broken");

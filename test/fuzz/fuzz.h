@@ -17,7 +17,7 @@
 
 #include "../unit/unit.h"
 
-static size_t make_value(uint8_t *bytes, size_t room, unsigned int seed);
+static size_t make_value(uint8_t *bytes, size_t capacity, unsigned int seed);
 static void reseal(uint8_t *bytes, size_t size);
 static fc_status check(const void *bytes, size_t size);
 static void use(const void *bytes, size_t size);

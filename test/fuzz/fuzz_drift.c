@@ -30,13 +30,13 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 
 /* Writes counts if bit 5 of the seed is set, and a spec otherwise. */
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
 	float		rows[ROWS * DIM];
 	double		space[1024];
 	fc_drift_spec *spec = (fc_drift_spec *) space;
 
-	if (room < sizeof(space))
+	if (capacity < sizeof(space))
 		return 0;
 	write_spec(spec, seed, rows);
 	if (!(seed >> 5 & 1))

@@ -13,7 +13,7 @@ static const char words[] = "agecountrypropspointa.bcDEFRx";
  * seed is set, a column of vectors.
  */
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
 	size_t		vector = seed & 1;
 	size_t		columns = 3 + vector;
@@ -33,7 +33,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	static const uint32_t lengths[COLUMNS] = {3, 7, 5, 5};
 	static const uint32_t first[COLUMNS] = {0, 1, 2, 4};
 
-	if (room < 4096)
+	if (capacity < 4096)
 		return 0;
 	memset(bytes, 0, size);
 	*header = (fc_encoder_header) {.version = FC_ENCODER_VERSION,.rows = 10,.skipped = seed >> 5 & 1,.columns = (uint32_t) columns,

@@ -25,7 +25,7 @@ make_map(uint8_t *bytes, unsigned int seed)
 	static const float unit[4] = {1, 0, 0, 1};
 	static const double norms[2] = {1, 5};
 	static const double t[4] = {1, 0.5, -2, 0};
-	double		room[64];
+	double		capacity[64];
 	fc_scratch	scratch;
 	float		half_norms[2];
 	fc_operator op = {.k = 2,.d = 2,.half_norms = half_norms,.weights = weights,.factors = (seed & 1) ? 2 : 1,
@@ -34,8 +34,8 @@ make_map(uint8_t *bytes, unsigned int seed)
 
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_measure(&op, scratch, half_norms);
-	fc_operator_write(&op, (fc_operator_header *) room);
-	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),
+	fc_operator_write(&op, (fc_operator_header *) capacity);
+	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) capacity, fc_operator_size(&op),
 						(fc_kernel_map_header *) bytes);
 	return fc_kernel_map_size(2, rank, fc_operator_size(&op));
 }
@@ -57,9 +57,9 @@ make_projection(uint8_t *bytes, unsigned int seed)
 }
 
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
-	if (room < 1024)
+	if (capacity < 1024)
 		return 0;
 	return (seed & 1) ? make_map(bytes, seed >> 1) : make_projection(bytes, seed >> 1);
 }

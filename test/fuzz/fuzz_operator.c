@@ -3,9 +3,9 @@
 #include "fuzz_operator_value.h"
 
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
-	return write_operator(bytes, room, seed);
+	return write_operator(bytes, capacity, seed);
 }
 
 static void

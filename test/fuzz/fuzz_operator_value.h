@@ -15,7 +15,7 @@
  * an offset, and with or without exact centroids for re-ranking.
  */
 static size_t
-write_operator(uint8_t *bytes, size_t room, unsigned int seed)
+write_operator(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
 	static const double numbers[4] = {0.25, 0.5, 0, 1};
 	static const float dense[12] = {1, 0, 2, 0, 1, 0, -1, 0.5f, 3, 0, 0, 1};
@@ -41,7 +41,7 @@ write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_operator_measure(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6)
 		fc_operator_attach_exact(&op, &plain, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]);
-	if (fc_operator_size(&op) > room)
+	if (fc_operator_size(&op) > capacity)
 		return 0;
 	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);

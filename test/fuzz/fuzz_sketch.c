@@ -4,13 +4,13 @@
 #include "sketch/sketch.h"
 
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
 	double		space[512];
 	fc_spec    *spec = (fc_spec *) space;
 
 	write_spec(space, seed, 0);
-	if (fc_sketch_size(spec, FC_SKETCH_BOUNDS, 0) > room)
+	if (fc_sketch_size(spec, FC_SKETCH_BOUNDS, 0) > capacity)
 		return 0;
 	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, (fc_sketch *) bytes);
 	return fc_sketch_bytes((fc_sketch *) bytes);

@@ -3,9 +3,9 @@
 #include "fuzz_spec_value.h"
 
 static size_t
-make_value(uint8_t *bytes, size_t room, unsigned int seed)
+make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 {
-	return room < 4096 ? 0 : write_spec(bytes, seed, seed % 3);
+	return capacity < 4096 ? 0 : write_spec(bytes, seed, seed % 3);
 }
 
 static void

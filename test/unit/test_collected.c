@@ -162,7 +162,7 @@ typedef struct start
 static start
 make_start(const double *x, size_t n, size_t k, const fc_start_options *options)
 {
-	start		s = {.count = fc_start_measured(n, k),.centroids = unit_alloc(k * D, sizeof(double))};
+	start		s = {.count = fc_measured_rows(n, k),.centroids = unit_alloc(k * D, sizeof(double))};
 	fc_ordering ordering = {.mean = s.mean};
 
 	s.measured = unit_alloc(s.count * D, sizeof(double));

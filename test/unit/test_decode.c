@@ -52,10 +52,10 @@ test_sincos(void)
  * The objective writes `room` entries.
  */
 static void
-check_gradient(fc_objective objective, void *context, size_t variables, size_t room, double *x, const char *what)
+check_gradient(fc_objective objective, void *context, size_t variables, size_t capacity, double *x, const char *what)
 {
-	double	   *gradient = unit_alloc(2 * room, sizeof(double));
-	double	   *other = gradient + room;
+	double	   *gradient = unit_alloc(2 * capacity, sizeof(double));
+	double	   *other = gradient + capacity;
 	double		largest = 0.0;
 	(void) objective(context, x, gradient);
 	for (size_t i = 0; i < variables; i++)

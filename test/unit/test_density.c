@@ -425,7 +425,7 @@ test_few(void)
 		for (size_t i = 0; i < 2 * m; i++)
 			p.x[i] = m == 3 ? 1.0 : (double) i;		/* three equal rows */
 		f = clusters_of(&p, 1.0, unit_work());
-		CHECK(f.k == 1 && f.label[0] == 0 && f.home[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
+		CHECK(f.k == 1 && f.label[0] == 0 && f.peak_cluster[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
 		CHECK(isfinite(f.cluster[0].reach) && isfinite(f.radius[0]), "%zu bubbles: reach %g", m, f.cluster[0].reach);
 	}
 }

@@ -85,23 +85,23 @@ move(fc_frequent_items *frequent, size_t length)
 }
 
 static void
-give_room(fc_frequent_items *frequent, size_t length)
+give_capacity(fc_frequent_items *frequent, size_t length)
 {
-	while (!fc_frequent_has_room(frequent, length))
+	while (!fc_frequent_has_capacity(frequent, length))
 		move(frequent, length);
 }
 
 static void
 grow_frequent(fc_frequent_items *frequent)
 {
-	while (fc_frequent_is_over(frequent))
+	while (fc_frequent_exceeds_limit(frequent))
 		move(frequent, 0);
 }
 
 static void
 count_number(fc_frequent_items *frequent, double x)
 {
-	give_room(frequent, 0);
+	give_capacity(frequent, 0);
 	fc_frequent_add_number(frequent, x, 1);
 	grow_frequent(frequent);
 }
@@ -109,7 +109,7 @@ count_number(fc_frequent_items *frequent, double x)
 static void
 count_text(fc_frequent_items *frequent, const char *text)
 {
-	give_room(frequent, strlen(text));
+	give_capacity(frequent, strlen(text));
 	fc_frequent_add_text(frequent, text, strlen(text), 1);
 	grow_frequent(frequent);
 }
@@ -195,7 +195,7 @@ test_many_texts(void)
 	for (int t = 0; t < 2; t++)
 	{
 		CHECK(frequent[t].sketch != NULL && frequent[t].total == MANY_TEXTS, "there is no sketch, or rows are missing");
-		CHECK(fc_frequent_frequent(&frequent[t], 32, chosen) == 2, "the frequent texts are not two");
+		CHECK(fc_most_frequent(&frequent[t], 32, chosen) == 2, "the frequent texts are not two");
 		for (int j = 0; j < 2; j++)
 			counts[t][j] = fc_frequent_count(&frequent[t], chosen[j]);
 		CHECK(frequent[t].entry[chosen[0]].length == 8 && memcmp(frequent[t].text + frequent[t].entry[chosen[0]].start, "frequent", 8) == 0,
@@ -224,7 +224,7 @@ test_frequent_texts(void)
 	memset(long_text, 'x', sizeof(long_text));
 	long_text[FC_FREQUENT_LENGTH + 1] = 0;
 	count_text(&frequent, long_text);
-	n = fc_frequent_frequent(&frequent, 3, chosen);
+	n = fc_most_frequent(&frequent, 3, chosen);
 	CHECK(n == 3 && frequent.total == 8 && frequent.long_texts == 1, "%zu chosen", n);
 	CHECK(frequent.entry[chosen[0]].length == 0 && frequent.text[frequent.entry[chosen[1]].start] == 'a' &&
 		  frequent.entry[chosen[1]].length == 1 && frequent.text[frequent.entry[chosen[2]].start] == 'b', "the frequent texts are wrong");
@@ -289,8 +289,8 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 static void
 learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 {
-	give_room(&learner->values, 0);
-	give_room(&learner->categories, cell->kind == FC_CELL_TEXT ? cell->length : 0);
+	give_capacity(&learner->values, 0);
+	give_capacity(&learner->categories, cell->kind == FC_CELL_TEXT ? cell->length : 0);
 	if (cell->kind == FC_CELL_NULL)
 		learner->nulls_seen++;
 	else if (learner->kind == FC_FEATURE_ANY)

@@ -738,7 +738,7 @@ test_regions(void)
 	double		centroids[] = {0.0, 0.0, 1.0, 0.0, 5.0, 5.0};
 	double		weights[] = {1.0, 2.0, 3.0};
 	int32_t		cluster[] = {1, 0, -1};
-	int32_t		home[] = {1, 0, 0};
+	int32_t		peak_cluster[] = {1, 0, 0};
 	float		radius[] = {0.5f, 0.25f, 4.0f};
 	float		reach[] = {0.5f, 0.5f, 0.0f};
 	float		peak[] = {0.5f, 0.25f, 0.25f};
@@ -747,7 +747,7 @@ test_regions(void)
 	fc_operator_header *header;
 	fc_operator view;
 
-	c.op.regions = (fc_regions) {2, cluster, home, radius, reach, peak};
+	c.op.regions = (fc_regions) {2, cluster, peak_cluster, radius, reach, peak};
 	size = fc_operator_size(&c.op);
 	header = unit_alloc(size, 1);
 	fc_operator_write(&c.op, header);
@@ -758,7 +758,7 @@ test_regions(void)
 	CHECK(fc_operator_outlier(&view, 0, 0.01) == 0.0 && fabs(fc_operator_outlier(&view, 2, 0.0) - 0.9375) < 1e-6, "outlier scores are wrong");
 	for (int bad = 0; bad < 4; bad++)
 	{
-		int32_t    *number = (int32_t *) (bad < 2 ? view.regions.cluster : view.regions.home);
+		int32_t    *number = (int32_t *) (bad < 2 ? view.regions.cluster : view.regions.peak_cluster);
 		int32_t		old = *number;
 
 		*number = bad == 0 ? 2 : bad == 1 ? -2 : bad == 2 ? -1 : 2;

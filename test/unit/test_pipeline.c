@@ -66,10 +66,10 @@ static sample
 sample_rows(const planted_rows *p, size_t first, size_t step)
 {
 	sample		s = {fc_reservoir_start(p->d), NULL, NULL};
-	size_t		room = 2 * s.reservoir.capacity;
+	size_t		capacity = 2 * s.reservoir.capacity;
 
-	s.reservoir.entries = s.entries = unit_alloc(room, sizeof(fc_reservoir_entry));
-	s.reservoir.values = s.values = unit_alloc(room * p->d, sizeof(double));
+	s.reservoir.entries = s.entries = unit_alloc(capacity, sizeof(fc_reservoir_entry));
+	s.reservoir.values = s.values = unit_alloc(capacity * p->d, sizeof(double));
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		const double *row = p->x + (first + i * step) % ROWS * p->d;

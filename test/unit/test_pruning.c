@@ -252,7 +252,7 @@ test_products(void)
 	int		   *code = unit_alloc(K * N, sizeof(int));
 
 	fc_codes_take(unit_work(), K, N, &codes);
-	CHECK(codes.width == 40 && codes.room == 192, "the codes have another width or capacity");
+	CHECK(codes.width == 40 && codes.capacity == 192, "the codes have another width or capacity");
 	for (size_t j = 0; j < K; j++)
 	{
 		for (size_t i = 0; i < N; i++)

@@ -121,11 +121,11 @@ draw(uint64_t seed, const double *w, double *rows)
 	fc_operator op;
 	double		max;
 	double		shares[K];
-	float	   *room;
+	float	   *scratch;
 
 	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, unit_work(), &op, &max);
-	room = unit_uncleared(fc_operator_scratch(&op) * sizeof(float));
-	return fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
+	scratch = unit_uncleared(fc_operator_scratch(&op) * sizeof(float));
+	return fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {scratch, fc_operator_scratch(&op)}, shares, rows);
 }
 
 /*

@@ -190,7 +190,7 @@ silhouette(subject *s, fc_scratch scratch)
  * outside may have them.
  */
 static void
-waiting(subject *s, fc_scratch scratch)
+pending(subject *s, fc_scratch scratch)
 {
 	size_t		size = fc_operator_size(s->op);
 	fc_step    *step = unit_alloc(fc_step_size(FC_STEP_LLOYD, s->header, size, s->n), 1);
@@ -288,7 +288,7 @@ static const use uses[] = {
 	{"lloyd", of_step, lloyd, true},
 	{"planned_sse", of_step, planned_sse, true},
 	{"silhouette", of_step, silhouette, true},
-	{"waiting", of_step, waiting, true},
+	{"waiting", of_step, pending, true},
 	{"finish", of_step, finish, true},
 	{"combine", of_step, combine, true},
 };

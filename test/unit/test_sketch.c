@@ -357,7 +357,7 @@ static void
 test_taking(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
-	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
+	size_t		doubles = FC_SKETCH_PENDING * prepared->row;
 	double	   *sums = unit_alloc(3 * doubles, sizeof(double));
 	float	   *y = unit_alloc(fc_padded(prepared->n), sizeof(float));
 	char	   *single = unit_alloc(prepared->d * sizeof(float) + 1, 1);
@@ -400,7 +400,7 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
 	enum {COUNT = FC_PROJECTED_ROWS + 7};
-	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
+	size_t		doubles = FC_SKETCH_PENDING * prepared->row;
 	size_t		length = fc_padded(prepared->d);
 	bool		certain = prepared->spec->sigma >= 0.5;
 	double	   *sums = unit_alloc(2 * doubles, sizeof(double));

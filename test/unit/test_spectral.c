@@ -200,7 +200,7 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
 	fc_kernel_rows rows;
 	fc_status	status = fc_kernel_prepare(kernel, &input, exact, unit_work(), &rows);
-	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
+	double	   *capacity = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
 	float	   *block = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(float));
 
 	CHECK(status == FC_OK, "status %d", (int) status);
@@ -209,14 +209,14 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 		{
 			size_t		na = n - a < FC_KERNEL_BLOCK ? n - a : FC_KERNEL_BLOCK;
 			size_t		nb = n - b < FC_KERNEL_BLOCK ? n - b : FC_KERNEL_BLOCK;
-			double		sum = fc_kernel_block(&rows, a, na, b, nb, room, block);
+			double		sum = fc_kernel_block(&rows, a, na, b, nb, capacity, block);
 			double		check = 0.0;
 
 			if (exact)
-				fc_kernel_block_exact(&rows, a, na, &rows, b, nb, room, nb);
+				fc_kernel_block_exact(&rows, a, na, &rows, b, nb, capacity, nb);
 			for (size_t i = 0; i < na * nb; i++)
 			{
-				double		value = exact ? room[i] : (double) block[i];
+				double		value = exact ? capacity[i] : (double) block[i];
 
 				check += value * value;
 				CHECK(fabs(value - k[(a + i / nb) * n + b + i % nb] / rows.scale) < tolerance,

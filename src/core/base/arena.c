@@ -50,19 +50,19 @@ fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 	char	   *start = fc_aligned(arena->next, ALIGNMENT);
 	size_t		shared = smaller(larger(arena->allocated, MIN_BLOCK), MAX_BLOCK);
 	size_t		bytes;
-	size_t		room;
+	size_t		capacity;
 
 	if (__builtin_mul_overflow(count, item_size, &bytes) ||
-		__builtin_add_overflow(bytes, sizeof(fc_block) + ALIGNMENT, &room))
-		bytes = room = SIZE_MAX;
+		__builtin_add_overflow(bytes, sizeof(fc_block) + ALIGNMENT, &capacity))
+		bytes = capacity = SIZE_MAX;
 	if (arena->next != NULL && start <= arena->end &&
 		bytes <= (size_t) (arena->end - start))
 	{
 		arena->next = start + bytes;
 		return start;
 	}
-	if (room > shared)
-		return add_block(arena, room);
+	if (capacity > shared)
+		return add_block(arena, capacity);
 	start = add_block(arena, shared);
 	arena->next = start + bytes;
 	arena->end = (char *) arena->top + shared;

@@ -458,8 +458,8 @@ label_micro_clusters(density_walk *w, fc_arena *arena)
 
 	for (size_t c = 0; c < f->k; c++)
 		limit[c] = INFINITY;
-	memcpy(f->home, f->label, w->b->m * sizeof(int32_t));
-	spread_labels(w, limit, f->home, arena);
+	memcpy(f->peak_cluster, f->label, w->b->m * sizeof(int32_t));
+	spread_labels(w, limit, f->peak_cluster, arena);
 	fc_density_limits(w, arena, limit);
 	spread_labels(w, limit, f->label, arena);
 	for (size_t c = 0; c < f->k; c++)
@@ -468,8 +468,8 @@ label_micro_clusters(density_walk *w, fc_arena *arena)
 	{
 		f->radius[a] = sqrt(w->radius[CORE][a]);
 		if (f->label[a] >= 0)
-			f->home[a] = f->label[a];
-		if (w->radius[ABOVE][a] > limit[f->home[a]])
+			f->peak_cluster[a] = f->label[a];
+		if (w->radius[ABOVE][a] > limit[f->peak_cluster[a]])
 			f->label[a] = -1;
 	}
 	fc_arena_release(arena, mark);

@@ -93,7 +93,7 @@ typedef struct fc_density
 								 * valley first */
 	int32_t    *label;			/* m values: cluster of each micro-cluster;
 								 * -1: noise */
-	int32_t    *home;			/* m values: cluster of each micro-cluster;
+	int32_t    *peak_cluster;	/* m values: cluster of each micro-cluster;
 								 * for noise, the cluster to which it would
 								 * belong */
 	double	   *radius;			/* m values: r_K of each micro-cluster */

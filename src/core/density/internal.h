@@ -145,7 +145,7 @@ fc_dimension(size_t d, double log_growth)
 
 /*
  * Computes limit[c], the value of r_K^2 beyond which rows of cluster c are
- * noise. found->home must be set.
+ * noise. found->peak_cluster must be set.
  */
 void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);
 

@@ -106,7 +106,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		half[c] = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		half[w->found->home[order[i]]] += w->b->n[order[i]] / 2.0;
+		half[w->found->peak_cluster[order[i]]] += w->b->n[order[i]] / 2.0;
 		max += w->b->n[order[i]] / 2.0;
 	}
 	for (double below = 0.0;
@@ -127,8 +127,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 			break;
 		bottom = w->radius[CORE][order[low]];
 		width = log(top / bottom) / rows;
-		half[w->found->home[order[high]]] -= w->b->n[order[high]];
-		minority = minority && half[w->found->home[order[high]]] >= 0.0;
+		half[w->found->peak_cluster[order[high]]] -= w->b->n[order[high]];
+		minority = minority && half[w->found->peak_cluster[order[high]]] >= 0.0;
 		rows -= (w->b->n[order[high]] + w->b->n[order[high - 1]]) / 2.0;
 		if (widest > 0.0 && contrast * width <= widest)
 			return between;
@@ -160,7 +160,7 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		rows[c] = growth[c] = tail[c] = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		int32_t		c = w->found->home[order[i]];
+		int32_t		c = w->found->peak_cluster[order[i]];
 
 		rows[c] += w->b->n[order[i]];
 		growth[c] += w->b->n[order[i]] *
@@ -174,7 +174,7 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 	}
 	for (size_t i = 0; i < n; i++)
 	{
-		int32_t		c = w->found->home[order[i]];
+		int32_t		c = w->found->peak_cluster[order[i]];
 
 		if (rows[c] > 0.0)
 			tail[c] = w->radius[CORE][order[i]];	/* at the end, the median

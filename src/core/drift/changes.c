@@ -29,14 +29,14 @@
  * Maximum number of days from which the null distribution is estimated. More
  * days take longer, and make the estimate hardly more precise. A guess.
  */
-#define MAX_LAW_DAYS	256
+#define MAX_NULL_DAYS	256
 
 /*
  * Days after a change during which the earlier null distribution stays in use,
  * because fewer days do not suffice for a new estimate. With more days, rows
  * are judged by an outdated distribution for longer. A guess.
  */
-#define NEW_LAW_DAYS	30
+#define NEW_NULL_DAYS	30
 
 /*
  * Share of a column's squared mean below which a variance is rounding error.
@@ -71,21 +71,21 @@ typedef struct change_series
 								 * between days, times the rows of a day */
 	double	   *t;				/* MAX_WINDOW x d: |t| of each window and
 								 * column */
-	double	   *u;				/* MAX_LAW_DAYS x length: deviation of each
+	double	   *u;				/* MAX_NULL_DAYS x length: deviation of each
 								 * day's z from the mean, times sqrt(n) */
-	double	   *gram;			/* MAX_LAW_DAYS^2: Gram matrix of the rows of
+	double	   *gram;			/* MAX_NULL_DAYS^2: Gram matrix of the rows of
 								 * u */
-	double	   *gram2;			/* MAX_LAW_DAYS^2: matrix product gram * gram */
+	double	   *gram2;			/* MAX_NULL_DAYS^2: matrix product gram * gram */
 } change_series;
 
 /* Null distribution of n |z - E z|^2 for a day of n rows. */
-typedef struct day_law
+typedef struct day_null
 {
 	double		trace;
 	fc_wave_null null;
 	size_t		days;			/* number of days it was estimated from; 0: no
 								 * estimate yet */
-} day_law;
+} day_null;
 
 /* ---- the series ---- */
 
@@ -125,9 +125,9 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
 	series->square = FC_TAKE(arena, (count + 1) * d, double);
 	series->between = FC_TAKE(arena, d, double);
 	series->t = FC_TAKE(arena, MAX_WINDOW * d, double);
-	series->u = FC_TAKE(arena, MAX_LAW_DAYS * series->length, double);
-	series->gram = FC_TAKE(arena, MAX_LAW_DAYS * MAX_LAW_DAYS, double);
-	series->gram2 = FC_TAKE(arena, MAX_LAW_DAYS * MAX_LAW_DAYS, double);
+	series->u = FC_TAKE(arena, MAX_NULL_DAYS * series->length, double);
+	series->gram = FC_TAKE(arena, MAX_NULL_DAYS * MAX_NULL_DAYS, double);
+	series->gram2 = FC_TAKE(arena, MAX_NULL_DAYS * MAX_NULL_DAYS, double);
 	for (size_t j = 0; j < series->length; j++)
 		series->sum[j] = 0;
 	for (size_t i = 0; i < d; i++)
@@ -252,9 +252,9 @@ learn_columns(const change_series *series, size_t start, size_t end)
 }
 
 static void
-learn_law(const change_series *series, size_t first, size_t end, day_law *law)
+learn_null(const change_series *series, size_t first, size_t end, day_null *law)
 {
-	size_t		days = smaller(end - first, MAX_LAW_DAYS);
+	size_t		days = smaller(end - first, MAX_NULL_DAYS);
 	size_t		start = end - days;
 	double		nu = (double) days - 1.0;
 	double		n = series->rows[end] - series->rows[start];
@@ -312,26 +312,26 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 /*
  * Re-estimates the null distribution whenever the number of days since the
  * last change has grown by 1/8. The estimate from before a change stays in use
- * for NEW_LAW_DAYS.
+ * for NEW_NULL_DAYS.
  */
 static void
-update_law(const change_series *series, size_t first, size_t end,
-		   size_t *learned, day_law *law)
+update_null(const change_series *series, size_t first, size_t end,
+			size_t *learned, day_null *law)
 {
 	size_t		days = end - first;
 
 	if (days < FC_CHANGE_HISTORY ||
-		(*learned == 0 && law->days > 0 && days < NEW_LAW_DAYS) ||
+		(*learned == 0 && law->days > 0 && days < NEW_NULL_DAYS) ||
 		days * 8 < *learned * 9)
 		return;
-	learn_law(series, first, end, law);
+	learn_null(series, first, end, law);
 	*learned = days;
 }
 
 /* ---- a change ---- */
 
 static void
-describe_change(const change_series *series, size_t first, const day_law *law,
+describe_change(const change_series *series, size_t first, const day_null *law,
 				const fc_sketch_view *last, fc_arena *arena, fc_change *change)
 {
 	double		c;
@@ -375,7 +375,7 @@ student_tail(double t, double freedom)
  */
 static bool
 find_change(const change_series *series, size_t first, size_t end,
-			const day_law *law, fc_change *change)
+			const day_null *law, fc_change *change)
 {
 	size_t		d = series->spec->dim;
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
@@ -424,7 +424,7 @@ fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena,
 				fc_change *changes, size_t *found)
 {
 	change_series series;
-	day_law		law = {0};
+	day_null	law = {0};
 	size_t		first = 0;
 	size_t		learned = 0;
 
@@ -435,7 +435,7 @@ fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena,
 	for (size_t t = FC_CHANGE_HISTORY; t < count; t++)
 	{
 		fc_check();
-		update_law(&series, first, t, &learned, &law);
+		update_null(&series, first, t, &learned, &law);
 		if (!find_change(&series, first, t + 1, &law, &changes[*found]))
 			continue;
 		describe_change(&series, first, &law, &days[changes[*found].first - 1],

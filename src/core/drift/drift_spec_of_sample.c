@@ -206,10 +206,10 @@ add_below_atoms(const float *value, size_t n, float *edge, size_t count)
 {
 	float		atom[FC_DRIFT_QUANTILES];
 	size_t		atoms = count;
-	size_t		room = FC_DRIFT_EDGES - count;
+	size_t		capacity = FC_DRIFT_EDGES - count;
 
 	memcpy(atom, edge, count * sizeof(float));
-	for (; room > 0; room--)
+	for (; capacity > 0; capacity--)
 	{
 		size_t		best = 0;
 		size_t		first;

@@ -49,7 +49,7 @@ typedef struct table_list
 {
 	two_by_two *table;			/* array of `room` tables */
 	size_t		count;
-	size_t		room;
+	size_t		capacity;
 } table_list;
 
 static inline bool
@@ -145,13 +145,13 @@ keep_smallest(const two_by_two *table, table_list *tables)
 {
 	size_t		place = tables->count;
 
-	if (place == tables->room && !(table->log_p < tables->table[place - 1].log_p))
+	if (place == tables->capacity && !(table->log_p < tables->table[place - 1].log_p))
 		return;
-	place -= place == tables->room;
+	place -= place == tables->capacity;
 	for (; place > 0 && table->log_p < tables->table[place - 1].log_p; place--)
 		tables->table[place] = tables->table[place - 1];
 	tables->table[place] = *table;
-	tables->count += tables->count < tables->room;
+	tables->count += tables->count < tables->capacity;
 }
 
 static void
@@ -580,7 +580,7 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 	double		test_sets = (has_counts(sides)
 							 ? count_test_sets(sides, has_waves(sides))
 							 : 0);
-	table_list	tables = {.room = 2 * max};
+	table_list	tables = {.capacity = 2 * max};
 	bool	   *moved;
 
 	*count = 0;
@@ -588,7 +588,7 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) <
 		FC_DRIFT_MIN_ROWS)
 		return;
-	tables.table = FC_TAKE(arena, tables.room, two_by_two);
+	tables.table = FC_TAKE(arena, tables.capacity, two_by_two);
 	moved = FC_TAKE(arena, sides->spec->dim, bool);
 	list_columns(sides, log(test_sets * column_tests(sides->spec)),
 				 log(threshold), &tables, moved);

@@ -32,16 +32,16 @@ has_free_slot(const fc_frequent_items *frequent)
 }
 
 bool
-fc_frequent_has_room(const fc_frequent_items *frequent, size_t length)
+fc_frequent_has_capacity(const fc_frequent_items *frequent, size_t length)
 {
 	if (length > FC_FREQUENT_LENGTH)
 		return true;
 	return has_free_slot(frequent) &&
-		frequent->text_used + length <= frequent->text_room;
+		frequent->text_used + length <= frequent->text_capacity;
 }
 
 bool
-fc_frequent_is_over(const fc_frequent_items *frequent)
+fc_frequent_exceeds_limit(const fc_frequent_items *frequent)
 {
 	return frequent->used >
 		(frequent->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
@@ -88,7 +88,7 @@ fc_frequent_count(const fc_frequent_items *frequent, size_t slot)
 bool
 fc_frequent_wants_sketch(const fc_frequent_items *frequent)
 {
-	return frequent->texts && frequent->sketch == NULL && fc_frequent_is_over(frequent);
+	return frequent->texts && frequent->sketch == NULL && fc_frequent_exceeds_limit(frequent);
 }
 
 void
@@ -133,7 +133,7 @@ count_value(fc_frequent_items *frequent, uint64_t key, const char *text,
 
 	if (entry->count == 0)
 	{
-		FC_ASSERT(fc_frequent_has_room(frequent, length));
+		FC_ASSERT(fc_frequent_has_capacity(frequent, length));
 		*entry = (fc_frequent_item)
 		{
 			key, 0, (uint32_t) frequent->text_used,
@@ -179,26 +179,26 @@ next_slots(const fc_frequent_items *frequent)
 {
 	if (frequent->slots == 0)
 		return FIRST_SLOTS;
-	return has_free_slot(frequent) || fc_frequent_is_over(frequent)
+	return has_free_slot(frequent) || fc_frequent_exceeds_limit(frequent)
 		? frequent->slots
 		: 2 * frequent->slots;
 }
 
 static size_t
-next_text_room(const fc_frequent_items *frequent, size_t length)
+next_text_capacity(const fc_frequent_items *frequent, size_t length)
 {
-	size_t		room = frequent->text_room;
+	size_t		capacity = frequent->text_capacity;
 
-	if (!frequent->texts || frequent->text_used + length <= room)
-		return room;
-	return room == 0 ? FIRST_TEXT : 2 * room;
+	if (!frequent->texts || frequent->text_used + length <= capacity)
+		return capacity;
+	return capacity == 0 ? FIRST_TEXT : 2 * capacity;
 }
 
 size_t
 fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 {
 	return next_slots(frequent) * sizeof(fc_frequent_item) +
-		next_text_room(frequent, length);
+		next_text_capacity(frequent, length);
 }
 
 /*
@@ -228,13 +228,13 @@ void
 fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 {
 	fc_frequent_items from = *frequent;
-	bool		over = fc_frequent_is_over(frequent);
+	bool		over = fc_frequent_exceeds_limit(frequent);
 	unsigned int rounding = (over && !frequent->texts &&
 							 frequent->dropped < MAX_DROPPED);
 	int64_t		min = over && frequent->texts ? min_listed_count(frequent) : 0;
 
 	frequent->slots = next_slots(&from);
-	frequent->text_room = next_text_room(&from, length);
+	frequent->text_capacity = next_text_capacity(&from, length);
 	frequent->entry = memory;
 	frequent->text = (char *) (frequent->entry + frequent->slots);
 	frequent->used = frequent->text_used = 0;
@@ -344,22 +344,22 @@ comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
  */
 static size_t
 insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,
-			size_t n, size_t room, uint32_t slot)
+			size_t n, size_t capacity, uint32_t slot)
 {
 	size_t		at = n;
 
 	fc_check();
-	if (n == room && !comes_before(frequent, by_count, slot, slots[--at]))
+	if (n == capacity && !comes_before(frequent, by_count, slot, slots[--at]))
 		return n;
 	for (; at > 0 && comes_before(frequent, by_count, slot, slots[at - 1]); at--)
 		slots[at] = slots[at - 1];
 	slots[at] = slot;
-	return n < room ? n + 1 : n;
+	return n < capacity ? n + 1 : n;
 }
 
 size_t
-fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
-					 uint32_t *chosen)
+fc_most_frequent(const fc_frequent_items *frequent, size_t max,
+				 uint32_t *chosen)
 {
 	int64_t		min = (frequent->sketch != NULL ? frequent->total / FC_FREQUENT_CERTAIN
 					   : 1);

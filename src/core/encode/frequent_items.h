@@ -72,9 +72,9 @@ typedef struct fc_frequent_items
 	size_t		used;			/* number of used slots */
 	size_t		slots;			/* number of slots, a power of two above
 								 * `used`; 0: no memory yet */
-	size_t		text_used;		/* bytes of text in use; text_room bytes are
-								 * allocated */
-	size_t		text_room;
+	size_t		text_used;		/* bytes of text in use; text_capacity bytes
+								 * are allocated */
+	size_t		text_capacity;
 	int64_t		total;			/* rows counted, including rows with long
 								 * texts */
 	int64_t		long_texts;
@@ -88,14 +88,14 @@ typedef struct fc_frequent_items
  * or a number (length 0). If not, the caller must first move the counter to
  * larger memory (fc_frequent_move).
  */
-bool		fc_frequent_has_room(const fc_frequent_items *frequent, size_t length);
+bool		fc_frequent_has_capacity(const fc_frequent_items *frequent, size_t length);
 
 /*
  * Returns true if the last addition exceeded the limit on distinct values. The
  * caller must then move the counter (fc_frequent_move), repeatedly until this
  * returns false.
  */
-bool		fc_frequent_is_over(const fc_frequent_items *frequent);
+bool		fc_frequent_exceeds_limit(const fc_frequent_items *frequent);
 
 /*
  * Returns true if the counter needs a sketch before it is moved.
@@ -137,7 +137,7 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
  * this order are chosen. `chosen` needs room for `used` slots. Returns the
  * number of slots stored.
  */
-size_t		fc_frequent_frequent(const fc_frequent_items *frequent, size_t max,
-								 uint32_t *chosen);
+size_t		fc_most_frequent(const fc_frequent_items *frequent, size_t max,
+							 uint32_t *chosen);
 
 #endif							/* FC_ENCODE_FREQUENT_ITEMS_H */

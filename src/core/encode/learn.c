@@ -220,8 +220,8 @@ choose_categories(const fc_learner *learner, fc_arena *arena,
 	const fc_frequent_items *frequent = &learner->categories;
 
 	feature->slots = FC_TAKE(arena, frequent->used, uint32_t);
-	feature->categories = fc_frequent_frequent(frequent, learner->max_categories,
-											   feature->slots);
+	feature->categories = fc_most_frequent(frequent, learner->max_categories,
+										   feature->slots);
 	feature->other = true;		/* receives values that are not in the sample */
 	feature->missing = learner->nulls_seen > 0 &&
 		learner->nulls == FC_NULLS_IMPUTE;

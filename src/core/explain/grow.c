@@ -303,7 +303,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	size_t		n = grower->split.learn;
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
-	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, n, fc_keyed);
 
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
@@ -316,7 +316,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 				i
 		};
 		fc_check();
-		fc_sort(items, n, room);
+		fc_sort(items, n, scratch);
 		for (size_t i = 0; i < n; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}

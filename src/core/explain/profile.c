@@ -72,7 +72,7 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean,
  */
 static void
 sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d,
-		  fc_keyed *items, fc_keyed *room)
+		  fc_keyed *items, fc_keyed *scratch)
 {
 	for (size_t i = 0; i < d; i++)
 		items[i] = (fc_keyed)
@@ -81,7 +81,7 @@ sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d,
 					   : cells[i].telling),
 			i
 	};
-	fc_sort(items, d, room);
+	fc_sort(items, d, scratch);
 }
 
 void
@@ -93,7 +93,7 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_profile_cell *unsorted = FC_TAKE(arena, d, fc_profile_cell);
 	fc_keyed   *items = FC_TAKE(arena, d, fc_keyed);
-	fc_keyed   *room = FC_TAKE(arena, d, fc_keyed);
+	fc_keyed   *scratch = FC_TAKE(arena, d, fc_keyed);
 
 	for (size_t i = 0; i < d; i++)
 	{
@@ -103,10 +103,10 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 			? (centroid[i] - other[i]) / deviation[i]
 			: 0.0;
 	}
-	sort_axes(unsorted, true, d, items, room);
+	sort_axes(unsorted, true, d, items, scratch);
 	for (size_t i = 0; i < d; i++)
 		unsorted[items[i].value].apart_place = i;
-	sort_axes(unsorted, false, d, items, room);
+	sort_axes(unsorted, false, d, items, scratch);
 	for (size_t i = 0; i < d; i++)
 		cells[i] = unsorted[items[i].value];
 	fc_arena_release(arena, mark);

@@ -62,23 +62,23 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
  * children raise the score by more than the price of a leaf.
  */
 static void
-prune(fc_grower *grower, const pruning *room)
+prune(fc_grower *grower, const pruning *scratch)
 {
 	double		price = FC_RULES_PRICE / (double) grower->rows->k;
 
-	weigh_labels(grower, room->worth);
+	weigh_labels(grower, scratch->worth);
 	for (size_t i = grower->count; i-- > 0;)
 	{
 		fc_rule_node *node = &grower->nodes[i];
 		double		children;
 
 		fc_check();
-		room->value[i] = leaf_value(grower, i, room->worth);
+		scratch->value[i] = leaf_value(grower, i, scratch->worth);
 		if (node->below < 0)
 			continue;
-		children = room->value[node->below] + room->value[node->above] - price;
-		if (children > room->value[i])
-			room->value[i] = children;
+		children = scratch->value[node->below] + scratch->value[node->above] - price;
+		if (children > scratch->value[i])
+			scratch->value[i] = children;
 		else
 			node->below = node->above = -1;
 	}
@@ -92,14 +92,14 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 {
 	fc_grower	grower = {.rows = rows,.conditions = conditions};
 	double		best = -INFINITY;
-	pruning		room;
+	pruning		scratch;
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 &&
 			  conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&grower, rows->n, rows->d, rows->k, arena);
-	room = (pruning)
+	scratch = (pruning)
 	{
 		FC_TAKE(arena, rows->k, double),
 			FC_TAKE(arena, grower.max_nodes, double)
@@ -118,10 +118,10 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 			fc_grower_prefer(&grower, roots[i]);
 		while (fc_grower_split(&grower))
 			continue;
-		prune(&grower, &room);
-		if (room.value[0] <= best)
+		prune(&grower, &scratch);
+		if (scratch.value[0] <= best)
 			continue;
-		best = room.value[0];
+		best = scratch.value[0];
 		tree->count = grower.count;
 		memcpy(tree->nodes, grower.nodes, grower.count * sizeof(fc_rule_node));
 	}

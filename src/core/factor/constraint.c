@@ -163,11 +163,11 @@ transpose_columns(const fc_largest *lists, size_t rows, size_t columns)
  * its entries.
  */
 static size_t
-sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
+sort_row(const fc_entry *list, size_t capacity, fc_entry *sorted)
 {
 	size_t		count = 0;
 
-	for (; count < room && list[count].value != 0.0; count++)
+	for (; count < capacity && list[count].value != 0.0; count++)
 	{
 		size_t		at = count;
 

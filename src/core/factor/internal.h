@@ -64,7 +64,7 @@ typedef struct fc_line
  */
 size_t
 			fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
-						const fc_line *old, size_t room, uint32_t *column, double *value);
+						const fc_line *old, size_t capacity, uint32_t *column, double *value);
 
 /*
  * Fraction of an atom's squared norm outside the span of the chosen atoms at

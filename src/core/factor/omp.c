@@ -136,12 +136,12 @@ pursue(fc_omp *p, const double *b, size_t entries, double *explained)
 }
 
 static size_t
-refit(fc_omp *p, const double *b, const fc_line *old, size_t room,
+refit(fc_omp *p, const double *b, const fc_line *old, size_t capacity,
 	  double *explained)
 {
 	size_t		count = 0;
 
-	for (size_t i = 0; i < old->count && count < room; i++)
+	for (size_t i = 0; i < old->count && count < capacity; i++)
 		if (p->root[old->column[i]] > 0.0 &&
 			add_atom(p, p->chosen[1], count, old->column[i]))
 			p->chosen[1][count++] = old->column[i];
@@ -191,18 +191,18 @@ write_sorted(const uint32_t *chosen, const double *from, size_t count,
 
 size_t
 fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
-			size_t room, uint32_t *column, double *value)
+			size_t capacity, uint32_t *column, double *value)
 {
 	double		explained[2];
 	size_t		count[2];
 	int			better;
 
-	room = smaller(room, MAX_ENTRIES);
+	capacity = smaller(capacity, MAX_ENTRIES);
 	entries = larger(entries, old->count);
-	count[0] = pursue(p, b, smaller(entries, room), &explained[0]);
-	count[1] = refit(p, b, old, room, &explained[1]);
+	count[0] = pursue(p, b, smaller(entries, capacity), &explained[0]);
+	count[1] = refit(p, b, old, capacity, &explained[1]);
 	better = explained[0] > explained[1] ? 0 : 1;
-	if (old->count <= room && explained_by(p, b, old) > explained[better])
+	if (old->count <= capacity && explained_by(p, b, old) > explained[better])
 	{
 		for (size_t i = 0; i < old->count; i++)
 		{

@@ -212,9 +212,9 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
  * ones. Returns the magnitude of the last entry.
  */
 static inline double
-keep(fc_entry *list, size_t room, double value, size_t place)
+keep(fc_entry *list, size_t capacity, double value, size_t place)
 {
-	size_t		at = room - 1;
+	size_t		at = capacity - 1;
 	double		size = fabs(value);
 
 	for (; at > 0 && fabs(list[at - 1].value) < size; at--)
@@ -223,7 +223,7 @@ keep(fc_entry *list, size_t room, double value, size_t place)
 	{
 		value, (uint32_t) place
 	};
-	return fabs(list[room - 1].value);
+	return fabs(list[capacity - 1].value);
 }
 
 FC_CLONES

@@ -30,7 +30,7 @@
 #define UNIFORM_STREAM	2
 
 size_t
-fc_start_measured(size_t n, size_t k)
+fc_measured_rows(size_t n, size_t k)
 {
 	return smaller(n, larger(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * k));
 }
@@ -97,7 +97,7 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 
 	if (status != FC_OK)
 		return status;
-	count = fc_start_measured(n, k);
+	count = fc_measured_rows(n, k);
 	for (size_t r = 0; r < count; r++)
 	{
 		const float *row = (w.ordered + (size_t) ((double) r / (double) count *

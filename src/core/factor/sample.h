@@ -35,12 +35,12 @@ typedef struct fc_start_options
  * Returns how many of n sampled rows measure the error of the start and of
  * products that replace it.
  */
-size_t		fc_start_measured(size_t n, size_t k);
+size_t		fc_measured_rows(size_t n, size_t k);
 
 /*
  * Computes the initial centroids `start` (k x d) from a sample (n x d). Orders
  * the sample by fc_order_rows, which sets *ordering; its mean becomes the
- * offset. Copies fc_start_measured rows, at even intervals of this order, to
+ * offset. Copies fc_measured_rows rows, at even intervals of this order, to
  * `measured`. Returns FC_EFAR if fc_order_rows does.
  */
 fc_status

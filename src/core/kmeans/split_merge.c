@@ -940,20 +940,20 @@ fc_kmeans_balance(fc_kmeans_work *w)
 	size_t		size = w->k * w->rows.d * sizeof(double);
 	balance		best = balance_of(w);
 	double		excess = INFINITY;
-	int			in_vain = 0;
+	int			failures = 0;
 
 	memcpy(w->best, w->centroid, size);
 	for (int round = 0; round < MAX_BALANCE_ROUNDS; round++)
 	{
 		balance		b;
 
-		if (!(best.excess > 0.0) || in_vain >= MAX_BALANCE_FAILURES ||
+		if (!(best.excess > 0.0) || failures >= MAX_BALANCE_FAILURES ||
 			move_from_large(w) == 0)
 			break;
 		fc_kmeans_converge(w);
 		b = balance_of(w);
-		in_vain = b.largest < best.largest || b.excess < excess ? 0
-			: in_vain + 1;
+		failures = b.largest < best.largest || b.excess < excess ? 0
+			: failures + 1;
 		excess = fmin(excess, b.excess);
 		if (b.largest < best.largest)
 		{

@@ -26,7 +26,7 @@
 typedef struct fc_codes
 {
 	size_t		k;
-	size_t		room;
+	size_t		capacity;
 	/* coordinates per vector, a multiple of 4; padding coordinates are 0 */
 	size_t		width;
 
@@ -113,6 +113,6 @@ float
  * indices. Returns the number of such values, which may exceed room.
  */
 size_t		fc_codes_within(const float *lower, size_t count, float limit,
-							size_t room, uint32_t *places);
+							size_t capacity, uint32_t *places);
 
 #endif							/* FC_NUMERICS_CODES_H */

@@ -50,18 +50,18 @@ fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
 	bool		fast = fc_codes_are_fast();
 
 	codes->k = k;
-	codes->room = (k + FC_CODES_PANEL - 1) / FC_CODES_PANEL * FC_CODES_PANEL;
+	codes->capacity = (k + FC_CODES_PANEL - 1) / FC_CODES_PANEL * FC_CODES_PANEL;
 	codes->width = (n + 3) / 4 * 4;
-	codes->bytes = fast ? FC_TAKE(arena, codes->room * codes->width, int8_t)
+	codes->bytes = fast ? FC_TAKE(arena, codes->capacity * codes->width, int8_t)
 		: NULL;
 	codes->floats = fast ? NULL
-		: FC_TAKE(arena, codes->room * codes->width, float);
-	codes->shift = FC_TAKE(arena, codes->room, int32_t);
-	codes->half = FC_TAKE(arena, codes->room, float);
-	codes->scale = FC_TAKE(arena, codes->room, float);
-	codes->length = FC_TAKE(arena, codes->room, float);
-	codes->error = FC_TAKE(arena, codes->room, float);
-	codes->rest = FC_TAKE(arena, codes->room, float);
+		: FC_TAKE(arena, codes->capacity * codes->width, float);
+	codes->shift = FC_TAKE(arena, codes->capacity, int32_t);
+	codes->half = FC_TAKE(arena, codes->capacity, float);
+	codes->scale = FC_TAKE(arena, codes->capacity, float);
+	codes->length = FC_TAKE(arena, codes->capacity, float);
+	codes->error = FC_TAKE(arena, codes->capacity, float);
+	codes->rest = FC_TAKE(arena, codes->capacity, float);
 }
 
 static inline void
@@ -80,7 +80,7 @@ put(const fc_codes *codes, size_t j, size_t i, int value)
 static void
 close_panel(fc_codes *codes, size_t j)
 {
-	for (; j < codes->room; j++)
+	for (; j < codes->capacity; j++)
 	{
 		for (size_t i = 0; i < codes->width; i++)
 			put(codes, j, i, 0);
@@ -501,7 +501,7 @@ any_within(const float *lower, float limit)
 
 FC_CLONES
 size_t
-fc_codes_within(const float *lower, size_t count, float limit, size_t room,
+fc_codes_within(const float *lower, size_t count, float limit, size_t capacity,
 				uint32_t *places)
 {
 	size_t		found = 0;
@@ -513,7 +513,7 @@ fc_codes_within(const float *lower, size_t count, float limit, size_t room,
 		for (size_t l = 0; l < LANES; l++)
 			if (lower[j + l] <= limit)
 			{
-				if (found < room)
+				if (found < capacity)
 					places[found] = (uint32_t) (j + l);
 				found++;
 			}

@@ -498,7 +498,7 @@ typedef struct pruning_work
 static size_t
 block_of(const fc_pruning *pruning)
 {
-	return smaller(BLOCK, pruning->codes[FC_PRUNING_LEADING].room);
+	return smaller(BLOCK, pruning->codes[FC_PRUNING_LEADING].capacity);
 }
 
 static void
@@ -651,7 +651,7 @@ prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 	pruned_row *row = &w->row[r];
 	uint32_t   *place = w->place + r * w->max;
 	float	   *bound = w->bound + r * w->max;
-	size_t		room;
+	size_t		capacity;
 	size_t		found;
 	float		limit;
 	float		lowest;
@@ -665,16 +665,16 @@ prune_row(const fc_codes *codes, size_t first, size_t count, size_t r,
 					 FC_EXP2_MINUS(22) * fabs((double) row->upper));
 	if (lowest > limit)
 		return;
-	room = w->max - row->left;
-	found = fc_codes_within(w->lower, count, limit, room, place + row->left);
-	if (found > room)
+	capacity = w->max - row->left;
+	found = fc_codes_within(w->lower, count, limit, capacity, place + row->left);
+	if (found > capacity)
 	{
 		shorten_list(row, place, bound, limit);
-		room = w->max - row->left;
-		found = fc_codes_within(w->lower, count, limit, room,
+		capacity = w->max - row->left;
+		found = fc_codes_within(w->lower, count, limit, capacity,
 								place + row->left);
 	}
-	row->lost = found > room;
+	row->lost = found > capacity;
 	for (size_t i = row->left; i < row->left + found && !row->lost; i++)
 	{
 		bound[i] = w->lower[place[i]];
@@ -758,9 +758,9 @@ prune_rows(const fc_pruning *pruning, int path, size_t n, const pruning_work *w)
 		code_leading(pruning, n, w);
 	else
 		code_whole(pruning, n, w);
-	for (size_t first = 0; first < codes->room; first += block)
+	for (size_t first = 0; first < codes->capacity; first += block)
 	{
-		size_t		count = smaller(block, codes->room - first);
+		size_t		count = smaller(block, codes->capacity - first);
 
 		fc_check();
 		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);

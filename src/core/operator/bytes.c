@@ -228,7 +228,7 @@ put_regions(const fc_operator *op, char *at)
 	memset(at, 0, regions_size(op->k, FC_OPERATOR_REGIONS));
 	at = put(at, &clusters, sizeof(clusters));
 	at = put(at, regions->cluster, op->k * sizeof(int32_t));
-	at = put(at, regions->home, op->k * sizeof(int32_t));
+	at = put(at, regions->peak_cluster, op->k * sizeof(int32_t));
 	at = put(at, regions->radius, op->k * sizeof(float));
 	at = put(at, regions->reach, op->k * sizeof(float));
 	(void) put(at, regions->peak, op->k * sizeof(float));
@@ -512,8 +512,8 @@ regions_valid(const fc_operator *op, int flags)
 	for (size_t j = 0; j < op->k; j++)
 		if (regions->cluster[j] < -1 ||
 			regions->cluster[j] >= (int64_t) regions->clusters ||
-			regions->home[j] < 0 ||
-			regions->home[j] >= (int64_t) regions->clusters ||
+			regions->peak_cluster[j] < 0 ||
+			regions->peak_cluster[j] >= (int64_t) regions->clusters ||
 			!bound_valid((double) regions->radius[j]) ||
 			!bound_valid((double) regions->reach[j]) ||
 			!bound_valid((double) regions->peak[j]))

@@ -315,7 +315,7 @@ typedef struct plane_work
 	double	   *mean;			/* d: m, the weighted mean */
 	double	   *share;			/* k: w_j / W */
 	double	   *place;			/* k x d: (c_j - m) / largest */
-	float	   *cloud;			/* k x d: sqrt(w_j / W) (c_j - m) / largest */
+	float	   *points;			/* k x d: sqrt(w_j / W) (c_j - m) / largest */
 	float	   *axis;			/* axes x d: principal axes */
 } plane_work;
 
@@ -325,7 +325,7 @@ typedef struct plane_work
  * this coordinate, or 0 if all centroids are one point.
  */
 static double
-fill_cloud(const fc_operator *op, plane_work *w)
+fill_points(const fc_operator *op, plane_work *w)
 {
 	double		largest = 0.0;
 
@@ -342,7 +342,7 @@ fill_cloud(const fc_operator *op, plane_work *w)
 	for (size_t i = 0; i < op->k * op->d && largest > 0.0; i++)
 	{
 		w->place[i] /= largest;
-		w->cloud[i] = (float) (sqrt(w->share[i / op->d]) * w->place[i]);
+		w->points[i] = (float) (sqrt(w->share[i / op->d]) * w->place[i]);
 	}
 	return largest;
 }
@@ -388,7 +388,7 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 	w.mean = FC_TAKE(arena, op->d, double);
 	w.share = FC_TAKE(arena, op->k, double);
 	w.place = FC_TAKE(arena, op->k * op->d, double);
-	w.cloud = FC_TAKE(arena, op->k * op->d, float);
+	w.points = FC_TAKE(arena, op->k * op->d, float);
 	w.axis = FC_TAKE(arena, w.axes * op->d, float);
 	fc_operator_centroids(op, NULL, NULL,
 						  fc_take_scratch(arena, fc_operator_scratch(op)),
@@ -398,10 +398,10 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
 	for (size_t j = 0; j < op->k; j++)
 		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total
 			: 1.0 / (double) op->k;
-	largest = fill_cloud(op, &w);
+	largest = fill_points(op, &w);
 	if (largest > 0.0)
 	{
-		fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
+		fc_principal_axes(w.points, op->k, op->d, w.axes, 0, arena, w.axis);
 		project_cloud(op, largest, &w, places, shown);
 	}
 	fc_arena_release(arena, mark);

@@ -141,7 +141,7 @@ struct fc_operator_sell
  * Computes y = A x; returns ||y||^2. room is scratch space of a->rows +
  * a->added floats. If a->order is NULL, room may be y.
  */
-float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room);
+float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *scratch);
 
 /*
  * Copies 8 rows to lanes first .. first + 7 of a block: out[c * FC_BLOCK_ROWS

@@ -96,13 +96,13 @@ fc_operator_scratch(const fc_operator *op)
  * floats as the factor has rows.
  */
 static float
-apply(const fc_operator *op, size_t f, const float *x, float *y, float *room)
+apply(const fc_operator *op, size_t f, const float *x, float *y, float *scratch)
 {
 	const fc_factor *factor = &op->factor[f];
 
 	if (op->sell != NULL && op->sell->factor[f].rows > 0)
 		return fc_sell_apply(&op->sell->factor[f], x, y,
-							 op->sell->factor[f].order != NULL ? room : y);
+							 op->sell->factor[f].order != NULL ? scratch : y);
 	if (factor->row_start == NULL)
 		fc_dense_apply(factor->values, factor->rows, factor->columns, x, y);
 	else

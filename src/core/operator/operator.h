@@ -113,8 +113,8 @@ typedef struct fc_regions
 {
 	size_t		clusters;		/* number of clusters; 0: each centroid is one */
 	const int32_t *cluster;		/* k: cluster of each centroid, -1 for noise */
-	const int32_t *home;		/* k: cluster to whose peak the centroid is
-								 * compared; set for noise, too */
+	const int32_t *peak_cluster;	/* k: cluster to whose peak the centroid
+									 * is compared; set for noise, too */
 	const float *radius;		/* k: radius of the ball of rows about each
 								 * centroid */
 	const float *reach;			/* k: maximum distance from the centroid for a

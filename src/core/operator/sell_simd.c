@@ -70,7 +70,7 @@ pick(const float *x, uint64_t columns)
  * these sums.
  */
 INLINE float
-sum_lanes	(const fc_sell *a, const float *x, float *room)
+sum_lanes	(const fc_sell *a, const float *x, float *scratch)
 {
 	vfloat4		square[4] = {{0}};
 	size_t		lanes = a->rows + a->added;
@@ -87,9 +87,9 @@ sum_lanes	(const fc_sell *a, const float *x, float *room)
 		for (size_t q = 0; q < 4; q++)
 			square[q] += sum[q] * sum[q];
 		if (lanes - lane >=FC_SLICE)
-			memcpy(room + lane, sum, sizeof(sum));
+			memcpy(scratch + lane, sum, sizeof(sum));
 		else
-			memcpy(room + lane, sum, (lanes - lane) *sizeof(float));
+			memcpy(scratch + lane, sum, (lanes - lane) *sizeof(float));
 	}
 	square[0] = (square[0] + square[1]) + (square[2] + square[3]);
 	return (square[0][0] + square[0][2]) + (square[0][1] + square[0][3]);
@@ -97,15 +97,15 @@ sum_lanes	(const fc_sell *a, const float *x, float *room)
 
 FC_CLONES
 float
-fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
+fc_sell_apply(const fc_sell *a, const float *x, float *y, float *scratch)
 {
-	float		square = sum_lanes (a, x, room);
+	float		square = sum_lanes (a, x, scratch);
 
 	for (size_t i = 0; i < a->added; i++)
-		room[a->target[i]] += room[a->rows + i];
+		scratch[a->target[i]] += scratch[a->rows + i];
 	for (size_t i = 0; a->order != NULL && i < a->rows; i++)
-		y[a->order[i]] = room[i];
-	return a->added > 0 ? fc_float_square(room, a->rows) : square;
+		y[a->order[i]] = scratch[i];
+	return a->added > 0 ? fc_float_square(scratch, a->rows) : square;
 }
 
 /* ---- blocks ---- */

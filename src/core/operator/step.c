@@ -222,7 +222,7 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 
 /* Divides the scratch space, and labels the pending rows. */
 static step_work
-label_waiting(const fc_step *step, const fc_step_view *view,
+label_pending(const fc_step *step, const fc_step_view *view,
 			  const fc_operator *op, fc_scratch scratch)
 {
 	size_t		floats = label_floats(step->capacity);
@@ -295,7 +295,7 @@ check_sums(const fc_step *step)
  * pending.
  */
 static bool
-has_room(const fc_step *step)
+has_capacity(const fc_step *step)
 {
 	return step->pending == 0 || step->pending < step->capacity;
 }
@@ -307,7 +307,7 @@ has_room(const fc_step *step)
 static bool
 is_sound(const fc_step *step)
 {
-	return has_room(step) && counts_valid(step);
+	return has_capacity(step) && counts_valid(step);
 }
 
 void
@@ -315,15 +315,15 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
 	fc_step_view view = fc_step_view_of(step);
 	fc_operator own;
-	step_work	waiting;
+	step_work	pending;
 
 	if (step->pending == 0)
 		return;
 	op = view_of(&view, op, &own);
-	waiting = label_waiting(step, &view, op, scratch);
+	pending = label_pending(step, &view, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &view, op, (size_t) waiting.labels[r],
-				view.x + r * op->d, NULL, view.w[r], waiting.scratch);
+		account(step, &view, op, (size_t) pending.labels[r],
+				view.x + r * op->d, NULL, view.w[r], pending.scratch);
 	step->pending = 0;
 	FC_ASSERT(is_sound(step));
 }
@@ -528,12 +528,12 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 /* Returns sum number i of cluster j, including its pending rows. */
 static double
 finish_sum(const fc_step *step, const fc_step_view *view,
-		   const fc_operator *op, size_t j, size_t i, const step_work *waiting)
+		   const fc_operator *op, size_t j, size_t i, const step_work *pending)
 {
 	fc_pair		sum = view->sums[j * view->width + i];
 
 	for (size_t r = 0; r < step->pending; r++)
-		if ((size_t) waiting->labels[r] == j)
+		if ((size_t) pending->labels[r] == j)
 		{
 			const double *x = view->x + r * op->d;
 
@@ -541,7 +541,7 @@ finish_sum(const fc_step *step, const fc_step_view *view,
 				(step->kind == FC_STEP_LLOYD
 				 ? x[i]
 				 : sqrt(fc_operator_distance(op, j, x,
-											 waiting->scratch))));
+											 pending->scratch))));
 		}
 	return fc_pair_value(sum);
 }
@@ -552,16 +552,16 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 	fc_step_view view = fc_step_view_of(step);
 	fc_pair		total = step->total;
 	fc_operator op;
-	step_work	waiting;
+	step_work	pending;
 
 	fc_operator_view(view.header, &op);
-	waiting = label_waiting(step, &view, &op, scratch);
+	pending = label_pending(step, &view, &op, scratch);
 	result->count = step->count + (int64_t) step->pending;
 	for (size_t r = 0; r < step->pending; r++)
 		add(&total,
-			view.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r],
+			view.w[r] * fc_operator_distance(&op, (size_t) pending.labels[r],
 											 view.x + r * op.d,
-											 waiting.scratch));
+											 pending.scratch));
 	result->total = fc_pair_value(total);
 	for (size_t j = 0; j < op.k; j++)
 	{
@@ -570,7 +570,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 		fc_check();
 		result->counts[j] = view.counts[j];
 		for (size_t r = 0; r < step->pending; r++)
-			if ((size_t) waiting.labels[r] == j)
+			if ((size_t) pending.labels[r] == j)
 			{
 				result->counts[j]++;
 				add(&weight, view.w[r]);
@@ -581,7 +581,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 				->sums[j * view.width +
 					   i] = result->counts[j] == view.counts[j]
 				? fc_pair_value(view.sums[j * view.width + i])
-				: finish_sum(step, &view, &op, j, i, &waiting);
+				: finish_sum(step, &view, &op, j, i, &pending);
 	}
 }
 
@@ -594,7 +594,7 @@ fc_step_check(const void *bytes, size_t size)
 
 	if (size < sizeof(fc_step) + sizeof(fc_operator_header) ||
 		step->version != FC_STEP_VERSION || !fc_step_is_kind(step->kind) ||
-		step->padding != 0 || !has_room(step) || step->count < 0 ||
+		step->padding != 0 || !has_capacity(step) || step->count < 0 ||
 		step->count > FC_MAX_ROWS || step->operator_size % 8 != 0 ||
 		step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;

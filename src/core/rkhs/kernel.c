@@ -309,28 +309,28 @@ fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
  */
 static double
 wide_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_t nb,
-		   double *room, float *out)
+		   double *scratch, float *out)
 {
 	double		sum = 0.0;
 
-	fc_kernel_block_exact(rows, a, na, rows, b, nb, room, nb);
+	fc_kernel_block_exact(rows, a, na, rows, b, nb, scratch, nb);
 	for (size_t i = 0; i < na * nb; i++)
 	{
-		out[i] = (float) room[i];
-		sum += room[i] * room[i];
+		out[i] = (float) scratch[i];
+		sum += scratch[i] * scratch[i];
 	}
 	return sum;
 }
 
 double
 fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b,
-				size_t nb, double *room, float *out)
+				size_t nb, double *scratch, float *out)
 {
 	float		right[BLOCK];
 	double		sum = 0.0;
 
 	if (rows->x == NULL)
-		return wide_block(rows, a, na, b, nb, room, out);
+		return wide_block(rows, a, na, b, nb, scratch, out);
 	fc_dots(rows->x + a * rows->d, na, rows->x + b * rows->d, nb, rows->d, out,
 			nb);
 	if (rows->degree > 0)
@@ -376,7 +376,7 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 {
 	fc_mark		used = fc_arena_mark(arena);
 	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
-	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
+	double	   *scratch = FC_TAKE(arena, BLOCK * BLOCK, double);
 	float	   *product = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
@@ -393,7 +393,7 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 
 			fc_check();
 			*square += (a == b ? 1.0 : 2.0) *
-				fc_kernel_block(rows, a, na, b, nb, room, block);
+				fc_kernel_block(rows, a, na, b, nb, scratch, block);
 			read_block(o, rows->n, b, c, o_b);
 			add_product(block, false, na, nb, o_b, c, product, w + a * c);
 			if (a != b)

@@ -118,7 +118,7 @@ void
  * scratch space for na * nb doubles. Returns the sum of the squared values.
  */
 double		fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na,
-							size_t b, size_t nb, double *room, float *out);
+							size_t b, size_t nb, double *scratch, float *out);
 
 /*
  * Sets out (na x nb doubles, rows ldo values apart) to kappa / scale of rows a

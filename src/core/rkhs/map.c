@@ -270,11 +270,11 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
  */
 static void
 single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
-				float *room, float *y)
+				float *floats, float *y)
 {
 	const fc_operator *op = &map->op;
-	float	   *exponents = room;
-	float	   *values = room + op->k;
+	float	   *exponents = floats;
+	float	   *values = floats + op->k;
 	double		square = shifted_dots(op, x, scratch);
 
 	memset(values, 0, op->k * sizeof(float));

@@ -138,9 +138,9 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
 	apply_basis_rows(prepared, rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		bring_reduced(prepared,
-					  prepared->projected + r * fc_padded(prepared->n),
-					  y + r * prepared->n, &excess);
+		project_reduced(prepared,
+						prepared->projected + r * fc_padded(prepared->n),
+						y + r * prepared->n, &excess);
 		for (size_t i = d; i < prepared->row; i += DOUBLES)
 			track_vector(sums, prepared->row, i,
 						 *(const vdouble *) (prepared->q + i),
@@ -256,7 +256,7 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y,
 			prepared->centered[p] = sparse_value(x, p) *
 				prepared->inverse_scale[x->indices[p]];
 		apply_basis(prepared, terms, prepared->projected);
-		bring_reduced(prepared, prepared->projected, y, &excess);
+		project_reduced(prepared, prepared->projected, y, &excess);
 		if (row_flags(&excess) != FC_ROW_NEAR)
 			return false;
 	}

@@ -550,8 +550,8 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i,
  * after the d dimensions.
  */
 INLINE void
-bring_reduced(const fc_prepared *prepared, const double *projected, float *y,
-			  row_excess *excess)
+project_reduced(const fc_prepared *prepared, const double *projected, float *y,
+				row_excess *excess)
 {
 	size_t		d = fc_padded(prepared->d);
 
@@ -592,7 +592,7 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 		basis_terms terms = {prepared->centered, NULL, prepared->d};
 
 		apply_basis(prepared, terms, prepared->projected);
-		bring_reduced(prepared, prepared->projected, y, &excess);
+		project_reduced(prepared, prepared->projected, y, &excess);
 	}
 	return row_flags(&excess);
 }

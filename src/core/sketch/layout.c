@@ -29,7 +29,7 @@ fc_rows_raw(const fc_spec *spec)
 }
 
 size_t
-fc_waiting_row(const fc_spec *spec)
+fc_pending_row(const fc_spec *spec)
 {
 	return fc_rows_raw(spec) ? fc_padded(spec->dim) * sizeof(double)
 		: spec->reduced * sizeof(float);
@@ -65,9 +65,9 @@ fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 	size_t		size = front_size(spec) + moments_size(spec, flags);
 
 	if (flags & FC_SKETCH_UNPACKED)
-		size += FC_SKETCH_WAITING * row * sizeof(double) +
+		size += FC_SKETCH_PENDING * row * sizeof(double) +
 			capacity * sizeof(int64_t) + fc_padded(spec->dim) +
-			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) /
+			(capacity * fc_pending_row(spec) + FC_PAD * sizeof(float) + 7) /
 			8 * 8;
 	return size;
 }
@@ -105,9 +105,9 @@ fc_sketch_view_of(const fc_sketch *sketch)
 	if (sketch->flags & FC_SKETCH_UNPACKED)
 	{
 		view.row = fc_row_length(spec->dim, view.tracked);
-		view.waiting = (double *) (z + moments_size(spec, sketch->flags));
-		view.pending_weight = (int64_t *) (view.waiting +
-										   FC_SKETCH_WAITING * view.row);
+		view.pending = (double *) (z + moments_size(spec, sketch->flags));
+		view.pending_weight = (int64_t *) (view.pending +
+										   FC_SKETCH_PENDING * view.row);
 		view.present = (uint8_t *) (view.pending_weight + sketch->capacity);
 		view.pending_rows = (char *) view.present + fc_padded(spec->dim);
 	}
@@ -142,8 +142,8 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity,
 	for (size_t i = FC_SKETCH_SUMS * view.row;
 		 i < (FC_SKETCH_SUMS + 1) * view.row; i++)
 	{
-		view.waiting[i] = INFINITY;
-		view.waiting[view.row + i] = -INFINITY;
+		view.pending[i] = INFINITY;
+		view.pending[view.row + i] = -INFINITY;
 	}
 	return view;
 }
@@ -173,18 +173,18 @@ copy_moments(const fc_sketch_view *from, fc_wide up, int down,
 }
 
 static void
-copy_waiting_rows(const fc_sketch_view *from, const fc_sketch_view *to)
+copy_pending_rows(const fc_sketch_view *from, const fc_sketch_view *to)
 {
 	size_t		pending = from->head->pending;
 
 	to->head->pending = from->head->pending;
 	to->head->sparse = from->head->sparse;
-	memcpy(to->waiting, from->waiting,
-		   FC_SKETCH_WAITING * to->row * sizeof(double));
+	memcpy(to->pending, from->pending,
+		   FC_SKETCH_PENDING * to->row * sizeof(double));
 	memcpy(to->pending_weight, from->pending_weight, pending * sizeof(int64_t));
 	memcpy(to->present, from->present, from->spec->dim);
 	memcpy(to->pending_rows, from->pending_rows,
-		   pending * fc_waiting_row(from->spec));
+		   pending * fc_pending_row(from->spec));
 }
 
 fc_status
@@ -218,8 +218,8 @@ fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity,
 	else
 		fc_sketch_forget_bounds(&to);
 	copy_moments(from, up, down, &to);
-	if (from->waiting != NULL && to.waiting != NULL)
-		copy_waiting_rows(from, &to);
+	if (from->pending != NULL && to.pending != NULL)
+		copy_pending_rows(from, &to);
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 

@@ -90,14 +90,14 @@ bool		fc_rows_raw(const fc_spec *spec);
  * Returns the size of a pending row in bytes: fc_padded(d) doubles if raw,
  * else n floats.
  */
-size_t		fc_waiting_row(const fc_spec *spec);
+size_t		fc_pending_row(const fc_spec *spec);
 
 typedef __int128 fc_wide __attribute__((aligned(8)));
 
 #define FC_SKETCH_VERSION	1
 #define FC_SKETCH_SUMS		4	/* number of sums per tracked dimension: sum,
 								 * high, cross, low */
-#define FC_SKETCH_WAITING	(FC_SKETCH_SUMS + 2)	/* number of row arrays of
+#define FC_SKETCH_PENDING	(FC_SKETCH_SUMS + 2)	/* number of row arrays of
 													 * the pending rows: the
 													 * sums, lower, upper */
 
@@ -168,13 +168,13 @@ typedef struct fc_sketch_view
 								 * unpacked */
 
 	/*
-	 * FC_SKETCH_WAITING row arrays of the pending rows; this and the next
+	 * FC_SKETCH_PENDING row arrays of the pending rows; this and the next
 	 * three fields are NULL unless unpacked
 	 */
-	double	   *waiting;
+	double	   *pending;
 	int64_t    *pending_weight;
 	uint8_t    *present;
-	char	   *pending_rows;	/* pending rows of fc_waiting_row bytes each */
+	char	   *pending_rows;	/* pending rows of fc_pending_row bytes each */
 } fc_sketch_view;
 
 /*

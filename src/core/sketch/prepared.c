@@ -112,9 +112,9 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 		: (prepared->m + FC_FREQUENCY_TILE - 1) /
 		FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
 	prepared->raw_rows = fc_rows_raw(spec);
-	prepared->waiting_row = fc_waiting_row(spec);
+	prepared->pending_row = fc_pending_row(spec);
 	work_per_row = (double) prepared->moments * (double) (prepared->n + 16);
-	prepared->batch = FC_BATCH_BYTES / prepared->waiting_row / 16 * 16;
+	prepared->batch = FC_BATCH_BYTES / prepared->pending_row / 16 * 16;
 	if (prepared->batch > FC_MAX_BATCH)
 		prepared->batch = FC_MAX_BATCH;
 	if (prepared->batch < 16)

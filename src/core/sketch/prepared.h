@@ -103,7 +103,7 @@ typedef struct fc_prepared
 	 * a row add nothing to any sum
 	 */
 	bool		zeros_vanish;
-	size_t		waiting_row;	/* size of a pending row in bytes */
+	size_t		pending_row;	/* size of a pending row in bytes */
 
 	/*
 	 * Row arrays are padded with zeros to a multiple of FC_PAD, separately

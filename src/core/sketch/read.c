@@ -196,7 +196,7 @@ bool
 fc_sketch_is_sound(const fc_sketch_view *sketch)
 {
 	const fc_sketch *head = sketch->head;
-	bool		open = sketch->waiting != NULL;
+	bool		open = sketch->pending != NULL;
 
 	return head->version == FC_SKETCH_VERSION &&
 		head->pending <= head->capacity && (open || head->capacity == 0) &&

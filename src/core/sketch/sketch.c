@@ -227,7 +227,7 @@ static void
 widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch,
 			 size_t first)
 {
-	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *lower = sketch->pending + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
 
 	for (size_t i = first; i < sketch->row; i++)
@@ -238,7 +238,7 @@ widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 static fc_status
-bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
+project_row(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 {
 	*found = prepared->isa->prepare(prepared, row, y);
 	if (!(*found & FC_ROW_INVALID))
@@ -254,7 +254,7 @@ fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
 {
 	int			found;
 
-	return bring_in(prepared, row, prepared->y, &found);
+	return project_row(prepared, row, prepared->y, &found);
 }
 
 static void
@@ -291,7 +291,7 @@ add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
 {
 	if (fit)
 	{
-		prepared->isa->track(prepared, sketch->waiting);
+		prepared->isa->track(prepared, sketch->pending);
 		return true;
 	}
 	widen_bounds(prepared, sketch, 0);
@@ -302,48 +302,48 @@ add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,
 static inline void *
 next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
-	return sketch->pending_rows + sketch->head->pending * prepared->waiting_row;
+	return sketch->pending_rows + sketch->head->pending * prepared->pending_row;
 }
 
 /*
- * Adds a row that let_wait did not accept. Sets *waits to true if its phases
+ * Adds a row that defer_row did not accept. Sets *is_pending to true if its phases
  * can be added with a batch.
  */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row,
-		   const fc_sketch_view *sketch, bool *waits)
+		   const fc_sketch_view *sketch, bool *is_pending)
 {
 	fc_wide		wide = sketch->wide_z != NULL ? row->weight : 1;
 	void	   *place = next_place(prepared, sketch);
 	float	   *y = prepared->raw_rows ? prepared->y : place;
 	int			found;
-	fc_status	status = bring_in(prepared, row, y, &found);
+	fc_status	status = project_row(prepared, row, y, &found);
 	bool		fit;
 
 	if (status != FC_OK)
 		return status;
 	if (prepared->raw_rows && found == FC_ROW_NEAR) /* near after all: the
-													 * test in let_wait is
+													 * test in defer_row is
 													 * conservative */
 	{
-		memcpy(place, prepared->value, prepared->waiting_row);
-		*waits = true;
+		memcpy(place, prepared->value, prepared->pending_row);
+		*is_pending = true;
 		return FC_OK;
 	}
-	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
-	fit = *waits && row->weight == FC_ONE_WEIGHT &&
+	*is_pending = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
+	fit = *is_pending && row->weight == FC_ONE_WEIGHT &&
 		!(found & FC_ROW_FAR_MOMENTS);
 	if (!add_moments(prepared, sketch, fit, wide))
 		return FC_EOVERFLOW;
-	if (!*waits)
+	if (!*is_pending)
 		add_row_phases(prepared, sketch, found, y, (int64_t) wide);
-	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
+	return *is_pending || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
 /* Stores the row as the next pending row and returns true if it is near. */
 static inline bool
-let_wait(const fc_prepared *prepared, const fc_row *row, void *place,
-		 double *sums)
+defer_row(const fc_prepared *prepared, const fc_row *row, void *place,
+		  double *sums)
 {
 	if (prepared->raw_rows)
 		return prepared->isa->store_raw(prepared, row, place);
@@ -377,7 +377,7 @@ static bool
 add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 					const fc_row *row)
 {
-	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *lower = sketch->pending + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
 	bool		overflow = false;
 
@@ -403,15 +403,15 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
  * bounds can include its zeros later. Sets *fit to false if a sum overflows.
  */
 static bool
-let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
-				const fc_sketch_view *sketch, bool *fit)
+defer_sparse_row(const fc_prepared *prepared, const fc_row *row,
+				 const fc_sketch_view *sketch, bool *fit)
 {
 	bool		unit = row->weight == FC_ONE_WEIGHT;
 
 	if (!prepared->zeros_vanish ||
 		!prepared->isa->take_sparse(prepared, row->sparse,
 									next_place(prepared, sketch),
-									unit ? sketch->waiting : NULL))
+									unit ? sketch->pending : NULL))
 		return false;
 	*fit = unit || add_weighted_sparse(prepared, sketch, row);
 	for (size_t p = 0; p < row->sparse->count; p++)
@@ -425,10 +425,10 @@ let_sparse_wait(const fc_prepared *prepared, const fc_row *row,
  * rows among them.
  */
 static void
-take_in_zeros(const fc_sketch_view *sketch)
+add_zero_row(const fc_sketch_view *sketch)
 {
 	size_t		d = sketch->spec->dim;
-	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *lower = sketch->pending + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
 
 	if (sketch->head->sparse == 0)
@@ -462,7 +462,7 @@ add_sparse(const fc_prepared *prepared, const fc_row *row,
 	bool		fit = true;
 	fc_row		dense;
 
-	if (let_sparse_wait(prepared, row, sketch, &fit))
+	if (defer_sparse_row(prepared, row, sketch, &fit))
 		return fit ? wait(prepared, row->weight, sketch) : FC_EOVERFLOW;
 	dense = dense_row(prepared, row);
 	return fc_sketch_add(prepared, &dense, sketch);
@@ -472,15 +472,15 @@ fc_status
 fc_sketch_add(const fc_prepared *prepared, const fc_row *row,
 			  const fc_sketch_view *sketch)
 {
-	bool		waits;
+	bool		is_pending;
 	fc_status	status;
 
 	if (row->sparse != NULL)
 		return add_sparse(prepared, row, sketch);
-	waits = let_wait(prepared, row, next_place(prepared, sketch),
-					 sketch->waiting);
-	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
-	return waits ? wait(prepared, row->weight, sketch) : status;
+	is_pending = defer_row(prepared, row, next_place(prepared, sketch),
+						   sketch->pending);
+	status = is_pending ? FC_OK : add_slowly(prepared, row, sketch, &is_pending);
+	return is_pending ? wait(prepared, row->weight, sketch) : status;
 }
 
 fc_status
@@ -495,7 +495,7 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 	int			found;
 
 	if (status == FC_OK)
-		status = bring_in(prepared, &dense, y, &found);
+		status = project_row(prepared, &dense, y, &found);
 	if (status != FC_OK)
 		return status;
 	if (!add_weight(sketch, row->weight, -1))
@@ -521,7 +521,7 @@ take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 
 	if (sketch->z != NULL)
 		prepared->isa->take_raw(prepared, rows, pending, prepared->y,
-								sketch->waiting);
+								sketch->pending);
 	else
 		for (size_t r = 0; r < pending; r++)
 		{
@@ -537,7 +537,7 @@ take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 }
 
 static bool
-count_waiting(const fc_sketch_view *sketch)
+count_pending(const fc_sketch_view *sketch)
 {
 	fc_sketch  *head = sketch->head;
 	bool		fit = true;
@@ -566,29 +566,29 @@ fold_sums(const fc_sketch_view *sketch)
 
 	for (size_t i = 0; i < sketch->tracked; i++)
 	{
-		const double *waiting = (sketch->waiting +
+		const double *pending = (sketch->pending +
 								 fc_row_place(sketch->spec->dim, i));
 
 		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
 		{
 			fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
 
-			if (waiting[which * sketch->row] != 0.0)	/* often 0 for sparse
+			if (pending[which * sketch->row] != 0.0)	/* often 0 for sparse
 														 * rows */
 				overflow |= __builtin_add_overflow(*sum,
 												   unit *
 												   (int64_t)
-												   waiting[which *
+												   pending[which *
 														   sketch->row],
 												   sum);
 		}
 		if (sketch->head->flags & FC_SKETCH_BOUNDS)
 		{
 			sketch->lower[i] = fmin(sketch->lower[i],
-									waiting[FC_SKETCH_SUMS * sketch->row]);
+									pending[FC_SKETCH_SUMS * sketch->row]);
 			sketch
 				->upper[i] = fmax(sketch->upper[i],
-								  waiting[(FC_SKETCH_SUMS + 1) * sketch->row]);
+								  pending[(FC_SKETCH_SUMS + 1) * sketch->row]);
 		}
 	}
 
@@ -596,7 +596,7 @@ fold_sums(const fc_sketch_view *sketch)
 	 * The bounds of the pending rows are kept, because including them again
 	 * changes nothing.
 	 */
-	memset(sketch->waiting, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
+	memset(sketch->pending, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
 	return !overflow;
 }
 
@@ -609,13 +609,13 @@ fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch)
 	size_t		pending = sketch->head->pending;
 	bool		fit = true;
 
-	if (sketch->waiting == NULL)
+	if (sketch->pending == NULL)
 		return FC_OK;
 	if (prepared->raw_rows && pending > 0)
 		fit &= take_raw_rows(prepared, sketch);
-	take_in_zeros(sketch);
+	add_zero_row(sketch);
 	fit &= fold_sums(sketch);
-	fit &= count_waiting(sketch);
+	fit &= count_pending(sketch);
 	if (pending > 0)
 		fold_phases(prepared, sketch, y, pending);
 	sketch->head->pending = 0;

@@ -78,17 +78,17 @@ memory_of_aggregate(MemoryContext context, Oid function, Size size)
 }
 
 void *
-call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
+call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *call_context)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 
 	if (flinfo->fn_expr == NULL &&
-		AggCheckCallContext(fcinfo, home) == AGG_CONTEXT_AGGREGATE)
-		flinfo->fn_extra = memory_of_aggregate(*home, flinfo->fn_oid, size);
+		AggCheckCallContext(fcinfo, call_context) == AGG_CONTEXT_AGGREGATE)
+		flinfo->fn_extra = memory_of_aggregate(*call_context, flinfo->fn_oid, size);
 	else
 	{
-		*home = flinfo->fn_mcxt;
-		flinfo->fn_extra = MemoryContextAllocZero(*home, size);
+		*call_context = flinfo->fn_mcxt;
+		flinfo->fn_extra = MemoryContextAllocZero(*call_context, size);
 	}
 	return flinfo->fn_extra;
 }

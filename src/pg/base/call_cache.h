@@ -18,7 +18,7 @@
  * new FmgrInfo for every row; these calls share memory in the aggregate's
  * context.
  */
-extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
+extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *call_context);
 
 /*
  * Copies a state into the aggregate's context and frees the old state, as the

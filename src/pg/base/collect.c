@@ -31,16 +31,16 @@ copy_row(const vector *v, double *to)
  * Initial capacity of a collection, in rows; it grows by half when the
  * collection is full. A guess.
  */
-#define FIRST_ROOM	64
+#define FIRST_CAPACITY	64
 
 /*
  * Returns the next capacity: half as much again, because the final number of
  * rows is not known yet, but not more than the budget allows.
  */
 Size
-grown_room(Size room, Size n, const row_need *need)
+grown_capacity(Size capacity, Size n, const row_need *need)
 {
-	Size		wanted = Max(n, Max(FIRST_ROOM, room + room / 2));
+	Size		wanted = Max(n, Max(FIRST_CAPACITY, capacity + capacity / 2));
 	Size		budget = (Size) fastclust_memory_budget * 1024;
 
 	while (wanted > n && need->bytes(need->collection, wanted) >= budget)

@@ -40,7 +40,7 @@ typedef struct row_need
  * is `room` rows: n or, if the budget allows, more. Raises an error if n rows
  * exceed the budget.
  */
-extern Size grown_room(Size room, Size n, const row_need *need);
+extern Size grown_capacity(Size capacity, Size n, const row_need *need);
 
 /*
  * check_same_dim raises an error unless the rows of two states have the same

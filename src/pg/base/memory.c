@@ -156,15 +156,15 @@ make_scratch(Size floats)
 }
 
 void *
-grown(MemoryContext context, void *memory, Size *room, Size count, Size item)
+grown(MemoryContext context, void *memory, Size *capacity, Size count, Size item)
 {
-	if (*room >= count)
+	if (*capacity >= count)
 		return memory;
 	if (memory != NULL)
 		pfree(memory);
-	*room = 0;
+	*capacity = 0;
 	memory = alloc_large_in(context, count * item);
-	*room = count;
+	*capacity = count;
 	return memory;
 }
 

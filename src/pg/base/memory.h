@@ -61,7 +61,7 @@ extern fc_scratch make_scratch(Size floats);
  * large enough (*room is its capacity in items), returns it. Otherwise
  * allocates new memory, without copying the old content, and updates *room.
  */
-extern void *grown(MemoryContext context, void *memory, Size *room, Size count, Size item);
+extern void *grown(MemoryContext context, void *memory, Size *capacity, Size count, Size item);
 
 /*
  * Returns a new hash table in a memory context. An entry has `entry` bytes and

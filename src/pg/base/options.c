@@ -527,16 +527,16 @@ metric_among_options(const Jsonb *options)
 }
 
 const double *
-metric_row(fc_metric metric, const vector *v, double *room)
+metric_row(fc_metric metric, const vector *v, double *scratch)
 {
 	size_t		d = (size_t) v->d;
 	bool		directed;
 
 	if (metric != FC_COSINE)
-		return vector_doubles(v, room);
-	directed = v->floats != NULL ? fc_unit_float_row(v->floats, d, room)
-		: fc_unit_row(v->doubles, d, room);
-	return directed ? room : NULL;
+		return vector_doubles(v, scratch);
+	directed = v->floats != NULL ? fc_unit_float_row(v->floats, d, scratch)
+		: fc_unit_row(v->doubles, d, scratch);
+	return directed ? scratch : NULL;
 }
 
 void

@@ -138,7 +138,7 @@ extern fc_metric metric_among_options(const Jsonb *options);
  * `room`. Returns NULL for a zero vector if the metric is cosine; callers skip
  * such rows.
  */
-extern const double *metric_row(fc_metric metric, const vector *v, double *room);
+extern const double *metric_row(fc_metric metric, const vector *v, double *scratch);
 
 /*
  * Raises an error for the metric inner_product, in which clusters have no

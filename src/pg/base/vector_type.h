@@ -80,14 +80,14 @@ extern pgvector_value
  * if they are not aligned.
  */
 static inline void
-align_sparse(pgvector_value *value, void *room)
+align_sparse(pgvector_value *value, void *scratch)
 {
 	Size		bytes = (Size) value->nonzeros * sizeof(int32);
 
 	if ((uintptr_t) value->indices % sizeof(int32) == 0)
 		return;
-	memcpy(room, value->indices, 2 * bytes);
-	value->indices = room;
+	memcpy(scratch, value->indices, 2 * bytes);
+	value->indices = scratch;
 	value->elements = value->indices + bytes;
 }
 

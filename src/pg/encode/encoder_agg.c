@@ -264,7 +264,7 @@ free_frequent(encoder_state *state, fc_frequent_items *frequent)
 	{
 		pfree(frequent->entry);
 		state->memory.charged -= frequent->slots * sizeof(fc_frequent_item) +
-			frequent->text_room;
+			frequent->text_capacity;
 	}
 	if (frequent->sketch != NULL)
 	{
@@ -475,16 +475,16 @@ check_size(const char *label, const char *column, double x)
  * 0). If the counter is full afterwards, grow_frequent enlarges it.
  */
 static void
-make_room(encoder_state *state, fc_frequent_items *frequent, Size length)
+make_capacity(encoder_state *state, fc_frequent_items *frequent, Size length)
 {
-	while (!fc_frequent_has_room(frequent, length))
+	while (!fc_frequent_has_capacity(frequent, length))
 		move_frequent(state, frequent, length);
 }
 
 static void
 grow_frequent(encoder_state *state, fc_frequent_items *frequent)
 {
-	while (fc_frequent_is_over(frequent))
+	while (fc_frequent_exceeds_limit(frequent))
 		move_frequent(state, frequent, 0);
 }
 
@@ -495,7 +495,7 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label,
 	if (!learner->log)
 		check_size(label, column, x);
 	if (learner->scaling == FC_SCALING_ROBUST)
-		make_room(state, &learner->values, 0);
+		make_capacity(state, &learner->values, 0);
 	fc_learn_number(learner, x);
 	grow_frequent(state, &learner->values);
 }
@@ -533,9 +533,9 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *
 	if (call->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
 		check_size(call->paths[i].label, call->requested.feature[i].name,
 				   call->cells[i].number);
-	make_room(state, &learner->categories, text.length);
+	make_capacity(state, &learner->categories, text.length);
 	if (learner->scaling == FC_SCALING_ROBUST)
-		make_room(state, &learner->values, 0);
+		make_capacity(state, &learner->values, 0);
 	fc_learn_any(learner, call->kinds[i], call->cells[i].number, text.text,
 				 text.length);
 	grow_frequent(state, &learner->values);
@@ -555,7 +555,7 @@ learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 		learn_any(state, learner, call, i, DatumGetJsonbP(value));
 	else if (cell->kind == FC_CELL_TEXT)
 	{
-		make_room(state, &learner->categories, cell->length);
+		make_capacity(state, &learner->categories, cell->length);
 		fc_learn_text(learner, cell->text, cell->length);
 		grow_frequent(state, &learner->categories);
 	}

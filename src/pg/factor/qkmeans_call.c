@@ -133,7 +133,7 @@ make_start(qkmeans_call *call, const collection *sample, double *offset,
 	{
 		.d = sample->d,.k = call->k,.account = &call->memory
 	};
-	measured->n = fc_start_measured(sample->n, k);
+	measured->n = fc_measured_rows(sample->n, k);
 	charge_memory(&call->memory,
 				  k * d * sizeof(double) + collection_bytes(measured, measured->n));
 	resize_collection(measured, measured->n);
@@ -369,13 +369,13 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 								   (Size) call->options.sparsity),
 					 "qkmeans", (Size) call->k, d,
 					 "Raise budget, or use fewer factors or a lower sparsity.");
-	charge_memory(&call->memory, collection_bytes(sample, sample->room));
+	charge_memory(&call->memory, collection_bytes(sample, sample->capacity));
 	check_budget(call->memory.charged +
 				 fc_qkmeans_worksize((Size) call->k, d, &call->options) +
 				 (Size) call->k * d * sizeof(double) +
 				 collection_bytes(sample,
-								  fc_start_measured(sample->n,
-													(Size) call->k)),
+								  fc_measured_rows(sample->n,
+												   (Size) call->k)),
 				 call->memory.what);
 	announce_work(psprintf("%s of %zu rows takes", call->memory.what, n),
 				  fc_kmeans_operations(sample->n, d, (Size) call->k, &search) +

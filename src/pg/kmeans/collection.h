@@ -17,7 +17,7 @@ typedef struct collection
 	fc_metric	metric;			/* metric in the options; cosine rows have
 								 * length 1 */
 	Size		n;
-	Size		room;
+	Size		capacity;
 	Jsonb	   *options;
 	double	   *x;				/* n x d values */
 	memory_account *account;	/* memory account of the call that scans the
@@ -30,7 +30,7 @@ extern const state_kind kmeans_state_kind;
  * Enlarges the collection to `room` rows, in the current context; the caller
  * has checked the budget.
  */
-extern void resize_collection(collection *rows, Size room);
+extern void resize_collection(collection *rows, Size capacity);
 
 static inline Size
 collection_bytes(const collection *rows, Size n)

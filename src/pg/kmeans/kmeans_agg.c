@@ -17,12 +17,12 @@
 #include "pg/operator/operator_value.h"
 
 void
-resize_collection(collection *rows, Size room)
+resize_collection(collection *rows, Size capacity)
 {
-	Size		bytes = collection_bytes(rows, room);
+	Size		bytes = collection_bytes(rows, capacity);
 
 	rows->x = rows->x ? repalloc_huge(rows->x, bytes) : alloc_large(bytes);
-	rows->room = room;
+	rows->capacity = capacity;
 }
 
 /*
@@ -54,8 +54,8 @@ reserve_rows(FunctionCallInfo fcinfo, collection *rows, Size n)
 		", or take a sample"
 	};
 
-	if (n > rows->room)
-		resize_collection(rows, grown_room(rows->room, n, &need));
+	if (n > rows->capacity)
+		resize_collection(rows, grown_capacity(rows->capacity, n, &need));
 }
 
 static void

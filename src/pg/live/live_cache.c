@@ -373,7 +373,7 @@ read_live_sketch(const live_key *key, Relation table)
 static live_sketch *
 find_live_sketch(const live_key *key, Relation table)
 {
-	MemoryContext home = CurrentMemoryContext;
+	MemoryContext caller_context = CurrentMemoryContext;
 	live_sketch *live = NULL;
 	Oid			caller;
 	int			context;
@@ -385,7 +385,7 @@ find_live_sketch(const live_key *key, Relation table)
 						   context | SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION);
 	level = fix_settings(FIX_ALL);
-	MemoryContextSwitchTo(home);
+	MemoryContextSwitchTo(caller_context);
 	live_execute(live_query, key->id, RelationGetRelid(table), true);
 	if (SPI_processed > 0)
 		live = read_live_sketch(key, table);
@@ -394,7 +394,7 @@ find_live_sketch(const live_key *key, Relation table)
 		plan_expressions(live, table);
 	AtEOXact_GUC(true, level);
 	SPI_finish();
-	MemoryContextSwitchTo(home);
+	MemoryContextSwitchTo(caller_context);
 	return live;
 }
 

@@ -612,7 +612,7 @@ served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *gro
 	static union
 	{
 		int32		header;
-		char		room[16];
+		char		scratch[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
 	model_slot *slot;

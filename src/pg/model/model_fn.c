@@ -384,7 +384,7 @@ return_membership(FunctionCallInfo fcinfo, const model_row *row)
 	{
 		bool		none = (score > 0.5) == (i == 0);
 		Datum		values[2] = {
-			Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]),
+			Int32GetDatum(row->model->view.regions.peak_cluster[nearest_of_row(row)]),
 			Float8GetDatum(none ? score : 1 - score)
 		};
 		bool		nulls[2] = {none};

@@ -46,7 +46,7 @@ table_argument(FunctionCallInfo fcinfo, int n)
 }
 
 static fc_contingency *
-with_room(fc_contingency *table, Size more)
+with_capacity(fc_contingency *table, Size more)
 {
 	Size		capacity = table->capacity;
 	fc_contingency *larger;
@@ -70,7 +70,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
 	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY)
-		: with_room(table_argument(fcinfo, 0), 1);
+		: with_capacity(table_argument(fcinfo, 0), 1);
 	check_status(fc_contingency_add(table, PG_GETARG_INT32(1),
 									PG_GETARG_INT32(2), 1));
 	PG_RETURN_POINTER(table);
@@ -88,7 +88,7 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	right = table_argument(fcinfo, 1);
 	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity)
-		: with_room(table_argument(fcinfo, 0), right->used);
+		: with_capacity(table_argument(fcinfo, 0), right->used);
 	check_status(fc_contingency_merge(left, right));
 	PG_RETURN_POINTER(left);
 }

@@ -22,7 +22,7 @@
  * Initial capacity of a sample, in rows; it is doubled when the sample is
  * full. A guess.
  */
-#define FIRST_ROOM	16
+#define FIRST_CAPACITY	16
 
 /* ---- the state ---- */
 
@@ -47,8 +47,8 @@ new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)
 }
 
 fc_coreset *
-coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state,
-				  Size capacity)
+coreset_with_capacity(FunctionCallInfo fcinfo, const fc_coreset *state,
+					  Size capacity)
 {
 	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
 
@@ -62,7 +62,7 @@ fc_coreset *
 new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 			fc_metric metric, Size rows)
 {
-	Size		capacity = Min(Max(FIRST_ROOM, (rows + 1) / 2 * 2),
+	Size		capacity = Min(Max(FIRST_CAPACITY, (rows + 1) / 2 * 2),
 							   full_coreset((Size) plan->size));
 	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
 
@@ -104,13 +104,13 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 		 * its capacity, but not beyond the capacity of a full sample.
 		 */
 		if (fc_coreset_is_full(left))
-			left = coreset_with_room(fcinfo, left,
-									 Min(Max(Max(2 * (Size) left->capacity,
-												 FIRST_ROOM),
-											 (left->used + right->used - slot +
-											  1) /
-											 2 * 2),
-										 full_coreset(left->size)));
+			left = coreset_with_capacity(fcinfo, left,
+										 Min(Max(Max(2 * (Size) left->capacity,
+													 FIRST_CAPACITY),
+												 (left->used + right->used - slot +
+												  1) /
+												 2 * 2),
+											 full_coreset(left->size)));
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;

@@ -42,14 +42,14 @@ columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 static void
 reserve(sparse_scratch *scratch, MemoryContext context, Size elements, Size k)
 {
-	Size		room = scratch->room;
+	Size		capacity = scratch->capacity;
 
-	if (room < elements || scratch->values == NULL)
+	if (capacity < elements || scratch->values == NULL)
 	{
 		elements += elements / 2 + 1;
-		scratch->indices = grown(context, scratch->indices, &room, elements,
+		scratch->indices = grown(context, scratch->indices, &capacity, elements,
 								 sizeof(uint32));
-		scratch->values = grown(context, scratch->values, &scratch->room, elements,
+		scratch->values = grown(context, scratch->values, &scratch->capacity, elements,
 								sizeof(double));
 	}
 	scratch->scores = grown(context, scratch->scores, &scratch->k, k, sizeof(double));
@@ -100,11 +100,11 @@ dense_sparse_row(sparse_scratch *scratch, MemoryContext context, Size d)
 	/* if the dimension is new, allocate d zeros */
 	if (scratch->d != d)
 	{
-		Size		room[2] = {0, 0};
+		Size		capacity[2] = {0, 0};
 
 		scratch->d = scratch->written = 0;
-		scratch->dense = grown(context, scratch->dense, &room[0], d, sizeof(double));
-		scratch->places = grown(context, scratch->places, &room[1], d / 4 + 1,
+		scratch->dense = grown(context, scratch->dense, &capacity[0], d, sizeof(double));
+		scratch->places = grown(context, scratch->places, &capacity[1], d / 4 + 1,
 								sizeof(uint32));
 		memset(scratch->dense, 0, d * sizeof(double));
 		scratch->d = d;
@@ -164,7 +164,7 @@ typedef struct fetched_value
 
 typedef struct operator_cache
 {
-	MemoryContext home;			/* memory of the cache and its buffers */
+	MemoryContext call_context; /* memory of the cache and its buffers */
 	bool		moving;			/* true if the caller copies an inline value
 								 * for every row, so that its address changes */
 	MemoryContext context;		/* memory of the values, reset when they take
@@ -199,16 +199,16 @@ cache_of_call(FunctionCallInfo fcinfo)
 {
 	operator_cache *cache = fcinfo->flinfo->fn_extra;
 
-	MemoryContext home;
+	MemoryContext call_context;
 
 	if (cache != NULL)
 		return cache;
-	cache = call_memory(fcinfo, sizeof(operator_cache), &home);
-	if (cache->home == NULL)
+	cache = call_memory(fcinfo, sizeof(operator_cache), &call_context);
+	if (cache->call_context == NULL)
 	{
-		cache->home = cache->reader.context = home;
-		cache->moving = home != fcinfo->flinfo->fn_mcxt;
-		cache->context = AllocSetContextCreate(home, "fastclust operators",
+		cache->call_context = cache->reader.context = call_context;
+		cache->moving = call_context != fcinfo->flinfo->fn_mcxt;
+		cache->context = AllocSetContextCreate(call_context, "fastclust operators",
 											   ALLOCSET_SMALL_SIZES);
 		forget_values(cache);
 	}
@@ -217,7 +217,7 @@ cache_of_call(FunctionCallInfo fcinfo)
 
 /* Forgets all values if they take more than a quarter of the memory budget. */
 static void
-make_room(operator_cache *cache)
+make_capacity(operator_cache *cache)
 {
 	if (cache->size / 1024 > (Size) fastclust_memory_budget / 4)
 		forget_values(cache);
@@ -225,7 +225,7 @@ make_room(operator_cache *cache)
 
 /*
  * Returns the value with this digest, after adding an empty one if it is new.
- * The caller must have called make_room.
+ * The caller must have called make_capacity.
  */
 static cached_value *
 value_of_digest(operator_cache *cache, const uint64 *digest)
@@ -281,7 +281,7 @@ read_value(operator_cache *cache, struct varlena *stored)
 	struct varlena *flat;
 	cached_value *value;
 
-	make_room(cache);
+	make_capacity(cache);
 	old = MemoryContextSwitchTo(cache->context);
 	flat = detoast_attr(stored);
 	MemoryContextSwitchTo(old);
@@ -343,7 +343,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size,
 		value = fetched(cache, stored);
 	else
 	{
-		make_room(cache);
+		make_capacity(cache);
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
 		{						/* the bytes have another address at every row */
@@ -481,7 +481,7 @@ cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
 
 	if (elements != NULL)
 		*elements = &cache->sparse.row;
-	return dense_sparse_row(&cache->sparse, cache->home,
+	return dense_sparse_row(&cache->sparse, cache->call_context,
 							((const fc_operator *) cache->last->view)->d);
 }
 
@@ -492,10 +492,10 @@ cached_bytes(FunctionCallInfo fcinfo)
 	const sparse_scratch *sparse = &cache->sparse;
 
 	return cache->size +
-		(cache->doubles_count + sparse->d + sparse->room + sparse->k) *
+		(cache->doubles_count + sparse->d + sparse->capacity + sparse->k) *
 		sizeof(double) +
 		cache->reader.buffer_size +
-		(sparse->d / 4 + sparse->room) * sizeof(uint32);
+		(sparse->d / 4 + sparse->capacity) * sizeof(uint32);
 }
 
 const fc_operator *
@@ -524,7 +524,7 @@ cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = cache_of_call(fcinfo);
 
-	cache->scratch.floats = grown(cache->home, cache->scratch.floats,
+	cache->scratch.floats = grown(cache->call_context, cache->scratch.floats,
 								  &cache->scratch.count, floats, sizeof(float));
 	return cache->scratch;
 }
@@ -534,7 +534,7 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
 	operator_cache *cache = cache_of_call(fcinfo);
 
-	cache->doubles = grown(cache->home, cache->doubles, &cache->doubles_count,
+	cache->doubles = grown(cache->call_context, cache->doubles, &cache->doubles_count,
 						   count, sizeof(double));
 	return cache->doubles;
 }

@@ -26,7 +26,7 @@ typedef struct sparse_scratch
 								 * `room` elements; the row has length 1 if
 								 * the metric is cosine */
 	double	   *values;
-	Size		room;
+	Size		capacity;
 	double	   *scores;			/* k scores of the current row */
 	double		bound;			/* upper bound on the error of the scores */
 	Size		k;

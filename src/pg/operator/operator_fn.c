@@ -22,7 +22,7 @@
 typedef struct codebook
 {
 	Size		k;
-	Size		room;
+	Size		capacity;
 	int32		d;
 	fc_metric	metric;
 	double	   *centroids;
@@ -46,23 +46,23 @@ static void
 grow(codebook *book)
 {
 	row_need	need = {collected_bytes, book, "fastop_agg", ""};
-	Size		room;
+	Size		capacity;
 
 	check_count("the number of centroids", (int64) book->k + 1, 1,
 				FC_MAX_CLUSTERS);
-	room = grown_room(book->room, book->k + 1, &need);
-	if (book->room == 0)
+	capacity = grown_capacity(book->capacity, book->k + 1, &need);
+	if (book->capacity == 0)
 	{
-		book->centroids = alloc_large(room * (Size) book->d * sizeof(double));
-		book->weights = alloc_large(room * sizeof(double));
+		book->centroids = alloc_large(capacity * (Size) book->d * sizeof(double));
+		book->weights = alloc_large(capacity * sizeof(double));
 	}
 	else
 	{
 		book->centroids = repalloc_huge(book->centroids,
-										room * (Size) book->d * sizeof(double));
-		book->weights = repalloc_huge(book->weights, room * sizeof(double));
+										capacity * (Size) book->d * sizeof(double));
+		book->weights = repalloc_huge(book->weights, capacity * sizeof(double));
 	}
-	book->room = room;
+	book->capacity = capacity;
 }
 
 /*
@@ -124,7 +124,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 		book->metric = metric;
 	}
 	check_vector_dim(&v, (size_t) book->d, "the first centroid");
-	if (book->k == book->room)
+	if (book->k == book->capacity)
 		grow(book);
 	MemoryContextSwitchTo(old);
 	row = book->centroids + book->k * (Size) v.d;

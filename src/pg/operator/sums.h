@@ -48,8 +48,8 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
  * Returns a copy of the state with another capacity, which must be an even
  * number of rows.
  */
-extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo,
-									 const fc_coreset *state, Size capacity);
+extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo,
+										 const fc_coreset *state, Size capacity);
 
 /* Returns the rows of the sample as centroids, in ascending order of rank. */
 extern fc_codebook *centroids_of_coreset(const fc_coreset *state,

@@ -47,7 +47,7 @@ typedef struct kernel_rows
 	int32		width;			/* bytes per element: 4 or 8 */
 	uint64		seed;
 	Size		n;
-	Size		room;
+	Size		capacity;
 	int64	   *ids;			/* n ids, if has_ids */
 	char	   *x;				/* n x d floats or doubles */
 	Jsonb	   *options;		/* options as given; NULL if there are none,

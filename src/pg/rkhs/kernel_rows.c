@@ -78,24 +78,24 @@ whole_size(const void *collection, Size n)
 }
 
 static void
-set_room(kernel_rows *rows, Size room)
+set_capacity(kernel_rows *rows, Size capacity)
 {
-	rows->x = rows->x ? repalloc_huge(rows->x, room * row_size(rows))
-		: alloc_large(room * row_size(rows));
+	rows->x = rows->x ? repalloc_huge(rows->x, capacity * row_size(rows))
+		: alloc_large(capacity * row_size(rows));
 	if (rows->has_ids)
-		rows->ids = rows->ids ? repalloc_huge(rows->ids, room * sizeof(int64))
-			: alloc_large(room * sizeof(int64));
-	rows->room = room;
+		rows->ids = rows->ids ? repalloc_huge(rows->ids, capacity * sizeof(int64))
+			: alloc_large(capacity * sizeof(int64));
+	rows->capacity = capacity;
 }
 
 /* Makes room for n rows when states of workers are combined. */
 static void
-join_room(kernel_rows *rows, Size n)
+joined_capacity(kernel_rows *rows, Size n)
 {
 	check_budget(n * (row_size(rows) + sizeof(int64)),
 				 kernel_aggregate_name(rows));
-	if (n > rows->room)
-		set_room(rows, n);
+	if (n > rows->capacity)
+		set_capacity(rows, n);
 }
 
 /* ---- transition ---- */
@@ -247,7 +247,7 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 		rows->width = v.floats != NULL ? sizeof(float) : sizeof(double);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
-	if (rows->n == rows->room)
+	if (rows->n == rows->capacity)
 	{
 		row_need	need = {
 			whole_size,
@@ -256,7 +256,7 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 			", or take a sample, and use nystroem and kernel_features for the other rows"
 		};
 
-		set_room(rows, grown_room(rows->room, rows->n + 1, &need));
+		set_capacity(rows, grown_capacity(rows->capacity, rows->n + 1, &need));
 	}
 	MemoryContextSwitchTo(old);
 	memcpy(rows->x + rows->n * row_size(rows),
@@ -294,7 +294,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	{
 		left = palloc(sizeof(kernel_rows));
 		*left = *right;
-		left->n = left->room = 0;
+		left->n = left->capacity = 0;
 		left->ids = NULL;
 		left->x = NULL;
 	}
@@ -306,7 +306,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 		left->width != right->width)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("kernel and parameters must be the same for all rows"));
-	join_room(left, left->n + right->n);
+	joined_capacity(left, left->n + right->n);
 	memcpy(left->x + left->n * row_size(left), right->x,
 		   right->n * row_size(left));
 	if (left->has_ids)
@@ -340,11 +340,11 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	pq_copymsgbytes(message, (char *) rows, sizeof(kernel_rows));
 	rows->kind = &kernel_state_kind;
 	n = rows->n;
-	rows->n = rows->room = 0;
+	rows->n = rows->capacity = 0;
 	rows->ids = NULL;
 	rows->x = NULL;
 	rows->options = NULL;
-	join_room(rows, n);
+	joined_capacity(rows, n);
 	if (rows->has_ids)
 		pq_copymsgbytes(message, (char *) rows->ids, (int) (n * sizeof(int64)));
 	pq_copymsgbytes(message, (char *) rows->x, (int) (n * row_size(rows)));

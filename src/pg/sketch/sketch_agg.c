@@ -101,10 +101,10 @@ typedef struct sketch_call_state
 static sketch_call_state *
 new_call_state(FunctionCallInfo fcinfo)
 {
-	MemoryContext home;
-	sketch_call_state *call = call_memory(fcinfo, sizeof(sketch_call_state), &home);
+	MemoryContext call_context;
+	sketch_call_state *call = call_memory(fcinfo, sizeof(sketch_call_state), &call_context);
 
-	call->reader.context = home;
+	call->reader.context = call_context;
 	call->reader.anywhere = true;
 	(void) argument_form(fcinfo, &call->reader, 1);
 	return call;
@@ -112,7 +112,7 @@ new_call_state(FunctionCallInfo fcinfo)
 
 /* Returns a buffer of d doubles followed by d floats. */
 static double *
-unit_room(sketch_call_state *call, Size d)
+unit_row(sketch_call_state *call, Size d)
 {
 	return call->unit = grown(call->reader.context, call->unit,
 							  &call->unit_doubles, d,
@@ -242,7 +242,7 @@ pgvector_row(sketch_call_state *call, Datum x, size_t d)
 	check_vector_dim(&v, d, "the sketch_spec");
 	if (call->reader.form == VECTOR_SPARSE)
 	{
-		double	   *values = unit_room(call, (size_t) value.nonzeros);
+		double	   *values = unit_row(call, (size_t) value.nonzeros);
 
 		fc_widen((const float *) value.elements, (size_t) value.nonzeros,
 				 values);
@@ -295,7 +295,7 @@ to_unit_row(sketch_call_state *call, fc_row *row, size_t d)
 	if (row->sparse != NULL)
 		return fc_unit_sparse_row(row->sparse->indices, row->sparse->count,
 								  call->unit);
-	unit = unit_room(call, d);
+	unit = unit_row(call, d);
 	if (row->doubles == NULL)
 	{
 		float	   *floats = (float *) (unit + d);

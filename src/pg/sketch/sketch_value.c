@@ -139,7 +139,7 @@ sketch_pack(const fc_sketch *sketch)
 	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_UNPACKED)
 							 ? sketch_copy(sketch)
 							 : sketch);
-	if (view.waiting != NULL)
+	if (view.pending != NULL)
 		check_status(fc_sketch_fold(prepared_of_spec(view.spec), &view));
 	else if (!fc_sketch_is_unit(&view))
 		return view.head;

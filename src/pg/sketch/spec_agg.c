@@ -137,7 +137,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 #define SAMPLE_ROWS	1000
 
 /* Number of entries allocated at first. A guess. */
-#define FIRST_ROOM	64
+#define FIRST_CAPACITY	64
 
 /*
  * Center of a spec. The default is the mean; for sparsevec rows it is 0, so
@@ -154,7 +154,7 @@ typedef struct spec_state
 {
 	const state_kind *kind;
 	fc_reservoir sample;
-	Size		room;			/* number of allocated entries */
+	Size		capacity;		/* number of allocated entries */
 	int32		clusters;
 	int64		rows;			/* rows added so far */
 	bool		sparse;			/* true if any row was a sparsevec */
@@ -185,7 +185,7 @@ new_state(int32 d)
 static Size
 state_bytes(const spec_state *state)
 {
-	return state->room *
+	return state->capacity *
 		(sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
 }
 
@@ -198,21 +198,21 @@ grow(spec_state *state)
 {
 	MemoryContext context = GetMemoryChunkContext(state);
 	fc_reservoir *sample = &state->sample;
-	Size		room = Min(Max(FIRST_ROOM, state->room + state->room / 2),
-						   2 * sample->capacity);
-	Size		bytes = room * sample->d * sizeof(double);
+	Size		capacity = Min(Max(FIRST_CAPACITY, state->capacity + state->capacity / 2),
+							   2 * sample->capacity);
+	Size		bytes = capacity * sample->d * sizeof(double);
 
-	check_budget(state_bytes(state) + bytes + room * sizeof(fc_reservoir_entry),
+	check_budget(state_bytes(state) + bytes + capacity * sizeof(fc_reservoir_entry),
 				 "sketch_spec_agg");
-	sample->entries = state->room > 0
+	sample->entries = state->capacity > 0
 		? repalloc(sample->entries,
-				   room * sizeof(fc_reservoir_entry))
+				   capacity * sizeof(fc_reservoir_entry))
 		: MemoryContextAlloc(context,
-							 room *
+							 capacity *
 							 sizeof(fc_reservoir_entry));
-	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes)
+	sample->values = state->capacity > 0 ? repalloc_huge(sample->values, bytes)
 		: alloc_large_in(context, bytes);
-	state->room = room;
+	state->capacity = capacity;
 }
 
 static void
@@ -234,7 +234,7 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 		if (!fc_reservoir_wants(sample, hash))
 			return;
 	}
-	if (sample->used == state->room)
+	if (sample->used == state->capacity)
 		grow(state);
 	fc_reservoir_put(sample, hash, count, row);
 }
@@ -404,8 +404,8 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	state->kind = &spec_state_kind;
 	state->options = receive_options(message);
 	used = state->sample.used;
-	state->sample.used = state->room = 0;
-	while (state->room < used)
+	state->sample.used = state->capacity = 0;
+	while (state->capacity < used)
 		grow(state);
 	pq_copymsgbytes(message, (char *) state->sample.entries,
 					(int) (used * sizeof(fc_reservoir_entry)));

@@ -393,7 +393,7 @@ typedef struct found_regions
 {
 	Size		clusters;
 	int32	   *cluster;
-	int32	   *home;
+	int32	   *peak_cluster;
 	double	   *radius;
 	double	   *reach;
 	double	   *peak;
@@ -427,7 +427,7 @@ micro_operator(const training *t, const micro_cluster_set *set,
 	for (Size a = 0; a < m; a++)
 	{
 		cluster[a] = found->cluster[a];
-		cluster[m + a] = found->home[a];
+		cluster[m + a] = found->peak_cluster[a];
 		numbers[a] = shown_float(found->radius[a]);
 		numbers[m + a] = shown_float((1 + DISTANCE_SLACK) * found->reach[a] + slack);
 		numbers[2 * m + a] = shown_float(found->peak[a]);
@@ -532,18 +532,18 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 	{
 		tree.k,
 			tree.label,
-			tree.home,
+			tree.peak_cluster,
 			tree.radius,
 			FC_TAKE(arena, m, double),
 			FC_TAKE(arena, m, double)
 	};
 	for (Size a = 0; a < m; a++)
 	{
-		const fc_density_cluster *home = &tree.cluster[tree.home[a]];
+		const fc_density_cluster *peak_cluster = &tree.cluster[tree.peak_cluster[a]];
 
 		found.reach[a] = tree.label[a] >= 0 ? tree.cluster[tree.label[a]].reach
 			: 0;
-		found.peak[a] = tree.radius[home->peak];
+		found.peak[a] = tree.radius[peak_cluster->peak];
 	}
 	if (tree.k > 1)
 		fit->splits = palloc((tree.k - 1) * 4 * sizeof(double));
@@ -612,7 +612,7 @@ find_at_scale(const training *t, const group_fit *fit, micro_cluster_set *set,
 	}
 	for (Size a = 0; a < m; a++)
 		found.peak[a] = peak[found.cluster[a]];
-	found.home = found.cluster;
+	found.peak_cluster = found.cluster;
 	set->b.m = m;
 	return found;
 }
@@ -714,7 +714,7 @@ number_regions(group_fit *fit, int32 *numbers)
 	{
 		cluster[a] = op.regions.cluster[a] < 0 ? -1
 			: numbers[op.regions.cluster[a]];
-		cluster[op.k + a] = numbers[op.regions.home[a]];
+		cluster[op.k + a] = numbers[op.regions.peak_cluster[a]];
 	}
 	for (Size j = 0; j < k; j++)
 		spreads[numbers[j]] = fit->spreads[j];
@@ -724,7 +724,7 @@ number_regions(group_fit *fit, int32 *numbers)
 				fit->splits[4 * i + (Size) side] = numbers
 					[(Size) fit->splits[4 * i + (Size) side]];
 	op.regions.cluster = cluster;
-	op.regions.home = cluster + op.k;
+	op.regions.peak_cluster = cluster + op.k;
 	fit->micro = store_operator(&op);
 	fit->op = renumbered(fit->op, numbers);
 	fit->spreads = spreads;

@@ -90,7 +90,7 @@ product_of_rows(const training *t, qkmeans_call *call,
 		.d = (int32) rows->d,
 		.k = call->k,
 		.n = rows->n,
-		.room = rows->n,
+		.capacity = rows->n,
 		.x = numbers_of_rows(rows),
 		.account = &call->memory
 	};

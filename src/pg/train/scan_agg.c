@@ -63,8 +63,8 @@ new_state(FunctionCallInfo fcinfo, scan_call_state *call, scan_plan *plan,
 		start_steps(fcinfo, call, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
-	add_room(state,
-			 state->started ? state->capacity : rows_in(state, FIRST_BLOCK_BYTES));
+	add_capacity(state,
+				 state->started ? state->capacity : rows_in(state, FIRST_BLOCK_BYTES));
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -147,12 +147,12 @@ read_plain_vector(FunctionCallInfo fcinfo, scan_call_state *call,
 static scan_call_state *
 new_call_state(FunctionCallInfo fcinfo)
 {
-	MemoryContext home;
-	scan_call_state *call = call_memory(fcinfo, sizeof(scan_call_state), &home);
+	MemoryContext call_context;
+	scan_call_state *call = call_memory(fcinfo, sizeof(scan_call_state), &call_context);
 
-	if (call->home == NULL)
+	if (call->call_context == NULL)
 	{
-		call->home = call->reader.context = home;
+		call->call_context = call->reader.context = call_context;
 		call->record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
 			type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo,
 												ARGUMENT_CELLS));
@@ -173,7 +173,7 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 	fields = read_plan_fields(PG_GETARG_DATUM(ARGUMENT_PLAN));
 	if (fields.null[PLAN_ENCODER] && PG_ARGISNULL(ARGUMENT_CELLS))
 		return NULL;
-	call->plan = plan_of_fields(call->plan, &fields, call->home);
+	call->plan = plan_of_fields(call->plan, &fields, call->call_context);
 	if (!call->plan->complete)
 		complete_plan(call->plan,
 					  call->plan->encoder != NULL
@@ -235,7 +235,7 @@ fastclust_scan_accum(PG_FUNCTION_ARGS)
 					rows->raw + rows->count * state->plan->d))
 		PG_RETURN_POINTER(state);
 	rows->keys[rows->count++] = key_of(fcinfo);
-	if (rows->count == rows->room)
-		make_room(fcinfo, state);
+	if (rows->count == rows->capacity)
+		make_capacity(fcinfo, state);
 	PG_RETURN_POINTER(state);
 }

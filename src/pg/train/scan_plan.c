@@ -190,7 +190,7 @@ complete_plan(scan_plan *plan, Size d)
 }
 
 scan_plan *
-plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
+plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext call_context)
 {
 	MemoryContext old;
 	MemoryContext context;
@@ -198,7 +198,7 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 
 	if (kept != NULL && same_fields(&kept->fields, fields))
 		return kept;
-	context = AllocSetContextCreate(home, "fastclust scan",
+	context = AllocSetContextCreate(call_context, "fastclust scan",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	plan = palloc0(sizeof(scan_plan));

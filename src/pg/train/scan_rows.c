@@ -39,14 +39,14 @@
  * larger limit saves memory for small groups, and takes more for large ones. A
  * guess.
  */
-#define WAITING_BYTES	(32 * 1024)
+#define PENDING_BYTES	(32 * 1024)
 
 /* ---- states ---- */
 
 void
 reserve_scratch(scan_call_state *call, Size floats)
 {
-	call->scratch.floats = grown(call->home, call->scratch.floats,
+	call->scratch.floats = grown(call->call_context, call->scratch.floats,
 								 &call->scratch.count, floats, sizeof(float));
 }
 
@@ -106,15 +106,15 @@ start_steps(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 
 /* Allocates a block for `room` rows in the state's memory context. */
 void
-add_room(scan_state *state, Size room)
+add_capacity(scan_state *state, Size capacity)
 {
-	Size		numbers = room * state->plan->d;
+	Size		numbers = capacity * state->plan->d;
 	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state),
 									  offsetof(scan_rows, raw) +
-									  (numbers + room) * sizeof(double));
+									  (numbers + capacity) * sizeof(double));
 
 	rows->earlier = state->rows;
-	rows->room = room;
+	rows->capacity = capacity;
 	rows->count = 0;
 	rows->keys = (uint64 *) (rows->raw + numbers);
 	state->rows = rows;
@@ -159,7 +159,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
 	scan_call_state *call = state->call;
 	const scan_plan *plan = state->plan;
-	Size		waiting = (state->waiting +
+	Size		pending = (state->pending +
 						   (state->rows != NULL ? state->rows->count : 0));
 	Size		rank = plan->map != NULL ? plan->map->rank : 0;
 
@@ -170,7 +170,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 		state->counts = new_drift_counts(plan->drift_spec);
 	if (plan->sample.size > 0)
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
-									plan->metric, waiting);
+									plan->metric, pending);
 	if (plan->map != NULL)
 		reserve_scratch(call, fc_kernel_map_scratch(plan->map));
 
@@ -178,11 +178,11 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 	 * scratch space for a batch: scaled rows, ranks, features as doubles and
 	 * as floats
 	 */
-	call->doubles = grown(call->home, call->doubles, &call->doubles_count,
+	call->doubles = grown(call->call_context, call->doubles, &call->doubles_count,
 						  state->capacity * (plan->d + 1 + rank) + rank,
 						  sizeof(double));
 	check_budget(2 * state_bytes(state) +
-				 Max(waiting, state->capacity) * (plan->d + 1) *
+				 Max(pending, state->capacity) * (plan->d + 1) *
 				 sizeof(double) +
 				 call->scratch.count * sizeof(float) +
 				 call->doubles_count * sizeof(double),
@@ -266,16 +266,16 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
 }
 
 static void
-make_room_in_sample(FunctionCallInfo fcinfo, scan_state *state)
+make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state)
 {
 	fc_coreset *old = state->sample;
 
 	if (!fc_coreset_is_full(old))
 		return;
-	state->sample = coreset_with_room(fcinfo, old,
-									  capacity_of_sample(old,
-														 2 * (Size) old
-														 ->capacity));
+	state->sample = coreset_with_capacity(fcinfo, old,
+										  capacity_of_sample(old,
+															 2 * (Size) old
+															 ->capacity));
 	pfree(old);
 }
 
@@ -292,7 +292,7 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 	{
 		if (!fc_coreset_takes(state->sample, ranks[r]))
 			continue;
-		make_room_in_sample(fcinfo, state);
+		make_capacity_in_sample(fcinfo, state);
 		fc_coreset_take(state->sample, ranks[r], x + r * d);
 	}
 	state->sample->count += (int64) n;
@@ -402,7 +402,7 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 	MemoryContext old;
 	scan_rows  *earlier;
 
-	if (state->rows == NULL || state->waiting + state->rows->count == 0)
+	if (state->rows == NULL || state->pending + state->rows->count == 0)
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 	if (!state->started)
@@ -414,7 +414,7 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 		state->rows->earlier = earlier->earlier;
 		pfree(earlier);
 	}
-	state->waiting = 0;
+	state->pending = 0;
 	MemoryContextSwitchTo(old);
 }
 
@@ -424,24 +424,24 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
  * the sums, and makes later rows fill whole batches.
  */
 void
-make_room(FunctionCallInfo fcinfo, scan_state *state)
+make_capacity(FunctionCallInfo fcinfo, scan_state *state)
 {
-	Size		waiting = state->waiting + state->rows->count;
+	Size		pending = state->pending + state->rows->count;
 
 	if (!state->started &&
-		waiting * (state->plan->d + 1) * sizeof(double) < WAITING_BYTES)
+		pending * (state->plan->d + 1) * sizeof(double) < PENDING_BYTES)
 	{
-		state->waiting = waiting;
-		add_room(state,
-				 Min(rows_in(state, MAX_SMALL_BLOCK_BYTES), 4 * state->rows->room));
+		state->pending = pending;
+		add_capacity(state,
+					 Min(rows_in(state, MAX_SMALL_BLOCK_BYTES), 4 * state->rows->capacity));
 		return;
 	}
 	fold_scan(fcinfo, state);
-	if (state->rows->room < state->capacity)
+	if (state->rows->capacity < state->capacity)
 	{
 		pfree(state->rows);
 		state->rows = NULL;
-		add_room(state, state->capacity);
+		add_capacity(state, state->capacity);
 	}
 }
 
@@ -457,10 +457,10 @@ add_sparse_step(scan_state *state, int i, const double *x)
 {
 	scan_call_state *call = state->call;
 	const fc_operator *op = &state->op[i];
-	Size		waiting = 0;
+	Size		pending = 0;
 	const fc_columns *columns = columns_of(&state->columns[i], op,
 										   (Size) state->n,
-										   CurrentMemoryContext, &waiting);
+										   CurrentMemoryContext, &pending);
 	size_t		cluster;
 
 	if (columns != NULL && fc_columns_assign(columns, &call->sparse.row,
@@ -494,7 +494,7 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 							  : 0);
 	if (outcome != SPARSE_KNOWN)
 		return outcome;
-	x = dense_sparse_row(&call->sparse, call->home, plan->d);
+	x = dense_sparse_row(&call->sparse, call->call_context, plan->d);
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 	if (!state->started)
 		start_sums(fcinfo, state);

@@ -238,7 +238,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 		Size		capacity = capacity_of_sample(right->sample,
 												  packed_coreset(right->sample));
 
-		left->sample = coreset_with_room(fcinfo, right->sample, capacity);
+		left->sample = coreset_with_capacity(fcinfo, right->sample, capacity);
 	}
 	else if (right->sample != NULL)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);

@@ -76,7 +76,8 @@ extern plan_fields read_plan_fields(Datum plan);
  * Returns `kept` if its fields are equal to `fields`, not counting the
  * operators. Otherwise returns a new plan in a child context of `home`.
  */
-extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
+extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields,
+								 MemoryContext call_context);
 
 /*
  * Sets the dimension of rows to d, unless a field has set it, and reads the
@@ -88,7 +89,7 @@ extern void complete_plan(scan_plan *plan, Size d);
 typedef struct scan_rows
 {
 	struct scan_rows *earlier;	/* the previous block, or NULL */
-	Size		room;
+	Size		capacity;
 	Size		count;
 	uint64	   *keys;			/* `room` keys to be hashed, one for each row */
 
@@ -128,7 +129,7 @@ typedef struct scan_state
 	struct scan_call_state *call;
 	scan_plan  *plan;
 	scan_rows  *rows;			/* latest block of buffered rows */
-	Size		waiting;		/* number of buffered rows in earlier blocks */
+	Size		pending;		/* number of buffered rows in earlier blocks */
 	bool		started;		/* true once the sums have been made */
 	Size		capacity;		/* rows per batch */
 } scan_state;
@@ -147,7 +148,7 @@ enum
 /* Call state: readers, the latest plan, and the scratch space of a batch. */
 typedef struct scan_call_state
 {
-	MemoryContext home;
+	MemoryContext call_context;
 	vector_reader reader;
 	row_places	places;			/* addresses of plain rows, for prefetching */
 	sparse_scratch sparse;
@@ -191,17 +192,17 @@ extern void start_steps(FunctionCallInfo fcinfo, scan_call_state *call,
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
 /*
- * add_room adds a block for `room` buffered rows. rows_in returns the number
+ * add_capacity adds a block for `room` buffered rows. rows_in returns the number
  * of rows that fit into a block of `bytes` bytes.
  */
-extern void add_room(scan_state *state, Size room);
+extern void add_capacity(scan_state *state, Size capacity);
 extern Size rows_in(const scan_state *state, Size bytes);
 
 /*
  * Makes room for the next row when a block is full: adds a larger block while
  * a state has few rows and no sums, else adds the rows to the sums.
  */
-extern void make_room(FunctionCallInfo fcinfo, scan_state *state);
+extern void make_capacity(FunctionCallInfo fcinfo, scan_state *state);
 
 /* Adds the buffered rows to the sums. */
 extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);

@@ -390,8 +390,8 @@ measure_group(const training *t, group_fit *fit,
  * weighted rows.
  */
 static void
-set_law(record_builder *row, const training *t,
-		const fc_weighted_rows *sample, const group_fit *fit)
+set_null_moments(record_builder *row, const training *t,
+				 const fc_weighted_rows *sample, const group_fit *fit)
 {
 	double		moments[2];
 	bool		known = (t->source.group_by == NULL
@@ -436,7 +436,7 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_value(&row, "training_sketch", fit->sketch);
 	set_value(&row, "drift_spec", first ? t->drift_spec : NULL);
 	set_value(&row, "drift_counts", fit->counts);
-	set_law(&row, t, sample, fit);
+	set_null_moments(&row, t, sample, fit);
 	set_numbers(&row, "spreads", result->profile.spreads, fit->op->k);
 	set_numbers(&row, "distance_quantiles", result->profile.quantiles,
 				DISTANCE_QUANTILES);

@@ -22,7 +22,7 @@ kind_of(const void *bytes)
 }
 
 static size_t
-make_step(uint8_t *bytes, size_t capacity, unsigned int seed)
+make_step(uint8_t *bytes, size_t space_left, unsigned int seed)
 {
 	static const double row[DIM] = {1, -2, 0.5};
 	fc_step    *step = (fc_step *) bytes;
@@ -35,7 +35,7 @@ make_step(uint8_t *bytes, size_t capacity, unsigned int seed)
 	fc_scratch	scratch;
 	fc_operator op;
 
-	if (size > capacity)
+	if (size > space_left)
 		return 0;
 	fc_step_init(kind, header, operator_size, capacity, step);
 	fc_operator_view(header, &op);
@@ -46,12 +46,12 @@ make_step(uint8_t *bytes, size_t capacity, unsigned int seed)
 }
 
 static size_t
-make_contingency(uint8_t *bytes, size_t capacity, unsigned int seed)
+make_contingency(uint8_t *bytes, size_t space_left, unsigned int seed)
 {
 	fc_contingency *table = (fc_contingency *) bytes;
 	size_t		capacity = (size_t) 4 << seed % 3;
 
-	if (fc_contingency_size(capacity) > capacity)
+	if (fc_contingency_size(capacity) > space_left)
 		return 0;
 	fc_contingency_init(capacity, table);
 	for (int32_t i = 0; i < (int32_t) (seed % 4); i++)
@@ -70,14 +70,14 @@ rank_of(const fc_coreset *state, uint64_t key, const double *x)
 }
 
 static size_t
-make_coreset(uint8_t *bytes, size_t capacity, unsigned int seed)
+make_coreset(uint8_t *bytes, size_t space_left, unsigned int seed)
 {
 	static const double row[DIM] = {1, -2, 0.5};
 	static const double center[DIM] = {0, 0, 1};
 	fc_coreset *state = (fc_coreset *) bytes;
 	size_t		capacity = 2 + 2 * (seed % 3);
 
-	if (fc_coreset_bytes(DIM, capacity) > capacity)
+	if (fc_coreset_bytes(DIM, capacity) > space_left)
 		return 0;
 	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, state);
 	for (uint64_t key = 0; key < seed % 2 + 1; key++, state->count++)
@@ -86,16 +86,16 @@ make_coreset(uint8_t *bytes, size_t capacity, unsigned int seed)
 }
 
 static size_t
-make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
+make_value(uint8_t *bytes, size_t space_left, unsigned int seed)
 {
 	switch (seed % 4)
 	{
 		case 0:
-			return make_contingency(bytes, capacity, seed / 4);
+			return make_contingency(bytes, space_left, seed / 4);
 		case 1:
-			return make_coreset(bytes, capacity, seed / 4);
+			return make_coreset(bytes, space_left, seed / 4);
 		default:
-			return make_step(bytes, capacity, seed / 4);
+			return make_step(bytes, space_left, seed / 4);
 	}
 }
 

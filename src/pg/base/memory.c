@@ -258,7 +258,8 @@ _PG_init(void)
 							"Larger values that were set before are reduced to it.", &budget_limit,
 							MAX_KILOBYTES, MIN_BUDGET_KB, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							NULL, assign_budget_limit, NULL);
-	DefineCustomIntVariable("fastclust.memory_budget", "Maximum memory of one call of a fastclust function.",
+	DefineCustomIntVariable("fastclust.memory_budget",
+							"Maximum memory of one call of a fastclust function.",
 							"Samples are made small enough to fit; other work that needs more memory fails, and the error says how much it needs.",
 							&requested_budget, DEFAULT_BUDGET_KB, MIN_BUDGET_KB,
 							MAX_KILOBYTES, PGC_USERSET,
@@ -270,7 +271,8 @@ _PG_init(void)
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("fastclust.progress_interval",
 							"Time between progress notices of a long training step.",
-							"0 turns the notices off.", &fastclust_progress_interval, 10000, 0, INT_MAX,
+							"0 turns the notices off.",
+							&fastclust_progress_interval, 10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("fastclust.time_budget",
 							 "Maximum time of one fastclust step, as estimated before it begins.",

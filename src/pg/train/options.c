@@ -121,7 +121,8 @@ static const training_option training_options[] = {
 	},
 	{
 		NOT_FOR_HALF_LIFE, OF_WINDOW(interval),
-		{"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of the window, which ends at the newest time of the column"},
+		{"interval", OPTION_TEXT, NULL, 0, 0, NULL,
+		"length of the window, which ends at the newest time of the column"},
 		"since"
 	},
 	{
@@ -375,7 +376,8 @@ static const training_option training_options[] = {
 	},
 	{
 		ANY_TRAINING | FOR_SKETCH | FOR_LIVE, AT(fresh),
-		{"fresh", OPTION_BOOL, NULL, 0, 0, "false", "start afresh, with nothing of the previous version"}
+		{"fresh", OPTION_BOOL, NULL, 0, 0, "false",
+		"start afresh, with nothing of the previous version"}
 	},
 	{
 		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
@@ -878,15 +880,13 @@ names_feature(const train_options *options, const char *option,
 /* ---- options as jsonb ---- */
 
 /*
- * Factor for the number of categories in a retrain, so that the categories of
- * the existing encoder are found among them, and maximum of the product. More
- * categories take more memory. Guesses.
+ * Factor for the number of categories in a retrain, so that the existing
+ * categories are found among them; maximum of the product. Guesses.
  */
 #define RETRAIN_CATEGORIES_FACTOR	4.0
 #define MAX_CATEGORIES	10000.0
 
-/* Default of option categories, as in encoder_options.c. */
-#define DEFAULT_CATEGORIES	32.0
+#define DEFAULT_CATEGORIES	32.0	/* as in encoder_options.c */
 
 Jsonb *
 encoder_settings(const train_options *options, bool again)
@@ -979,10 +979,7 @@ static const option settings[] = {
 	}
 };
 
-/*
- * Takes (function). Returns rows (option, type, range, default, meaning) in
- * the order of the tables above.
- */
+/* Takes (function). Returns the rows of option_help, in this order. */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum
 fastclust_option_help(PG_FUNCTION_ARGS)

@@ -177,8 +177,8 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->peak_cluster[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* at the end, the median
-													 * of the cluster */
+			tail[c] = w->radius[CORE][order[i]];	/* after the loop, the
+													 * median of the cluster */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -76,13 +76,13 @@ typedef struct fc_operator_header
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
 	uint32_t	rerank;			/* 1 .. k or FC_RERANK_EXACT; 0 without
 								 * FC_OPERATOR_EXACT */
-	double		max_row_norm;	/* this and the next three fields are rounding
-								 * bounds; see operator.h */
+	double		max_row_norm;	/* first of four rounding bounds; see
+								 * operator.h */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;
-	double		exact_max_row_norm; /* this and the next three fields are 0
-									 * without FC_OPERATOR_EXACT */
+	double		exact_max_row_norm; /* first of four fields that are 0 without
+									 * FC_OPERATOR_EXACT */
 	double		exact_offset_length;
 	double		orthogonality_defect;
 	double		residual_leakage;

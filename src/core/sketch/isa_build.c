@@ -145,7 +145,7 @@ dense_angles(const float *tile, size_t n, const float *y, int rows,
 }
 
 /*
- * These functions are not inlined on ARM, because gcc would keep the constants
+ * Functions that are not inlined on ARM, because gcc would keep the constants
  * of sincos_raw in registers and the sums in memory.
  */
 #ifdef __aarch64__

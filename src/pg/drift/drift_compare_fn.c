@@ -95,7 +95,7 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 	check_same_dim((int32) spec->dim, (int32) sample->d);
 	if (fc_spec_basis(spec) != NULL)
 		return false;
-	arena = make_arena("the null law of drift");
+	arena = make_arena("the null distribution of drift");
 	status = fc_wave_null_moments(sample, (size_t) max,
 								  prepared_of_spec(spec), &arena, &null);
 	release_arena(&arena);

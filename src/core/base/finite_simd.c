@@ -1,6 +1,6 @@
 /*
- * finite_simd.c - checks that input values are finite or moderate, by their
- * exponents, and conversions of floats to doubles and of halves to floats.
+ * finite_simd.c - tests by their exponents whether input values are finite or
+ * moderate, and converts floats to doubles and halves to floats.
  */
 
 #include "base/fc.h"

@@ -145,8 +145,11 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 	}
 }
 
+/* ---- climbs to modes ---- */
+
 /*
- * The modes of a residual's field, by batched mean shift.
+ * Batched mean shift finds the modes of f_r, the inner product of the residual
+ * r with the moments of an atom of variance v at c.
  *
  *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),
  *               e_j = exp(-v |omega_j|^2 / 2)
@@ -154,15 +157,16 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
  *               eta = n sum e_j / sum e_j |omega_j|^2
  *
  * All starts climb together: an iteration is two GEMMs and one sincos per
- * block of frequencies, in float (the climb needs no more, and its target is
- * refined in double later). A start's step factor g grows 1.6 times on success
- * and shrinks four times on failure; starts that no longer move are removed
- * from the batch. The factor e matches the field to atoms of variance v.
+ * block of frequencies. They are computed in float, which suffices because the
+ * modes are later refined in double. A start's step factor g grows 1.6 times
+ * on success and shrinks four times on failure; starts that no longer move are
+ * removed from the batch.
  *
  * Cost: starts x m x n per step. Belhadji, Gribonval 2022 (sketch and shift),
  * section 4.
  */
 
+/* Allocates the arrays of d->shift. */
 void
 fc_shift_take(fc_decoding *d, fc_arena *arena)
 {

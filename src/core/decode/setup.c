@@ -36,14 +36,15 @@
 #define SAMPLE_CENTROID_MARGIN	4.0
 
 /*
- * Distance of a bound of the box from the sample centroids, in half widths of
- * their interval, beyond which outliers have stretched the box. A guess.
+ * Minimum distance from the center of the sample centroids to a bound of the
+ * box, in half widths of the interval that the sample centroids span, at which
+ * the bound may be due to outliers. A guess.
  */
 #define FAR_OUT_HALF_WIDTHS	10.0
 
 /*
  * Half width of a box that is cut because of outliers, in half widths of the
- * interval of the sample centroids. A guess.
+ * interval that the sample centroids span. A guess.
  */
 #define CUT_HALF_WIDTHS	2.0
 

@@ -88,16 +88,16 @@ static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		 double contrast, double *half)
 {
-	double		mode = INFINITY;	/* least width of a window so far, in ln
-									 * r_K^2 per row; `widest` is the greatest
-									 * width after it */
-	double		widest = 0.0;
+	double		mode = INFINITY;	/* smallest width of a window so far, in
+									 * ln r_K^2 per row */
+	double		widest = 0.0;	/* greatest width after that window */
 	double		between = INFINITY;
-	double		rows = 0.0;		/* number of rows in the window, of which the
-								 * first and the last micro-cluster count half
+	double		rows = 0.0;		/* number of rows in the window; its first and
+								 * its last micro-cluster contribute half of
 								 * their rows */
-	bool		minority = true;	/* true while the rows passed are less
-									 * than half of every cluster */
+	bool		minority = true;	/* true until the micro-clusters visited
+									 * so far contain more than half the rows
+									 * of a cluster */
 	double		max = 0.0;		/* half the number of all rows */
 	double		min;			/* r_K^2 at half the median density */
 	size_t		middle = 0;
@@ -178,7 +178,8 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 
 		if (rows[c] > 0.0)
 			tail[c] = w->radius[CORE][order[i]];	/* after the loop, the
-													 * median of the cluster */
+													 * median of r_K^2 of the
+													 * cluster's rows */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -90,8 +90,8 @@ typedef struct fc_drift_spec
 	 */
 	uint8_t		metric;
 	uint8_t		flags;
-	uint64_t	digest[2];		/* hash of everything but the digest and the
-								 * container */
+	uint64_t	digest[2];		/* hash of all fields except `container` and
+								 * `digest` */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;

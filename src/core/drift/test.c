@@ -47,7 +47,7 @@ typedef struct two_by_two
 /* The tables with the smallest log_p, in ascending order. */
 typedef struct table_list
 {
-	two_by_two *table;			/* array of `room` tables */
+	two_by_two *table;			/* array of `capacity` tables */
 	size_t		count;
 	size_t		capacity;
 } table_list;

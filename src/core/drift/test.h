@@ -137,9 +137,9 @@ typedef struct fc_drift_move
 
 /*
  * Lists up to `max` (>= 1) columns with F T1 p below the threshold, smallest
- * p-value first. If there is room, appends pairs with F T2 p below the
- * threshold, in which neither column moved. *count receives the number of
- * moves.
+ * p-value first. If fewer than `max` were listed, appends pairs with F T2 p
+ * below the threshold, in which neither column moved. *count receives the
+ * number of moves.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   fc_arena *arena, fc_drift_move *moves, size_t *count);

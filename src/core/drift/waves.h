@@ -17,7 +17,10 @@
 #include "drift/drift_spec_of_sample.h"
 #include "sketch/sketch.h"
 
-/* Moments of S under the null hypothesis. */
+/*
+ * Traces of powers of S, the covariance matrix of a row's moments under the
+ * null hypothesis.
+ */
 typedef struct fc_wave_null
 {
 	double		square;			/* tr S^2 */

@@ -340,7 +340,7 @@ comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
 
 /*
  * Inserts a slot into a list of n slots, sorted by comes_before, and keeps the
- * first `room` slots. Returns the new length.
+ * first `capacity` slots. Returns the new length.
  */
 static size_t
 insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,

@@ -8,7 +8,8 @@
 #define MAX_DIGITS	18
 
 /*
- * Relative error of values, because rows are stored as floats around a mean.
+ * Relative rounding error of a value. Rows are stored as floats, as
+ * differences from a mean.
  */
 #define ROUNDING	0x1p-23
 

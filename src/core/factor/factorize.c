@@ -398,12 +398,9 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->relative_error = fc_relative_error(&w->target, out, w->scratch);
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
-	if (method == FC_METHOD_SVD)
 
-		/*
-		 * the product is this SVD itself, so the two errors differ only by
-		 * rounding
-		 */
+	/* for svd, the product is this SVD, and the errors differ by rounding */
+	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;
 	out->factorization = from;
 }
@@ -489,9 +486,9 @@ lowest_share(double share, double n)
 }
 
 /*
- * Labels `count` judged rows by `fast`, starting with row `first`, and
- * compares the labels with the labels by the unfactored operator. Stores the
- * result in *trial.
+ * Assigns `count` judged rows, starting with row `first`, with the factored
+ * operator `fast`, and compares their labels and squared distances with the
+ * unfactored operator's. Stores the result in *trial.
  */
 static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first,

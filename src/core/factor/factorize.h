@@ -139,14 +139,14 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
  */
 
 /*
- * Maximum k d Q for trials of palm4msa. A larger one allows trials for larger
- * centroids, which take longer. A guess.
+ * Maximum k d Q (Q: number of factors) for which auto tries palm4msa. A larger
+ * one allows trials with a larger k or d, which take longer. A guess.
  */
 #define FC_AUTO_WORK	((size_t) 1 << 21)
 
 /*
- * Maximum k d Q for trials of hierarchical, which takes longer than palm4msa.
- * A guess.
+ * Maximum k d Q (Q: number of factors) for which auto tries hierarchical,
+ * which takes longer than palm4msa. A guess.
  */
 #define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
 

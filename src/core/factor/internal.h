@@ -59,7 +59,7 @@ typedef struct fc_line
  * entries (more if the old line has more), least squares on the old support,
  * and the old line itself. Atoms that nearly depend on the chosen ones are
  * skipped, because their coefficients would be large and cancel. Writes up to
- * `room` entries, sorted by column, and returns their number. n must be at
+ * `capacity` entries, sorted by column, and returns their number. n must be at
  * most 2^20; a line has at most 512 entries.
  */
 size_t

@@ -22,13 +22,17 @@
  */
 #define MIN_SPREAD	1e-6
 
-/* Values per line in the first trial; later trials have more. */
+/*
+ * Sparsity of the first trial: number of nonzeros that a factor keeps per row
+ * and per column. Later trials keep more.
+ */
 #define FIRST_SPARSITY	2
 
 /*
- * Maximum sparsity of a trial; products of gradient steps with more entries
- * were measured to be no closer to the start. Halving it saves 9 % of the time
- * here (bench/tuned.py).
+ * Maximum sparsity of a trial (nonzeros per row and per column of a factor).
+ * Products with more entries, found by gradient steps, were measured to be no
+ * closer to the start. Half as many saves 9 % of the time here
+ * (bench/tuned.py).
  */
 #define MAX_SPARSITY	24
 

@@ -211,7 +211,7 @@ typedef struct fc_trials
 
 /*
  * Maximum number of multiplications of a sweep, sparsity^2 min(k, d) (k + d).
- * A larger one allows trials of greater sparsity for large centroids, which
+ * A larger one allows trials of greater sparsity for a large k or d, which
  * take longer. A guess.
  */
 #define FC_TRIAL_WORK	((double) (1 << 29))

@@ -48,9 +48,9 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP	0.8
 
 /*
- * Maximum number of distinct values of a coordinate whose values are spread,
- * because repeated values look like peaks. A larger one blurs valleys between
- * the values (bench/number.py).
+ * Maximum number of distinct values of a coordinate to which random offsets
+ * are added, because repeated values look like peaks. A larger one blurs
+ * valleys between the values (bench/number.py).
  */
 #define FC_FEW_VALUES	16
 
@@ -63,8 +63,8 @@ typedef struct fc_halves
 	float	   *x;				/* n x d */
 
 	/*
-	 * n x d: rows in which valleys are sought, with repeated values spread; x
-	 * itself if no values were spread
+	 * n x d: rows in which valleys are sought: x with random offsets added to
+	 * repeated values, or x itself if no coordinate has few values
 	 */
 	float	   *y;
 	size_t		n;

@@ -331,14 +331,14 @@ starts_of_search(size_t d, size_t k)
 #define TREE_SHARE	512.0
 
 /*
- * Multiply-adds of the Gram matrix of principal axes, relative to n d min(n,
- * d) (bench/endless.py).
+ * Cost of the Gram matrix from which principal axes are computed, in
+ * multiply-adds per n * d * min(n, d) (bench/endless.py).
  */
 #define AXES_READ_COST	0.1
 
 /*
- * Multiply-adds of the axes themselves, relative to min(n, d)^2 axes
- * (bench/endless.py).
+ * Cost of computing principal axes from the Gram matrix, in multiply-adds per
+ * min(n, d)^2 * number of axes (bench/endless.py).
  */
 #define AXES_COST	6.0
 

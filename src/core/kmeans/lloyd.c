@@ -486,8 +486,9 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 }
 
 /*
- * Moves the farthest rows into the empty clusters, one each. If there are no
- * such rows, the centroid of an empty cluster becomes a copy of a row.
+ * Moves the rows farthest from their centroids into the empty clusters, one
+ * each. If no row can be moved into an empty cluster, its centroid becomes a
+ * copy of the heaviest row.
  */
 static void
 fill_empty(fc_kmeans_work *w)

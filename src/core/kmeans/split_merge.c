@@ -613,8 +613,9 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 
 	memset(s->taken, 0, w->k * sizeof(bool));
 	rank_clusters(w, s->gain, true, s->by_gain);
-	if (!sure)					/* ratio of the medians */
+	if (!sure)
 	{
+		/* use the ratio of the median gain to the median cost, if lower */
 		double		gain = s->gain[s->by_gain[w->k / 2].value];
 		double		cost = s->cost[s->by_cost[w->k / 2].value];
 
@@ -801,13 +802,12 @@ split_evenly(fc_kmeans_work *w, size_t j)
 
 	split_cluster(w, j);
 	if (!(s->gain[j] > 0.0))
-
+	{
 		/*
 		 * A plane through a centroid that is not the mean of its rows may
 		 * have all of them on one side. Move the centroid to their mean and
 		 * split again.
 		 */
-	{
 		sum_sides(w, j, INFINITY);
 		for (size_t c = 0; c < w->rows.d && s->weight[0] > 0.0; c++)
 			w->centroid[j * w->rows.d + c] = s->sums[c] / s->weight[0];
@@ -885,13 +885,12 @@ move_from_large(fc_kmeans_work *w)
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 
 		while (leaves == w->k && moves == 0 && rule < ALONE)
-
-			/*
-			 * Try the next rule. The last one, ALONE, is for large clusters
-			 * that are the nearest neighbour of all others, so that no two
-			 * others are a pair.
-			 */
 		{
+			/*
+			 * Try the next rule. The last one, ALONE, handles a large cluster
+			 * that is the nearest neighbour of every other cluster: then no
+			 * two other clusters are mutual nearest neighbours.
+			 */
 			next = 0;
 			rule++;
 			leaves = next_leaving(w, limits[rule], rule == ALONE, &next);

@@ -20,8 +20,8 @@
 #define FC_CODES_PANEL	64
 
 /*
- * Vectors rounded to bytes. Arrays have `room` entries: k, rounded up to whole
- * panels. The padding vectors have half = INFINITY.
+ * Vectors rounded to bytes. Arrays have `capacity` entries: k, rounded up to
+ * whole panels. The padding vectors have half = INFINITY.
  */
 typedef struct fc_codes
 {
@@ -31,22 +31,22 @@ typedef struct fc_codes
 	size_t		width;
 
 	/*
-	 * room / 16 groups of 16 vectors. A group holds the first four
+	 * capacity / 16 groups of 16 vectors. A group holds the first four
 	 * coordinates of each of its vectors, then the next four, and so on. NULL
 	 * if the machine has no instruction for dot products of bytes.
 	 */
 	int8_t	   *bytes;
-	float	   *floats;			/* room x width; NULL if `bytes` is used */
-	int32_t    *shift;			/* `room` values: 128 times the sum of the
+	float	   *floats;			/* capacity x width; NULL if `bytes` is used */
+	int32_t    *shift;			/* `capacity` values: 128 times the sum of the
 								 * coordinates of b */
-	float	   *half;			/* `room` values: half the squared length of
-								 * the vector */
+	float	   *half;			/* `capacity` values: half the squared length
+								 * of the vector */
 	float	   *scale;
-	float	   *length;			/* `room` values: upper bound on ||u|| */
-	float	   *error;			/* `room` values: upper bound on ||e|| */
-	float	   *rest;			/* `room` values: upper bound on the length of
-								 * the vector's component orthogonal to the
-								 * coded axes */
+	float	   *length;			/* `capacity` values: upper bound on ||u|| */
+	float	   *error;			/* `capacity` values: upper bound on ||e|| */
+	float	   *rest;			/* `capacity` values: upper bound on the
+								 * length of the vector's component orthogonal
+								 * to the coded axes */
 } fc_codes;
 
 /* The scale and the error bounds of a row z that was rounded to bytes. */
@@ -83,8 +83,9 @@ void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
 						 double half, double rest, double max);
 
 /*
- * Writes row z (n floats, Euclidean length `length`) as codes->width bytes,
- * each with 128 added. Returns its scale, length and error, with rest = 0.
+ * Rounds the coordinates of row z (n floats, Euclidean length `length`) to
+ * signed bytes q, and writes q + 128 to bytes (codes->width values). Returns
+ * the row's scale, length and error, with `rest` = 0.
  */
 fc_coded_row fc_codes_of_row(const fc_codes *codes, const float *z, size_t n,
 							 double length, uint8_t *bytes);
@@ -109,8 +110,9 @@ float
 
 /*
  * Writes to `places` the indices of the values of lower[0 .. count - 1] that
- * are at most `limit`; count is a multiple of 16. Stops writing after `room`
- * indices. Returns the number of such values, which may exceed room.
+ * are at most `limit`; count is a multiple of 16. Stops writing after
+ * `capacity` indices. Returns the number of such values, which may exceed
+ * `capacity`.
  */
 size_t		fc_codes_within(const float *lower, size_t count, float limit,
 							size_t capacity, uint32_t *places);

@@ -76,7 +76,7 @@ put(const fc_codes *codes, size_t j, size_t i, int value)
 		codes->floats[j * codes->width + i] = (float) value;
 }
 
-/* Fills vectors j .. room - 1, the padding of the last panel. */
+/* Fills vectors j .. capacity - 1, the padding of the last panel. */
 static void
 close_panel(fc_codes *codes, size_t j)
 {

@@ -12,8 +12,8 @@
 #include "base/lanes.h"
 
 /*
- * Partial sums of a length, so that the sum does not depend on the vectors of
- * a machine.
+ * Number of partial sums of a squared length. It is fixed, so that the result
+ * does not depend on the length of the machine's vector registers.
  */
 #define LANES	8
 

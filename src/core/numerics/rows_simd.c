@@ -75,8 +75,9 @@ multiply_add(sum_lanes sum, const float *a, const float *x)
 }
 
 /*
- * Computes rows <= GROUP_ROWS dot products of length d >= 16; tail holds the
- * last 16 values of x, zero where the loop has already used them.
+ * Computes the dot products of x with `rows` <= GROUP_ROWS rows of a. d is at
+ * least 16. tail holds the last 16 values of x; values that belong to a whole
+ * block of 16 are replaced by zeros.
  */
 INLINE void
 dot_rows(const float *a, size_t rows, size_t d, const float *x,

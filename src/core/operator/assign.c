@@ -10,9 +10,9 @@
  * (numerics/kdtree_simd.c), and by packs if neither decides the label
  * (numerics/rows_simd.c). Many rows: the scores of a codebook are a matrix
  * product, unless bounds exclude most centroids. Small codebooks and products
- * of several factors are multiplied by blocks of FC_BLOCK_ROWS rows,
- * coordinate by coordinate; the final results are not stored, but update the
- * two lowest scores of each row.
+ * of several factors are multiplied with FC_BLOCK_ROWS rows at a time,
+ * coordinate by coordinate. The scores are not stored; only the two lowest
+ * scores of each row are kept.
  *
  * Let every rounded score be within e of the exact score (rounding_bounds.c).
  * Then the n nearest centroids have rounded scores at most 2 e above the n-th
@@ -28,9 +28,10 @@
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
- * or, if the last factor R is dense and nearly orthonormal and the residuals
- * e_j are nearly orthogonal to it (an SVD), with rho = ||(x - o) - R^T R (x -
- * o)|| by Pythagoras, when
+ * A sharper bound holds if the last factor R is dense and nearly orthonormal,
+ * and the residuals e_j = c_j - (o + v_j) are nearly orthogonal to it (an
+ * SVD). Let rho = ||(x - o) - R^T R (x - o)||. By Pythagoras, centroid j is
+ * not nearest if, for some centroid i,
  *
  *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
@@ -45,7 +46,10 @@
 #include "operator/internal.h"
 #include "operator/nearest_heap.h"
 
-/* Rows of a product that take as long as all scores in double. A guess. */
+/*
+ * Number of candidates, besides the requested clusters, up to which measuring
+ * them takes no longer than computing all scores in double. A guess.
+ */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
 #define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
 #define TILE	((size_t) 256)	/* rows and centroids per product; a guess */
@@ -162,12 +166,11 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters,
 	if (close_ones(r, threshold) >
 		count + FEW_PRODUCT_ROWS +
 		(r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
-
+	{
 		/*
 		 * Computing the scores in double costs less than measuring all these
 		 * rows of the product.
 		 */
-	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		offer_all(scores, r->op->k, count, clusters, distances);
 		limit = distances[0] + 2.0 * double_bound(r);

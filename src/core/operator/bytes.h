@@ -21,8 +21,8 @@
  *     int32  number[k]                       only with FC_OPERATOR_NUMBERS,
  *                                            where numbers have gaps; not with
  *                                            FC_OPERATOR_REGIONS
- *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k],
- *         peak[k]  only with FC_OPERATOR_REGIONS
+ *     uint64 clusters, int32 cluster[k], peak_cluster[k], float radius[k],
+ *         reach[k], peak[k]  only with FC_OPERATOR_REGIONS
  * The digest covers everything after it, and the flags; equal digests mean
  * equal operators.
  */

@@ -193,8 +193,8 @@ fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	int32_t		max = 0;
-	int32_t    *before;			/* number of given numbers that are below each
-								 * number */
+	int32_t    *before;			/* before[i]: how many of the given cluster
+								 * numbers are less than i */
 	fc_status	status = FC_OK;
 
 	for (size_t j = 0; j < k; j++)

@@ -7,8 +7,8 @@
 #include "operator/step.h"
 
 /*
- * Partial sums of a squared distance, so that the sum does not depend on the
- * vectors of a machine.
+ * Number of partial sums of a squared distance. It is fixed, so that the
+ * result does not depend on the length of the machine's vector registers.
  */
 #define LANES	4
 

@@ -138,8 +138,8 @@ struct fc_operator_sell
 };
 
 /*
- * Computes y = A x; returns ||y||^2. room is scratch space of a->rows +
- * a->added floats. If a->order is NULL, room may be y.
+ * Computes y = A x; returns ||y||^2. scratch has a->rows + a->added floats. If
+ * a->order is NULL, scratch may be y.
  */
 float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *scratch);
 

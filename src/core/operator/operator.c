@@ -91,8 +91,8 @@ fc_operator_scratch(const fc_operator *op)
 
 /*
  * Computes y = factor f times x; returns ||y||^2, or 0 for the first factor if
- * it is not sliced. A sliced factor writes its lane sums to y, or to `room` if
- * the results must be put in order; this space must hold 1.5 times as many
+ * it is not sliced. A sliced factor writes its lane sums to y, or to `scratch`
+ * if the results must be put in order; scratch must hold 1.5 times as many
  * floats as the factor has rows.
  */
 static float

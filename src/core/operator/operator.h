@@ -119,7 +119,7 @@ typedef struct fc_regions
 								 * centroid */
 	const float *reach;			/* k: maximum distance from the centroid for a
 								 * row to belong to its cluster */
-	const float *peak;			/* k: radius at the peak of the home cluster */
+	const float *peak;			/* k: radius at the peak of peak_cluster */
 } fc_regions;
 
 typedef struct fc_operator_sell fc_operator_sell;
@@ -272,9 +272,9 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 void		fc_operator_slice(fc_operator *op, fc_arena *arena);
 
 /*
- * Packs the rows of a codebook that is not too large. A single row is then
- * assigned three to six times faster than in stored order. Memory comes from
- * the arena.
+ * Stores the centroids of a codebook in packs, in memory from the arena. A
+ * single row is then assigned three to six times faster than with the stored
+ * order. Does nothing if the codebook is too large.
  */
 void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 
@@ -404,8 +404,8 @@ int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 /*
  * Returns the outlier score of a row at squared distance `squared` from its
  * nearest centroid j, for an operator with regions: 0 at the peak of a
- * cluster, rising towards 1 as rows become sparser. (Campello, Moulavi, Zimek,
- * Sander 2015; the peak belongs to the home cluster of the centroid.)
+ * cluster, rising towards 1 as rows become sparser (Campello, Moulavi, Zimek,
+ * Sander 2015). The peak is the one of the centroid's peak_cluster.
  *
  *     1 - min(1, r(peak) / max(r(centroid), |x - centroid|))
  *

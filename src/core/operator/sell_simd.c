@@ -1,6 +1,7 @@
 /*
- * sell_simd.c - products of sparse factors with one row and with blocks, and
- * of any factor in double; see internal.h
+ * sell_simd.c - multiplies sparse factors by one vector or by a block of
+ * vectors in float, and any factor by one vector or by FC_BLOCK8 vectors in
+ * double; see internal.h
  *
  * For a slice, four column numbers are loaded per word, and the values of its
  * 16 lanes one by one: a gather instruction was not faster. A block has
@@ -66,8 +67,8 @@ pick(const float *x, uint64_t columns)
 }
 
 /*
- * Computes the sum of each lane into room; returns the sum of the squares of
- * these sums.
+ * Computes the sum of each lane into scratch; returns the sum of the squares
+ * of these sums.
  */
 INLINE float
 sum_lanes	(const fc_sell *a, const float *x, float *scratch)

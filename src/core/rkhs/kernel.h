@@ -114,8 +114,8 @@ void
 
 /*
  * Sets out (na x nb, without gaps) to kappa / scale of rows a .. a + na - 1
- * and rows b .. b + nb - 1; na and nb are at most FC_KERNEL_BLOCK. `room` is
- * scratch space for na * nb doubles. Returns the sum of the squared values.
+ * and rows b .. b + nb - 1; na and nb are at most FC_KERNEL_BLOCK. `scratch`
+ * has space for na * nb doubles. Returns the sum of the squared values.
  */
 double		fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na,
 							size_t b, size_t nb, double *scratch, float *out);

@@ -266,7 +266,7 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch,
 
 /*
  * Computes the rbf features of a row for a factored operator, using
- * map->single. `room` is scratch space for 2 k floats.
+ * map->single. `floats` is scratch space for 2 k floats.
  */
 static void
 single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,

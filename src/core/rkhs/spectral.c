@@ -53,7 +53,7 @@ typedef struct spectral_work
 								 * allocated */
 	double	   *degree;			/* n degrees */
 	double	   *row;			/* k coordinates of the current row */
-	float	   *y;				/* n x k unit features */
+	float	   *y;				/* n x k features, each row scaled to length 1 */
 	double	   *centroids;		/* k x max(k, d) centroids */
 	double	   *weights;		/* k cluster weights */
 	double	   *mean;			/* d column means */

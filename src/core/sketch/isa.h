@@ -13,17 +13,24 @@
 /* Bits of the lower of a weight's two limbs. */
 #define FC_LIMB_BITS	31
 
-/* Limits beyond which a row takes the slow exact path. */
+/* Limits beyond which a row takes the slow, exact path */
 
 /*
- * Grid steps from the center within which sums of a batch are exact in double.
+ * Maximum distance of a coordinate from the center, in grid steps, at which
+ * the sums of a batch are exact in double.
  */
 #define FC_NEAR_Q	0x1p47
 
-/* Sigmas within which angles are accurate in float. */
+/*
+ * Maximum magnitude of a reduced coordinate, in sigmas, at which angles are
+ * accurate in float.
+ */
 #define FC_NEAR_Y	1024.0
 
-/* Maximum grid steps that can be represented. */
+/*
+ * Maximum distance of a coordinate from the center, in grid steps, that a
+ * sketch can represent.
+ */
 #define FC_FAR_Q	0x1p78
 
 enum

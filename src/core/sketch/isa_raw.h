@@ -197,7 +197,11 @@ sparse_grid(const fc_prepared *prepared, size_t i, double value)
 	return rint(value * prepared->inverse_unit[i]);
 }
 
-/* Returns true if all elements are near; writes y if there is no basis. */
+/*
+ * Returns true if no element exceeds FC_NEAR_Q or, without a basis, near_y, so
+ * that the row takes the fast path. Without a basis, also writes the row as n
+ * reduced coordinates to y.
+ */
 INLINE bool
 reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 {

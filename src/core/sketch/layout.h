@@ -116,7 +116,7 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 									 * 2^-40 is within 5e-7 relative from
 									 * 2^-20 up */
 
-/* Maximum weight, whose integer is below 2^63. */
+/* Maximum weight. In units of 2^-40, it is an integer below 2^63. */
 #define FC_MAX_WEIGHT	0x1p22
 
 typedef struct fc_sketch

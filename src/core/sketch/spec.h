@@ -61,8 +61,9 @@ typedef enum fc_law
 #define FC_MAX_RATIO	1e6
 
 /*
- * Minimum size of a transform; in smaller ones many rows miss every
- * coordinate. A larger one costs time in few dimensions. A guess.
+ * Minimum size of the Hadamard transforms of structured frequencies. In a
+ * smaller one, many frequencies are 0 in all n coordinates. A larger minimum
+ * costs time in few dimensions. A guess.
  */
 #define FC_MIN_PADDED	32
 

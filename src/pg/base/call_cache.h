@@ -13,10 +13,10 @@
 
 /*
  * Returns `size` bytes for this call site, initially zero, and sets fn_extra
- * to them. Called only if fn_extra is NULL. *home receives the memory context
- * for data to which the bytes point. Citus calls transition functions with a
- * new FmgrInfo for every row; these calls share memory in the aggregate's
- * context.
+ * to them. Called only if fn_extra is NULL. *call_context receives the memory
+ * context for data to which the bytes point. Citus calls transition functions
+ * with a new FmgrInfo for every row; these calls share memory in the
+ * aggregate's context.
  */
 extern void *call_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *call_context);
 

@@ -37,8 +37,8 @@ typedef struct row_need
 
 /*
  * Returns the next capacity for a collection of n rows whose present capacity
- * is `room` rows: n or, if the budget allows, more. Raises an error if n rows
- * exceed the budget.
+ * is `capacity` rows: n or, if the budget allows, more. Raises an error if n
+ * rows exceed the budget.
  */
 extern Size grown_capacity(Size capacity, Size n, const row_need *need);
 

@@ -58,8 +58,8 @@ extern fc_scratch make_scratch(Size floats);
 
 /*
  * Returns memory for at least `count` items of `item` bytes. If `memory` is
- * large enough (*room is its capacity in items), returns it. Otherwise
- * allocates new memory, without copying the old content, and updates *room.
+ * large enough (it has *capacity items), returns it. Otherwise allocates new
+ * memory, without copying the old content, and updates *capacity.
  */
 extern void *grown(MemoryContext context, void *memory, Size *capacity, Size count, Size item);
 

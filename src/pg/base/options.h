@@ -135,8 +135,8 @@ extern fc_metric metric_among_options(const Jsonb *options);
 /*
  * Returns the row as d doubles, which for the cosine metric are scaled to
  * length 1. The result is the row itself if it needs no conversion, else
- * `room`. Returns NULL for a zero vector if the metric is cosine; callers skip
- * such rows.
+ * `scratch`. Returns NULL for a zero vector if the metric is cosine; callers
+ * skip such rows.
  */
 extern const double *metric_row(fc_metric metric, const vector *v, double *scratch);
 

@@ -76,8 +76,8 @@ extern pgvector_value
 			open_pgvector(vector_form form, Datum datum, const char *argument);
 
 /*
- * Copies the indices and values of a sparsevec to `room` (8 bytes per element)
- * if they are not aligned.
+ * Copies the indices and values of a sparsevec to `scratch` (8 bytes per
+ * element) if they are not aligned.
  */
 static inline void
 align_sparse(pgvector_value *value, void *scratch)

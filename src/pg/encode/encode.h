@@ -137,7 +137,8 @@ typedef struct json_path
 {
 	const char *text;
 	Size		length;
-	const char *label;			/* column "name" -> path */
+	const char *label;			/* text for messages, of the form: column
+								 * "name" -> path */
 } json_path;
 
 /*

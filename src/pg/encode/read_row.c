@@ -199,12 +199,11 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 
 	for (Size i = 0; i < view->features; i++)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
-
+		{
 			/*
 			 * value that the message shows: the number in the current row's
 			 * cell, or the inverse of the raw coordinate
 			 */
-		{
 			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER
 								  ? encoder->cells[i].number
 								  : (double) INFINITY);

@@ -213,8 +213,9 @@ measured_on(const fc_factorize_trial *trial)
 }
 
 /*
- * Reports that auto failed to keep enough labels, or kept the dense operator
- * to do so. Returns true if it reported.
+ * Raises a notice if method auto found no product that keeps enough labels.
+ * The operator then stays dense, or is a product that changes more labels.
+ * Returns true if a notice was raised.
  */
 static bool
 report_choice(const fc_factorization *from, const trial_rows *kept)

@@ -42,8 +42,8 @@ copied_values(const fc_weighted_rows *rows)
 }
 
 /*
- * Passes over all rows and centroids until the trimmed rows stop changing, for
- * estimates of the time. Measured (bench/endless.py).
+ * Number of passes over all rows and centroids in which the set of trimmed
+ * rows becomes stable, for estimates of the time. Measured (bench/endless.py).
  */
 #define TRIMMED_PASSES	8.0
 

@@ -27,8 +27,8 @@ typedef struct collection
 extern const state_kind kmeans_state_kind;
 
 /*
- * Enlarges the collection to `room` rows, in the current context; the caller
- * has checked the budget.
+ * Enlarges the collection to `capacity` rows, in the current context; the
+ * caller has checked the budget.
  */
 extern void resize_collection(collection *rows, Size capacity);
 

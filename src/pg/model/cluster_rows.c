@@ -105,7 +105,9 @@ rescaled_centroid(const cluster_list *list, Size j)
 	return array;
 }
 
-/* Sets a column of a result row, to NULL unless the number is known. */
+/*
+ * Sets a column of a result row to the number, or to NULL if it is not known.
+ */
 static void
 set_number(Datum *value, bool *null, double number, bool known)
 {

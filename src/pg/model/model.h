@@ -167,9 +167,9 @@ typedef enum row_form
 								 * the argument type */
 	ROW_LIST,					/* two numbers, then an array of the remaining
 								 * numbers (may be empty) */
-	/* numbers of any type: all arguments (VARIADIC "any"), or one argument */
-	ROW_COLUMNS,
-	ROW_VECTOR,
+	ROW_COLUMNS,				/* numbers of any type, one per argument
+								 * (VARIADIC "any") */
+	ROW_VECTOR,					/* one argument: a vector or an array */
 	/* a whole row, from which the model's columns are taken by name */
 	ROW_RECORD
 } row_form;

@@ -73,10 +73,10 @@ features_of(const model_call_state *call, const served_model *model, const doubl
 }
 
 /*
- * Returns the row in the operator's coordinates. The row is scaled, (x -
- * center) / scale, if the model has a center. With a map, its kernel features
- * follow from this; for the cosine metric, it is scaled to length 1. Returns
- * NULL if the metric is cosine and the row is zero.
+ * Returns the row in the operator's coordinates: scaled, (x - center) / scale,
+ * if the model has a center; then replaced by its kernel features if the model
+ * has a map, or scaled to length 1 if the metric is cosine. Returns NULL if
+ * the metric is cosine and the row is zero.
  */
 static const double *
 transformed(const model_call_state *call, const served_model *model, const vector *v)

@@ -22,9 +22,9 @@ typedef struct sparse_scratch
 								 * zero except at the indices in `places` */
 	Size		d;
 	uint32	   *indices;		/* indices and values of the nonzero elements
-								 * of the current row, in arrays with room for
-								 * `room` elements; the row has length 1 if
-								 * the metric is cosine */
+								 * of the current row, in arrays of `capacity`
+								 * elements; the row has length 1 if the
+								 * metric is cosine */
 	double	   *values;
 	Size		capacity;
 	double	   *scores;			/* k scores of the current row */
@@ -116,16 +116,17 @@ extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int 
 
 /*
  * Finds the label of a sparsevec for the operator that cached_operator
- * returned last, by its centroids stored by column. Returns SPARSE_UNKNOWN if
- * the argument is not a sparsevec, or if only the dense row gives the label.
+ * returned last, from a copy of its centroids stored by column. Returns
+ * SPARSE_UNKNOWN if the argument is not a sparsevec, or if the label cannot be
+ * decided without the row in dense form.
  */
 extern sparse_outcome
 			cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label);
 
 /*
  * Computes the scores of a sparsevec for the operator that cached_operator
- * returned last, by its centroids stored by column. *scratch receives the
- * scratch space that contains the scores.
+ * returned last, from a copy of its centroids stored by column. *scratch
+ * receives the scratch space that contains the scores.
  */
 extern sparse_outcome
 			cached_sparse_scores(FunctionCallInfo fcinfo, int argument,

@@ -45,9 +45,10 @@
 #define MIN_CLUSTER_ROWS	10.0
 
 /*
- * Micro-clusters for each min_cluster_rows rows; a ball of a third of these
- * rows spans seven micro-clusters. With more of them narrower gaps are found,
- * and the time grows with their square (bench/density.py).
+ * Number of micro-clusters per min_cluster_rows rows. Density is measured in
+ * balls of about a third of these rows, which contain about seven
+ * micro-clusters. A larger number finds narrower gaps, but the time grows with
+ * its square (bench/density.py).
  */
 #define GRAIN	20.0
 
@@ -77,14 +78,14 @@
 #define MIN_HALVED_AGREEMENT	0.8
 
 /*
- * Median radius of a ball of min_cluster_rows / 3 rows, relative to the
- * distance between two rows, above which rows count as equally distant. A
- * smaller limit would also warn about tables whose clusters are found. A
- * guess.
+ * Maximum of the median radius of balls of min_cluster_rows / 3 rows, relative
+ * to the typical distance between two rows. If the radius is greater, a
+ * warning says that rows are nearly equally distant. A smaller maximum would
+ * also warn about tables whose clusters are found. A guess.
  */
 #define NEARLY_EQUAL	0.65
 
-/* relative allowance in distances for the rounding of centroids to floats */
+/* Relative margin of a distance for the rounding of centroids to floats. */
 #define DISTANCE_SLACK	1e-6
 
 /* ---- options ---- */

@@ -13,9 +13,10 @@ extern fc_codebook *searched_clusters(const training *t,
 									  double max_numbers);
 
 /*
- * Minimum number of coordinates in the rows of a search: for a single search,
- * and for each of two searches that share its time. With more of them better
- * clusters are found, in proportional time. Guesses.
+ * Minimum number of values (rows x dimensions) in a sample that k-means
+ * searches: SEARCHED_NUMBERS if there is one search, SHARED_NUMBERS for each
+ * of two searches that divide its time. Larger samples give better clusters,
+ * in proportional time. Guesses.
  */
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS	1e5

@@ -207,8 +207,9 @@ keep_live(const training *t)
 /* ---- versions ---- */
 
 /*
- * The group with the most clusters represents a version with groups, because
- * all groups share features and options.
+ * Returns the version of the locked model. If it has groups, returns its group
+ * with the most clusters, which represents the version, because all groups
+ * share features and options.
  */
 stored_version
 largest_group(const locked_model *locked, bool groups)

@@ -6,7 +6,8 @@
  * errors about names and types, and writes the texts that all queries of a
  * training share. add_options restricts the rows by option "where" and the
  * window, and use_encoder adds the calls that encode a row. Columns are
- * written as quoted names, and all expressions are of the alias t. The
+ * written as quoted names, and all expressions refer to the relation by the
+ * alias t. The
  * catalogs are read through the server's caches, without a query; types are
  * compared by OID.
  */

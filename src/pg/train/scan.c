@@ -384,8 +384,9 @@ announce_scan(const training *t, const scan_request *request, int flags)
 }
 
 /*
- * Runs the scan and returns its groups. Returns NULL if the limit of ranks was
- * too low, because a group has far fewer rows than estimated.
+ * Runs the scan and returns its groups. Returns NULL if the limit on the ranks
+ * of sampled rows was too low: a group has far fewer rows than estimated, so
+ * that its sample is too small.
  */
 static group_fit *
 run_scan(const training *t, const fc_weighted_rows *sample,

@@ -104,7 +104,7 @@ start_steps(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 		start_step(fcinfo, call, state, i, aligned_value(elements[i]));
 }
 
-/* Allocates a block for `room` rows in the state's memory context. */
+/* Allocates a block for `capacity` rows in the state's memory context. */
 void
 add_capacity(scan_state *state, Size capacity)
 {

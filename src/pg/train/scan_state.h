@@ -73,8 +73,8 @@ typedef struct scan_plan
 extern plan_fields read_plan_fields(Datum plan);
 
 /*
- * Returns `kept` if its fields are equal to `fields`, not counting the
- * operators. Otherwise returns a new plan in a child context of `home`.
+ * Returns `kept` if its fields are equal to `fields`; operators are not
+ * compared. Otherwise returns a new plan in a child context of `call_context`.
  */
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields,
 								 MemoryContext call_context);
@@ -91,10 +91,11 @@ typedef struct scan_rows
 	struct scan_rows *earlier;	/* the previous block, or NULL */
 	Size		capacity;
 	Size		count;
-	uint64	   *keys;			/* `room` keys to be hashed, one for each row */
+	uint64	   *keys;			/* `capacity` keys to be hashed, one for each
+								 * row */
 
 	/*
-	 * room x d values of rows, not scaled; the rows have length 1 if the
+	 * capacity x d values of rows, not scaled; the rows have length 1 if the
 	 * metric is cosine
 	 */
 	double		raw[FLEXIBLE_ARRAY_MEMBER];
@@ -192,15 +193,15 @@ extern void start_steps(FunctionCallInfo fcinfo, scan_call_state *call,
 extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
 
 /*
- * add_capacity adds a block for `room` buffered rows. rows_in returns the number
- * of rows that fit into a block of `bytes` bytes.
+ * add_capacity adds a block for `capacity` buffered rows. rows_in returns the
+ * number of rows that fit into a block of `bytes` bytes.
  */
 extern void add_capacity(scan_state *state, Size capacity);
 extern Size rows_in(const scan_state *state, Size bytes);
 
 /*
- * Makes room for the next row when a block is full: adds a larger block while
- * a state has few rows and no sums, else adds the rows to the sums.
+ * Provides capacity for the next row when a block is full: adds a larger block
+ * while a state has few rows and no sums, else adds the rows to the sums.
  */
 extern void make_capacity(FunctionCallInfo fcinfo, scan_state *state);
 

@@ -1,13 +1,16 @@
 /*
  * train.h - the steps of a training, from a job to a written version.
  *
+ *     step                    data                               file
  *     encoder of columns      from a sample                      encoder.c
  *     sample, scaling, specs  from a sample                      sample.c
- *     one scan                of every group: sketch, drift counts,
- *                             weighted sample and Lloyd's sums   scan.c
- *     operator                in memory, of every group          fit.c
+ *     one scan                for every group: sketch, drift
+ *                             counts, weighted sample and
+ *                             Lloyd's sums                       scan.c
+ *     operators               in memory, for every group         fit.c
  *     Lloyd's algorithm       scans, while they still gain       lloyd.c
- *     numbers, distances      in memory; the version is written  store.c
+ *     cluster numbers,        in memory; then the version
+ *     distances               is written                         store.c
  *
  * All steps run in the caller's transaction, with the caller's rights.
  * Samples are weighted rows (numerics/weighted_rows.h).

@@ -9,7 +9,10 @@
 #include "pg/train/relation.h"
 #include "sketch/spec.h"
 
-/* A group of the serving version; op is NULL if it does not exist. */
+/*
+ * A group of the serving version with its clusters; op is NULL if the version
+ * has no such group.
+ */
 typedef struct serving_group
 {
 	char	   *group;

@@ -19,7 +19,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- remove the counts of dropped leaves
+    -- remove the sketches and counts of dropped leaves
     DELETE FROM live_bases b
      WHERE b.live_id = live.id
        AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);

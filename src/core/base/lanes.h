@@ -17,8 +17,9 @@ typedef double vdouble
 typedef int32_t vint
 			__attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 
-#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* lanes of a vector of floats */
-#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* lanes of a vector of doubles */
+#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* number of floats in a
+												 * vector */
+#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* number of doubles in a vector */
 #define QUAD		(4 / DOUBLES)	/* number of vectors that hold four
 									 * doubles */
 #define INLINE		static inline __attribute__((always_inline))

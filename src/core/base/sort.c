@@ -3,8 +3,8 @@
 
 #include "base/rng.h"
 
-#define DIGITS	8				/* bytes of a key */
-#define VALUES	256				/* values of a byte */
+#define DIGITS	8				/* number of bytes in a key */
+#define VALUES	256				/* number of values of a byte */
 
 /*
  * Minimum number of items for a radix sort; fewer are sorted by insertion, in

@@ -17,8 +17,8 @@
 #include "numerics/dense.h"
 
 /*
- * Atoms whose sines are computed between two interrupt checks. More delay a
- * cancel. A guess.
+ * Number of atoms whose sines are computed between two interrupt checks. A
+ * larger number delays a cancel. A guess.
  */
 #define ATOMS	((size_t) 1024)
 

@@ -79,9 +79,9 @@
 #define ATOMS_PER_CLUSTER	2
 
 /*
- * Informative moments required per coordinate or weight of the density. Fewer
- * allow more atoms, which fit noise; double saves 15 % of the time
- * (bench/tuned.py).
+ * Minimum number of informative moments per parameter of the density; an atom
+ * has n coordinates and a weight. A smaller number allows more atoms, which
+ * fit noise; double saves 15 % of the time (bench/tuned.py).
  */
 #define MOMENTS_PER_UNKNOWN	1.5
 

@@ -19,8 +19,8 @@
 #include "numerics/rows.h"
 
 /*
- * Points that represent the fitted density. Fewer are faster, and their
- * k-means gives a higher SSE (bench/tuned.py).
+ * Number of points that represent the fitted density. Fewer are faster, and
+ * their k-means gives a higher SSE (bench/tuned.py).
  */
 #define DENSITY_POINTS	3000
 
@@ -34,8 +34,8 @@
 #define MIN_PAIRS	4
 
 /*
- * Starts of k-means on the points. More rarely lower the SSE, in proportional
- * time. A guess.
+ * Number of starts of k-means on the points. More rarely lower the SSE, in
+ * proportional time. A guess.
  */
 #define KMEANS_STARTS	12
 

@@ -18,7 +18,8 @@
 #include "decode/decode.h"
 
 /*
- * Frequencies per pass, few enough to keep the features in the cache. A guess.
+ * Number of frequencies processed in one pass, few enough to keep their
+ * features in the cache. A guess.
  */
 #define FC_FREQUENCY_BLOCK	((size_t) 256)
 

@@ -62,7 +62,7 @@
 #define SIGNIFICANT_NOISE_RATIO	2.0
 
 /*
- * Distance in bandwidths to all heavier atoms that makes an atom isolated;
+ * Minimum distance of an isolated atom to each heavier atom, in bandwidths;
  * clusters have a radius of about 1. Isolated atoms that chance explains are
  * dropped. A guess.
  */

@@ -7,10 +7,13 @@
  */
 #include "decode/internal.h"
 
-/* Minimum noise floor: moments are exact to about 3e-7. */
+/* Minimum of the noise floor, because moments are exact to about 3e-7. */
 #define SMALLEST_FLOOR	1e-13
 
-/* Tolerance of the box in bandwidths, because sample rows are rounded. */
+/*
+ * Maximum distance of a sample row outside the box, in bandwidths, at which it
+ * counts as inside, because rows are rounded.
+ */
 #define BOX_MARGIN	1e-3
 
 /*
@@ -49,15 +52,15 @@
 #define CUT_HALF_WIDTHS	2.0
 
 /*
- * Distance between the mean and the center of the sample centroids, in
- * standard deviations, from which the box is not cut, because all rows may
+ * Maximum distance between the mean and the center of the sample centroids, in
+ * standard deviations, at which the box is cut; at a greater one, all rows may
  * have moved. A guess.
  */
 #define MOVED_DEVIATIONS	0.5
 
 /*
- * Maximum share of outliers, relative to an average cluster; more may be a
- * cluster, so the box is not cut. A guess.
+ * Maximum number of outliers, relative to the number of rows in an average
+ * cluster; more may be a cluster, so the box is not cut. A guess.
  */
 #define OUTLIER_SHARE	0.2
 

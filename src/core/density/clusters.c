@@ -61,9 +61,9 @@
 #define UNBIASED_NOISE	0.5
 
 /*
- * Rows in a ball that measures density, as a fraction of min_rows (K / R).
- * With a smaller ball, narrower gaps are found, but density varies more by
- * chance (bench/density.py, bench/tuned.py).
+ * Number of rows in the ball that measures density, as a fraction of min_rows
+ * (K / R). With a smaller ball, narrower gaps are found, but density varies
+ * more by chance (bench/density.py, bench/tuned.py).
  */
 #define BALL_SHARE	0.35
 

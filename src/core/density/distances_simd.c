@@ -6,7 +6,10 @@
 
 #include "base/simd.h"
 
-/* Number of sums per pass, which fit the first-level cache. A guess. */
+/*
+ * Number of points whose squared distances are summed in one pass, so that the
+ * sums fit the first-level cache. A guess.
+ */
 #define BLOCK	512
 
 FC_CLONES

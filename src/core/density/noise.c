@@ -30,8 +30,9 @@
 #include "base/sort.h"
 
 /*
- * Rows in a window, in units of K. A wider window varies less by chance, but
- * finds only noise of more rows (bench/density.py, bench/tuned.py).
+ * Number of rows in a window, in units of K. A wider window varies less by
+ * chance, but finds only noise of more rows (bench/density.py,
+ * bench/tuned.py).
  */
 #define WINDOW_BALLS	6.0
 

@@ -32,7 +32,10 @@
 /* Flag of counts of 64 bits. */
 #define FC_DRIFT_WIDE	0x02
 
-/* Rows per batch: 32 in each of the two words of a bit. */
+/*
+ * Number of rows per batch. A batch has two 32-bit words for each bit of a
+ * row.
+ */
 #define FC_DRIFT_BATCH	64
 
 #define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for

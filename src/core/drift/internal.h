@@ -7,7 +7,10 @@
 
 #include "base/fc.h"
 
-/* Columns whose thresholds are stored together: a vector of 16 floats. */
+/*
+ * Number of columns whose thresholds are stored together, a vector of 16
+ * floats.
+ */
 #define FC_DRIFT_TILE	16
 
 /*

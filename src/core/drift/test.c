@@ -7,9 +7,9 @@
 #include "drift/internal.h"
 
 /*
- * Number of the strongest tables per test set that get an exact test. More
- * take longer; half or twice as many change no result (bench/drift.py,
- * bench/tuned.py).
+ * Number of tables per test set that get an exact test, the ones with the
+ * smallest p-values. More take longer; half or twice as many change no result
+ * (bench/drift.py, bench/tuned.py).
  */
 #define EXACT_TESTS	12
 

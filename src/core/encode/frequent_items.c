@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-/* Slots of a new hash table, which doubles as it fills. A guess. */
+/* Number of slots in a new hash table, which doubles as it fills. A guess. */
 #define FIRST_SLOTS	32
 
 /* Bytes for texts of a new counter, which double as they fill. A guess. */

@@ -8,13 +8,13 @@
 
 /* ---- exact sums of doubles ---- */
 
-/* Bits per digit. */
+/* Number of bits in a digit. */
 #define BITS	32
 
 /* Digit 0 counts multiples of 2^-OFFSET. */
 #define OFFSET	1088u
 
-/* Bits of a digit. */
+/* Mask of the low BITS bits. */
 #define MASK	UINT64_C(0xFFFFFFFF)
 
 /*

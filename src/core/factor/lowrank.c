@@ -3,7 +3,7 @@
 
 #include "numerics/principal.h"
 
-/* Columns per step, between two interrupt checks. */
+/* Number of columns of a row's residual that are computed together. */
 #define CHUNK	64
 
 static double

@@ -15,7 +15,10 @@
  */
 #include "factor/internal.h"
 
-/* Maximum entries of a line in a pursuit, which takes cubic time. A guess. */
+/*
+ * Maximum number of entries that a pursuit chooses for a row or column of a
+ * factor, in cubic time. A guess.
+ */
 #define MAX_ENTRIES	((size_t) 512)
 
 /*

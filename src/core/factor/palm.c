@@ -67,8 +67,9 @@
 #define POWER_TOLERANCE	1e-4
 
 /*
- * Maximum entries per line for pursuit, which comes closer to the target than
- * gradient steps, but takes time cubic in the number of entries. A guess.
+ * Maximum number of entries per row and per column of a factor for pursuit,
+ * which comes closer to the target than gradient steps, but takes time cubic
+ * in this number. A guess.
  */
 #define MAX_PURSUED_ENTRIES	64
 

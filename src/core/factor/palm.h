@@ -265,8 +265,9 @@ size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
  */
 
 /*
- * Default number of entries per line. With more entries, the product is closer
- * to the centroids and has more values (bench/factors.py).
+ * Default number of entries per row and per column of a factor. With more
+ * entries, the product is closer to the centroids and has more values
+ * (bench/factors.py).
  */
 #define FC_DEFAULT_SPARSITY	3
 

@@ -406,10 +406,13 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 
 /* ---- matching pursuit ---- */
 
-/* Atoms per block, whose correlations stay in the cache. A guess. */
+/*
+ * Number of atoms per block; the correlations of a block stay in the cache. A
+ * guess.
+ */
 #define PURSUED	64
 
-/* Lanes of the search for the greatest correlation. */
+/* Number of lanes in the search for the greatest correlation. */
 #define PURSUED_LANES	8
 
 /* Rounding of a correlation, relative to the best one at the start. */

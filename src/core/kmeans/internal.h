@@ -18,8 +18,8 @@
  */
 
 /*
- * Rows per pack. A larger pack uses more vector registers, as long as there
- * are enough of them (bench/speed.py).
+ * Number of rows in a pack. A larger pack uses more vector registers, as long
+ * as there are enough of them (bench/speed.py).
  */
 #define FC_PACK	32
 
@@ -108,7 +108,7 @@ typedef struct fc_kmeans_search
 	 * may change. NULL: nothing to prepare.
 	 */
 	void		(*arrange_rows) (fc_kmeans_work *w);
-	/* Sets label and near of all rows by the centroids in w->rounded. */
+	/* Sets w->label and w->near of all rows by the centroids in w->rounded. */
 	void		(*nearest_of_rows) (fc_kmeans_work *w);
 } fc_kmeans_search;
 
@@ -311,8 +311,8 @@ void		fc_kmeans_seed(fc_kmeans_work *w);
 
 /*
  * Adds `count` centroids, drawn by k-means++, after the w->k existing ones,
- * and increases w->k. near must hold the squared distances to the existing
- * ones.
+ * and increases w->k. w->near must hold the rows' squared distances to the
+ * existing ones.
  */
 void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 
@@ -320,8 +320,8 @@ void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 void		fc_kmeans_round(fc_kmeans_work *w);
 
 /*
- * Calls fc_kmeans_round, then sets label and near of all rows. Sets w->sse to
- * DBL_MAX, because the SSE is not known.
+ * Calls fc_kmeans_round, then sets w->label and w->near of all rows. Sets
+ * w->sse to DBL_MAX, because the SSE is not known.
  */
 void		fc_kmeans_assign(fc_kmeans_work *w);
 

@@ -300,7 +300,7 @@ starts_of_search(size_t d, size_t k)
 }
 
 /*
- * Cost of a multiply-add in float, relative to double, in the estimated time
+ * Cost of a multiply-add in float, relative to double, for the estimated time
  * of fc_kmeans. This constant and the next seven are measured: if they are too
  * low, a call takes longer than estimated (bench/endless.py).
  */

@@ -211,8 +211,8 @@ best_candidate(fc_kmeans_work *w, size_t count)
 }
 
 /*
- * Lowers near to the squared distances to candidate q where these are less,
- * and recomputes the potential. If q is SIZE_MAX, near is unchanged.
+ * Lowers w->near to the squared distances to candidate q where these are less,
+ * and recomputes the potential. If q is SIZE_MAX, w->near is unchanged.
  */
 static void
 keep_candidate(fc_kmeans_work *w, size_t q)
@@ -242,7 +242,7 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 }
 
 /*
- * Sets near of every row to 1, as if there were no seeds, so that rows are
+ * Sets w->near of every row to 1, as if there were no seeds, so that rows are
  * drawn by weight alone.
  */
 static void

@@ -426,7 +426,10 @@ keep_same(imputation *q, size_t n)
 		}
 }
 
-/* Inserts a donor among the nearest ones of column c, if it is near enough. */
+/*
+ * Inserts a donor into the list of nearest donors for column c, if it is among
+ * the nearest.
+ */
 static void
 insert_donor(imputation *q, size_t c, double gap, bool null)
 {

@@ -14,7 +14,10 @@ typedef int32_t vhalf_int
 
 #define VECTORS		(FC_PACK / VECTOR_LANES)
 
-/* Centroids whose scores share the registers. A guess. */
+/*
+ * Number of centroids whose scores with a pack are kept in registers together.
+ * A guess.
+ */
 #define GROUP_CENTROIDS	2
 
 void

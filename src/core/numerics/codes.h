@@ -16,7 +16,7 @@
 
 #include "base/fc.h"
 
-/* Vectors that are multiplied together. */
+/* Number of vectors in a panel; a row is multiplied by whole panels. */
 #define FC_CODES_PANEL	64
 
 /*

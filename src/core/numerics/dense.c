@@ -14,25 +14,33 @@
  */
 #define LONGEST_WORK	((size_t) 1 << 32)
 
-/* Rows of a product that one call computes. A guess. */
+/* Number of rows of a large product that one BLAS call computes. A guess. */
 #define TILE_ROWS	256
 
-/* Rows and columns of a tile that fits in the cache. A guess. */
+/*
+ * Side of the square tiles in which a matrix is mirrored; a tile fits in the
+ * cache. A guess.
+ */
 #define MIRRORED	32
 
 /*
- * Maximum order of a Cholesky factorisation in one call, which takes 0.25 s
- * and cannot be cancelled; larger ones go panel by panel, more slowly.
+ * Maximum order of a matrix whose Cholesky factorisation is one LAPACK call.
+ * It takes 0.25 s and cannot be interrupted; larger matrices are factorised
+ * panel by panel, more slowly.
  */
 #define WHOLE	3072
 
 /*
- * Rows per call above order WHOLE; the update of the remaining rows takes 0.3
- * s at order 10000. More are faster and delay a cancel.
+ * Number of rows that one call factorises if the order exceeds WHOLE; the
+ * update of the remaining rows takes 0.3 s at order 10000. A larger number is
+ * faster, but delays a cancel.
  */
 #define PANEL	128
 
-/* Columns that LAPACK processes together, for the size of its work space. */
+/*
+ * Number of columns that LAPACK processes together, which sets the size of its
+ * work space.
+ */
 #define BLOCKED	64
 
 /* ---- products ---- */

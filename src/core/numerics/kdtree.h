@@ -101,12 +101,16 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 /* ---- the nearest of very many points ---- */
 
 /*
- * Points of a leaf. More are compared one by one, fewer need a deeper tree.
- * Half and double change nothing (bench/tuned.py).
+ * Maximum number of points in a leaf. A larger leaf compares more points one
+ * by one, a smaller one needs a deeper tree. Half and double change nothing
+ * (bench/tuned.py).
  */
 #define FC_PACKED_LEAF	64
 
-/* Lanes of a comparison with boxes, a vector of 8 floats. */
+/*
+ * Number of coordinates of a box that are compared together, a vector of 8
+ * floats.
+ */
 #define FC_PACKED_LANES	8
 
 /*

@@ -5,8 +5,8 @@
 #include "numerics/selection.h"
 
 /*
- * Points that determine the longest side of a box. More find it more exactly,
- * and construction takes longer. A guess.
+ * Approximate number of points that determine the longest side of a box. A
+ * larger sample finds it more exactly, and construction takes longer. A guess.
  */
 #define SAMPLE	512
 

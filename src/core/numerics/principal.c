@@ -24,13 +24,13 @@
 #include "base/rng.h"
 #include "numerics/dense.h"
 
-/* Rows of x, or columns of Q, per product. A guess. */
+/* Number of rows of x, or columns of Q, in one matrix product. A guess. */
 #define TILE	256
 
-/* Axes per product with a tile of rows. A guess. */
+/* Number of axes in one matrix product with a tile of rows. A guess. */
 #define TILE_AXES	64
 
-/* Axes that are orthogonalised together. A guess. */
+/* Number of axes that are orthogonalised together. A guess. */
 #define ORTHO_AXES	16
 
 /* Maximum number of rounds, so that the iteration ends. A guess. */

@@ -20,10 +20,16 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-/* Centroids of one product. A guess. */
+/*
+ * Maximum number of centroids whose dot products with a block of rows are
+ * computed together. A guess.
+ */
 #define BLOCK	1024
 
-/* Centroids of one pass over the bounds. A guess. */
+/*
+ * Maximum number of centroids whose lower bounds for a row are computed
+ * together. A guess.
+ */
 #define PASS	256
 
 /* Unit roundoff of a float. */
@@ -42,12 +48,13 @@
  */
 #define AXES_CENTROIDS	256
 
-/* Centroids that are coded together. A guess. */
+/* Maximum number of centroids that are rounded to bytes together. A guess. */
 #define CODED	((size_t) 256)
 
 /*
- * Maximum share of the squares that axes may leave out; beyond it their bounds
- * are too loose (bench/pruning.c).
+ * Maximum share of the centroids' squared lengths that the leading axes may
+ * leave out; beyond it, bounds from these axes are too loose
+ * (bench/pruning.c).
  */
 #define MAX_REST	0.1
 
@@ -86,8 +93,9 @@
 #define NEWEST_WEIGHT	0.125
 
 /*
- * Factor on the records of methods not used, so that they are tried again. A
- * smaller one tries slower methods more often. A guess.
+ * Factor by which the record of a method shrinks with each block of rows that
+ * does not use the method, so that it is tried again. A smaller one tries
+ * slower methods more often. A guess.
  */
 #define UNUSED_FACTOR	0.998
 

@@ -12,14 +12,14 @@
 
 #include "base/lanes.h"
 
-/* Lanes of a dot product. */
+/* Number of partial sums of a dot product. */
 #define LANES	16
 
 #define SUM_VECTORS		(LANES / VECTOR_LANES)
 
 /*
- * Rows of the matrix multiplied together, which share each read of the vector.
- * A guess.
+ * Number of rows of the matrix that are multiplied together and share each
+ * read of the vector. A guess.
  */
 #define GROUP_ROWS	4
 

@@ -52,13 +52,23 @@
  */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
 #define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
-#define TILE	((size_t) 256)	/* rows and centroids per product; a guess */
-/* Maximum floats of scratch space; beyond it, rows go one by one. A guess. */
+#define TILE	((size_t) 256)	/* number of rows, and of centroids, in one
+								 * matrix product; a guess */
+/*
+ * Maximum scratch space of a block of rows, in floats. If more is needed, rows
+ * are assigned one by one. A guess.
+ */
 #define MAX_FLOATS	((size_t) 1 << 25)
 #define ALIGNMENT	((size_t) 64)	/* bytes: a cache line */
-/* Minimum rows for a block; fewer do not repay its preparation. A guess. */
+/*
+ * Minimum number of rows for assignment in blocks; fewer do not repay the
+ * preparation of a block. A guess.
+ */
 #define MIN_BLOCK_ROWS	8
-/* Maximum floats of a codebook for blocks instead of a product. A guess. */
+/*
+ * Size of a codebook, k * d, from which rows are assigned by matrix products
+ * instead of blocks. A guess.
+ */
 #define SMALL_CODEBOOK	((size_t) 1 << 15)
 
 /* A row and its scores. */

@@ -357,8 +357,8 @@ fc_quality_measure(const fc_operator *op, const fc_weighted_rows *rows,
 /* ---- a search through buckets ---- */
 
 /*
- * Queries, and rows, per matrix product. Larger ones are faster, up to the
- * size of the cache. A guess.
+ * Number of queries, and number of rows (TILE), in one matrix product. Larger
+ * products are faster, up to the size of the cache. Guesses.
  */
 #define QUERIES	((size_t) 32)
 #define TILE	((size_t) 1024)

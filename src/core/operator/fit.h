@@ -27,8 +27,8 @@
 #include "operator/operator.h"
 
 /*
- * Rows that are assigned together. More are faster, and need more memory. A
- * guess.
+ * Maximum number of rows that are assigned together. A larger number is
+ * faster, and needs more memory. A guess.
  */
 #define FC_FIT_BATCH	64
 

@@ -103,12 +103,15 @@ double		fc_offset_length(const double *offset, size_t d);
 
 /* ---- factors in slices and blocks ---- */
 
-/* Rows per slice, a vector of 16 lanes. */
+/*
+ * Number of lanes in a slice; each holds a row of the factor, or a piece of a
+ * long row.
+ */
 #define FC_SLICE	16
 
 /*
- * Rows per block. More share the reads of an entry of a factor, but do not fit
- * in the cache. A guess.
+ * Number of rows of data per block. A larger block shares each read of a
+ * factor's entry among more rows, but does not fit in the cache. A guess.
  */
 #define FC_BLOCK_ROWS	32
 
@@ -172,7 +175,7 @@ void
 
 /* ---- products in double ---- */
 
-/* Vectors that pass through a factor together in double. */
+/* Number of vectors that a factor multiplies together in double. */
 #define FC_BLOCK8	8
 
 /* Computes y (rows x FC_BLOCK8) = F x (columns x FC_BLOCK8). */

@@ -9,14 +9,14 @@
 #include "numerics/rows.h"
 
 /*
- * Maximum floats of packs, 1 MB, which should stay in the second-level cache.
- * A guess.
+ * Maximum size of a packed codebook in floats, 1 MB, which should stay in the
+ * second-level cache. A guess.
  */
 #define MAX_PACKED	((size_t) 1 << 18)
 
 /*
- * Side of the square tiles in which rows are transposed: a cache line of
- * floats.
+ * Side of the square tiles in which rows are transposed: the number of floats
+ * in a cache line.
  */
 #define TURNED	16
 

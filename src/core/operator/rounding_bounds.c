@@ -50,8 +50,8 @@
 #include "numerics/rows.h"
 
 /*
- * Approximate maximum of multiply-adds to check a stored operator. A larger
- * one checks more rows, and reading takes longer. A guess.
+ * Approximate maximum number of multiply-adds for checking a stored operator.
+ * A larger one checks more of its k rows, and reading takes longer. A guess.
  */
 #define VERIFY_WORK	((size_t) 1 << 26)
 
@@ -75,7 +75,10 @@
  */
 #define DEVIATIONS	4.0
 
-/* Probes with random directions. The others are rows of the product. */
+/*
+ * Number of probes with random directions. The other probes of a block are
+ * rows of the product.
+ */
 #define RANDOM_PROBES	(FC_BLOCK8 / 2)
 
 /* ---- rounding ---- */

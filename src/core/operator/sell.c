@@ -11,18 +11,19 @@
  */
 #include "operator/internal.h"
 
-/* Bits of the number of a column in a packed entry. */
+/* Number of bits of a column index in a packed entry. */
 #define COLUMN_BITS	16
 
 /*
- * Minimum entries of a full piece of a long row. Shorter pieces balance the
- * lanes, but add lanes. A guess.
+ * Minimum number of entries in a full piece of a long row. Shorter pieces
+ * balance the lanes, but add lanes. A guess.
  */
 #define MIN_PIECE	16
 
 /*
- * Minimum length of a full piece, in mean row lengths: fewer than half as many
- * pieces are added as there are rows. A guess.
+ * Minimum number of entries in a full piece, as a multiple of the mean number
+ * per row. With 2, splitting long rows adds fewer pieces than half the number
+ * of rows. A guess.
  */
 #define MEANS_A_PIECE	2
 

@@ -15,10 +15,16 @@
 
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
 
-/* Dense rows computed together, which share each read of a vector. A guess. */
+/*
+ * Number of rows of a dense factor that are multiplied together and share each
+ * read of the vector. A guess.
+ */
 #define GROUP_ROWS	4
 
-/* Vectors of lanes computed together, 16 lanes. A guess. */
+/*
+ * Number of vector registers of lanes that are computed together, 16 lanes. A
+ * guess.
+ */
 #define GROUP_VECTORS	(16 / VECTOR_LANES)
 
 /* ---- one row ---- */

@@ -58,26 +58,32 @@ width_of(int kind, size_t d)
 }
 
 /*
- * Maximum bytes of pending rows of a codebook. More make better use of BLAS,
- * in larger states. A guess.
+ * Maximum size in bytes of the pending rows of a batch, for a codebook. A
+ * larger one makes better use of BLAS, in larger states. A guess.
  */
 #define BATCH_BYTES	1048576
 
 /*
- * Maximum bytes of pending rows of a product, whose factors pass quickly over
- * rows that are still in the cache. A guess.
+ * Maximum size in bytes of the pending rows of a batch, for a product of
+ * factors, which multiplies rows quickly while they are in the cache. A guess.
  */
 #define NEAR_BYTES	262144
 
-/* Rows of one block of factors. */
+/*
+ * Number of rows that a product of factors multiplies in one block; a batch
+ * consists of whole blocks if possible.
+ */
 #define FACTOR_BLOCK_ROWS	32
 
-/* Maximum rows of a batch, beyond which a product gains nothing. A guess. */
+/*
+ * Maximum number of rows in a batch; a larger matrix product is no faster. A
+ * guess.
+ */
 #define MAX_BATCH_ROWS	256
 
 /*
- * Maximum multiply-adds of a batch, about 50 ms, during which a cancel is not
- * noticed. A guess.
+ * Maximum number of multiply-adds of a batch. They take about 50 ms, during
+ * which a cancel is not noticed. A guess.
  */
 #define BATCH_WORK	500000000
 

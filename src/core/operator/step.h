@@ -52,10 +52,10 @@ bool		fc_step_sums_scores(int kind);
 #define FC_STEP_VERSION 1
 
 /*
- * Maximum weight of a row, and maximum magnitude of a stored sum. Vectors are
- * below 2^63, so that sums of FC_MAX_ROWS rows of this weight stay below
- * 1e270; a stored state may hold larger sums, up to a limit from which rows
- * cannot make them infinite.
+ * Maximum weight of a row, and maximum magnitude of a sum in a stored state.
+ * Coordinates are below 2^63, so sums of FC_MAX_ROWS rows of this weight stay
+ * below 1e270. A stored state may hold larger sums, but not so large that
+ * further rows could make them infinite.
  */
 #define FC_STEP_MAX_WEIGHT	1e200
 #define FC_STEP_MAX_SUM		1e290

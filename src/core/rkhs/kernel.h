@@ -106,9 +106,9 @@ void
 								  size_t count, fc_arena *arena, fc_kernel_rows *selected);
 
 /*
- * Maximum rows per side of a block in fc_kernel_multiply and fc_kernel_block.
- * Larger blocks make better use of BLAS, but exceed the cache
- * (bench/kernel_product.c).
+ * Maximum number of rows per side of a block of the kernel matrix in
+ * fc_kernel_multiply and fc_kernel_block. Larger blocks make better use of
+ * BLAS, but exceed the cache (bench/kernel_product.c).
  */
 #define FC_KERNEL_BLOCK	128
 

@@ -9,7 +9,10 @@
 #include "numerics/dense.h"
 #include "numerics/principal.h"
 
-/* Rows that are processed together. A guess. */
+/*
+ * Number of rows of a column of the kernel matrix that are computed between
+ * two interrupt checks. A guess.
+ */
 #define TILE	1024
 
 /* Random stream of the pivots. */

@@ -32,7 +32,7 @@
  */
 #define EIGENVALUE_FLOOR	1e-10
 
-/* Rows that are processed together. A guess. */
+/* Number of rows per tile, between two interrupt checks. A guess. */
 #define TILE	256
 
 /*
@@ -43,7 +43,10 @@
 #define MIN_PROBES	4
 #define MAX_PROBES	11
 
-/* Share of ||K||^2 below which a difference is rounding error. */
+/*
+ * Share of ||K||^2 below which the squared error, computed as a difference, is
+ * only rounding error.
+ */
 #define CANCELLED_SHARE	1e-5
 
 /* Random stream of the columns of Omega. */

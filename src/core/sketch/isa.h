@@ -10,10 +10,13 @@
 
 #include "sketch/prepared.h"
 
-/* Bits of the lower of a weight's two limbs. */
+/* Number of bits in the lower of the two limbs of a weight. */
 #define FC_LIMB_BITS	31
 
-/* Limits beyond which a row takes the slow, exact path */
+/*
+ * Limits beyond which a row takes the slow, exact path. A row within FC_NEAR_Q
+ * and FC_NEAR_Y is called near.
+ */
 
 /*
  * Maximum distance of a coordinate from the center, in grid steps, at which

@@ -209,10 +209,13 @@ below(vdouble x, vdouble y)
  * once for each BASIS_ROWS rows.
  */
 
-/* Vectors of columns whose sums stay in registers. */
+/* Number of vectors of columns whose sums stay in registers, for one row. */
 #define BASIS_VECTORS	8
 
-/* Rows that share one read of a tile. */
+/*
+ * Number of rows that are projected together and share one read of a tile of
+ * the basis.
+ */
 #define BASIS_ROWS	4
 
 #if FC_ISA == 4 || defined(__aarch64__)

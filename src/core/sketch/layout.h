@@ -40,7 +40,7 @@
 
 #include "sketch/spec.h"
 
-/* Multiple to which the lengths of row arrays are padded. */
+/* Multiple to which the number of values in a row array is padded. */
 #define FC_PAD	8
 
 /*
@@ -52,7 +52,7 @@
 #define FC_RAW_ROW	16
 
 /*
- * Minimum number of values of a basis for projecting several raw rows
+ * Minimum number of values in a basis for projecting several raw rows
  * together; a smaller basis stays in the cache anyway. A guess.
  */
 #define FC_RAW_BASIS	((size_t) 1 << 16)

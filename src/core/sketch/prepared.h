@@ -24,8 +24,8 @@
 #define FC_GRID_BITS	40
 
 /*
- * Bits of b in the split q = 2^24 a + b, by which the sum of squares is kept
- * in three terms (layout.h).
+ * Number of bits of b in the split q = 2^24 a + b, by which the sum of squares
+ * is kept in three terms (layout.h).
  */
 #define FC_SPLIT_BITS	24
 
@@ -41,7 +41,7 @@
  */
 #define FC_MAX_BATCH	64
 
-/* Columns of a basis that are stored together. A guess. */
+/* Number of columns of a basis that are stored together. A guess. */
 #define FC_BASIS_TILE	64
 
 /*
@@ -51,15 +51,15 @@
 #define FC_PROJECTED_ROWS	32
 
 /*
- * Maximum multiply-adds of a batch, about 20 ms during which a cancel is not
- * noticed. A guess.
+ * Maximum number of multiply-adds of a batch. They take about 20 ms, during
+ * which a cancel is not noticed. A guess.
  */
 #define FC_BATCH_WORK	5e8
 
 /*
- * Maximum bytes of a batch's rows; a batch has 16 rows at minimum unless
- * FC_BATCH_WORK forbids it. More make groups larger, fewer make batches
- * slower. A guess.
+ * Maximum size in bytes of a batch's rows; a batch has at least 16 rows unless
+ * FC_BATCH_WORK forbids it. A larger one makes the states of groups larger, a
+ * smaller one makes batches slower. A guess.
  */
 #define FC_BATCH_BYTES	262144
 

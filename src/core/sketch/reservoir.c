@@ -7,12 +7,12 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-/* Minimum R in many dimensions. A guess. */
+/* Minimum number of rows in a reservoir (R), in many dimensions. A guess. */
 #define MIN_RESERVOIR_ROWS	1024
 
 /*
- * Maximum bytes of the values of R rows, unless MIN_RESERVOIR_ROWS needs more.
- * A guess.
+ * Maximum size in bytes of the values of R rows, unless MIN_RESERVOIR_ROWS
+ * needs more. A guess.
  */
 #define VALUE_BYTES	((size_t) 16 << 20)
 

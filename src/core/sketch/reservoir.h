@@ -17,8 +17,9 @@
 #include "base/fc.h"
 
 /*
- * Maximum R; smaller in many dimensions, to limit the values to 16 MB. More
- * rows represent the table better, in larger states. A guess.
+ * Maximum number of rows in a reservoir (R); smaller in many dimensions, to
+ * limit the values to 16 MB. More rows represent the table better, in larger
+ * states. A guess.
  */
 #define FC_RESERVOIR_ROWS	4096
 

@@ -25,7 +25,7 @@
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 
-/* Rows per product with the axes. A guess. */
+/* Number of rows in one matrix product with the axes. A guess. */
 #define TILE_ROWS	64
 
 /*
@@ -35,8 +35,8 @@
 #define INLIER_FRACTION	0.95
 
 /*
- * Starts of k-means of the sample. More rarely change the scale; half and
- * double change nothing (bench/tuned.py).
+ * Number of starts of k-means on the sample. More starts rarely change the
+ * scale; half and double change nothing (bench/tuned.py).
  */
 #define KMEANS_STARTS	3
 
@@ -60,7 +60,7 @@
 #define FEWEST_CLUSTER_ROWS	3.0
 
 /*
- * Frequencies per coordinate of a centroid. More lower the SSE, for
+ * Number of frequencies per coordinate of a centroid. More lower the SSE, for
  * proportionally larger and slower sketches (bench/quality.py,
  * bench/tuned.py).
  */
@@ -535,8 +535,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found
 }
 
 /*
- * Passes of axes and k-means over the sample, for estimates of the time.
- * Measured (bench/endless.py).
+ * Number of passes over the sample that its axes and k-means take, for
+ * estimates of the time. Measured (bench/endless.py).
  */
 #define SAMPLE_PASSES	8.0
 

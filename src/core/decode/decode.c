@@ -27,21 +27,23 @@
 #include "numerics/assignment.h"
 
 /*
- * Minimum number of starts of auto and clompr in a round. More find more modes
- * in a batch; half and double change the time by 3 % (bench/decoders.py,
- * bench/tuned.py).
+ * Minimum number of starts of auto and clompr in a round. With more starts, a
+ * batch finds more modes; half and double change the time by 3 %
+ * (bench/decoders.py, bench/tuned.py).
  */
 #define AUTO_STARTS	64
 
 /*
- * Starts of sketch-and-shift in a round. More find the highest mode in more
- * dimensions, in proportional time (bench/decoders.py starts).
+ * Number of starts of sketch-and-shift in a round. With more starts, the
+ * highest mode is found in more dimensions, in proportional time
+ * (bench/decoders.py starts).
  */
 #define SHIFT_STARTS	1000
 
 /*
- * Starts of auto after a fit whose residual suggests missed clusters. More
- * find modes that few starts missed, in proportional time (bench/decoders.py).
+ * Number of starts of auto after a fit whose residual suggests missed
+ * clusters. With more starts, modes are found that fewer starts missed, in
+ * proportional time (bench/decoders.py).
  */
 #define RETRY_STARTS	1000
 
@@ -61,8 +63,8 @@
 
 /*
  * Default rounds of improvement, or atoms that clompr tries, per cluster. The
- * papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1); more lower
- * the cost in more time.
+ * papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1); a larger
+ * number lowers the cost, in more time.
  */
 #define ROUNDS_PER_CLUSTER	2
 
@@ -73,8 +75,9 @@
 #define TOLERANCE	1e-8
 
 /*
- * Maximum atoms of the density per cluster. More fit clusters that are not
- * Gaussian, and take longer; one saves a fifth of the time (bench/tuned.py).
+ * Maximum atoms of the density per cluster. With more atoms, clusters that are
+ * not Gaussian are fitted better, in more time; one saves a fifth of the time
+ * (bench/tuned.py).
  */
 #define ATOMS_PER_CLUSTER	2
 

@@ -19,14 +19,14 @@
 #include "numerics/rows.h"
 
 /*
- * Number of points that represent the fitted density. Fewer are faster, and
- * their k-means gives a higher SSE (bench/tuned.py).
+ * Number of points that represent the fitted density. Fewer points are faster,
+ * and their k-means gives a higher SSE (bench/tuned.py).
  */
 #define DENSITY_POINTS	3000
 
 /*
- * Maximum number of sample rows that the sketch reweights. More give a lower
- * SSE; time and memory grow with their square. A guess.
+ * Maximum number of sample rows that the sketch reweights. With more rows, the
+ * SSE is lower; time and memory grow with the square of the number. A guess.
  */
 #define SAMPLE_ROWS	((size_t) 1000)
 
@@ -34,8 +34,8 @@
 #define MIN_PAIRS	4
 
 /*
- * Number of starts of k-means on the points. More rarely lower the SSE, in
- * proportional time. A guess.
+ * Number of starts of k-means on the points. More starts rarely lower the SSE,
+ * in proportional time. A guess.
  */
 #define KMEANS_STARTS	12
 
@@ -57,7 +57,8 @@
 
 /*
  * Maximum number of sample rows if the atoms leave only noise and the table
- * has MIN_TABLE_RATIO times SAMPLE_ROWS rows. Fewer are faster. A guess.
+ * has MIN_TABLE_RATIO times SAMPLE_ROWS rows. A smaller number is faster. A
+ * guess.
  */
 #define CERTIFIED_ROWS	((size_t) 256)
 

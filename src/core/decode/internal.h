@@ -27,8 +27,8 @@
 #define FC_PI	3.14159265358979323846
 
 /*
- * Maximum iterations of an intermediate joint refinement. More lower a cost
- * that later stages change. A guess.
+ * Maximum iterations of an intermediate joint refinement. More iterations
+ * would lower a cost that later stages change. A guess.
  */
 #define FC_MID_ITERATIONS	100
 
@@ -122,7 +122,7 @@ typedef struct fc_select_work
 	double	   *sub_rhs;		/* correlations of the chosen entries */
 	double	   *weight;			/* weights of the chosen entries */
 	size_t	   *chosen;			/* indices of the chosen entries */
-	bool	   *taken;			/* marks the chosen entries */
+	bool	   *taken;			/* true for the chosen entries */
 	double	   *cosine;			/* features of the dictionary, size x
 								 * FC_FREQUENCY_BLOCK */
 	double	   *sine;
@@ -180,7 +180,8 @@ typedef struct fc_reweight_work
 typedef struct fc_decoding
 {
 	const fc_problem *problem;
-	fc_decode_options options;	/* the caller's, with defaults filled in */
+	fc_decode_options options;	/* the caller's options, with defaults filled
+								 * in */
 	size_t		n;
 	size_t		m;
 	size_t		k;

@@ -35,8 +35,8 @@
 #define STEP_SHRINK	0.25f
 
 /*
- * Maximum steps of a climb. More reach the modes more exactly, in 5 % more
- * time for double (bench/tuned.py).
+ * Maximum steps of a climb. With more steps, modes are reached more exactly;
+ * double takes 5 % more time (bench/tuned.py).
  */
 #define MODE_ITERATIONS	30
 

@@ -26,14 +26,14 @@
 #define MIN_SCORE_SHARE	0.2
 
 /*
- * Maximum L-BFGS-B iterations for all atoms after a pursuit. More lower a cost
- * that later rounds change. A guess.
+ * Maximum L-BFGS-B iterations for all atoms after a pursuit. More iterations
+ * would lower a cost that later rounds change. A guess.
  */
 #define FORWARD_ITERATIONS	25
 
 /*
- * Maximum number of splits tried in a round of improvement. More find more
- * exchanges, for a refinement each. A guess.
+ * Maximum number of splits tried in a round of improvement. With more splits,
+ * more exchanges are found; each split takes a refinement. A guess.
  */
 #define SPLITS_PER_ROUND	2
 
@@ -51,7 +51,8 @@
 
 /*
  * Maximum L-BFGS-B iterations for a trial, twice as many if its cost is close.
- * More accept more exchanges, in more time (bench/tuned.py).
+ * With more iterations, more exchanges are accepted, in more time
+ * (bench/tuned.py).
  */
 #define TRIAL_ITERATIONS	25
 

@@ -52,8 +52,8 @@
 #define LAST_ITERATIONS	1000
 
 /*
- * Correction pairs that L-BFGS-B remembers. More need fewer iterations, for
- * time and memory in proportion. A guess.
+ * Number of correction pairs that L-BFGS-B remembers. With more pairs, fewer
+ * iterations are needed; time and memory grow in proportion. A guess.
  */
 #define LBFGS_PAIRS	12
 

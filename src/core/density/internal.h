@@ -81,11 +81,6 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
 /* ---- thresholds, and noise ---- */
 
 /*
- * rows in a ball, as a share of the rows in the larger ball that measures
- * its growth (tau); decides over how long a range dimension is measured
- */
-
-/*
  * Rows in a ball, as a share of the rows in the larger ball that measures its
  * growth (tau), 0 to 1. With a smaller one, the dimension is measured over a
  * longer range, which varies less by chance and is less local

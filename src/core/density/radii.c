@@ -38,9 +38,10 @@ static double
 squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 			   const double *squared, double mass)
 {
-	double		before = 0.0;	/* rows in the micro-clusters before entry i */
-	double		inside = 0.0;	/* rows in the ball up to the entry before i,
-								 * whose squared radius is `last` */
+	double		before = 0.0;	/* number of rows in the micro-clusters before
+								 * entry i */
+	double		inside = 0.0;	/* number of rows in the ball up to the entry
+								 * before i, whose squared radius is `last` */
 	double		last = 0.0;
 
 	for (size_t i = 0;; i++)

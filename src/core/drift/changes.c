@@ -20,8 +20,8 @@
 #define MIN_SEGMENT	3
 
 /*
- * Maximum number of moments used per sketch. More take longer; twice as many
- * change no result (bench/change_points.py, bench/tuned.py).
+ * Maximum number of moments used per sketch. More moments take longer; twice
+ * as many change no result (bench/change_points.py, bench/tuned.py).
  */
 #define MAX_MOMENTS	256
 
@@ -380,8 +380,8 @@ find_change(const change_series *series, size_t first, size_t end,
 	size_t		d = series->spec->dim;
 	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
 	double		square[MAX_WINDOW];
-	size_t		column = d;		/* column with the smallest p-value; d: the
-								 * waves */
+	size_t		column = d;		/* index of the column with the smallest
+								 * p-value; d: the waves */
 	double		min = 1;
 	double		max = -1;
 	double		c;

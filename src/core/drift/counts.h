@@ -154,7 +154,7 @@ typedef struct fc_drift_prepared
 
 	/* FC_DRIFT_CELLS - 1 thresholds for each column, in tiles of 16 columns */
 	float	   *threshold;
-	uint16_t   *column;			/* column of each bit */
+	uint16_t   *column;			/* index of the column of each bit */
 	float	   *lower;			/* bounds of each bit, which is set if x <=
 								 * lower or x > upper; lower is NaN for a
 								 * plain bit */

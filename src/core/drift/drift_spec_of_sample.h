@@ -10,8 +10,8 @@
 #include "sketch/spec.h"
 
 /*
- * Number of rows at the start of the sample that are used. More place edges
- * more precisely, for more time. A guess.
+ * Number of rows at the start of the sample that are used. With more rows,
+ * edges are placed more precisely, in more time. A guess.
  */
 #define FC_DRIFT_SAMPLE	5000
 
@@ -33,8 +33,9 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 /* ---- the waves ---- */
 
 /*
- * Number of frequencies of a wave_spec. More find more changes, for
- * proportionally larger and slower sketches (bench/drift.py, bench/tuned.py).
+ * Number of frequencies of a wave_spec. With more frequencies, more changes
+ * are found, and sketches are proportionally larger and slower
+ * (bench/drift.py, bench/tuned.py).
  */
 #define FC_WAVES	128
 

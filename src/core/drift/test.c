@@ -8,8 +8,8 @@
 
 /*
  * Number of tables per test set that get an exact test, the ones with the
- * smallest p-values. More take longer; half or twice as many change no result
- * (bench/drift.py, bench/tuned.py).
+ * smallest p-values. More tests take longer; half or twice as many change no
+ * result (bench/drift.py, bench/tuned.py).
  */
 #define EXACT_TESTS	12
 
@@ -33,8 +33,8 @@
 typedef struct two_by_two
 {
 	size_t		column;
-	size_t		other;			/* second column of a pair; else equal to
-								 * column */
+	size_t		other;			/* index of the second column of a pair; else
+								 * equal to `column` */
 	double		count[2];
 
 	/*

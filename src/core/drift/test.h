@@ -116,8 +116,8 @@ void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 typedef struct fc_drift_move
 {
 	size_t		column;
-	size_t		other;			/* second column of a pair; else equal to
-								 * column */
+	size_t		other;			/* index of the second column of a pair; else
+								 * equal to `column` */
 	double		log_p;			/* logarithm of F T p (see the top of this
 								 * file), where p is the p-value of the
 								 * strongest count */

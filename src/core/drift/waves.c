@@ -102,7 +102,8 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 typedef struct weight_sums
 {
 	double		one;
-	double		heavy;			/* sum w^2 / sum w, the weighted mean */
+	double		heavy;			/* weighted mean of the weights, sum w^2 / sum
+								 * w */
 } weight_sums;
 
 static weight_sums

@@ -81,8 +81,8 @@ typedef struct fc_encoder_header
 	uint16_t	padding;		/* always 0 */
 	uint64_t	digest[2];		/* hash of all bytes after it */
 	int64_t		rows;			/* rows in the sample */
-	int64_t		skipped;		/* rows of the sample skipped because of a
-								 * NULL */
+	int64_t		skipped;		/* number of rows of the sample skipped
+								 * because of a NULL */
 	uint32_t	columns;
 	uint32_t	features;
 	uint32_t	dim;
@@ -104,8 +104,8 @@ typedef struct fc_encoder_feature
 {
 	uint32_t	column;
 	uint32_t	path_start;
-	uint32_t	path_length;	/* bytes of the path; 0: the feature is the
-								 * column itself */
+	uint32_t	path_length;	/* length of the path in bytes; 0: the feature
+								 * is the column itself */
 	uint32_t	first;			/* index of its first dimension */
 
 	/*
@@ -124,19 +124,21 @@ typedef struct fc_encoder_feature
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
 	uint8_t		padding[6];		/* always 0 */
 	double		weight;
-	int64_t		nulls_seen;		/* rows of the sample with a NULL */
+	int64_t		nulls_seen;		/* number of rows of the sample with a NULL */
 } fc_encoder_feature;
 
 typedef struct fc_encoder_category
 {
 	uint32_t	start;			/* offset of the category in the text */
 	uint32_t	length;
-	int64_t		count;			/* rows of the sample in the category */
+	int64_t		count;			/* number of rows of the sample in the
+								 * category */
 } fc_encoder_category;
 
 typedef struct fc_category_slots
 {
-	uint32_t	first;			/* first slot of the feature's hash table */
+	uint32_t	first;			/* index of the first slot of the feature's
+								 * hash table */
 	uint32_t	mask;
 } fc_category_slots;
 
@@ -275,7 +277,8 @@ typedef enum fc_cell_kind
 typedef struct fc_feature_cell
 {
 	fc_cell_kind kind;
-	uint32_t	length;			/* bytes of a text, or elements of a vector */
+	uint32_t	length;			/* length in bytes of a text, or number of
+								 * elements of a vector */
 	union
 	{
 		double		number;

@@ -24,14 +24,16 @@
 #include "base/fc.h"
 
 /*
- * Maximum number of distinct numbers that are counted exactly. More make
- * quantiles more precise, for more memory of each column and state. A guess.
+ * Maximum number of distinct numbers that are counted exactly. A larger
+ * maximum makes quantiles more precise, and each column of a state takes more
+ * memory. A guess.
  */
 #define FC_FREQUENT_NUMBERS	4096
 
 /*
- * Maximum number of distinct texts that are counted exactly. More make counts
- * of rare texts exact, for more memory of each column and state. A guess.
+ * Maximum number of distinct texts that are counted exactly. A larger maximum
+ * makes counts of rarer texts exact, and each column of a state takes more
+ * memory. A guess.
  */
 #define FC_FREQUENT_TEXTS	16384
 
@@ -59,7 +61,8 @@
 typedef struct fc_frequent_item
 {
 	uint64_t	key;			/* leading bits of a number, or hash of a text */
-	int64_t		count;			/* rows with this value; 0: the slot is empty */
+	int64_t		count;			/* number of rows with this value; 0: the slot
+								 * is empty */
 	uint32_t	start;			/* offset of the text */
 	uint32_t	length;
 } fc_frequent_item;
@@ -67,16 +70,16 @@ typedef struct fc_frequent_item
 typedef struct fc_frequent_items
 {
 	bool		texts;
-	unsigned int dropped;		/* trailing bits dropped from the keys of
-								 * numbers */
+	unsigned int dropped;		/* number of trailing bits dropped from the
+								 * keys of numbers */
 	size_t		used;			/* number of used slots */
 	size_t		slots;			/* number of slots, a power of two above
 								 * `used`; 0: no memory yet */
 	size_t		text_used;		/* bytes of text in use; text_capacity bytes
 								 * are allocated */
 	size_t		text_capacity;
-	int64_t		total;			/* rows counted, including rows with long
-								 * texts */
+	int64_t		total;			/* number of rows counted, including rows with
+								 * long texts */
 	int64_t		long_texts;
 	fc_frequent_item *entry;
 	char	   *text;

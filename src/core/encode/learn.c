@@ -314,7 +314,7 @@ by_value(const void *a, const void *b)
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])
 {
-	size_t		low = 0;		/* rows at the smallest value */
+	size_t		low = 0;		/* number of rows at the smallest value */
 	size_t		high = 0;
 	size_t		others = 1;
 	size_t		min = larger(FC_SENTINEL_ROWS,

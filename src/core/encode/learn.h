@@ -39,7 +39,7 @@ typedef struct fc_exact_sum
 {
 	int64_t		digit[FC_EXACT_DIGITS]; /* digit i counts multiples of 2^(32 i
 										 * - 1088) */
-	int64_t		pending;		/* additions since the last carry */
+	int64_t		pending;		/* number of additions since the last carry */
 } fc_exact_sum;
 
 /* Adds x, which must be finite; a sum takes up to 2^40 additions. */
@@ -77,7 +77,7 @@ typedef struct fc_learner
 	fc_nulls	nulls;
 	double		weight;
 	uint32_t	max_categories;
-	int64_t		numbers;		/* rows with a number or a vector */
+	int64_t		numbers;		/* number of rows with a number or a vector */
 	int64_t		booleans;
 	int64_t		texts;
 	int64_t		nulls_seen;
@@ -146,7 +146,8 @@ typedef struct fc_sample
 	const fc_feature_name *names;	/* names of the features; features of one
 									 * column are adjacent */
 	size_t		features;
-	int64_t		rows;			/* rows in the sample, skipped ones included */
+	int64_t		rows;			/* number of rows in the sample, skipped ones
+								 * included */
 	int64_t		skipped;
 } fc_sample;
 

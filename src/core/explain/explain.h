@@ -89,7 +89,8 @@ typedef struct fc_threshold
 
 /*
  * Maximum number of values (rows times columns) read by all trees together,
- * which limits the tries. More take longer (bench/rules.py).
+ * which limits the number of axes tried at the root. A larger maximum takes
+ * longer (bench/rules.py).
  */
 #define FC_RULES_VALUES	((size_t) 8000000)
 

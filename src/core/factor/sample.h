@@ -23,12 +23,12 @@ typedef struct fc_start_options
 } fc_start_options;
 
 /*
- * Minimum rows of the sample for a start, if the data have them. More give
- * better starts in more time. A guess.
+ * Minimum number of sample rows for a start, if the data have them. With more
+ * rows, the start is better and takes longer. A guess.
  */
 #define FC_MIN_SAMPLE	2000
 
-/* Minimum rows of the sample for a start, per cluster. A guess. */
+/* Minimum number of sample rows per cluster for a start. A guess. */
 #define FC_SAMPLE_PER_K	20
 
 /*

@@ -72,8 +72,8 @@
 #define FC_CHOOSE_AXES	64
 
 /*
- * Budget of the search on one half, in passes over all rows. More take longer;
- * double changes no choice (bench/number.py, bench/tuned.py).
+ * Budget of the search on one half, in passes over all rows. More passes take
+ * longer; double changes no choice (bench/number.py, bench/tuned.py).
  */
 #define FC_CHOOSE_PASSES	20.0
 

@@ -115,8 +115,8 @@ typedef struct fc_kmeans_search
 /* Gains and costs of splitting and merging each cluster. */
 typedef struct fc_splits
 {
-	uint32_t   *row;			/* n: rows of positive weight, grouped by
-								 * cluster */
+	uint32_t   *row;			/* n: indices of the rows of positive weight,
+								 * grouped by cluster */
 	size_t	   *first;			/* k + 1: index in row of each cluster's first
 								 * row */
 	double	   *gain;			/* k: lower bound on the SSE reduction of a

@@ -58,9 +58,9 @@
 #define MIN_WORK_TO_AGREE	2e7
 
 /*
- * Number of starts with the same lowest SSE that end a search. Fewer save time
- * where the clusters are clear, and end in a local minimum more often
- * (bench/tuned.py).
+ * Number of starts with the same lowest SSE that end a search. A smaller
+ * number saves time where the clusters are clear, and ends in a local minimum
+ * more often (bench/tuned.py).
  */
 #define AGREEING_STARTS	3
 

@@ -158,8 +158,8 @@
 #define MEDIAN_HALVINGS	24
 
 /*
- * Maximum number of Lloyd steps once no cluster is above the limit. More lower
- * the SSE, and may push a cluster above the limit again. A guess.
+ * Maximum number of Lloyd steps once no cluster is above the limit. More steps
+ * lower the SSE, but may push a cluster above the limit again. A guess.
  */
 #define MAX_SETTLING_STEPS	10
 

@@ -20,7 +20,8 @@
 
 /*
  * Maximum rounds of pairing mutual nearest neighbours; clusters that then
- * remain are new. More keep more numbers, in more time. A guess.
+ * remain are new. With more rounds, more clusters keep their numbers, in more
+ * time. A guess.
  */
 #define MAX_ROUNDS	10
 

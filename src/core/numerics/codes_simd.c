@@ -302,10 +302,10 @@ multiply_groups(const uint8_t *rows, size_t width, const int8_t *group,
 
 #else
 
-#define ROWS		12			/* rows multiplied by GROUPS groups of
-								 * vectors: 24 of 32 registers hold sums */
-#define GROUPS		2			/* groups of vectors, which stay in the
-								 * first-level cache for all rows */
+#define ROWS		12			/* number of rows multiplied by GROUPS groups
+								 * of vectors; 24 of 32 registers hold sums */
+#define GROUPS		2			/* number of groups of vectors that are
+								 * multiplied by ROWS rows */
 
 /*
  * Emits the instruction directly: the compiler's own pattern for it copies

@@ -37,8 +37,9 @@
 #define MAX_ROUNDS	100
 
 /*
- * Number of rounds with products in float. More come closer to the leading
- * axes, for rows * d * axes multiply-adds each. A guess.
+ * Number of rounds with products in float. With more rounds, the result is
+ * closer to the leading axes; each round costs rows * d * axes multiply-adds.
+ * A guess.
  */
 #define AXES_ROUNDS	9
 

@@ -15,8 +15,8 @@
 
 /*
  * Number of axes that an iteration has besides the requested ones, so r is at
- * most FC_EIGEN_WHOLE - FC_EIGEN_SPARE. More converge in fewer rounds of more
- * work. A guess.
+ * most FC_EIGEN_WHOLE - FC_EIGEN_SPARE. With more axes, the iteration
+ * converges in fewer rounds, which take longer. A guess.
  */
 #define FC_EIGEN_SPARE	10
 

@@ -36,15 +36,15 @@
 #define FLOAT_UNIT	0x1p-24
 
 /*
- * Minimum and maximum number of leading axes. More give tighter bounds, for
- * more work per centroid (bench/pruning.c).
+ * Minimum and maximum number of leading axes. With more axes, bounds are
+ * tighter and cost more per centroid (bench/pruning.c).
  */
 #define MIN_LEAD	32
 #define MAX_LEAD	128
 
 /*
- * Maximum number of centroids that determine the principal axes. More find
- * better axes, and preparation takes longer. A guess.
+ * Maximum number of centroids that determine the principal axes. With more
+ * centroids, the axes are better, and preparation takes longer. A guess.
  */
 #define AXES_CENTROIDS	256
 

@@ -36,8 +36,8 @@
 #define FC_PRUNING_DIMENSIONS	64
 
 /*
- * Maximum number of rows per block. More share the reads of a centroid, but do
- * not fit in the cache (bench/pruning.c).
+ * Maximum number of rows per block. A larger block shares each read of a
+ * centroid among more rows, but does not fit in the cache (bench/pruning.c).
  */
 #define FC_PRUNING_ROWS	240
 

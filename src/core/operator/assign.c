@@ -79,7 +79,7 @@ typedef struct ranking
 	fc_scored	scored;
 	double		bound;			/* e: maximum error of a score */
 	const float *dots;			/* k dot products v_j . (x - o) */
-	fc_scratch	scratch;		/* fc_operator_scratch floats */
+	fc_scratch	scratch;		/* scratch space of fc_operator_scratch floats */
 } ranking;
 
 static inline double

@@ -24,7 +24,8 @@ typedef struct fc_contingency
 	uint8_t		kind;			/* kind of state, FC_STEP_CONTINGENCY */
 	uint8_t		padding;		/* always 0 */
 	uint32_t	used;
-	uint32_t	capacity;		/* a power of two, more than used */
+	uint32_t	capacity;		/* number of cells: a power of two, greater
+								 * than `used` */
 } fc_contingency;
 
 static inline fc_cell *

@@ -126,12 +126,13 @@ typedef struct fc_sell
 	 */
 	const uint32_t *start;
 	const float *values;
-	const uint64_t *columns;	/* four 16-bit columns per word, lowest first */
+	const uint64_t *columns;	/* column indices, four of 16 bits per word,
+								 * lowest first */
 	size_t		added;			/* number of lanes after the rows, for further
 								 * pieces of long rows */
 	const uint32_t *target;		/* `added` indices: lane to which each piece
 								 * is added */
-	/* row of each lane; NULL if results stay in lane order */
+	/* index of the row of each lane; NULL if results stay in lane order */
 	const uint32_t *order;
 } fc_sell;
 

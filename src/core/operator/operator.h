@@ -35,10 +35,10 @@ typedef struct fc_factor
 	const uint32_t *row_start;	/* rows + 1 values: index of each row's first
 								 * entry, then the number of entries; NULL if
 								 * dense */
-	const uint32_t *column;		/* column of each entry; NULL if dense or if
-								 * short_column is used */
-	const uint16_t *short_column;	/* column of each entry, in stored factors
-									 * of 65536 columns or fewer */
+	const uint32_t *column;		/* column index of each entry; NULL if dense
+								 * or if short_column is used */
+	const uint16_t *short_column;	/* column index of each entry, in stored
+									 * factors of 65536 columns or fewer */
 
 	/*
 	 * rounding in this factor changes a score by at most error * ||input of
@@ -279,7 +279,7 @@ void		fc_operator_slice(fc_operator *op, fc_arena *arena);
 void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 
 /*
- * Computes the rows (k x d) of the product for callers that need many
+ * Computes the k x d centroids of the product for callers that need many
  * distances, and sets op->rows to them.
  */
 void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);

@@ -37,8 +37,8 @@
 
 /*
  * Minimum and maximum number of columns that measure the error before they
- * join Omega. More measure it more exactly, for n^2 multiply-adds each. A
- * guess.
+ * join Omega. With more columns, the error is measured more exactly; each
+ * costs n^2 multiply-adds. A guess.
  */
 #define MIN_PROBES	4
 #define MAX_PROBES	11

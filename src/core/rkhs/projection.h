@@ -202,8 +202,8 @@ typedef struct fc_kernel_projection_header
 	uint64_t	n;
 	uint32_t	d;
 	uint32_t	rank;
-	uint32_t	columns;		/* columns of Omega or of K, or pivots; 0 for
-								 * the exact method */
+	uint32_t	columns;		/* number of columns of Omega or of K, or of
+								 * pivots; 0 for the exact method */
 	uint32_t	oversampling;	/* requested oversampling; one pass only */
 	double		relative_error; /* estimated relative error; -1: unknown */
 	uint64_t	workspace;		/* bytes of memory used by the computation */

@@ -10,7 +10,8 @@
 
 /*
  * Number of widths: gamma is 1, 2, 4, .. 256 divided by the total variance of
- * the rows. More try narrower kernels, for a search each. A guess.
+ * the rows. With more widths, narrower kernels are tried, too; each width
+ * takes a search. A guess.
  */
 #define WIDTHS	9
 

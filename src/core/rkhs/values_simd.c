@@ -9,10 +9,12 @@
 
 #include "base/lanes.h"
 
-#define EIGHT	(8 / VECTOR_LANES)	/* vectors that hold eight floats */
-#define GROUP	4				/* rows processed together: each load of x
-								 * serves all of them, and their sums are
-								 * independent, so that additions overlap */
+#define EIGHT	(8 / VECTOR_LANES)	/* number of vectors that hold eight
+									 * floats */
+#define GROUP	4				/* number of rows processed together: each
+								 * load of x serves all of them, and their
+								 * sums are independent, so that additions
+								 * overlap */
 
 /* Sets *value = (*value + coef0)^degree and adds its square to squares. */
 INLINE void

@@ -626,7 +626,7 @@ track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)
 	*(vdouble *) (sums + row + i) += a * a;
 	*(vdouble *) (sums + 2 * row + i) += a * b;
 	*(vdouble *) (sums + 3 * row + i) += b * b;
-	if (any_out(below(value, *lower) | below(*upper, value)))	/* true for few rows */
+	if (any_out(below(value, *lower) | below(*upper, value)))	/* rarely true */
 	{
 		*lower = smaller_of(value, *lower);
 		*upper = larger_of(value, *upper);

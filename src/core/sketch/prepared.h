@@ -36,8 +36,8 @@
 #define FC_FREQUENCY_TILE	32
 
 /*
- * Maximum number of pending rows. More share the reads of each frequency, but
- * states grow. A guess.
+ * Maximum number of pending rows. A larger batch shares each read of a
+ * frequency among more rows, but makes states larger. A guess.
  */
 #define FC_MAX_BATCH	64
 
@@ -141,7 +141,8 @@ typedef struct fc_prepared
 	float	   *omega;
 	float	   *signs;			/* structured: signs of the diagonals, blocks
 								 * x 3 x p */
-	float	   *factors;		/* structured: m factors */
+	float	   *factors;		/* structured: factors of the m frequencies
+								 * (fc_structured_frequencies) */
 	double	   *value;			/* work space of one row: row array of its
 								 * values */
 	double	   *q;				/* work space of one row: row array of its

@@ -48,8 +48,8 @@
 #define SIGMA_RATIO	1.2
 
 /*
- * Maximum number of sample centroids. More represent more clusters, in larger
- * specs. A guess.
+ * Maximum number of sample centroids. With more of them, more clusters are
+ * represented, in larger specs. A guess.
  */
 #define MAX_SAMPLE_CENTROIDS	768
 
@@ -60,9 +60,9 @@
 #define FEWEST_CLUSTER_ROWS	3.0
 
 /*
- * Number of frequencies per coordinate of a centroid. More lower the SSE, for
- * proportionally larger and slower sketches (bench/quality.py,
- * bench/tuned.py).
+ * Number of frequencies per coordinate of a centroid. With more frequencies,
+ * the SSE is lower, and sketches are proportionally larger and slower
+ * (bench/quality.py, bench/tuned.py).
  */
 #define MOMENTS_PER_UNKNOWN	5
 

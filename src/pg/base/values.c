@@ -27,7 +27,7 @@ aligned_value(Datum datum)
 
 /* ---- input and output ---- */
 
-/* Digits between two checks for interrupts; must be even. */
+/* Number of digits read between two checks for interrupts; must be even. */
 #define HEX_PIECE	((Size) 1 << 20)
 
 static void *

@@ -103,7 +103,7 @@ extern void
 
 typedef struct column_reader
 {
-	int			first;			/* number of the argument that has the first
+	int			first;			/* index of the argument that has the first
 								 * column */
 	int			d;
 	Oid			types[FUNC_MAX_ARGS];	/* base types of the columns */

@@ -11,7 +11,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 
-/* Elements between two checks for interrupts. */
+/* Number of elements processed between two checks for interrupts. */
 #define ELEMENTS	16384
 
 static void

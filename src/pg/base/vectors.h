@@ -102,7 +102,7 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 /* Size of a cache line of the processor. */
 #define LINE_BYTES	64
 
-/* Approximate bytes of a row before its elements. */
+/* Approximate size in bytes of a row before its elements. */
 #define FRONT_BYTES	48
 
 /*

@@ -12,8 +12,8 @@
 #include "pg/encode/encode.h"
 
 /*
- * Default for the number of categories of a column. More show rarer values, in
- * more dimensions. A guess.
+ * Default for the number of categories of a column. With more categories,
+ * rarer values are distinguished, in more dimensions. A guess.
  */
 #define DEFAULT_CATEGORIES	32
 

@@ -20,7 +20,7 @@
 
 #include "pg/encode/encode.h"
 
-/* Slots in the cache of labels, a power of two. A guess. */
+/* Number of slots in the cache of labels, a power of two. A guess. */
 #define ENUM_LABELS	64
 
 #define SECONDS(time)	((double) (time) / USECS_PER_SEC)

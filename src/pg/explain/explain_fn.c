@@ -287,8 +287,8 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 /* ---- profile ---- */
 
 /*
- * Maximum k * k * d for a search of the nearest other centroids. More delay
- * the answer. A guess.
+ * Maximum k * k * d for a search of the nearest other centroids. A larger
+ * maximum delays the answer. A guess.
  */
 #define MAX_COMPARED	1e9
 

@@ -48,8 +48,8 @@ typedef struct served_model
 								 * flags by default */
 	double	   *spreads;		/* standard deviation per dimension of each of
 								 * the k clusters, or NULL */
-	Datum	   *names;			/* names of its clusters; NULL until they are
-								 * needed */
+	Datum	   *names;			/* names of the model's clusters; NULL until
+								 * they are needed */
 	int			name_count;
 
 	/*
@@ -58,8 +58,8 @@ typedef struct served_model
 	 */
 	int32	   *paths;
 	int			levels;			/* number of levels above the clusters */
-	struct prepared_encoder *encoder;	/* encoder of its columns; NULL if
-										 * rows are vectors */
+	struct prepared_encoder *encoder;	/* encoder of the model's columns;
+										 * NULL if rows are vectors */
 	bool		takes_numbers;	/* true if each column is a number */
 
 	/*
@@ -236,8 +236,8 @@ extern void
 			number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
 
 /*
- * Returns, for each of k numbers, the count of lower numbers among them. This
- * is the index of the cluster in a renumbered operator.
+ * Returns, for each of k cluster numbers, how many of the others are less.
+ * This is the index of the cluster in a renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 

@@ -105,8 +105,8 @@ joined_capacity(kernel_rows *rows, Size n)
 
 /*
  * Number of columns of the kernel matrix that are read by default; the rank if
- * it is larger. More come closer to the kernel matrix, for n d multiply-adds
- * each (bench/kernel_clustering.py).
+ * it is larger. With more columns, the projection is closer to the kernel
+ * matrix; each costs n d multiply-adds (bench/kernel_clustering.py).
  */
 #define DEFAULT_COLUMNS	100
 

@@ -11,7 +11,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-/* Moments listed between two checks for interrupts. */
+/* Number of moments listed between two checks for interrupts. */
 #define MOMENTS	65536
 
 static fc_sketch_view

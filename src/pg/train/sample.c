@@ -23,7 +23,7 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
 
-/* Memory of a row in bytes, in addition to its numbers. */
+/* Memory that a row takes in addition to its numbers, in bytes. */
 #define ROW_OVERHEAD_BYTES	64
 
 /* Maximum rows of the uniform sample. A guess. */

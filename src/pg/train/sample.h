@@ -12,18 +12,18 @@
  * budget is enough for them. The samples of groups are searched one by one.
  */
 
-/* Bytes per number for up to 256 clusters. */
+/* Memory per number of a sample, in bytes, for up to 256 clusters. */
 #define SAMPLE_BYTES	49
 
-/* Bytes per number for more than 256 clusters. */
+/* Memory per number of a sample, in bytes, for more than 256 clusters. */
 #define LARGE_K_SAMPLE_BYTES	24
 
-/* Bytes per number of the samples of groups. */
+/* Memory per number of the samples of groups, in bytes. */
 #define GROUP_SAMPLE_BYTES	16
 
 /*
- * Bytes per number if workers send samples to the leader, which keeps the
- * samples until it has received all of them.
+ * Memory per number of a sample, in bytes, if workers send samples to the
+ * leader, which keeps the samples until it has received all of them.
  */
 #define SENT_BYTES	56
 

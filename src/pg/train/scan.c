@@ -42,9 +42,9 @@
 #define MAX_SAMPLE_ROWS	1e6
 
 /*
- * Factors for the number of rows, with more than LARGE_K clusters and with
- * fewer. k-means copies the sample, and many clusters are improved more by
- * scans than by a larger sample. Guesses.
+ * Factors for the maximum number of rows: LARGE_K_FACTOR for more than LARGE_K
+ * clusters, SMALL_K_FACTOR otherwise. k-means copies the sample, and many
+ * clusters are improved more by scans than by a larger sample. Guesses.
  */
 #define LARGE_K	256
 #define LARGE_K_FACTOR	0.8

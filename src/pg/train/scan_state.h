@@ -132,7 +132,7 @@ typedef struct scan_state
 	scan_rows  *rows;			/* latest block of buffered rows */
 	Size		pending;		/* number of buffered rows in earlier blocks */
 	bool		started;		/* true once the sums have been made */
-	Size		capacity;		/* rows per batch */
+	Size		capacity;		/* number of rows per batch */
 } scan_state;
 
 extern const state_kind scan_state_kind;
@@ -156,7 +156,8 @@ typedef struct scan_call_state
 	bool		record;			/* true if the columns are passed as one
 								 * composite argument */
 	scan_plan  *plan;			/* plan of the latest state */
-	Size		rows;			/* rows since progress was last reported */
+	Size		rows;			/* number of rows since progress was last
+								 * reported */
 	fc_scratch	scratch;
 	Size		doubles_count;
 	double	   *doubles;		/* scratch space for one batch: scaled rows,

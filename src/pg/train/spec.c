@@ -39,7 +39,7 @@
 /*
  * Maximum number of clusters, and of rows, from which the spec is chosen if
  * the method is not compressive. The width of these clusters represents the
- * others. More take longer. Guesses.
+ * others. Larger numbers take longer. Guesses.
  */
 #define MAX_SPEC_CLUSTERS	256
 #define MAX_SPEC_ROWS	8192

@@ -25,8 +25,8 @@
 #include "base/blas.h"
 
 /*
- * Maximum mean-shift steps of a climb. With more steps, the mode is reached
- * more often, in more time. A guess.
+ * Maximum number of mean-shift steps of a climb. With more steps, the mode is
+ * reached more often, in more time. A guess.
  */
 #define CLIMB_ITERATIONS	30
 
@@ -37,14 +37,14 @@
 #define CLIMB_TOLERANCE	1e-2
 
 /*
- * Maximum L-BFGS-B iterations for a single atom. More iterations would refine
- * atoms that the joint refinement moves anyway. A guess.
+ * Maximum number of L-BFGS-B iterations for a single atom. More iterations
+ * would refine atoms that the joint refinement moves anyway. A guess.
  */
 #define POLISH_ITERATIONS	100
 
 /*
- * Maximum L-BFGS-B iterations after each new atom. With more iterations, the
- * cost is lower, and the fit takes longer. A guess.
+ * Maximum number of L-BFGS-B iterations after each new atom. With more
+ * iterations, the cost is lower, and the fit takes longer. A guess.
  */
 #define JOINT_ITERATIONS	100
 

@@ -62,9 +62,9 @@
 #define MISSED_RESIDUAL_ROOT_K	0.8
 
 /*
- * Default rounds of improvement, or atoms that clompr tries, per cluster. The
- * papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1); a larger
- * number lowers the cost, in more time.
+ * Default number of rounds of improvement, or atoms that clompr tries, per
+ * cluster. The papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1);
+ * a larger number lowers the cost, in more time.
  */
 #define ROUNDS_PER_CLUSTER	2
 
@@ -75,9 +75,9 @@
 #define TOLERANCE	1e-8
 
 /*
- * Maximum atoms of the density per cluster. With more atoms, clusters that are
- * not Gaussian are fitted better, in more time; one saves a fifth of the time
- * (bench/tuned.py).
+ * Maximum number of atoms of the density per cluster. With more atoms,
+ * clusters that are not Gaussian are fitted better, in more time; one saves a
+ * fifth of the time (bench/tuned.py).
  */
 #define ATOMS_PER_CLUSTER	2
 
@@ -89,20 +89,20 @@
 #define MOMENTS_PER_UNKNOWN	1.5
 
 /*
- * Maximum rounds that add atoms beyond one per cluster, so that growth ends. A
- * guess.
+ * Maximum number of rounds that add atoms beyond one per cluster, so that
+ * growth ends. A guess.
  */
 #define GROW_ROUNDS	20
 
 /*
- * Maximum iterations of the last refinement. Half and double change nothing
- * (bench/tuned.py).
+ * Maximum number of iterations of the last refinement. Half and double change
+ * nothing (bench/tuned.py).
  */
 #define FINAL_ITERATIONS	200
 
 /*
- * Maximum iterations of the last refinement at the noise floor, where more
- * would fit noise. A guess.
+ * Maximum number of iterations of the last refinement at the noise floor,
+ * where more would fit noise. A guess.
  */
 #define CERTIFIED_ITERATIONS	60
 

@@ -27,8 +27,8 @@
 #define FC_PI	3.14159265358979323846
 
 /*
- * Maximum iterations of an intermediate joint refinement. More iterations
- * would lower a cost that later stages change. A guess.
+ * Maximum number of iterations of an intermediate joint refinement. More
+ * iterations would lower a cost that later stages change. A guess.
  */
 #define FC_MID_ITERATIONS	100
 

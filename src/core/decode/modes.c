@@ -35,8 +35,8 @@
 #define STEP_SHRINK	0.25f
 
 /*
- * Maximum steps of a climb. With more steps, modes are reached more exactly;
- * double takes 5 % more time (bench/tuned.py).
+ * Maximum number of steps of a climb. With more steps, modes are reached more
+ * exactly; double takes 5 % more time (bench/tuned.py).
  */
 #define MODE_ITERATIONS	30
 

@@ -26,8 +26,8 @@
 #define MIN_SCORE_SHARE	0.2
 
 /*
- * Maximum L-BFGS-B iterations for all atoms after a pursuit. More iterations
- * would lower a cost that later rounds change. A guess.
+ * Maximum number of L-BFGS-B iterations for all atoms after a pursuit. More
+ * iterations would lower a cost that later rounds change. A guess.
  */
 #define FORWARD_ITERATIONS	25
 
@@ -50,8 +50,8 @@
 #define HOPELESS_COST_RATIO	1.5
 
 /*
- * Maximum L-BFGS-B iterations for a trial, twice as many if its cost is close.
- * With more iterations, more exchanges are accepted, in more time
+ * Maximum number of L-BFGS-B iterations for a trial, twice as many if its cost
+ * is close. With more iterations, more exchanges are accepted, in more time
  * (bench/tuned.py).
  */
 #define TRIAL_ITERATIONS	25

@@ -46,8 +46,8 @@
 #define SMALLEST_CURVATURE	1e-12
 
 /*
- * Maximum iterations of the last refinement of the papers' decoders, which is
- * meant to converge. A guess.
+ * Maximum number of iterations of the last refinement of the papers' decoders,
+ * which is meant to converge. A guess.
  */
 #define LAST_ITERATIONS	1000
 

@@ -175,7 +175,7 @@ mean_envelope(fc_decoding *d, double variance)
 
 /*
  * Discards the sample centroids and sample rows if the distribution has moved
- * since the sample was taken. In that case the sum of f_z(c_i) over the
+ * since the sample was taken. In that case, the sum of f_z(c_i) over the
  * sample's centroids c_i is only noise. Otherwise the sum is about mean_j
  * exp(-v |omega_j|^2 / 2), where v is the variance within a cluster, or more
  * if clusters overlap.

@@ -81,10 +81,10 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
 /* ---- thresholds, and noise ---- */
 
 /*
- * Rows in a ball, as a share of the rows in the larger ball that measures its
- * growth (tau), 0 to 1. With a smaller one, the dimension is measured over a
- * longer range, which varies less by chance and is less local
- * (bench/density.py, bench/tuned.py).
+ * Ratio of the number of rows in a ball to the number in the larger ball with
+ * which its growth is measured (tau), 0 to 1. With a smaller one, the
+ * dimension is measured over a longer range, which varies less by chance and
+ * is less local (bench/density.py, bench/tuned.py).
  */
 #define FC_GROWTH_SHARE	0.3
 

@@ -5,8 +5,8 @@
 #include "drift/waves.h"
 
 /*
- * Days in the longest window. A longer window finds smaller changes that last,
- * but its tests raise all p-values. A guess.
+ * Number of days in the longest window. A longer window finds smaller changes
+ * that last, but its tests raise all p-values. A guess.
  */
 #define MAX_WINDOW	16
 

@@ -53,7 +53,7 @@ typedef struct fc_change
 	 * waves by the same distance; NaN if the spec has a basis
 	 */
 	double		effect;
-	size_t		column;			/* column with the largest |t| */
+	size_t		column;			/* index of the column with the largest |t| */
 	double		shift;			/* shift of that column, in units of its
 								 * standard deviation */
 } fc_change;

@@ -80,7 +80,7 @@ typedef struct fc_encoder_header
 	uint16_t	version;
 	uint16_t	padding;		/* always 0 */
 	uint64_t	digest[2];		/* hash of all bytes after it */
-	int64_t		rows;			/* rows in the sample */
+	int64_t		rows;			/* number of rows in the sample */
 	int64_t		skipped;		/* number of rows of the sample skipped
 								 * because of a NULL */
 	uint32_t	columns;

@@ -7,10 +7,15 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-/* Number of slots in a new hash table, which doubles as it fills. A guess. */
+/*
+ * Initial number of slots in a hash table, which doubles as it fills. A guess.
+ */
 #define FIRST_SLOTS	32
 
-/* Bytes for texts of a new counter, which double as they fill. A guess. */
+/*
+ * Initial memory for the texts of a counter, in bytes; it doubles when it is
+ * full. A guess.
+ */
 #define FIRST_TEXT	256
 
 #define ROWS			4		/* number of hashed counters that every text

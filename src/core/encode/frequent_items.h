@@ -53,8 +53,8 @@
 #define FC_FREQUENT_CERTAIN	1000
 
 /*
- * Bytes of the sketch, 4 rows of 2^16 counters. More counters make counts of
- * rare texts more precise. A guess.
+ * Size in bytes of the sketch, 4 rows of 2^16 counters. More counters make
+ * counts of rare texts more precise. A guess.
  */
 #define FC_FREQUENT_SKETCH_BYTES	((size_t) 4 << 19)
 

@@ -104,9 +104,9 @@ fc_factorize_min_budget(const fc_operator *op,
 
 /*
  * Costs for estimates of the time, measured (bench/endless.py). DENSE_SWEEP:
- * passes over k x d in a sweep with dense residuals. TRIALS_COST:
- * multiply-adds of all trials of auto, in units of k d min(k, d). LABELS_COST:
- * multiply-adds to label a row in all trials, in units of k d.
+ * number of passes over a k x d matrix in a sweep with dense residuals.
+ * TRIALS_COST: multiply-adds of all trials of auto, in units of k d min(k, d).
+ * LABELS_COST: multiply-adds to label a row in all trials, in units of k d.
  */
 #define DENSE_SWEEP	8.0
 #define TRIALS_COST	160.0

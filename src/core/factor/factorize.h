@@ -151,8 +151,8 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 #define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
 
 /*
- * Maximum sweeps of palm4MSA in a trial. With more sweeps, products are closer
- * to the centroids, and trials take proportionally longer. A guess.
+ * Maximum number of sweeps of palm4MSA in a trial. With more sweeps, products
+ * are closer to the centroids, and trials take proportionally longer. A guess.
  */
 #define FC_AUTO_SWEEPS	20
 

@@ -144,7 +144,8 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
  */
 
 /*
- * Maximum entries of a list sorted by insertion, in quadratic time. A guess.
+ * Maximum number of entries of a list sorted by insertion, in quadratic time.
+ * A guess.
  */
 #define FC_SHORT_LIST	16
 

@@ -11,8 +11,8 @@
 #define START_TOLERANCE_FACTOR	0.1
 
 /*
- * Bytes per value in palm4MSA and in two copies of the factors, for the memory
- * budget.
+ * Memory that a value of a factor takes in palm4MSA and in two copies of the
+ * factors, in bytes, for the memory budget.
  */
 #define VALUE_BYTES	128
 
@@ -115,7 +115,7 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 /*
  * Costs for estimates of the time, measured (bench/endless.py).
  * SPARSITY_SQUARES: sum of the squares of the sparsities tried. DENSE_SWEEP:
- * passes over k x d in a sweep with dense residuals.
+ * number of passes over a k x d matrix in a sweep with dense residuals.
  */
 #define SPARSITY_SQUARES	1000.0
 #define DENSE_SWEEP	8.0

@@ -9,15 +9,18 @@
 #include "operator/step.h"
 
 /*
- * Minimum Lloyd steps per start. With fewer steps, the start is farther from a
- * minimum of k-means and takes less time. A guess.
+ * Minimum number of Lloyd steps per start. With fewer steps, the start is
+ * farther from a minimum of k-means and takes less time. A guess.
  */
 #define START_STEPS	4
 
-/* Maximum Lloyd steps per start, reached if the sample is small. A guess. */
+/*
+ * Maximum number of Lloyd steps per start, reached if the sample is small. A
+ * guess.
+ */
 #define MORE_STEPS	25
 
-/* Maximum starts, reached if the sample is small. A guess. */
+/* Maximum number of starts, reached if the sample is small. A guess. */
 #define MORE_STARTS	5
 
 /*

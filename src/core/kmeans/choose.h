@@ -78,8 +78,9 @@
 #define FC_CHOOSE_PASSES	20.0
 
 /*
- * Minimum rows per cluster, which limits the numbers tried. With fewer rows,
- * more numbers are tried, whose stability varies by chance (bench/number.py).
+ * Minimum number of rows per cluster, which limits the numbers tried. With
+ * fewer rows, more numbers are tried, whose stability varies by chance
+ * (bench/number.py).
  */
 #define FC_CHOOSE_ROWS	20
 

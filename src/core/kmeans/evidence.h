@@ -133,8 +133,8 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 #define FC_VALLEY_ERRORS	2.0
 
 /*
- * Minimum rows of a cluster that counts; with fewer rows, the counts of bins
- * vary by chance (bench/number.py).
+ * Minimum number of rows of a cluster that counts; with fewer rows, the counts
+ * of bins vary by chance (bench/number.py).
  */
 #define FC_VALLEY_ROWS	8
 
@@ -151,8 +151,8 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 #define FC_VALLEY_WIDTH	0.05
 
 /*
- * Bins per window. Wider windows average out variations by chance, but also
- * narrow valleys (bench/number.py).
+ * Number of bins in a window. Wider windows average out variations by chance,
+ * but also narrow valleys (bench/number.py).
  */
 #define FC_VALLEY_WINDOW	4
 

@@ -6,8 +6,8 @@
 #include "numerics/rows.h"
 
 /*
- * Bins per standard deviation along a line. More bins give more positions of
- * the windows, and take more memory and time (bench/number.py).
+ * Number of bins per standard deviation along a line. More bins give more
+ * positions of the windows, and take more memory and time (bench/number.py).
  */
 #define BINS_PER_DEVIATION	16
 
@@ -21,14 +21,14 @@
 #define BINS	(2 * REACH * BINS_PER_DEVIATION)
 
 /*
- * Bins of the narrowest window, a quarter of a deviation. Narrower windows
- * find narrower valleys, and more by chance (bench/number.py).
+ * Number of bins in the narrowest window, a quarter of a deviation. Narrower
+ * windows find narrower valleys, and more by chance (bench/number.py).
  */
 #define MIN_WINDOW	4
 
 /*
- * Minimum rows of a cluster that is searched; with fewer rows, no valley is
- * significant (bench/number.py).
+ * Minimum number of rows of a cluster that is searched; with fewer rows, no
+ * valley is significant (bench/number.py).
  */
 #define MIN_SEARCHED_ROWS	40
 

@@ -51,9 +51,9 @@
 #define MIN_BUDGET	1e8
 
 /*
- * Minimum multiply-adds of a search that ends because its starts agree. A
- * larger one protects against starts that agree on a local minimum by chance.
- * A guess.
+ * Minimum number of multiply-adds of a search that ends because its starts
+ * agree. A larger one protects against starts that agree on a local minimum by
+ * chance. A guess.
  */
 #define MIN_WORK_TO_AGREE	2e7
 

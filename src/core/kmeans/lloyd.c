@@ -35,15 +35,15 @@
 #define MAX_DRAWS	64
 
 /*
- * Minimum rows per cluster in the sample from which seeds are drawn if there
- * is a k-d tree. More rows give better seeds, but cost more distances. Halving
- * or doubling it changes nothing (bench/tuned.py).
+ * Minimum number of rows per cluster in the sample from which seeds are drawn
+ * if there is a k-d tree. More rows give better seeds, but cost more
+ * distances. Halving or doubling it changes nothing (bench/tuned.py).
  */
 #define SEED_ROWS	8
 
 /*
- * Minimum rows per cluster in the sample from which seeds are drawn in many
- * dimensions, where a candidate costs more. A guess.
+ * Minimum number of rows per cluster in the sample from which seeds are drawn
+ * in many dimensions, where a candidate costs more. A guess.
  */
 #define WIDE_SEED_ROWS	4
 

@@ -4,13 +4,14 @@
 #include "numerics/rows.h"
 
 /*
- * Minimum rows of the first half per small cluster. With fewer rows there are
- * more clusters, which explain more NULLs, but also more by chance. A guess.
+ * Minimum number of rows of the first half per small cluster. With fewer rows
+ * there are more clusters, which explain more NULLs, but also more by chance.
+ * A guess.
  */
 #define MIN_ROWS_PER_CLUSTER	20
 
 /*
- * Minimum NULLs of a column, and minimum rows of a cluster, in the second
+ * Minimum number of NULLs of a column, and of rows of a cluster, in the second
  * half, because a single NULL in an outlying row would explain much. A larger
  * one misses informative NULLs that are rare. A guess.
  */

@@ -19,9 +19,9 @@
 #define MAX_EXACT	((size_t) 512)
 
 /*
- * Maximum rounds of pairing mutual nearest neighbours; clusters that then
- * remain are new. With more rounds, more clusters keep their numbers, in more
- * time. A guess.
+ * Maximum number of rounds of pairing mutual nearest neighbours; clusters that
+ * then remain are new. With more rounds, more clusters keep their numbers, in
+ * more time. A guess.
  */
 #define MAX_ROUNDS	10
 

@@ -8,9 +8,9 @@
 #include "base/blas.h"
 
 /*
- * Maximum multiply-adds of one BLAS call, which cannot be interrupted and
- * takes about 0.2 s. A larger maximum delays a cancel; a smaller one wastes
- * the speed of BLAS.
+ * Maximum number of multiply-adds of one BLAS call, which cannot be
+ * interrupted and takes about 0.2 s. A larger maximum delays a cancel; a
+ * smaller one wastes the speed of BLAS.
  */
 #define LONGEST_WORK	((size_t) 1 << 32)
 

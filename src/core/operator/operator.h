@@ -287,7 +287,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 /*
  * fc_operator_prune prepares bounds for many centroids of a codebook
  * (numerics/pruning.h): sets op->pruning to bounds in the arena, or to NULL
- * where floats do not distinguish the centroids. In few dimensions it sets
+ * where floats do not distinguish the centroids. In few dimensions, it sets
  * op->kdtree (numerics/kdtree.h) instead. fc_operator_prune_worksize returns
  * about the number of bytes that fc_operator_prune takes from its arena; 0 if
  * neither would save time.

@@ -150,8 +150,8 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 #define FC_SPECTRAL_CLEAR	0.01
 
 /*
- * Minimum rows in the smallest cluster, as a share of n / k. A smaller one
- * accepts clusters of outliers. A guess.
+ * Minimum number of rows in the smallest cluster, as a share of n / k. A
+ * smaller one accepts clusters of outliers. A guess.
  */
 #define FC_SPECTRAL_SHARE	0.25
 

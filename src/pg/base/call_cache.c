@@ -16,7 +16,7 @@
 
 /*
  * Number of entries in the cache, about as many as a query has aggregates.
- * With more entries a search takes longer; with fewer, entries are evicted
+ * With more entries, a search takes longer; with fewer, entries are evicted
  * sooner. A guess.
  */
 #define ENTRIES	8

@@ -22,7 +22,7 @@
 
 /*
  * Number of interrupt checks between two looks at the clock, which costs more
- * than a check. With a larger number progress is reported late. A guess.
+ * than a check. With a larger number, progress is reported late. A guess.
  */
 #define CHECKS_A_LOOK	16
 

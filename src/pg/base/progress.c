@@ -37,7 +37,7 @@
 /* Length in bytes to which the name of a model is cut. */
 #define BOARD_NAME	256
 
-/* Bytes for the name of a step. */
+/* Space for the name of a step, in bytes. */
 #define BOARD_STEP	64
 
 /* A running training and its step. */
@@ -336,16 +336,16 @@ fastclust_running_trainings(PG_FUNCTION_ARGS)
  */
 
 /*
- * Multiply-adds per second, for estimates of the time. A lower rate would
- * refuse calls that end in time; a higher one would let calls run longer than
- * fastclust.time_budget. bench/endless.py compares the estimates with the
+ * Number of multiply-adds per second, for estimates of the time. A lower rate
+ * would refuse calls that end in time; a higher one would let calls run longer
+ * than fastclust.time_budget. bench/endless.py compares the estimates with the
  * time.
  */
 #define RATE	4e9
 
 /*
  * Minimum estimated time in seconds that is reported; the true time may be
- * twice as long. With a smaller minimum there would be more notices. A guess.
+ * twice as long. With a smaller minimum, there would be more notices. A guess.
  */
 #define MIN_REPORTED_SECONDS	2.0
 

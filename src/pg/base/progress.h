@@ -38,7 +38,7 @@ extern void announce_work(const char *subject, double operations, bool quiet,
 
 /*
  * Number of rows after which a process adds them to the shared counter. With a
- * smaller number progress is shown sooner, but processes take the counter's
+ * smaller number, progress is shown sooner, but processes take the counter's
  * cache line from each other more often. A guess.
  */
 #define PROGRESS_ROWS	1024

@@ -107,7 +107,7 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 
 /*
  * Maximum distance in bytes between two rows that are prefetched. For longer
- * rows prefetching all cache lines costs more than it gains (bench/speed.py).
+ * rows, prefetching all cache lines costs more than it gains (bench/speed.py).
  */
 #define MAX_STEP_BYTES	512
 

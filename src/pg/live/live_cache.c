@@ -545,8 +545,8 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 
 /*
  * Number of bytes by which an evaluation may grow, in addition to doubling,
- * before it is dropped. With a larger number expressions that leak hold more
- * memory; with a smaller one expressions are initialized more often. A guess.
+ * before it is dropped. With a larger number, expressions that leak hold more
+ * memory; with a smaller one, expressions are initialized more often. A guess.
  */
 #define MAX_GROWTH_BYTES	65536
 

@@ -24,8 +24,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Changes in memory may take 1 / BUDGET_SHARE of fastclust.memory_budget. With
- * a larger divisor they are written in smaller pieces. A guess.
+ * Inverse of the share of fastclust.memory_budget that changes in memory may
+ * take. With a larger value, they are written in smaller pieces. A guess.
  */
 #define BUDGET_SHARE	4
 

@@ -51,7 +51,7 @@
 /* Maximum length of a condition in bytes. A guess. */
 #define MAX_CONDITION_BYTES	10000
 
-/* Maximum bytes of the condition that a message shows. */
+/* Maximum number of bytes of the condition that a message shows. */
 #define MAX_SHOWN_BYTES	200
 
 /* A condition that is being read. */

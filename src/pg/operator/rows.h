@@ -98,7 +98,7 @@ typedef struct fit_profile
 
 /*
  * Number of stored quantiles of the distances. Their probabilities are closer
- * together towards 1. With more quantiles the scores of rows are more exact,
+ * together towards 1. With more quantiles, the scores of rows are more exact,
  * and models are larger. A guess.
  */
 #define DISTANCE_QUANTILES	201

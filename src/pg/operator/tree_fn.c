@@ -12,7 +12,7 @@
 #include "pg/operator/rows.h"
 
 /*
- * Maximum number of queries that measure a search. With more queries the
+ * Maximum number of queries that measure a search. With more queries, the
  * recall is more exact; each query computes its distances to all rows of the
  * sample (bench/index_health.py).
  */

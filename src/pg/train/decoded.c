@@ -36,8 +36,8 @@
 /*
  * Rows drawn from the clusters of a fresh version: minimum and maximum number
  * of rows, and maximum number of their coordinates, which only the minimum
- * number of rows may exceed. With more rows the quantiles of the distances are
- * more exact and take more time. Guesses.
+ * number of rows may exceed. With more rows, the quantiles of the distances
+ * are more exact and take more time. Guesses.
  */
 #define MIN_DRAWN	512
 #define MAX_DRAWN	8192
@@ -45,7 +45,7 @@
 
 /*
  * Number of rows from which the null distribution of the sketch is estimated.
- * With more rows it is more exact; each pair of rows costs m multiply-adds (m
+ * With more rows, it is more exact; each pair of rows costs m multiply-adds (m
  * frequencies). A guess.
  */
 #define NULL_LAW_ROWS	512

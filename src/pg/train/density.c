@@ -33,7 +33,7 @@
 
 /*
  * Default of option min_cluster_rows, as a share of the rows. With a smaller
- * share smaller clusters are found, from more micro-clusters
+ * share, smaller clusters are found, from more micro-clusters
  * (bench/density.py).
  */
 #define SHARE_OF_CLUSTER	0.01
@@ -53,8 +53,8 @@
 #define GRAIN	20.0
 
 /*
- * Maximum number of micro-clusters. With more of them narrower gaps are found
- * in large tables, and the time grows with their square. A guess.
+ * Maximum number of micro-clusters. With more of them, narrower gaps are found
+ * in large tables, but the time grows with their square. A guess.
  */
 #define MAX_MICRO_CLUSTERS	20000.0
 

@@ -20,7 +20,7 @@
 
 /*
  * Number of values in a sample with NULL indicators, which has 1,000 to 8,000
- * rows. With more values the choice of indicators is more certain and takes
+ * rows. With more values, the choice of indicators is more certain and takes
  * more time. A guess.
  */
 #define SAMPLED_NUMBERS	4e6

@@ -22,7 +22,7 @@
 
 /*
  * Minimum number of rows in a search, in total and per cluster
- * (SEARCHED_ROWS_PER_CLUSTER). With more rows better clusters are found, in
+ * (SEARCHED_ROWS_PER_CLUSTER). With more rows, better clusters are found, in
  * proportional time; k-means on all rows follows the search. Guesses.
  */
 #define MIN_SEARCHED_ROWS	10000
@@ -42,7 +42,7 @@
 
 /*
  * Relative gain by which new clusters must be better than the serving ones.
- * With a smaller value clusters would move by chance from training to
+ * With a smaller value, clusters would move by chance from training to
  * training. A guess.
  */
 #define MIN_RETRAIN_GAIN	0.01
@@ -50,7 +50,7 @@
 /*
  * Maximum relative amount, in units of k / n, by which the mean squared
  * distance of all rows may exceed the sample's. About 2 are expected if
- * clusters are well separated, 6 if they overlap. With a larger value
+ * clusters are well separated, 6 if they overlap. With a larger value,
  * sample_suffices would not detect that the sample lacks far rows. A guess.
  */
 #define MAX_OVERFIT	10
@@ -401,7 +401,7 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 /*
  * Maximum number of rounds with pinned clusters. Each round learns the other
  * clusters by k-means from the rows that are not nearest to a pinned one. With
- * more rounds more rows have their final cluster. A guess.
+ * more rounds, more rows have their final cluster. A guess.
  */
 #define PINNED_ROUNDS	5
 

@@ -59,7 +59,7 @@
 
 /*
  * Maximum k * d of a model whose rows the leader labels itself. For larger
- * models workers label the rows; for smaller ones this would not repay their
+ * models, workers label the rows; for smaller ones, this would not repay their
  * start. A guess.
  */
 #define MAX_LEADER_WORK	2048

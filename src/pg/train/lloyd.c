@@ -40,13 +40,13 @@
 
 /*
  * Maximum number of groups for which a foreign table computes one aggregate
- * per group. For more groups the rows are read one by one. A guess.
+ * per group. For more groups, the rows are read one by one. A guess.
  */
 #define MAX_FOREIGN_GROUPS	100
 
 /*
  * Maximum number of scans that balance the clusters of a table. With more
- * scans the clusters come closer to the limit. A guess.
+ * scans, the clusters come closer to the limit. A guess.
  */
 #define BALANCE_SCANS	10
 

@@ -46,7 +46,7 @@ extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
 /*
  * Number of columns that the hash of a row includes besides the features, to
- * distinguish rows with equal features. With more columns more rows are
+ * distinguish rows with equal features. With more columns, more rows are
  * distinguished, in more time. A guess.
  */
 #define OTHERS_HASHED	8

@@ -26,7 +26,7 @@
 /* Memory that a row takes in addition to its numbers, in bytes. */
 #define ROW_OVERHEAD_BYTES	64
 
-/* Maximum rows of the uniform sample. A guess. */
+/* Maximum number of rows of the uniform sample. A guess. */
 #define MAX_SAMPLE_ROWS	1e6
 
 /* Sampled rows per micro-cluster, enough to estimate its extent. A guess. */

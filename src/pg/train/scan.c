@@ -27,7 +27,7 @@
 /*
  * Number of rows in the weighted sample, on which k-means runs in memory:
  * minimum and rows per cluster, first in total, then for each group. With more
- * rows the scans that follow begin with a lower SSE; the sample takes more
+ * rows, the scans that follow begin with a lower SSE; the sample takes more
  * time and memory. Guesses.
  */
 #define MIN_SAMPLE_ROWS	30000

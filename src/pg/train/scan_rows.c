@@ -29,7 +29,7 @@
 #define LARGE_SAMPLE_BYTES	((Size) 1 << 20)
 
 /*
- * Maximum size of a block in bytes in a state without sums. Up to this size
+ * Maximum size of a block in bytes in a state without sums. Up to this size,
  * the memory context rounds chunks up to a power of two.
  */
 #define MAX_SMALL_BLOCK_BYTES	8192

@@ -17,7 +17,7 @@
 
 /*
  * Default of option keep, the number of old versions that are kept. With more
- * of them older ones can be restored; they take disk space. A guess.
+ * of them, older ones can be restored, but they take disk space. A guess.
  */
 #define DEFAULT_VERSIONS_KEPT	5
 

@@ -10,7 +10,7 @@
 
 /*
  * A sample of blocks reads BLOCKS_FACTOR times as many blocks as it needs, and
- * takes 1 / BLOCKS_FACTOR of their rows. With a larger factor the sample has
+ * takes 1 / BLOCKS_FACTOR of their rows. With a larger factor, the sample has
  * rows of more blocks, and reading takes longer. A guess.
  */
 #define BLOCKS_FACTOR	8
@@ -43,7 +43,7 @@ extern int	scan_flags(const train_source *source);
 /*
  * estimated_rows returns the planner's estimate of the number of rows.
  * rows_to_sample returns the exact number with option sample "hash", else the
- * estimate. With that option it also makes the source identify rows by their
+ * estimate. With that option, it also makes the source identify rows by their
  * values.
  */
 extern double estimated_rows(const train_source *source);

@@ -63,7 +63,7 @@ typedef struct group_result
 
 /*
  * Minimum share of its rows that a cluster must keep to keep its name. With a
- * larger share names of clusters that moved would be lost. A guess.
+ * larger share, names of clusters that moved would be lost. A guess.
  */
 #define MIN_KEPT_SHARE	0.1
 

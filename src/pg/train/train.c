@@ -40,7 +40,7 @@
 
 /*
  * Maximum number of clusters for which candidates are searched. For more
- * clusters the uniform sample has too few rows. A guess.
+ * clusters, the uniform sample has too few rows. A guess.
  */
 #define MAX_CANDIDATE_CLUSTERS	256
 
@@ -56,21 +56,21 @@
 /*
  * Number of rows per group, times tolerance / k, in the samples in which
  * candidates are searched. A Lloyd step gains about k / rows of the SSE, which
- * is then 2/3 of the tolerance. With fewer rows another scan would follow;
+ * is then 2/3 of the tolerance. With fewer rows, another scan would follow;
  * more rows take longer. A guess.
  */
 #define TOLERANCE_ROWS	1.5
 
 /*
  * Maximum number of rows on which the recall of a search is measured. With
- * more rows it is more exact, and takes more time (bench/index_health.py).
+ * more rows, it is more exact, and takes more time (bench/index_health.py).
  */
 #define MAX_RECALL_ROWS	6000
 
 /*
  * Number of rows from which k is chosen: the larger of EVIDENCE_ROWS and
  * EVIDENCE_NUMBERS / d. In this ratio d is at most EVIDENCE_AXES, because
- * wider rows are projected onto that number of axes. With more rows more
+ * wider rows are projected onto that number of axes. With more rows, more
  * clusters are found, in proportional time (bench/number.py).
  */
 #define EVIDENCE_ROWS	4000.0

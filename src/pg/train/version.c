@@ -27,8 +27,8 @@
 
 /*
  * Minimum number of rows in a sketch of a share of the rows. If the share has
- * fewer, all rows are sketched. With a smaller minimum the test of drift would
- * be weaker. A guess.
+ * fewer, all rows are sketched. With a smaller minimum, the test of drift
+ * would be weaker. A guess.
  */
 #define MIN_SHARE_ROWS	65536
 

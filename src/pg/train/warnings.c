@@ -24,8 +24,8 @@
 #include "pg/train/warnings.h"
 
 /*
- * Maximum number of rows that warnings read. With more rows they are more
- * certain, and delay every training. A guess.
+ * Maximum number of rows that warnings read. With more rows, they are more
+ * certain, but delay every training. A guess.
  */
 #define MAX_CHECKED_ROWS	2000
 
@@ -40,8 +40,8 @@
 
 /*
  * Share of NULLs in a column above which a warning is raised, 0 to 1. With
- * smaller limits in this file there would be warnings about more harmless
- * columns, with larger ones about fewer columns that decide the clusters. A
+ * smaller limits in this file, there would be warnings about more harmless
+ * columns; with larger ones, about fewer columns that decide the clusters. A
  * guess.
  */
 #define MAX_NULL_SHARE	0.5

@@ -70,11 +70,12 @@ between(fc_axis_kind kind, double low, double high)
 }
 
 /*
- * Finds the range of an axis with the greatest value, and returns the value:
- * the number of marked rows in the range that have the label, minus `penalty`
- * times the number of other marked rows in it. This is the maximum subarray in
- * the order of the axis (Bentley 1984), where rows with equal coordinates stay
- * together. Returns 0 if the range is unbounded on both sides.
+ * Finds, along an axis, the range with the greatest value, and returns this
+ * value: the number of marked rows in the range that have the label, minus
+ * `penalty` times the number of other marked rows in it. This is the maximum
+ * subarray in the order of the axis (Bentley 1984), where rows with equal
+ * coordinates stay together. Returns 0 if the range is unbounded on both
+ * sides.
  */
 static double
 best_range(const short_search *s, uint32_t axis, double penalty,

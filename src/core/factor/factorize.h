@@ -43,12 +43,6 @@ typedef struct fc_factorize_trial
 } fc_factorize_trial;
 
 /*
- * default number of factors of palm4msa, instead of log2(min(k, d)) (Giffon et
- * al. 2019): two factors are closer to the centroids with fewer values, and a
- * row passes through them in a third of the time
- */
-
-/*
  * Default number of factors of palm4msa, instead of log2(min(k, d)) (Giffon et
  * al. 2019): two factors are closer to the centroids with fewer values, and a
  * row passes through them in a third of the time (bench/factors.py,

@@ -258,20 +258,19 @@ size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
 size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
 
 /*
- * Sets the constraints of `count` factors. Every row and every column keeps
- * `sparsity` entries. If sparsity is 0, each keeps as many as the budget
- * allows, or FC_DEFAULT_SPARSITY if there is no budget either. The budget is a
- * number of values; 0 means unlimited. If both are given, the factor with the
- * longest side keeps the sparsity and the others share the rest of the budget.
- */
-
-/*
  * Default number of entries per row and per column of a factor. With more
  * entries, the product is closer to the centroids and has more values
  * (bench/factors.py).
  */
 #define FC_DEFAULT_SPARSITY	3
 
+/*
+ * Sets the constraints of `count` factors. Every row and every column keeps
+ * `sparsity` entries. If sparsity is 0, each keeps as many as the budget
+ * allows, or FC_DEFAULT_SPARSITY if there is no budget either. The budget is a
+ * number of values; 0 means unlimited. If both are given, the factor with the
+ * longest side keeps the sparsity and the others share the rest of the budget.
+ */
 void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 								double budget, fc_constraint *constraint);
 

@@ -292,8 +292,8 @@ residual(const subspace *s)
 }
 
 /*
- * Returns the sum of the squares of the r leading eigenvalues, which is the
- * share of ||A||^2 that they explain.
+ * Returns the sum of the squares of the r leading eigenvalues, the part of
+ * ||A||^2 that they explain.
  */
 static double
 explained(const subspace *s)

@@ -85,14 +85,18 @@ typedef struct fc_kernel_rows
 } fc_kernel_rows;
 
 /*
- * Stores prepared rows in the arena: as doubles if `exact` is true or if
- * rounding to float would change an rbf exponent by more than 1e-4, else as
- * floats. Returns FC_EFAR if the greatest kappa(x, x) is outside
- * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, because embeddings are in single
- * precision, or if rows of an rbf kernel are too far from their mean.
+ * Range of the greatest kappa(x, x) of the rows. Embeddings are in single
+ * precision.
  */
 #define FC_KERNEL_SMALLEST		1e-70
 #define FC_KERNEL_GREATEST	1e70
+
+/*
+ * Stores prepared rows in the arena: as doubles if `exact` is true or if
+ * rounding to float would change an rbf exponent by more than 1e-4, else as
+ * floats. Returns FC_EFAR if the greatest kappa(x, x) is outside
+ * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, or if rows of an rbf kernel are too far from their mean.
+ */
 fc_status
 			fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,
 							  bool exact, fc_arena *arena, fc_kernel_rows *rows);

@@ -117,9 +117,8 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 }
 
 /*
- * Searches in a subset of the rows, which has every step-th one, and continues
- * from the result on all rows. If there are too few rows for a subset,
- * searches in all of them.
+ * Searches in a subset, every step-th row, and continues from the result on
+ * all rows. If there are too few rows for a subset, searches in all of them.
  */
 fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,

@@ -27,9 +27,9 @@
 #include "numerics/assignment.h"
 
 /*
- * Minimum number of starts of auto and clompr in a round. With more starts, a
- * batch finds more modes; half and double change the time by 3 %
- * (bench/decoders.py, bench/tuned.py).
+ * Minimum number of starts of auto and clompr in a round. With more starts,
+ * more modes are found at a time; halving or doubling the number changes the
+ * time by 3 % (bench/decoders.py, bench/tuned.py).
  */
 #define AUTO_STARTS	64
 
@@ -84,7 +84,7 @@
 /*
  * Minimum number of informative moments per parameter of the density; an atom
  * has n coordinates and a weight. A smaller number allows more atoms, which
- * fit noise; double saves 15 % of the time (bench/tuned.py).
+ * fit noise; doubling it saves 15 % of the time (bench/tuned.py).
  */
 #define MOMENTS_PER_UNKNOWN	1.5
 
@@ -95,8 +95,8 @@
 #define GROW_ROUNDS	20
 
 /*
- * Maximum number of iterations of the last refinement. Half and double change
- * nothing (bench/tuned.py).
+ * Maximum number of iterations of the last refinement. Halving or doubling it
+ * changes nothing (bench/tuned.py).
  */
 #define FINAL_ITERATIONS	200
 

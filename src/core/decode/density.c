@@ -45,7 +45,7 @@
 /*
  * Penalty of a sample row's squared weight, times the number of rows. A larger
  * one keeps the weights nearer to 0 and the moments farther from the sketch.
- * Half and double change nothing (bench/tuned.py).
+ * Halving or doubling it changes nothing (bench/tuned.py).
  */
 #define ROW_PENALTY	1e-4
 

@@ -26,9 +26,10 @@
 #define RANDOM_START_PERIOD	4
 
 /*
- * Step length of a climb, in plain mean-shift steps: factor after a success,
- * maximum, and factor after a failure, which is also the minimum. Faster
- * growth needs fewer steps and overshoots more often. Guesses.
+ * Step length of a climb, in plain mean-shift steps: factor after a success
+ * (STEP_GROWTH), maximum (MAX_STEP), and factor after a failure (STEP_SHRINK),
+ * which is also the minimum. Faster growth needs fewer steps, but overshoots
+ * more often. Guesses.
  */
 #define STEP_GROWTH	1.6f
 #define MAX_STEP	16.0f
@@ -36,7 +37,7 @@
 
 /*
  * Maximum number of steps of a climb. With more steps, modes are reached more
- * exactly; double takes 5 % more time (bench/tuned.py).
+ * exactly; doubling the number takes 5 % more time (bench/tuned.py).
  */
 #define MODE_ITERATIONS	30
 

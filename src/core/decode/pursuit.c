@@ -50,15 +50,15 @@
 #define HOPELESS_COST_RATIO	1.5
 
 /*
- * Maximum number of L-BFGS-B iterations for a trial, twice as many if its cost
- * is close. With more iterations, more exchanges are accepted, in more time
- * (bench/tuned.py).
+ * Maximum number of L-BFGS-B iterations for a trial; a trial whose cost is
+ * close takes up to twice this number. With more iterations, more exchanges
+ * are accepted, in more time (bench/tuned.py).
  */
 #define TRIAL_ITERATIONS	25
 
 /*
- * Ratio of importance to noise below which an atom is dropped. Half and double
- * change nothing (bench/tuned.py).
+ * Ratio of importance to noise below which an atom is dropped. Halving or
+ * doubling it changes nothing (bench/tuned.py).
  */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 

@@ -33,9 +33,9 @@
 #define MIN_VARIANCE_RATIO	0.5
 
 /*
- * Maximum number of steps of a start, and length of a step that ends it, in
- * units of sqrt(eta). More and shorter steps are closer to the mode, in more
- * time. Guesses.
+ * Maximum number of steps from a start, and length of a step that ends the
+ * climb (SHIFT_TOLERANCE), in units of sqrt(eta). With more and shorter steps,
+ * the climb ends closer to the mode, in more time. Guesses.
  */
 #define SHIFT_ITERATIONS	100
 #define SHIFT_TOLERANCE	1e-3

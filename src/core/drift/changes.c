@@ -20,14 +20,15 @@
 #define MIN_SEGMENT	3
 
 /*
- * Maximum number of moments used per sketch. More moments take longer; twice
- * as many change no result (bench/change_points.py, bench/tuned.py).
+ * Maximum number of moments used per sketch. More moments take longer;
+ * doubling the number changes no result (bench/change_points.py,
+ * bench/tuned.py).
  */
 #define MAX_MOMENTS	256
 
 /*
  * Maximum number of days from which the null distribution is estimated. More
- * days take longer, and make the estimate hardly more precise. A guess.
+ * days take longer, and hardly make the estimate more precise. A guess.
  */
 #define MAX_NULL_DAYS	256
 

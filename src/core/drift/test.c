@@ -8,8 +8,8 @@
 
 /*
  * Number of tables per test set that get an exact test, the ones with the
- * smallest p-values. More tests take longer; half or twice as many change no
- * result (bench/drift.py, bench/tuned.py).
+ * smallest p-values. More tests take longer; halving or doubling the number
+ * changes no result (bench/drift.py, bench/tuned.py).
  */
 #define EXACT_TESTS	12
 

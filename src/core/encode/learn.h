@@ -33,6 +33,8 @@
  * occasionally (Kulisch's accumulator): adding a double touches three
  * digits. A value is rounded once, when it is read.
  */
+
+/* Number of digits of an exact sum; they cover the bits 2^-1088 to 2^1151. */
 #define FC_EXACT_DIGITS		70
 
 typedef struct fc_exact_sum

@@ -52,14 +52,15 @@
 #define MAX_STEP_MARGIN	1024.0
 
 /*
- * Power steps of the first estimate of a norm. With fewer steps, the norm is
- * underestimated, and sweeps must be repeated. A guess.
+ * Number of power steps of the first estimate of a norm. With fewer steps, the
+ * norm is underestimated, and sweeps must be repeated. A guess.
  */
 #define POWER_STEPS	40
 
 /*
- * Power steps of later estimates, which start from the previous vector.
- * Halving or doubling it changes nothing (bench/palm.c, bench/tuned.py).
+ * Number of power steps of later estimates of a norm, which start from the
+ * previous vector. Halving or doubling it changes nothing (bench/palm.c,
+ * bench/tuned.py).
  */
 #define WARM_POWER_STEPS	8
 

@@ -73,7 +73,8 @@
 
 /*
  * Budget of the search on one half, in passes over all rows. More passes take
- * longer; double changes no choice (bench/number.py, bench/tuned.py).
+ * longer; doubling the number changes no choice (bench/number.py,
+ * bench/tuned.py).
  */
 #define FC_CHOOSE_PASSES	20.0
 

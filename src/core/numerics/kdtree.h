@@ -102,8 +102,8 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 
 /*
  * Maximum number of points in a leaf. A larger leaf compares more points one
- * by one, a smaller one needs a deeper tree. Half and double change nothing
- * (bench/tuned.py).
+ * by one, a smaller one needs a deeper tree. Halving or doubling it changes
+ * nothing (bench/tuned.py).
  */
 #define FC_PACKED_LEAF	64
 

@@ -11,8 +11,9 @@
 #define SAMPLE	512
 
 /*
- * Minimum number of points; with fewer, packs were measured to be faster from
- * 4 to 32 dimensions. Half and double change nothing here (bench/tuned.py).
+ * Minimum number of points for a packed k-d tree. With fewer points, packs
+ * without a tree were measured to be faster in 4 to 32 dimensions. Halving or
+ * doubling the number changes nothing here (bench/tuned.py).
  */
 #define MIN_POINTS	8192
 

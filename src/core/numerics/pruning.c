@@ -66,7 +66,7 @@
 #define BYTE_WORK	0.25
 
 /*
- * Cost of the bounds of a centroid. Half and double change nothing
+ * Cost of the bounds of a centroid. Halving or doubling it changes nothing
  * (bench/tuned.py).
  */
 #define BOUND_WORK	12.0
@@ -82,7 +82,7 @@
 
 /*
  * Cost factor of the leading-axes method, whose candidate lists are longer.
- * Half and double change nothing (bench/tuned.py).
+ * Halving or doubling it changes nothing (bench/tuned.py).
  */
 #define LIST_WORK	1.3
 

@@ -71,7 +71,8 @@
  * Half width of the rounding bound, in standard deviations of the error if
  * every |delta| = u. The root mean square of delta is below u / sqrt(3), which
  * leaves a margin for rows unlike the probes. A wider bound measures more near
- * ties in double; half and double change nothing (bench/tuned.py).
+ * ties in double; halving or doubling the width changes nothing
+ * (bench/tuned.py).
  */
 #define DEVIATIONS	4.0
 

@@ -44,7 +44,7 @@
 #define MAX_PROBES	11
 
 /*
- * Share of ||K||^2 below which the squared error, computed as a difference, is
+ * Share of ||K||^2 below which a squared error, computed as a difference, is
  * only rounding error.
  */
 #define CANCELLED_SHARE	1e-5

@@ -36,14 +36,15 @@
 
 /*
  * Number of starts of k-means on the sample. More starts rarely change the
- * scale; half and double change nothing (bench/tuned.py).
+ * scale; halving or doubling the number changes nothing (bench/tuned.py).
  */
 #define KMEANS_STARTS	3
 
 /*
  * Ratio of sigma to the deviation of a cluster. A larger one needs fewer
- * moments and blurs close clusters, a smaller one the reverse; both half and
- * double raise the SSE by almost 1 % (bench/quality.py, bench/tuned.py).
+ * moments and blurs close clusters, a smaller one the reverse; halving it, and
+ * doubling it, raises the SSE by almost 1 % (bench/quality.py,
+ * bench/tuned.py).
  */
 #define SIGMA_RATIO	1.2
 

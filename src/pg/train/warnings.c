@@ -67,8 +67,9 @@
 #define MAX_LOG_SKEW	3
 
 /*
- * Limits for a warning about far rows: minimum and maximum share of the rows,
- * and minimum share of the sum of squares. Guesses.
+ * Limits for a warning about far rows: minimum and maximum share of the rows
+ * (MIN_FAR, MAX_FAR), and minimum share of the sum of squares
+ * (MIN_FAR_SQUARES). Guesses.
  */
 #define MIN_FAR	0.005
 #define MAX_FAR	0.2

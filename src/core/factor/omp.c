@@ -5,8 +5,9 @@
  * Let G be the Gram matrix of the atoms, b their inner products with the
  * target, I the set of chosen atoms, and s their coefficients. The inner
  * products of the atoms with the residual are rest = b - G_I s. The next atom
- * is the one with the largest |rest_i| / sqrt(G_ii). Let G_II = L L' (Cholesky)
- * and K = L^-1 G_I. Each chosen atom adds a row K_r to K (palm_simd.c):
+ * is the one with the largest |rest_i| / sqrt(G_ii). Let G_II = L L'
+ * (Cholesky) and K = L^-1 G_I. Each chosen atom adds a row K_r to K
+ * (palm_simd.c):
  *     rest -= z K_r,    left -= K_r^2,
  *     z = rest_i / sqrt(left_i) of the new atom i,
  * where left_i is the squared length of atom i outside the span of the chosen

@@ -95,7 +95,8 @@ typedef struct fc_kernel_rows
  * Stores prepared rows in the arena: as doubles if `exact` is true or if
  * rounding to float would change an rbf exponent by more than 1e-4, else as
  * floats. Returns FC_EFAR if the greatest kappa(x, x) is outside
- * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, or if rows of an rbf kernel are too far from their mean.
+ * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, or if rows of an rbf kernel are too
+ * far from their mean.
  */
 fc_status
 			fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,

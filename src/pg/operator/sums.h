@@ -86,7 +86,8 @@ extern void add_step(fc_step *left, const fc_step *right);
 
 /*
  * Returns an operator whose centroids are the cluster means. A cluster without
- * rows keeps its centroid. Fills *result, whose sums are already freed and must not be read.
+ * rows keeps its centroid. Fills *result, whose sums are already freed and must
+ * not be read.
  */
 extern fc_operator_header *finish_lloyd(const fc_step *step, fc_step_result *result);
 

@@ -29,7 +29,8 @@ CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], p
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
 -- The cells of a row have one of three forms: the encoder's columns in order; a row that has these
--- columns by name; a vector. The key is hashed to sample rows; it differs for rows with equal cells.
+-- columns by name; a vector. The key is hashed to sample rows. If possible, rows with equal cells
+-- have different keys.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;

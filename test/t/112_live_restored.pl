@@ -159,7 +159,7 @@ is(said("COMMIT PREPARED 'many'; SELECT $rows"), '3906 3906', 'its rows are coun
 my $primary = $server;
 $server = $primary->standby;
 is(said("SELECT pg_is_in_recovery(), $rows"), 't|3906 3906', 'a standby reads the live sketch');
-like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a standby\n.*HINT:  Do it on the primary/s, "a standby refuses $_")
+like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a standby\n.*HINT:  Call the function on the primary/s, "a standby refuses $_")
 	for "keep_sketch('two', 'log', 'x', s) FROM made", "rebuild_sketch('log')", "fold_sketches('log')", 'fold_sketches()', "drop_sketch('log')";
 is(said('SELECT pg_promote()'), 't', 'the standby is promoted');
 is(said("INSERT INTO log VALUES (50000, '{1,1}', 'even'); DELETE FROM log WHERE id = 5000; SELECT $rows; SELECT fold_sketches('log') > 0; SELECT count(*) FROM check_sketch('log'); SELECT keep_sketch('two', 'log', 'x', s) FROM made; SELECT drop_sketch('two')"),

@@ -200,7 +200,7 @@ like($messages, qr/model "columns" does not exist/, 'parallel workers refuse a r
 		"rename_model('vector', 'other')", "grant_model('vector', 'reader')")
 	{
 		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
-		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Do it on the primary/s, "the standby predicts, and refuses $change");
+		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Call the function on the primary/s, "the standby predicts, and refuses $change");
 	}
 	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'the standby measures drift');
 	is($server->query(q{SELECT count(*) FROM (SELECT sketch_agg(x, model_spec('vector')) AS s FROM points) q, decode(s, 3)}), 3, 'the standby sketches rows and decodes them');

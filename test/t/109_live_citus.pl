@@ -19,7 +19,7 @@ for my $table (qw(distributed reference managed))
 	for my $unsafe (qw(off on))
 	{
 		like(($server->try("SET citus.enable_unsafe_triggers = $unsafe; SELECT keep_sketch('live', '$table', 'x', (SELECT s FROM spec))", verbosity => 'verbose'))[2],
-			qr/0A000: (public\.)?$table cannot be followed.*shards of Citus.*sketch_agg of each hour/s, "a $table table with unsafe triggers $unsafe is an error with the recipe");
+			qr/0A000: (public\.)?$table cannot be followed.*shards of Citus.*sketch_agg for each hour/s, "a $table table with unsafe triggers $unsafe is an error with the recipe");
 	}
 }
 $server->query("SELECT keep_sketch('live', 'plain', 'x', (SELECT s FROM spec)); INSERT INTO plain VALUES (1, '2026-01-01', '{1,2}')");

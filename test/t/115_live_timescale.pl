@@ -38,7 +38,7 @@ my (undef, undef, $subquery) = $server->try("CREATE MATERIALIZED VIEW other WITH
 like($subquery, qr/invalid continuous aggregate query/, 'a continuous aggregate with a subquery is refused');
 
 my (undef, undef, $whole) = $server->try("SELECT keep_sketch('a', 'orders', 'x', sketch_spec(2, 40, 1.0))", verbosity => 'verbose');
-like($whole, qr/ERROR:  0A000: .* cannot be followed by a live sketch\nDETAIL:  It is a hypertable of TimescaleDB, or a chunk of one\.\nHINT:  Keep sketch_agg/, 'keep_sketch refuses a hypertable and recommends a continuous aggregate');
+like($whole, qr/ERROR:  0A000: .* cannot be followed by a live sketch\nDETAIL:  It is a hypertable of TimescaleDB, or a chunk of one\.\nHINT:  Keep a table with a sketch_agg/, 'keep_sketch refuses a hypertable and recommends a continuous aggregate');
 my $chunk = $server->query("SELECT c FROM show_chunks('orders') c LIMIT 1");
 my (undef, undef, $part) = $server->try("SELECT keep_sketch('a', '$chunk', 'x', sketch_spec(2, 40, 1.0))", verbosity => 'verbose');
 like($part, qr/ERROR:  0A000: .* cannot be followed by a live sketch/, 'keep_sketch refuses a chunk');

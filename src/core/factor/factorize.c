@@ -399,7 +399,7 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
 
-	/* for svd, the product is this SVD, and the errors differ by rounding */
+	/* method svd: the product is this SVD, and the errors differ by rounding */
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;
 	out->factorization = from;

@@ -886,7 +886,7 @@ names_feature(const train_options *options, const char *option,
 #define RETRAIN_CATEGORIES_FACTOR	4.0
 #define MAX_CATEGORIES	10000.0
 
-#define DEFAULT_CATEGORIES	32.0	/* as in encoder_options.c */
+#define DEFAULT_CATEGORIES	32.0	/* equal to encoder_options.c */
 
 Jsonb *
 encoder_settings(const train_options *options, bool again)

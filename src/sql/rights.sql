@@ -51,27 +51,27 @@ END
 $$;
 DO $$
 DECLARE
-    foreign_key record;
+    restored record;
     owner text := (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 140000
                                    THEN 'pg_database_owner'
                                ELSE pg_catalog.pg_get_userbyid(d.datdba) END
                      FROM pg_catalog.pg_database d
                     WHERE d.datname = pg_catalog.current_database());
 BEGIN
-    FOR foreign_key IN
+    FOR restored IN
         SELECT c.oid::pg_catalog.regclass AS id, c.relkind AS kind
           FROM pg_catalog.pg_extension e, pg_catalog.pg_class c
          WHERE e.extname = 'fastclust' AND c.oid = ANY (e.extconfig)
     LOOP
-        IF foreign_key.kind = 'S' THEN
-            EXECUTE pg_catalog.format('GRANT SELECT, UPDATE ON SEQUENCE %s TO %I', foreign_key.id, owner);
+        IF restored.kind = 'S' THEN
+            EXECUTE pg_catalog.format('GRANT SELECT, UPDATE ON SEQUENCE %s TO %I', restored.id, owner);
         ELSE
-            EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON %s TO %I', foreign_key.id, owner);
+            EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON %s TO %I', restored.id, owner);
             EXECUTE pg_catalog.format(
                         'CREATE TRIGGER restore BEFORE INSERT ON %1$s FOR EACH ROW WHEN'
                         ' (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
                             ' EXECUTE FUNCTION check_restored_row()',
-                        foreign_key.id);
+                        restored.id);
         END IF;
     END LOOP;
 END

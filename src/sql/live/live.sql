@@ -132,7 +132,7 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = format('model "%s" of %s cannot follow %s', stored.model, stored.owner,
                              relation::regclass),
-            DETAIL = 'A live model makes triggers on its table, so that the owner of the model must own the table.',
+            DETAIL = 'A live model makes triggers on its table, so the owner of the model must own the table.',
             HINT = 'Retrain the model with the option {"live": false}.';
     END IF;
 END

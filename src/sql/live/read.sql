@@ -137,7 +137,7 @@ $$;
 
 CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE fastclust_internal.weighted_merge_agg(group_key sketch, weight double precision) (
+CREATE AGGREGATE fastclust_internal.weighted_merge_agg(subtotal sketch, weight double precision) (
     SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
@@ -382,19 +382,19 @@ BEGIN
                              version.relation, stored.model),
             HINT = 'Pass another table as the argument relation, or as the option relation of retrain.';
     END IF;
-    WITH RECURSIVE group_key(o) AS (SELECT version.options
-                               UNION ALL
-                               SELECT e
-                                 FROM group_key,
-                                      unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e
-                                WHERE jsonb_typeof(e) = 'object')
+    WITH RECURSIVE nested(o) AS (SELECT version.options
+                                 UNION ALL
+                                 SELECT e
+                                   FROM nested,
+                                        unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e
+                                  WHERE jsonb_typeof(e) = 'object')
     SELECT array_agg(c.name) INTO option_columns
-      FROM (SELECT (o ->> 'column')::name FROM group_key
+      FROM (SELECT (o ->> 'column')::name FROM nested
             UNION ALL
-            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM group_key
+            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM nested
             UNION ALL
             SELECT a.attname
-              FROM group_key, pg_partitioned_table p
+              FROM nested, pg_partitioned_table p
               JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
              WHERE o ? 'partition'
                AND p.partrelid = relation

@@ -28,7 +28,7 @@ CREATE FUNCTION fastclust_internal.reject_read_only(
 BEGIN
     IF pg_is_in_recovery() THEN
         RAISE read_only_sql_transaction USING MESSAGE = what || ' on a standby',
-            HINT = 'Call the function on the primary. A standby can only predict, measure drift, sketch and decode.';
+            HINT = 'Call the function on the primary. A standby can use models, measure drift, sketch and decode.';
     ELSIF current_setting('transaction_read_only')::boolean THEN
         RAISE read_only_sql_transaction USING MESSAGE = what || ' in a read-only transaction',
             HINT = 'Begin the transaction with READ WRITE; the default is set by default_transaction_read_only.';

@@ -78,8 +78,8 @@ DECLARE
                           :CASE WHEN history THEN 7 ELSE 6 END];
     tables text[];
 BEGIN
-    FOR cluster_shares IN 1 .. 2 LOOP
-        tables[cluster_shares] :=
+    FOR number IN 1 .. 2 LOOP
+        tables[number] :=
             (SELECT html_table(
                         classes,
                         (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[
@@ -121,7 +121,7 @@ BEGIN
                                                 FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
                                       HAVING count(*) > 1)])[:cardinality(classes)]),
                             E'\n' ORDER BY c.share DESC, c.cluster))
-               FROM unnest(CASE cluster_shares WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
+               FROM unnest(CASE number WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
                LEFT JOIN shares_by_version(stored, version.group_value) s ON s.cluster = c.cluster);
     END LOOP;
     RETURN html_section(

@@ -258,7 +258,7 @@ arm:
 	@tools/setup.sh arm
 	@$(MAKE) -s -k CC=$(ARM_CC) $(ARM_UNITS:%=build/arm/%)
 	@printf '%s\n' $(ARM_UNITS:%=build/arm/%) | QEMU_LD_PREFIX=$(ARM_ROOT) xargs -P $(ARM_JOBS) -n 1 tools/run-checks.sh arm
-	@$(if $(filter test_screen,$(ARM_UNITS)),QEMU_CPU=$(ARM_OLD) QEMU_LD_PREFIX=$(ARM_ROOT) tools/run-checks.sh arm build/arm/test_screen)
+	@$(if $(filter test_pruning,$(ARM_UNITS)),QEMU_CPU=$(ARM_OLD) QEMU_LD_PREFIX=$(ARM_ROOT) tools/run-checks.sh arm build/arm/test_pruning)
 
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^

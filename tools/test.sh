@@ -83,7 +83,7 @@ if [ -n "${MATRIX:-}" ]; then
 	stage lint "$make" -s lint
 	# Only unit tests of matrix products and eigenvectors; `make core-types` runs all.
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
-		CORE_TYPE_UNITS="test_pilot test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
+		CORE_TYPE_UNITS="test_spec_of_sample test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
 	beside matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
 fi
 if [ -n "${RANDOM_CALLS:-}" ]; then

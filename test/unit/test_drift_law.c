@@ -303,6 +303,74 @@ test_blind_waves(void)
 	CHECK(result.set_p[2] == 1 && !isnan(result.mmd2) && result.verdict == FC_VERDICT_NONE, "waves: p %g", result.set_p[2]);
 }
 
+/* Makes rows in which a share of the values is exponential, the rest 0. */
+static float *
+sparse_rows(size_t n, size_t d, double share, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 6);
+	float	   *rows = unit_alloc(n * d, sizeof(float));
+
+	for (size_t i = 0; i < n * d; i++)
+		if (fc_rng_uniform(&rng) < share)
+			rows[i] = (float) -log(1.0 - fc_rng_uniform(&rng));
+	return rows;
+}
+
+/*
+ * The waves of sparse columns do not fit the training rows better than other
+ * rows: of 20 pairs, at most two p-values are below .01.
+ */
+static void
+test_sparse(void)
+{
+	enum { TRIALS = 20, N = 1000, WIDE = 384 };
+	int			below = 0;
+
+	for (uint64_t t = 0; t < TRIALS; t++)
+	{
+		float	   *training = sparse_rows(N, WIDE, 0.01, 2 * t);
+		float	   *rows = sparse_rows(N, WIDE, 0.01, 2 * t + 1);
+		drift_model model = model_of(training, N, WIDE, t);
+		two_sides	two = sides_of(&model, training, N, rows, N);
+
+		below += compare(&two.sides, 0.01, 0.1).p_value < 0.01;
+		unit_free();
+	}
+	CHECK(below <= 2, "%d p-values of sparse columns below .01 of %d", below, TRIALS);
+}
+
+/*
+ * Columns with 100 and 300 values other than 0 share their scales; a column
+ * of one other value, and a column without zeros, keep their own; a constant
+ * column has the pooled scale.
+ */
+static void
+test_pooled_scales(void)
+{
+	enum { N = 2000, COLUMNS = 5 };
+	float	   *rows = unit_alloc(N * COLUMNS, sizeof(float));
+	fc_weighted_rows sample = {.values = rows,.n = N,.d = COLUMNS};
+	double		own[2] = {0.5 * (1.49 + 1.50), 0.5 * (24.9 + 25.0)};
+	double		trust[2] = {0.5, 0.75};
+	double		pool = (trust[0] * log(own[0]) + trust[1] * log(own[1])) / (trust[0] + trust[1]);
+	const double *scale;
+
+	for (size_t i = 0; i < N; i++)
+	{
+		float	   *x = rows + i * COLUMNS;
+
+		x[0] = i < 100 ? 1.0f + 0.01f * (float) i : 0.0f;
+		x[1] = i < 300 ? 10.0f + 0.1f * (float) i : 0.0f;
+		x[2] = i < 20 ? 7.0f : 0.0f;
+		x[3] = (float) i;
+	}
+	scale = fc_spec_scale(wave_spec_of(&sample, 1));
+	for (int j = 0; j < 2; j++)
+		CHECK(fabs(scale[j] / exp(trust[j] * log(own[j]) + (1 - trust[j]) * pool) - 1) < 1e-6, "column %d has scale %g", j, scale[j]);
+	CHECK(scale[2] == 7 && fabs(scale[3] / (0.5 * N / 1.349) - 1) < 1e-3, "own scales %g, %g", scale[2], scale[3]);
+	CHECK(fabs(scale[4] / exp(pool) - 1) < 1e-6, "a constant column has scale %g", scale[4]);
+}
+
 int
 main(void)
 {
@@ -313,5 +381,7 @@ main(void)
 	test_verdicts();
 	test_slight();
 	test_blind_waves();
+	test_sparse();
+	test_pooled_scales();
 	return unit_finish();
 }

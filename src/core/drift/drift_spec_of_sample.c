@@ -62,6 +62,14 @@ static const double thirds[] = {
 #define MIN_SCALE	1e-280
 
 /*
+ * Number of values at which the scale of a column that is mostly one value has
+ * equal parts of its own scale and of the scale of all such columns. Fewer
+ * values raise false alarms, because each column fits its own values better
+ * than other rows do; more hide changes (bench/drift.py).
+ */
+#define POOLED_VALUES	100.0
+
+/*
  * Kernel widths of the waves, divided by sqrt(d), for columns scaled to a
  * standard deviation of about 1. Narrow kernels detect changes within
  * clusters, wide ones a shift of all rows (bench/drift.py, bench/tuned.py).
@@ -398,11 +406,26 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 /* ---- waves ---- */
 
 /*
- * Returns the median distance from x to the values that differ from x, or 1
- * if there are no others. Overwrites work->value.
+ * How the scale of a column is measured. trust is the share of the column's
+ * own scale in the logarithm of its scale; the rest is the scale of the pool.
  */
-static double
-distance_from_atom(const column_work *work, size_t n, float x)
+typedef struct column_scale
+{
+	double		own;
+	double		trust;
+	double		min;			/* keeps extreme values of the sample within
+								 * the range of a sketch */
+} column_scale;
+
+/*
+ * Sets own to the median distance from x to the values that differ from x,
+ * with a trust of n / (n + POOLED_VALUES) for n such values. If they are
+ * several and equal, such as the ones of a category, the distance is exact.
+ * Overwrites work->value.
+ */
+static void
+measure_others(const column_work *work, size_t n, float x,
+			   column_scale *scale)
 {
 	size_t		count = 0;
 
@@ -410,19 +433,19 @@ distance_from_atom(const column_work *work, size_t n, float x)
 		if (work->value[i] != x)
 			work->value[count++] = fabsf(work->value[i] - x);
 	sort_values(work, count);
-	return count == 0 ? 1.0
+	scale->own = count == 0 ? 1.0
 		: 0.5 * ((double) work->value[(count - 1) / 2] +
 				 (double) work->value[count / 2]);
+	scale->trust = count > 1 && work->value[0] == work->value[count - 1]
+		? 1.0
+		: (double) count / ((double) count + POOLED_VALUES);
 }
 
-/*
- * Computes the center and scale of a sorted column. The scale is large enough
- * that the extreme values of the sample are in the range that a sketch
- * accepts.
- */
+/* Computes the center of a sorted column, and measures its scale. */
 static void
 measure_column(const column_work *work, size_t n, double origin,
-			   bool zero_center, double sigma, double *center, double *scale)
+			   bool zero_center, double sigma, double *center,
+			   column_scale *scale)
 {
 	float		median = work->value[(n - 1) / 2];
 	double		range = ((double) work->value[3 * n / 4] -
@@ -431,14 +454,35 @@ measure_column(const column_work *work, size_t n, double origin,
 								(double) median - (double) work->value[0]);
 
 	*center = zero_center ? 0.0 : origin + (double) median;
-	*scale = range > 0 ? range / NORMAL_IQR
-		: distance_from_atom(work, n, median);
-	*scale = fmax(fmax(*scale, farthest / MAX_SPREAD),
-				  fmax(fabs(*center) / MAX_OFFSET / sigma, MIN_SCALE));
+	scale->min = fmax(farthest / MAX_SPREAD,
+					  fmax(fabs(*center) / MAX_OFFSET / sigma, MIN_SCALE));
 	if (zero_center)			/* distances are then from 0 instead of the
 								 * median */
-		*scale = fmax(*scale,
-					  (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
+		scale->min = fmax(scale->min,
+						  (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
+	scale->own = range / NORMAL_IQR;
+	scale->trust = 1.0;
+	if (!(range > 0))
+		measure_others(work, n, median, scale);
+}
+
+/*
+ * Returns the logarithm of the common scale of the columns that are not fully
+ * trusted, or 0 if there are none.
+ */
+static double
+pooled_scale(const column_scale *scales, size_t d)
+{
+	double		total = 0;
+	double		trust = 0;
+
+	for (size_t j = 0; j < d; j++)
+		if (scales[j].trust < 1.0)
+		{
+			total += scales[j].trust * log(fmax(scales[j].own, MIN_SCALE));
+			trust += scales[j].trust;
+		}
+	return trust > 0 ? total / trust : 0.0;
 }
 
 void
@@ -447,6 +491,8 @@ fc_wave_spec(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
 			 double sigmas[FC_WAVE_SCALES], fc_spec_fields *fields)
 {
 	column_work work;
+	column_scale *scales = FC_TAKE(arena, sample->d, column_scale);
+	double		pool;
 
 	take_work(arena, looked_at(sample), &work);
 	for (size_t s = 0; s < FC_WAVE_SCALES; s++)
@@ -456,7 +502,18 @@ fc_wave_spec(const fc_weighted_rows *sample, bool zero_center, uint64_t seed,
 		sort_column(sample, j, &work);
 		measure_column(&work, looked_at(sample),
 					   sample->offset != NULL ? sample->offset[j] : 0.0,
-					   zero_center, sigmas[0], &center[j], &scale[j]);
+					   zero_center, sigmas[0], &center[j], &scales[j]);
+	}
+	pool = pooled_scale(scales, sample->d);
+	for (size_t j = 0; j < sample->d; j++)
+	{
+		const column_scale *of = &scales[j];
+
+		scale[j] = fmax(of->min,
+						of->trust < 1.0
+						? exp(of->trust * log(fmax(of->own, MIN_SCALE)) +
+							  (1.0 - of->trust) * pool)
+						: of->own);
 	}
 	*fields = (fc_spec_fields)
 	{

@@ -49,9 +49,13 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
  * Sets the fields of a sketch_spec that uses all dimensions. Its frequencies,
  * omega ~ N(0, I / d) / t for each kernel width t, are applied to (x - center)
  * / scale. center is the median (0 with zero_center); scale is the
- * interquartile range / 1.349. If this range is 0, scale is the median
- * distance from the median to the values that differ from it. The fields point
- * to center, scale (d values each) and sigmas.
+ * interquartile range / 1.349. If this range is 0, let own be the median
+ * distance from the median to the n values that differ from it, and
+ *     log scale = (n log own + 100 pool) / (n + 100)
+ * where pool is the mean of log own over all such columns, weighted by n / (n
+ * + 100). Waves of many sparse columns, each scaled by a few rows, would fit
+ * these rows better than any others. A column with a single other value keeps
+ * its own scale. The fields point to center, scale (d values each) and sigmas.
  */
 void		fc_wave_spec(const fc_weighted_rows *sample, bool zero_center,
 						 uint64_t seed, fc_arena *work, double *center, double *scale,

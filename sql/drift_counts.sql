@@ -96,7 +96,7 @@ SELECT what, verdict, p_value < 1e-6 AS p_value_below_1e_6, effect > 0.1 AS effe
            LATERAL drift_test(d, a.c, b.c, a.s, b.s, null_moments, 0.01, 0.1) ORDER BY what;
 SELECT what, dimension, other, round(shift::numeric, 1) AS shift, round(spread::numeric, 1)
        AS spread, p_value < 1e-6 AS p_value_below_1e_6
-  FROM kept, whole a, changed b, LATERAL moved_columns(d, a.c, b.c, a.s, b.s, 0.01, 5) ORDER BY what, dimension;
+  FROM kept, whole a, changed b, LATERAL moved_columns(d, a.c, b.c, a.s, b.s, 0.01, 5, false) ORDER BY what, dimension;
 
 -- The test works with counts alone and with sketches alone. Without both it returns NULL, and for
 -- nine rows the verdict `too few rows`.
@@ -107,7 +107,7 @@ SELECT * FROM drift_test(NULL, NULL, NULL, NULL, NULL, NULL, 0.01, 0.1);
 SELECT t.* FROM kept, whole w, (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of WHERE i <= 9) q(nine),
                 drift_test(d, w.c, nine, NULL, NULL, NULL, 0.01, 0.1) t;
 SELECT count(*) AS columns_found_by_sketches FROM kept, whole a, changed b,
-       moved_columns(NULL, NULL, NULL, a.s, b.s, 0.01, 5);
+       moved_columns(NULL, NULL, NULL, a.s, b.s, 0.01, 5, false);
 
 -- The metric cosine ignores the length of a row and does not count a zero vector.
 SELECT drift_counts_agg(x, d)::text
@@ -130,7 +130,7 @@ SELECT statement, refused(statement) FROM unnest(ARRAY[
     $$SELECT drift_test(drift_spec_of_sample(q.s, 3), w.c, w.c, NULL, NULL, NULL, 0.01, 0.1) FROM whole w, sample_of q$$,
     $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,-1}', 0.01, 0.1) FROM whole w, specs$$,
     $$SELECT drift_test(d, w.c, w.c, w.s, w.s, '{1,1}', 2, 0.1) FROM whole w, specs$$,
-    $$SELECT moved_columns(d, w.c, w.c, w.s, w.s, 0.01, 0) FROM whole w, specs$$,
+    $$SELECT moved_columns(d, w.c, w.c, w.s, w.s, 0.01, 0, false) FROM whole w, specs$$,
     $$SELECT sample_null_moments(s, sketch_spec(2, 20, 1.0)) FROM sample_of$$,
     $$SELECT drift_spec_of_sample(fastop_agg(centroid, 1, '{"metric": "inner_product"}'), 1) FROM sample_of, centroids(s)$$,
     $$SELECT '\x00'::drift_counts$$,

@@ -38,7 +38,7 @@ INSERT INTO calls VALUES
 	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('html_time(at)'), ('html_value(half, name)'),
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
-	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one)'), ('name_hint(name, ARRAY[rows_name], none)'),
+	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),
 	('nearest(op, x, two)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
 	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),

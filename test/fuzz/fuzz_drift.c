@@ -112,7 +112,7 @@ use_spec(const fc_drift_spec *spec)
 	if (fc_drift_convert(open, 0, counts) != FC_OK || fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) != FC_OK)
 		abort();
 	fc_drift_test_sides(&sides, 0.01, 0.1, &arena, &result);
-	fc_drift_moved(&sides, 0.01, 3, &arena, moves, &moved);
+	fc_drift_moved(&sides, 0.01, 3, false, &arena, moves, &moved);
 	if (result.p_value != 1 || result.effect != 0 || moved != 0)
 		abort();
 	fuzz_sink += result.hidden;

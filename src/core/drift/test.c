@@ -58,11 +58,15 @@ has_counts(const fc_drift_sides *sides)
 	return sides->counts[0] != NULL && sides->counts[1] != NULL;
 }
 
-/* Returns the number of rows of a side. */
+/* Returns the number of rows of a side, effective rows if only sketched. */
 static inline double
 rows_of_side(const fc_drift_sides *sides, int side)
 {
-	return (double) sides->counts[side]->rows;
+	const fc_sketch_view *sketch = sides->sketch[side];
+
+	return has_counts(sides) ? (double) sides->counts[side]->rows
+		: fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
+		fc_sketch_weight2(sketch);
 }
 
 /* ---- tests and test sets ---- */
@@ -353,9 +357,8 @@ min_deviation(const fc_sketch_view *sketch, size_t j)
 }
 
 /*
- * Returns the p-value of the difference of the means of a coarse column, and
- * sets *shift to this difference in standard deviations. Returns 1 for other
- * columns.
+ * Returns the p-value of the difference of the means of column j, and sets
+ * *shift to this difference in standard deviations.
  */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
@@ -366,8 +369,6 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 	double		variance[2];
 	double		z;
 
-	if (!is_coarse(sides, j))
-		return 1.0;
 	for (int side = 0; side < 2; side++)
 		variance[side] = fmax(fc_sketch_variance(sides->sketch[side], j),
 							  min * min);
@@ -390,7 +391,7 @@ test_means(const fc_drift_sides *sides, test_set * result)
 		return;
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		double		p = test_mean(sides, j, &shift);
+		double		p = is_coarse(sides, j) ? test_mean(sides, j, &shift) : 1.0;
 
 		if (p < min)
 			result->effect = shift;
@@ -520,10 +521,66 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 
 /* ---- columns that moved ---- */
 
+/* Numbers of tests, by which p-values of columns are multiplied (test.h). */
+typedef struct test_numbers
+{
+	double		sets;			/* F */
+	double		columns;		/* T1 */
+	double		means;			/* T4, or the number of columns if the means
+								 * of all columns are tested */
+} test_numbers;
+
 /*
- * Appends a move for each table whose p-value times F T (test.h) is below
- * exp(limit); log_tests is the logarithm of F T. Stops at `max` moves in all.
- * A column or pair of columns has at most one move.
+ * Returns the logarithm of F T p (test.h) of the strongest test of column j. If
+ * `all` is true, the means of all columns are tested, not only those of coarse
+ * columns.
+ */
+static double
+column_log_p(const fc_drift_sides *sides, size_t j,
+			 const test_numbers *tests, bool all)
+{
+	double		log_p = 0;
+	double		shift;
+
+	if (has_counts(sides))
+	{
+		two_by_two	table = strongest_of_column(sides, j);
+		table_list	one = {&table, 1, 1};
+
+		test_tables(sides, &one);
+		log_p = table.log_p + log(tests->columns);
+	}
+	if (has_sums(sides) && (all || is_coarse(sides, j)))
+		log_p = fmin(log_p, log(test_mean(sides, j, &shift)) + log(tests->means));
+	return log_p + log(tests->sets);
+}
+
+/*
+ * Sets moved[j] for each of d columns whose column_log_p is below the limit.
+ * Lists the moved columns with the smallest p-values in `tables`.
+ */
+static void
+list_columns(const fc_drift_sides *sides, const test_numbers *tests,
+			 size_t d, bool all, double limit, table_list *tables,
+			 bool *moved)
+{
+	tables->count = 0;
+	for (size_t j = 0; j < d; j++)
+	{
+		two_by_two	table = {.column = j,.other = j};
+
+		fc_check();
+		table.log_p = column_log_p(sides, j, tests, all);
+		moved[j] = table.log_p < limit;
+		if (moved[j])
+			keep_smallest(&table, tables);
+	}
+}
+
+/*
+ * Appends a move for each table whose p-value is below exp(limit). log_tests
+ * is added to the logarithms of the p-values. Stops at `max` moves in all. A
+ * column or pair of columns has at most one move.
  */
 static void
 take_moves(const table_list *tables, double log_tests, double limit,
@@ -548,59 +605,49 @@ take_moves(const table_list *tables, double log_tests, double limit,
 	}
 }
 
-/*
- * Sets moved[j] for each column with a significant change of a count or of its
- * mean. Lists the moved columns with the smallest p-values in `tables`.
- */
-static void
-list_columns(const fc_drift_sides *sides, double log_tests, double limit,
-			 table_list *tables, bool *moved)
-{
-	bool		sums = has_sums(sides);
-	double		shift;
-
-	for (size_t j = 0; j < sides->spec->dim; j++)
-	{
-		two_by_two	table = strongest_of_column(sides, j);
-		table_list	one = {&table, 1, 1};
-
-		test_tables(sides, &one);
-		if (sums)
-			table.log_p = fmin(table.log_p, log(test_mean(sides, j, &shift)));
-		moved[j] = table.log_p + log_tests < limit;
-		if (moved[j])
-			keep_smallest(&table, tables);
-	}
-}
-
 void
 fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
-			   fc_arena *arena, fc_drift_move *moves, size_t *count)
+			   bool drifted, fc_arena *arena, fc_drift_move *moves,
+			   size_t *count)
 {
-	double		test_sets = (has_counts(sides)
-							 ? count_test_sets(sides, has_waves(sides))
-							 : 0);
+	bool		counts = has_counts(sides);
 	table_list	tables = {.capacity = 2 * max};
+	test_numbers tests;
+	size_t		d;
 	bool	   *moved;
 
 	*count = 0;
-	if (!has_counts(sides) ||
+	if (!(counts || (drifted && has_sums(sides))) ||
 		fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) <
 		FC_DRIFT_MIN_ROWS)
 		return;
-	tables.table = FC_TAKE(arena, tables.capacity, two_by_two);
-	moved = FC_TAKE(arena, sides->spec->dim, bool);
-	list_columns(sides, log(test_sets * column_tests(sides->spec)),
-				 log(threshold), &tables, moved);
-	take_moves(&tables, log(test_sets * column_tests(sides->spec)),
-			   log(threshold), max, moves, count);
-	if (*count < max && pair_tests(sides->spec) > 0)
+	d = counts ? sides->spec->dim : sides->sketch[0]->spec->dim;
+	tests = (test_numbers)
 	{
-		tables.count = 0;		/* restart with pairs of the other columns */
-		search_pairs(sides, moved, arena, &tables);
-		test_tables(sides, &tables);
-		take_moves(&tables, log(test_sets * pair_tests(sides->spec)),
-				   log(threshold), max, moves, count);
+		count_test_sets(sides, has_waves(sides)),
+			counts ? column_tests(sides->spec) : 0.0,
+			mean_tests(sides)
+	};
+	tables.table = FC_TAKE(arena, tables.capacity, two_by_two);
+	moved = FC_TAKE(arena, d, bool);
+	if (counts)
+	{
+		list_columns(sides, &tests, d, false, log(threshold), &tables, moved);
+		take_moves(&tables, 0.0, log(threshold), max, moves, count);
+		if (*count < max && pair_tests(sides->spec) > 0)
+		{
+			tables.count = 0;	/* restart with pairs of the other columns */
+			search_pairs(sides, moved, arena, &tables);
+			test_tables(sides, &tables);
+			take_moves(&tables, log(tests.sets * pair_tests(sides->spec)),
+					   log(threshold), max, moves, count);
+		}
+	}
+	if (*count == 0 && drifted)
+	{
+		tests.means = (double) d;
+		list_columns(sides, &tests, d, true, INFINITY, &tables, moved);
+		take_moves(&tables, 0.0, INFINITY, max, moves, count);
 	}
 	describe_moves(sides, moves, *count);
 }

@@ -120,7 +120,7 @@ typedef struct fc_drift_move
 								 * equal to `column` */
 	double		log_p;			/* logarithm of F T p (see the top of this
 								 * file), where p is the p-value of the
-								 * strongest count */
+								 * strongest test; may be above 0 */
 	double
 				shift;			/* change of the column's mean, in standard
 								 * deviations of the training rows. In the
@@ -136,12 +136,15 @@ typedef struct fc_drift_move
 } fc_drift_move;
 
 /*
- * Lists up to `max` (>= 1) columns with F T1 p below the threshold, smallest
- * p-value first. If fewer than `max` were listed, appends pairs with F T2 p
- * below the threshold, in which neither column moved. *count receives the
- * number of moves.
+ * Lists up to `max` (>= 1) columns with F T p below the threshold for one of
+ * their tests, smallest p-value first. If fewer than `max` were listed, appends
+ * pairs with F T2 p below the threshold, in which neither column moved. If no
+ * column and no pair is significant and `drifted` is true, as after a change
+ * that only waves show, lists the columns with the smallest p-values of their
+ * counts and means. *count receives the number of moves.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
-						   fc_arena *arena, fc_drift_move *moves, size_t *count);
+						   bool drifted, fc_arena *arena, fc_drift_move *moves,
+						   size_t *count);
 
 #endif							/* FC_DRIFT_TEST_H */

@@ -236,8 +236,8 @@ rounded(double value)
 
 /*
  * Takes (drift_spec, training counts, counts, training sketch, sketch,
- * threshold, max_count). Returns up to max_count rows (dimension from 1, other
- * dimension of a pair, p_value, shift, spread).
+ * threshold, max_count, drifted). Returns up to max_count rows (dimension from
+ * 1, other dimension of a pair, p_value, shift, spread).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -253,16 +253,18 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 6, "max_count");
 	max = PG_GETARG_INT32(6);
 	check_count("max_count", max, 1, FC_MAX_DIM);
+	require_argument(fcinfo, 7, "drifted");
 	moves = palloc(max * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena("finding the shifted columns");
-	fc_drift_moved(&sides, threshold, (Size) max, &arena, moves, &count);
+	fc_drift_moved(&sides, threshold, (Size) max, PG_GETARG_BOOL(7), &arena,
+				   moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		values[5] = {
 			Int32GetDatum((int32) moves[i].column + 1),
 			Int32GetDatum((int32) moves[i].other + 1),
-			Float8GetDatum(exp(moves[i].log_p)),
+			Float8GetDatum(exp(Min(moves[i].log_p, 0.0))),
 			Float8GetDatum(rounded(moves[i].shift)),
 			Float8GetDatum(rounded(moves[i].spread))
 		};

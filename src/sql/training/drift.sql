@@ -100,7 +100,8 @@ BEGIN
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                              THEN fit_residual(s, version.operator, version.center, version.scale,
                                                version.spreads) END;
-    -- up to five columns and pairs of columns that changed significantly, smallest p-value first
+    -- up to five columns and pairs of columns that changed significantly, smallest p-value first;
+    -- after a change that only waves show, the columns with the smallest p-values
     columns := (SELECT COALESCE(
                            jsonb_agg(CASE WHEN c.other IS NULL
                                               THEN jsonb_strip_nulls(
@@ -120,8 +121,8 @@ BEGIN
                                      c.place),
                            '[]')
                   FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s,
-                                     threshold, 5) WITH ORDINALITY c(
-                           dimension, other, p_value, shift, spread, place),
+                                     threshold, 5, COALESCE(p_value < threshold, false))
+                           WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
                        feature_names(version.encoder) names,
                        LATERAL (
                            SELECT COALESCE(

@@ -53,10 +53,11 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
         OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 -- Lists columns that drifted, then pairs of other columns, smallest p-value first. `other` is NULL
--- for a single column. Shift and spread come from the sketches.
+-- for a single column. Shift and spread come from the sketches. If nothing is significant and
+-- `drifted` is true, lists the columns with the smallest p-values.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
-        max_count integer, OUT dimension integer, OUT other integer, OUT p_value double precision,
-        OUT shift double precision, OUT spread double precision)
+        max_count integer, drifted boolean, OUT dimension integer, OUT other integer,
+        OUT p_value double precision, OUT shift double precision, OUT spread double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_moved_columns' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

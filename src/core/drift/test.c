@@ -21,6 +21,13 @@
 #define MAX_HIDDEN_BY_WAVES	1.0
 
 /*
+ * Weight of the ranks in the harmonic mean of the test sets; the others have
+ * weight 1. A larger weight finds smaller shifts among few rows, and fewer
+ * changes of any other kind (bench/drift.py).
+ */
+#define RANK_WEIGHT	3.0
+
+/*
  * Standard deviation below which a column counts as constant, in units of the
  * spec's sigma * scale. A guess.
  */
@@ -104,42 +111,59 @@ has_waves(const fc_drift_sides *sides)
 		fc_spec_basis(sides->sketch[0]->spec) == NULL;
 }
 
+/* Kind of a column, which decides how it is tested in addition to its counts. */
+typedef enum column_kind
+{
+	FEW_EDGES,					/* no other test */
+	FINE,						/* many edges: ranks are compared */
+	COARSE						/* many edges, but most training rows between
+								 * two of them: means are compared */
+} column_kind;
+
 /*
- * Returns true if column j has many edges, but more than half of the training
+ * Returns COARSE if column j has many edges, but more than half of the training
  * rows are between two of them. Edges are chosen for all groups together, so
- * that a group may have such columns. Counts do not show whether these columns
- * move.
+ * that a group may have such columns. Neither counts nor ranks show whether
+ * these columns move.
  */
-static bool
-is_coarse(const fc_drift_sides *sides, size_t j)
+static column_kind
+kind_of_column(const fc_drift_sides *sides, size_t j)
 {
 	double		max = 0;
 
+	if (fc_drift_edge_counts(sides->spec)[j] < FC_DRIFT_QUANTILES)
+		return FEW_EDGES;
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
 		max = fmax(max, (double) fc_drift_number(sides->counts[0],
 												 j * FC_DRIFT_CELLS + cell));
-	return fc_drift_edge_counts(sides->spec)[j] >= FC_DRIFT_QUANTILES &&
-		2.0 * max > rows_of_side(sides, 0);
+	return 2.0 * max > rows_of_side(sides, 0) ? COARSE : FINE;
+}
+
+static double
+columns_of_kind(const fc_drift_sides *sides, column_kind kind)
+{
+	double		columns = 0;
+
+	for (size_t j = 0; has_counts(sides) && j < sides->spec->dim; j++)
+		columns += kind_of_column(sides, j) == kind;
+	return columns;
 }
 
 /* Returns T4, the number of tests of means. */
 static double
 mean_tests(const fc_drift_sides *sides)
 {
-	double		tests = 0;
-
-	for (size_t j = 0;
-		 has_counts(sides) && has_sums(sides) && j < sides->spec->dim; j++)
-		tests += is_coarse(sides, j);
-	return tests;
+	return has_sums(sides) ? columns_of_kind(sides, COARSE) : 0;
 }
 
-static int
-count_test_sets(const fc_drift_sides *sides, bool waves)
+/* Returns F, the sum of the weights of the test sets that apply. */
+static double
+sum_set_weights(const fc_drift_sides *sides, bool waves)
 {
 	return has_counts(sides) +
 		(has_counts(sides) && pair_tests(sides->spec) > 0) + waves +
-		(mean_tests(sides) > 0);
+		(mean_tests(sides) > 0) +
+		(columns_of_kind(sides, FINE) > 0 ? RANK_WEIGHT : 0.0);
 }
 
 /* ---- the strongest tables ---- */
@@ -279,6 +303,7 @@ enum
 	PAIRS,
 	WAVES,
 	MEANS,
+	RANKS,
 	TEST_SETS
 };
 
@@ -293,6 +318,12 @@ typedef struct test_set
  * median changes by one standard deviation of the indicator: sqrt(pi / 2).
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
+
+/*
+ * Shift of a normal column, in standard deviations, if its mean rank changes by
+ * one standard deviation of the ranks: sqrt(pi / 3).
+ */
+#define DEVIATIONS_PER_RANK	1.0233267079464885
 
 static double
 harmonic(const fc_drift_sides *sides)
@@ -346,6 +377,64 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 		run_test_set(sides, pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
 }
 
+/*
+ * Returns the difference of the mean ranks of both sides in column j, divided
+ * by its standard deviation if nothing has changed. The rows of a cell have
+ * equal ranks.
+ */
+static double
+rank_z(const fc_drift_sides *sides, size_t j)
+{
+	double		n = rows_of_side(sides, 0) + rows_of_side(sides, 1);
+	double		below = 0;
+	double		gap = 0;
+	double		variance = 0;
+
+	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
+	{
+		double		rows[2];
+		double		rank;
+
+		for (int side = 0; side < 2; side++)
+			rows[side] = (double) fc_drift_number(sides->counts[side],
+												  j * FC_DRIFT_CELLS + cell);
+		rank = below + 0.5 * (rows[0] + rows[1]) - 0.5 * n;
+		below += rows[0] + rows[1];
+		gap += (rows[1] / rows_of_side(sides, 1) -
+				rows[0] / rows_of_side(sides, 0)) * rank;
+		variance += (rows[0] + rows[1]) * rank * rank / (n - 1.0);
+	}
+	return variance > 0 ? fabs(gap) / sqrt(variance * harmonic(sides)) : 0.0;
+}
+
+/* Returns log P(|Z| >= z) of a normal Z, for z >= 0. */
+static double
+log_two_sided(double z)
+{
+	return z < 30.0 ? log(erfc(z / M_SQRT2))
+		: -0.5 * z * z - log(z * sqrt(M_PI / 2.0));
+}
+
+static void
+test_ranks(const fc_drift_sides *sides, test_set * result)
+{
+	double		tests = columns_of_kind(sides, FINE);
+	double		max = 0;
+	double		square;
+
+	if (tests == 0)
+		return;
+	for (size_t j = 0; j < sides->spec->dim; j++)
+		if (kind_of_column(sides, j) == FINE)
+			max = fmax(max, rank_z(sides, j));
+	square = harmonic(sides) * (max * max - 2.0 * log(fmax(tests, 2.0)));
+	*result = (test_set)
+	{
+		fmin(1.0, tests * exp(log_two_sided(max))),
+			DEVIATIONS_PER_RANK * sqrt(fmax(square, 0.0))
+	};
+}
+
 /* Returns the standard deviation below which column j counts as constant. */
 static double
 min_deviation(const fc_sketch_view *sketch, size_t j)
@@ -391,7 +480,8 @@ test_means(const fc_drift_sides *sides, test_set * result)
 		return;
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		double		p = is_coarse(sides, j) ? test_mean(sides, j, &shift) : 1.0;
+		double		p = kind_of_column(sides, j) == COARSE
+		? test_mean(sides, j, &shift) : 1.0;
 
 		if (p < min)
 			result->effect = shift;
@@ -413,6 +503,30 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 }
 
 /*
+ * Returns the shift of a column, in standard deviations, up to which both its
+ * counts and its ranks may not show it. weights is F (test.h).
+ */
+static double
+hidden_shift(const fc_drift_sides *sides, double weights, double threshold)
+{
+	double		columns = column_tests(sides->spec);
+	double		ranks = columns_of_kind(sides, FINE);
+	double		shift = DEVIATIONS_PER_SPLIT *
+	sqrt(log(2.0 * weights * fmax(columns, 2.0) / threshold));
+
+	if (ranks > 0)
+		shift = fmin(shift, DEVIATIONS_PER_RANK *
+					 sqrt(log(2.0 * weights / RANK_WEIGHT * ranks / threshold)));
+	return sqrt(2.0 * harmonic(sides)) * shift;
+}
+
+static double
+weight_of_set(int f)
+{
+	return f == RANKS ? RANK_WEIGHT : 1.0;
+}
+
+/*
  * Combines the test sets into one p-value and one effect. Sets result->hidden
  * to the shift up to which drift may go undetected.
  */
@@ -421,33 +535,34 @@ combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
 				  double threshold, const fc_wave_test *waves,
 				  fc_drift_result *result)
 {
-	double		count = count_test_sets(sides, !isnan(test_sets[WAVES].p));
+	double		weights = sum_set_weights(sides, !isnan(test_sets[WAVES].p));
+	double		term[TEST_SETS];
+	double		sum = 0;
+	double		max = 0;
 
 	for (int f = 0; f < TEST_SETS; f++)
 	{
-		double		p = fmin(1.0, count * test_sets[f].p);
-
 		result->set_p[f] = test_sets[f].p;
-		if (isnan(test_sets[f].p))
-			continue;
-		result->p_value = fmin(result->p_value, p); /* fmin ignores NaN */
-		result->effect = fmax(result->effect,
-							  p < threshold ? test_sets[f].effect : 0.0);
+		term[f] = isnan(test_sets[f].p) ? 0.0
+			: weight_of_set(f) / test_sets[f].p;
+		sum += term[f];
+		max = fmax(max, term[f]);
 	}
-	result->hidden = !has_counts(sides)
-		? waves->hidden
-		: DEVIATIONS_PER_SPLIT *
-		sqrt(2.0 * harmonic(sides) *
-			 log(2.0 * count *
-				 fmax(column_tests(sides->spec), 2.0) /
-				 threshold));
+	result->p_value = weights / sum;
+	result->effect = 0;
+	for (int f = 0; f < TEST_SETS && result->p_value < threshold; f++)
+		if (term[f] == max || weights / term[f] < threshold)
+			result->effect = fmax(result->effect, test_sets[f].effect);
+	result->hidden = has_counts(sides)
+		? hidden_shift(sides, weights, threshold)
+		: waves->hidden;
 }
 
 void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 					double min_effect, fc_arena *arena, fc_drift_result *result)
 {
-	test_set	test_sets[TEST_SETS] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
+	test_set	test_sets[TEST_SETS] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 
 	*result = (fc_drift_result)
@@ -458,7 +573,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 			NAN,
 			NAN,
 		{
-			NAN, NAN, NAN, NAN
+			NAN, NAN, NAN, NAN, NAN
 		},
 			FC_VERDICT_TOO_FEW
 	};
@@ -481,6 +596,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	{
 		test_counts(sides, arena, test_sets);
 		test_means(sides, &test_sets[MEANS]);
+		test_ranks(sides, &test_sets[RANKS]);
 	}
 	if (!isnan(test_sets[COLUMNS].p) || !isnan(test_sets[WAVES].p))
 		combine_test_sets(sides, test_sets, threshold, &waves, result);
@@ -528,6 +644,7 @@ typedef struct test_numbers
 	double		columns;		/* T1 */
 	double		means;			/* T4, or the number of columns if the means
 								 * of all columns are tested */
+	double		ranks;			/* T5 */
 } test_numbers;
 
 /*
@@ -549,8 +666,11 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 
 		test_tables(sides, &one);
 		log_p = table.log_p + log(tests->columns);
+		if (kind_of_column(sides, j) == FINE)
+			log_p = fmin(log_p, log_two_sided(rank_z(sides, j)) +
+						 log(tests->ranks / RANK_WEIGHT));
 	}
-	if (has_sums(sides) && (all || is_coarse(sides, j)))
+	if (has_sums(sides) && (all || kind_of_column(sides, j) == COARSE))
 		log_p = fmin(log_p, log(test_mean(sides, j, &shift)) + log(tests->means));
 	return log_p + log(tests->sets);
 }
@@ -624,9 +744,10 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 	d = counts ? sides->spec->dim : sides->sketch[0]->spec->dim;
 	tests = (test_numbers)
 	{
-		count_test_sets(sides, has_waves(sides)),
+		sum_set_weights(sides, has_waves(sides)),
 			counts ? column_tests(sides->spec) : 0.0,
-			mean_tests(sides)
+			mean_tests(sides),
+			columns_of_kind(sides, FINE)
 	};
 	tables.table = FC_TAKE(arena, tables.capacity, two_by_two);
 	moved = FC_TAKE(arena, d, bool);

@@ -2,7 +2,7 @@
  * test.h - tests if rows have changed since training, by how much, and in
  * which columns.
  *
- * There are four sets of tests; each detects changes that the others miss:
+ * There are five sets of tests; each detects changes that the others miss:
  *     columns   exact two-sided p-value p of each count below an edge;
  *               p1 = T1 min p, T1 = number of edges + number of columns.
  *               Edges are values of training rows, but Fisher's tail is never
@@ -23,14 +23,27 @@
  *               of rows of a side. z is multiplied by sqrt(4 n / (n1 + n2)) if
  *               n, the smaller number of rows, is below a quarter of all rows.
  *               A single value far above all others then has z < 2.
- * p = min(1, F min p_f) over the F test sets that apply. The effect is the
- * largest effect among the test sets with F p_f below the threshold, else 0.
+ *     ranks     for the other columns with FC_DRIFT_QUANTILES edges or more:
+ *               the mean ranks of both sides (F. Wilcoxon 1945), where the
+ *               rows of a cell have equal ranks; p5 = T5 min p, where p is the
+ *               normal tail and T5 the number of these columns. A shift of few
+ *               rows is significant in the ranks before it is in any count,
+ *               because T5 is small and all rows contribute.
+ * p is the weighted harmonic mean (D. Wilson 2019) of the p_f of the test sets
+ * that apply. The weight w_f is 3 for ranks and 1 for the others:
+ *     p = F / sum (w_f / p_f), F = sum w_f
+ * If only one p_f is small, p is about F p_f / w_f, which is Bonferroni's
+ * bound; if several are, p is smaller. The effect is the largest effect among
+ * the test sets with F p_f / w_f below the threshold and the set with the
+ * largest w_f / p_f. It is 0 if p is not below the threshold.
  * The effect of a count with the shares q1 and q2 of the two sides, the share
  * q of both sides together, and c = 1/n1 + 1/n2 is
  *     sqrt(pi / 2) sqrt(max(0, (q2 - q1)^2 / (q (1 - q)) - 2 c log T)):
  * the shift of a normal column, in standard deviations, that changes the share
  * below its median as much. The second term is the square that the largest of
- * T counts reaches by chance.
+ * T counts reaches by chance. The effect of ranks is
+ *     sqrt(pi / 3) sqrt(max(0, c (z^2 - 2 log T5))):
+ * the shift of a normal column that changes its mean rank as much.
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H
@@ -73,7 +86,7 @@ typedef enum fc_verdict
 /*
  * Shift that may go undetected, in standard deviations, above which the
  * verdict is too few rows. A smaller one requires more new rows: 0.5 requires
- * about 150 in ten dimensions (bench/drift.py).
+ * about 70 in ten dimensions (bench/drift.py).
  */
 #define FC_DRIFT_MAX_HIDDEN	0.5
 
@@ -94,10 +107,10 @@ typedef struct fc_drift_result
 	double		hidden;
 
 	/*
-	 * p_f of columns, pairs, waves and means; NaN for a test set that does
-	 * not apply
+	 * p_f of columns, pairs, waves, means and ranks; NaN for a test set that
+	 * does not apply
 	 */
-	double		set_p[4];
+	double		set_p[5];
 	fc_verdict	verdict;
 } fc_drift_result;
 
@@ -118,7 +131,7 @@ typedef struct fc_drift_move
 	size_t		column;
 	size_t		other;			/* index of the second column of a pair; else
 								 * equal to `column` */
-	double		log_p;			/* logarithm of F T p (see the top of this
+	double		log_p;			/* logarithm of F T p / w (see the top of this
 								 * file), where p is the p-value of the
 								 * strongest test; may be above 0 */
 	double
@@ -136,12 +149,12 @@ typedef struct fc_drift_move
 } fc_drift_move;
 
 /*
- * Lists up to `max` (>= 1) columns with F T p below the threshold for one of
+ * Lists up to `max` (>= 1) columns with F T p / w below the threshold for one of
  * their tests, smallest p-value first. If fewer than `max` were listed, appends
  * pairs with F T2 p below the threshold, in which neither column moved. If no
  * column and no pair is significant and `drifted` is true, as after a change
  * that only waves show, lists the columns with the smallest p-values of their
- * counts and means. *count receives the number of moves.
+ * counts, ranks and means. *count receives the number of moves.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   bool drifted, fc_arena *arena, fc_drift_move *moves,

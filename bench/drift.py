@@ -39,10 +39,13 @@ from sklearn.datasets import load_digits
 import tables
 
 SIZES = ('10000:5000', '1000:10000', '40000:1000')
+FEW = ('300:300', '5000:60', '300:100')
+MANY_LEVELS = ('1000:1000', '5000:5000', '1000:10000')
 POWER = {'shift=0.2:10:5000:5000': 95, 'shift=0.2:60:5000:5000': 95, 'shift=0.2:300:5000:5000': 95,
          'category=0.05:10:5000:5000': 95, 'category=0.05:60:5000:5000': 95, 'variance=2:10:5000:5000': 95, 'variance=2:60:5000:5000': 95,
          'correlation=0.5:10:5000:5000': 95, 'correlation=0.5:60:5000:5000': 95, 'correlation=0.3:60:5000:5000': 80,
-         'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95}
+         'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95,
+         'shift=0.4:10:300:300': 80, 'shift=0.5:10:5000:100': 80, 'shift=0.5:50:300:300': 80}
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
 GROUPS = {'groups': 3, 'tenants': 10}      # WAY -> number of groups
@@ -75,6 +78,8 @@ LAWS = {
     'zeros': lambda rng, d: lambda n: np.where(rng.random((n, d)) < .9, 0, rng.exponential(1, (n, d))).astype(np.float32),
     'onehot': categories,
     'texts': lambda rng, d: categories(rng, d, True),
+    'even': lambda rng, d: lambda n: np.char.add('v', rng.integers(0, d, (n, 1)).astype(str)),     # one column of d texts
+    'sparse': lambda rng, d: lambda n: np.where(rng.random((n, d)) < .99, 0, rng.exponential(1, (n, d))).astype(np.float32),
 }
 
 
@@ -248,6 +253,11 @@ def cells(arguments):
     yield from sized(('normal', 'uniform', 't3', 'pareto', 'mixture'), (2, 10, 24, 60, 100, 300))
     yield from sized(('onehot', 'texts'), (20, 60, 100, 300))
     yield from sized(('factors', 'zeros'), (40,))
+    for i, law in enumerate(('normal', 't3', 'pareto', 'mixture', 'zeros')):
+        yield from (f'{law}:{d}:{FEW[(i + j) % 3]}' for j, d in enumerate((10, 60)))
+    for i, levels in enumerate((33, 40, 60, 100, 200, 1000, 3000)):
+        yield f'even:{levels}:{MANY_LEVELS[i % 3]}'
+    yield from (f'sparse:{d}:{size}' for d, size in ((100, '1000:1000'), (384, '1000:1000'), (384, '10000:5000'), (1000, '1000:1000')))
     for i, way in enumerate(('compressive', 'groups', 'live', 'sketch')):
         for j, cell in enumerate(('mixture:10', 't3:60', 'onehot:100')):
             yield f'{cell}:{SIZES[(i + j) % 2]}:{way}'

@@ -219,15 +219,55 @@ test_frequent_texts(void)
 	char		long_text[FC_FREQUENT_LENGTH + 2];
 	size_t		n;
 
-	for (size_t i = 0; i < 7; i++)
-		count_text(&frequent, texts[i]);
+	for (size_t i = 0; i < 7 * 100; i++)
+		count_text(&frequent, texts[i % 7]);
 	memset(long_text, 'x', sizeof(long_text));
 	long_text[FC_FREQUENT_LENGTH + 1] = 0;
 	count_text(&frequent, long_text);
 	n = fc_most_frequent(&frequent, 3, chosen);
-	CHECK(n == 3 && frequent.total == 8 && frequent.long_texts == 1, "%zu chosen", n);
+	CHECK(n == 3 && frequent.total == 701 && frequent.long_texts == 1, "%zu chosen", n);
 	CHECK(frequent.entry[chosen[0]].length == 0 && frequent.text[frequent.entry[chosen[1]].start] == 'a' &&
 		  frequent.entry[chosen[1]].length == 1 && frequent.text[frequent.entry[chosen[2]].start] == 'b', "the frequent texts are wrong");
+}
+
+/*
+ * Of many texts with one frequency, the chosen ones are not frequent by
+ * chance: their rows are about as many as expected. If chance decides about
+ * every text that was seen, few are chosen.
+ */
+static void
+test_even_texts(void)
+{
+	static const struct
+	{
+		uint64_t	texts;
+		size_t		rows;
+		size_t		min,
+					max;
+	}			laws[] = {{33, 5000, 32, 32}, {200, 5000, 32, 32}, {1000, 10000, 32, 32}, {3000, 1000, 1, 3}};
+	uint32_t	chosen[3000];
+
+	for (size_t t = 0; t < 4; t++)
+	{
+		fc_frequent_items	frequent = {.texts = true};
+		fc_rng		rng = fc_rng_start(t, 1);
+		char		text[32];
+		double		rows = 0;
+		double		expected;
+		size_t		n;
+
+		for (size_t i = 0; i < laws[t].rows; i++)
+		{
+			snprintf(text, sizeof(text), "text %d", (int) fc_rng_below(&rng, laws[t].texts));
+			count_text(&frequent, text);
+		}
+		n = fc_most_frequent(&frequent, 32, chosen);
+		for (size_t j = 0; j < n; j++)
+			rows += (double) fc_frequent_count(&frequent, chosen[j]);
+		expected = (double) n * (double) laws[t].rows / (double) laws[t].texts;
+		CHECK(n >= laws[t].min && n <= laws[t].max, "%zu of %d texts are chosen", n, (int) laws[t].texts);
+		CHECK(n < 32 || fabs(rows - expected) < 3 * sqrt(expected), "%.0f rows of %d texts, not %.0f", rows, (int) laws[t].texts, expected);
+	}
 }
 
 /* ---- encoders ---- */
@@ -621,6 +661,7 @@ main(void)
 	test_quantiles();
 	test_many_texts();
 	test_frequent_texts();
+	test_even_texts();
 	test_order_of_rows();
 	test_units();
 	test_unknown_values();

@@ -320,14 +320,9 @@ fc_frequent_quantiles(const fc_frequent_items *frequent, const double *shares,
 
 /* ---- most frequent texts ---- */
 
-/*
- * Returns true if the text of slot a precedes the text of slot b. With
- * by_count, the text with the higher count comes first, and equal counts are
- * ordered by the bytes of the texts. Otherwise texts are ordered by bytes.
- */
+/* Returns true if the text of slot a precedes the text of slot b, by bytes. */
 static bool
-comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
-			 uint32_t b)
+comes_before(const fc_frequent_items *frequent, uint32_t a, uint32_t b)
 {
 	const fc_frequent_item *left = &frequent->entry[a];
 	const fc_frequent_item *right = &frequent->entry[b];
@@ -335,8 +330,6 @@ comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
 						   : right->length);
 	int			order = 0;
 
-	if (by_count && fc_frequent_count(frequent, a) != fc_frequent_count(frequent, b))
-		return fc_frequent_count(frequent, a) > fc_frequent_count(frequent, b);
 	if (shorter > 0)
 		order = memcmp(frequent->text +left->start, frequent->text +right->start,
 					   shorter);
@@ -348,18 +341,148 @@ comes_before(const fc_frequent_items *frequent, bool by_count, uint32_t a,
  * first `capacity` slots. Returns the new length.
  */
 static size_t
-insert_slot(const fc_frequent_items *frequent, bool by_count, uint32_t *slots,
-			size_t n, size_t capacity, uint32_t slot)
+insert_slot(const fc_frequent_items *frequent, uint32_t *slots, size_t n,
+			size_t capacity, uint32_t slot)
 {
 	size_t		at = n;
 
 	fc_check();
-	if (n == capacity && !comes_before(frequent, by_count, slot, slots[--at]))
+	if (n == capacity &&
+		(n == 0 || !comes_before(frequent, slot, slots[--at])))
 		return n;
-	for (; at > 0 && comes_before(frequent, by_count, slot, slots[at - 1]); at--)
+	for (; at > 0 && comes_before(frequent, slot, slots[at - 1]); at--)
 		slots[at] = slots[at - 1];
 	slots[at] = slot;
 	return n < capacity ? n + 1 : n;
+}
+
+/* Number of texts whose counts are in a range, and of rows with these texts. */
+typedef struct count_range
+{
+	double		texts;
+	double		rows;
+} count_range;
+
+static count_range
+range_of_counts(const fc_frequent_items *frequent, int64_t low, int64_t high)
+{
+	count_range range = {0, 0};
+
+	fc_check();
+	for (size_t i = 0; i < frequent->slots; i++)
+	{
+		int64_t		count = (frequent->entry[i].count > 0
+							 ? fc_frequent_count(frequent, i)
+							 : 0);
+
+		if (count == 0 || count < low || count > high)
+			continue;
+		range.texts += 1.0;
+		range.rows += (double) count;
+	}
+	return range;
+}
+
+/* Returns the mean number of texts with each of the counts near x. */
+static double
+texts_near(const fc_frequent_items *frequent, int64_t x)
+{
+	int64_t		width = (int64_t) (0.5 * sqrt((double) x));
+
+	return range_of_counts(frequent, x - width, x + width).texts /
+		(double) (2 * width + 1);
+}
+
+/*
+ * Texts whose counts are above `high` are chosen, and `first` of the texts
+ * with counts from low to high.
+ */
+typedef struct text_choice
+{
+	int64_t		low;
+	int64_t		high;
+	size_t		first;
+} text_choice;
+
+/* Numbers from which the bias of a choice is computed. */
+typedef struct choice_ranges
+{
+	count_range above;			/* texts with counts above high */
+	count_range within;			/* texts with counts from low to high */
+	double		excess_of_low;	/* expected excess of rows if all texts with a
+								 * count of low or more are chosen */
+	double		excess_of_high; /* the same for high */
+} choice_ranges;
+
+static choice_ranges
+ranges_of_choice(const fc_frequent_items *frequent, const text_choice *choice)
+{
+	return (choice_ranges)
+	{
+		range_of_counts(frequent, choice->high + 1, INT64_MAX),
+			range_of_counts(frequent, choice->low, choice->high),
+			(double) choice->low * texts_near(frequent, choice->low),
+			(double) choice->high * texts_near(frequent, choice->high)
+	};
+}
+
+/*
+ * Returns true if more of the counted rows than of as many other rows have one
+ * of the chosen texts, by more than a standard deviation of this number. first
+ * is as in text_choice.
+ */
+static bool
+is_biased(const fc_frequent_items *frequent, const choice_ranges *ranges,
+		  size_t first)
+{
+	double		total = (double) frequent->total;
+	double		share = (double) first / ranges->within.texts;
+	double		rows = ranges->above.rows + share * ranges->within.rows;
+	double		excess = (share * ranges->excess_of_low +
+						  (1.0 - share) * ranges->excess_of_high);
+
+	return excess * excess * total > rows * (total - rows);
+}
+
+/*
+ * Chooses up to `max` of more texts with a count of `min` or more, as
+ * fc_most_frequent describes.
+ */
+static text_choice
+unbiased_choice(const fc_frequent_items *frequent, int64_t min, size_t max)
+{
+	int64_t		cut = min;		/* count of text number `max` */
+
+	for (int64_t above = frequent->total + 1; above - cut > 1;)
+	{
+		int64_t		middle = cut + (above - cut) / 2;
+
+		if (range_of_counts(frequent, middle, INT64_MAX).texts >= (double) max)
+			cut = middle;
+		else
+			above = middle;
+	}
+	for (double width = 0;; width += sqrt(2.0 * (double) cut))
+	{
+		text_choice choice = {cut - (int64_t) width, cut + (int64_t) width, 0};
+		choice_ranges ranges;
+
+		choice.low = choice.low < min ? min : choice.low;
+		ranges = ranges_of_choice(frequent, &choice);
+		choice.first = max - (size_t) ranges.above.texts;
+
+		if (!is_biased(frequent, &ranges, choice.first))
+			return choice;
+		if (choice.low > min)
+			continue;
+		while (choice.first > 0 && is_biased(frequent, &ranges, choice.first))
+			choice.first--;
+		if (ranges.above.texts == 0 && choice.first == 0)
+			choice.first = 1;
+		if (ranges.above.texts == 0 ||
+			!is_biased(frequent, &ranges, choice.first))
+			return choice;
+	}
 }
 
 size_t
@@ -368,12 +491,25 @@ fc_most_frequent(const fc_frequent_items *frequent, size_t max,
 {
 	int64_t		min = (frequent->sketch != NULL ? frequent->total / FC_FREQUENT_CERTAIN
 					   : 1);
-	size_t		n = 0;
+	text_choice choice = {min, INT64_MAX, max};
+	size_t		above = 0;
+	size_t		n;
 
-	for (size_t i = 0; max > 0 && i < frequent->slots; i++)
-		if (frequent->entry[i].count > 0 && fc_frequent_count(frequent, i) >= min)
-			n = insert_slot(frequent, true, chosen, n, max, (uint32_t) i);
+	if (range_of_counts(frequent, min, INT64_MAX).texts > (double) max)
+		choice = unbiased_choice(frequent, min, max);
+	for (size_t i = 0; i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0 &&
+			fc_frequent_count(frequent, i) > choice.high)
+			chosen[above++] = (uint32_t) i;
+	n = 0;
+	for (size_t i = 0; i < frequent->slots; i++)
+		if (frequent->entry[i].count > 0 &&
+			fc_frequent_count(frequent, i) >= choice.low &&
+			fc_frequent_count(frequent, i) <= choice.high)
+			n = insert_slot(frequent, chosen + above, n, choice.first,
+							(uint32_t) i);
+	n += above;
 	for (size_t i = 0; i < n; i++)
-		(void) insert_slot(frequent, false, chosen, i, n, chosen[i]);
+		(void) insert_slot(frequent, chosen, i, n, chosen[i]);
 	return n;
 }

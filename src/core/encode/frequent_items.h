@@ -139,6 +139,17 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
  * sorted by the bytes of the texts. Of texts with equal counts, the first in
  * this order are chosen. `chosen` needs room for `used` slots. Returns the
  * number of slots stored.
+ *
+ * If there are more than `max` texts, the most frequent ones are frequent in
+ * part by chance, and other rows have fewer of them. For Poisson counts N, the
+ * expected excess of the texts with N >= c is
+ *     sum E (N - E N) [N >= c] = c sum P(N = c)
+ * which is c times the number of texts with a count of c. If this exceeds a
+ * standard deviation of the number of rows with a chosen text, counts within t
+ * sqrt(2 c) of the count c of the last chosen text are taken as equal. t = 1,
+ * 2, .. is the smallest number for which the excess at both ends is small
+ * enough. If all texts count as equal and the excess is still too large, fewer
+ * texts are chosen.
  */
 size_t		fc_most_frequent(const fc_frequent_items *frequent, size_t max,
 							 uint32_t *chosen);

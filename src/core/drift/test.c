@@ -649,7 +649,7 @@ typedef struct test_numbers
 
 /*
  * Returns the logarithm of F T p (test.h) of the strongest test of column j. If
- * `all` is true, the means of all columns are tested, not only those of coarse
+ * `all` is true, the means of all columns are tested, not only of coarse
  * columns.
  */
 static double

@@ -6,6 +6,7 @@
 #define FASTCLUST_MODEL_H
 
 #include "nodes/bitmapset.h"
+#include "nodes/pg_list.h"
 
 #include "numerics/weighted_rows.h"
 #include "pg/operator/operator_cache.h"
@@ -25,6 +26,9 @@ typedef struct served_model
 								 * NULL_VERSION */
 	char	   *group_by;		/* name of the column with the group; NULL
 								 * without groups */
+	struct group_type *grouping;	/* type of that column; NULL until it is
+									 * needed */
+	List	   *finders;		/* finders of groups, one per type of values */
 	Size		bytes;
 	fc_operator_header *header;
 	fc_operator view;
@@ -102,6 +106,8 @@ typedef struct model_call_state
 {
 	MemoryContext context;		/* owns the models */
 	served_model *last;
+	served_model *base;			/* last model with groups that was read for no
+								 * group; NULL: none */
 	const served_model *ready;	/* model that the buffers below are large
 								 * enough for */
 	struct models_hash *models; /* models by name, group and version */
@@ -118,8 +124,6 @@ typedef struct model_call_state
 	struct record_reader *group;	/* reader of a record's group, in the
 									 * column group_column */
 	char	   *group_column;
-	struct value_reader *group_reader;	/* reader of a group argument that is
-										 * not text */
 	fc_scratch	scratch;		/* scratch space of the operator; with a map,
 								 * the row's features followed by scratch
 								 * space of the map */
@@ -144,6 +148,19 @@ extern model_call_state *model_call_state_of(FunctionCallInfo fcinfo);
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_call_state *call, const text *group);
+
+/*
+ * Returns the model in argument 0 for no group, which knows the type of its
+ * groups.
+ */
+extern served_model *model_of_all_groups(FunctionCallInfo fcinfo, model_call_state *call);
+
+/*
+ * Returns the text of the model's group that a value of a type names. If there
+ * is no such group, returns NULL, or the text of the value if or_given is true.
+ */
+extern const text *group_of_value(model_call_state *call, served_model *base, Oid type,
+								  Datum value, bool or_given);
 
 /*
  * Returns the transpose of the centroids of the model that served_model_of

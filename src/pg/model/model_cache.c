@@ -27,6 +27,7 @@
 #include "base/rng.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
+#include "pg/encode/group_value.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 
@@ -85,6 +86,21 @@ static const char names_query[] = "SELECT"
 " AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version"
 " ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";
 
+/* Queries with the same parameters: the type of the groups, and their texts. */
+#define GROUPS_OF_VERSION \
+	" FROM fastclust_internal.readable_models m JOIN LATERAL" \
+	" (SELECT * FROM fastclust_internal.readable_versions v" \
+	" WHERE v.model_id OPERATOR(pg_catalog.=) m.id" \
+	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version" \
+	" ELSE $3 END OFFSET 0) v ON true WHERE m.model OPERATOR(pg_catalog.=) $1"
+static const char type_query[] = "SELECT v.group_type" GROUPS_OF_VERSION " LIMIT 1";
+static const char groups_query[] = "SELECT pg_catalog.array_agg(v.group_value)"
+GROUPS_OF_VERSION;
+static const char shared_type_query[] = "SELECT g.group_type"
+" FROM fastclust_internal.shared_groups($1) g LIMIT 1";
+static const char shared_groups_query[] = "SELECT pg_catalog.array_agg(g.group_value)"
+" FROM fastclust_internal.shared_groups($1) g";
+
 typedef struct model_key
 {
 	const text *name;
@@ -103,6 +119,10 @@ static SPIPlanPtr model_plan = NULL;
 static SPIPlanPtr version_plan = NULL;
 static SPIPlanPtr shared_plan = NULL;
 static SPIPlanPtr names_plan = NULL;
+static SPIPlanPtr type_plan = NULL;
+static SPIPlanPtr groups_plan = NULL;
+static SPIPlanPtr shared_type_plan = NULL;
+static SPIPlanPtr shared_groups_plan = NULL;
 static uint64 epoch = 0;
 
 /* ---- reading ---- */
@@ -379,6 +399,104 @@ read_model(served_model *model)
 	SPI_finish();
 }
 
+/* ---- groups ---- */
+
+/*
+ * Runs a query of a model that returns one array of texts. Returns a copy of it
+ * in the model's context, or NULL.
+ */
+static ArrayType *
+read_texts(const served_model *model, SPIPlanPtr plan)
+{
+	Datum		values[3] = {
+		PointerGetDatum(model->name),
+		PointerGetDatum(model->group),
+		Int32GetDatum(model->version)
+	};
+	bool		null = true;
+	ArrayType  *texts = NULL;
+
+	if (SPI_execute_plan(plan, values, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not read the groups of a model");
+	if (SPI_processed > 0)
+	{
+		Datum		array = column(1, &null);
+		MemoryContext old = MemoryContextSwitchTo(model->context);
+
+		if (!null)
+			texts = DatumGetArrayTypePCopy(array);
+		MemoryContextSwitchTo(old);
+	}
+	return texts;
+}
+
+static void
+read_group_type(served_model *model)
+{
+	ArrayType  *names;
+	group_type	type;
+
+	SPI_connect();
+	names = read_texts(model, models_are_shared()
+					   ? kept_plan(&shared_type_plan, shared_type_query)
+					   : kept_plan(&type_plan, type_query));
+	SPI_finish();
+	type = group_type_of_names(names);
+	model->grouping = memcpy(MemoryContextAlloc(model->context, sizeof(type)),
+							 &type, sizeof(type));
+}
+
+/* Gives the finder the groups of the model. */
+static void
+read_groups(model_call_state *call, served_model *model, group_finder *finder)
+{
+	ArrayType  *groups;
+
+	SPI_connect();
+	groups = read_texts(model, models_are_shared()
+						? kept_plan(&shared_groups_plan, shared_groups_query)
+						: kept_plan(&groups_plan, groups_query));
+	SPI_finish();
+	if (groups == NULL)
+		groups = construct_empty_array(TEXTOID);
+	set_groups(finder, groups);
+	model->bytes += 3 * VARSIZE(groups);
+	call->bytes += 3 * VARSIZE(groups);
+	pfree(groups);
+}
+
+/* Returns the model's finder for values of a type, which is made if needed. */
+static group_finder *
+finder_of_type(model_call_state *call, served_model *base, Oid type)
+{
+	group_finder *finder;
+	ListCell   *cell;
+	MemoryContext old;
+
+	foreach(cell, base->finders)
+		if (finds_type(lfirst(cell), type))
+		return lfirst(cell);
+	if (base->grouping == NULL)
+		read_group_type(base);
+	finder = make_group_finder(base->grouping, type, base->group_by, base->context);
+	if (needs_groups(finder))
+		read_groups(call, base, finder);
+	old = MemoryContextSwitchTo(base->context);
+	base->finders = lappend(base->finders, finder);
+	MemoryContextSwitchTo(old);
+	return finder;
+}
+
+const text *
+group_of_value(model_call_state *call, served_model *base, Oid type, Datum value,
+			   bool or_given)
+{
+	group_finder *finder = finder_of_type(call, base, type);
+	const text *group = text_of_group(finder, value);
+
+	return group == NULL && or_given ? text_as_given(finder, value) : group;
+}
+
 /* ---- the cache of a call site ---- */
 
 model_call_state *
@@ -431,6 +549,7 @@ static void
 forget_models(FunctionCallInfo fcinfo, model_call_state *call)
 {
 	call->last = NULL;
+	call->base = NULL;
 	call->ready = NULL;
 	call->record_model = NULL;
 	call->bytes = 0;
@@ -511,14 +630,15 @@ add_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
 	model_key	key;
 	bool		found;
 
-	if (call->bytes / 1024 > (Size) fastclust_memory_budget)
-		forget_models(fcinfo, call);
 	context = AllocSetContextCreate(CurrentMemoryContext, "fastclust model",
 									ALLOCSET_SMALL_SIZES);
 	model = MemoryContextAllocZero(context, sizeof(served_model));
 	model->context = context;
 	model->name = copy_text(context, name);
-	model->group = copy_text(context, group);
+	model->group = copy_text(context, group);	/* may belong to a model that
+												 * is forgotten now */
+	if (call->bytes / 1024 > (Size) fastclust_memory_budget)
+		forget_models(fcinfo, call);
 	model->version = call->version;
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) +
 		VARSIZE_ANY(group);
@@ -637,4 +757,18 @@ served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *gro
 	call->last = slot != NULL ? slot->model
 		: add_model(fcinfo, call, name, group);
 	return count_use(call, call->last);
+}
+
+served_model *
+model_of_all_groups(FunctionCallInfo fcinfo, model_call_state *call)
+{
+	if (call->base == NULL || !model_validity_holds(&call->valid) ||
+		call->base->version != call->version ||
+		!same_text(call->base->name, PG_GETARG_TEXT_PP(0)))
+	{
+		(void) served_model_of(fcinfo, call, NULL);
+		call->base = call->last->group_by != NULL ? call->last : NULL;
+		return call->last;
+	}
+	return call->base;
 }

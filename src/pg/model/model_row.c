@@ -418,14 +418,15 @@ find_column_types(FunctionCallInfo fcinfo, model_call_state *call, int argument,
 }
 
 /*
- * Returns the value of the group column of a record as text, or NULL if the
- * value is NULL.
+ * Reads the group of a record from the column of that name, and its type.
+ * Returns false if it is NULL.
  */
-static const text *
+static bool
 group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *column,
-				HeapTupleHeader row)
+				HeapTupleHeader row, Oid *type, Datum *value)
 {
 	record_reader *record;
+	int			attribute;
 
 	if (call->group == NULL)
 		call->group = new_record(fcinfo);
@@ -436,63 +437,56 @@ group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *col
 		call->group_column = MemoryContextStrdup(record->context, column);
 	}
 	read_record(record, row);
-	return record->nulls[record->attribute[0]]
-		? NULL
-		: value_as_text(&record->readers[0],
-						record->values[record->attribute[0]]);
-}
-
-/* Returns the group in an argument as text. */
-static const text *
-group_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument)
-{
-	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
-	MemoryContext context = fcinfo->flinfo->fn_mcxt;
-
-	if (type == TEXTOID || !OidIsValid(type))
-		return PG_GETARG_TEXT_PP(argument);
-	if (call->group_reader == NULL)
-	{
-		call->group_reader = MemoryContextAllocZero(context,
-													sizeof(value_reader));
-		make_value_reader(type, "group_value", true, context,
-						  call->group_reader);
-	}
-	return value_as_text(call->group_reader, PG_GETARG_DATUM(argument));
+	attribute = record->attribute[0];
+	*type = TupleDescAttr(record->desc, attribute)->atttypid;
+	*value = record->values[attribute];
+	return !record->nulls[attribute];
 }
 
 /*
  * Returns the model in argument 0, for the group in argument `group` or in the
- * group column of a whole row. Returns NULL if the group is NULL.
+ * column of the row; NULL if the group is NULL or does not exist.
  */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int argument,
 			 row_form form)
 {
-	const text *value = (group >= 0 && !PG_ARGISNULL(group)
-						 ? group_argument(fcinfo, call, group)
-						 : NULL);
-	const served_model *model = served_model_of(fcinfo, call, value);
+	bool		given = group >= 0 && !PG_ARGISNULL(group);
+	served_model *base;
+	Oid			type;
+	Datum		value;
+	const text *name;
 
-	if (value != NULL && model->group_by == NULL)
+	base = model_of_all_groups(fcinfo, call);
+	if (given && base->group_by == NULL)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
+				errmsg("model \"%s\" has no groups", text_to_cstring(base->name)),
 				errhint("Leave out group_value. Pass the columns of a table as one row: predict(model, table)."));
-	if (value != NULL || model->group_by == NULL)
-		return model;
-	if (form == ROW_RECORD)
+	if (base->group_by == NULL)
+		return base;
+	if (given)
 	{
-		value = group_of_record(fcinfo, call, model->group_by,
-								PG_GETARG_HEAPTUPLEHEADER(argument));
-		return value != NULL ? served_model_of(fcinfo, call, value) : NULL;
+		type = get_fn_expr_argtype(fcinfo->flinfo, group);
+		value = PG_GETARG_DATUM(group);
+		if (!OidIsValid(type))
+			type = TEXTOID;
 	}
-	if (group < 0 || !is_given(fcinfo, group))
+	else if (form == ROW_RECORD)
+	{
+		if (!group_of_record(fcinfo, call, base->group_by,
+							 PG_GETARG_HEAPTUPLEHEADER(argument), &type, &value))
+			return NULL;
+	}
+	else if (group < 0 || !is_given(fcinfo, group))
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				errmsg("model \"%s\" has one model per group",
-					   text_to_cstring(model->name)),
+					   text_to_cstring(base->name)),
 				errhint("Pass the whole row, whose column \"%s\" is the group, or a vector and the argument group_value.",
-						model->group_by));
-	return NULL;
+						base->group_by));
+	else
+		return NULL;
+	name = group_of_value(call, base, type, value, false);
+	return name != NULL ? served_model_of(fcinfo, call, name) : NULL;
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "operator/codebook.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
+#include "pg/encode/group_value.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
@@ -82,6 +83,57 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 						  true, fcinfo->flinfo->fn_mcxt, reader);
 	}
 	PG_RETURN_TEXT_P((text *) value_as_text(reader, PG_GETARG_DATUM(0)));
+}
+
+/* Returns a finder of values of argument 1 among the groups in argument 0. */
+static group_finder *
+finder_of_groups(FunctionCallInfo fcinfo)
+{
+	Oid			given = get_fn_expr_argtype(fcinfo->flinfo, 1);
+	group_type	type = group_type_of(given, PG_GET_COLLATION());
+	group_finder *finder;
+
+	type.strict = false;		/* values are compared, as their places are
+								 * needed */
+	finder = make_group_finder(&type, given, NULL, fcinfo->flinfo->fn_mcxt);
+	set_groups(finder, PG_GETARG_ARRAYTYPE_P(0));
+	return finder;
+}
+
+/*
+ * (groups, value): returns the place of the group that equals the value, from
+ * 1; NULL if there is none. The groups must be constants of the query.
+ */
+PG_FUNCTION_INFO_V1(fastclust_group_place);
+Datum
+fastclust_group_place(PG_FUNCTION_ARGS)
+{
+	int			place;
+
+	if (fcinfo->flinfo->fn_extra == NULL)
+		fcinfo->flinfo->fn_extra = finder_of_groups(fcinfo);
+	place = place_of_group(fcinfo->flinfo->fn_extra, PG_GETARG_DATUM(1));
+	if (place < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(place + 1);
+}
+
+/*
+ * (model, version, value): returns the text of the group that the value names;
+ * of the value itself if there is no such group, or if the model has none.
+ */
+PG_FUNCTION_INFO_V1(fastclust_group_of);
+Datum
+fastclust_group_of(PG_FUNCTION_ARGS)
+{
+	model_call_state *call = model_call_state_of(fcinfo);
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	call->version = PG_ARGISNULL(1) ? CURRENT_VERSION : PG_GETARG_INT32(1);
+	PG_RETURN_TEXT_P((text *) group_of_value(call, model_of_all_groups(fcinfo, call),
+											 type, PG_GETARG_DATUM(2), true));
 }
 
 /* ---- scaled rows ---- */

@@ -19,7 +19,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
+#include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "pgtime.h"
 #include "utils/builtins.h"
@@ -30,7 +30,6 @@
 
 #include "base/rng.h"
 #include "pg/base/memory.h"
-#include "pg/encode/encode.h"
 #include "pg/model/model.h"
 
 /* Maximum number of arguments of a function of a model's name. */
@@ -69,7 +68,8 @@ typedef struct argument_type
 	Oid			type;			/* type of the argument in the call */
 	int16		length;
 	bool		by_value;
-	value_reader *as_text;		/* turns the argument into text; NULL if it is
+	FmgrInfo   *group_of;		/* finds the group of the model in argument 0
+								 * that the argument names; NULL if it is
 								 * passed as it is */
 } argument_type;
 
@@ -161,6 +161,28 @@ has_constant_arguments(const Node *expression)
 
 /* ---- the read_ function ---- */
 
+/* Returns the function group_of for values of a type. */
+static FmgrInfo *
+group_function(Oid type, MemoryContext context)
+{
+	Oid			types[] = {TEXTOID, INT4OID, ANYOID};
+	MemoryContext old = MemoryContextSwitchTo(context);
+	List	   *name = list_make2(makeString(pstrdup("fastclust_internal")),
+								  makeString(pstrdup("group_of")));
+	List	   *arguments = list_make3(makeNullConst(TEXTOID, -1, InvalidOid),
+									   makeNullConst(INT4OID, -1, InvalidOid),
+									   makeNullConst(type, -1, InvalidOid));
+	FmgrInfo   *function = palloc(sizeof(FmgrInfo));
+
+	fmgr_info(LookupFuncName(name, lengthof(types), types, false), function);
+	fmgr_info_set_expr((Node *) makeFuncExpr(function->fn_oid, TEXTOID, arguments,
+											 InvalidOid, InvalidOid,
+											 COERCE_EXPLICIT_CALL),
+					   function);
+	MemoryContextSwitchTo(old);
+	return function;
+}
+
 /*
  * Sets the types of the arguments, and the declared types with which the read_
  * function is looked up.
@@ -176,18 +198,11 @@ set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)
 
 		argument->type = get_fn_expr_argtype(flinfo, i);
 		if (!OidIsValid(argument->type))
-			argument->type = declared[i];
+			argument->type = IsPolymorphicType(declared[i]) ? TEXTOID : declared[i];
 		if (IsPolymorphicType(declared[i]))
 		{
 			declared[i] = TEXTOID;
-			if (argument->type != TEXTOID)
-			{
-				argument
-					->as_text = MemoryContextAllocZero(flinfo->fn_mcxt,
-													   sizeof(value_reader));
-				make_value_reader(argument->type, "group_value", true,
-								  flinfo->fn_mcxt, argument->as_text);
-			}
+			argument->group_of = group_function(argument->type, flinfo->fn_mcxt);
 		}
 		get_typlenbyval(argument->type, &argument->length, &argument->by_value);
 	}
@@ -248,14 +263,14 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 							 PG_GET_COLLATION(), NULL, NULL);
 	for (int i = 0; i < call->arguments; i++)
 	{
-		value_reader *as_text = call->argument[i].as_text;
+		FmgrInfo   *group_of = call->argument[i].group_of;
 
 		inner->args[i].isnull = key.nulls[i];
-		inner->args[i]
-			.value = key.nulls[i] || as_text == NULL
-			? key.values[i]
-			: PointerGetDatum(value_as_text(as_text,
-											key.values[i]));
+		inner->args[i].value = key.values[i];
+		if (group_of != NULL && !key.nulls[i] && !key.nulls[0])
+			inner->args[i].value = FunctionCall3(group_of, key.values[0],
+												 Int32GetDatum(CURRENT_VERSION),
+												 key.values[i]);
 	}
 	value = FunctionCallInvoke(inner);
 	result.null = inner->isnull;

@@ -168,13 +168,25 @@ call_of(const char *function, const train_source *source,
 	if (source->is_vector)
 		return psprintf("%s(%s, %s%s%s)", function, model, source->raw,
 						source->group_by != NULL ? ", " : "",
-						source->group_by != NULL ? source->group_value : "");
+						source->group_by != NULL
+						? psprintf("t.%s", quote_identifier(source->group_by))
+						: "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);
 	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END",
 					missing_text(source), function, model, function, model,
 					listed("t", version->features.names,
 						   version->features.count));
+}
+
+/* Returns the expression of the text of the model's group that a row is of. */
+static char *
+group_name(const train_source *source, const stored_version *version)
+{
+	return source->group_by == NULL ? source->group_value
+		: psprintf("fastclust_internal.group_of(%s, -1, t.%s)",
+				   quote_literal_cstr(version->model),
+				   quote_identifier(source->group_by));
 }
 
 /*
@@ -227,7 +239,7 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 						   " \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
 						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"",
 						   listed("q", keys.names, keys.count), distance ? ", q.distance" : "",
-						   columns, source.group_value, rows,
+						   columns, group_name(&source, &version), rows,
 						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[],"
 														   " %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
 														   "  FROM model_clusters m WHERE"

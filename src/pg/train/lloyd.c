@@ -4,11 +4,13 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 #include "operator/step.h"
 #include "pg/kmeans/collection.h"
@@ -150,6 +152,19 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 
 /* ---- groups: sums for each group and its own operator ---- */
 
+/*
+ * Does the type of the groups have an operator = in pg_catalog, and an array
+ * type?
+ */
+static bool
+is_plain_type(const train_source *source)
+{
+	Oid			type = getBaseType(column_type(source->id, source->group_by));
+
+	return !has_loose_groups(source) ||
+		(type < FirstNormalObjectId && !OidIsValid(get_element_type(type)));
+}
+
 /* Returns a query with one row (index, state) for each group that has rows. */
 static char *
 groups_text(const training *t, Size groups)
@@ -159,16 +174,21 @@ groups_text(const training *t, Size groups)
 	StringInfoData query;
 
 	initStringInfo(&query);
-	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS)
+	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS || !is_plain_type(source))
 	{
 		appendStringInfo(&query,
 						 "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",
 						 sums_on_shards(source) ? "fastclust_internal.sum"
 						 : "lloyd_sums_agg",
-						 source->group_value, x);
+						 has_loose_groups(source)
+						 ? group_place_text(source, "$4")
+						 : source->group_value,
+						 x);
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
-		appendStringInfoString(&query,
-							   ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
+		appendStringInfo(&query,
+						 ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) ON r.value = g.%s"
+						 " GROUP BY g.i",
+						 has_loose_groups(source) ? "i" : "value");
 	}
 	else						/* postgres_fdw pushes down neither a join
 								 * with an array nor an array of operators */

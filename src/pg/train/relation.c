@@ -398,12 +398,39 @@ check_relation(Oid relation)
 				errmsg("%s is not a table or view", shown_relation(relation)));
 }
 
+bool
+has_loose_groups(const train_source *source)
+{
+	return OidIsValid(source->grouping.type) && !source->grouping.strict;
+}
+
+char *
+group_place_text(const train_source *source, const char *groups)
+{
+	return psprintf("fastclust_internal.group_place(%s, t.%s)", groups,
+					quote_identifier(source->group_by));
+}
+
+/* Sets the type of the grouping column; a missing column is an error. */
+static void
+find_group_type(train_source *source)
+{
+	Oid			type = column_type(source->id, source->group_by);
+	int32		typmod;
+	Oid			collation;
+
+	get_atttypetypmodcoll(source->id, get_attnum(source->id, source->group_by),
+						  &type, &typmod, &collation);
+	source->grouping = group_type_of(type, collation);
+	source->by_value = has_loose_groups(source);
+}
+
 /*
  * Raises an error if a column does not exist, or should be a vector and is
  * not.
  */
 static void
-check_columns(const train_source *source)
+check_columns(train_source *source)
 {
 	for (int i = 0; i < source->feature_count; i++)
 	{
@@ -418,7 +445,7 @@ check_columns(const train_source *source)
 							quote_literal_cstr(source->features[i])));
 	}
 	if (source->group_by != NULL)
-		(void) column_type(source->id, source->group_by);
+		find_group_type(source);
 }
 
 /* Sets the expression and the type of the vector column. */
@@ -453,10 +480,26 @@ array_text(const train_source *source)
 char *
 group_text(const train_source *source, const char *value)
 {
+	if (source->model != NULL)
+		return psprintf("fastclust_internal.group_of(%s, %d, %s) COLLATE \"C\"",
+						quote_literal_cstr(source->model), source->version, value);
 	return psprintf(text_has_settings(column_type(source->id, source->group_by))
 					? "fastclust_internal.group_text(%s) COLLATE \"C\""
 					: "%s::text COLLATE \"C\"",
 					value);
+}
+
+void
+name_groups_of(train_source *source, const char *model, int32 version)
+{
+	source->model = model;
+	source->version = version;
+	source->grouping = (group_type)
+	{
+		InvalidOid
+	};
+	source->by_value = false;
+	source->group_value = group_text(source, psprintf("t.%s", quote_identifier(source->group_by)));
 }
 
 void

@@ -8,6 +8,7 @@
 #include "utils/array.h"
 
 #include "encode/encoder.h"
+#include "pg/encode/group_value.h"
 #include "pg/train/options.h"
 
 /*
@@ -26,9 +27,13 @@ typedef struct train_source
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */
-	char	   *integer;		/* type of an integer grouping column, whose
-								 * values are grouped as integers; NULL:
-								 * grouped as texts */
+	group_type	grouping;		/* type of the grouping column */
+	const char *model;			/* model whose groups the values name, because
+								 * its column had another type; NULL: texts of
+								 * the column name groups */
+	int32		version;		/* version of that model */
+	bool		by_value;		/* true: rows are grouped by the values of the
+								 * grouping column, not by their texts */
 	bool
 				planned;		/* true if groups in the array $2 have their
 								 * own scan plans in $3, and other rows have
@@ -119,5 +124,20 @@ extern bool sums_on_shards(const train_source *source);
  * Returns the expression of `value`, a value of the grouping column, as text.
  */
 extern char *group_text(const train_source *source, const char *value);
+
+/* May equal values of the grouping column have different texts? */
+extern bool has_loose_groups(const train_source *source);
+
+/*
+ * Returns the expression of the place of the row's group, from 1, in an array
+ * of groups that an expression gives.
+ */
+extern char *group_place_text(const train_source *source, const char *groups);
+
+/*
+ * Makes the source read values of the grouping column as names of the groups of
+ * a version, whose column had another type.
+ */
+extern void name_groups_of(train_source *source, const char *model, int32 version);
 
 #endif							/* FASTCLUST_TRAIN_RELATION_H */

@@ -237,15 +237,44 @@ hash_on_shards(const training *t, bool hashing)
 					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
+/* Returns the groups that have candidates. */
+static ArrayType *
+groups_of_candidates(const training *t)
+{
+	Datum	   *groups = palloc(t->found_count * sizeof(Datum));
+
+	for (int i = 0; i < t->found_count; i++)
+		groups[i] = CStringGetTextDatum(t->found[i].group);
+	return construct_array(groups, t->found_count, TEXTOID, -1, false,
+						   TYPALIGN_INT);
+}
+
+/*
+ * Returns the candidates of a group. A sample may have given the group another
+ * text than the scan.
+ */
+static const candidates *
+candidates_of_group(const training *t, const char *group)
+{
+	group_finder *finder;
+	int			place;
+
+	if (!has_loose_groups(&t->source))
+		return bsearch(&group, t->found, (Size) t->found_count,
+					   sizeof(candidates), by_group);
+	finder = make_group_finder(&t->source.grouping, TEXTOID, t->source.group_by,
+							   CurrentMemoryContext);
+	set_groups(finder, groups_of_candidates(t));
+	place = place_of_group(finder, CStringGetTextDatum(group));
+	return place >= 0 ? &t->found[place] : NULL;
+}
+
 /* Stores the results of the scan for each candidate of a group. */
 static void
 take_steps(const training *t, group_fit *fit, const scan_result *result)
 {
 	if (result->steps > 0)
-		fit->found = *(const candidates *) bsearch(&fit->group, t->found,
-												   (Size) t->found_count,
-												   sizeof(candidates),
-												   by_group);
+		fit->found = *candidates_of_group(t, fit->group);
 	for (int i = 0; i < result->steps; i++)
 	{
 		double		sse = result->step[i].sse;
@@ -275,7 +304,7 @@ read_group(const training *t, uint64 row, group_fit *fit)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				errmsg("the cast of column \"%s\" returns NULL for a value that is not NULL",
 					   t->source.group_by));
-	fit->group = TextDatumGetCString(group);
+	fit->group = group_as_served(t, TextDatumGetCString(group));
 	read_scan(query_value(row, 2, &null), &result);
 	if (result.n == 0)
 		return false;
@@ -312,7 +341,6 @@ static void
 plan_groups(const training *t, scan_request *request, bool limited,
 			query_argument *arguments)
 {
-	Datum	   *groups = palloc(t->found_count * sizeof(Datum));
 	Datum	   *plans = palloc(t->found_count * sizeof(Datum));
 
 	for (int i = 0; i < t->found_count; i++)
@@ -321,7 +349,6 @@ plan_groups(const training *t, scan_request *request, bool limited,
 												   request, t->found[i].n)
 			: 0;
 		set_operators(request, &t->found[i]);
-		groups[i] = CStringGetTextDatum(t->found[i].group);
 		plans[i] = plan_of_scan(t, &t->source, request);
 	}
 	request->rank_limit = 0;
@@ -329,12 +356,7 @@ plan_groups(const training *t, scan_request *request, bool limited,
 	arguments
 		[1] = (query_argument)
 	{
-		"_text",
-			PointerGetDatum(construct_array(groups,
-											t->found_count,
-											TEXTOID, -1,
-											false,
-											TYPALIGN_INT))
+		"_text", PointerGetDatum(groups_of_candidates(t))
 	};
 	arguments[2] = (query_argument)
 	{
@@ -498,7 +520,7 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 		if (result.n > 0)
 			samples[(*count)++] = (group_sample)
 		{
-			TextDatumGetCString(group),
+			group_as_served(t, TextDatumGetCString(group)),
 				rows_of_operator(centroids_of_coreset(result.sample,
 													  &memory)),
 				result.n

@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "pg/encode/group_value.h"
 #include "pg/train/scan_state.h"
 
 plan_fields
@@ -231,6 +232,8 @@ typedef struct group_plans
 	uint64	   *hash;
 	text	  **group;			/* groups as texts; NULL: groups are integers,
 								 * which are their own hashes */
+	group_finder *finder;		/* finder of values that are compared; NULL:
+								 * texts or integers */
 	Datum	   *plan;
 	Oid			type;			/* type of the grouping column; 0 until the
 								 * plans have been read */
@@ -249,6 +252,7 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_PLANS);
 	Datum	   *groups;
 	int			count;
+	group_type	type;
 
 	plans->type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1,
@@ -263,6 +267,13 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 		plans->type == INT8OID
 		? NULL
 		: (text **) groups;
+	type = group_type_of(plans->type, PG_GET_COLLATION());
+	if (OidIsValid(type.type) && !type.strict)
+	{
+		plans->finder = make_group_finder(&type, plans->type, NULL,
+										  fcinfo->flinfo->fn_mcxt);
+		set_groups(plans->finder, PG_GETARG_ARRAYTYPE_P(ARGUMENT_GROUPS));
+	}
 	plans->hash = palloc(Max(1, count) * sizeof(uint64));
 	for (int i = 0; i < count; i++)
 		plans->hash[i] = plans->group != NULL
@@ -274,11 +285,13 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 
 /* Returns the index of the plan for a group, or -1. */
 static int
-place_of_group(const group_plans *plans, Datum group)
+place_of_plan(const group_plans *plans, Datum group)
 {
 	text	   *value = NULL;
 	uint64		hash;
 
+	if (plans->finder != NULL)
+		return place_of_group(plans->finder, group);
 	if (plans->group != NULL)
 	{
 		Oid			output;
@@ -324,7 +337,7 @@ fastclust_group_plan(PG_FUNCTION_ARGS)
 
 		if (!OidIsValid(plans->type))
 			read_group_plans(fcinfo, plans);
-		place = place_of_group(plans, PG_GETARG_DATUM(ARGUMENT_GROUP));
+		place = place_of_plan(plans, PG_GETARG_DATUM(ARGUMENT_GROUP));
 		if (place >= 0)
 			PG_RETURN_DATUM(plans->plan[place]);
 	}

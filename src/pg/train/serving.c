@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/bitmapset.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -50,9 +51,30 @@ row_length(const serving_group *found)
 	return map.op.d;
 }
 
+/*
+ * Makes the finder of the serving groups if equal values may have different
+ * texts, and if the grouping column had the same type before.
+ */
+static void
+find_equal_groups(training *t, ArrayType *names)
+{
+	Datum	   *groups = palloc(Max(1, t->serving_count) * sizeof(Datum));
+
+	if (!has_loose_groups(&t->source) ||
+		group_type_of_names(names).type != t->source.grouping.type)
+		return;
+	for (int i = 0; i < t->serving_count; i++)
+		groups[i] = CStringGetTextDatum(t->serving[i].group);
+	t->serving_finder = make_group_finder(&t->source.grouping, TEXTOID,
+										  t->source.group_by, CurrentMemoryContext);
+	set_groups(t->serving_finder,
+			   construct_array(groups, t->serving_count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
 void
 read_serving(training *t)
 {
+	ArrayType  *names = NULL;
 	query_argument arguments[] = {
 		{"int8", Int64GetDatum(t->model_id)},
 		text_argument(t->source.group_by),
@@ -60,7 +82,7 @@ read_serving(training *t)
 	};
 
 	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center,"
-			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
+			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder, v.group_type"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
 			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM"
 			  " $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
@@ -70,8 +92,8 @@ read_serving(training *t)
 	for (int i = 0; i < t->serving_count; i++)
 	{
 		serving_group *found = &t->serving[i];
-		Datum		value[7];
-		bool		null[7];
+		Datum		value[8];
+		bool		null[8];
 
 		for (int j = 0; j < lengthof(value); j++)
 			value[j] = query_value((uint64) i, j + 1, &null[j]);
@@ -87,7 +109,20 @@ read_serving(training *t)
 			!same_dimensions(null[6] ? NULL : aligned_value(value[6]),
 							 (fc_encoder_header *) t->source.encoder))
 			found->op = NULL;
+		if (!null[7])
+			names = DatumGetArrayTypePCopy(value[7]);
 	}
+	find_equal_groups(t, names);
+}
+
+char *
+group_as_served(const training *t, char *group)
+{
+	const text *served = (t->serving_finder == NULL ? NULL
+						  : text_of_group(t->serving_finder,
+										  CStringGetTextDatum(group)));
+
+	return served != NULL ? text_to_cstring(served) : group;
 }
 
 serving_group

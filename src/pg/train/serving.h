@@ -20,6 +20,13 @@ extern void read_serving(training *t);
  */
 extern serving_group serving_of(const training *t, const char *group);
 
+/*
+ * Returns the text of the serving group that has an equal value; `group` itself
+ * if there is none. So a group keeps its text, and with it the names of its
+ * clusters.
+ */
+extern char *group_as_served(const training *t, char *group);
+
 /* Reads the named clusters of the model into the training. */
 extern void read_named_clusters(training *t);
 

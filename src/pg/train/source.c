@@ -30,17 +30,13 @@
 char *
 group_key(const train_source *source)
 {
-	return source->integer != NULL
+	return source->by_value
 		? psprintf("t.%s", quote_identifier(source->group_by))
 		: source->group_value;
 }
 
-/*
- * Sets the type of an integer grouping column. Hashing integers is faster than
- * hashing their texts, and gives the same groups.
- */
 void
-find_group_type(train_source *source)
+group_integers_by_value(train_source *source)
 {
 	Oid			type;
 
@@ -48,7 +44,19 @@ find_group_type(train_source *source)
 		return;
 	type = column_type(source->id, source->group_by);
 	if (type == INT4OID || type == INT8OID || type == INT2OID)
-		source->integer = format_type_be(type);
+		source->by_value = true;
+}
+
+/*
+ * Returns the expression of the text of a group of values: the least text by
+ * bytes, which does not depend on the order of the rows.
+ */
+static char *
+text_of_values(const train_source *source, const char *value)
+{
+	char	   *text = group_text(source, value);
+
+	return has_loose_groups(source) ? psprintf("min(%s)", text) : text;
 }
 
 /*
@@ -91,11 +99,12 @@ append_rows_from(StringInfo query, const train_source *source, double wanted,
  * expression after GROUP BY, or NULL if all rows are one group. merged:
  * expression of the value in the outer query, which merges the states of
  * leaves.
+ * outer: expression after GROUP BY of the outer query.
  */
 static char *
 scan_query(const train_source *source, const char *value, const char *group,
-		   bool keyed, const char *merged, double wanted, double estimate,
-		   int64 seed)
+		   bool keyed, const char *merged, const char *outer, double wanted,
+		   double estimate, int64 seed)
 {
 	StringInfoData query;
 	char	   *scan = psprintf("%s(%s, %s, %s)",
@@ -127,7 +136,7 @@ scan_query(const train_source *source, const char *value, const char *group,
 			appendStringInfo(&query, " GROUP BY %s", group);
 	}
 	if (source->leaf_count > 0)
-		appendStringInfoString(&query, ") q GROUP BY 1");
+		appendStringInfo(&query, ") q GROUP BY %s", outer);
 	return query.data;
 }
 
@@ -139,9 +148,11 @@ scan_text(const train_source *source, double wanted, double estimate,
 
 	/* a foreign server can group only by columns of its own table */
 	if (source->group_by != NULL)
-		value = source->leaf_count == 0
-			? source->group_value
-			: psprintf("t.%s", quote_identifier(source->group_by));
+	{
+		value = psprintf("t.%s", quote_identifier(source->group_by));
+		if (source->leaf_count == 0)
+			value = text_of_values(source, value);
+	}
 
 	return scan_query(source, value,
 					  source->group_by == NULL ? NULL
@@ -149,27 +160,34 @@ scan_text(const train_source *source, double wanted, double estimate,
 					  : group_key(source),
 					  true,
 					  source->group_by == NULL ? "q.value"
-					  : group_text(source, "q.value"),
+					  : text_of_values(source, "q.value"),
+					  has_loose_groups(source) ? "q.value" : "1",
 					  wanted, estimate, seed);
 }
 
 char *
 bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
-	const char *value = (column == NULL ? "NULL::text"
-						 : source->group_by != NULL && source->leaf_count == 0
-						 ? source->group_value
-						 : psprintf("t.%s", quote_identifier(column)));
+	const char *value = "NULL::text";
+	const char *group = "1";
 
 	if (column == NULL)			/* no ORDER BY, because a sort would copy the
 								 * sums */
-		return scan_query(source, value, NULL, keyed, "q.value", INFINITY, 0,
+		return scan_query(source, value, NULL, keyed, "q.value", "1", INFINITY, 0,
 						  0);
+	value = psprintf("t.%s", quote_identifier(column));
+	if (source->group_by != NULL && source->leaf_count == 0)
+	{
+		if (has_loose_groups(source))
+			group = value;
+		value = text_of_values(source, value);
+	}
 	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
 					source->group_by != NULL && source->leaf_count > 0
 					? group_text(source, "q.value")
 					: "q.value::text",
-					scan_query(source, value, "1", keyed, "q.value", INFINITY, 0, 0));
+					scan_query(source, value, group, keyed, "q.value", "1",
+							   INFINITY, 0, 0));
 }
 
 int

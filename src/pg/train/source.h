@@ -15,7 +15,11 @@
  */
 #define BLOCKS_FACTOR	8
 
-extern void find_group_type(train_source *source);
+/*
+ * Groups rows by the values of an integer column: hashing integers is faster
+ * than hashing their texts, and gives the same groups.
+ */
+extern void group_integers_by_value(train_source *source);
 
 /* Returns the expression by which rows are grouped. */
 extern char *group_key(const train_source *source);

@@ -450,6 +450,8 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	if (!result->no_paths)
 		set_column(&row, "paths", result->paths);
 	set_number(&row, "recall", t->recall);
+	if (t->source.group_by != NULL)
+		set_value(&row, "group_type", names_of_group_type(&t->source.grouping));
 	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
 	return end_record(&row);
 }

@@ -519,7 +519,7 @@ train_rows(training *t)
 	int			count;
 	TimestampTz begun;
 
-	find_group_type(&t->source);
+	group_integers_by_value(&t->source);
 	learn_encoder(t);
 	begin_step(t, "sample");
 	sample = uniform_sample(t, 0);

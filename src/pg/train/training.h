@@ -95,6 +95,8 @@ typedef struct training
 	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */
 	int			serving_count;
+	group_finder *serving_finder;	/* finder of these groups by the texts of
+									 * equal values; NULL: by equal texts */
 	named_cluster *named;		/* named clusters of all groups, sorted by
 								 * group */
 	int			named_count;

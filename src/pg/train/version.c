@@ -119,11 +119,29 @@ static void
 open_version_source(train_source *source, const stored_version *version,
 					Oid relation, char *group_by)
 {
+	Datum		names = field(version, "group_type");
+	group_type	type = group_type_of_names(names == 0 ? NULL : DatumGetArrayTypeP(names));
+
 	open_source(source, relation, &version->features, version->is_vector,
 				group_by);
+	if (group_by != NULL && version->model != NULL && OidIsValid(type.type) &&
+		type.type != source->grouping.type)
+		name_groups_of(source, version->model, version->version);
 	add_options(source, version->options);
 	if (version->encoder != NULL)
 		use_encoder(source, (const fc_encoder_header *) version->encoder);
+}
+
+/* Returns the condition that a row is of the version's group. */
+static char *
+group_condition(const train_source *source, const stored_version *version)
+{
+	char	   *group = quote_literal_cstr(version->group != NULL ? version->group : "");
+
+	return has_loose_groups(source)
+		? psprintf("%s IS NOT NULL",
+				   group_place_text(source, psprintf("ARRAY[%s]", group)))
+		: psprintf("%s = %s", source->group_value, group);
 }
 
 /*
@@ -136,11 +154,8 @@ open_group_source(train_source *source, const stored_version *version,
 {
 	open_version_source(source, version, relation, group_by);
 	if (group_by != NULL)
-		source->filter = psprintf("%s AND %s = %s", source->filter,
-								  source->group_value,
-								  quote_literal_cstr(version->group != NULL
-													 ? version->group
-													 : ""));
+		source->filter = psprintf("%s AND %s", source->filter,
+								  group_condition(source, version));
 }
 
 /*
@@ -248,14 +263,18 @@ fastclust_version_query(PG_FUNCTION_ARGS)
  * rows.
  */
 static bool
-put_sketches(FunctionCallInfo fcinfo, const training *t,
+put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *version,
 			 const scan_request *request, const char *column, int64 min)
 {
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
+	char	   *query = bucket_scan_text(&t->source, column, request->share > 1);
 
-	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1,
-			  &plan, scan_flags(&t->source) | QUERY_STABLE);
+	if (column != NULL && has_loose_groups(&t->source))
+		query = psprintf("SELECT fastclust_internal.group_of(%s, %d, b.value), b.scan"
+						 " FROM (%s) b(value, scan)",
+						 quote_literal_cstr(version->model), version->version, query);
+	run_query(query, 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
 	for (uint64 row = 0; row < SPI_processed && enough; row++)
 	{
 		scan_result result = {0};
@@ -326,13 +345,13 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 		t.estimate = estimated_rows(&t.source);
 		request.share = sketched_share(&t, 1);
 	}
-	if (!put_sketches(fcinfo, &t, &request, column,
+	if (!put_sketches(fcinfo, &t, &version, &request, column,
 					  request.share > 1 ? request.share * (int64) MIN_SHARE_ROWS
 					  : 0))
 	{
 		request.share = 1;		/* the planner's estimate was far too high:
 								 * sketch all rows */
-		(void) put_sketches(fcinfo, &t, &request, column, 0);
+		(void) put_sketches(fcinfo, &t, &version, &request, column, 0);
 	}
 	SPI_finish();
 	return (Datum) 0;

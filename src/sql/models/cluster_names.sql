@@ -69,7 +69,7 @@ CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name t
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     stored stored_models := locked_model(model, true, false, caller);
-    version stored_versions := explained_version(stored, group_value);
+    version stored_versions := explained_version(stored, group_of($1, -1, group_value));
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';

@@ -14,7 +14,7 @@ CREATE TABLE fastclust_internal.shared_models (
     group_value text NOT NULL, operator fastop NOT NULL, micro_clusters fastop,
     center double precision[], scale double precision[], distance_quantiles double precision[],
     map kernel_map, spreads double precision[], encoder encoder, paths integer[],
-    vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
+    vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL, group_type text[],
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS
     'internal: copies of the current versions on every node of Citus; empty until '
@@ -59,6 +59,28 @@ BEGIN
 END
 $$;
 
+-- Returns the groups of that version, without rows if the caller may not read it.
+CREATE FUNCTION fastclust_internal.shared_groups(model text, OUT group_value text,
+        OUT group_type text[])
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_owner.shared_groups(model text, caller oid, OUT group_value text,
+        OUT group_type text[])
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s
+                     WHERE s.logicalrelid = 'shared_models'::regclass);
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT v.group_value, v.group_type FROM fastclust_internal.%I v
+          WHERE v.model = $2
+            AND (is_member($1, v.owner_id) OR 0 = ANY (v.reader_ids)
+                 OR EXISTS (SELECT FROM unnest(v.reader_ids) r WHERE is_member($1, r)))',
+        copied) USING caller, model;
+END
+$$;
+
 -- Copies the current version of a model to the reference table, or of all models if model_id is
 -- NULL. The function is in PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows are
 -- inserted one by one because INSERT ... SELECT becomes a COPY, which need not run where the
@@ -74,17 +96,17 @@ BEGIN
                         m.owner) AS owner,
                present_readers(m, '') AS readers, m.group_by, v.group_value, v.operator,
                v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads,
-               v.encoder, v.paths, v.vector, v.features, v.options
+               v.encoder, v.paths, v.vector, v.features, v.options, v.group_type
           FROM stored_models m JOIN version_groups v ON v.model_id = m.id AND v.version = m.version
          WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL
     LOOP
         INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator,
                                    micro_clusters, center, scale, distance_quantiles, map, spreads,
-                                   encoder, paths, vector, features, options)
+                                   encoder, paths, vector, features, options, group_type)
         VALUES (served.model, served.owner, served.readers, served.group_by, served.group_value,
                 served.operator, served.micro_clusters, served.center, served.scale,
                 served.distance_quantiles, served.map, served.spreads, served.encoder, served.paths,
-                served.vector, served.features, served.options);
+                served.vector, served.features, served.options, served.group_type);
     END LOOP;
 END
 $$;

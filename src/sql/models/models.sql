@@ -97,6 +97,9 @@ CREATE TABLE fastclust_internal.version_groups (
     -- share of the ten nearest rows that a search through `probes` buckets finds; NULL without
     -- option probes
     recall double precision CHECK (recall BETWEEN 0 AND 1),
+    -- type of the grouping column, and its collation if equal values may differ in their texts;
+    -- NULL: groups are compared as texts
+    group_type text[],
     trained_by name NOT NULL,
     -- OID of trained_by when the version was stored
     trained_by_id oid GENERATED ALWAYS AS (role_id(trained_by)) STORED,
@@ -177,6 +180,13 @@ $$;
 -- session.
 CREATE FUNCTION fastclust_internal.group_text(value "any") RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_group_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns the place of the group that equals the value, from 1; NULL if there is none.
+CREATE FUNCTION fastclust_internal.group_place(groups text[], value "any") RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_group_place' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns the text of a model's group that the value names, or of the value itself if there is no
+-- such group. version -1 is the current one.
+CREATE FUNCTION fastclust_internal.group_of(model text, version integer, value "any") RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_group_of' LANGUAGE C STABLE PARALLEL SAFE;
 -- Returns the scaled row, (x - center) / scale, or the row itself if center or scale is NULL.
 -- Returns NULL for a NULL row.
 CREATE FUNCTION fastclust_internal.scaled_vector(center double precision[],

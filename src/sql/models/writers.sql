@@ -222,12 +222,13 @@ BEGIN
                                vector, encoder, k, options, operator, micro_clusters, splits,
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
                                null_moments, spreads, distance_quantiles, n, imputed, objective,
-                               objective_error, label_churn, paths, recall, started_at, trained_by)
+                               objective_error, label_churn, paths, recall, group_type, started_at,
+                               trained_by)
     SELECT stored.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
            v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
-           v.label_churn, v.paths, v.recall, v.started_at, pg_get_userbyid(caller)
+           v.label_churn, v.paths, v.recall, v.group_type, v.started_at, pg_get_userbyid(caller)
       FROM unnest(groups) v;
 END
 $$;

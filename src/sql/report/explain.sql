@@ -175,7 +175,8 @@ CREATE FUNCTION fastclust.profile(model text, group_value anycompatible DEFAULT 
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), group_text($2));
+    version stored_versions := explained_version(readable_model($1),
+                                                  group_of($1, -1, $2));
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY

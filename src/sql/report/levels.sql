@@ -63,7 +63,8 @@ CREATE FUNCTION fastclust.cluster_tree(model text, group_value anycompatible DEF
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), group_text($2));
+    version stored_versions := explained_version(readable_model($1),
+                                                  group_of($1, -1, $2));
     k integer := cluster_labels(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN

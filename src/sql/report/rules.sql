@@ -133,7 +133,7 @@ CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
     stored stored_models := readable_model($1);
-    version stored_versions := explained_version(stored, group_text($4));
+    version stored_versions := explained_version(stored, group_of($1, -1, $4));
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';

@@ -16,7 +16,7 @@ CREATE FUNCTION fastclust.name_topics(model text, text_column name, words intege
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     stored stored_models := readable_model($1);
-    version stored_versions := explained_version(stored, group_text($4));
+    version stored_versions := explained_version(stored, group_of($1, -1, $4));
     scanned regclass := scanned_relation(stored, version, NULL, stored.group_by);
     source record := version_query(version, scanned, stored.group_by,
                                    greatest(20000, 200 * clusters(version.operator)));
@@ -119,7 +119,7 @@ BEGIN
                                       stored.id, version.group_value, one.cluster)
                               AND g.features = version.features) THEN
             PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200),
-                                 group_text($4));
+                                 CASE WHEN $4 IS NOT NULL THEN version.group_value END);
         END IF;
         cluster := one.cluster;
         top_words := one.words;

@@ -23,7 +23,7 @@ CREATE FUNCTION fastclust.typical_rows(model text, n integer DEFAULT 3,
     SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     stored stored_models := readable_model($1);
-    version stored_versions := explained_version(stored, group_text($4));
+    version stored_versions := explained_version(stored, group_of($1, -1, $4));
     scanned regclass := scanned_relation(stored, version, $3, stored.group_by);
     source record;
 BEGIN
@@ -83,7 +83,8 @@ CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL,
 DECLARE
     stored stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN stored ELSE at_version(stored, $4) END;
-    group_version stored_versions := explained_version(measured, group_text($3));
+    group_version stored_versions := explained_version(measured,
+                                                        group_of($1, measured.version, $3));
     sample fastop := rows_sampled(
                          group_version, scanned_relation(measured, group_version, $2, measured.group_by),
                          measured.group_by,

@@ -200,7 +200,8 @@ BEGIN
               FROM model_rows(live, since) r;
     ELSE
         RETURN QUERY
-            SELECT g.*, row_count(g.s), version, NULL::regclass
+            SELECT group_of(stored.model, stored.version, g.group_value), g.s, g.counts,
+                   row_count(g.s), version, NULL::regclass
               FROM model_groups(live.name, since) g;
     END IF;
 END

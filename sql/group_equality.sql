@@ -223,6 +223,54 @@ SELECT string_agg(DISTINCT state, ', ') FROM (
 		AND predict('by n', t) = predict('by n', ARRAY[t.a, t.b], t.n::text) THEN 'same'
 		ELSE 'other' END AS state FROM typed t) q;
 
+-- Live sketches store groups as texts, and merge those of equal values where they are read.
+-- Groups by a collation of ICU are those of words where there is none.
+CREATE FUNCTION folded_text() RETURNS text LANGUAGE sql AS $$
+	SELECT CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'folded')
+		THEN 'text COLLATE folded' ELSE 'text' END
+$$;
+DO $$
+BEGIN
+	EXECUTE format('CREATE TABLE followed (id integer PRIMARY KEY, g numeric, w %s, k integer,
+		a float8, b float8)', folded_text());
+END
+$$;
+INSERT INTO followed SELECT i, (ARRAY['1.0', '1.00', '2'])[1 + i % 3]::numeric,
+	(ARRAY['A', CASE WHEN folded_text() = 'text' THEN 'A' ELSE 'a' END, 'b'])[1 + i % 3], i % 3,
+	i % 5 + i % 7 / 10.0, i % 11 FROM generate_series(1, 900) i;
+SELECT count(keep_sketch('by ' || c, 'followed', ARRAY['a', 'b'], sketch_spec(2, 100, 1.0),
+	jsonb_build_object('group_by', c))) FROM unnest('{g,w,k}'::text[]) c;
+UPDATE followed SET g = 1.000 WHERE id % 9 = 1;
+INSERT INTO followed VALUES (1000, 2.0, 'b', 2, 1, 1);
+CREATE FUNCTION shown_groups(name text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(group_value || ' ' || row_count(s), ', ' ORDER BY group_value COLLATE "C")
+	  FROM current_sketches(name)
+$$;
+SELECT shown_groups('by g') AS g, shown_groups('by w') AS w, shown_groups('by k') AS k;
+SELECT row_count(current_sketch('by g', '1')) AS one,
+	row_count(current_sketch('by g', '2.000')) AS two,
+	row_count(current_sketch('by w', 'b')) AS b, row_count(current_sketch('by k', '02')) AS k,
+	current_sketch('by k', '9') IS NULL AS none,
+	fastclust_internal.same_rows(current_sketch('by g', '1'),
+		(SELECT sketch_agg(ARRAY[a, b], sketch_spec(2, 100, 1.0))
+		   FROM followed WHERE g = 1)) AS same;
+SELECT refusal('SELECT current_sketch(''by k'', ''abc'')');
+SELECT count(*) AS differences FROM unnest('{1,2,3.0}'::text[]) v, check_sketch('by g', v);
+SELECT count(fold_sketches('by g')) AS folded;
+SELECT shown_groups('by g') AS g;
+SELECT count(train('live by ' || c, 'followed', ARRAY['a', 'b'], 2,
+	options => jsonb_build_object('group_by', c, 'live', true, 'quiet', true)))
+  FROM unnest('{g,w,k}'::text[]) c;
+SELECT name_cluster('live by g', 0, 'zero', '1');
+DELETE FROM followed WHERE g::text = '1.0' OR id % 3 = 0;
+SELECT c, string_agg(d.value || ' ' || d.n, ', ' ORDER BY d.value COLLATE "C") AS compared
+  FROM unnest('{g,w,k}'::text[]) c, drift('live by ' || c, by => 'group') d GROUP BY 1 ORDER BY 1;
+SELECT count(retrain('live by ' || c)) FROM unnest('{g,w,k}'::text[]) c;
+SELECT v.model, string_agg(v.group_value || ' ' || v.n, ', ' ORDER BY v.group_value COLLATE "C")
+  FROM model_versions v WHERE v.model LIKE 'live by %' AND v.version = 2 GROUP BY 1 ORDER BY 1;
+SELECT name FROM model_clusters WHERE model = 'live by g' AND group_value = '1.0' AND cluster = 0;
+SELECT count(*) - count(predict('live by g', f)) AS without_label FROM followed f;
+
 -- Checks of a domain and casts that belong to another role do not run for the reader of a model.
 -- Groups of a type whose equality belongs to another role are texts.
 CREATE ROLE group_owner;
@@ -254,6 +302,7 @@ SELECT predict('watched', '{0.5,0.5}', group_value => '1.0') IS NOT NULL AS doma
 RESET ROLE;
 RESET client_min_messages;
 SELECT count(drop_model(model)) > 0 AS dropped FROM models;
+SELECT count(drop_sketch(name)) > 0 AS dropped FROM live_sketches;
 SET client_min_messages = error;
 DROP SCHEMA of_owner CASCADE;
 DROP ROLE group_owner, group_reader;
@@ -267,9 +316,10 @@ BEGIN
 END
 $$;
 DROP FUNCTION train_written(), wrong_groups(written), names_written(written),
-	retrained(written), group_found, refusal;
+	retrained(written), group_found, refusal,
+	folded_text, shown_groups;
 DROP VIEW other_types;
-DROP TABLE typed, written;
+DROP TABLE typed, written, followed;
 DROP DOMAIN positive;
 DROP COLLATION IF EXISTS folded;
 DROP EXTENSION IF EXISTS citext;

@@ -30,7 +30,8 @@ INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anycomp
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('oid[]', '', '{0}', NULL);
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'dimensions', '{1,1}', NULL);
-INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{"{1}"}', NULL);
+INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{"{1}"}', NULL),
+	('text[]', 'texts', '{"{1}"}', NULL), ('text', 'given', '{1}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
 	('fastclust_internal.stored_versions', '', NULL, '(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'), ('name[]', '', '{x}', NULL),
 	('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan');

@@ -156,6 +156,13 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 extern served_model *model_of_all_groups(FunctionCallInfo fcinfo, model_call_state *call);
 
 /*
+ * Returns the model of a group of the model that model_of_all_groups returned
+ * for the current row.
+ */
+extern const served_model *served_group_of(FunctionCallInfo fcinfo, model_call_state *call,
+										   const served_model *base, const text *group);
+
+/*
  * Returns the text of the model's group that a value of a type names. If there
  * is no such group, returns NULL, or the text of the value if or_given is true.
  */

@@ -726,6 +726,28 @@ shown_name_of(model_call_state *call, int32 cluster)
 	return DatumGetTextPP(model->names[cluster]);
 }
 
+/* Is the model the last one that the call site used? */
+static bool
+is_last(const model_call_state *call, const text *name, const text *group)
+{
+	return call->last != NULL && same_text(call->last->name, name) &&
+		same_text(call->last->group, group) &&
+		call->last->version == call->version;
+}
+
+/* Finds a model in the cache of the call site, or reads it. */
+static const served_model *
+find_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
+		   const text *group)
+{
+	model_key	key = {name, group, call->version};
+	model_slot *slot = models_lookup(call->models, key);
+
+	call->last = slot != NULL ? slot->model
+		: add_model(fcinfo, call, name, group);
+	return count_use(call, call->last);
+}
+
 const served_model *
 served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *group)
 {
@@ -735,8 +757,6 @@ served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *gro
 		char		scratch[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
-	model_slot *slot;
-	model_key	key;
 
 	SET_VARSIZE(&empty, VARHDRSZ);
 	if (group == NULL)
@@ -746,17 +766,18 @@ served_model_of(FunctionCallInfo fcinfo, model_call_state *call, const text *gro
 		forget_models(fcinfo, call);
 		call->valid = model_validity_now();
 	}
-	else if (call->last != NULL && same_text(call->last->name, name) &&
-			 same_text(call->last->group, group) &&
-			 call->last->version == call->version)
+	else if (is_last(call, name, group))
 		return count_use(call, call->last);
-	key.name = name;
-	key.group = group;
-	key.version = call->version;
-	slot = models_lookup(call->models, key);
-	call->last = slot != NULL ? slot->model
-		: add_model(fcinfo, call, name, group);
-	return count_use(call, call->last);
+	return find_model(fcinfo, call, name, group);
+}
+
+const served_model *
+served_group_of(FunctionCallInfo fcinfo, model_call_state *call,
+				const served_model *base, const text *group)
+{
+	if (is_last(call, base->name, group))
+		return count_use(call, call->last);
+	return find_model(fcinfo, call, base->name, group);
 }
 
 served_model *

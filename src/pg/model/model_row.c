@@ -486,7 +486,7 @@ model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int arg
 	else
 		return NULL;
 	name = group_of_value(call, base, type, value, false);
-	return name != NULL ? served_model_of(fcinfo, call, name) : NULL;
+	return name != NULL ? served_group_of(fcinfo, call, base, name) : NULL;
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/fmgrprotos.h"
@@ -16,6 +17,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
+#include "pg/encode/group_value.h"
 #include "pg/train/columns.h"
 #include "pg/train/relation.h"
 
@@ -138,6 +140,18 @@ column_type(Oid relation, const char *name)
 	return get_atttype(relation, number);
 }
 
+group_type
+column_group_type(Oid relation, const char *name)
+{
+	Oid			type = column_type(relation, name);
+	int32		typmod;
+	Oid			collation;
+
+	get_atttypetypmodcoll(relation, get_attnum(relation, name), &type, &typmod,
+						  &collation);
+	return group_type_of(type, collation);
+}
+
 /*
  * Takes (relation, column). Returns the type of the column. Raises an error if
  * the column does not exist.
@@ -149,4 +163,56 @@ fastclust_feature_type(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	PG_RETURN_OID(column_type(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}
+
+/* ---- texts of groups ---- */
+
+/*
+ * Takes (relation, column, texts), in the order of bytes. Returns for
+ * each text the first one of an equal value; NULL if equal values of the
+ * column have one text.
+ */
+PG_FUNCTION_INFO_V1(fastclust_least_groups);
+Datum
+fastclust_least_groups(PG_FUNCTION_ARGS)
+{
+	char	   *column = NameStr(*PG_GETARG_NAME(1));
+	ArrayType  *groups = PG_GETARG_ARRAYTYPE_P(2);
+	group_type	type = column_group_type(PG_GETARG_OID(0), column);
+	group_finder *finder;
+	Datum	   *texts;
+	int			count;
+
+	if (!OidIsValid(type.type) || type.strict)
+		PG_RETURN_NULL();
+	finder = make_group_finder(&type, TEXTOID, column, CurrentMemoryContext);
+	set_groups(finder, groups);
+	deconstruct_array(groups, TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL,
+					  &count);
+	for (int i = 0; i < count; i++)
+		texts[i] = PointerGetDatum(text_of_group(finder, texts[i]));
+	PG_RETURN_ARRAYTYPE_P(construct_array(texts, count, TEXTOID, -1, false,
+										  TYPALIGN_INT));
+}
+
+/*
+ * Takes (relation, column, texts, given). Returns the text of a group that the
+ * given text names, or the given text if there is no such group. Needs no
+ * texts if equal values of the column have one text.
+ */
+PG_FUNCTION_INFO_V1(fastclust_named_group);
+Datum
+fastclust_named_group(PG_FUNCTION_ARGS)
+{
+	char	   *column = NameStr(*PG_GETARG_NAME(1));
+	group_type	type = column_group_type(PG_GETARG_OID(0), column);
+	group_finder *finder = make_group_finder(&type, TEXTOID, column,
+											 CurrentMemoryContext);
+	const text *found;
+
+	if (needs_groups(finder))
+		set_groups(finder, PG_GETARG_ARRAYTYPE_P(2));
+	found = text_of_group(finder, PG_GETARG_DATUM(3));
+	PG_RETURN_TEXT_P((text *) (found != NULL ? found
+							   : PG_GETARG_TEXT_PP(3)));
 }

@@ -2,6 +2,8 @@
 #ifndef FASTCLUST_TRAIN_COLUMNS_H
 #define FASTCLUST_TRAIN_COLUMNS_H
 
+#include "pg/encode/group_value.h"
+
 /* Returns the columns of a relation in their order, without dropped ones. */
 extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 
@@ -9,8 +11,9 @@ extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 extern char *shown_relation(Oid relation);
 
 /*
- * Returns the type of a column. Raises an error if the column does not exist.
+ * Return the type of a column. Raise an error if the column does not exist.
  */
 extern Oid	column_type(Oid relation, const char *name);
+extern group_type column_group_type(Oid relation, const char *name);
 
 #endif							/* FASTCLUST_TRAIN_COLUMNS_H */

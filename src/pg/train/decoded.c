@@ -448,7 +448,8 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 		{"kept_sketches", live},
 		{"int8", Int64GetDatum(locked->id)},
 		{"int4", Int32GetDatum(locked->version)},
-		{"jsonb"}
+		{"jsonb"},
+		text_argument(template->model)
 	};
 	int64		k;
 	int64		rows = 0;
@@ -460,10 +461,11 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;
-	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by,"
+	run_query("SELECT c.group_value, c.s, c.counts, ($1).group_by,"
 			  " ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
-			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON"
-			  " v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  "  FROM (SELECT COALESCE(group_of($5, $3, g.group_value), '') AS group_value, g.s,"
+			  " g.counts FROM model_groups(($1).name, $4) g) c LEFT JOIN readable_versions v ON"
+			  " v.model_id = $2 AND v.version = $3 AND v.group_value = c.group_value"
 			  " ORDER BY c.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;

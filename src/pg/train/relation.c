@@ -415,13 +415,7 @@ group_place_text(const train_source *source, const char *groups)
 static void
 find_group_type(train_source *source)
 {
-	Oid			type = column_type(source->id, source->group_by);
-	int32		typmod;
-	Oid			collation;
-
-	get_atttypetypmodcoll(source->id, get_attnum(source->id, source->group_by),
-						  &type, &typmod, &collation);
-	source->grouping = group_type_of(type, collation);
+	source->grouping = column_group_type(source->id, source->group_by);
 	source->by_value = has_loose_groups(source);
 }
 

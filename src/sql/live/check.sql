@@ -26,7 +26,9 @@ DECLARE
     whole boolean := group_value IS NULL AND bucket IS NULL;
     condition text := concat_ws(' AND ', 'true',
                             CASE WHEN group_value IS NOT NULL
-                                     THEN format('group_value = %L::text', group_value) END,
+                                     THEN format('group_value = named_group(%s, %L, '
+                                                 'ARRAY[group_value], %L)',
+                                              live.relation::oid, live.group_by, group_value) END,
                             CASE WHEN bucket IS NOT NULL
                                      THEN format('bucket = %L::timestamptz', bucket) END);
     problem text := COALESCE(sketch_problem(name),

@@ -231,6 +231,18 @@ CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT g
      GROUP BY p.group_value, p.bucket
 $$;
 
+-- Groups are stored as texts, but equal values of some types have several. least_groups returns
+-- for each text the first of the equal ones; NULL if equal values of the column have one text. The
+-- texts are in the order of bytes. named_group returns the one of them that a text names, or that
+-- text itself if there is none.
+CREATE FUNCTION fastclust_internal.least_groups(relation regclass, "column" name, texts text[])
+    RETURNS text[]
+    AS 'MODULE_PATHNAME', 'fastclust_least_groups' LANGUAGE C STABLE STRICT;
+CREATE FUNCTION fastclust_internal.named_group(relation regclass, "column" name, texts text[],
+        given text)
+    RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_named_group' LANGUAGE C STABLE STRICT;
+
 -- Returns a relation with its partitions and children, as a scan reads them, regardless of the
 -- snapshot of the query.
 CREATE FUNCTION fastclust_internal.scanned_tables(relation oid) RETURNS oid[]

@@ -97,6 +97,26 @@ BEGIN
 END
 $$;
 
+-- Returns the text of the group that a text names, if equal values of the column have one text;
+-- otherwise NULL.
+CREATE FUNCTION fastclust_internal.strict_group(live kept_sketches, given text) RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN least_groups(live.relation, live.group_by, '{}') IS NULL
+                    THEN named_group(live.relation, live.group_by, '{}', given) END
+$$;
+
+-- Returns the current sketches by the texts of the groups.
+CREATE FUNCTION fastclust_internal.live_texts(live kept_sketches) RETURNS SETOF live_group
+    LANGUAGE sql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
+    SELECT q.*
+      FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s,
+                   changed_drift_counts(NULL, p.added_counts, p.removed_counts)
+              FROM live_sums(live.id,
+                             ARRAY(SELECT t.id FROM live_tables(live.relation) t
+                                    WHERE t.is_leaf)) p) q
+     WHERE q.s IS NOT NULL
+$$;
+
 -- Returns the current sketches of the groups and buckets that have rows. Raises an error if the
 -- live sketch does not match the table.
 CREATE FUNCTION fastclust_owner.live_groups(name text, caller oid) RETURNS SETOF live_group
@@ -118,14 +138,21 @@ BEGIN
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
             HINT = 'Recount the live sketch with rebuild_sketch, or drop it with drop_sketch.';
     END IF;
-    RETURN QUERY
-        SELECT q.*
-          FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s,
-                       changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                  FROM live_sums(live.id,
-                                 ARRAY(SELECT t.id FROM live_tables(live.relation) t
-                                        WHERE t.is_leaf)) p) q
-         WHERE q.s IS NOT NULL;
+    IF least_groups(live.relation, live.group_by, '{}') IS NULL THEN
+        RETURN QUERY SELECT g.* FROM live_texts(live) g;
+    ELSE
+        RETURN QUERY
+            WITH by_text AS MATERIALIZED (SELECT g.* FROM live_texts(live) g),
+                 texts AS (SELECT array_agg(DISTINCT g.group_value COLLATE "C"
+                                            ORDER BY g.group_value COLLATE "C") AS given
+                             FROM by_text g)
+            SELECT u.least, g.bucket, merge_agg(g.s), merge_drift_counts_agg(g.counts)
+              FROM texts,
+                   unnest(texts.given,
+                          least_groups(live.relation, live.group_by, texts.given)) u(given, least)
+              JOIN by_text g ON g.group_value = u.given
+             GROUP BY 1, 2;
+    END IF;
 END
 $$;
 
@@ -154,6 +181,7 @@ DECLARE
     -- Ages are computed by way of the origin of timestamptz, because the difference between the ends
     -- of the calendar overflows.
     origin CONSTANT timestamptz := '2000-01-01 00:00+00';
+    wanted text := strict_group(live, one_group);
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
@@ -175,7 +203,10 @@ BEGIN
                   FROM live_groups(decayed_groups.name, caller) p,
                        LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL
                                                 THEN p.group_value END) g(group_key)
-                 WHERE (one_group IS NULL OR p.group_value = one_group)
+                 WHERE (one_group IS NULL
+                        OR p.group_value = COALESCE(wanted,
+                                                    named_group(live.relation, live.group_by,
+                                                                ARRAY[p.group_value], one_group)))
                    AND (one_bucket IS NULL OR p.bucket = one_bucket)
                    AND isfinite(p.bucket)
                    AND p.bucket <= now() + interval '1 day') q,
@@ -257,12 +288,18 @@ CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text,
         bucket timestamptz, half_life interval, caller oid)
     RETURNS sketch
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    live kept_sketches := readable_live(name, caller);
+    wanted text := strict_group(live, group_value);
 BEGIN
-    PERFORM check_live_group(readable_live(name, caller), group_value, bucket);
+    PERFORM check_live_group(live, group_value, bucket);
     RETURN CASE WHEN half_life IS NOT NULL
                     THEN (SELECT d.s FROM decayed_groups($1, $4, $2, $3, false, caller) d)
                 ELSE (SELECT merge_agg(p.s) FROM live_groups($1, caller) p
-                       WHERE ($2 IS NULL OR p.group_value = $2)
+                       WHERE ($2 IS NULL
+                              OR p.group_value = COALESCE(wanted,
+                                                          named_group(live.relation, live.group_by,
+                                                                      ARRAY[p.group_value], $2)))
                          AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;

@@ -206,6 +206,29 @@ like(($server->try("SET ROLE reader; $asked"))[2], qr/does not exist/, 'a later 
 $server->query("SELECT grant_model('m kmeans', 'stranger'); SELECT revoke_model('m kmeans', 'stranger')");
 like(($server->try("SET ROLE stranger; $asked"))[2], qr/does not exist/, 'a revoked right is gone on the shards');
 
+# ---- equal values with several texts are one group, also on the shards ----
+$server->query(q{CREATE TABLE equal_shards (id integer, x real[], g numeric);
+	SELECT create_distributed_table('equal_shards', 'id');
+	INSERT INTO equal_shards SELECT i, ARRAY[i % 7, i % 5]::real[],
+		(ARRAY['1.0', '1.00', '2'])[1 + i % 3]::numeric FROM generate_series(1, 3000) i});
+$server->query(q{SELECT train('m equal', 'equal_shards', 'x', 2,
+	options => '{"group_by": "g", "quiet": true}')});
+is($server->query(q{SELECT string_agg(group_value || ' ' || n, ', ' ORDER BY group_value)
+	FROM (SELECT group_value, sum(size) AS n FROM model_clusters WHERE model = 'm equal'
+		  GROUP BY 1) q}), '1.0 2000, 2 1000', 'a training on shards groups by equality');
+is($server->query(q{SELECT count(predict('m equal', x, group_value => g)) FROM equal_shards}),
+	3000, 'each row finds its group on the shards');
+is($server->query(q{SELECT count(predict('m equal', x, group_value => round(g)::integer)) || ' '
+	|| count(predict('m equal', x, group_value => '01')) || ' '
+	|| count(predict('m equal', x, group_value => 1.4)) FROM equal_shards}),
+	'3000 3000 0', 'and so do values of other types');
+is($server->query(q{SELECT string_agg(value || ' ' || n, ', ' ORDER BY value)
+	FROM drift('m equal', by => 'group')}), '1.0 2000, 2 1000', 'drift knows the same groups');
+$server->query(q{SELECT retrain('m equal', '{"quiet": true}')});
+is($server->query(q{SELECT count(*) FROM score('m equal', group_value => 1)}), 3,
+	'functions about one group read it on the shards');
+$server->query(q{SELECT drop_model('m equal'); DROP TABLE equal_shards});
+
 $server->query('CREATE ROLE trainer LOGIN; GRANT SELECT ON shards TO trainer');
 is($server->query("SET ROLE trainer; SELECT train('theirs', 'shards', 'x', 3, options => '{\"quiet\": true}')"), 1, 'a role without rights of its own on a worker trains');
 is($server->query("SET ROLE trainer; SELECT max(predict('theirs', x)) FROM shards"), 2, 'the role predicts with its model on the shards');

@@ -45,6 +45,30 @@ is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (" . join(' UNION 
 	$server->query("SELECT $call{sketch_agg} FROM single"), 'sketches of three servers merge to the same bits');
 like($server->query("EXPLAIN VERBOSE SELECT count(*) FROM spread_1 WHERE assign('$op', x) = 1"), qr/Remote SQL: .*WHERE .*fastclust\.assign/, 'assign in WHERE is evaluated on the remote server');
 
+# ---- equal values of several servers, with several texts, are one group ----
+for my $i (0 .. 1)
+{
+	$shards[$i]->use_server;
+	$shards[$i]->query("CREATE TABLE scaled AS SELECT i AS id, (ARRAY['1.0', '1.00', '2'])[1 + i % 3]"
+		. "::numeric AS g, ARRAY[i % 7, i % 5]::real[] AS x"
+		. " FROM generate_series(1, 3000) i");
+}
+$server->use_server;
+$server->query('CREATE TABLE scaled (id integer, g numeric, x real[])');
+$server->query("CREATE FOREIGN TABLE scaled_$_ () INHERITS (scaled) SERVER shard_$_"
+	. " OPTIONS (table_name 'scaled')") for 0 .. 1;
+$server->query(q{SELECT train('m scaled', 'scaled', 'x', 2,
+	options => '{"group_by": "g", "quiet": true, "iterations": 3}')});
+is($server->query(q{SELECT string_agg(n::text, ' ' ORDER BY n) FROM (SELECT sum(size) AS n
+	FROM model_clusters WHERE model = 'm scaled' GROUP BY group_value) q}), '2000 4000',
+	'a training over foreign tables groups by equality');
+is($server->query(q{SELECT count(predict('m scaled', s)) || ' '
+	|| count(predict('m scaled', x, group_value => round(g)::integer)) FROM scaled s}),
+	'6000 6000', 'each row finds its group');
+is($server->query(q{SELECT string_agg(n || ' ' || verdict, ', ' ORDER BY n)
+	FROM drift('m scaled', by => 'group')}), '2000 none, 4000 none', 'drift knows the same groups');
+$server->query(q{SELECT drop_model('m scaled'); DROP TABLE scaled CASCADE});
+
 # ---- training over foreign partitions: no query of a server returns its rows ----
 my %training = (
 	'kmeans' => "5, features => 'x'",

@@ -105,6 +105,19 @@ is_strict(Oid type, Oid collation)
 	}
 }
 
+/*
+ * Is the text of the type's values made by a function of its own, whose result
+ * the input function might not read?
+ */
+static bool
+has_text_function(Oid type)
+{
+	Oid			function;
+
+	return find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) ==
+		COERCION_PATH_FUNC;
+}
+
 group_type
 group_type_of(Oid type, Oid collation)
 {
@@ -113,7 +126,7 @@ group_type_of(Oid type, Oid collation)
 	found.strict = is_strict(found.type, collation);
 	if (!found.strict &&
 		(!OidIsValid(lookup_type_cache(found.type, TYPECACHE_EQ_OPR)->eq_opr) ||
-		 !has_trusted_owner(found.type)))
+		 has_text_function(found.type) || !has_trusted_owner(found.type)))
 		found.type = InvalidOid;
 	return found;
 }
@@ -543,10 +556,11 @@ make_group_finder(const group_type *type, Oid given, const char *column,
 	finder->given = getBaseType(given);
 	finder->column = column != NULL ? pstrdup(column) : NULL;
 	find_form(finder);
-	make_value_reader(finder->given, "group_value", true, own, &finder->as_given);
+	if (column == NULL)
+		column = "group_value";
+	make_value_reader(finder->given, column, true, own, &finder->as_given);
 	if (OidIsValid(type->type) && !finder->compares)
-		make_value_reader(type->type, "group_value", true, own,
-						  &finder->as_group);
+		make_value_reader(type->type, column, true, own, &finder->as_group);
 	get_typlenbyval(finder->given, &finder->length, &finder->by_value);
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(own, context);

@@ -5,12 +5,12 @@
 
 #define COLUMNS		4
 
-static const char words[] = "agecountrypropspointa.bcDEFRx";
+static const char words[] = "agecountrypropspointa.bctxyDEFRx";
 
 /*
- * Writes an encoder of a column of numbers, a column of categories, a jsonb
- * column with a path of numbers and a path of categories and, if bit 0 of the
- * seed is set, a column of vectors.
+ * Writes an encoder of a column of numbers, a column of categories with a type
+ * and a collation, a jsonb column with a path of numbers and a path of
+ * categories and, if bit 0 of the seed is set, a column of vectors.
  */
 static size_t
 make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
@@ -23,7 +23,7 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 	size_t		width = 1 + (seed >> 3 & 3);	/* elements of the vector */
 	size_t		dim = 5u + other + missing + (vector ? width : 0);
 	size_t		text = 15 + (vector ? 5 : 0);	/* bytes of the column names */
-	size_t		size = fc_encoder_size(columns, features, dim, 3, text + 4 + 5);
+	size_t		size = fc_encoder_size(columns, features, dim, 3, text + 4 + 3 + 5);
 	fc_encoder_header *header = (fc_encoder_header *) bytes;
 	fc_encoder_column *column = (fc_encoder_column *) (header + 1);
 	fc_encoder_feature *feature = (fc_encoder_feature *) (column + columns);
@@ -37,12 +37,12 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 		return 0;
 	memset(bytes, 0, size);
 	*header = (fc_encoder_header) {.version = FC_ENCODER_VERSION,.rows = 10,.skipped = seed >> 5 & 1,.columns = (uint32_t) columns,
-		.features = (uint32_t) features,.dim = (uint32_t) dim,.categories = 3,.text_bytes = (uint32_t) text + 9};
+		.features = (uint32_t) features,.dim = (uint32_t) dim,.categories = 3,.text_bytes = (uint32_t) text + 12};
 	for (size_t i = 0; i < columns; i++)
 		column[i] = (fc_encoder_column) {starts[i], lengths[i], first[i], i == 2 ? 2 : 1};
 	feature[0] = (fc_encoder_feature) {.kind = (uint8_t) (seed >> 6) % 5,.width = 1,.weight = 1};
 	feature[1] = (fc_encoder_feature) {.column = 1,.kind = FC_FEATURE_CATEGORY,.first = 1,.width = 2u + other + missing,.categories = 2,
-		.other = other,.missing = missing,.weight = 2,.nulls_seen = 3};
+		.other = other,.missing = missing,.type_length = 1,.collation_length = 2,.weight = 2,.nulls_seen = 3};
 	feature[2] = (fc_encoder_feature) {.column = 2,.first = feature[1].first + feature[1].width,.width = 1,.first_category = 2,
 		.path_length = 3,.log = 1,.weight = 1};
 	feature[3] = (fc_encoder_feature) {.column = 2,.first = feature[2].first + 1,.width = 1,.first_category = 2,.categories = 1,
@@ -51,14 +51,18 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 		feature[4] = (fc_encoder_feature) {.column = 3,.first = feature[3].first + 1,.width = (uint32_t) width,.first_category = 3,
 			.kind = FC_FEATURE_VECTOR,.scaling = FC_SCALING_NONE,.weight = 1};
 	for (size_t i = 0; i < features; i++)
+	{
 		feature[i].path_start = (uint32_t) text + (i < 3 ? 0 : i == 3 ? 3 : 4);
+		feature[i].type_start = (uint32_t) text + (i < 2 ? 4 : 7);
+		feature[i].collation_start = (uint32_t) text + (i < 1 ? 4 : i < 2 ? 5 : 7);
+	}
 	for (size_t i = 0; i < 3 * dim; i++)
 		numbers[i] = 1 + (double) i;
-	category[0] = (fc_encoder_category) {(uint32_t) text + 4, 2, 4};
-	category[1] = (fc_encoder_category) {(uint32_t) text + 6, 2, 3};
-	category[2] = (fc_encoder_category) {(uint32_t) text + 8, 1, 10};
+	category[0] = (fc_encoder_category) {(uint32_t) text + 7, 2, 4};
+	category[1] = (fc_encoder_category) {(uint32_t) text + 9, 2, 3};
+	category[2] = (fc_encoder_category) {(uint32_t) text + 11, 1, 10};
 	memcpy(category + 3, words, text);
-	memcpy((char *) (category + 3) + text, words + 20, 9);
+	memcpy((char *) (category + 3) + text, words + 20, 12);
 	fc_encoder_digest(header, size, header->digest);
 	return size;
 }

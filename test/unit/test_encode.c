@@ -231,6 +231,68 @@ test_frequent_texts(void)
 }
 
 /*
+ * Counts text number i of a key: a word in one of 64 spellings, of which some
+ * are longer.
+ */
+static void
+count_keyed(fc_frequent_items *frequent, size_t i)
+{
+	uint64_t	key = i % 10 < 3 ? 1 : i % 25 == 4 ? 2 : 1000 + i;
+	char		text[64];
+
+	snprintf(text, sizeof(text), "%c%0*zu of %d", "dcba"[i / 30 % 4], 1 + (int) (i / 7 % 16), i % 3, (int) key);
+	give_capacity(frequent, strlen(text));
+	fc_frequent_add_keyed(frequent, key, text, strlen(text), 1);
+	grow_frequent(frequent);
+}
+
+/*
+ * Texts of one key are one value, shown as the first of them by bytes. Texts
+ * that were replaced leave the memory.
+ */
+static void
+test_keyed_values(void)
+{
+	static const char *const spellings[] = {"b", "aZ", "aaa", "aa", "b", "c", ""};
+	fc_frequent_items	frequent[2] = {{.texts = true,.keyed = true}, {.texts = true,.keyed = true}};
+	fc_frequent_items	few = {.texts = true,.keyed = true};
+	uint32_t   *chosen = unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t));
+
+	for (size_t i = 0; i < MANY_TEXTS; i++)
+	{
+		count_keyed(&frequent[0], i);
+		count_keyed(&frequent[1], MANY_TEXTS - 1 - i);
+	}
+	for (int t = 0; t < 2; t++)
+	{
+		CHECK(fc_most_frequent(&frequent[t], 32, chosen) == 2, "the frequent values are not two");
+		for (int j = 0; j < 2; j++)
+		{
+			const fc_frequent_item *entry = &frequent[t].entry[chosen[j]];
+			const char *least = j == 0 ? "a0 of 1" : "a0 of 2";
+
+			CHECK(entry->length == strlen(least) && memcmp(frequent[t].text + entry->start, least, entry->length) == 0, "value %d is shown as %.*s", j, (int) entry->length, frequent[t].text + entry->start);
+		}
+		CHECK(frequent[t].sketch != NULL && fc_frequent_count(&frequent[t], chosen[0]) >= 18000 && fc_frequent_count(&frequent[t], chosen[0]) <= 18030, "%lld rows", (long long) fc_frequent_count(&frequent[t], chosen[0]));
+	}
+	for (size_t i = 0; i < 7; i++)
+	{
+		give_capacity(&few, strlen(spellings[i]));
+		fc_frequent_add_keyed(&few, 9, spellings[i], strlen(spellings[i]), 1);
+	}
+	CHECK(few.used == 1 && few.text_kept == 0 && few.text_used > 0, "%zu of %zu bytes are kept", few.text_kept, few.text_used);
+	for (size_t i = 0; i < 100000; i++)
+	{
+		char		text[64];
+
+		snprintf(text, sizeof(text), "%06zu%.*s", 100000 - i, (int) (i % 8), "--------");
+		give_capacity(&few, strlen(text));
+		fc_frequent_add_keyed(&few, 1 + i % 2, text, strlen(text), 1);
+	}
+	CHECK(few.used == 3 && few.text_capacity <= 512, "%zu bytes for three texts", few.text_capacity);
+}
+
+/*
  * Of many texts with one frequency, the chosen ones are not frequent by
  * chance: their rows are about as many as expected. If chance decides about
  * every text that was seen, few are chosen.
@@ -321,7 +383,7 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 
 		learners[i] = (fc_learner) {.kind = kinds[i],.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.max_categories = 4,
 			.width = width,.sums = unit_alloc(width, sizeof(fc_exact_sum)),.squares = unit_alloc(width, sizeof(fc_exact_sum)),
-			.values = {.texts = false},.categories = {.texts = true}};
+			.values = {.texts = false},.categories = {.texts = true,.keyed = i == COUNTRY}};
 	}
 	learners[MONEY].log = true;
 }
@@ -335,6 +397,8 @@ learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 		learner->nulls_seen++;
 	else if (learner->kind == FC_FEATURE_ANY)
 		fc_learn_any(learner, row % 2 == 0 ? FC_FEATURE_NUMBER : FC_FEATURE_CATEGORY, 1, cell->text, cell->length);
+	else if (cell->kind == FC_CELL_TEXT && learner->categories.keyed)
+		fc_learn_keyed(learner, fc_hash_bytes(3, cell->text, cell->length), cell->text, cell->length);
 	else if (cell->kind == FC_CELL_TEXT)
 		fc_learn_text(learner, cell->text, cell->length);
 	else if (cell->kind == FC_CELL_NUMBER)
@@ -364,8 +428,9 @@ learn_rows(fc_learner learners[FEATURES], bool backwards)
 static fc_encoder_header *
 encoder_of(const fc_learner learners[FEATURES], size_t *size)
 {
-	static const fc_feature_name names[FEATURES] = {{"age", 3, NULL, 0}, {"money", 5, NULL, 0}, {"country", 7, NULL, 0}, {"flag", 4, NULL, 0},
-	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
+	static const fc_feature_name names[FEATURES] = {{.name = "age",.name_length = 3}, {.name = "money",.name_length = 5},
+	{.name = "country",.name_length = 7,.type = "public.citext",.type_length = 13,.collation = "c",.collation_length = 1},
+	{.name = "flag",.name_length = 4}, {.name = "point",.name_length = 5}, {.name = "props",.name_length = 5,.path = "a.b",.path_length = 3}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
 	fc_arena	choose = unit_arena();
 	fc_encoder_choice choice;
@@ -512,6 +577,8 @@ test_indicators(void)
 	fc_encoder_header *renewed = unit_alloc(flagged_size, 1);
 	fc_encoder	plain;
 	fc_encoder	encoder;
+	fc_encoder	again;
+	uint32_t	equal[16];
 	double	   *x[2];
 	double		mean = 0.0;
 	double		square = 0.0;
@@ -547,8 +614,23 @@ test_indicators(void)
 	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the indicator of a column without NULLs has another scale");
 	CHECK(fabs(encoder.scale[0] / plain.scale[0] - sqrt(8.0 / 9.0)) < 1e-3, "the scale of the age is %g", encoder.scale[0] / plain.scale[0]);
 	CHECK(fc_encoder_is_alike(&encoder, &plain), "encoders with and without flags are not alike");
-	fc_encoder_renew(flagged, flagged_size, header, renewed);
+	for (size_t f = 0; f < FEATURES; f++)
+		for (uint32_t j = 0; j < encoder.feature[f].categories; j++)
+		{
+			const fc_encoder_category *category = &encoder.category[encoder.feature[f].first_category + j];
+
+			equal[encoder.feature[f].first_category + j] = fc_find_category(&plain, f, encoder.text + category->start, category->length);
+		}
+	fc_encoder_renew(flagged, flagged_size, header, equal, renewed);
 	CHECK(memcmp(renewed, flagged, flagged_size) == 0, "renewing changes the encoder");
+	equal[0] = 1;
+	equal[1] = plain.feature[COUNTRY].categories;
+	fc_encoder_renew(flagged, flagged_size, header, equal, renewed);
+	fc_encoder_view(renewed, &again);
+	CHECK(again.category[0].count == plain.category[1].count && again.category[1].count == 0, "categories are not renewed by the equal ones");
+	CHECK(fc_encoder_check(renewed, flagged_size) == FC_OK, "a renewed encoder is refused");
+	((fc_encoder_feature *) &again.feature[COUNTRY])->collation_length = 0;
+	CHECK(!fc_encoder_is_alike(&again, &plain), "encoders with other types of categories are alike");
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
 	fc_encoder_digest(flagged, flagged_size, flagged->digest);
 	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension is accepted");
@@ -561,7 +643,7 @@ test_indicators(void)
 static void
 test_single_vector(void)
 {
-	static const fc_feature_name name = {"x", 1, NULL, 0};
+	static const fc_feature_name name = {.name = "x",.name_length = 1};
 	fc_learner	learners[FEATURES];
 
 	start_learners(learners, FC_NULLS_IMPUTE);
@@ -661,6 +743,7 @@ main(void)
 	test_quantiles();
 	test_many_texts();
 	test_frequent_texts();
+	test_keyed_values();
 	test_even_texts();
 	test_order_of_rows();
 	test_units();

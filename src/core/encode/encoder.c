@@ -149,13 +149,9 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 	encoder->slot = slot;
 }
 
-/*
- * Returns the index of a text among the feature's categories, or the number of
- * categories if it is not one of them.
- */
-static uint32_t
-find_category(const fc_encoder *encoder, size_t i, const char *text,
-			  size_t length)
+uint32_t
+fc_find_category(const fc_encoder *encoder, size_t i, const char *text,
+				 size_t length)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
 	const uint32_t *slot = encoder->slot + encoder->slots_of[i].first;
@@ -188,7 +184,7 @@ encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell,
 			double *raw)
 {
 	const fc_encoder_feature *feature = &encoder->feature[i];
-	uint32_t	place = find_category(encoder, i, cell->text, cell->length);
+	uint32_t	place = fc_find_category(encoder, i, cell->text, cell->length);
 
 	memset(raw, 0, feature->width * sizeof(double));
 	if (place < feature->categories || feature->other)
@@ -337,15 +333,14 @@ path_fits(walk *at, const fc_encoder_feature *feature, size_t first,
 static bool
 settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {
-	static const uint8_t zero[sizeof(feature->padding)] = {0};
-
 	return feature->kind < FC_FEATURE_ANY && feature->log <= 1 &&
 		feature->scaling < FC_SCALING_DEFAULT &&
 		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 &&
 		feature->missing <= 1 &&
 		(!feature->log || feature->kind == FC_FEATURE_NUMBER ||
 		 feature->kind == FC_FEATURE_INTERVAL) &&
-		memcmp(feature->padding, zero, sizeof(zero)) == 0 &&
+		fc_zero_padding((const char *) feature->padding,
+						(const char *) &feature->weight) &&
 		feature->weight >= FC_MIN_COLUMN_WEIGHT &&
 		feature->weight <= FC_MAX_COLUMN_WEIGHT && feature->nulls_seen >= 0 &&
 		feature->nulls_seen <= encoder->rows;
@@ -401,6 +396,29 @@ features_fit(walk *at)
 	return at->dim == encoder->dim && at->categories == encoder->categories;
 }
 
+/*
+ * Returns true if only categories of columns have a type, and only types a
+ * collation.
+ */
+static bool
+types_fit(walk *at)
+{
+	for (size_t i = 0; i < at->encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &at->encoder->feature[i];
+		bool		typed = feature->type_length > 0;
+
+		if ((typed && (feature->kind != FC_FEATURE_CATEGORY ||
+					   feature->path_length > 0)) ||
+			(!typed && feature->collation_length > 0) ||
+			!takes_text(at, feature->type_start, feature->type_length) ||
+			!takes_text(at, feature->collation_start,
+						feature->collation_length))
+			return false;
+	}
+	return true;
+}
+
 static bool
 categories_fit(walk *at)
 {
@@ -452,8 +470,8 @@ fc_encoder_check(const void *bytes, size_t size)
 	if (!fc_zero_padding(encoder.text +at.text_bytes,
 						 (const char *) bytes + size))
 		return FC_EFORMAT;
-	if (!columns_fit(&at) || !features_fit(&at) || !categories_fit(&at) ||
-		!numbers_fit(&encoder))
+	if (!columns_fit(&at) || !features_fit(&at) || !types_fit(&at) ||
+		!categories_fit(&at) || !numbers_fit(&encoder))
 		return FC_EFORMAT;
 	return FC_OK;
 }

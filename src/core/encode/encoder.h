@@ -11,13 +11,19 @@
  * dimension of a feature with `missing`, is 1 for a NULL and 0 otherwise.
  * Scaled coordinates are (raw - center) / scale.
  *
- * Layout of the value (native byte order, padding zero):
+ * A category is stored as its text. Values of a type whose equal values may
+ * have several texts are found by the equality of that type, whose name the
+ * feature has. The core finds texts only: its caller finds the category that
+ * equals a value, and passes its text.
+ *
+ * Layout of the value (native byte order, padding and reserved fields zero):
  *     fc_encoder_header, fc_encoder_column[columns],
  *     fc_encoder_feature[features],
  *     double center[dim], scale[dim], fill[dim],
  *     fc_encoder_category[categories],
- *     the text: names, paths and categories without separators or
- *     terminators, padded with 0 to a multiple of 8 bytes
+ *     the text: names of columns, paths, names of types and collations, and
+ *     categories, without separators or terminators, padded with 0 to a
+ *     multiple of 8 bytes
  */
 #ifndef FC_ENCODE_ENCODER_H
 #define FC_ENCODE_ENCODER_H
@@ -115,6 +121,11 @@ typedef struct fc_encoder_feature
 	uint32_t	width;
 	uint32_t	first_category;
 	uint32_t	categories;
+	uint32_t	type_start;		/* offset of the name of the type whose
+								 * equality finds categories */
+	uint32_t	type_length;	/* 0: categories are found by their texts */
+	uint32_t	collation_start;	/* offset of the name of the collation */
+	uint32_t	collation_length;	/* 0: the type has no collation */
 	uint8_t		kind;
 	uint8_t		log;
 	uint8_t		scaling;
@@ -123,6 +134,7 @@ typedef struct fc_encoder_feature
 								 * dimension, for unknown values */
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
 	uint8_t		padding[6];		/* always 0 */
+	uint32_t	reserved[4];	/* always 0 */
 	double		weight;
 	int64_t		nulls_seen;		/* number of rows of the sample with a NULL */
 } fc_encoder_feature;
@@ -210,6 +222,13 @@ void		fc_encoder_prepare(fc_encoder *encoder, void *memory);
 double		fc_category_scale(const double *share, size_t width);
 
 /*
+ * Returns the index of a text among the categories of feature i, or the number
+ * of its categories if it is not one of them. The encoder must be prepared.
+ */
+uint32_t	fc_find_category(const fc_encoder *encoder, size_t i, const char *text,
+							 size_t length);
+
+/*
  * Returns true if any dimension has a center other than 0 or a scale other
  * than 1.
  */
@@ -228,7 +247,7 @@ void		fc_encoder_of_vector(const char *name, size_t length, size_t d,
 
 /*
  * Returns true if both encoders have the same features, encoded in the same
- * way. Their categories may differ.
+ * way, with categories of the same type. Their categories may differ.
  */
 bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 
@@ -236,10 +255,12 @@ bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
  * Writes an encoder with the dimensions of the old encoder, and the centers,
  * scales and counts of the new one. The two must be alike
  * (fc_encoder_is_alike). The old value and `renewed` have `size` bytes.
+ * `equal` has the index of each old category among the new categories of its
+ * feature, or their number if it is not one of them.
  */
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 const fc_encoder_header *new_header,
-							 fc_encoder_header *renewed);
+							 const uint32_t *equal, fc_encoder_header *renewed);
 
 /*
  * Sets the weight of flagged features to the minimum, in place. `flag` has one

@@ -107,6 +107,16 @@ fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch)
 
 /* ---- slots ---- */
 
+/* Returns true if text a precedes text b in the order of bytes. */
+static bool
+precedes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	size_t		shorter = a_length < b_length ? a_length : b_length;
+	int			order = shorter > 0 ? memcmp(a, b, shorter) : 0;
+
+	return order != 0 ? order < 0 : a_length < b_length;
+}
+
 /*
  * Returns the slot of a value, or the empty slot where it belongs; text is
  * NULL for a number.
@@ -123,11 +133,29 @@ find_slot(const fc_frequent_items *frequent, uint64_t key, const char *text,
 		fc_frequent_item *entry = &frequent->entry[i];
 
 		if (entry->count == 0 ||
-			(entry->key == key && entry->length == length &&
-			 (length == 0 ||
-			  memcmp(frequent->text +entry->start, text, length) == 0)))
+			(entry->key == key &&
+			 (frequent->keyed ||
+			  (entry->length == length &&
+			   (length == 0 ||
+				memcmp(frequent->text +entry->start, text, length) == 0)))))
 			return entry;
 	}
+}
+
+/* Stores a text, over that of the entry if it fits there. */
+static void
+keep_text(fc_frequent_items *frequent, fc_frequent_item *entry,
+		  const char *text, size_t length)
+{
+	if (length > entry->length)
+	{
+		entry->start = (uint32_t) frequent->text_used;
+		frequent->text_used += length;
+	}
+	frequent->text_kept += length - entry->length;
+	entry->length = (uint32_t) length;
+	if (length > 0)
+		memcpy(frequent->text +entry->start, text, length);
 }
 
 static void
@@ -141,14 +169,15 @@ count_value(fc_frequent_items *frequent, uint64_t key, const char *text,
 		FC_ASSERT(fc_frequent_has_capacity(frequent, length));
 		*entry = (fc_frequent_item)
 		{
-			key, 0, (uint32_t) frequent->text_used,
-				(uint32_t) length
+			.key = key,
+				.start = (uint32_t) frequent->text_used
 		};
-		if (length > 0)
-			memcpy(frequent->text +frequent->text_used, text, length);
-		frequent->text_used += length;
+		keep_text(frequent, entry, text, length);
 		frequent->used++;
 	}
+	else if (frequent->keyed &&
+			 precedes(text, length, frequent->text +entry->start, entry->length))
+		keep_text(frequent, entry, text, length);
 	entry->count += count;
 }
 
@@ -159,9 +188,13 @@ fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count)
 	count_value(frequent, fc_number_key(x) >> frequent->dropped, NULL, 0, count);
 }
 
-void
-fc_frequent_add_text(fc_frequent_items *frequent, const char *text, size_t length,
-					 int64_t count)
+/*
+ * Adds a text whose key is the hash of some bytes: of itself, or of the key of
+ * its value, whose bits may be less random.
+ */
+static void
+add_hashed(fc_frequent_items *frequent, const void *hashed, size_t size,
+		   const char *text, size_t length, int64_t count)
 {
 	uint64_t	key;
 
@@ -171,10 +204,24 @@ fc_frequent_add_text(fc_frequent_items *frequent, const char *text, size_t lengt
 		frequent->long_texts += count;
 		return;
 	}
-	key = fc_hash_bytes(0, text, length);
+	key = fc_hash_bytes(0, hashed, size);
 	if (frequent->sketch != NULL)
 		add_to_sketch(frequent, key, count);
 	count_value(frequent, key, text, length, count);
+}
+
+void
+fc_frequent_add_text(fc_frequent_items *frequent, const char *text, size_t length,
+					 int64_t count)
+{
+	add_hashed(frequent, text, length, text, length, count);
+}
+
+void
+fc_frequent_add_keyed(fc_frequent_items *frequent, uint64_t key,
+					  const char *text, size_t length, int64_t count)
+{
+	add_hashed(frequent, &key, sizeof(key), text, length, count);
 }
 
 /* ---- growth ---- */
@@ -196,6 +243,8 @@ next_text_capacity(const fc_frequent_items *frequent, size_t length)
 
 	if (!frequent->texts || frequent->text_used + length <= capacity)
 		return capacity;
+	if (capacity > 0 && frequent->text_kept + length <= capacity / 2)
+		return capacity;		/* the move drops enough replaced texts */
 	return capacity == 0 ? FIRST_TEXT : 2 * capacity;
 }
 
@@ -242,7 +291,7 @@ fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 	frequent->text_capacity = next_text_capacity(&from, length);
 	frequent->entry = memory;
 	frequent->text = (char *) (frequent->entry + frequent->slots);
-	frequent->used = frequent->text_used = 0;
+	frequent->used = frequent->text_used = frequent->text_kept = 0;
 	frequent->dropped += rounding;
 	memset(frequent->entry, 0, frequent->slots * sizeof(fc_frequent_item));
 	for (size_t i = 0; i < from.slots; i++)
@@ -326,14 +375,9 @@ comes_before(const fc_frequent_items *frequent, uint32_t a, uint32_t b)
 {
 	const fc_frequent_item *left = &frequent->entry[a];
 	const fc_frequent_item *right = &frequent->entry[b];
-	size_t		shorter = (left->length < right->length ? left->length
-						   : right->length);
-	int			order = 0;
 
-	if (shorter > 0)
-		order = memcmp(frequent->text +left->start, frequent->text +right->start,
-					   shorter);
-	return order != 0 ? order < 0 : left->length < right->length;
+	return precedes(frequent->text +left->start, left->length,
+					frequent->text +right->start, right->length);
 }
 
 /*

@@ -15,6 +15,11 @@
  * the list of frequent texts does not depend on the order. Texts longer than
  * FC_FREQUENT_LENGTH bytes are only counted together.
  *
+ * Values with several texts: a value is known by a key of 64 bits, and the
+ * first of its texts in the order of bytes is kept. That two of n values have
+ * the same key has the probability n^2 / 2^65. A value that was dropped and is
+ * listed again has the first of its texts since then.
+ *
  * The caller provides the memory, and moves the counter to a new block before
  * and after an addition if the functions below request it.
  */
@@ -70,14 +75,17 @@ typedef struct fc_frequent_item
 typedef struct fc_frequent_items
 {
 	bool		texts;
+	bool		keyed;			/* true if values are known by their keys, and
+								 * may have several texts */
 	unsigned int dropped;		/* number of trailing bits dropped from the
 								 * keys of numbers */
 	size_t		used;			/* number of used slots */
 	size_t		slots;			/* number of slots, a power of two above
 								 * `used`; 0: no memory yet */
-	size_t		text_used;		/* bytes of text in use; text_capacity bytes
-								 * are allocated */
-	size_t		text_capacity;
+	size_t		text_used;		/* bytes of text in use, replaced texts
+								 * included */
+	size_t		text_kept;		/* bytes of text in use without them */
+	size_t		text_capacity;	/* bytes allocated for texts */
 	int64_t		total;			/* number of rows counted, including rows with
 								 * long texts */
 	int64_t		long_texts;
@@ -116,10 +124,16 @@ void		fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch);
 size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length);
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
 
-/* Adds a value `count` times; there must be room for it. */
+/*
+ * Each adds a value `count` times; there must be room for it.
+ * fc_frequent_add_keyed is for counters with `keyed`, fc_frequent_add_text for
+ * others.
+ */
 void		fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count);
 void		fc_frequent_add_text(fc_frequent_items *frequent, const char *text,
 								 size_t length, int64_t count);
+void		fc_frequent_add_keyed(fc_frequent_items *frequent, uint64_t key,
+								  const char *text, size_t length, int64_t count);
 
 /*
  * Computes the quantiles of the numbers for `count` shares (0 to 1),

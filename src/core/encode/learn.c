@@ -182,6 +182,14 @@ fc_learn_text(fc_learner *learner, const char *text, size_t length)
 }
 
 void
+fc_learn_keyed(fc_learner *learner, uint64_t key, const char *text,
+			   size_t length)
+{
+	learner->texts++;
+	fc_frequent_add_keyed(&learner->categories, key, text, length, 1);
+}
+
+void
 fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 			 const char *text, size_t length)
 {
@@ -282,7 +290,8 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 		}
 		choice->dim += feature->width;
 		choice->categories += feature->categories;
-		choice->text_bytes += name->path_length;
+		choice->text_bytes += name->path_length + name->type_length +
+			name->collation_length;
 		for (size_t j = 0; j < feature->categories; j++)
 			choice->text_bytes += sample->learners[i]
 				.categories.entry[feature->slots[j]]

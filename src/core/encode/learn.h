@@ -8,8 +8,8 @@
  *                 (q3 - q1) / 1.349, which is the standard deviation for a
  *                 normal distribution; the quartiles are exact up to
  *                 FC_FREQUENT_NUMBERS distinct values.
- *     categories  the most frequent texts; the share p of the rows in each
- *                 dimension, `other` and `missing` included; one scale
+ *     categories  the most frequent texts or values; the share p of the rows
+ *                 in each dimension, `other` and `missing` included; one scale
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of
  *                 the elements' variances, or each element's own standard
@@ -89,8 +89,8 @@ typedef struct fc_learner
 								 * for numbers; zeroed by the caller */
 	fc_exact_sum *squares;		/* sums of squares, as many as sums */
 	fc_frequent_items values;	/* distinct numbers, for robust scaling */
-	fc_frequent_items categories;	/* distinct texts; for FC_FEATURE_ANY all
-									 * values as texts */
+	fc_frequent_items categories;	/* distinct texts or values; for
+									 * FC_FEATURE_ANY all values as texts */
 } fc_learner;
 
 static inline fc_learner
@@ -124,6 +124,10 @@ void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
 void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 
+/* Adds a category that is known by its key (frequent_items.h). */
+void		fc_learn_keyed(fc_learner *learner, uint64_t key, const char *text,
+						   size_t length);
+
 /*
  * Adds a value of kind FC_FEATURE_ANY, both as a value and as a text; x is 0
  * or 1 for a boolean.
@@ -140,6 +144,11 @@ typedef struct fc_feature_name
 	const char *path;			/* path into a jsonb column; NULL: the column
 								 * itself */
 	size_t		path_length;
+	const char *type;			/* name of the type of the categories, if they
+								 * are known by keys */
+	size_t		type_length;
+	const char *collation;		/* name of its collation, if it has one */
+	size_t		collation_length;
 } fc_feature_name;
 
 typedef struct fc_sample

@@ -162,6 +162,10 @@ write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 		.column = feature->column,
 			.path_start = feature->path_start,
 			.path_length = (uint32_t) name->path_length,
+			.type_start = feature->type_start,
+			.type_length = (uint32_t) name->type_length,
+			.collation_start = feature->collation_start,
+			.collation_length = (uint32_t) name->collation_length,
 			.first = (uint32_t) w->dim,
 			.width = (uint32_t) choice->width,
 			.first_category = (uint32_t) w->categories,
@@ -190,7 +194,7 @@ write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 	w->categories += choice->categories;
 }
 
-/* Writes the names of the columns, then the paths. */
+/* Writes the names of the columns, then the paths, then the types. */
 static void
 write_names(encoder_writer *w)
 {
@@ -215,6 +219,13 @@ write_names(encoder_writer *w)
 	for (size_t i = 0; i < w->sample->features; i++)
 		w->feature[i].path_start = write_text(w, names[i].path,
 											  names[i].path_length);
+	for (size_t i = 0; i < w->sample->features; i++)
+	{
+		w->feature[i].type_start = write_text(w, names[i].type,
+											  names[i].type_length);
+		w->feature[i].collation_start = write_text(w, names[i].collation,
+												   names[i].collation_length);
+	}
 }
 
 void
@@ -271,6 +282,8 @@ fc_encoder_of_vector(const char *name, size_t length, size_t d,
 		.feature = (fc_encoder_feature)
 	{
 		.path_start = (uint32_t) length,
+			.type_start = (uint32_t) length,
+			.collation_start = (uint32_t) length,
 			.width = (uint32_t) d,
 			.kind = FC_FEATURE_VECTOR,
 			.scaling = scale == NULL
@@ -308,6 +321,10 @@ same_feature(const fc_encoder *old, const fc_encoder_feature *a,
 					 y->name_length) &&
 		same_text(old, a->path_start, a->path_length, new, b->path_start,
 				  b->path_length) &&
+		same_text(old, a->type_start, a->type_length, new, b->type_start,
+				  b->type_length) &&
+		same_text(old, a->collation_start, a->collation_length, new,
+				  b->collation_start, b->collation_length) &&
 		a->kind == b->kind && a->log == b->log &&
 		(a->kind == FC_FEATURE_CATEGORY ||
 		 fc_feature_values(a) == fc_feature_values(b));
@@ -325,33 +342,13 @@ fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
 }
 
 /*
- * Returns the number of rows of the new sample in an old category, or 0 if the
- * new encoder does not have this category.
- */
-static int64_t
-new_count(const fc_encoder *old, const fc_encoder_category *category,
-		  const fc_encoder *new, const fc_encoder_feature *feature)
-{
-	for (uint32_t j = 0; j < feature->categories; j++)
-	{
-		const fc_encoder_category
-				   *other = (&new->category[feature->first_category + j]);
-
-		if (same_text(old, category->start, category->length, new, other->start,
-					  other->length))
-			return other->count;
-	}
-	return 0;
-}
-
-/*
  * Replaces the counts and shares of the old categories by the counts and
  * shares in the new sample, and sets one scale for all categories
- * (fc_category_scale).
+ * (fc_category_scale). `equal` has the new category of each old one.
  */
 static void
-renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
-				 const fc_encoder *new, const fc_encoder_feature *learned,
+renew_categories(const fc_encoder_feature *feature, const fc_encoder *new,
+				 const fc_encoder_feature *learned, const uint32_t *equal,
 				 fc_encoder_category *category, double *center, double *scale)
 {
 	int64_t		texts = (new->rows - new->skipped -
@@ -366,7 +363,10 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature,
 
 	for (uint32_t j = 0; j < feature->categories; j++)
 	{
-		category[j].count = new_count(old, &category[j], new, learned);
+		category[j].count = (equal[j] < learned->categories
+							 ? new->category[learned->first_category +
+											 equal[j]].count
+							 : 0);
 		others -= category[j].count;
 		*share++ = (double) category[j].count / rows;
 	}
@@ -487,7 +487,7 @@ fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag)
 
 void
 fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
-				 const fc_encoder_header *new_header,
+				 const fc_encoder_header *new_header, const uint32_t *equal,
 				 fc_encoder_header *renewed)
 {
 	fc_encoder	old;
@@ -512,7 +512,8 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 		feature->weight = learned->weight;
 		feature->nulls_seen = learned->nulls_seen;
 		if (feature->kind == FC_FEATURE_CATEGORY)
-			renew_categories(&old, feature, &new, learned,
+			renew_categories(feature, &new, learned,
+							 equal + feature->first_category,
 							 (fc_encoder_category *) to.category +
 							 feature->first_category,
 							 center, scale);

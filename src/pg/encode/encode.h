@@ -158,9 +158,18 @@ extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
+/* What finds the category that equals a text (category.c). */
+typedef struct category_finder
+{
+	bool		made;			/* false until the first text that is not a
+								 * category */
+	struct group_finder *finder;	/* NULL: texts are compared */
+} category_finder;
+
 /* An encoder with the data that encoding rows requires. */
 typedef struct prepared_encoder
 {
+	MemoryContext context;		/* owns everything in this struct */
 	fc_encoder	view;
 	const char **names;			/* names of the columns */
 
@@ -170,6 +179,8 @@ typedef struct prepared_encoder
 	 */
 	json_path  *paths;
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
+	category_finder *finders;	/* one per feature; NULL: all categories are
+								 * found by their texts */
 
 	/*
 	 * dimension of each column whose numbers are copied unchanged; -1 for
@@ -263,7 +274,7 @@ extern void make_listed_reader(FunctionCallInfo fcinfo, int first,
 extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
 						  listed_reader *listed, bool scaled, double *x);
 
-/* ---- encoder_value.c ---- */
+/* ---- renew.c ---- */
 
 /*
  * Returns a copy of `old` with the centers and scales of `learned`. Returns

@@ -17,6 +17,7 @@
 #include "encode/learn.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
+#include "pg/encode/category.h"
 #include "pg/encode/encode.h"
 
 enum
@@ -61,6 +62,8 @@ typedef struct learning_call_state
 								 * then the number of features */
 	json_path  *paths;			/* paths of the features */
 	record_reader record;
+	category_key *keys;			/* keys of each column's values, in the
+								 * context of the record */
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 	fc_feature_kind *kinds;		/* kind of the current row's value for each
 								 * feature with a JSON path */
@@ -100,6 +103,7 @@ label_features(learning_call_state *call)
 	call->paths = palloc(call->requested.features * sizeof(json_path));
 	call->cells = palloc0(call->requested.features * sizeof(fc_feature_cell));
 	call->kinds = palloc0(call->requested.features * sizeof(fc_feature_kind));
+	call->keys = palloc0(call->count * sizeof(category_key));
 	for (Size i = 0; i < call->requested.features; i++)
 	{
 		const feature_options *feature = &call->requested.feature[i];
@@ -234,7 +238,20 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 	shape = record->shape;
 	record->shape = 0;			/* stays 0 if a column raises an error */
 	for (int i = 0; i < call->count; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(record->desc,
+													record->attribute[i]);
+
 		check_column(call, i, record->readers[i].kind);
+		call->keys[i] = (category_key)
+		{
+			.type = NULL
+		};
+		if (record->readers[i].kind == FC_FEATURE_CATEGORY)
+			call->keys[i] = make_category_key(attribute->atttypid,
+											  attribute->attcollation,
+											  record->context);
+	}
 	record->shape = shape;
 	call->generation++;
 }
@@ -290,17 +307,42 @@ move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
 }
 
 /*
- * Returns a new learner for feature i of a column of this kind, with the
- * requested options.
+ * Returns a new learner for feature i of a column, with the requested options.
  */
 static fc_learner
-learner_of_options(const learning_call_state *call, Size i, fc_feature_kind kind)
+learner_of_options(const learning_call_state *call, Size i, int column)
 {
 	const feature_options *requested = &call->requested.feature[i];
+	fc_feature_kind kind = call->record.readers[column].kind;
+	fc_learner	learner;
 
-	return fc_learner_start(kind, requested->log && has_log(kind), requested->scaling,
-							requested->nulls, requested->weight,
-							(uint32_t) call->requested.max_categories);
+	learner = fc_learner_start(kind, requested->log && has_log(kind),
+							   requested->scaling, requested->nulls,
+							   requested->weight,
+							   (uint32_t) call->requested.max_categories);
+	learner.categories.keyed = call->keys[column].type != NULL;
+	return learner;
+}
+
+static Size
+length_of_name(const char *name)
+{
+	return name != NULL ? strlen(name) : 0;
+}
+
+/* Returns the names of feature i of a column. */
+static fc_feature_name
+names_of_feature(const learning_call_state *call, Size i, int column)
+{
+	const category_key *key = &call->keys[column];
+
+	return (fc_feature_name)
+	{
+		call->names[column], strlen(call->names[column]),
+			call->paths[i].text, call->paths[i].length,
+			key->type, length_of_name(key->type),
+			key->name_of_collation, length_of_name(key->name_of_collation)
+	};
 }
 
 static const char *
@@ -330,21 +372,30 @@ start_state(const learning_call_state *call, MemoryContext context)
 			fc_learner *learner = &state->learners[i];
 			fc_feature_name *name = &state->names[i];
 
-			*learner = learner_of_options(call, i, call->record.readers[c].kind);
+			*learner = learner_of_options(call, i, c);
 			if (learner->kind != FC_FEATURE_VECTOR &&
 				learner->kind != FC_FEATURE_CATEGORY)
 				take_sums(state, learner, 1);
-			name->name_length = strlen(call->names[c]);
-			name->name = keep_name(state, call->names[c], name->name_length);
-			name->path_length = call->paths[i].length;
-			name->path = keep_name(state, call->paths[i].text,
-								   name->path_length);
+			*name = names_of_feature(call, i, c);
+			name->name = keep_name(state, name->name, name->name_length);
+			name->path = keep_name(state, name->path, name->path_length);
+			name->type = keep_name(state, name->type, name->type_length);
+			name->collation = keep_name(state, name->collation,
+										name->collation_length);
 		}
 	return state;
 }
 
+static bool
+same_name(const char *a, Size a_length, const char *b, Size b_length)
+{
+	return a_length == b_length &&
+		(a_length == 0 || memcmp(a, b, a_length) == 0);
+}
+
 /*
- * Returns true if two learners have the same column, path, kind and options.
+ * Returns true if two learners have the same column, path, kind, type of
+ * categories and options.
  */
 static bool
 same_learner(const fc_learner *a, const fc_feature_name *a_name,
@@ -353,11 +404,14 @@ same_learner(const fc_learner *a, const fc_feature_name *a_name,
 	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling &&
 		a->nulls == b->nulls && a->weight == b->weight &&
 		a->max_categories == b->max_categories &&
-		a_name->name_length == b_name->name_length &&
-		a_name->path_length == b_name->path_length &&
-		memcmp(a_name->name, b_name->name, a_name->name_length) == 0 &&
-		(a_name->path_length == 0 ||
-		 memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
+		same_name(a_name->name, a_name->name_length, b_name->name,
+				  b_name->name_length) &&
+		same_name(a_name->path, a_name->path_length, b_name->path,
+				  b_name->path_length) &&
+		same_name(a_name->type, a_name->type_length, b_name->type,
+				  b_name->type_length) &&
+		same_name(a_name->collation, a_name->collation_length,
+				  b_name->collation, b_name->collation_length);
 }
 
 static void
@@ -379,14 +433,8 @@ check_same_rows(encoder_state *state, const learning_call_state *call)
 	for (int c = 0; c < call->count; c++)
 		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
 		{
-			fc_learner	requested = learner_of_options(call, i,
-													   call->record.readers[c].kind);
-			fc_feature_name name = {
-				call->names[c],
-				strlen(call->names[c]),
-				call->paths[i].text,
-				call->paths[i].length
-			};
+			fc_learner	requested = learner_of_options(call, i, c);
+			fc_feature_name name = names_of_feature(call, i, c);
 
 			if (!same_learner(&state->learners[i], &state->names[i], &requested,
 							  &name))
@@ -542,10 +590,12 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *
 	grow_frequent(state, &learner->categories);
 }
 
+/* Learns the value of feature i of a column. */
 static void
-learn_feature(encoder_state *state, const learning_call_state *call, Size i,
-			  Datum value)
+learn_feature(encoder_state *state, learning_call_state *call, Size i,
+			  int column)
 {
+	Datum		value = call->record.values[call->record.attribute[column]];
 	fc_learner *learner = &state->learners[i];
 	const fc_feature_cell *cell = &call->cells[i];
 
@@ -556,7 +606,12 @@ learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 	else if (cell->kind == FC_CELL_TEXT)
 	{
 		make_capacity(state, &learner->categories, cell->length);
-		fc_learn_text(learner, cell->text, cell->length);
+		if (learner->categories.keyed)
+			fc_learn_keyed(learner,
+						   key_of_category(&call->keys[column], value),
+						   cell->text, cell->length);
+		else
+			fc_learn_text(learner, cell->text, cell->length);
 		grow_frequent(state, &learner->categories);
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
@@ -569,8 +624,6 @@ learn_feature(encoder_state *state, const learning_call_state *call, Size i,
 static void
 learn_row(encoder_state *state, learning_call_state *call)
 {
-	const record_reader *record = &call->record;
-
 	read_cells(call);
 	state->rows++;
 	if (!pass_nulls(state, call))
@@ -580,7 +633,7 @@ learn_row(encoder_state *state, learning_call_state *call)
 	}
 	for (int c = 0; c < call->count; c++)
 		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
-			learn_feature(state, call, i, record->values[record->attribute[c]]);
+			learn_feature(state, call, i, c);
 }
 
 /*

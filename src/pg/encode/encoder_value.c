@@ -35,9 +35,17 @@ check_encoder(const void *bytes, size_t size)
 							(int) view.column[i].name_length, true))
 			return FC_EFORMAT;
 	for (Size i = 0; i < view.features; i++)
-		if (!pg_verifymbstr(view.text +view.feature[i].path_start,
-							(int) view.feature[i].path_length, true))
+	{
+		const fc_encoder_feature *feature = &view.feature[i];
+
+		if (!pg_verifymbstr(view.text +feature->path_start,
+							(int) feature->path_length, true) ||
+			!pg_verifymbstr(view.text +feature->type_start,
+							(int) feature->type_length, true) ||
+			!pg_verifymbstr(view.text +feature->collation_start,
+							(int) feature->collation_length, true))
 			return FC_EFORMAT;
+	}
 	for (Size i = 0; i < view.categories; i++)
 		if (!pg_verifymbstr(view.text +view.category[i].start,
 							(int) view.category[i].length, true))
@@ -301,25 +309,6 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(header);
 }
 
-const fc_encoder_header *
-renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
-{
-	fc_encoder_header *renewed;
-	fc_encoder	learned_view;
-	fc_encoder	old_view;
-
-	if (old == NULL)
-		return learned;
-	fc_encoder_view(learned, &learned_view);
-	fc_encoder_view(old, &old_view);
-	if (!fc_encoder_is_alike(&old_view, &learned_view))
-		return learned;
-	renewed = palloc(VARSIZE(old));
-	fc_encoder_renew(old, VARSIZE(old), learned, renewed);
-	SET_VARSIZE(renewed, VARSIZE(old));
-	return renewed;
-}
-
 /* ---- describe ---- */
 
 /*
@@ -343,6 +332,18 @@ append_categories(StringInfo json, const fc_encoder *view,
 	}
 	appendStringInfo(json, "}, \"other\": %s",
 					 feature->other ? "true" : "false");
+	if (feature->type_length > 0)
+	{
+		appendStringInfoString(json, ", \"type\": ");
+		escape_json(json, encoder_text(view, feature->type_start,
+									   feature->type_length));
+	}
+	if (feature->collation_length > 0)
+	{
+		appendStringInfoString(json, ", \"collation\": ");
+		escape_json(json, encoder_text(view, feature->collation_start,
+									   feature->collation_length));
+	}
 }
 
 static void

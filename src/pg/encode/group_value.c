@@ -46,6 +46,7 @@
 
 #define MAX_KNOWN	4096		/* maximum number of given values whose groups
 								 * are cached; a guess */
+#define MAX_KNOWN_BYTES	1024	/* maximum size of a cached value; a guess */
 
 /* ---- types ---- */
 
@@ -56,16 +57,25 @@ is_trusted(Oid role)
 	return role == GetUserId() || superuser_arg(role);
 }
 
+Oid
+type_owner(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	owner = ((Form_pg_type) GETSTRUCT(tuple))->typowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
 static bool
 has_trusted_owner(Oid type)
 {
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	bool		trusted = (HeapTupleIsValid(tuple) &&
-						   is_trusted(((Form_pg_type) GETSTRUCT(tuple))->typowner));
+	Oid			owner = type_owner(type);
 
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	return trusted;
+	return OidIsValid(owner) && is_trusted(owner);
 }
 
 /* Do equal values of a base type always have the same text? */
@@ -107,14 +117,16 @@ is_strict(Oid type, Oid collation)
 
 /*
  * Is the text of the type's values made by a function of its own, whose result
- * the input function might not read?
+ * the input function might not read? The text of a char(n) only lacks trailing
+ * blanks, which its equality ignores.
  */
 static bool
 has_text_function(Oid type)
 {
 	Oid			function;
 
-	return find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) ==
+	return type != BPCHAROID &&
+		find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) ==
 		COERCION_PATH_FUNC;
 }
 
@@ -234,6 +246,7 @@ struct group_finder
 	Oid			declared;		/* type of the given values */
 	Oid			given;			/* base type of the given values */
 	const char *column;
+	bool		of_categories;	/* true if categories are found, not groups */
 	given_form	form;
 	bool		compares;		/* true if values are compared with groups */
 	value_reader as_given;		/* text of a given value */
@@ -540,9 +553,9 @@ find_form(group_finder *finder)
 				errhint("Pass a value of type %s, or its text.", format_type_be(type)));
 }
 
-group_finder *
-make_group_finder(const group_type *type, Oid given, const char *column,
-				  MemoryContext context)
+/* Makes a finder in a child of the current context. */
+static group_finder *
+new_finder(const group_type *type, Oid given, const char *column)
 {
 	MemoryContext own = AllocSetContextCreate(CurrentMemoryContext,
 											  "fastclust groups",
@@ -563,7 +576,16 @@ make_group_finder(const group_type *type, Oid given, const char *column,
 		make_value_reader(type->type, column, true, own, &finder->as_group);
 	get_typlenbyval(finder->given, &finder->length, &finder->by_value);
 	MemoryContextSwitchTo(old);
-	MemoryContextSetParent(own, context);
+	return finder;
+}
+
+group_finder *
+make_group_finder(const group_type *type, Oid given, const char *column,
+				  MemoryContext context)
+{
+	group_finder *finder = new_finder(type, given, column);
+
+	MemoryContextSetParent(finder->context, context);
 	return finder;
 }
 
@@ -593,9 +615,15 @@ static void
 explain_reading(void *argument)
 {
 	const text_reading *now = argument;
+	bool		category = now->finder->of_categories;
 
 	if (now->is_group)
-		errcontext("group \"%s\" of %s, of type %s", now->string,
+		errcontext("%s \"%s\" of %s, of type %s",
+				   category ? "category" : "group", now->string,
+				   shown_column(now->finder),
+				   format_type_be(now->finder->type.type));
+	else if (category)
+		errcontext("text to find among the categories of %s, of type %s",
 				   shown_column(now->finder),
 				   format_type_be(now->finder->type.type));
 	else
@@ -682,6 +710,18 @@ set_groups(group_finder *finder, ArrayType *groups)
 		finder->first[finder->hashes[i] & finder->mask] = i;
 	}
 	MemoryContextSwitchTo(old);
+}
+
+group_finder *
+make_category_finder(const group_type *type, const char *column,
+					 ArrayType *categories, MemoryContext context)
+{
+	group_finder *finder = new_finder(type, TEXTOID, column);
+
+	finder->of_categories = true;
+	set_groups(finder, categories);
+	MemoryContextSetParent(finder->context, context);
+	return finder;
 }
 
 static bool
@@ -787,6 +827,13 @@ group_of_given(group_finder *finder, Datum given)
 
 	if (finder->length == -1)
 		given = PointerGetDatum(PG_DETOAST_DATUM_PACKED(given));
+	if (finder->compares && finder->length == -1 &&
+		VARSIZE_ANY(DatumGetPointer(given)) > MAX_KNOWN_BYTES)
+	{
+		made.value = given;
+		find_given(finder, &made);
+		return made;
+	}
 	if (finder->known == NULL || finder->known->members >= MAX_KNOWN)
 		forget_known(finder);
 	entry = known_lookup(finder->known, given);

@@ -1,6 +1,6 @@
 /*
  * group_value.h - values of a grouping column: their texts, and which of them
- * are one group
+ * are one group; category.c finds categories in the same way
  */
 #ifndef FASTCLUST_GROUP_VALUE_H
 #define FASTCLUST_GROUP_VALUE_H
@@ -24,6 +24,9 @@ typedef struct group_type
  */
 extern group_type group_type_of(Oid type, Oid collation);
 
+/* Returns the owner of a type, or InvalidOid if it does not exist. */
+extern Oid	type_owner(Oid type);
+
 /*
  * Convert the type to the names that a version stores, {type} or {type,
  * collation}, and back. Texts are compared if a name no longer exists, or if
@@ -44,6 +47,13 @@ typedef struct group_finder group_finder;
  */
 extern group_finder *make_group_finder(const group_type *type, Oid given,
 									   const char *column, MemoryContext context);
+
+/*
+ * Makes a finder, in a child of the context, of texts among the categories of
+ * a column, an array of text without NULLs.
+ */
+extern group_finder *make_category_finder(const group_type *type, const char *column,
+										  ArrayType *categories, MemoryContext context);
 
 /* Is the finder made for values of this type? */
 extern bool finds_type(const group_finder *finder, Oid given);

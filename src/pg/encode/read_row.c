@@ -10,6 +10,7 @@
 #include "utils/typcache.h"
 
 #include "numerics/rows.h"
+#include "pg/encode/category.h"
 #include "pg/encode/encode.h"
 
 /* ---- the encoder ---- */
@@ -58,6 +59,7 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	prepared_encoder *encoder = palloc0(sizeof(prepared_encoder));
 
+	encoder->context = context;
 	fc_encoder_view(header, &encoder->view);
 	fc_encoder_prepare(&encoder->view,
 					   palloc(fc_encoder_prepared_size(&encoder->view)));
@@ -78,8 +80,13 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	}
 	encoder->imputes = true;
 	for (Size i = 0; i < encoder->view.features; i++)
+	{
 		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
 			encoder->imputes = false;
+		if (encoder->view.feature[i].type_length > 0 && encoder->finders == NULL)
+			encoder->finders = palloc0(encoder->view.features *
+									   sizeof(category_finder));
+	}
 	MemoryContextSwitchTo(old);
 	return encoder;
 }
@@ -117,6 +124,28 @@ check_width(const prepared_encoder *encoder, Size i)
 					   (uint32) fc_feature_values(feature)));
 }
 
+/* Replaces the text of a cell by that of the category which it equals. */
+static void
+name_category(prepared_encoder *encoder, Size i)
+{
+	const fc_encoder *view = &encoder->view;
+	const fc_encoder_feature *feature = &view->feature[i];
+	fc_feature_cell *cell = &encoder->cells[i];
+	uint32		place;
+
+	if (feature->type_length == 0)
+		return;
+	place = find_category(encoder, i, cell->text, cell->length);
+	if (place < feature->categories)
+	{
+		const fc_encoder_category
+				   *category = (&view->category[feature->first_category + place]);
+
+		cell->text = view->text +category->start;
+		cell->length = category->length;
+	}
+}
+
 /* Reads the value of a column into the cells of its features. */
 static void
 read_column(prepared_encoder *encoder, Size column, value_reader *reader,
@@ -137,6 +166,8 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader,
 		read_value(reader, value, &encoder->cells[first]);
 		if (reader->kind == FC_FEATURE_VECTOR)
 			check_width(encoder, first);
+		if (encoder->finders != NULL)
+			name_category(encoder, first);
 		return;
 	}
 	jsonb = DatumGetJsonbP(value);

@@ -1,0 +1,166 @@
+/*
+ * category.c - categories by the equality of a column's type; see category.h
+ *
+ * A type is strict if equal values always have the same text. Its categories
+ * are texts. Values of another type, such as citext, are counted by their
+ * hash, and the encoder stores the name of the type. A value is looked up by
+ * its text. If there is no such category, the text is read as a value of the
+ * stored type and compared with all categories (group_value.h).
+ *
+ * All users must find the same category, because a live sketch subtracts what
+ * another user has added. Therefore only types of superusers are compared,
+ * whose code every user may run.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "pg/encode/category.h"
+
+/* Seed of the hash function; any number serves. */
+#define KEY_SEED	1
+
+static Datum
+text_datum(const fc_encoder *view, uint32 start, uint32 length)
+{
+	return PointerGetDatum(cstring_to_text_with_len(view->text +start,
+													(int) length));
+}
+
+/* ---- types ---- */
+
+group_type
+category_type(Oid type, Oid collation)
+{
+	group_type	none = {InvalidOid};
+	group_type	found = group_type_of(type, collation);
+	TypeCacheEntry *entry;
+	Oid			left;
+	Oid			right;
+
+	if (!OidIsValid(found.type) || found.strict)
+		return none;
+	entry = lookup_type_cache(found.type, TYPECACHE_EQ_OPR |
+							  TYPECACHE_HASH_EXTENDED_PROC);
+	op_input_types(entry->eq_opr, &left, &right);
+	if (left != found.type)
+		return category_type(left, collation);
+	return OidIsValid(entry->hash_extended_proc) &&
+		superuser_arg(type_owner(found.type))
+		? found
+		: none;
+}
+
+group_type
+type_of_feature(const fc_encoder *view, Size i)
+{
+	const fc_encoder_feature *feature = &view->feature[i];
+	Datum		names[2] = {
+		text_datum(view, feature->type_start, feature->type_length),
+		text_datum(view, feature->collation_start, feature->collation_length)
+	};
+	int			count = feature->collation_length > 0 ? 2 : 1;
+	group_type	found = {InvalidOid};
+
+	if (feature->type_length > 0)
+		found = group_type_of_names(construct_array(names, count, TEXTOID, -1,
+													false, TYPALIGN_INT));
+	return OidIsValid(found.type)
+		? category_type(found.type, found.collation)
+		: found;
+}
+
+/* ---- keys ---- */
+
+category_key
+make_category_key(Oid type, Oid collation, MemoryContext context)
+{
+	category_key key = {.collation = collation};
+	group_type	found = category_type(type, collation);
+	MemoryContext old;
+	Datum	   *names;
+	int			count;
+
+	if (!OidIsValid(found.type))
+		return key;
+	fmgr_info_cxt(lookup_type_cache(found.type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc,
+				  &key.hash, context);
+	old = MemoryContextSwitchTo(context);
+	deconstruct_array(names_of_group_type(&found), TEXTOID, -1, false,
+					  TYPALIGN_INT, &names, NULL, &count);
+	key.type = TextDatumGetCString(names[0]);
+	if (count > 1)
+		key.name_of_collation = TextDatumGetCString(names[1]);
+	MemoryContextSwitchTo(old);
+	return key;
+}
+
+uint64
+key_of_category(category_key *key, Datum value)
+{
+	return DatumGetUInt64(FunctionCall2Coll(&key->hash, key->collation, value,
+											Int64GetDatum(KEY_SEED)));
+}
+
+/* ---- finding a category ---- */
+
+static ArrayType *
+texts_of_categories(const fc_encoder *view, const fc_encoder_feature *feature)
+{
+	Datum	   *texts = palloc(Max(1, feature->categories) * sizeof(Datum));
+
+	for (uint32 j = 0; j < feature->categories; j++)
+	{
+		const fc_encoder_category
+				   *category = (&view->category[feature->first_category + j]);
+
+		texts[j] = text_datum(view, category->start, category->length);
+	}
+	return construct_array(texts, (int) feature->categories, TEXTOID, -1, false,
+						   TYPALIGN_INT);
+}
+
+/*
+ * Makes the finder of a feature's categories, once per prepared encoder. There
+ * is none if the type does not exist here, or if texts are compared.
+ */
+static void
+make_finder(prepared_encoder *encoder, Size i, category_finder *finder)
+{
+	const fc_encoder *view = &encoder->view;
+	const fc_encoder_feature *feature = &view->feature[i];
+	group_type	type = type_of_feature(view, i);
+
+	if (OidIsValid(type.type))
+		finder->finder = make_category_finder(&type,
+											  encoder->names[feature->column],
+											  texts_of_categories(view, feature),
+											  encoder->context);
+	finder->made = true;
+}
+
+uint32
+find_category(prepared_encoder *encoder, Size i, const char *text, Size length)
+{
+	const fc_encoder_feature *feature = &encoder->view.feature[i];
+	uint32		place = fc_find_category(&encoder->view, i, text, length);
+	category_finder *finder;
+	int			equal;
+
+	if (place < feature->categories || feature->type_length == 0)
+		return place;
+	finder = &encoder->finders[i];
+	if (unlikely(!finder->made))
+		make_finder(encoder, i, finder);
+	if (finder->finder == NULL)
+		return place;
+	equal = place_of_group(finder->finder,
+						   PointerGetDatum(cstring_to_text_with_len(text, (int) length)));
+	return equal >= 0 ? (uint32) equal : place;
+}

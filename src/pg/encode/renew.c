@@ -1,0 +1,51 @@
+/*
+ * renew.c - an encoder with the dimensions of an old one, and the centers and
+ * scales of a new sample
+ */
+#include "postgres.h"
+
+#include "pg/encode/category.h"
+#include "pg/encode/encode.h"
+
+/*
+ * Returns for each category of the old encoder the index of the one that
+ * equals it, as fc_encoder_renew needs it. The encoders must be alike.
+ */
+static uint32 *
+equal_categories(const fc_encoder *old, const fc_encoder_header *learned)
+{
+	prepared_encoder *encoder = prepare_encoder(learned, CurrentMemoryContext);
+	uint32	   *equal = palloc(Max(1, old->categories) * sizeof(uint32));
+
+	for (Size i = 0; i < old->features; i++)
+		for (uint32 j = 0; j < old->feature[i].categories; j++)
+		{
+			Size		number = old->feature[i].first_category + j;
+			const fc_encoder_category *category = &old->category[number];
+
+			equal[number] = find_category(encoder, i,
+										  old->text +category->start,
+										  category->length);
+		}
+	return equal;
+}
+
+const fc_encoder_header *
+renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
+{
+	fc_encoder_header *renewed;
+	fc_encoder	learned_view;
+	fc_encoder	old_view;
+
+	if (old == NULL)
+		return learned;
+	fc_encoder_view(learned, &learned_view);
+	fc_encoder_view(old, &old_view);
+	if (!fc_encoder_is_alike(&old_view, &learned_view))
+		return learned;
+	renewed = palloc(VARSIZE(old));
+	fc_encoder_renew(old, VARSIZE(old), learned,
+					 equal_categories(&old_view, learned), renewed);
+	SET_VARSIZE(renewed, VARSIZE(old));
+	return renewed;
+}

@@ -132,6 +132,9 @@ SELECT wrong($q$ SELECT (encode_row(model_encoder($1.name), q, scaled => false)
 		)[1 + cardinality($1.shown)] FROM (SELECT $1.other AS c, 1 AS a) q $q$, '1');
 SELECT wrong($q$ SELECT (encode_row(model_encoder($1.name), q, scaled => false)
 		)[1 + cardinality($1.shown)] FROM (SELECT repeat('long ', 1000) AS c, 1 AS a) q $q$, '1');
+SELECT category_of(e, 'c', 'rED'), category_of(e, 'c', 'y'), category_of(e, 'a', '1'),
+	category_of(e, 'none', 'x'), category_of(model_encoder('texts'), 'c', 'a')
+  FROM model_encoder('words') e;
 
 -- The order of rows and parallel workers do not change a byte of the encoder.
 SELECT wrong($q$ SELECT count(DISTINCT e::text) FROM (
@@ -171,7 +174,7 @@ SELECT wrong($q$ SELECT model_encoder($1.name)::text = model_encoder($1.name)::t
 	AND encoder_send(model_encoder($1.name)::text::encoder) = encoder_send(model_encoder($1.name))
 	$q$, 'true');
 
--- Other texts of equal values are no drift.
+-- Other texts of equal values are no drift. A new value is listed once, by its first text.
 CREATE FUNCTION same_values(w written) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE VIEW %I AS SELECT id, (%L::text[])[place]::%s AS c, a FROM %I',
@@ -181,6 +184,43 @@ END
 $$;
 SELECT wrong($q$ SELECT (SELECT d::text FROM drift($1.name) d)
 	= (SELECT d::text FROM drift($1.name, same_values($1)::regclass) d) $q$, 'true');
+CREATE VIEW new_words AS
+SELECT id, a, CASE WHEN id % 4 > 1 THEN (ARRAY['GRAY', 'gray', 'Gray', 'green'])[1 + id % 4]::word
+	WHEN id % 5 = 0 THEN 'BLUE' ELSE c END AS c FROM words;
+CREATE VIEW new_texts AS
+SELECT id, a, CASE WHEN id % 4 > 1 THEN (ARRAY['GRAY', 'gray', 'Gray', 'green'])[1 + id % 4]
+	ELSE c END AS c FROM texts;
+SELECT d.verdict, c -> 'new_values' AS new_values FROM drift('words', 'new_words') d,
+	jsonb_array_elements(d.columns) c WHERE c ->> 'name' = 'c = other';
+SELECT d.verdict, c -> 'new_values' AS new_values FROM drift('texts', 'new_texts') d,
+	jsonb_array_elements(d.columns) c WHERE c ->> 'name' = 'c = other';
+
+-- A rule has a condition that means the same under any search_path.
+CREATE FUNCTION rows_where(relation regclass, condition text) RETURNS bigint LANGUAGE plpgsql
+	SET search_path = '' AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM %s WHERE %s', relation, condition) INTO n;
+	RETURN n;
+END
+$$;
+SELECT wrong($q$ SELECT train($1.name || ' rules', '%I', '{c}', cardinality($1.shown),
+	options => '{"quiet": true}') $q$, '1');
+SELECT wrong($q$ SELECT count(*) FROM (VALUES ('%I'::regclass), ('%I_shown')) v(rel),
+	cluster_rules($1.name || ' rules', relation => rel) r
+	WHERE r.precision <> 1 OR rows_where(rel, r.condition) <> r.rows $q$, '0');
+CREATE VIEW words_as_text AS SELECT c::text AS c FROM words;
+SELECT rule, precision, condition FROM cluster_rules('words rules', 1) UNION
+SELECT rule, precision, condition FROM cluster_rules('words rules', 1, 'words_as_text')
+ ORDER BY 1, 3;
+SELECT feature_condition(e, 'words', '{1,2,3}', '{-1,-1,-1}', '{0.5,0.5,2}', '{"","",""}',
+		'{"","",""}') AS x_or_other,
+	feature_condition(e, 'words', '{3,4}', '{-1,-1}', '{0.5,0.5}', '{"",""}', '{"",""}') AS blue_or_red
+  FROM model_encoder('words') e;
+SELECT wrong($q$ SELECT rows_where('%I', feature_condition(model_encoder($1.name), '%I', '{1,2}',
+		'{-1,-1}', '{0.5,0.5}', '{"",""}', '{"",""}')) = count(*) FILTER (WHERE place > 2)
+	FROM %I $q$, 'true');
 
 -- A retrain keeps the dimension and the text of a category, although that text was deleted, and
 -- counts its equal values.
@@ -208,7 +248,7 @@ SELECT wrong($q$ SELECT feature_names(e) = feature_names(model_encoder($1.name))
 			AND predict_name($1.name, t) IS DISTINCT FROM 'the first')
 	FROM kept WHERE name = $1.name $q$, 'true');
 -- A column that gets a type with another equality is encoded again.
-DROP VIEW texts_shown;
+DROP VIEW texts_shown, new_texts;
 ALTER TABLE texts ALTER c TYPE word USING c::word;
 SELECT retrain('texts', '{"quiet": true}');
 SELECT feature_names(model_encoder('texts'));
@@ -270,7 +310,7 @@ $$;
 SET client_min_messages = error;
 DROP TYPE word CASCADE;
 SELECT encode_row(e, q, scaled => false) FROM kept, (VALUES ('Blue', 1), ('bLUE', 1)) q(c, a);
-DROP FUNCTION train_written(), wrong, shown, same_values;
+DROP FUNCTION train_written(), wrong, shown, same_values, rows_where;
 DROP TABLE written, kept;
 DROP TYPE size;
 DROP ROLE word_owner;

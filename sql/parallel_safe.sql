@@ -27,7 +27,7 @@ ANALYZE points; ANALYZE given;
 CREATE TABLE calls (call text);
 INSERT INTO calls VALUES
 	('anomaly(name, x)'), ('as_row_vector(x)'), ('assign(op, x)'), ('assign_distance(op, x)'), ('bar(half, two, yes)'), ('bucket_of_time(at, width)'),
-	('bucket_recall(op, sample, half, two)'), ('can_list_centroids(op)'), ('centroids(op)'), ('changed_drift_counts(counts, counts, counts)'),
+	('bucket_recall(op, sample, half, two)'), ('can_list_centroids(op)'), ('category_of(e, name, name)'), ('centroids(op)'), ('changed_drift_counts(counts, counts, counts)'),
 	('changed_labels(op, sample, op, sample, NULL)'), ('cluster_joins(op)'), ('cluster_places(op)'), ('clustered_rows(version)'), ('clusters(op)'), ('cluster_labels(op)'), ('cluster_numbers(op)'), ('listed_numbers(op)'), ('names_by_number(version)'),
 	('decode(s, two)'), ('decode_covariances(s, two)'), ('density(s, x)'), ('describe(e)'), ('describe(op)'),
 	('describe(map)'), ('describe(projection)'), ('describe(s)'), ('describe(sp)'), ('dim(op)'), ('drift_columns_fit(''[]''::jsonb || options)'),

@@ -6,12 +6,17 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
+#include "pg/encode/category.h"
 #include "pg/encode/encode.h"
 
 /* Ranges lower < x[dimension] <= upper of one feature. */
@@ -25,6 +30,7 @@ typedef struct ranges
 	const double *upper;
 	Datum	   *lower_shown;	/* lower bounds of dates and times as text */
 	Datum	   *upper_shown;
+	group_type	type;			/* type whose equality finds categories */
 } ranges;
 
 /*
@@ -95,6 +101,48 @@ path_array(char *path)
 }
 
 /*
+ * Returns the name of a type with its schema; char without a length is bpchar.
+ */
+static char *
+name_of_type(Oid type)
+{
+	return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN |
+								FORMAT_TYPE_FORCE_QUALIFY);
+}
+
+/*
+ * Returns an SQL expression for a column of categories that are compared by
+ * the equality of a type: the column itself if it has this equality.
+ */
+static char *
+typed_value(const ranges *r, Oid relation, const char *name)
+{
+	const char *quoted = quote_identifier(name);
+	AttrNumber	number = get_attnum(relation, name);
+	group_type	own = {InvalidOid};
+	StringInfoData value;
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+
+	if (number != InvalidAttrNumber)
+	{
+		get_atttypetypmodcoll(relation, number, &type, &typmod, &collation);
+		own = category_type(type, collation);
+	}
+	if (own.type == r->type.type && own.collation == r->type.collation)
+		return pstrdup(quoted);
+	initStringInfo(&value);
+	appendStringInfo(&value, "%s::%s", quoted,
+					 name_of_type(r->type.type));
+	if (r->type.collation != get_typcollation(r->type.type))
+		appendStringInfo(&value, " COLLATE %s",
+						 encoder_text(r->view, r->feature->collation_start,
+									  r->feature->collation_length));
+	return value.data;
+}
+
+/*
  * Returns an SQL expression for the value of a feature as the encoder reads
  * it; for a vector, the expression is for its element with index `place`, from
  * 0.
@@ -121,7 +169,9 @@ value_of(const ranges *r, Oid relation, uint32 place)
 						feature->kind == FC_FEATURE_BOOLEAN ? "boolean" : "float8");
 	}
 	if (feature->kind == FC_FEATURE_CATEGORY)
-		return psprintf("%s::text", quoted);
+		return OidIsValid(r->type.type)
+			? typed_value(r, relation, name)
+			: psprintf("%s::text", quoted);
 	if (feature->kind == FC_FEATURE_INTERVAL)
 		return psprintf("extract(epoch FROM %s)", quoted);
 	if (feature->kind == FC_FEATURE_VECTOR)
@@ -168,6 +218,51 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 }
 
 /*
+ * Returns the equality of categories as OPERATOR(schema.=), because it may not
+ * be in the search_path; NULL if it is an operator of pg_catalog, which always
+ * is.
+ */
+static char *
+qualified_equality(Oid type)
+{
+	Oid			operator;
+	HeapTuple	tuple;
+	Form_pg_operator form;
+	char	   *name = NULL;
+
+	if (!OidIsValid(type))
+		return NULL;
+	operator = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator %u", operator);
+	form = (Form_pg_operator) GETSTRUCT(tuple);
+	if (form->oprnamespace != PG_CATALOG_NAMESPACE)
+		name = psprintf("OPERATOR(%s.%s)",
+						quote_identifier(get_namespace_name(form->oprnamespace)),
+						NameStr(form->oprname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/* Returns the condition that the value is, or is not, one of the literals. */
+static char *
+list_condition(const ranges *r, const char *value, const char *literals,
+			   Size count, bool others)
+{
+	const char *equality = qualified_equality(r->type.type);
+
+	if (equality == NULL)
+		return count == 1
+			? psprintf("%s %s %s", value, others ? "<>" : "=", literals)
+			: psprintf("%s %sIN (%s)", value, others ? "NOT " : "", literals);
+	return count == 1
+		? psprintf("%s%s %s %s", others ? "NOT " : "", value, equality, literals)
+		: psprintf("%s%s %s ANY (ARRAY[%s]::%s[])", others ? "NOT " : "", value,
+				   equality, literals, name_of_type(r->type.type));
+}
+
+/*
  * Returns a condition that lists the categories in the ranges. If the ranges
  * also contain categories that the encoder does not list, the condition
  * instead excludes the listed categories that are outside of the ranges.
@@ -199,13 +294,8 @@ category_condition(const ranges *r, const char *value)
 		return others ? (null ? pstrdup("true") : with_null(NULL, value, false))
 			: null ? with_null(NULL, value, true)
 			: pstrdup("false");
-	if (listed == 1)
-		return with_null(psprintf("%s %s %s", value, others ? "<>" : "=",
-								  list.data),
-						 value, null);
-	return with_null(psprintf("%s %sIN (%s)", value, others ? "NOT " : "",
-							  list.data),
-					 value, null);
+	return with_null(list_condition(r, value, list.data, listed, others), value,
+					 null);
 }
 
 static char *
@@ -317,6 +407,7 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	r.upper_shown = read_elements(fcinfo, 6, "upper_shown", TEXTOID, r.count);
 	if (r.feature->kind == FC_FEATURE_CATEGORY)
 	{
+		r.type = type_of_feature(&view, (Size) (r.feature - view.feature));
 		shown = value_of(&r, PG_GETARG_OID(1), 0);
 		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, shown)));
 	}

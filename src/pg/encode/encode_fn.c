@@ -1,5 +1,5 @@
 /*
- * encode_fn.c - encode_row, and functions for the scans of train, which encode
+ * encode_fn.c - encode_row, category_of, and functions for the scans of train, which encode
  * rows as coordinates. A call site keeps the last encoder, prepared, and the
  * readers of the rows' columns. The encoder is recognised by its digest or, if
  * it is TOASTed, by its TOAST pointer. When the user changes, the columns are
@@ -10,8 +10,10 @@
 
 #include "access/detoast.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "pg/encode/category.h"
 #include "pg/encode/encode.h"
 
 typedef struct encoder_call_state
@@ -150,6 +152,39 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 					   call->x))
 		PG_RETURN_NULL();
 	return single_precision(call->encoder, call->x);
+}
+
+/*
+ * Takes (encoder, column, value). Returns the category that equals the text of
+ * a value; NULL if there is none, or no such column of categories.
+ */
+PG_FUNCTION_INFO_V1(fastclust_category_of);
+Datum
+fastclust_category_of(PG_FUNCTION_ARGS)
+{
+	prepared_encoder *encoder = call_state_of(fcinfo)->encoder;
+	const fc_encoder *view = &encoder->view;
+	char	   *column = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	text	   *value = PG_GETARG_TEXT_PP(2);
+
+	for (Size i = 0; i < view->features; i++)
+	{
+		const fc_encoder_feature *feature = &view->feature[i];
+		const fc_encoder_category *category;
+		uint32		place;
+
+		if (feature->kind != FC_FEATURE_CATEGORY || feature->path_length > 0 ||
+			strcmp(encoder->names[feature->column], column) != 0)
+			continue;
+		place = find_category(encoder, i, VARDATA_ANY(value),
+							  VARSIZE_ANY_EXHDR(value));
+		if (place >= feature->categories)
+			PG_RETURN_NULL();
+		category = &view->category[feature->first_category + place];
+		PG_RETURN_TEXT_P(cstring_to_text_with_len(view->text +category->start,
+												  (int) category->length));
+	}
+	PG_RETURN_NULL();
 }
 
 /* ---- double precision[], for the scans of train ---- */

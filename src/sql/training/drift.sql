@@ -50,21 +50,26 @@ DECLARE
                             AND f.kind = 'category'
                             AND f.category = 'other'
                             AND f.feature = ANY (version.features));
+    -- Do equal values of the column have several texts?
+    typed boolean := EXISTS (
+                         SELECT FROM jsonb_array_elements(
+                                         describe(version.encoder) -> 'features') d(feature)
+                          WHERE d.feature ->> 'feature' = column_name AND d.feature ? 'type');
     found jsonb;
 BEGIN
     IF column_name IS NOT NULL THEN
         EXECUTE format($query$
             SELECT jsonb_object_agg(v.value, round(v.share, 4))
               FROM (SELECT q.*
-                      FROM (SELECT t.%I::text AS value,
-                                   count(*) / sum(count(*)) OVER () AS share %s GROUP BY 1) q
-                     WHERE q.share > $1 AND q.value <> ALL ($2)
+                      FROM (SELECT min(t.%1$I::text COLLATE "C") COLLATE "default" AS value,
+                                   count(*) / sum(count(*)) OVER () AS share
+                            %2$s GROUP BY t.%1$I%3$s) q
+                     WHERE q.share > $1 AND category_of($2, %1$L, q.value) IS NULL
                      ORDER BY q.share DESC, q.value LIMIT 5) v $query$,
-            column_name, (version_query(version, relation, NULL)).rows)
+            column_name, (version_query(version, relation, NULL)).rows,
+            CASE WHEN NOT typed THEN '::text' END)
             INTO found
-            USING (means(version.training_sketch))[dimension]::numeric,
-                  ARRAY(SELECT f.category FROM encoder_features(version.encoder) f
-                         WHERE f.feature = column_name);
+            USING (means(version.training_sketch))[dimension]::numeric, version.encoder;
     END IF;
     RETURN found;
 END

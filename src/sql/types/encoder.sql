@@ -48,6 +48,10 @@ CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boole
         VARIADIC columns "any")
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+-- Returns the category of a column that equals the text of a value, or NULL if there is none.
+CREATE FUNCTION fastclust_internal.category_of(encoder encoder, "column" text, value text)
+    RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_category_of' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name[]
     AS 'MODULE_PATHNAME', 'fastclust_encoder_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer,

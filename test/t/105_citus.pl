@@ -229,6 +229,25 @@ is($server->query(q{SELECT count(*) FROM score('m equal', group_value => 1)}), 3
 	'functions about one group read it on the shards');
 $server->query(q{SELECT drop_model('m equal'); DROP TABLE equal_shards});
 
+# ---- they are one category, too ----
+SKIP:
+{
+	skip 'citext is not installed', 4 if ($server->try('CREATE EXTENSION citext'))[0] != 0;
+	$server->query(q{CREATE TABLE coloured (id integer, c citext, a float8);
+		SELECT create_distributed_table('coloured', 'id');
+		INSERT INTO coloured SELECT i, (ARRAY['Red', 'red', 'BLUE', 'blue'])[1 + i % 4],
+			i % 4 / 2 * 5 + i % 7 / 10.0 FROM generate_series(1, 3000) i});
+	$server->query(q{SELECT train('m coloured', 'coloured', '{c,a}', 2, options => '{"quiet": true}')});
+	is($server->query(q{SELECT feature_names(model_encoder('m coloured'))}),
+		'{"c = BLUE","c = Red","c = other",a}', 'a training on shards has categories by equality');
+	is($server->query(q{SELECT count(DISTINCT (lower(c::text), predict('m coloured', t)))
+		FROM coloured t}), '2', 'each row finds its category on the shards');
+	is($server->query(q{SELECT sum(size) || ' ' || count(*) FROM model_clusters
+		WHERE model = 'm coloured' AND size = 1500}), '3000 2', 'the scan of the shards, too');
+	is($server->query(q{SELECT verdict FROM drift('m coloured')}), 'none', 'and drift');
+	$server->query(q{SELECT drop_model('m coloured'); DROP TABLE coloured});
+}
+
 $server->query('CREATE ROLE trainer LOGIN; GRANT SELECT ON shards TO trainer');
 is($server->query("SET ROLE trainer; SELECT train('theirs', 'shards', 'x', 3, options => '{\"quiet\": true}')"), 1, 'a role without rights of its own on a worker trains');
 is($server->query("SET ROLE trainer; SELECT max(predict('theirs', x)) FROM shards"), 2, 'the role predicts with its model on the shards');

@@ -69,6 +69,32 @@ is($server->query(q{SELECT string_agg(n || ' ' || verdict, ', ' ORDER BY n)
 	FROM drift('m scaled', by => 'group')}), '2000 none, 4000 none', 'drift knows the same groups');
 $server->query(q{SELECT drop_model('m scaled'); DROP TABLE scaled CASCADE});
 
+# ---- equal values of several servers, with several texts, are one category ----
+SKIP:
+{
+	skip 'citext is not installed', 3 if ($server->try('CREATE EXTENSION citext'))[0] != 0;
+	for my $i (0 .. 1)
+	{
+		$shards[$i]->use_server;
+		$shards[$i]->query('CREATE EXTENSION citext; CREATE TABLE coloured AS SELECT i AS id,'
+			. " (ARRAY['Red', 'red', 'BLUE', 'blue'])[1 + i % 4 - i % 2 * $i]::citext AS c,"
+			. ' i % 4 / 2 * 5 + i % 7 / 10.0 AS a FROM generate_series(1, 3000) i');
+	}
+	$server->use_server;
+	$server->query('CREATE TABLE coloured (id integer, c citext, a float8)');
+	$server->query("CREATE FOREIGN TABLE coloured_$_ () INHERITS (coloured) SERVER shard_$_"
+		. " OPTIONS (table_name 'coloured')") for 0 .. 1;
+	$server->query(q{SELECT train('m coloured', 'coloured', '{c,a}', 2,
+		options => '{"quiet": true, "iterations": 3}')});
+	is($server->query(q{SELECT feature_names(model_encoder('m coloured'))}),
+		'{"c = BLUE","c = Red","c = other",a}', 'a training over foreign tables has categories by equality');
+	is($server->query(q{SELECT sum(size) || ' ' || count(*) FROM model_clusters
+		WHERE model = 'm coloured' AND size = 3000}), '6000 2', 'their servers encode all texts of a category');
+	is($server->query(q{SELECT count(DISTINCT (lower(c::text), predict('m coloured', t)))
+		FROM coloured t}), '2', 'each row finds its category');
+	$server->query(q{SELECT drop_model('m coloured'); DROP TABLE coloured CASCADE});
+}
+
 # ---- training over foreign partitions: no query of a server returns its rows ----
 my %training = (
 	'kmeans' => "5, features => 'x'",

@@ -247,6 +247,8 @@ struct group_finder
 	Oid			given;			/* base type of the given values */
 	const char *column;
 	bool		of_categories;	/* true if categories are found, not groups */
+	bool		settings;		/* true if settings affect the texts of the
+								 * column's type */
 	given_form	form;
 	bool		compares;		/* true if values are compared with groups */
 	value_reader as_given;		/* text of a given value */
@@ -568,6 +570,7 @@ new_finder(const group_type *type, Oid given, const char *column)
 	finder->declared = given;
 	finder->given = getBaseType(given);
 	finder->column = column != NULL ? pstrdup(column) : NULL;
+	finder->settings = OidIsValid(type->type) && text_has_settings(type->type);
 	find_form(finder);
 	if (column == NULL)
 		column = "group_value";
@@ -643,13 +646,14 @@ read_text(group_finder *finder, FmgrInfo *input, Oid parameter,
 {
 	text_reading now = {finder, string, is_group};
 	ErrorContextCallback callback = {error_context_stack, explain_reading, &now};
-	int			level = fix_settings(FIX_OUTPUT);
+	int			level = finder->settings ? fix_settings(FIX_OUTPUT) : 0;
 	Datum		value;
 
 	error_context_stack = &callback;
 	value = InputFunctionCall(input, pstrdup(string), parameter, -1);
 	error_context_stack = callback.previous;
-	AtEOXact_GUC(true, level);
+	if (finder->settings)
+		AtEOXact_GUC(true, level);
 	return value;
 }
 

@@ -279,6 +279,23 @@ $server->query('ALTER TABLE hers.passed OWNER TO bob');
 gives('alice', "SELECT drop_model('passed')", '', 'alice drops her model of a table that bob owns now');
 gives('bob', "INSERT INTO hers.passed VALUES ('{1,1}'); SELECT row_count(current_sketch('passed')); SELECT drop_sketch('passed')", "61\n", 'the live sketch stays with bob');
 
+# ---- a grouping column that gets another type after keep_sketch ----
+as('bob', <<'SQL');
+CREATE FUNCTION his.holds(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM his.note(); RETURN true; END $$;
+CREATE DOMAIN his.number AS int CHECK (his.holds(VALUE)); CREATE TABLE his.singles AS SELECT 1::his.number AS n; GRANT SELECT ON his.singles TO postgres;
+CREATE TABLE his.grouped AS SELECT '1'::text AS g, ARRAY[i, i]::real[] AS x FROM generate_series(1, 9) i;
+SELECT keep_sketch('grouped', 'his.grouped', 'x', (SELECT s FROM spec), '{"group_by": "g"}');
+SQL
+$server->query('CREATE VIEW innocent AS SELECT n FROM his.singles; TRUNCATE ran');
+for (['innocent', 'ROW(1)'], ['json', "'1'"], ['timestamptz', 'now()'])
+{
+	as('bob', "ALTER TABLE his.grouped ALTER g TYPE $_->[0] USING $_->[1]::$_->[0]");
+	refused('bob', "SELECT rebuild_sketch('grouped')", '0A000', "rebuild_sketch checks the type as keep_sketch does: $_->[0]");
+	refused('bob', "SELECT current_sketch('grouped', '(1)')", '(55000|22P02|22007)', "the live sketch is not read: $_->[0]");
+}
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'the check of bob\'s domain runs as nobody else');
+gives('bob', "ALTER TABLE his.grouped ALTER g TYPE integer USING 1; SELECT rebuild_sketch('grouped'); SELECT row_count(current_sketch('grouped', '01')); SELECT drop_sketch('grouped')", "9\n9\n", 'the live sketch counts groups of another type that it can have');
+
 # ---- a trigger of that name on another role's table says nothing about the followed table ----
 as('alice', "CREATE TABLE hers.plain (x real[]); SELECT keep_sketch('plain', 'hers.plain', 'x', sketch_spec(2, 20, 1.0))");
 my $plain = $server->query("SELECT id FROM fastclust.live_sketches WHERE name = 'plain'");

@@ -100,7 +100,9 @@ DECLARE
 BEGIN
     PERFORM check_live_isolation(name);
     live := locked_live(name);
-    PERFORM check_live_scan(live, live.relation);
+    -- The columns may have other types than at keep_sketch.
+    PERFORM check_live_types(live.relation, live.group_by, live.bucket),
+            check_live_scan(live, live.relation);
     lost := sketch_problem(name) IS NOT NULL;
     IF lost THEN
         -- Writers have to wait only in this case.

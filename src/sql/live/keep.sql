@@ -26,22 +26,13 @@ BEGIN
 END
 $$;
 
--- Checks the columns that split the rows of a live sketch. Returns the width of its buckets: option
--- bucket_width, or else a day or an eighth of half_life, whichever is less. Returns NULL if there
--- are no buckets.
-CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name,
-        options jsonb)
-    RETURNS interval
+-- Raises an error if rows of a live sketch cannot be split by the types of these columns.
+CREATE FUNCTION fastclust_internal.check_live_types(relation regclass, group_by name, bucket name)
+    RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     group_is regtype := feature_type(relation, group_by);
-    bucket name := options ->> 'bucket';
     bucket_is regtype := feature_type(relation, bucket);
-    half_life interval := span_option(options, 'half_life');
-    width interval := span_option(options, 'bucket_width');
-    idle text := CASE WHEN bucket IS NOT NULL THEN NULL
-                      WHEN half_life IS NOT NULL THEN 'half_life'
-                      WHEN width IS NOT NULL THEN 'bucket_width' END;
 BEGIN
     -- The text of values of these types does not depend on settings, or on objects that could be
     -- renamed.
@@ -51,14 +42,34 @@ BEGIN
             MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by,
                              group_is),
             HINT = 'Group by text, whole numbers, booleans or uuid; for times, use the option bucket.';
-    ELSIF idle IS NOT NULL THEN
-        RAISE invalid_parameter_value USING
-            MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
     ELSIF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation,
                              bucket_is),
             HINT = 'The column must be a date, a timestamp or a timestamptz.';
+    END IF;
+END
+$$;
+
+-- Checks the columns that split the rows of a live sketch. Returns the width of its buckets: option
+-- bucket_width, or else a day or an eighth of half_life, whichever is less. Returns NULL if there
+-- are no buckets.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name,
+        options jsonb)
+    RETURNS interval
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    bucket name := options ->> 'bucket';
+    half_life interval := span_option(options, 'half_life');
+    width interval := span_option(options, 'bucket_width');
+    idle text := CASE WHEN bucket IS NOT NULL THEN NULL
+                      WHEN half_life IS NOT NULL THEN 'half_life'
+                      WHEN width IS NOT NULL THEN 'bucket_width' END;
+BEGIN
+    PERFORM check_live_types(relation, group_by, bucket);
+    IF idle IS NOT NULL THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
     END IF;
     RETURN CASE WHEN bucket IS NOT NULL THEN COALESCE(
                                                  width,

@@ -521,12 +521,13 @@ open_source(train_source *source, Oid relation, const feature_list *features,
 		: group_text(source,
 					 psprintf("t.%s",
 							  quote_identifier(group_by)));
-	source->filter = vector ? psprintf("t.%s IS NOT NULL",
+	/* IS NOT NULL would be false for a composite value with a NULL in it */
+	source->filter = vector ? psprintf("t.%s IS DISTINCT FROM NULL",
 									   quote_identifier(features->names[0]))
 	:			"true";
 
 	if (group_by != NULL)
-		source->filter = psprintf("%s%st.%s IS NOT NULL",
+		source->filter = psprintf("%s%st.%s IS DISTINCT FROM NULL",
 								  vector ? source->filter : "",
 								  vector ? " AND " : "",
 								  quote_identifier(group_by));

@@ -275,7 +275,8 @@ BEGIN
     vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format(
                                     'CASE WHEN %s THEN ARRAY[%s] END',
-                                    string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
+                                    string_agg(format('t.%I IS DISTINCT FROM NULL', f), ' AND '
+                                               ORDER BY i),
                                     string_agg(format('t.%I::float8', f), ', ' ORDER BY i))
                            FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value

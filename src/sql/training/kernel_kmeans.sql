@@ -54,8 +54,8 @@ BEGIN
     PERFORM feature_type($1, $3);
     -- k clusters need k rows with a vector; checked before the pass over all rows. The subquery
     -- selects a constant because Citus rejects subqueries without columns.
-    EXECUTE format('SELECT count(*) FROM (SELECT 1 FROM %s t WHERE t.%I IS NOT NULL LIMIT %s) q',
-                   $1, $3, $5)
+    EXECUTE format('SELECT count(*) FROM (SELECT 1 FROM %s t '
+                   'WHERE t.%I IS DISTINCT FROM NULL LIMIT %s) q', $1, $3, $5)
         INTO found;
     IF found BETWEEN 1 AND $5 - 1 THEN
         RAISE invalid_parameter_value USING

@@ -3,7 +3,7 @@
 SET search_path = public, fastclust, fastclust_internal;
 SET client_min_messages = warning;
 
--- A type whose equality ignores case, as that of citext does
+-- A type whose equality ignores case, and which an extension has, as that of citext
 CREATE TYPE word;
 CREATE FUNCTION word_in(cstring) RETURNS word LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE
 	AS 'textin';
@@ -28,6 +28,7 @@ CREATE OPERATOR CLASS word_btree DEFAULT FOR TYPE word USING btree AS
 	OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 word_order(word, word);
 CREATE OPERATOR CLASS word_hash DEFAULT FOR TYPE word USING hash AS
 	OPERATOR 1 =, FUNCTION 1 word_hash(word), FUNCTION 2 word_hash(word, bigint);
+ALTER EXTENSION plpgsql ADD TYPE word;
 CREATE DOMAIN short_word AS word CHECK (length(value) < 9);
 CREATE TYPE size AS ENUM ('A', 'b', 'a');
 
@@ -308,6 +309,7 @@ BEGIN
 END
 $$;
 SET client_min_messages = error;
+ALTER EXTENSION plpgsql DROP TYPE word;
 DROP TYPE word CASCADE;
 SELECT encode_row(e, q, scaled => false) FROM kept, (VALUES ('Blue', 1), ('bLUE', 1)) q(c, a);
 DROP FUNCTION train_written(), wrong, shown, same_values, rows_where;

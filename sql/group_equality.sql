@@ -272,6 +272,75 @@ SELECT v.model, string_agg(v.group_value || ' ' || v.n, ', ' ORDER BY v.group_va
 SELECT name FROM model_clusters WHERE model = 'live by g' AND group_value = '1.0' AND cluster = 0;
 SELECT count(*) - count(predict('live by g', f)) AS without_label FROM followed f;
 
+-- Composite types, types that users made, and types whose texts depend on catalogs are compared as
+-- texts. NULLs in a composite value do not leave out its row.
+CREATE TYPE light AS ENUM ('red', 'amber', 'green');
+CREATE TYPE pair AS (n numeric, t text);
+CREATE TYPE numbers AS RANGE (subtype = numeric);
+CREATE TABLE of_reds ();
+CREATE TABLE of_blues ();
+CREATE TABLE by_texts AS SELECT i AS id,
+	(ARRAY['(,)', '(1,)', '(1.0,)'])[1 + i % 3]::pair AS records,
+	(ARRAY['[1,2)', '[1.0,2)', 'empty'])[1 + i % 3]::numbers AS ranges,
+	(ARRAY['of_reds', 'of_blues'])[1 + i % 2]::regclass AS tables,
+	(ARRAY['{red}', '{red,amber}'])[1 + i % 2]::light[] AS lights,
+	(ARRAY['red', 'green'])[1 + i % 2]::light AS light, (ARRAY['1', '2'])[1 + i % 2]::xid AS xids,
+	(ARRAY[1, 2.5])[1 + i % 2]::money AS prices, ARRAY[1, NULL, i % 2]::numeric[] AS parts,
+	random() AS a, random() AS b FROM generate_series(1, 600) i;
+SELECT count(train(c, 'by_texts', '{a,b}', 2,
+	options => jsonb_build_object('group_by', c, 'quiet', true)))
+  FROM unnest('{records,ranges,tables,lights,light,xids,prices,parts}'::text[]) c;
+SELECT model, string_agg(group_value || ' ' || n, ' ' ORDER BY group_value COLLATE "C") AS groups
+  FROM model_versions GROUP BY 1 HAVING model IN ('records', 'ranges', 'tables', 'lights', 'light',
+	'xids', 'prices', 'parts') ORDER BY 1;
+CREATE FUNCTION without_label(model text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	missing bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM by_texts t WHERE predict(%1$L, t) IS NULL
+		OR predict(%1$L, t) IS DISTINCT FROM predict(%1$L, ARRAY[a, b], group_value => %1$I)',
+				   model) INTO missing;
+	RETURN missing;
+END
+$$;
+SELECT c, without_label(c)
+  FROM unnest('{records,ranges,tables,lights,light,xids,prices,parts}'::text[]) c
+ WHERE without_label(c) > 0;
+SET array_nulls = off;
+SELECT without_label('parts') AS parts;
+RESET array_nulls;
+SELECT predict('records', '{0.5,0.5}', group_value => ROW(1.0, NULL)) IS NOT NULL AS as_row,
+	predict('records', '{0.5,0.5}', group_value => ROW(1.0, 'a')) IS NULL AS other_row,
+	predict('records', '{0.5,0.5}', group_value => '(1.00,)') IS NULL AS other_text;
+SELECT refusal('SELECT fastclust_internal.group_place(ARRAY[''{}''], ''{}''::json)');
+
+-- A group that no longer exists is that group alone.
+ALTER TABLE of_blues RENAME TO of_greens;
+ALTER TYPE light RENAME VALUE 'green' TO 'lime';
+ALTER TYPE light RENAME VALUE 'amber' TO 'yellow';
+ALTER TYPE pair RENAME TO couple;
+ALTER TYPE couple ADD ATTRIBUTE more integer CASCADE;
+SELECT c, without_label(c) FROM unnest('{records,tables,lights,light}'::text[]) c;
+SELECT predict('light', '{0.5,0.5}', group_value => 'red') IS NOT NULL AS red,
+	predict('light', '{0.5,0.5}', group_value => 'green') IS NOT NULL AS green,
+	predict('light', '{0.5,0.5}', group_value => 'lime') IS NULL AS lime;
+SELECT refusal('SELECT predict(''light'', ''{0.5,0.5}'', group_value => ''blue'')');
+SELECT count(retrain(c, '{"quiet": true, "relation": "by_texts"}'))
+  FROM unnest('{records,tables,lights,light}'::text[]) c;
+SELECT c, without_label(c) FROM unnest('{records,tables,lights,light}'::text[]) c
+ WHERE without_label(c) > 0;
+
+-- The text of an enum that has a cast function is made by it.
+CREATE FUNCTION light_text(light) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE $1 WHEN 'red' THEN 'Stop' ELSE 'Go' END
+$$;
+CREATE CAST (light AS text) WITH FUNCTION light_text(light);
+SELECT train('light', 'by_texts', '{a,b}', 2, options => '{"group_by": "light", "quiet": true}');
+SELECT predict('light', '{0.5,0.5}', group_value => 'Stop') IS NOT NULL AS text,
+	predict('light', '{0.5,0.5}', group_value => 'red'::light) IS NOT NULL AS label,
+	predict('light', '{0.5,0.5}', group_value => 'red') IS NULL AS text_of_label;
+SELECT without_label('light') AS light;
+
 -- Checks of a domain and casts that belong to another role do not run for the reader of a model.
 -- Groups of a type whose equality belongs to another role are texts.
 CREATE ROLE group_owner;
@@ -318,7 +387,9 @@ END
 $$;
 DROP FUNCTION train_written(), wrong_groups(written), names_written(written),
 	retrained(written), group_found, refusal,
-	folded_text, shown_groups;
+	folded_text, shown_groups, without_label;
+DROP TABLE by_texts, of_reds, of_greens;
+DROP TYPE light, couple, numbers CASCADE;
 DROP VIEW other_types;
 DROP TABLE typed, written, followed;
 DROP DOMAIN positive;

@@ -629,6 +629,72 @@ like($server->query("SELECT n > 0 FROM drift('of pay')"), qr/^t$/, 'a window ove
 $server->query('CREATE ROLE of_both LOGIN; GRANT of_columns TO of_both');
 gives('of_both', 'SELECT count(*) FROM check_drift()', 0, "check_drift leaves out the models of another role");
 
+# ---- values of groups are compared without code of another role ----
+$server->query('CREATE TABLE code_ran (by name); GRANT INSERT ON code_ran TO PUBLIC; CREATE ROLE dora LOGIN; CREATE ROLE lena LOGIN;
+	CREATE SCHEMA codes AUTHORIZATION dora; CREATE SCHEMA hidden AUTHORIZATION dora; GRANT USAGE ON SCHEMA codes TO PUBLIC');
+as('dora', <<'SQL');
+CREATE FUNCTION codes.ran() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'dora' THEN INSERT INTO public.code_ran VALUES (current_user); END IF; RETURN true; END $$;
+CREATE FUNCTION codes.holds(int) RETURNS boolean LANGUAGE sql AS 'SELECT codes.ran()';
+CREATE DOMAIN codes.number AS int CHECK (codes.holds(VALUE));
+CREATE TABLE codes.singles AS SELECT 1::codes.number AS n; GRANT SELECT ON codes.singles TO postgres;
+SQL
+$server->query('CREATE VIEW innocent AS SELECT n FROM codes.singles');	# its row type belongs to the superuser
+gives('dora', <<'SQL', "1\n1\n1\n||", 'dora trains groups whose types hide a check of hers');
+SET client_min_messages = error;
+CREATE TABLE codes.rows AS SELECT ROW(i % 2)::public.innocent AS pair, ARRAY[ROW(i % 2)::public.innocent] AS pairs, ARRAY[(i % 2)::codes.number] AS numbers, random() AS a, random() AS b FROM generate_series(1, 90) i;
+SELECT train(c, 'codes.rows', '{a,b}', 2, options => jsonb_build_object('group_by', c, 'quiet', true)) FROM unnest('{pair,pairs,numbers}'::text[]) c;
+SELECT grant_model('pair', 'lena'), grant_model('pairs', 'lena'), grant_model('numbers', 'lena');
+SQL
+for (['pair', '(1)'], ['pairs', '{(1)}'], ['numbers', '{1}'])
+{
+	my ($model, $group) = @$_;
+	gives('lena', "SELECT predict('$model', '{0.5,0.5}', group_value => '$group') IS NOT NULL, count(*) > 0 FROM profile('$model', group_value => '$group')", 't|t', "a reader finds group $group");
+	gives('postgres', "SELECT name_cluster('$model', 0, 'the first', '$group'); SELECT report('$model', group_value => '$group') IS NOT NULL", "\nt", "the superuser names a cluster of group $group");
+}
+# A function of pg_catalog calls the casts that a user made.
+gives('dora', <<'SQL', "1\n1\n1\n||", 'dora makes casts of her types');
+SET client_min_messages = error;
+CREATE TYPE codes.shade AS ENUM ('1', '2');
+CREATE TYPE codes.holder AS (s codes.shade);
+CREATE TYPE codes.span AS RANGE (subtype = float8);
+CREATE FUNCTION codes.told(codes.shade) RETURNS json LANGUAGE plpgsql AS $$ BEGIN PERFORM codes.ran(); RETURN '1'; END $$;
+CREATE FUNCTION codes.told(codes.span) RETURNS json LANGUAGE plpgsql AS $$ BEGIN PERFORM codes.ran(); RETURN '1'; END $$;
+CREATE FUNCTION codes.told(float8) RETURNS codes.span LANGUAGE plpgsql AS $$ BEGIN PERFORM codes.ran(); RETURN codes.span($1, $1); END $$;
+CREATE CAST (codes.shade AS json) WITH FUNCTION codes.told(codes.shade);
+CREATE CAST (codes.span AS json) WITH FUNCTION codes.told(codes.span);
+CREATE CAST (float8 AS codes.span) WITH FUNCTION codes.told(float8) AS IMPLICIT;
+CREATE CAST (codes.shade AS jsonb) WITH FUNCTION pg_catalog.to_jsonb(anyelement) AS IMPLICIT;
+CREATE CAST (codes.shade[] AS jsonb) WITH FUNCTION pg_catalog.to_jsonb(anyelement) AS IMPLICIT;
+CREATE CAST (codes.span AS jsonb) WITH FUNCTION pg_catalog.to_jsonb(anyelement) AS IMPLICIT;
+CREATE CAST (codes.holder AS jsonb) WITH FUNCTION pg_catalog.to_jsonb(anyelement) AS IMPLICIT;
+CREATE CAST (jsonb AS codes.shade) WITH INOUT AS ASSIGNMENT;
+CREATE TABLE codes.values AS SELECT to_jsonb(1 + i % 2) AS document, (1 + i % 2)::text::codes.shade AS shade, codes.span(i % 2, 3) AS span, random() AS a, random() AS b FROM generate_series(1, 90) i;
+SELECT train(c, 'codes.values', '{a,b}', 2, options => jsonb_build_object('group_by', c, 'quiet', true)) FROM unnest('{document,shade,span}'::text[]) c;
+SELECT grant_model('document', 'lena'), grant_model('shade', 'lena'), grant_model('span', 'lena');
+CREATE VIEW codes.given AS SELECT '1'::codes.shade AS document, '1'::jsonb AS shade, 0.5 AS a, 0.5 AS b; GRANT SELECT ON codes.given, codes.values TO lena;
+SQL
+for my $role ('lena', 'postgres')
+{
+	refused($role, "SELECT predict('$_->[0]', '{0.5,0.5}', group_value => $_->[1])", '42804', "$role passes $_->[1] as a group of $_->[0]")
+		for ['document', "'1'::codes.shade"], ['document', "'{1}'::codes.shade[]"], ['document', 'codes.span(1, 2)'], ['document', "ROW('1')::codes.holder"], ['shade', "'1'::jsonb"];
+	refused($role, "SELECT predict('$_', g) FROM codes.given g", '42804', "$role passes a row whose column $_ has another type") for 'document', 'shade';
+	gives($role, "SELECT predict('span', '{0.5,0.5}', group_value => 0.5::float8) IS NULL; SELECT count(predict('shade', v)), count(predict('span', v)) FROM codes.values v", "t\n90|90", "$role finds groups of such types by their texts");
+}
+is($server->query('SELECT count(*) FROM code_ran'), 0, 'no code of dora ran as another role');
+
+# A reader needs no right on the schemas of the types and collations of groups.
+$server->query('CREATE EXTENSION IF NOT EXISTS citext SCHEMA hidden');
+gives('dora', <<'SQL', "1\n1\n1\n||", 'dora trains groups whose types are in a schema of hers');
+SET client_min_messages = error; SET search_path = hidden, fastclust;
+CREATE TYPE mood AS ENUM ('sad', 'glad');
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE rows AS SELECT (ARRAY['sad', 'glad'])[1 + i % 2]::mood AS felt, (ARRAY['x', 'X'])[1 + i % 2]::citext AS written, (ARRAY['x', 'X'])[1 + i % 2] COLLATE folded AS told, random() AS a, random() AS b FROM generate_series(1, 90) i;
+SELECT train(c, 'rows', '{a,b}', 2, options => jsonb_build_object('group_by', c, 'quiet', true)) FROM unnest('{felt,written,told}'::text[]) c;
+SELECT grant_model('felt', 'lena'), grant_model('written', 'lena'), grant_model('told', 'lena');
+SQL
+gives('lena', "SELECT predict('$_->[0]', '{0.5,0.5}', group_value => '$_->[1]') IS NOT NULL, count(*) > 0 FROM profile('$_->[0]', group_value => '$_->[1]')", 't|t', "a reader without USAGE finds group $_->[1] of $_->[0]")
+	for ['felt', 'sad'], ['written', 'x'], ['told', 'x'];
+
 # ---- the extension is not installed into a schema that another role prepared ----
 for my $schema ('fastclust', 'fastclust_internal', 'fastclust_owner')
 {

@@ -105,8 +105,8 @@ extern Oid	function_owner(Oid function);
 								 * query is read */
 #define FIX_PATH		2		/* search_path */
 #define FIX_OUTPUT		4		/* settings that affect how dates and times,
-								 * floating-point numbers and bytes are
-								 * written as text */
+								 * numbers, bytes and arrays are written as
+								 * text, and read from it */
 #define FIX_CONDITION	8		/* settings for a condition on rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);

@@ -22,7 +22,7 @@ fix_settings(int kinds)
 		const char *name;
 		const char *value;
 	}			settings[] = {{FIX_READING, "standard_conforming_strings", "on"},
-	{FIX_READING, "array_nulls", "on"},
+	{FIX_READING | FIX_OUTPUT, "array_nulls", "on"},
 	{FIX_READING, "lc_monetary", "C"},
 	{FIX_READING, "quote_all_identifiers", "off"},
 	{FIX_READING, "transform_null_equals", "off"},

@@ -7,9 +7,8 @@
  * its text. If there is no such category, the text is read as a value of the
  * stored type and compared with all categories (group_value.h).
  *
- * All users must find the same category, because a live sketch subtracts what
- * another user has added. Therefore only types of superusers are compared,
- * whose code every user may run.
+ * All users find the same category, because group_type_of does not depend on
+ * the user: a live sketch subtracts what another user has added.
  */
 #include "postgres.h"
 
@@ -51,10 +50,7 @@ category_type(Oid type, Oid collation)
 	op_input_types(entry->eq_opr, &left, &right);
 	if (left != found.type)
 		return category_type(left, collation);
-	return OidIsValid(entry->hash_extended_proc) &&
-		superuser_arg(type_owner(found.type))
-		? found
-		: none;
+	return OidIsValid(entry->hash_extended_proc) ? found : none;
 }
 
 group_type

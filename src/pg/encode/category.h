@@ -10,8 +10,8 @@
 /*
  * Returns the type whose equality compares the values of a column, or an
  * invalid one if texts are compared: if equal values always have the same
- * text, if the type has no equality or no extended hash function, or if it
- * does not belong to a superuser. The type is another one for varchar, which
+ * text, or if the type has no extended hash function or no equality that
+ * group_type_of allows. The type is another one for varchar, which
  * has the equality of text.
  */
 extern group_type category_type(Oid type, Oid collation);

@@ -68,8 +68,8 @@ typedef struct value_reader
 								 * or output function of the type */
 	vector_reader vectors;
 	enum_label *labels;			/* SOURCE_ENUM: cache of labels */
-	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: true if settings
-								 * affect the text */
+	int			settings;		/* SOURCE_TEXT_BY_OUTPUT: kinds of settings
+								 * that affect the text, see fix_settings */
 	bool		date;			/* true if DateStyle is the only setting that
 								 * affects the text */
 } value_reader;

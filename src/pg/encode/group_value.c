@@ -13,19 +13,23 @@
  * converted by the assignment cast, provided that a cast back returns it
  * unchanged.
  *
- * A model may belong to another role than the user of predict. The user did
- * not write these comparisons, so they may run only code of the user and of
- * superusers. Domains count as their base types, whose equality they have;
- * therefore their checks never run.
+ * A model may belong to another role than the user of predict, and some
+ * functions run as the extension's owner. Therefore comparisons run only code
+ * of PostgreSQL and of installed extensions: values of types that users made,
+ * and of arrays and ranges of them, are compared as texts. An enum needs no
+ * comparison, because its labels are its texts. Domains count as their base
+ * types, whose equality they have; therefore their checks never run.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -39,10 +43,12 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
+#include "utils/varlena.h"
 
 #include "base/rng.h"
 #include "pg/base/arguments.h"
 #include "pg/encode/group_value.h"
+#include "pg/encode/installed.h"
 
 #define MAX_KNOWN	4096		/* maximum number of given values whose groups
 								 * are cached; a guess */
@@ -50,32 +56,16 @@
 
 /* ---- types ---- */
 
-/* Is the role the current user or a superuser? */
+/* Can groups of the type be compared by its equality? */
 static bool
-is_trusted(Oid role)
+compares_groups(Oid type)
 {
-	return role == GetUserId() || superuser_arg(role);
-}
+	TypeCacheEntry *entry;
 
-Oid
-type_owner(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	owner = ((Form_pg_type) GETSTRUCT(tuple))->typowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
-static bool
-has_trusted_owner(Oid type)
-{
-	Oid			owner = type_owner(type);
-
-	return OidIsValid(owner) && is_trusted(owner);
+	if (!reads_same_value(type))
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
+	return OidIsValid(entry->eq_opr) && OidIsValid(entry->lt_opr);
 }
 
 /* Do equal values of a base type always have the same text? */
@@ -116,18 +106,17 @@ is_strict(Oid type, Oid collation)
 }
 
 /*
- * Is the text of the type's values made by a function of its own, whose result
- * the input function might not read? The text of a char(n) only lacks trailing
- * blanks, which its equality ignores.
+ * Is the text of the type's values made by a cast function that is not built
+ * in? The input function might not read its result.
  */
 static bool
 has_text_function(Oid type)
 {
 	Oid			function;
 
-	return type != BPCHAROID &&
-		find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) ==
-		COERCION_PATH_FUNC;
+	return find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) ==
+		COERCION_PATH_FUNC &&
+		get_func_namespace(function) != PG_CATALOG_NAMESPACE;
 }
 
 group_type
@@ -136,11 +125,25 @@ group_type_of(Oid type, Oid collation)
 	group_type	found = {getBaseType(type), collation};
 
 	found.strict = is_strict(found.type, collation);
-	if (!found.strict &&
-		(!OidIsValid(lookup_type_cache(found.type, TYPECACHE_EQ_OPR)->eq_opr) ||
-		 has_text_function(found.type) || !has_trusted_owner(found.type)))
+	if (has_text_function(found.type) ||
+		(!found.strict && !compares_groups(found.type)))
 		found.type = InvalidOid;
 	return found;
+}
+
+bool
+same_group_type(const group_type *a, const group_type *b)
+{
+	return a->type == b->type &&
+		(!OidIsValid(a->type) ||
+		 (a->strict == b->strict && (a->strict || a->collation == b->collation)));
+}
+
+static Datum
+qualified_name(Oid schema, const NameData * name)
+{
+	return CStringGetTextDatum(quote_qualified_identifier(get_namespace_name(schema),
+														  NameStr(*name)));
 }
 
 ArrayType *
@@ -152,37 +155,66 @@ names_of_group_type(const group_type *type)
 
 	if (!OidIsValid(type->type))
 		return NULL;
-	names[0] = CStringGetTextDatum(format_type_extended(type->type, -1,
-														FORMAT_TYPE_FORCE_QUALIFY));
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type->type));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type->type);
+	names[0] = qualified_name(((Form_pg_type) GETSTRUCT(tuple))->typnamespace,
+							  &((Form_pg_type) GETSTRUCT(tuple))->typname);
+	ReleaseSysCache(tuple);
 	tuple = type->strict
 		? NULL
 		: SearchSysCache1(COLLOID, ObjectIdGetDatum(type->collation));
 	if (HeapTupleIsValid(tuple))
 	{
 		Form_pg_collation form = (Form_pg_collation) GETSTRUCT(tuple);
-		char	   *schema = get_namespace_name(form->collnamespace);
-		char	   *name = quote_qualified_identifier(schema, NameStr(form->collname));
 
-		names[count++] = CStringGetTextDatum(name);
+		names[count++] = qualified_name(form->collnamespace, &form->collname);
 		ReleaseSysCache(tuple);
 	}
 	return construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-/* Returns the OID that a function such as to_regtype finds, or InvalidOid. */
+/*
+ * Splits a qualified name. Returns its schema, or InvalidOid. A reader of a
+ * model needs no privilege on it.
+ */
 static Oid
-oid_of_name(PGFunction find, Datum name)
+schema_of_name(Datum qualified, Datum *name)
 {
-	LOCAL_FCINFO(call, 1);
-	Datum		found;
+	List	   *parts;
 
-	InitFunctionCallInfoData(*call, NULL, 1, InvalidOid, NULL, NULL);
-	call->args[0] = (NullableDatum)
-	{
-		name, false
-	};
-	found = find(call);
-	return call->isnull ? InvalidOid : DatumGetObjectId(found);
+	if (!SplitIdentifierString(TextDatumGetCString(qualified), '.', &parts) ||
+		list_length(parts) != 2)
+		return InvalidOid;
+	*name = CStringGetDatum(lsecond(parts));
+	return get_namespace_oid(linitial(parts), true);
+}
+
+static Oid
+type_of_qualified_name(Datum qualified)
+{
+	Datum		name;
+	Oid			schema = schema_of_name(qualified, &name);
+
+	return OidIsValid(schema)
+		? GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, name, ObjectIdGetDatum(schema))
+		: InvalidOid;
+}
+
+static Oid
+collation_of_qualified_name(Datum qualified)
+{
+	Datum		name;
+	Oid			schema = schema_of_name(qualified, &name);
+	Oid			found;
+
+	if (!OidIsValid(schema))
+		return InvalidOid;
+	found = GetSysCacheOid3(COLLNAMEENCNSP, Anum_pg_collation_oid, name,
+							Int32GetDatum(GetDatabaseEncoding()), ObjectIdGetDatum(schema));
+	return OidIsValid(found) ? found
+		: GetSysCacheOid3(COLLNAMEENCNSP, Anum_pg_collation_oid, name, Int32GetDatum(-1),
+						  ObjectIdGetDatum(schema));
 }
 
 group_type
@@ -190,21 +222,19 @@ group_type_of_names(ArrayType *names)
 {
 	group_type	none = {InvalidOid};
 	Datum	   *elements;
-	bool	   *nulls;
 	int			count;
 	Oid			type;
 	Oid			collation;
 
 	if (names == NULL)
 		return none;
-	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements,
-					  &nulls, &count);
-	if (count < 1 || nulls[0] || (count > 1 && nulls[1]))
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &count);
+	if (count < 1)
 		return none;
-	type = oid_of_name(to_regtype, elements[0]);
+	type = type_of_qualified_name(elements[0]);
 	collation = OidIsValid(type) ? get_typcollation(type) : InvalidOid;
 	if (count > 1)
-		collation = oid_of_name(to_regcollation, elements[1]);
+		collation = collation_of_qualified_name(elements[1]);
 	if (!OidIsValid(type) || (count > 1 && !OidIsValid(collation)))
 		return none;
 	return group_type_of(type, collation);
@@ -215,6 +245,8 @@ group_type_of_names(ArrayType *names)
 typedef enum given_form
 {
 	GIVEN_TEXT,					/* the text of the value is the group's */
+	GIVEN_LABEL,				/* a text that is a group, or a label of the
+								 * column's enum */
 	GIVEN_INPUT,				/* a text that the column's type reads */
 	GIVEN_VALUE,				/* a value of the column's type */
 	GIVEN_COMPARABLE,			/* a value that is compared by = */
@@ -315,18 +347,18 @@ same_given(const group_finder *finder, Datum a, Datum b)
 /* ---- making a finder ---- */
 
 static bool
-is_untrusted_function(Oid function, void *context)
+is_other_function(Oid function, void *context)
 {
-	return !is_trusted(function_owner(function));
+	return !is_installed_function(function);
 }
 
+/* Does the expression call a function that is not installed? */
 static bool
-has_untrusted_function(Node *node, void *context)
+has_other_function(Node *node, void *context)
 {
 	return node != NULL &&
-		(check_functions_in_node(node, is_untrusted_function, NULL) ||
-		 IsA(node, CoerceToDomain) ||
-		 expression_tree_walker(node, has_untrusted_function, context));
+		(check_functions_in_node(node, is_other_function, NULL) ||
+		 expression_tree_walker(node, has_other_function, context));
 }
 
 static Param *
@@ -375,16 +407,15 @@ converted(const prepared_conversion *conversion, Datum value, bool *null)
 	return ExecEvalExpr(conversion->state, conversion->context, null);
 }
 
-/* Sets the equality of the column's type, which GROUP BY uses. */
+/* Sets the equality of a type, which GROUP BY uses. */
 static void
-compare_values(group_finder *finder)
+compare_values(group_finder *finder, Oid type, Oid collation)
 {
-	TypeCacheEntry *entry = lookup_type_cache(finder->type.type,
-											  TYPECACHE_EQ_OPR_FINFO |
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_EQ_OPR_FINFO |
 											  TYPECACHE_HASH_PROC_FINFO);
 
 	finder->compares = true;
-	finder->collation = finder->type.collation;
+	finder->collation = collation;
 	fmgr_info_cxt(entry->eq_opr_finfo.fn_oid, &finder->equal, finder->context);
 	finder->hashed = OidIsValid(entry->hash_proc);
 	if (!finder->hashed)
@@ -434,7 +465,7 @@ compares_types(group_finder *finder)
 														  finder->type.collation),
 							   NULL, -1);
 	if (!IsA(equal, OpExpr) || equal->opresulttype != BOOLOID ||
-		has_untrusted_function((Node *) equal, NULL))
+		has_other_function((Node *) equal, NULL))
 		return false;
 	left = linitial(equal->args);
 	right = lsecond(equal->args);
@@ -465,7 +496,7 @@ casts_type(Oid from, Oid to, CoercionContext context,
 												COERCE_IMPLICIT_CAST, -1)
 						: NULL);
 
-	if (cast == NULL || has_untrusted_function(cast, NULL))
+	if (cast == NULL || has_other_function(cast, NULL))
 		return false;
 	*conversion = prepare_conversion(cast, from);
 	return true;
@@ -480,7 +511,7 @@ casts_types(group_finder *finder)
 {
 	TypeCacheEntry *entry = lookup_type_cache(finder->given, TYPECACHE_EQ_OPR_FINFO);
 
-	if (!OidIsValid(entry->eq_opr) || !has_trusted_owner(finder->given) ||
+	if (!OidIsValid(entry->eq_opr) ||
 		!casts_type(finder->given, finder->type.type, COERCION_ASSIGNMENT,
 					&finder->side) ||
 		!casts_type(finder->type.type, finder->given, COERCION_EXPLICIT,
@@ -488,7 +519,7 @@ casts_types(group_finder *finder)
 		return false;
 	fmgr_info_cxt(entry->eq_opr_finfo.fn_oid, &finder->same, finder->context);
 	if (!finder->type.strict)
-		compare_values(finder);
+		compare_values(finder, finder->type.type, finder->type.collation);
 	return true;
 }
 
@@ -519,32 +550,34 @@ static void
 find_form(group_finder *finder)
 {
 	Oid			type = finder->type.type;
+	bool		strict = finder->type.strict;
+	bool		installed = (OidIsValid(installed_base(finder->given)) &&
+							 OidIsValid(installed_base(type)));
 	Oid			function;
 
 	finder->form = GIVEN_TEXT;
 	if (!OidIsValid(type) ||
-		(finder->type.strict &&
-		 (finder->given == type ||
-		  (type != BPCHAROID && is_text(finder->given) && is_text_or_char(type)))))
-		return;
-	if (is_text(finder->given))
+		(strict && (finder->given == type ||
+					(type != BPCHAROID && is_text_or_char(type)))))
+		return;					/* values of any type are written as texts */
+	if (is_text(finder->given) || is_text(type))
 	{
-		finder->form = GIVEN_INPUT;
+		finder->form = type_is_enum(type) ? GIVEN_LABEL : GIVEN_INPUT;
 		getTypeInputInfo(type, &function, &finder->input_parameter);
 		fmgr_info_cxt(function, &finder->input, finder->context);
-		if (!finder->type.strict)
-			compare_values(finder);
+		if (finder->form == GIVEN_LABEL)
+			compare_values(finder, TEXTOID, C_COLLATION_OID);
+		else if (!strict)
+			compare_values(finder, type, finder->type.collation);
 	}
 	else if (finder->given == type)
 	{
 		finder->form = GIVEN_VALUE;
-		compare_values(finder);
+		compare_values(finder, type, finder->type.collation);
 	}
-	else if (finder->type.strict && is_text_or_char(type))
-		return;					/* values of any type are written as texts */
-	else if (compares_types(finder))
+	else if (installed && compares_types(finder))
 		finder->form = GIVEN_COMPARABLE;
-	else if (casts_types(finder))
+	else if (installed && casts_types(finder))
 		finder->form = GIVEN_CAST;
 	else
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -699,9 +732,10 @@ set_groups(group_finder *finder, ArrayType *groups)
 	for (int i = finder->count; i-- > 0;)
 	{
 		bool		null;
-		Datum		value = read_text(finder, &input, parameter,
-									  text_to_cstring(finder->groups[i]), true);
+		Datum		value = PointerGetDatum(finder->groups[i]);
 
+		if (finder->form != GIVEN_LABEL)
+			value = read_text(finder, &input, parameter, text_to_cstring(finder->groups[i]), true);
 		value = converted(&finder->group_side, value, &null);
 		if (null)
 			elog(ERROR, "the cast of group \"%s\" returned NULL",
@@ -757,6 +791,14 @@ place_of_value(group_finder *finder, Datum value)
 
 /* ---- a given value ---- */
 
+/* Reads the text of a given value as a value of the column's type. */
+static Datum
+read_given(group_finder *finder, Datum given)
+{
+	return read_text(finder, &finder->input, finder->input_parameter,
+					 text_to_cstring(value_as_text(&finder->as_given, given)), false);
+}
+
 /*
  * Converts a given value for the comparison, or to the column's type. Returns
  * false if a cast changes it, so that no group equals it.
@@ -766,11 +808,10 @@ convert_given(group_finder *finder, Datum given, Datum *value)
 {
 	bool		null = false;
 
-	if (finder->form == GIVEN_INPUT)
-		*value = read_text(finder, &finder->input, finder->input_parameter,
-						   text_to_cstring(value_as_text(&finder->as_given,
-														 given)),
-						   false);
+	if (finder->form == GIVEN_LABEL)
+		*value = PointerGetDatum(value_as_text(&finder->as_given, given));
+	else if (finder->form == GIVEN_INPUT)
+		*value = read_given(finder, given);
 	else
 		*value = converted(&finder->side, given, &null);
 	if (!null && finder->form == GIVEN_CAST)
@@ -799,6 +840,9 @@ find_given(group_finder *finder, known_value *known)
 		known->place = place_of_value(finder, value);
 		if (known->place >= 0)
 			known->group = finder->groups[known->place];
+		else if (finder->form == GIVEN_LABEL)
+			(void) read_given(finder, known->value);	/* raises an error
+														 * unless it is a label */
 	}
 	else
 	{

@@ -19,18 +19,19 @@ typedef struct group_type
 } group_type;
 
 /*
- * Decides how values of a column are compared. Types without an equality that
- * the current user may run are compared as texts.
+ * Decides how values of a column are compared: by the equality of its type if
+ * that is a base type of PostgreSQL or of an extension, or consists of such
+ * values; otherwise as texts.
  */
 extern group_type group_type_of(Oid type, Oid collation);
 
-/* Returns the owner of a type, or InvalidOid if it does not exist. */
-extern Oid	type_owner(Oid type);
+/* Are values of both types compared in the same way? */
+extern bool same_group_type(const group_type *a, const group_type *b);
 
 /*
- * Convert the type to the names that a version stores, {type} or {type,
- * collation}, and back. Texts are compared if a name no longer exists, or if
- * `names` is NULL.
+ * Convert the type to the names that a version stores, and back: {type} or, if
+ * equal values may have different texts, {type, collation}, with their schemas.
+ * Texts are compared if a name no longer exists, or if `names` is NULL.
  */
 extern ArrayType *names_of_group_type(const group_type *type);
 extern group_type group_type_of_names(ArrayType *names);

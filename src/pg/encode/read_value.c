@@ -19,6 +19,7 @@
 #include "utils/typcache.h"
 
 #include "pg/encode/encode.h"
+#include "pg/encode/installed.h"
 
 /* Number of slots in the cache of labels, a power of two. A guess. */
 #define ENUM_LABELS	64
@@ -284,7 +285,8 @@ find_text_source(Oid type, value_reader *reader)
 		return;
 	}
 	reader->source = SOURCE_TEXT_BY_OUTPUT;
-	reader->settings = text_has_settings(type);
+	reader->settings = !text_has_settings(type) ? 0
+		: reads_same_value(type) ? FIX_OUTPUT : FIX_ALL;
 	reader->date = getBaseType(type) == DATEOID ||
 		getBaseType(type) == TIMESTAMPOID;
 	getTypeOutputInfo(type, &function, &varlena);
@@ -462,9 +464,9 @@ value_as_text(value_reader *reader, Datum value)
 		 * fixing the settings takes a microsecond, so it is done only if they
 		 * affect the text
 		 */
-		bool		fix = (reader->settings &&
+		bool		fix = (reader->settings != 0 &&
 						   !(reader->date && DateStyle == USE_ISO_DATES));
-		int			level = fix ? fix_settings(FIX_OUTPUT) : 0;
+		int			level = fix ? fix_settings(reader->settings) : 0;
 		const text *result = cstring_to_text(OutputFunctionCall(&reader->cast,
 																value));
 

@@ -13,6 +13,7 @@
 #include "storage/lock.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 
 #include "base/rng.h"
 #include "numerics/assignment.h"
@@ -93,6 +94,10 @@ finder_of_groups(FunctionCallInfo fcinfo)
 	group_type	type = group_type_of(given, PG_GET_COLLATION());
 	group_finder *finder;
 
+	if (!OidIsValid(type.type))
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("groups of type %s are compared as texts", format_type_be(given)),
+				errhint("Pass the text of the value."));
 	type.strict = false;		/* values are compared, as their places are
 								 * needed */
 	finder = make_group_finder(&type, given, NULL, fcinfo->flinfo->fn_mcxt);

@@ -59,9 +59,9 @@ static void
 find_equal_groups(training *t, ArrayType *names)
 {
 	Datum	   *groups = palloc(Max(1, t->serving_count) * sizeof(Datum));
+	group_type	before = group_type_of_names(names);
 
-	if (!has_loose_groups(&t->source) ||
-		group_type_of_names(names).type != t->source.grouping.type)
+	if (!has_loose_groups(&t->source) || !same_group_type(&before, &t->source.grouping))
 		return;
 	for (int i = 0; i < t->serving_count; i++)
 		groups[i] = CStringGetTextDatum(t->serving[i].group);

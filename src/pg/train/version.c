@@ -124,8 +124,8 @@ open_version_source(train_source *source, const stored_version *version,
 
 	open_source(source, relation, &version->features, version->is_vector,
 				group_by);
-	if (group_by != NULL && version->model != NULL && OidIsValid(type.type) &&
-		type.type != source->grouping.type)
+	if (group_by != NULL && version->model != NULL &&
+		!same_group_type(&type, &source->grouping))
 		name_groups_of(source, version->model, version->version);
 	add_options(source, version->options);
 	if (version->encoder != NULL)

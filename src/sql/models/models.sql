@@ -97,8 +97,8 @@ CREATE TABLE fastclust_internal.version_groups (
     -- share of the ten nearest rows that a search through `probes` buckets finds; NULL without
     -- option probes
     recall double precision CHECK (recall BETWEEN 0 AND 1),
-    -- type of the grouping column, and its collation if equal values may differ in their texts;
-    -- NULL: groups are compared as texts
+    -- qualified name of the grouping column's type, and of its collation if equal values may
+    -- differ in their texts; NULL: groups are compared as texts
     group_type text[],
     trained_by name NOT NULL,
     -- OID of trained_by when the version was stored

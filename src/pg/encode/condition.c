@@ -111,6 +111,21 @@ name_of_type(Oid type)
 }
 
 /*
+ * Returns the name of the type's collation with its schema. The encoder's text
+ * would serve only if it were quoted, and any role can make an encoder.
+ */
+static char *
+name_of_collation(const group_type *type)
+{
+	Datum	   *names;
+	int			count;
+
+	deconstruct_array(names_of_group_type(type), TEXTOID, -1, false, TYPALIGN_INT,
+					  &names, NULL, &count);
+	return TextDatumGetCString(names[1]);
+}
+
+/*
  * Returns an SQL expression for a column of categories that are compared by
  * the equality of a type: the column itself if it has this equality.
  */
@@ -136,9 +151,7 @@ typed_value(const ranges *r, Oid relation, const char *name)
 	appendStringInfo(&value, "%s::%s", quoted,
 					 name_of_type(r->type.type));
 	if (r->type.collation != get_typcollation(r->type.type))
-		appendStringInfo(&value, " COLLATE %s",
-						 encoder_text(r->view, r->feature->collation_start,
-									  r->feature->collation_length));
+		appendStringInfo(&value, " COLLATE %s", name_of_collation(&r->type));
 	return value.data;
 }
 

@@ -341,6 +341,22 @@ SELECT predict('light', '{0.5,0.5}', group_value => 'Stop') IS NOT NULL AS text,
 	predict('light', '{0.5,0.5}', group_value => 'red') IS NULL AS text_of_label;
 SELECT without_label('light') AS light;
 
+-- Labels with names, where the collation of the column changed, and with a key of any name.
+CREATE TABLE recollated AS SELECT i AS of_group, (ARRAY['a', 'A', 'b'])[1 + i % 3] AS g,
+	random() AS a, random() AS b FROM generate_series(1, 300) i;
+SELECT train('g', 'recollated', '{a,b}', 2, options => '{"group_by": "g", "quiet": true}');
+DO $$
+BEGIN
+	EXECUTE format('ALTER TABLE recollated ALTER g TYPE %s', folded_text());
+END
+$$;
+SELECT write_labels('g', 'recollated', 'recollated_labels', '{"key": "of_group", "name": true}');
+SELECT count(DISTINCT of_group) = count(*) AS once,
+	bool_and(cluster_name = predict_name('g', t)) AS names
+  FROM recollated t JOIN recollated_labels l USING (of_group);
+SELECT string_agg(value || ' ' || n, ' ' ORDER BY value COLLATE "C") AS compared
+  FROM drift('g', by => 'group');
+
 -- Checks of a domain and casts that belong to another role do not run for the reader of a model.
 -- Groups of a type whose equality belongs to another role are texts.
 CREATE ROLE group_owner;
@@ -388,7 +404,7 @@ $$;
 DROP FUNCTION train_written(), wrong_groups(written), names_written(written),
 	retrained(written), group_found, refusal,
 	folded_text, shown_groups, without_label;
-DROP TABLE by_texts, of_reds, of_greens;
+DROP TABLE by_texts, recollated, recollated_labels, of_reds, of_greens;
 DROP TYPE light, couple, numbers CASCADE;
 DROP VIEW other_types;
 DROP TABLE typed, written, followed;

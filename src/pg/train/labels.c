@@ -189,6 +189,17 @@ group_name(const train_source *source, const stored_version *version)
 				   quote_identifier(source->group_by));
 }
 
+/* Returns a name that no key has. */
+static const char *
+unused_name(const feature_list *keys)
+{
+	const char *name = "of_group";
+
+	while (is_among(name, (const char *const *) keys->names, keys->count))
+		name = psprintf("%s_", name);
+	return name;
+}
+
 /*
  * Takes (version, relation, keys, options) and returns (query, vectors). The
  * query returns the key and the cluster of each row of the relation, and the
@@ -211,6 +222,7 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 						 : version.options->where);
 	query_argument model = text_argument(version.model);
 	train_source source;
+	const char *group = unused_name(&keys);
 	char	   *columns;
 	char	   *rows;
 	Datum		values[2];
@@ -236,15 +248,16 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 					: resolved_condition(relation, where, NULL));
 	if (named)
 		columns = psprintf("%s, q.cluster, c.name AS cluster_name%s FROM (SELECT %s, %s AS"
-						   " \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
-						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"",
+						   " %s %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
+						   " ON c.cluster = q.cluster AND c.group_value = q.%s COLLATE \"C\"",
 						   listed("q", keys.names, keys.count), distance ? ", q.distance" : "",
-						   columns, group_name(&source, &version), rows,
+						   columns, group_name(&source, &version), group, rows,
 						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[],"
 														   " %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
 														   "  FROM model_clusters m WHERE"
 														   " m.model = $1",
-														   1, &model, 0, NULL)));
+														   1, &model, 0, NULL)),
+						   group);
 	nulls[1] = !version.is_vector || source.group_by != NULL || source.sparse ||
 		named || distance;
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s",

@@ -357,6 +357,15 @@ SELECT count(DISTINCT of_group) = count(*) AS once,
 SELECT string_agg(value || ' ' || n, ' ' ORDER BY value COLLATE "C") AS compared
   FROM drift('g', by => 'group');
 
+-- The text of a group has a maximum length.
+CREATE TABLE long_texts AS SELECT left(t.long, 2600) || (i % 2) AS g,
+	left(t.long, 2599) || (i % 2) AS short, random() AS a, random() AS b
+	FROM generate_series(1, 90) i,
+	(SELECT string_agg(md5(j::text), '' ORDER BY j) FROM generate_series(1, 90) j) t(long);
+SELECT train('short', 'long_texts', '{a,b}', 2, options => '{"group_by": "short", "quiet": true}'),
+	name_cluster('short', 0, 'the first', (SELECT min(short) FROM long_texts));
+SELECT train('long', 'long_texts', '{a,b}', 2, options => '{"group_by": "g", "quiet": true}');
+
 -- Checks of a domain and casts that belong to another role do not run for the reader of a model.
 -- Groups of a type whose equality belongs to another role are texts.
 CREATE ROLE group_owner;
@@ -404,7 +413,7 @@ $$;
 DROP FUNCTION train_written(), wrong_groups(written), names_written(written),
 	retrained(written), group_found, refusal,
 	folded_text, shown_groups, without_label;
-DROP TABLE by_texts, recollated, recollated_labels, of_reds, of_greens;
+DROP TABLE by_texts, recollated, recollated_labels, long_texts, of_reds, of_greens;
 DROP TYPE light, couple, numbers CASCADE;
 DROP VIEW other_types;
 DROP TABLE typed, written, followed;

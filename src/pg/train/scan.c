@@ -6,6 +6,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/builtins.h"
@@ -289,6 +290,29 @@ take_steps(const training *t, group_fit *fit, const scan_result *result)
 }
 
 /*
+ * Maximum length of a group's text in bytes: a primary key has a model, a
+ * version and a group, and btree limits it to 2704 bytes.
+ */
+#define MAX_GROUP_BYTES	2600
+
+#define SHOWN_GROUP_BYTES	40	/* length of the beginning that an error shows */
+
+static void
+check_group_length(const training *t, const text *group)
+{
+	int			length = (int) VARSIZE_ANY_EXHDR(group);
+
+	if (length > MAX_GROUP_BYTES)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("the text of group \"%.*s...\" of column \"%s\" has %d bytes",
+					   pg_mbcliplen(VARDATA_ANY(group), length, SHOWN_GROUP_BYTES),
+					   VARDATA_ANY(group), t->source.group_by, length),
+				errdetail("It can have up to %d bytes.", MAX_GROUP_BYTES),
+				errhint("Train on a view that groups by md5(%s::text).",
+						quote_identifier(t->source.group_by)));
+}
+
+/*
  * Reads the sums of a group from its packed state. Returns false if the group
  * has no rows.
  */
@@ -304,6 +328,7 @@ read_group(const training *t, uint64 row, group_fit *fit)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				errmsg("the cast of column \"%s\" returns NULL for a value that is not NULL",
 					   t->source.group_by));
+	check_group_length(t, DatumGetTextPP(group));
 	fit->group = group_as_served(t, TextDatumGetCString(group));
 	read_scan(query_value(row, 2, &null), &result);
 	if (result.n == 0)

@@ -188,6 +188,7 @@ typedef struct prepared_encoder
 	 */
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
+	const double *fill;			/* dim values that stand in for missing ones */
 } prepared_encoder;
 
 /*
@@ -195,6 +196,13 @@ typedef struct prepared_encoder
  * is in use.
  */
 extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, MemoryContext context);
+
+/*
+ * Makes the encoder write NaN in place of values that are missing: the values
+ * of a NULL, but not its indicator, nor the categories of a feature that has
+ * an indicator.
+ */
+extern void keep_missing(prepared_encoder *encoder);
 
 /*
  * Reader of records of one row type. Columns are found by name, and other

@@ -87,8 +87,29 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 			encoder->finders = palloc0(encoder->view.features *
 									   sizeof(category_finder));
 	}
+	encoder->fill = encoder->view.fill;
 	MemoryContextSwitchTo(old);
 	return encoder;
+}
+
+void
+keep_missing(prepared_encoder *encoder)
+{
+	const fc_encoder *view = &encoder->view;
+	Size		bytes = view->dim * sizeof(double);
+	double	   *fill = memcpy(MemoryContextAlloc(encoder->context, bytes),
+							  encoder->fill, bytes);
+
+	for (Size i = 0; i < view->features; i++)
+	{
+		const fc_encoder_feature *feature = &view->feature[i];
+
+		if (feature->kind == FC_FEATURE_CATEGORY && feature->missing)
+			continue;
+		for (Size j = 0; j < fc_feature_values(feature); j++)
+			fill[feature->first + j] = NAN;
+	}
+	encoder->view.fill = fill;
 }
 
 /* Raises an error unless a column is of the kind that the encoder learned. */

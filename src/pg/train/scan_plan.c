@@ -144,6 +144,7 @@ prepare_plan(scan_plan *plan)
 										DatumGetPointer(f->value
 														[PLAN_ENCODER]),
 										plan->context);
+		keep_missing(plan->encoder);
 		plan->record.context = AllocSetContextCreate(plan->context,
 													 "fastclust columns",
 													 ALLOCSET_SMALL_SIZES);

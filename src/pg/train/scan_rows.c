@@ -176,10 +176,11 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 
 	/*
 	 * scratch space for a batch: scaled rows, ranks, features as doubles and
-	 * as floats
+	 * as floats, and filled rows
 	 */
 	call->doubles = grown(call->call_context, call->doubles, &call->doubles_count,
-						  state->capacity * (plan->d + 1 + rank) + rank,
+						  state->capacity * (plan->d + 1 + rank) + rank +
+						  (plan->encoder != NULL ? state->capacity * plan->d : 0),
 						  sizeof(double));
 	check_budget(2 * state_bytes(state) +
 				 Max(pending, state->capacity) * (plan->d + 1) *
@@ -209,19 +210,42 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 }
 
 /*
- * Returns the scaled rows of a batch: the raw rows if there is no scaling,
+ * Returns the rows of a batch with fill values where values are missing: the
+ * raw rows if none is missing, else a copy in the scratch space of the call
+ * state.
+ */
+static const double *
+filled_batch(const scan_state *state, const scan_rows *rows)
+{
+	const scan_plan *plan = state->plan;
+	Size		rank = plan->map != NULL ? plan->map->rank : 0;
+	double	   *x = state->call->doubles + state->capacity * (plan->d + 1 + rank) + rank;
+
+	if (plan->encoder == NULL || likely(fc_all_finite(rows->raw, rows->count * plan->d)))
+		return rows->raw;
+	for (Size r = 0; r < rows->count; r++)
+		for (Size i = 0; i < plan->d; i++)
+		{
+			double		value = rows->raw[r * plan->d + i];
+
+			x[r * plan->d + i] = isnan(value) ? plan->encoder->fill[i] : value;
+		}
+	return x;
+}
+
+/*
+ * Returns the scaled rows of a batch: the given rows if there is no scaling,
  * else a copy in the scratch space of the call state.
  */
 static const double *
-scaled_batch(const scan_state *state, const scan_rows *rows)
+scaled_batch(const scan_state *state, const double *rows, Size n)
 {
 	const scan_plan *plan = state->plan;
 	double	   *x = state->call->doubles;
 
 	if (plan->center == NULL)
-		return rows->raw;
-	fc_rescale_rows(rows->raw, rows->count, plan->d, plan->center, plan->scale,
-					x);
+		return rows;
+	fc_rescale_rows(rows, n, plan->d, plan->center, plan->scale, x);
 	return x;
 }
 
@@ -323,22 +347,22 @@ features_of(const scan_state *state, const double *x, Size n)
 }
 
 /*
- * Raises an error for the first row whose values are too large for the
- * operators.
+ * Raises an error for the first row whose scaled values x are too large for
+ * the operators.
  */
 static void
-check_rows(const scan_state *state, const scan_rows *rows, const double *x)
+check_rows(const scan_state *state, const double *raw, const double *x, Size n)
 {
 	Size		d = state->plan->d;
 
-	if (likely(fc_all_moderate(x, rows->count * d)))
+	if (likely(fc_all_moderate(x, n * d)))
 		return;
-	for (Size r = 0; r < rows->count; r++)
+	for (Size r = 0; r < n; r++)
 	{
 		vector		row = {.doubles = x + r * d,.d = (int) d};
 
 		if (state->plan->encoder != NULL)
-			reject_far(state->plan->encoder, x + r * d, rows->raw + r * d);
+			reject_far(state->plan->encoder, x + r * d, raw + r * d);
 		check_single_precision(&row);
 	}
 }
@@ -377,15 +401,16 @@ static void
 add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
-	const double *x = scaled_batch(state, rows);
+	const double *raw = filled_batch(state, rows);
+	const double *x = scaled_batch(state, raw, rows->count);
 
 	if (state->sample != NULL || state->step[0] != NULL)
-		check_rows(state, rows, x);
+		check_rows(state, raw, x, rows->count);
 	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)
-		fc_coreset_hash(plan->sample.seed, rows->raw, rows->count, plan->d,
+		fc_coreset_hash(plan->sample.seed, raw, rows->count, plan->d,
 						rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
-		add_share(state, rows->keys, rows->raw, rows->count, NULL);
+		add_share(state, rows->keys, raw, rows->count, NULL);
 	if (state->sample != NULL)
 		add_to_sample(fcinfo, state, rows->keys, x, rows->count);
 	if (plan->map != NULL && state->step[0] != NULL)

@@ -95,8 +95,8 @@ typedef struct scan_rows
 								 * row */
 
 	/*
-	 * capacity x d values of rows, not scaled; the rows have length 1 if the
-	 * metric is cosine
+	 * capacity x d values of rows, not scaled; NaN for values of columns that
+	 * are missing. The rows have length 1 if the metric is cosine
 	 */
 	double		raw[FLEXIBLE_ARRAY_MEMBER];
 } scan_rows;
@@ -161,7 +161,7 @@ typedef struct scan_call_state
 	fc_scratch	scratch;
 	Size		doubles_count;
 	double	   *doubles;		/* scratch space for one batch: scaled rows,
-								 * ranks and features */
+								 * ranks, features and filled rows */
 } scan_call_state;
 
 /*

@@ -276,8 +276,8 @@ test_fit(void)
 	double		squares[5] = {1, 4, 9, 16, 25};
 	int32_t		labels[5] = {0, 0, 1, 1, 1};
 	int32_t		others[5] = {0, 0, 1, 1, 0};
-	fc_fit		fit = {5, 3, weights, labels, squares};
-	fc_fit		other = {5, 3, weights, others, squares};
+	fc_fit		fit = {5, 3, weights, labels, squares, NULL};
+	fc_fit		other = {5, 3, weights, others, squares, NULL};
 	fc_arena	arena = unit_arena();
 	double		ascending[4] = {0.0, 0.25, 0.5, 1.0};
 	double		quantiles[4];

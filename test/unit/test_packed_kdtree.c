@@ -47,9 +47,9 @@ test_nearest(size_t k, size_t d, bool grid)
 			first = square == 0.0f && j < first ? j : first;
 			min = j != r ? fminf(min, square) : min;
 		}
-		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, INFINITY, both) == first && both[0] == 0.0f, "k %zu d %zu row %zu: first %g", k, d, r, (double) both[0]);
+		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, FC_PACKED_REACH, INFINITY, both) == first && both[0] == 0.0f, "k %zu d %zu row %zu: first %g", k, d, r, (double) both[0]);
 		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - min) <= 1e-5f * min, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) min);
-		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, k == 1 ? 1.0f : 0.5f * min, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * min), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
+		CHECK(fc_packed_kdtree_nearest_two(&kdtree, x, FC_PACKED_REACH, k == 1 ? 1.0f : 0.5f * min, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * min), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
 	}
 }
 

@@ -114,6 +114,13 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 #define FC_PACKED_LANES	8
 
 /*
+ * The second nearest point of a row is searched only up to this multiple of the
+ * squared distance of the nearest one. A larger value finds it more often, in
+ * more time. A guess.
+ */
+#define FC_PACKED_REACH	4.0f
+
+/*
  * Maximum number of dimensions, beyond which boxes exclude few points. A
  * guess.
  */
@@ -144,13 +151,13 @@ void		fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points);
 
 /*
  * Returns the index of the nearest point to x (d coordinates); ties go to the
- * lowest index. squared[0] receives its squared distance in float, squared[1]
- * the squared distance of the second nearest point, but at most 4 * squared[0]
- * + margin. Without this limit, most boxes would be searched if the points
- * form well separated groups.
+ * lowest index. Coordinates of x that are NaN do not count. squared[0] receives
+ * its squared distance in float, squared[1] the squared distance of the second
+ * nearest point, but at most reach * squared[0] + margin, reach > 1. Without
+ * this limit, most boxes would be searched if the points form well separated
+ * groups.
  */
 size_t		fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x,
-										 float margin,
-										 float squared[2]);
+										 float reach, float margin, float squared[2]);
 
 #endif							/* FC_NUMERICS_KDTREE_H */

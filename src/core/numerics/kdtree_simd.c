@@ -17,13 +17,6 @@
  */
 #define MIN_POINTS	8192
 
-/*
- * The second nearest point is searched only up to REACH times the squared
- * distance of the nearest one (plus a margin, see kdtree.h). A larger value
- * finds it more often, in more time. A guess.
- */
-#define REACH	4.0f
-
 /* Factor on limits that exceeds the rounding of a distance in float. */
 #define SLACK	(1.0f + 0x1p-16f)
 
@@ -159,8 +152,8 @@ fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points)
 }
 
 /*
- * Computes the squared distances from x to the points of a leaf, and returns
- * the lowest.
+ * Computes the squared distances from x to the points of a leaf, over the
+ * coordinates of x that are not NaN, and returns the lowest.
  */
 FC_CLONES
 static float
@@ -170,12 +163,16 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 	float		min[FC_PACKED_LANES];
 
 	for (size_t c = 0; c < d; c++)
+	{
+		if (isnan(x[c]))
+			continue;
 		for (size_t r = 0; r < FC_PACKED_LEAF; r++)
 		{
 			float		gap = pack[c * FC_PACKED_LEAF + r] - x[c];
 
 			sum[r] += gap * gap;
 		}
+	}
 	for (size_t lane = 0; lane <FC_PACKED_LANES; lane ++)
 		min[lane] = sum[lane];
 	for (size_t r = 0; r < FC_PACKED_LEAF; r += FC_PACKED_LANES)
@@ -193,7 +190,7 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 /*
  * Computes the squared distances from x to two boxes: sums of max(low - x, x -
  * high, 0)^2 in FC_PACKED_LANES lanes. They are never NaN: bounds may be
- * infinite, but x is finite.
+ * infinite, but x is not, and a coordinate that is NaN adds 0.
  */
 FC_CLONES
 static void
@@ -231,18 +228,18 @@ typedef struct kdtree_walk
 	float		squared;
 	float		second;			/* squared distance to the second nearest
 								 * point */
-	float		margin;			/* constant part of the limit on `second`,
-								 * which is REACH * squared + margin */
+	float		reach;			/* limit on `second`: reach * squared + margin */
+	float		margin;
 } kdtree_walk;
 
 /*
- * Returns the squared distance to the second nearest point, or its limit REACH
- * * squared + margin if that is less.
+ * Returns the squared distance to the second nearest point, or its limit if
+ * that is less.
  */
 static inline float
 second_of(const kdtree_walk *s)
 {
-	return fminf(s->second, REACH * s->squared + s->margin);
+	return fminf(s->second, s->reach * s->squared + s->margin);
 }
 
 /* Returns the squared distance beyond which points are not searched. */
@@ -301,8 +298,8 @@ visit(kdtree_walk *s, fc_node a)
 }
 
 size_t
-fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x, float margin,
-							 float squared[2])
+fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x, float reach,
+							 float margin, float squared[2])
 {
 	float		padded[FC_PACKED_DIMENSIONS] = {0.0f};
 	kdtree_walk s = {
@@ -311,6 +308,7 @@ fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x, flo
 		.nearest = SIZE_MAX,
 		.squared = INFINITY,
 		.second = INFINITY,
+		.reach = reach,
 		.margin = margin
 	};
 

@@ -55,6 +55,13 @@ double		fc_row_distance(const double *x, const double *offset, const float *v,
 double		fc_length_between(const double *x, const double *y, size_t d);
 
 /*
+ * Sets squared[j] to the sum of (x - v)^2 in float over the coordinates of x
+ * (d) that are not NaN, for each of k points v.
+ */
+void		fc_partial_gaps(const float *values, size_t k, size_t d, const float *x,
+							float *squared);
+
+/*
  * Updates *lowest and *second, the two lowest scores so far, with the scores
  * half_norms[j] - dots[j] of `count` values of j. Sets *label to first + j if
  * score j becomes the lowest.
@@ -81,5 +88,14 @@ void		fc_packs_build(const float *values, const float *half_norms, size_t k,
  */
 int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 							float *lowest, float *second);
+
+/*
+ * Sets *lowest and *second to the two lowest of sum_i (x_i - v)^2, where i runs
+ * over the `count` coordinates in `observed` and x has their values, and
+ * returns the index of the point v with the lowest.
+ */
+int32_t		fc_packs_nearest(const float *packs, size_t k, size_t d, const float *x,
+							 const uint32_t *observed, size_t count, float *lowest,
+							 float *second);
 
 #endif							/* FC_NUMERICS_ROWS_H */

@@ -425,13 +425,28 @@ fc_packs_build(const float *values, const float *half_norms, size_t k, size_t d,
 			}
 }
 
-FC_CLONES
-int32_t
-fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
-				float *lowest, float *second)
+/* The two lowest scores so far in each lane, and the index of the lowest. */
+typedef struct lowest_lanes
 {
-	vwide		low = {0};
-	vwide		next = {0};
+	vwide		low;
+	vwide		next;
+	vwide_int	label;
+} lowest_lanes;
+
+INLINE lowest_lanes
+no_lanes(void)
+{
+	lowest_lanes lanes = {{0}, {0}, {0}};
+
+	lanes.low += INFINITY;
+	lanes.next += INFINITY;
+	return lanes;
+}
+
+/* Returns the indices of points first .. first + LANES - 1. */
+INLINE vwide_int
+lane_numbers(size_t first)
+{
 	const vwide_int numbers = {
 		0,
 		1,
@@ -450,10 +465,47 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 		14,
 		15
 	};
-	vwide_int	label = {0};
 
-	low += INFINITY;
-	next += INFINITY;
+	return numbers + (int32_t) first;
+}
+
+/* Enters the scores of points first .. first + LANES - 1. */
+INLINE void
+enter_lanes(lowest_lanes *lanes, vwide score, size_t first)
+{
+	vwide_int	lower = score < lanes->low;
+	vwide		other = choose_wide(lower, lanes->low, score);
+	vwide_int	here = lane_numbers(first);
+
+	lanes->low = choose_wide(lower, score, lanes->low);
+	lanes->next = choose_wide(other < lanes->next, other, lanes->next);
+	lanes->label = (lower & here) | (~lower & lanes->label);
+}
+
+/* Sets the two lowest scores of all lanes; returns the index of the lowest. */
+INLINE int32_t
+fold_lanes(const lowest_lanes *lanes, float *lowest, float *second)
+{
+	vwide		low = lanes->low;
+	vwide		next = lanes->next;
+	vwide_int	label = lanes->label;
+
+	FOLD(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+	FOLD(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+	FOLD(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+	FOLD(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+	*lowest = low[0];
+	*second = next[0];
+	return label[0];
+}
+
+FC_CLONES
+int32_t
+fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
+				float *lowest, float *second)
+{
+	lowest_lanes lanes = no_lanes();
+
 	for (size_t first = 0; first < k; first += FC_PACKED)
 	{
 		vwide		dot[VECTORS] = {{0}};
@@ -462,23 +514,76 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 			for (int v = 0; v < VECTORS; v++)
 				dot[v] += x[c] * *(const vwide *) (packs + v * LANES);
 		for (int v = 0; v < VECTORS; v++)
-		{
-			vwide		score = *(const vwide *) (packs + v * LANES) - dot[v];
-			vwide_int	lower = score < low;
-			vwide		other = choose_wide(lower, low, score);
-			vwide_int	here = (numbers + (int32_t) (first + (size_t) v * LANES));
-
-			low = choose_wide(lower, score, low);
-			next = choose_wide(other < next, other, next);
-			label = (lower & here) | (~lower & label);
-		}
+			enter_lanes(&lanes, *(const vwide *) (packs + v * LANES) - dot[v],
+						first + (size_t) v * LANES);
 		packs += FC_PACKED;
 	}
-	FOLD(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-	FOLD(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
-	FOLD(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
-	FOLD(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
-	*lowest = low[0];
-	*second = next[0];
-	return label[0];
+	return fold_lanes(&lanes, lowest, second);
+}
+
+/* ---- rows with missing coordinates ---- */
+
+/* Returns the sum of (x - v)^2 over the coordinates of x that are not NaN. */
+INLINE float
+partial_gap(const float *v, size_t d, const float *x)
+{
+	vwide		sum = {0};
+	float		all = 0.0f;
+	size_t		i = 0;
+
+	for (; i + LANES <= d; i += LANES)
+	{
+		vwide		own = *(const vwide *) (x + i);
+		vwide		gap = own - *(const vwide *) (v + i);
+
+		gap = (vwide) ((vwide_int) gap & (own == own));
+		sum += gap * gap;
+	}
+	for (; i < d; i++)
+		all += x[i] == x[i] ? (x[i] - v[i]) * (x[i] - v[i]) : 0.0f;
+	for (int lane = 0; lane <LANES; lane ++)
+		all += sum[lane];
+	return all;
+}
+
+FC_CLONES
+void
+fc_partial_gaps(const float *values, size_t k, size_t d, const float *x,
+				float *squared)
+{
+	for (size_t j = 0; j < k; j++)
+		squared[j] = partial_gap(values + j * d, d, x);
+}
+
+FC_CLONES
+int32_t
+fc_packs_nearest(const float *packs, size_t k, size_t d, const float *x,
+				 const uint32_t *observed, size_t count, float *lowest,
+				 float *second)
+{
+	lowest_lanes lanes = no_lanes();
+	const vwide none = lanes.low;
+
+	for (size_t first = 0; first < k; first += FC_PACKED)
+	{
+		vwide		sum[VECTORS] = {{0}};
+
+		for (size_t i = 0; i < count; i++)
+			for (int v = 0; v < VECTORS; v++)
+			{
+				vwide		gap = (x[i] - *(const vwide *) (packs + observed[i] * FC_PACKED +
+															v * LANES));
+
+				sum[v] += gap * gap;
+			}
+		for (int v = 0; v < VECTORS; v++)
+		{
+			size_t		start = first + (size_t) v * LANES;
+			vwide_int	unused = lane_numbers(start) >= (int32_t) k;
+
+			enter_lanes(&lanes, choose_wide(unused, none, sum[v]), start);
+		}
+		packs += (d + 1) * FC_PACKED;
+	}
+	return fold_lanes(&lanes, lowest, second);
 }

@@ -23,9 +23,42 @@ typedef struct fc_weighted_rows
 								 * table that each row represents */
 	const void *storage;		/* the caller's memory that contains the
 								 * arrays, or NULL */
+
+	/*
+	 * n x fc_missing_words(d): bit c of a row is set if its value c is a fill
+	 * value, because it is missing. NULL: no value is missing
+	 */
+	const uint64_t *missing;
 } fc_weighted_rows;
 
-/* Computes row i of the sample (d values) in double. */
+/* Returns the number of words of a row's bits in `missing`. */
+static inline size_t
+fc_missing_words(size_t d)
+{
+	return (d + 63) / 64;
+}
+
+/* Returns true if value c of row i is missing. */
+static inline bool
+fc_is_missing(const fc_weighted_rows *rows, size_t i, size_t c)
+{
+	return rows->missing != NULL &&
+		(rows->missing[i * fc_missing_words(rows->d) + c / 64] >> (c % 64) & 1) != 0;
+}
+
+/* Returns true if a value of row i is missing. */
+static inline bool
+fc_is_partial(const fc_weighted_rows *rows, size_t i)
+{
+	size_t		words = fc_missing_words(rows->d);
+	uint64_t	any = 0;
+
+	for (size_t w = 0; rows->missing != NULL && w < words; w++)
+		any |= rows->missing[i * words + w];
+	return any != 0;
+}
+
+/* Computes row i of the sample (d values) in double, with fill values. */
 static inline void
 fc_weighted_row(const fc_weighted_rows *rows, size_t i, double *row)
 {
@@ -34,6 +67,21 @@ fc_weighted_row(const fc_weighted_rows *rows, size_t i, double *row)
 	for (size_t c = 0; c < rows->d; c++)
 		row[c] = (double) values[c] +
 			(rows->offset != NULL ? rows->offset[c] : 0.0);
+}
+
+/*
+ * Computes row i of the sample with NaN for missing values. Returns true if
+ * there are any.
+ */
+static inline bool
+fc_weighted_partial_row(const fc_weighted_rows *rows, size_t i, double *row)
+{
+	fc_weighted_row(rows, i, row);
+	if (!fc_is_partial(rows, i))
+		return false;
+	for (size_t c = 0; c < rows->d; c++)
+		row[c] = fc_is_missing(rows, i, c) ? NAN : row[c];
+	return true;
 }
 
 #endif							/* FC_NUMERICS_WEIGHTED_ROWS_H */

@@ -436,7 +436,8 @@ label_by_kdtree(const fc_operator *op, const double *x)
 						 sqrt(fc_shift_row(x, op->offset, op->d, shifted)));
 	double		share = ((double) op->d + 4.0) * FC_EXP2_MINUS(23);
 	float		margin = (float) (64.0 * moved * moved + 8.0 * SMALLEST_SQUARE);
-	size_t		label = fc_packed_kdtree_nearest_two(op->kdtree, shifted, margin, squared);
+	size_t		label = fc_packed_kdtree_nearest_two(op->kdtree, shifted, FC_PACKED_REACH,
+													 margin, squared);
 	bool		sure = ((double) squared[1] > SMALLEST_SQUARE && isfinite(squared[1]) &&
 						sqrt((double) squared[1] * (1.0 - share)) - moved >
 						sqrt((double) squared[0] * (1.0 + share) + SMALLEST_SQUARE) +

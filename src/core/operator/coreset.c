@@ -112,6 +112,20 @@ importance(const double *x, const double *center, double scale, size_t d)
 	return scale > 0.0 ? 0.5 + square_of(x, center, d) * scale : 1.0;
 }
 
+/* Returns q(x) of a row that may have missing coordinates. */
+static double
+partial_importance(const double *x, const double *center, double scale, size_t d)
+{
+	double		whole = importance(x, center, scale, d);
+	double		square = 0.0;
+
+	if (!isnan(whole))
+		return whole;
+	for (size_t i = 0; i < d; i++)
+		square += isnan(x[i]) ? 0.0 : (x[i] - center[i]) * (x[i] - center[i]);
+	return 0.5 + square * scale;
+}
+
 static inline double
 scale_of(double variance)
 {
@@ -191,7 +205,12 @@ fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 	const size_t d = state->dim;
 
 	for (size_t r = 0; r < n; r++)
-		ranks[r] = uniform(hashes[r]) / importance(x + r * d, center, scale, d);
+	{
+		double		q = importance(x + r * d, center, scale, d);
+
+		ranks[r] = uniform(hashes[r]) /
+			(isnan(q) ? partial_importance(x + r * d, center, scale, d) : q);
+	}
 }
 
 bool
@@ -321,8 +340,8 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 		rows[i] = fc_coreset_row(state, items[i].value);
 		weights[i] = 1.0 /
 			fmin(1.0,
-				 fc_coreset_importance(rows[i], center_in(state),
-									   state->variance, state->dim) *
+				 partial_importance(rows[i], center_in(state),
+									scale_of(state->variance), state->dim) *
 				 next);
 	}
 	fc_arena_release(arena, mark);
@@ -353,6 +372,16 @@ is_heap(const fc_coreset *state)
 		(uint64_t) state->used * (state->used - (state->used > 0)) / 2;
 }
 
+/* Returns true if each of n values is NaN or of moderate size. */
+static bool
+all_moderate_or_missing(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(x[i]) && !fc_all_moderate(x + i, 1))
+			return false;
+	return true;
+}
+
 fc_status
 fc_coreset_check(const void *bytes, size_t size)
 {
@@ -374,7 +403,7 @@ fc_coreset_check(const void *bytes, size_t size)
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
 		fc_check();
-		if (!fc_all_moderate(fc_coreset_row(state, slot), state->dim))
+		if (!all_moderate_or_missing(fc_coreset_row(state, slot), state->dim))
 			return FC_EFORMAT;
 	}
 	return FC_OK;

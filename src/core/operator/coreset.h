@@ -13,7 +13,8 @@
  * limit and above are not taken, and if at most `size` rows are below the
  * limit, r is the limit. The sample depends on the rows and keys alone, not on
  * their order, so states may be merged. All samples of a training are of this
- * kind, uniform or not. Rows without keys are distinguished by their values
+ * kind, uniform or not. A missing coordinate is NaN, and counts as c in the
+ * importance. Rows without keys are distinguished by their values
  * alone: equal rows are taken together or not at all.
  *
  * Bachem, Lucic, Krause (2018), lightweight coresets; Duffield, Lund, Thorup
@@ -59,7 +60,7 @@ void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
 
 /*
  * Returns the importance q(x) of a row (see the top of this file); 1 if
- * variance <= 0.
+ * variance <= 0. The row has no missing coordinates.
  */
 double		fc_coreset_importance(const double *x, const double *center,
 								  double variance, size_t d);
@@ -72,8 +73,8 @@ void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
 
 /*
- * fc_coreset_ranks computes the ranks of n rows (d finite values) from their
- * hashes. fc_coreset_hash replaces the keys in hashes (n) by hashes of the key
+ * fc_coreset_ranks computes the ranks of n rows (d values, finite or missing)
+ * from their hashes. fc_coreset_hash replaces the keys in hashes (n) by hashes of the key
  * and of a row's first two values; the values distinguish the rare rows that
  * share a key.
  */

@@ -5,11 +5,27 @@
 #include "base/sort.h"
 #include "numerics/rows.h"
 #include "operator/codebook.h"
+#include "operator/partial.h"
 
 size_t
 fc_fit_scratch(const fc_operator *op)
 {
-	return fc_operator_batch_scratch(op, FC_FIT_BATCH);
+	return larger(fc_operator_batch_scratch(op, FC_FIT_BATCH), fc_partial_scratch(op));
+}
+
+/*
+ * Reads row i. Missing values become the coordinates of the nearest centroid,
+ * or fill values if the operator does not compare such rows.
+ */
+static void
+read_row(const fc_operator *op, const fc_weighted_rows *rows, size_t i,
+		 fc_scratch scratch, double *row)
+{
+	if (rows->missing != NULL && fc_partial_suits(op) &&
+		fc_weighted_partial_row(rows, i, row))
+		fc_partial_fill(op, fc_partial_assign(op, row, scratch), row);
+	else
+		fc_weighted_row(rows, i, row);
 }
 
 void
@@ -23,7 +39,7 @@ fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_scratch scra
 
 		fc_check();
 		for (size_t i = 0; i < count; i++)
-			fc_weighted_row(rows, first + i, batch + i * op->d);
+			read_row(op, rows, first + i, scratch, batch + i * op->d);
 		fc_operator_assign_batch(op, batch, count, scratch, labels + first);
 		for (size_t i = 0; i < count; i++)
 		{
@@ -58,7 +74,7 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error,
 	memset(cluster_weights, 0, fit->k * sizeof(double));
 	for (size_t i = 0; i < fit->n; i++)
 	{
-		cluster_means[fit->labels[i]] += fit->weights[i] * fit->squares[i];
+		cluster_means[fit->labels[i]] += fit->weights[i] * fc_fit_square(fit, i);
 		cluster_weights[fit->labels[i]] += fit->weights[i];
 	}
 	for (size_t j = 0; j < fit->k; j++)
@@ -79,7 +95,7 @@ sort_rows(const fc_fit *fit, fc_arena *arena)
 	for (size_t i = 0; i < fit->n; i++)
 		items[i] = (fc_keyed)
 	{
-		fc_number_key(fit->squares[i]), i
+		fc_number_key(fc_fit_square(fit, i)), i
 	};
 	fc_sort(items, fit->n, scratch);
 	return items;
@@ -101,7 +117,7 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 	{
 		double		weight = fit->weights[sorted[i].value];
 		double		place = below + (weight - 1.0) / 2.0;
-		double		distance = sqrt(fit->squares[sorted[i].value]);
+		double		distance = sqrt(fc_fit_square(fit, sorted[i].value));
 
 		for (; q < count && (places[q] * last <= place || i + 1 == fit->n); q++)
 		{

@@ -34,8 +34,9 @@
 
 /*
  * Computes the labels (-1: no cluster) of rows with op->d values, and the
- * squared distances to their nearest centroids. scratch has fc_fit_scratch
- * floats, batch FC_FIT_BATCH x d doubles.
+ * squared distances to their nearest centroids. Rows with missing values are
+ * compared over the others if the operator allows it (partial.h). scratch has
+ * fc_fit_scratch floats, batch FC_FIT_BATCH x d doubles.
  */
 size_t		fc_fit_scratch(const fc_operator *op);
 void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
@@ -49,18 +50,33 @@ typedef struct fc_fit
 	const double *weights;
 	const int32_t *labels;
 	const double *squares;
+
+	/*
+	 * n values: d / number of observed values of the row, by which its
+	 * squared distance is multiplied to compare it with those of other rows.
+	 * NULL: no value is missing
+	 */
+	const double *factors;
 } fc_fit;
 
+/* Returns the squared distance of row i, multiplied by its factor. */
+static inline double
+fc_fit_square(const fc_fit *fit, size_t i)
+{
+	return fit->factors == NULL ? fit->squares[i] : fit->squares[i] * fit->factors[i];
+}
+
 /*
- * Computes the mean of f, its standard error, and the mean of f and the weight
- * of each of k clusters; a cluster without rows gets the mean of all rows.
+ * Computes the mean of f, its standard error, and the mean of f times factor
+ * and the weight of each of k clusters; a cluster without rows gets the mean
+ * of all rows.
  */
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error,
 						 double *cluster_means, double *cluster_weights);
 
 /*
- * Computes quantiles of sqrt(f) at `count` ascending places from 0 to 1, like
- * percentile_cont if all weights are 1.
+ * Computes quantiles of sqrt(f times factor) at `count` ascending places from
+ * 0 to 1, like percentile_cont if all weights are 1.
  */
 void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 							 fc_arena *arena, double *quantiles);

@@ -5,6 +5,7 @@
 #include "operator/mixture.h"
 
 #include "base/rng.h"
+#include "operator/partial.h"
 
 /*
  * Returns the minimum standard deviation in the densities; 0 if all spreads
@@ -41,12 +42,12 @@ weigh_nearest(const fc_operator *op, double *p)
 }
 
 /*
- * Replaces squared distances by weights times densities, scaled to a maximum
- * of 1.
+ * Replaces squared distances of a row with d observed values by weights times
+ * densities, scaled to a maximum of 1.
  */
 static void
 weigh_densities(const fc_operator *op, const double *spreads, double min,
-				double *p)
+				size_t d, double *p)
 {
 	double		max = -INFINITY;
 
@@ -54,7 +55,7 @@ weigh_densities(const fc_operator *op, const double *spreads, double min,
 	{
 		double		s = fmax(spreads[j], min);
 
-		p[j] = log(op->weights[j]) - (double) op->d * log(s) -
+		p[j] = log(op->weights[j]) - (double) d * log(s) -
 			p[j] / s / s / 2.0;
 		max = fmax(max, p[j]);
 	}
@@ -68,15 +69,18 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 {
 	double		min = min_spread(op, spreads);
 	double		sum = 0.0;
+	size_t		observed = fc_partial_observed(x, op->d);
 
-	/* squared distances ||x - c_j||^2 */
+	/* squared distances ||x - c_j||^2 over the observed values */
 	for (size_t j = 0; j < op->k; j++)
 	{
 		fc_check();
-		p[j] = fc_operator_distance(op, j, x, scratch);
+		p[j] = observed < op->d
+			? fc_partial_distance(op, j, x)
+			: fc_operator_distance(op, j, x, scratch);
 	}
 	if (min > 0.0)
-		weigh_densities(op, spreads, min, p);
+		weigh_densities(op, spreads, min, observed, p);
 	else
 		weigh_nearest(op, p);
 	for (size_t j = 0; j < op->k; j++)

@@ -22,7 +22,8 @@
 #define FC_MIN_SPREAD	1e-3
 
 /*
- * Computes the probabilities p (k) of the clusters for row x (d doubles).
+ * Computes the probabilities p (k) of the clusters for row x (d doubles, NaN
+ * where missing if fc_partial_suits). d is then the number of observed values.
  * spreads are the k standard deviations s_j, finite and not negative; scratch
  * has fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
  * distances.

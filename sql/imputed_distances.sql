@@ -8,12 +8,15 @@ CREATE TABLE customers AS
 ANALYZE customers;
 SELECT train(method, 'customers', ARRAY['spend', 'visits', 'country'], 3, method, '{"quiet": true}') FROM unnest('{kmeans,compressive,qkmeans}'::text[]) method;
 -- anomaly marks the requested share of all rows, and the objective is the mean squared distance
--- of all rows.
+-- of all rows; with method kmeans the distance over the columns that a row has, which
+-- predict_distance scales to all columns.
 SELECT model, avg(anomaly(model, c, 0.001)::integer) <= 0.002 AS at_most_0_2_percent,
        avg(anomaly(model, c, 0.05)::integer) BETWEEN 0.045 AND 0.055 AS from_4_5_to_5_5_percent,
        avg(anomaly(model, c, 0.3)::integer) BETWEEN 0.29 AND 0.31 AS from_29_to_31_percent
   FROM customers c, models GROUP BY model ORDER BY model;
-SELECT v.model, abs(avg(predict_distance(v.model, c) ^ 2) / v.objective - 1) < 1e-6
+SELECT v.model, abs(avg(predict_distance(v.model, c) ^ 2 *
+                        CASE WHEN v.model = 'kmeans' AND visits IS NULL THEN 1 - 1.0 / fastclust_internal.dim(model_operator(v.model))
+                             ELSE 1 END) / v.objective - 1) < 1e-6
        AS objective_within_1e_6
   FROM customers c, model_versions v GROUP BY v.model,
        v.objective ORDER BY v.model;

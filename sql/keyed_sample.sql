@@ -30,8 +30,8 @@ CREATE VIEW copied AS SELECT * FROM copies;
 SELECT relation, round(avg((c.centroid = '{0}')::integer), 1) AS share_of_equal_rows,
        abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS within_0_1_of_half
   FROM unnest(ARRAY['copies', 'copied']) relation,
-       LATERAL centroids(fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
-                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500)) c
+       LATERAL centroids((fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
+                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500)).sample) c
  GROUP BY 1 ORDER BY 1;
 
 -- An unknown value of the option is an error.

@@ -153,7 +153,7 @@ SQL
 trains('paths', 'things', q{'{a,pro''ps}'}, qr/no paths/);
 trains('a path that is no list', 'things', q{'{a,pro''ps}'}, qr/must have a list/, q{'{"encoder": {"paths": {"pro''ps": "key"}}}'});
 trains('NULL is an error', 'things', '\'{a,n}\'', qr/"n" is NULL/, q{'{"encoder": {"nulls": "error"}}'});
-trains('NULL counts as the mean', 'things', '\'{a,n}\'', qr/counts as the mean/);
+trains('a NULL does not count', 'things', '\'{a,n}\'', qr/does not count in their distances/);
 trains('large numbers', 'things', '\'{a,huge}\'', qr/too large/);
 follows('categories in a density', q{SELECT train('m', 'things', '{a,b,c}', method => 'density');}, qr/categories do not count in the density/,
 	sub { my $options = options_of($_[0]); return defined $options ? "SELECT train('m', 'things', '{a,b,c}', method => 'density', options => $options);" : undef });

@@ -218,6 +218,12 @@ encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 		x[encoder->plain[column]] = cell->number;
 		return;
 	}
+	if (null && encoder->plain[column] >= 0)
+	{
+		cell->kind = FC_CELL_NULL;
+		x[encoder->plain[column]] = encoder->view.fill[encoder->plain[column]];
+		return;
+	}
 	read_column(encoder, column, reader, value, null);
 	fc_encode(&encoder->view, features->first_feature, features->features,
 			  encoder->cells, x);
@@ -425,13 +431,16 @@ encode_numbers(prepared_encoder *encoder, const double *values,
 			   const bool *nulls, double *x)
 {
 	for (Size i = 0; i < encoder->view.features; i++)
-		encoder->cells[i] = (fc_feature_cell)
 	{
-		.kind = nulls[i] ? FC_CELL_NULL
-			: FC_CELL_NUMBER,
-			.number = values[i]
-	};
-	fc_encode(&encoder->view, 0, encoder->view.features, encoder->cells, x);
+		int			plain = encoder->plain[encoder->view.feature[i].column];
+
+		encoder->cells[i].kind = nulls[i] ? FC_CELL_NULL : FC_CELL_NUMBER;
+		encoder->cells[i].number = values[i];
+		if (plain >= 0)
+			x[plain] = nulls[i] ? encoder->view.fill[plain] : values[i];
+		else
+			fc_encode(&encoder->view, i, 1, encoder->cells, x);
+	}
 	return finish_row(encoder, false, x);
 }
 

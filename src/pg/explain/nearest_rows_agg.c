@@ -19,6 +19,7 @@
 #include "utils/typcache.h"
 
 #include "base/rng.h"
+#include "operator/partial.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
@@ -129,7 +130,59 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 	return state;
 }
 
-/* Transition function: (state, op, x, row, n). */
+/*
+ * Returns true if v is a row of which some values are missing, not all, and
+ * the operator compares such rows. The other values are checked.
+ */
+static bool
+is_partial(const fc_operator *op, const vector *v)
+{
+	vector		known = *v;
+	double	   *x;
+	Size		observed = v->doubles != NULL ? fc_partial_observed(v->doubles, op->d) : op->d;
+
+	if (observed == op->d || observed == 0 || !fc_partial_suits(op))
+		return false;
+	known.doubles = x = palloc(op->d * sizeof(double));
+	for (Size i = 0; i < op->d; i++)
+		x[i] = isnan(v->doubles[i]) ? 0 : v->doubles[i];
+	check_single_precision(&known);
+	pfree(x);
+	return true;
+}
+
+/*
+ * Finds the nearest centroid, and the squared distance to it, scaled to all
+ * values if some are missing. Returns false if the row has no direction.
+ */
+static bool
+find_nearest(FunctionCallInfo fcinfo, const fc_operator *op, const vector *v,
+			 Size *nearest, double *distance)
+{
+	fc_scratch	scratch = cached_scratch(fcinfo, Max(fc_operator_scratch(op),
+													 fc_partial_scratch(op)));
+	const double *x;
+
+	if (is_partial(op, v))
+	{
+		*nearest = fc_partial_assign(op, v->doubles, scratch);
+		*distance = fc_partial_distance(op, *nearest, v->doubles) * (double) op->d /
+			(double) fc_partial_observed(v->doubles, op->d);
+		return true;
+	}
+	check_single_precision(v);
+	x = metric_row(op->metric, v, cached_doubles(fcinfo, op->d));
+	if (x == NULL)
+		return false;
+	*nearest = fc_operator_assign(op, x, scratch);
+	*distance = fc_operator_distance(op, *nearest, x, scratch);
+	return true;
+}
+
+/*
+ * Transition function: (state, op, x, row, n). Values of x that are NaN are
+ * missing.
+ */
 PG_FUNCTION_INFO_V1(fastclust_nearest_rows_accum);
 Datum
 fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
@@ -138,8 +191,6 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	near_rows  *state = internal_state(fcinfo);
 	const fc_operator_header *header;
 	const fc_operator *op;
-	fc_scratch	scratch;
-	const double *x;
 	vector		v;
 	near_row	item;
 	Size		nearest;
@@ -162,13 +213,8 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 				errmsg("op and n must be the same for all rows"));
 	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_vector_dim(&v, op->d, "op");
-	check_single_precision(&v);
-	scratch = cached_scratch(fcinfo, fc_operator_scratch(op));
-	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
-	if (x == NULL)
+	if (!find_nearest(fcinfo, op, &v, &nearest, &item.distance))
 		PG_RETURN_POINTER(state);
-	nearest = fc_operator_assign(op, x, scratch);
-	item.distance = fc_operator_distance(op, nearest, x, scratch);
 	label = fc_operator_label(op, nearest, item.distance);
 	if (label < 0)
 		PG_RETURN_POINTER(state);

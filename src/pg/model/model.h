@@ -64,6 +64,9 @@ typedef struct served_model
 	int			levels;			/* number of levels above the clusters */
 	struct prepared_encoder *encoder;	/* encoder of the model's columns;
 										 * NULL if rows are vectors */
+	bool		observed;		/* true: rows with NULLs are compared with
+								 * centroids over the columns that they have
+								 * (operator/partial.h) */
 	bool		takes_numbers;	/* true if each column is a number */
 
 	/*
@@ -201,10 +204,20 @@ typedef enum row_form
 typedef struct model_row
 {
 	const served_model *model;
-	const double *x;			/* row in the operator's coordinates */
-	bool		labelled;		/* true for a sparse row whose nearest
-								 * centroid is known */
+	const double *x;			/* row in the operator's coordinates; the
+								 * missing ones are those of its nearest
+								 * centroid */
+	bool		labelled;		/* true for a sparse row, and for a row with
+								 * missing values, whose nearest centroid is
+								 * known */
 	size_t		nearest;
+
+	/*
+	 * the row with NaN for missing values, or NULL if none is missing
+	 */
+	const double *partial;
+	double		factor;			/* number of values, divided by the number of
+								 * observed ones; multiplies squared distances */
 	fc_scratch	scratch;
 } model_row;
 
@@ -216,6 +229,7 @@ typedef struct model_row
  *     its group is NULL or has no model;
  *     a listed value is NULL, and the rows of the model are vectors;
  *     a column whose NULLs are skipped is NULL;
+ *     no value is observed, and the model compares observed values;
  *     the metric is cosine, and the vector is zero.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,

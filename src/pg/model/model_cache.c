@@ -25,6 +25,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/rng.h"
+#include "operator/partial.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/encode/group_value.h"
@@ -39,7 +40,8 @@
 	"COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map," \
 	" v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
-	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
+	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8," \
+	" v.method OPERATOR(pg_catalog.=) 'kmeans'"
 
 /* Query with the parameters model, group and version. */
 #define QUERY_OF(models) \
@@ -71,7 +73,8 @@ enum
 	COLUMN_ENCODER,
 	COLUMN_PATHS,
 	COLUMN_VECTOR,
-	COLUMN_CONTAMINATION
+	COLUMN_CONTAMINATION,
+	COLUMN_MEANS
 };
 
 /* Query for a worker of Citus, where the tables are empty. */
@@ -199,6 +202,10 @@ read_encoder(served_model *model)
 									 PG_DETOAST_DATUM_COPY(encoder));
 
 		model->encoder = prepare_encoder(header, model->context);
+		model->observed = DatumGetBool(column(COLUMN_MEANS, &null)) &&
+			model->map_header == NULL && fc_partial_suits(&model->view);
+		if (model->observed)
+			keep_missing(model->encoder);
 		model->bytes += VARSIZE(header) +
 			fc_encoder_prepared_size(&model->encoder->view);
 		model->takes_numbers = true;

@@ -6,6 +6,7 @@
 #include "utils/builtins.h"
 
 #include "operator/mixture.h"
+#include "operator/partial.h"
 #include "pg/base/arguments.h"
 #include "pg/model/model.h"
 
@@ -22,12 +23,15 @@ nearest_of_row(const model_row *row)
 		: fc_operator_assign(&row->model->view, row->x, row->scratch);
 }
 
-/* Returns ||x - c||^2, where c is the nearest centroid. */
+/*
+ * Returns ||x - c||^2, where c is the nearest centroid, scaled to all values
+ * if some are missing.
+ */
 static double
 square_of(const model_row *row)
 {
-	return fc_operator_distance(&row->model->view, nearest_of_row(row), row->x,
-								row->scratch);
+	return row->factor * fc_operator_distance(&row->model->view, nearest_of_row(row),
+											  row->x, row->scratch);
 }
 
 /*
@@ -41,8 +45,8 @@ cluster_within(FunctionCallInfo fcinfo, const model_row *row,
 	const fc_operator *op = &row->model->view;
 	size_t		nearest = nearest_of_row(row);
 	bool		measured = op->regions.clusters > 0 || !isinf(max_distance);
-	double		square = (measured ? fc_operator_distance(op, nearest, row->x,
-														  row->scratch)
+	double		square = (measured ? row->factor * fc_operator_distance(op, nearest, row->x,
+																		row->scratch)
 						  : 0.0);
 	int32		cluster = fc_operator_label(op, nearest, square);
 
@@ -318,8 +322,11 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 		nearest_regions(&row, count, clusters, distances);
 	else
 	{
-		fc_operator_nearest(&row.model->view, row.x, count, row.scratch,
-							clusters, distances);
+		if (row.partial != NULL)
+			fc_partial_nearest(&row.model->view, row.partial, count, clusters, distances);
+		else
+			fc_operator_nearest(&row.model->view, row.x, count, row.scratch,
+								clusters, distances);
 		for (size_t i = 0; i < count; i++)
 			clusters[i] = fc_operator_number(&row.model->view,
 											 (size_t) clusters[i]);
@@ -328,7 +335,8 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 	{
 		Datum		values[2] = {
 			Int32GetDatum(clusters[i]),
-			Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))
+			Float8GetDatum(fc_metric_distance(row.model->view.metric,
+											  row.factor * distances[i]))
 		};
 
 		put_row(fcinfo, values, NULL);
@@ -351,8 +359,9 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 				errmsg("model \"%s\" does not contain the spread of its clusters",
 					   text_to_cstring(row->model->name)),
 				errhint("Retrain the model."));
-	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch,
-								 p);
+	fc_operator_responsibilities(op, row->model->spreads,
+								 row->partial != NULL ? row->partial : row->x,
+								 row->scratch, p);
 	for (Size j = 0; j < op->k; j++)
 		order[j] = (ranked_cluster)
 	{

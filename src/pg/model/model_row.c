@@ -11,7 +11,9 @@
 #include "utils/memutils.h"
 
 #include "encode/encoder.h"
+#include "numerics/rows.h"
 #include "operator/operator.h"
+#include "operator/partial.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
@@ -35,6 +37,8 @@ reserve(FunctionCallInfo fcinfo, model_call_state *call, const served_model *mod
 	Size		doubles = 2 * model->d;
 	Size		floats = fc_operator_scratch(&model->view);
 
+	if (model->observed)
+		floats = Max(floats, fc_partial_scratch(&model->view));
 	if (model->map_header != NULL)
 	{
 		doubles += model->map.rank;
@@ -100,6 +104,37 @@ transformed(const model_call_state *call, const served_model *model, const vecto
 	if (model->view.metric != FC_COSINE)
 		return x;
 	return fc_unit_row(x, (size_t) v->d, buffer) ? buffer : NULL;
+}
+
+/*
+ * Scales an encoded row, some of whose values are missing (NaN), finds its
+ * nearest centroid, and fills the missing values. Returns false if no value is
+ * observed.
+ */
+static bool
+read_partial_row(const model_call_state *call, const vector *v, model_row *row)
+{
+	const served_model *model = row->model;
+	double	   *filled = call->row;
+	double	   *partial = call->row + model->d;
+	vector		moved = {filled, NULL, v->d};
+	Size		observed = fc_partial_observed(v->doubles, model->d);
+
+	if (observed == 0)
+		return false;
+	if (model->center != NULL)
+		fc_rescale_rows(v->doubles, 1, model->d, model->center, model->scale, partial);
+	for (Size i = 0; i < model->d; i++)
+		filled[i] = isnan(partial[i]) ? 0 : partial[i];
+	check_single_precision(&moved);
+	row->nearest = fc_partial_assign(&model->view, partial, row->scratch);
+	row->labelled = true;
+	memcpy(filled, partial, model->d * sizeof(double));
+	fc_partial_fill(&model->view, row->nearest, filled);
+	row->x = filled;
+	row->partial = partial;
+	row->factor = (double) model->d / (double) observed;
+	return true;
 }
 
 /* ---- values in a list ---- */
@@ -366,20 +401,32 @@ values_with_nulls(FunctionCallInfo fcinfo, model_call_state *call,
 								 ? PG_GETARG_DATUM(argument + i)
 								 : elements[i - first]);
 	}
+	if (model->observed)
+	{
+		vector		given = {values, NULL, v->d};	/* 0 for a NULL */
+
+		check_finite(&given);
+	}
 	v->d = (int) model->d;
 	return encode_numbers(model->encoder, values, nulls, call->row + model->d);
 }
 
+/*
+ * Reads the row of a call. Sets *encoded if the row is encoded, so that NaN
+ * marks its missing values. Returns false if the row has no answer.
+ */
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_call_state *call,
 				const served_model *model, int argument, row_form form,
-				vector *v)
+				vector *v, bool *encoded)
 {
-	if (form == ROW_RECORD && model->encoder != NULL)
+	*encoded = form == ROW_RECORD && model->encoder != NULL;
+	if (*encoded)
 		return record_argument(fcinfo, call, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
-	if (has_null(fcinfo, call, argument, form))
+	*encoded = has_null(fcinfo, call, argument, form);
+	if (*encoded)
 		return values_with_nulls(fcinfo, call, model, argument, form, v);
 	if (form == ROW_RECORD)
 	{
@@ -538,6 +585,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument,
 	int			columns = form == ROW_COLUMNS ? PG_NARGS() - argument : 1;
 	sparse_outcome outcome;
 	vector		v;
+	bool		encoded;
 
 	if (form == ROW_LIST && PG_ARGISNULL(argument + 2))
 		return false;
@@ -562,12 +610,16 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument,
 		reserve(fcinfo, call, row->model);
 	row->scratch = call->scratch;
 	row->labelled = false;
+	row->partial = NULL;
+	row->factor = 1;
 	outcome = form == ROW_VECTOR ? sparse_argument(fcinfo, call, argument, row)
 		: SPARSE_UNKNOWN;
 	if (outcome != SPARSE_UNKNOWN)
 		return outcome == SPARSE_KNOWN;
-	if (!vector_argument(fcinfo, call, row->model, argument, form, &v))
+	if (!vector_argument(fcinfo, call, row->model, argument, form, &v, &encoded))
 		return false;
+	if (encoded && row->model->observed && !fc_all_finite(v.doubles, row->model->d))
+		return read_partial_row(call, &v, row);
 	row->x = transformed(call, row->model, &v);
 	return row->x != NULL;
 }

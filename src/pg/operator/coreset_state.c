@@ -16,6 +16,7 @@
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 #include "pg/operator/sums.h"
 
 /*
@@ -117,29 +118,72 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 	return left;
 }
 
-static const double *
-listed_row(void *rows, size_t j)
+/* The rows of a state in ascending order of rank, as they are read. */
+typedef struct listed_rows
 {
-	return ((const double **) rows)[j];
+	const double **rows;
+	const double *fill;			/* d values; NULL means zeros */
+	Size		d;
+	double	   *row;			/* d: a row whose missing values are filled */
+} listed_rows;
+
+static const double *
+listed_row(void *place, size_t j)
+{
+	const listed_rows *list = place;
+	const double *x = list->rows[j];
+
+	if (fc_all_finite(x, list->d))
+		return x;
+	for (Size i = 0; i < list->d; i++)
+		list->row[i] = !isnan(x[i]) ? x[i]
+			: list->fill != NULL ? list->fill[i]
+			: 0;
+	return list->row;
 }
 
-fc_codebook *
-centroids_of_coreset(const fc_coreset *state, memory_account *memory)
+/* Returns the bits of missing values (weighted_rows.h), or NULL. */
+static uint64 *
+missing_bits(const listed_rows *list, Size n, memory_account *memory)
+{
+	Size		words = fc_missing_words(list->d);
+	uint64	   *bits = NULL;
+
+	for (Size r = 0; r < n; r++)
+	{
+		if (fc_all_finite(list->rows[r], list->d))
+			continue;
+		if (bits == NULL)
+		{
+			charge_memory(memory, n * words * sizeof(uint64));
+			bits = alloc_large(n * words * sizeof(uint64));
+			memset(bits, 0, n * words * sizeof(uint64));
+		}
+		for (Size i = 0; i < list->d; i++)
+			if (isnan(list->rows[r][i]))
+				bits[r * words + i / 64] |= UINT64CONST(1) << (i % 64);
+	}
+	return bits;
+}
+
+fc_weighted_rows *
+rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *memory)
 {
 	Size		n = fc_coreset_rows(state);
-	fc_centroid_source source = {.k = n,.d = state->dim,.row = listed_row};
+	listed_rows list = {.fill = fill,.d = state->dim};
+	fc_centroid_source source = {.k = n,.d = state->dim,.row = listed_row,.place = &list};
 	fc_arena	arena;
-	const double **rows;
 	double	   *weights;
-	fc_operator_header *result;
+	fc_weighted_rows *result;
 
 	charge_memory(memory, codebook_bytes(n, state->dim));
 	arena = charged_arena(memory);
-	rows = FC_TAKE(&arena, n, const double *);
+	list.rows = FC_TAKE(&arena, n, const double *);
+	list.row = FC_TAKE(&arena, state->dim, double);
 	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, rows, weights);
-	source.place = rows;
-	result = make_codebook_of((fc_metric) state->metric, &source, weights);
+	fc_coreset_sample(state, &arena, list.rows, weights);
+	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));
+	result->missing = missing_bits(&list, n, memory);
 	release_arena(&arena);
 	return result;
 }

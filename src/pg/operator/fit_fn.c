@@ -11,6 +11,7 @@
 
 #include "operator/coreset.h"
 #include "operator/mixture.h"
+#include "operator/partial.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
@@ -181,9 +182,84 @@ move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 const fc_weighted_rows *
 rescaled_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 {
+	fc_weighted_rows *moved;
+
 	if (!scalings_differ(from, to))
 		return rows;
-	return rows_of_operator(move_rows(rows, from, to));
+	moved = rows_of_operator(move_rows(rows, from, to));
+	moved->missing = rows->missing;
+	return moved;
+}
+
+typedef struct filled_row
+{
+	const fc_weighted_rows *rows;
+	const fc_operator *op;
+	int32	   *labels;			/* n values: nearest centroid of each row with
+								 * missing values */
+	double	   *row;
+} filled_row;
+
+static const double *
+read_filled_row(void *place, size_t i)
+{
+	const filled_row *filled = place;
+
+	if (fc_weighted_partial_row(filled->rows, i, filled->row))
+		fc_partial_fill(filled->op, (size_t) filled->labels[i], filled->row);
+	return filled->row;
+}
+
+/* Labels the rows with missing values. */
+static void
+label_partial_rows(filled_row *filled, fc_operator *op)
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext work = AllocSetContextCreate(old, "fastclust partial rows",
+											   ALLOCSET_DEFAULT_SIZES);
+	fc_scratch	scratch;
+
+	MemoryContextSwitchTo(work);
+	if (filled->rows->n > pruning_from(op->k))
+		(void) prune_operator(op, work);
+	(void) pack_operator(op, work);
+	scratch = make_scratch(fc_partial_scratch(op));
+	for (Size i = 0; i < filled->rows->n; i++)
+		if (fc_weighted_partial_row(filled->rows, i, filled->row))
+			filled->labels[i] = (int32) fc_partial_assign(op, filled->row, scratch);
+	op->packs = NULL;
+	op->pruning = NULL;
+	op->kdtree = NULL;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+const fc_weighted_rows *
+rows_filled_by(const fc_operator_header *header, const fc_weighted_rows *rows)
+{
+	memory_account memory = {"rows filled by their centroids"};
+	fc_operator op;
+	filled_row	filled = {rows, &op};
+	fc_centroid_source source = {
+		.k = rows->n,
+		.d = rows->d,
+		.row = read_filled_row,
+		.place = &filled
+	};
+	fc_weighted_rows *result;
+
+	open_operator(header, &op);
+	if (rows->missing == NULL || !fc_partial_suits(&op))
+		return rows;
+	charge_memory(&memory, codebook_bytes(rows->n, rows->d) + rows->n * sizeof(int32) +
+				  fc_partial_scratch(&op) * sizeof(float));
+	filled.labels = alloc_large(rows->n * sizeof(int32));
+	filled.row = palloc(rows->d * sizeof(double));
+	label_partial_rows(&filled, &op);
+	result = rows_of_operator(make_codebook_of(rows->metric, &source, rows->weights));
+	pfree(filled.row);
+	pfree(filled.labels);
+	return result;
 }
 
 fc_operator_header *
@@ -223,6 +299,29 @@ fastclust_rescaled_operator(PG_FUNCTION_ARGS)
 /* ---- fit ---- */
 
 /*
+ * Returns d / number of observed values of each row; NULL if no value is
+ * missing.
+ */
+static double *
+factors_of_rows(const fc_weighted_rows *rows)
+{
+	double	   *factors;
+
+	if (rows->missing == NULL)
+		return NULL;
+	factors = alloc_large(rows->n * sizeof(double));
+	for (Size i = 0; i < rows->n; i++)
+	{
+		Size		observed = 0;
+
+		for (Size c = 0; c < rows->d; c++)
+			observed += !fc_is_missing(rows, i, c);
+		factors[i] = (double) rows->d / (double) Max(1, observed);
+	}
+	return factors;
+}
+
+/*
  * Labels the rows by an operator and returns the labels and the squared
  * distances. The memory of the result remains charged to the account.
  */
@@ -240,7 +339,9 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 	check_same_dim((int32) op.d, (int32) rows->d);
 	if (rows->n > pruning_from(op.k))
 		(void) prune_operator(&op, CurrentMemoryContext);
-	charge_memory(memory, rows->n * (sizeof(int32) + sizeof(double)) +
+	if (rows->missing != NULL)
+		(void) pack_operator(&op, CurrentMemoryContext);
+	charge_memory(memory, rows->n * (sizeof(int32) + 2 * sizeof(double)) +
 				  fc_fit_scratch(&op) * sizeof(float) +
 				  FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op));
@@ -253,7 +354,7 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 	return (fc_fit)
 	{
 		rows->n, fc_operator_labels(&op), rows->weights, labels,
-			squares
+			squares, factors_of_rows(rows)
 	};
 }
 

@@ -45,15 +45,20 @@ prune_operator(fc_operator *op, MemoryContext context)
 }
 
 Size
-prepare_operator(fc_operator *op, Size uses, MemoryContext context)
+pack_operator(fc_operator *op, MemoryContext context)
 {
-	fc_arena	arena;
+	fc_arena	arena = make_arena_in(context, "the packed operator");
 
-	if (uses != MIN_ROWS_FOR_PACKING)
-		return uses == pruning_from(op->k) ? prune_operator(op, context) : 0;
-	arena = make_arena_in(context, "the packed operator");
 	fc_operator_pack(op, &arena);
 	return arena.allocated;
+}
+
+Size
+prepare_operator(fc_operator *op, Size uses, MemoryContext context)
+{
+	if (uses != MIN_ROWS_FOR_PACKING)
+		return uses == pruning_from(op->k) ? prune_operator(op, context) : 0;
+	return pack_operator(op, context);
 }
 
 fc_status

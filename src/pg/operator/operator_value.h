@@ -35,6 +35,12 @@ pruning_from(Size k)
 extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
+ * Packs the centroids of a codebook in `context`, if there are not too many.
+ * Returns the number of bytes allocated.
+ */
+extern Size pack_operator(fc_operator *op, MemoryContext context);
+
+/*
  * Called for each row, where `uses` is the number of rows so far. Once `uses`
  * is large enough, packs the centroids for single rows; once it is larger
  * still, prepares pruning bounds. Returns the number of bytes allocated, or 0.

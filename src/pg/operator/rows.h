@@ -73,6 +73,15 @@ extern fc_operator_header *rescaled_operator(const fc_operator_header *op,
 											 scaling from, scaling to);
 
 /*
+ * Returns the rows with each missing value replaced by the coordinate of the
+ * row's nearest centroid, or the rows themselves if none is missing. Rows to
+ * which Lloyd's algorithm is applied are filled again after it has moved the
+ * centroids (operator/partial.h).
+ */
+extern const fc_weighted_rows *rows_filled_by(const fc_operator_header *op,
+											  const fc_weighted_rows *rows);
+
+/*
  * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
  * rows with this distribution is expected. variance 0: uniform sample.
  */

@@ -7,6 +7,7 @@
 
 #include "fmgr.h"
 
+#include "numerics/weighted_rows.h"
 #include "operator/coreset.h"
 #include "operator/step.h"
 #include "pg/base/memory.h"
@@ -51,8 +52,11 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo,
 										 const fc_coreset *state, Size capacity);
 
-/* Returns the rows of the sample as centroids, in ascending order of rank. */
-extern fc_codebook *centroids_of_coreset(const fc_coreset *state,
+/*
+ * Returns the rows of the sample in ascending order of rank. Missing values
+ * are replaced by `fill` (d values; NULL: zeros), and listed in `missing`.
+ */
+extern fc_weighted_rows *rows_of_coreset(const fc_coreset *state, const double *fill,
 										 memory_account *memory);
 
 /*

@@ -272,7 +272,7 @@ report_indicators(const training *t, const fc_encoder *encoder,
 				errmsg("NULLs of %s distinguish groups of rows: %s", names.data,
 					   count == 1 ? "they have a dimension of their own"
 					   : "they have dimensions of their own"),
-				errhint("To let NULLs count as the mean only, use the option nulls: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
+				errhint("To train without such dimensions, use the option nulls: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
 }
 
 /*
@@ -505,6 +505,7 @@ learn_encoder(training *t)
 	if (t->method == METHOD_DENSITY)
 		mute_categories(t, learned);
 	use_encoder(&t->source, learned);
+	t->source.observed = t->method == METHOD_KMEANS && !t->source.cosine;
 	t->source.complete = complete_rows(t);
 }
 
@@ -601,8 +602,11 @@ report_nulls(const training *t, int64 imputed, int64 n)
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
 	if (imputed > 0)
 		ereport(NOTICE,
-				errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"",
-					   (long long) imputed, (long long) n),
+				t->source.observed
+				? errmsg("%lld of %lld rows have a NULL, which does not count in their distances, or counts as \"missing\"",
+						 (long long) imputed, (long long) n)
+				: errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"",
+						 (long long) imputed, (long long) n),
 				errdetail("Shares of NULL in a sample: %s.", shares_of_nulls(&encoder)),
 				errhint("To leave out such rows, use the option nulls: '{\"encoder\": {\"nulls\": \"skip\"}}'."));
 	initStringInfo(&skipped);

@@ -41,6 +41,16 @@
 #define SEARCHED_ROWS_PER_CLUSTER	100
 
 /*
+ * Maximum number of times that missing values are filled; the number of Lloyd's
+ * steps after each time; and the relative fall of the sum of squares below
+ * which this ends. A step moves a mean by the observed share of the way, so
+ * more steps matter only for columns that are mostly NULL. Guesses.
+ */
+#define MAX_FILLINGS	20
+#define FILLING_STEPS	3
+#define FILLING_TOLERANCE	1e-4
+
+/*
  * Relative gain by which new clusters must be better than the serving ones.
  * With a smaller value, clusters would move by chance from training to
  * training. A guess.
@@ -101,6 +111,35 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 }
 
 /*
+ * Alternates between filling the missing values of rows with the coordinates
+ * of their nearest centroids, and a few of Lloyd's steps on the filled rows.
+ * Stops when the steps hardly reduce the sum of squares any more.
+ */
+static fc_codebook *
+refilled_clusters(const training *t, const fc_weighted_rows *rows,
+				  fc_kmeans_options options, fc_codebook *found)
+{
+	double		enough = FILLING_TOLERANCE * profile_of_fit(found, rows, NULL, 0).mean *
+	fc_weight_sum(rows->weights, rows->n);
+	double		gain = INFINITY;
+
+	options.n_init = 0;
+	options.iterations = FILLING_STEPS;
+	for (int round = 0; round < MAX_FILLINGS && gain > enough; round++)
+	{
+		const fc_weighted_rows *filled = rows_filled_by(found, rows);
+		fc_codebook *moved = kmeans_of_rows(filled, found->k, &options, found,
+											t->options->trim);
+
+		gain = gain_of_step(found, moved);
+		pfree(centroids_of_rows(filled));
+		pfree(found);
+		found = moved;
+	}
+	return found;
+}
+
+/*
  * Runs k-means for k clusters or, if a start is given, for as many clusters as
  * the start has. If `search` is false, only continues from the start.
  */
@@ -109,11 +148,14 @@ fit_rows_of(const training *t, const fc_weighted_rows *rows, Size k,
 			const fc_codebook *start, bool search)
 {
 	fc_kmeans_options options = search_options(t, rows, k);
+	fc_codebook *found;
 
 	if (!search)
 		options.n_init = 0;
-	return kmeans_of_rows(rows, start != NULL ? start->k : k, &options, start,
-						  t->options->trim);
+	found = kmeans_of_rows(start != NULL ? rows_filled_by(start, rows) : rows,
+						   start != NULL ? start->k : k, &options, start,
+						   t->options->trim);
+	return rows->missing != NULL ? refilled_clusters(t, rows, options, found) : found;
 }
 
 /*

@@ -104,7 +104,7 @@ large_scan(const training *t, const fc_operator_header *op)
 	initStringInfo(&query);
 	appendStringInfo(&query,
 					 "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ",
-					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL));
+					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL, "$4"));
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, ") q");
 	run_query(query.data, 4, arguments, 0);
@@ -165,28 +165,32 @@ is_plain_type(const train_source *source)
 		(type < FirstNormalObjectId && !OidIsValid(get_element_type(type)));
 }
 
-/* Returns a query with one row (index, state) for each group that has rows. */
+/*
+ * Returns a query with one row (index, state) for each group that has rows.
+ * partial: true if rows with NULLs are compared over their other columns.
+ */
 static char *
-groups_text(const training *t, Size groups)
+groups_text(const training *t, Size groups, bool partial)
 {
 	const train_source *source = &t->source;
-	const char *x = row_text(source, t->scaling.center != NULL, t->map != NULL);
+	const char *x = row_text(source, t->scaling.center != NULL, t->map != NULL, NULL);
 	StringInfoData query;
 
 	initStringInfo(&query);
 	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS || !is_plain_type(source))
 	{
 		appendStringInfo(&query,
-						 "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",
+						 "SELECT g.i, %s(g.op, %s) FROM (SELECT %s AS \"its group\", %s%s ",
 						 sums_on_shards(source) ? "fastclust_internal.sum"
 						 : "lloyd_sums_agg",
+						 partial ? observed_row(source, "g.op", "r") : "r.x",
 						 has_loose_groups(source)
 						 ? group_place_text(source, "$4")
 						 : source->group_value,
-						 x);
+						 partial ? observed_cells(source) : x, partial ? "" : " AS x");
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
 		appendStringInfo(&query,
-						 ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) ON r.value = g.%s"
+						 ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) ON r.\"its group\" = g.%s"
 						 " GROUP BY g.i",
 						 has_loose_groups(source) ? "i" : "value");
 	}
@@ -204,8 +208,9 @@ groups_text(const training *t, Size groups)
 				appendStringInfo(&query,
 								 "%slloyd_sums_agg(($5)[%zu], %s) FILTER (WHERE t.%s ="
 								 " ($4::text[]::%s[])[%zu]) AS s%zu",
-								 i > 1 ? ", " : "", i, x, quote_identifier(source->group_by),
-								 type, i, i);
+								 i > 1 ? ", " : "", i,
+								 partial ? observed_row(source, psprintf("($5)[%zu]", i), "t")
+								 : x, quote_identifier(source->group_by), type, i, i);
 			appendStringInfoChar(&query, ' ');
 			append_rows_from(&query, source, INFINITY, 0, 0,
 							 source->leaves[leaf]);
@@ -231,10 +236,12 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 	Datum	   *operators = palloc(count * sizeof(Datum));
 	query_argument arguments[] = {{0}, {0}, {0}, {"_text"}, {"_fastop"}};
 	int			nest = enter_grouping(t, false);
+	bool		partial = false;
 	bool		null;
 
 	for (int i = 0; i < count; i++)
 	{
+		partial = partial || (t->source.observed && fits[active[i]].nulls > 0);
 		groups[i] = CStringGetTextDatum(fits[active[i]].group);
 		operators[i] = PointerGetDatum(fits[active[i]].op);
 		sums[i].next = NULL;
@@ -249,7 +256,7 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 														 TYPALIGN_DOUBLE));
 	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION,
 					  GUC_ACTION_SAVE, true, 0, false);
-	run_query(groups_text(t, (Size) count), lengthof(arguments), arguments,
+	run_query(groups_text(t, (Size) count, partial), lengthof(arguments), arguments,
 			  QUERY_PARALLEL | QUERY_CONSTANTS);
 	AtEOXact_GUC(false, nest);
 	for (uint64 row = 0; row < SPI_processed; row++)
@@ -421,7 +428,8 @@ balance_clusters(training *t, group_fit *fit)
 			? limit
 			: Max(1, 0.98 * target * Min(1, sqrt(limit / times)));
 		tried = candidate;
-		candidate = even_clusters(fit->rows, tried, target * mean);
+		candidate = even_clusters(rows_filled_by(tried, fit->rows), tried,
+								  target * mean);
 		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) ==
 			0)
 			break;

@@ -659,6 +659,28 @@ encoding(const train_source *source, bool scaled)
 					: "t.*");
 }
 
+static char *
+cells_of(const train_source *source, const char *row)
+{
+	return source->feature_count <= MAX_ENCODED_COLUMNS
+		? listed(row, source->features, source->feature_count)
+		: psprintf("%s.*", row);
+}
+
+char *
+observed_cells(const train_source *source)
+{
+	return cells_of(source, "t");
+}
+
+char *
+observed_row(const train_source *source, const char *op, const char *row)
+{
+	return psprintf("encode_observed(%s, %s, %s)",
+					quote_literal_cstr(value_text(source->encoder)), op,
+					cells_of(source, row));
+}
+
 /*
  * Also restricts the source to rows without a NULL in columns that skip rows
  * with NULLs.

@@ -44,6 +44,9 @@ typedef struct train_source
 								 * there is an encoder */
 	char	   *encoded;		/* the row as a scaled array; NULL without an
 								 * encoder */
+	bool		observed;		/* true: rows with NULLs are compared with
+								 * centroids over the columns that they have,
+								 * false: with fill values */
 	char	   *complete;		/* condition that a sampled row has no NULL in
 								 * an imputed column; NULL: samples take all
 								 * rows */
@@ -96,6 +99,14 @@ extern void add_options(train_source *source, const train_options *options);
 
 /* Makes the source read its columns by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
+
+/*
+ * observed_row returns the call that encodes a row of alias `row`, with the
+ * coordinates of the nearest centroid of op, an expression, for NULLs.
+ * observed_cells returns the columns of row t that this call reads.
+ */
+extern char *observed_row(const train_source *source, const char *op, const char *row);
+extern char *observed_cells(const train_source *source);
 
 /*
  * Returns the expression that identifies a row: its ctid, or a hash of its

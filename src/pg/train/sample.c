@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/datum.h"
 
+#include "numerics/rows.h"
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
@@ -111,10 +112,11 @@ plan_of_scan(const training *t, const train_source *source,
 			 const scan_request *request)
 {
 	record_builder plan = begin_record("scan_plan", (Datum) 0);
+	bool		observed = source->observed && (request->size > 0 || request->operators > 0);
 	Datum		operators[SCAN_STEPS];
 
 	set_value(&plan, "encoder", source->encoder);
-	set_text(&plan, "metric", source->cosine ? "cosine" : NULL);
+	set_text(&plan, "metric", source->cosine ? "cosine" : observed ? "observed" : NULL);
 	set_numbers(&plan, "center", request->scaling.center, t->dim);
 	set_numbers(&plan, "scale", request->scaling.scale, t->dim);
 	set_value(&plan, "map", request->map);
@@ -242,6 +244,22 @@ encoder_scaling(const train_source *source)
 	return fc_encoder_is_scaled(&view) ? scaled : no_scaling;
 }
 
+const double *
+fill_of_source(const train_source *source, scaling scaled)
+{
+	fc_encoder	view;
+	double	   *fill;
+
+	if (!source->observed)
+		return NULL;
+	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
+	if (scaled.center == NULL)
+		return view.fill;
+	fill = palloc(view.dim * sizeof(double));
+	fc_rescale_rows(view.fill, 1, view.dim, scaled.center, scaled.scale, fill);
+	return fill;
+}
+
 /* ---- the sample ---- */
 
 static Size
@@ -284,7 +302,7 @@ drawn_rows(const training *t, const train_source *source, Size dim,
 	if (!null)
 		read_scan(packed, &result);
 	if (!null && result.n > 0)
-		rows = rows_of_operator(centroids_of_coreset(result.sample, &memory));
+		rows = rows_of_coreset(result.sample, fill_of_source(source, no_scaling), &memory);
 	end_query();
 	return rows;
 }

@@ -70,6 +70,12 @@ extern const fc_weighted_rows *sample_of_source(const training *t,
 extern scaling encoder_scaling(const train_source *source);
 
 /*
+ * Returns the scaled fill values of the encoder, which replace missing values
+ * of a sample; NULL if samples of the source have none.
+ */
+extern const double *fill_of_source(const train_source *source, scaling scaled);
+
+/*
  * Returns every step-th row, beginning with row 0, as centroids, at most `max`
  * of them.
  */

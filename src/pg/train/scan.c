@@ -336,7 +336,7 @@ read_group(const training *t, uint64 row, group_fit *fit)
 	fit->n = result.n;
 	fit->nulls = result.nulls;
 	fit->rows = fc_coreset_rows(result.sample) > 0
-		? rows_of_operator(centroids_of_coreset(result.sample, &memory))
+		? rows_of_coreset(result.sample, fill_of_source(&t->source, t->scaling), &memory)
 		: NULL;
 	fit->sketch = result.sketch == NULL
 		? NULL
@@ -546,8 +546,8 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 			samples[(*count)++] = (group_sample)
 		{
 			group_as_served(t, TextDatumGetCString(group)),
-				rows_of_operator(centroids_of_coreset(result.sample,
-													  &memory)),
+				rows_of_coreset(result.sample, fill_of_source(&t->source, no_scaling),
+								&memory),
 				result.n
 		};
 	}

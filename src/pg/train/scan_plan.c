@@ -151,7 +151,12 @@ prepare_plan(scan_plan *plan)
 		set_dim(plan, plan->encoder->view.dim, "the encoder");
 	}
 	if (!f->null[PLAN_METRIC])
-		plan->metric = metric_of_options(TextDatumGetCString(f->value[PLAN_METRIC]));
+	{
+		char	   *metric = TextDatumGetCString(f->value[PLAN_METRIC]);
+
+		plan->observed = plan->encoder != NULL && strcmp(metric, "observed") == 0;
+		plan->metric = plan->observed ? FC_EUCLIDEAN : metric_of_options(metric);
+	}
 	if (!f->null[PLAN_SPEC])
 	{
 		plan->spec = (const fc_spec *) DatumGetPointer(f->value[PLAN_SPEC]);

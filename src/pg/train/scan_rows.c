@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 
 #include "numerics/rows.h"
+#include "operator/partial.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/progress.h"
 #include "pg/drift/drift_value.h"
@@ -77,8 +78,9 @@ start_step(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state, in
 									op, header);
 	open_operator(fc_step_view_of(state->step[i]).header, op);
 	(void) slice_operator(op, CurrentMemoryContext);
-	reserve_scratch(call, Max(fc_step_rows_scratch(op, state->capacity),
-							  fc_step_scratch(op, 1)));
+	reserve_scratch(call, Max(Max(fc_step_rows_scratch(op, state->capacity),
+								  fc_step_scratch(op, 1)),
+							  fc_partial_scratch(op)));
 	(void) expand_operator(op, call->scratch, CurrentMemoryContext);
 }
 
@@ -209,6 +211,16 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 	return Min(wanted, full);
 }
 
+/* Returns the scratch space for a copy of the rows of a batch. */
+static double *
+copy_space(const scan_state *state)
+{
+	const scan_plan *plan = state->plan;
+	Size		rank = plan->map != NULL ? plan->map->rank : 0;
+
+	return state->call->doubles + state->capacity * (plan->d + 1 + rank) + rank;
+}
+
 /*
  * Returns the rows of a batch with fill values where values are missing: the
  * raw rows if none is missing, else a copy in the scratch space of the call
@@ -218,8 +230,7 @@ static const double *
 filled_batch(const scan_state *state, const scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
-	Size		rank = plan->map != NULL ? plan->map->rank : 0;
-	double	   *x = state->call->doubles + state->capacity * (plan->d + 1 + rank) + rank;
+	double	   *x = copy_space(state);
 
 	if (plan->encoder == NULL || likely(fc_all_finite(rows->raw, rows->count * plan->d)))
 		return rows->raw;
@@ -397,12 +408,63 @@ add_to_step(scan_state *state, int i, const double *x, Size n)
 	fc_step_add_rows(state->step[i], op, x, n, state->call->scratch);
 }
 
+/*
+ * Removes rows without any value, and their keys, which are hashes now. They
+ * are in no cluster.
+ */
+static void
+remove_empty_rows(scan_state *state, scan_rows *rows)
+{
+	Size		d = state->plan->d;
+	Size		kept = 0;
+
+	for (Size r = 0; r < rows->count; r++)
+	{
+		if (fc_partial_observed(rows->raw + r * d, d) == 0)
+			continue;
+		memmove(rows->raw + kept * d, rows->raw + r * d, d * sizeof(double));
+		rows->keys[kept++] = rows->keys[r];
+	}
+	state->nulls -= (int64) (rows->count - kept);
+	rows->count = kept;
+}
+
+/*
+ * Returns a copy of n scaled rows, whose missing values are the coordinates of
+ * the nearest centroid of operator i, or scaled fill values if the operator
+ * does not compare such rows.
+ */
+static const double *
+rows_filled_for(const scan_state *state, int i, const double *x, Size n)
+{
+	const scan_plan *plan = state->plan;
+	fc_operator *op = &state->op[i];
+	double	   *filled = memcpy(copy_space(state), x, n * op->d * sizeof(double));
+	bool		compared = fc_partial_suits(op);
+
+	if (compared && op->packs == NULL && op->kdtree == NULL)
+		(void) pack_operator(op, CurrentMemoryContext);
+	for (double *row = filled; row < filled + n * op->d; row += op->d)
+	{
+		if (fc_all_finite(row, op->d))
+			continue;
+		if (compared)
+			fc_partial_fill(op, fc_partial_assign(op, row, state->call->scratch), row);
+		for (Size c = 0; c < op->d; c++)
+			if (isnan(row[c]))
+				row[c] = plan->center == NULL ? plan->encoder->fill[c]
+					: (plan->encoder->fill[c] - plan->center[c]) / plan->scale[c];
+	}
+	return filled;
+}
+
 static void
 add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
 	const double *raw = filled_batch(state, rows);
 	const double *x = scaled_batch(state, raw, rows->count);
+	bool		partial = plan->observed && raw != rows->raw;
 
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, raw, x, rows->count);
@@ -411,12 +473,18 @@ add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 						rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
 		add_share(state, rows->keys, raw, rows->count, NULL);
+	if (partial)
+	{
+		remove_empty_rows(state, rows);
+		x = scaled_batch(state, rows->raw, rows->count);
+	}
 	if (state->sample != NULL)
 		add_to_sample(fcinfo, state, rows->keys, x, rows->count);
 	if (plan->map != NULL && state->step[0] != NULL)
 		x = features_of(state, x, rows->count);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
-		add_to_step(state, i, x, rows->count);
+		add_to_step(state, i, partial ? rows_filled_for(state, i, x, rows->count) : x,
+					rows->count);
 	count_rows(state, rows->count);
 	rows->count = 0;
 }

@@ -17,6 +17,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 #include "pg/rkhs/kernel.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan_state.h"
@@ -199,7 +200,7 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 	values[2] = PointerGetDatum(result.sketch);
 	values[3] = PointerGetDatum(result.counts);
 	values[4] = PointerGetDatum(result.sample != NULL
-								? centroids_of_coreset(result.sample, &memory)
+								? centroids_of_rows(rows_of_coreset(result.sample, NULL, &memory))
 								: NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;

@@ -55,6 +55,12 @@ typedef struct scan_plan
 	listed_reader listed;		/* readers of columns given as arguments; made
 								 * at the first row */
 	fc_metric	metric;
+
+	/*
+	 * true: rows with missing values enter the sample and the steps as they
+	 * are, and rows without any value do not; false: filled rows do
+	 */
+	bool		observed;
 	const double *center;		/* center and scale: d values each; NULL: rows
 								 * are not scaled */
 	const double *scale;

@@ -292,12 +292,14 @@ fastclust_estimated_rows(PG_FUNCTION_ARGS)
 /* ---- a row as input of the operators ---- */
 
 char *
-row_text(const train_source *source, bool scaled, bool mapped)
+row_text(const train_source *source, bool scaled, bool mapped, const char *op)
 {
 	char	   *row = (!scaled ? source->raw
 					   : source->is_vector
 					   ? psprintf("scaled_vector($1, $2, %s)", source->raw)
 					   : source->encoded);
 
+	if (source->observed && op != NULL)
+		return observed_row(source, op, "t");
 	return mapped ? psprintf("kernel_features($3, %s)", row) : row;
 }

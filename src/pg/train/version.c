@@ -13,6 +13,7 @@
 #include "executor/executor.h"
 #include "utils/builtins.h"
 
+#include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/columns.h"
@@ -130,6 +131,7 @@ open_version_source(train_source *source, const stored_version *version,
 	add_options(source, version->options);
 	if (version->encoder != NULL)
 		use_encoder(source, (const fc_encoder_header *) version->encoder);
+	source->observed = version->encoder != NULL && version->method == METHOD_KMEANS;
 }
 
 /* Returns the condition that a row is of the version's group. */
@@ -177,9 +179,64 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 		: pstrdup(NameStr(*PG_GETARG_NAME(argument)));
 }
 
+/* Rows of a sample, and the same rows scaled and filled. */
+typedef struct filled_rows
+{
+	const fc_weighted_rows *rows;
+	const fc_weighted_rows *filled;
+	scaling		scaled;
+	double	   *row;
+	double	   *filled_row;
+} filled_rows;
+
+static const double *
+read_filled(void *place, size_t i)
+{
+	const filled_rows *f = place;
+
+	fc_weighted_row(f->rows, i, f->row);
+	if (!fc_is_partial(f->rows, i))
+		return f->row;
+	fc_weighted_row(f->filled, i, f->filled_row);
+	for (Size c = 0; c < f->rows->d; c++)
+		if (fc_is_missing(f->rows, i, c))
+			f->row[c] = (f->scaled.center != NULL ? f->scaled.center[c] : 0) +
+				(f->scaled.scale != NULL ? f->scaled.scale[c] : 1) * f->filled_row[c];
+	return f->row;
+}
+
+/*
+ * Returns the unscaled rows with their missing values replaced by coordinates
+ * of their nearest centroids of the version, so that they have the labels of
+ * predict.
+ */
+static const fc_weighted_rows *
+filled_sample(const stored_version *version, const fc_weighted_rows *rows)
+{
+	filled_rows f = {
+		.rows = rows,
+		.scaled = scaling_of_version(version, rows->d)
+	};
+	fc_centroid_source source = {
+		.k = rows->n,
+		.d = rows->d,
+		.row = read_filled,
+		.place = &f
+	};
+
+	if (rows->missing == NULL || version->op == NULL)
+		return rows;
+	f.filled = rows_filled_by(version->op, rescaled_rows(rows, no_scaling, f.scaled));
+	f.row = palloc(2 * rows->d * sizeof(double));
+	f.filled_row = f.row + rows->d;
+	check_budget(codebook_bytes(rows->n, rows->d), "a sample");
+	return rows_of_operator(make_codebook_of(rows->metric, &source, rows->weights));
+}
+
 /*
  * Takes (version, relation, group_by, wanted). Returns a uniform sample of
- * about `wanted` rows of the group, not scaled.
+ * about `wanted` rows of the group, not scaled, with the means for NULLs; and
+ * the same rows as filled_sample returns them, or NULL if they are equal.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -187,16 +244,22 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = METHOD_KMEANS,.options = version.options};
-	Datum		rows;
+	const fc_weighted_rows *sample;
+	const fc_weighted_rows *filled;
+	Datum		values[2];
+	bool		nulls[2] = {false};
 
 	SPI_connect();
 	open_group_source(&t.source, &version, PG_GETARG_OID(1),
 					  name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
-	rows = PointerGetDatum(centroids_of_rows(uniform_sample(&t, PG_GETARG_FLOAT8(3))));
-	rows = SPI_datumTransfer(rows, false, -1);
+	sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
+	filled = filled_sample(&version, sample);
+	nulls[1] = filled == sample;
+	values[0] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(sample)), false, -1);
+	values[1] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(filled)), false, -1);
 	SPI_finish();
-	PG_RETURN_DATUM(rows);
+	return row_result(fcinfo, values, nulls);
 }
 
 /*
@@ -217,21 +280,23 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, relation, group_by, wanted). Returns two SQL fragments for a
- * query on the group. x is an expression that converts row t to the input of
- * the operator; its parameters are $1 center, $2 scale and $3 map. rows
- * consists of the FROM and WHERE clauses for about `wanted` rows, or for all
- * rows if `wanted` is infinite.
+ * Takes (version, relation, group_by, wanted). Returns three SQL fragments for
+ * a query on the group. x is an expression that converts row t to the input of
+ * the operator; its parameters are $1 center, $2 scale, $3 map and $4 operator.
+ * rows consists of the FROM and WHERE clauses for about `wanted` rows, or for
+ * all rows if `wanted` is infinite. observed is x with NaN for missing values.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
 fastclust_version_query(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
+	bool		scaled = field(&version, "center") != 0;
 	train_source source;
 	StringInfoData rows;
 	double		wanted = PG_GETARG_FLOAT8(3);
-	Datum		values[2];
+	const char *texts[3];
+	Datum		values[3];
 
 	SPI_connect();
 	open_group_source(&source, &version, PG_GETARG_OID(1),
@@ -242,15 +307,11 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 					 ? 0
 					 : rows_to_sample(&source, version.options->sample),
 					 version.options->seed, NULL);
-	values
-		[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source,
-															 field(&version,
-																   "center") !=
-															 0,
-															 version.map !=
-															 NULL)),
-								false, -1);
-	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
+	texts[0] = row_text(&source, scaled, version.map != NULL, "$4");
+	texts[1] = rows.data;
+	texts[2] = row_text(&source, scaled, version.map != NULL, "NULL::fastop");
+	for (int i = 0; i < lengthof(texts); i++)
+		values[i] = SPI_datumTransfer(CStringGetTextDatum(texts[i]), false, -1);
 	SPI_finish();
 	return row_result(fcinfo, values, NULL);
 }

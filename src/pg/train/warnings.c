@@ -275,10 +275,14 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 				errmsg("column \"%s\" is an identifier: each row has a different value",
 					   name),
 				errhint("Leave out the column: the distance between two identifiers has no meaning."));
-	else if (nulls > MAX_NULL_SHARE && nulls < 1)
+	else if (nulls > MAX_NULL_SHARE && nulls < 1 && feature->kind != FC_FEATURE_CATEGORY &&
+			 !(t->source.observed && feature->missing))
 		ereport(WARNING,
-				errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
-					   name, 100 * nulls),
+				t->source.observed
+				? errmsg("column \"%s\" is NULL in %.0f %% of the rows: it does not count for their clusters",
+						 name, 100 * nulls)
+				: errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
+						 name, 100 * nulls),
 				errhint("Leave out the column, or make a column that is true where it is NULL."));
 	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
 		return true;

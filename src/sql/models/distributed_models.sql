@@ -15,6 +15,7 @@ CREATE TABLE fastclust_internal.shared_models (
     center double precision[], scale double precision[], distance_quantiles double precision[],
     map kernel_map, spreads double precision[], encoder encoder, paths integer[],
     vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL, group_type text[],
+    method text NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS
     'internal: copies of the current versions on every node of Citus; empty until '
@@ -26,7 +27,8 @@ CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OU
         OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[],
         OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
-        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb)
+        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb,
+        OUT method text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, caller oid,
@@ -34,7 +36,7 @@ CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, calle
         OUT center double precision[], OUT scale double precision[],
         OUT distance_quantiles double precision[], OUT map kernel_map,
         OUT spreads double precision[], OUT encoder encoder, OUT paths integer[],
-        OUT vector boolean, OUT features name[], OUT options jsonb)
+        OUT vector boolean, OUT features name[], OUT options jsonb, OUT method text)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -49,7 +51,7 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale,
                 v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector,
-                v.features, v.options
+                v.features, v.options, v.method
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v
                   ON v.model = one.model AND v.group_value = $3
@@ -96,17 +98,20 @@ BEGIN
                         m.owner) AS owner,
                present_readers(m, '') AS readers, m.group_by, v.group_value, v.operator,
                v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads,
-               v.encoder, v.paths, v.vector, v.features, v.options, v.group_type
+               v.encoder, v.paths, v.vector, v.features, v.options, v.group_type,
+               v.method
           FROM stored_models m JOIN version_groups v ON v.model_id = m.id AND v.version = m.version
          WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL
     LOOP
         INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator,
                                    micro_clusters, center, scale, distance_quantiles, map, spreads,
-                                   encoder, paths, vector, features, options, group_type)
+                                   encoder, paths, vector, features, options, group_type,
+                                   method)
         VALUES (served.model, served.owner, served.readers, served.group_by, served.group_value,
                 served.operator, served.micro_clusters, served.center, served.scale,
                 served.distance_quantiles, served.map, served.spreads, served.encoder, served.paths,
-                served.vector, served.features, served.options, served.group_type);
+                served.vector, served.features, served.options, served.group_type,
+                served.method);
     END LOOP;
 END
 $$;

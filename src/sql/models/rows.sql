@@ -18,17 +18,29 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
+-- Returns the scaled coordinates of a row, given as columns in the encoder's order or as a record.
+-- The coordinates of NULLs are those of the centroid of op that is nearest to the row over its other
+-- columns, or NaN if op is NULL. Returns NULL if the row has no value.
+CREATE FUNCTION fastclust_internal.encode_observed(encoder encoder, op fastop,
+        VARIADIC columns "any")
+    RETURNS double precision[]
+    AS 'MODULE_PATHNAME', 'fastclust_encode_observed' LANGUAGE C STABLE PARALLEL SAFE COST 100;
+
 -- version_query and rows_sampled read the rows of a relation that a version of a model describes,
 -- and only its group if the model has groups. version_query returns two SQL fragments: x, an
 -- expression that converts row t to the input of the version's operator (parameters $1 center, $2
--- scale, $3 map), and rows, the FROM and WHERE clauses for about `wanted` rows, or for all rows.
--- rows_sampled returns a uniform sample of about `wanted` unscaled rows.
+-- scale, $3 map, $4 operator), and rows, the FROM and WHERE clauses for about `wanted` rows, or for
+-- all rows. observed is like x, but with NaN for NULLs that the version leaves out of distances.
+-- rows_sampled returns a uniform sample of about `wanted` unscaled rows, in which NULLs are
+-- the means of their columns. labelled: the same rows with the NULLs that the version leaves out of
+-- distances replaced by the coordinates of the nearest centroid, so that they have the labels of
+-- predict; NULL if there are no such NULLs.
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
-        group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text)
+        group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text,
+        OUT observed text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path FROM CURRENT;
 CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass,
-        group_by name, wanted double precision)
-    RETURNS fastop
+        group_by name, wanted double precision, OUT sample fastop, OUT labelled fastop)
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;

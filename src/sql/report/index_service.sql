@@ -81,7 +81,7 @@ BEGIN
                             version.null_moments,
                             CASE WHEN row_count(present) > 0
                                      THEN sample_null_moments(
-                                              rows_sampled(version, relation, NULL, 5000),
+                                              (rows_sampled(version, relation, NULL, 5000)).sample,
                                               spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING
@@ -151,7 +151,7 @@ BEGIN
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
         measured := bucket_recall(
                         version.operator,
-                        rows_of_version(version, rows_sampled(version, $1, NULL, 6000)), rows_now,
+                        rows_of_version(version, (rows_sampled(version, $1, NULL, 6000)).sample), rows_now,
                         least(COALESCE($5, (version.options ->> 'probes')::float8::integer,
                                        ceil(sqrt(clusters(version.operator)) / 2)::integer),
                               clusters(version.operator)));

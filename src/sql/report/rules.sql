@@ -36,7 +36,7 @@ CREATE FUNCTION fastclust_internal.version_rules(stored stored_models, version s
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
     scanned regclass := scanned_relation(stored, version, relation, stored.group_by);
-    sample fastop := rows_sampled(version, scanned, stored.group_by,
+    drawn record := rows_sampled(version, scanned, stored.group_by,
                                   greatest(least(20000, 1e7 / dimension), 2000,
                                            100.0 * clusters(version.operator)));
     source record := version_query(version, scanned, stored.group_by, 1e6);
@@ -50,7 +50,9 @@ BEGIN
          r AS MATERIALIZED (
              SELECT q.*, row_number() OVER () AS id
                FROM rules_of_sample(COALESCE(version.micro_clusters, version.operator),
-                                    rows_of_version(version, sample), sample,
+                                    rows_of_version(version,
+                                                    COALESCE(drawn.labelled, drawn.sample)),
+                                    drawn.sample,
                                     (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                     (SELECT array_agg(f.number ORDER BY f.dimension)::integer[]
                                        FROM f),

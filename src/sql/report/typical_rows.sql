@@ -45,7 +45,7 @@ BEGIN
         EXECUTE format(
                     'SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, '
                     'unnest(q.rows) r',
-                    source.x, source.rows)
+                    source.observed, source.rows)
             USING version.center, version.scale, version.map,
                   COALESCE(version.micro_clusters, version.operator), $2;
 END
@@ -85,12 +85,13 @@ DECLARE
     measured stored_models := CASE WHEN $4 = -1 THEN stored ELSE at_version(stored, $4) END;
     group_version stored_versions := explained_version(measured,
                                                         group_of($1, measured.version, $3));
-    sample fastop := rows_sampled(
+    drawn record := rows_sampled(
                          group_version, scanned_relation(measured, group_version, $2, measured.group_by),
                          measured.group_by,
                          least(50000,
                                greatest(5000,
                                         2e10 / clusters(group_version.operator) / dim(group_version.operator))));
+    sample fastop := COALESCE(drawn.labelled, drawn.sample);
     current stored_versions;
     changed float8;
 BEGIN

@@ -4,7 +4,8 @@
 
 CREATE TYPE fastclust_internal.scan_plan AS (
     encoder encoder,    -- NULL if the only cell of a row is a vector
-    metric text,    -- 'cosine' or NULL
+    -- 'cosine'; 'observed': rows with NULLs are compared over their other columns; or NULL
+    metric text,
     center double precision[],
     scale double precision[],    -- divisor of the rows; NULL: rows are not scaled
     -- feature map that converts scaled rows to the input of the operators; NULL: no map

@@ -52,9 +52,9 @@ typedef struct fc_fit
 	const double *squares;
 
 	/*
-	 * n values: d / number of observed values of the row, by which its
-	 * squared distance is multiplied to compare it with those of other rows.
-	 * NULL: no value is missing
+	 * n values: d / number of observed values of the row, which multiplies
+	 * its squared distance where rows are compared with each other. NULL: no
+	 * value is missing
 	 */
 	const double *factors;
 } fc_fit;

@@ -79,7 +79,7 @@ typedef struct partial_row
 {
 	float	   *shifted;		/* d: NaN where missing */
 	float	   *known;			/* the observed coordinates, without gaps */
-	uint32_t   *observed;		/* their indices */
+	uint32_t   *observed;		/* indices of the observed coordinates */
 	size_t		count;			/* number of observed coordinates */
 	double		length;			/* length of the observed part */
 } partial_row;

@@ -204,9 +204,9 @@ typedef enum row_form
 typedef struct model_row
 {
 	const served_model *model;
-	const double *x;			/* row in the operator's coordinates; the
-								 * missing ones are those of its nearest
-								 * centroid */
+	const double *x;			/* row in the operator's coordinates, filled
+								 * by its nearest centroid where values are
+								 * missing */
 	bool		labelled;		/* true for a sparse row, and for a row with
 								 * missing values, whose nearest centroid is
 								 * known */

@@ -36,7 +36,8 @@ typedef struct partial_call_state
 								 * checked */
 	prepared_encoder *encoder;	/* NULL before the first row */
 	record_reader record;
-	listed_reader listed;		/* its `readers` is NULL before the first row */
+	listed_reader listed;		/* readers of listed columns, NULL before the
+								 * first row */
 	bool		is_record;		/* true if the columns are one composite
 								 * argument */
 	FmgrInfo	operators;		/* call site that keeps the operators */

@@ -55,9 +55,9 @@ extern double rows_to_sample(train_source *source, row_sampling sample);
 
 /*
  * Returns an expression that converts a row to the input of the operators; its
- * parameters are $1 center, $2 scale and $3 map. The values of NULLs are those
- * of the nearest centroid of op, an expression, if op is not NULL and the
- * source compares observed values.
+ * parameters are $1 center, $2 scale and $3 map. If op, an expression, is not
+ * NULL and the source compares observed values, the nearest centroid of op
+ * fills the values of NULLs.
  */
 extern char *row_text(const train_source *source, bool scaled, bool mapped, const char *op);
 

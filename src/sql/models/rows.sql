@@ -19,7 +19,7 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
 -- Returns the scaled coordinates of a row, given as columns in the encoder's order or as a record.
--- The coordinates of NULLs are those of the centroid of op that is nearest to the row over its other
+-- A NULL has the coordinates of the centroid of op that is nearest to the row over its other
 -- columns, or NaN if op is NULL. Returns NULL if the row has no value.
 CREATE FUNCTION fastclust_internal.encode_observed(encoder encoder, op fastop,
         VARIADIC columns "any")

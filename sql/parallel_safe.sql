@@ -28,7 +28,7 @@ CREATE TABLE calls (call text);
 INSERT INTO calls VALUES
 	('anomaly(name, x)'), ('as_row_vector(x)'), ('assign(op, x)'), ('assign_distance(op, x)'), ('bar(half, two, yes)'), ('bucket_of_time(at, width)'),
 	('bucket_recall(op, sample, half, two)'), ('can_list_centroids(op)'), ('category_of(e, name, name)'), ('centroids(op)'), ('changed_drift_counts(counts, counts, counts)'),
-	('changed_labels(op, sample, op, sample, NULL)'), ('cluster_joins(op)'), ('cluster_places(op)'), ('clustered_rows(version)'), ('clusters(op)'), ('cluster_labels(op)'), ('cluster_numbers(op)'), ('listed_numbers(op)'), ('names_by_number(version)'),
+	('changed_labels(op, sample, op, sample, NULL)'), ('cluster_joins(op)'), ('cluster_places(op)'), ('clustered_rows(version)'), ('clusters(op)'), ('counts_nulls(counts)'), ('cluster_labels(op)'), ('cluster_numbers(op)'), ('listed_numbers(op)'), ('names_by_number(version)'),
 	('decode(s, two)'), ('decode_covariances(s, two)'), ('density(s, x)'), ('describe(e)'), ('describe(op)'),
 	('describe(map)'), ('describe(projection)'), ('describe(s)'), ('describe(sp)'), ('dim(op)'), ('drift_columns_fit(''[]''::jsonb || options)'),
 	('drift_spec_of_sample(sample, seed)'), ('drift_test(ds, counts, counts, s, s, moments, half, half)'), ('embedding_of(projection)'),
@@ -39,7 +39,7 @@ INSERT INTO calls VALUES
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),
-	('nearest(op, x, two)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
+	('nearest(op, x, two)'), ('null_name(e, one)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
 	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),

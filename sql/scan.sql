@@ -43,6 +43,13 @@ CREATE FUNCTION encoder_scale(e encoder) RETURNS float8[] LANGUAGE sql AS
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
     SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i
 $$;
+-- Returns the counts of cells and pairs as bytes. A scan of columns counts NULLs as well, which
+-- counts of encoded rows lack.
+CREATE OR REPLACE FUNCTION counts_of_values(fastclust_internal.drift_counts) RETURNS bytea LANGUAGE sql AS $$
+    SELECT substr(b, 5, 72 + 4 * (15 * h[1] + (h[2] + h[3]) * (h[2] + h[3] - 1) / 2))
+      FROM decode(substr($1::text, 3), 'hex') b,
+           LATERAL (SELECT array_agg(get_byte(b, i) + 256 * get_byte(b, i + 1) ORDER BY i) FROM generate_series(20, 28, 4) i) q(h)
+$$;
 \set QUIET off
 \set ECHO all
 
@@ -149,8 +156,8 @@ CREATE TABLE encoded AS
            kmeans_agg(encode_row(e, t), 4) AS op
       FROM scanned t, (SELECT e, false FROM made UNION ALL SELECT encoder_agg(scanned, '{a,b,c}', '{"nulls": "skip"}'), true FROM scanned) m(e, skips)
      WHERE NOT skips OR num_nulls(a, b, c) = 0 GROUP BY e, skips;
-SELECT skips, r.n, r.nulls, r.sketch = t.sketch AS same_sketch, r.counts::text = t.counts::text
-       AS same_counts, near(r.steps[1], t.step) AS step_is_near,
+SELECT skips, r.n, r.nulls, r.sketch = t.sketch AS same_sketch,
+       counts_of_values(r.counts) = counts_of_values(t.counts) AS same_counts, near(r.steps[1], t.step) AS step_is_near,
        ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample)::text
        = ROW(b.n, b.nulls, b.sketch, b.counts::text, b.sample)::text AS same_by_name
   FROM encoded p, LATERAL (SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, a, b, c) AS state,

@@ -50,7 +50,9 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 		size_t		size = fc_drift_size_of_spec(spec, 0);
 
 		fc_drift_prepare(spec, unit_work(), &prepared);
-		fc_drift_counts_init(spec, FC_DRIFT_UNPACKED, open);
+		fc_drift_counts_init(spec, FC_DRIFT_UNPACKED | ((seed >> 6 & 1) ? FC_DRIFT_NULLS : 0), open);
+		if (seed >> 6 & 1)
+			fc_drift_count_null(open, seed % spec->dim);
 		for (size_t i = 0; i < ROWS; i++)
 			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
 		fc_drift_fold(open);

@@ -153,10 +153,10 @@ test_many_columns(void)
 		float	   *wide = normal_table(20, dims[t], 3);
 		fc_weighted_rows few = {.values = wide,.n = 20,.d = dims[t]};
 		fc_drift_spec *spec = chosen_spec(&few, 7);
-		size_t		cells = dims[t] * FC_DRIFT_CELLS * sizeof(uint32_t);
+		size_t		others = dims[t] * (FC_DRIFT_CELLS + 1) * sizeof(uint32_t);
 
 		CHECK(spec->far == 0 && spec->plain <= 512 && (t > 1 || spec->plain == 512), "%zu columns: %u bits", dims[t], spec->plain);
-		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MAX_BYTES ? cells : FC_DRIFT_MAX_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
+		CHECK(fc_drift_size_of_spec(spec, 0) <= (others > FC_DRIFT_MAX_BYTES ? others : FC_DRIFT_MAX_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
 			  fc_drift_size_of_spec(spec, 0));
 	}
 }
@@ -298,6 +298,50 @@ test_wide(void)
 	}
 }
 
+/* Returns packed counts of 100 rows with this number of NULLs in column 2. */
+static fc_drift_counts *
+counts_with_nulls(size_t nulls)
+{
+	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_UNPACKED | FC_DRIFT_NULLS);
+
+	for (size_t i = 0; i < 100; i++)
+		CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * COLUMNS, counts) == FC_OK, "count");
+	for (size_t i = 0; i < nulls; i++)
+		fc_drift_count_null(counts, 2);
+	fc_drift_fold(counts);
+	return converted_counts(counts, 0);
+}
+
+/*
+ * NULLs are added and subtracted. They are unknown in a sum with rows whose
+ * NULLs are unknown, and known in a sum with no rows.
+ */
+static void
+test_null_counts(void)
+{
+	fc_drift_counts *sum = counts_with_nulls(7);
+	fc_drift_counts *unknown = counts_of(&model, rows, 100);
+	fc_drift_counts *none = new_counts(model.spec, 0);
+	size_t		size = fc_drift_counts_size(sum, 0);
+	size_t		place = fc_drift_values(sum) + 2;
+
+	CHECK(sum->flags == FC_DRIFT_NULLS && fc_drift_counts_check(sum, size) == FC_OK, "counts of NULLs are refused");
+	CHECK(fc_drift_number(sum, place) == 7 && fc_drift_number(sum, place + 1) == 0, "%d NULLs", (int) fc_drift_number(sum, place));
+	CHECK(fc_drift_number(converted_counts(sum, FC_DRIFT_WIDE), place) == 7, "wide counts have other NULLs");
+	CHECK(fc_drift_combine(sum, counts_with_nulls(30), 1) == FC_OK && fc_drift_number(sum, place) == 37, "NULLs are not added");
+	CHECK(fc_drift_combine(sum, counts_with_nulls(38), -1) == FC_ENEGATIVE, "NULLs that are not counted are subtracted");
+	sum = counts_with_nulls(7);
+	CHECK(fc_drift_combine(sum, none, 1) == FC_OK && fc_drift_combine(none, sum, 1) == FC_OK && memcmp(sum, none, size) == 0,
+		  "no rows make NULLs unknown");
+	CHECK(fc_drift_combine(sum, unknown, 1) == FC_OK && sum->flags == 0 && fc_drift_counts_check(sum, size) == FC_OK,
+		  "NULLs of a sum with unknown NULLs are known");
+	CHECK(fc_drift_combine(unknown, counts_with_nulls(7), 1) == FC_OK && memcmp(sum, unknown, size) == 0, "the order of a sum matters");
+	((uint32_t *) (sum + 1))[place] = 1;
+	CHECK(fc_drift_counts_check(sum, size) == FC_EFORMAT, "a number of unknown NULLs is accepted");
+	sum = counts_with_nulls(101);
+	CHECK(fc_drift_counts_check(sum, size) == FC_EFORMAT, "more NULLs than rows are accepted");
+}
+
 /* ---- rows that are not counted, bytes that are not read ---- */
 
 /*
@@ -356,6 +400,7 @@ main(void)
 	test_counts();
 	test_sums();
 	test_wide();
+	test_null_counts();
 	test_strange_rows();
 	test_damage();
 	return unit_finish();

@@ -410,6 +410,142 @@ test_few_rows(void)
 	CHECK(found >= 28 && too_few == 0, "a shift by .4 is detected %d times of %d, and %d times there are too few rows", found, SHIFTS, too_few);
 }
 
+/* Share of NULLs of each side, in column 0 and in the others. */
+typedef struct null_shares
+{
+	double		first[2];
+	double		others[2];
+} null_shares;
+
+/*
+ * Fills a share of the values of both sides with the mean of the normal
+ * columns, and counts them as NULLs.
+ */
+static two_sides
+sides_with_nulls(const null_shares *shares, size_t n1, size_t n2, size_t d, uint64_t seed, drift_model *model)
+{
+	size_t		n[2] = {n1, n2};
+	float	   *rows[2] = {normal_table(n1, d, 2 * seed), normal_table(n2, d, 2 * seed + 1)};
+	fc_drift_counts *open[2];
+	fc_rng		rng = fc_rng_start(seed, 21);
+	two_sides	two;
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < n[side] * d; i++)
+			if (fc_rng_uniform(&rng) < (i % d == 0 ? shares->first : shares->others)[side])
+				rows[side][i] = 0.0f;
+	*model = model_of(rows[0], n1, d, seed);
+	two = sides_of(model, rows[0], n1, rows[1], n2);
+	for (int side = 0; side < 2; side++)
+	{
+		open[side] = converted_counts(two.counts[side], FC_DRIFT_UNPACKED);
+		open[side]->flags |= FC_DRIFT_NULLS;
+		for (size_t i = 0; i < n[side] * d; i++)
+			if (rows[side][i] == 0.0f)
+				fc_drift_count_null(open[side], i % d);
+		two.counts[side] = converted_counts(open[side], 0);
+		two.sides.counts[side] = two.counts[side];
+	}
+	return two;
+}
+
+/*
+ * NULLs of the same shares on both sides are no drift: of 100 pairs, at most
+ * five p-values are below .01. Columns without NULLs have no test of NULLs.
+ */
+static void
+test_same_nulls(void)
+{
+	enum { TRIALS = 100 };
+	static const null_shares same[] = {
+		{{0.001, 0.001}, {0, 0}}, {{0.3, 0.3}, {0.05, 0.05}}
+	};
+	static const null_shares none = {{0, 0}, {0, 0}};
+	drift_model model;
+	two_sides	without;
+
+	for (size_t s = 0; s < 2; s++)
+	{
+		int			below = 0;
+
+		for (uint64_t t = 0; t < TRIALS; t++)
+		{
+			two_sides	two = sides_with_nulls(&same[s], N1, N2, D, t, &model);
+
+			below += compare(&two.sides, 0.01, 0.1).p_value < 0.01;
+			unit_free();
+		}
+		CHECK(below <= 5, "shares %zu: %d p-values below .01 of %d", s, below, TRIALS);
+	}
+	without = sides_with_nulls(&none, N1, N2, D, 1, &model);
+	CHECK(isnan(compare(&without.sides, 0.01, 0.1).set_p[5]), "columns without NULLs are tested");
+}
+
+/*
+ * Of 40 pairs of 5000 and 2000 rows, a share of NULLs that grows from 0 to 5 %
+ * is always found, and one from 30 to 36 % at least 32 times, among ten
+ * columns with 30 %. The column and its shares are listed first.
+ */
+static void
+test_changed_nulls(void)
+{
+	enum { TRIALS = 40 };
+	static const null_shares changes[] = {{{0, 0.05}, {0, 0}}, {{0.3, 0.36}, {0.3, 0.3}}};
+	static const int required[] = {TRIALS, 32};
+	drift_model model;
+
+	for (size_t s = 0; s < 2; s++)
+	{
+		int			found = 0;
+
+		for (uint64_t t = 0; t < TRIALS; t++)
+		{
+			two_sides	two = sides_with_nulls(&changes[s], 5000, 2000, D, t, &model);
+			fc_drift_result result = compare(&two.sides, 0.01, 0.1);
+			fc_drift_move moves[5];
+
+			if (result.p_value < 0.01 && moved(&two.sides, true, moves) > 0 && moves[0].nulls && moves[0].column == 0 &&
+				result.verdict == FC_VERDICT_DRIFTED && isnan(moves[0].shift))
+				found += fabs(moves[0].share[1] - changes[s].first[1]) < 0.04 && fabs(moves[0].share[0] - changes[s].first[0]) < 0.02;
+			unit_free();
+		}
+		CHECK(found >= required[s], "change %zu is found %d times of %d", s, found, TRIALS);
+	}
+}
+
+/*
+ * The NULLs of one side are unknown: no test applies to them. A dimension that
+ * indicates the NULLs is listed once.
+ */
+static void
+test_null_moves(void)
+{
+	enum { N = 2000, TWO = 2 };
+	static const null_shares more = {{0.1, 0.3}, {0, 0}};
+	drift_model model;
+	two_sides	two = sides_with_nulls(&more, N, N, TWO, 1, &model);
+	fc_drift_counts *unknown = converted_counts(two.counts[1], 0);
+	float	   *rows[2] = {normal_table(N, TWO, 3), normal_table(N, TWO, 4)};
+	fc_drift_move moves[5];
+
+	unknown->flags = 0;
+	two.sides.counts[1] = unknown;
+	CHECK(isnan(compare(&two.sides, 0.01, 0.1).set_p[5]), "unknown NULLs are tested");
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < N; i++)
+			rows[side][i * TWO] = i % 10 < (side == 0 ? 1 : 3);
+	model = model_of(rows[0], N, TWO, 1);
+	two = sides_of(&model, rows[0], N, rows[1], N);
+	for (int side = 0; side < 2; side++)
+	{
+		two.counts[side]->flags |= FC_DRIFT_NULLS;
+		for (size_t i = 0; i < N; i++)
+			if (rows[side][i * TWO] == 1)
+				fc_drift_count_null(two.counts[side], 0);
+	}
+	CHECK(moved(&two.sides, true, moves) == 1 && moves[0].nulls && moves[0].column == 0, "an indicator of NULLs is listed twice");
+}
+
 int
 main(void)
 {
@@ -423,5 +559,8 @@ main(void)
 	test_sparse();
 	test_few_rows();
 	test_pooled_scales();
+	test_same_nulls();
+	test_changed_nulls();
+	test_null_moves();
 	return unit_finish();
 }

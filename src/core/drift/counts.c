@@ -74,6 +74,15 @@ fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 	*counts = fixed_fields(spec, flags);
 }
 
+static inline void
+set_number(fc_drift_counts *counts, size_t i, uint64_t number)
+{
+	if (counts->flags & FC_DRIFT_WIDE)
+		((uint64_t *) (counts + 1))[i] = number;
+	else
+		((uint32_t *) (counts + 1))[i] = (uint32_t) number;
+}
+
 static inline uint32_t *
 words_of(fc_drift_counts *counts)
 {
@@ -93,26 +102,20 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 	memset(target, 0, fc_drift_counts_size(source, flags));
 	*target = *source;
 	target->container = 0;
-	target->flags = flags;
+	target->flags = flags | (source->flags & FC_DRIFT_NULLS);
 	if (((flags ^ source->flags) & FC_DRIFT_WIDE) == 0)
 	{
 		memcpy(target + 1, source + 1, numbers_size(source, flags));
 		return FC_OK;
 	}
 	for (size_t i = 0; i < numbers; i++)
-	{
-		if (flags & FC_DRIFT_WIDE)
-			((uint64_t *) (target + 1))[i] = fc_drift_number(source, i);
-		else
-			((uint32_t *) (target + 1))[i] = (uint32_t) fc_drift_number(source,
-																		i);
-	}
+		set_number(target, i, fc_drift_number(source, i));
 	return FC_OK;
 }
 
 /*
- * Checks that the cells of every column add up to the number of rows, and
- * that no count exceeds it.
+ * Checks that the cells of every column add up to the number of rows, that no
+ * count exceeds it, and that NULLs are counted only if they are known.
  */
 static fc_status
 check_numbers(const fc_drift_counts *counts)
@@ -124,7 +127,9 @@ check_numbers(const fc_drift_counts *counts)
 
 	for (size_t i = 0; i < numbers; i++)
 	{
-		if (fc_drift_number(counts, i) > rows)
+		if (fc_drift_number(counts, i) > rows ||
+			(i >= fc_drift_values(counts) && fc_drift_number(counts, i) > 0 &&
+			 !(counts->flags & FC_DRIFT_NULLS)))
 			return FC_EFORMAT;
 		if (i >= cells)
 			continue;
@@ -150,11 +155,13 @@ fc_drift_counts_check(const void *bytes, size_t size)
 		counts->plain > counts->dim || counts->far > FC_DRIFT_FAR ||
 		counts->far > counts->dim || counts->rows < 0 ||
 		counts->rows > FC_MAX_ROWS ||
-		counts->flags != fc_drift_width(counts->rows) ||
+		counts->flags != fc_drift_packed_flags(counts) ||
+		!fc_zero_padding((const char *) counts->reserved,
+						 (const char *) (counts + 1)) ||
 		fc_drift_counts_size(counts, counts->flags) != size ||
 		!fc_zero_padding((const char *) (counts + 1) +
 						 fc_drift_numbers(counts) *
-						 (counts->flags ? sizeof(uint64_t)
+						 ((counts->flags & FC_DRIFT_WIDE) ? sizeof(uint64_t)
 						  : sizeof(uint32_t)),
 						 (const char *) bytes + size))
 		return FC_EFORMAT;
@@ -212,11 +219,28 @@ fc_drift_fold(fc_drift_counts *counts)
 	counts->pending = 0;
 }
 
+/*
+ * Sets FC_DRIFT_NULLS of the target as it will be after combining: if both
+ * have it, or one has it and the other has no rows. Without it, clears the
+ * NULLs of the target.
+ */
+static void
+combine_knowledge(fc_drift_counts *target, const fc_drift_counts *source)
+{
+	if (target->rows == 0)
+		target->flags |= source->flags & FC_DRIFT_NULLS;
+	else if (source->rows > 0 && !(source->flags & FC_DRIFT_NULLS))
+		target->flags &= (uint8_t) ~FC_DRIFT_NULLS;
+	if (!(target->flags & FC_DRIFT_NULLS))
+		for (size_t j = 0; j < target->dim; j++)
+			set_number(target, fc_drift_values(target) + j, 0);
+}
+
 fc_status
 fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 				 int sign)
 {
-	size_t		numbers = fc_drift_numbers(target);
+	size_t		numbers;
 	int64_t		rows = target->rows + sign * source->rows;
 
 	FC_ASSERT(target->pending == 0 && source->pending == 0);
@@ -229,6 +253,9 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 	if (rows > FC_MAX_ROWS ||
 		(!(target->flags & FC_DRIFT_WIDE) && fc_drift_width(rows)))
 		return FC_EOVERFLOW;
+	combine_knowledge(target, source);
+	numbers = (target->flags & FC_DRIFT_NULLS) ? fc_drift_numbers(target)
+		: fc_drift_values(target);
 	for (size_t i = 0; i < numbers; i++)
 	{
 		uint64_t	number = fc_drift_number(source, i);
@@ -347,4 +374,11 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 	if (++counts->pending == FC_DRIFT_BATCH)
 		fc_drift_fold(counts);
 	return FC_OK;
+}
+
+void
+fc_drift_count_null(fc_drift_counts *counts, size_t j)
+{
+	FC_ASSERT(counts->flags & FC_DRIFT_NULLS);
+	add_number(counts, fc_drift_values(counts) + j, 1);
 }

@@ -1,6 +1,6 @@
 /*
- * counts.h - counts of rows per cell and per pair of bits: the flat, versioned
- * bytes of drift_counts.
+ * counts.h - counts of rows per cell and per pair of bits, and of NULLs: the
+ * flat, versioned bytes of drift_counts.
  *
  * Counts are exact, and linear in the rows. They are integers of 32 bits below
  * 2^32 rows, and of 64 bits beyond (FC_DRIFT_WIDE); the number of rows decides
@@ -13,6 +13,10 @@
  *                                           above the last
  *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
  *                                           (0, 1), (0, 2) .. (1, 2) ..
+ *     count nulls[dim]                      rows in which a column of the
+ *                                           table is NULL, in the last of its
+ *                                           dimensions; 0 in others, and
+ *                                           without FC_DRIFT_NULLS
  * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of the
  * pending rows, whose pairs are counted in batches:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
@@ -31,6 +35,9 @@
 
 /* Flag of counts of 64 bits. */
 #define FC_DRIFT_WIDE	0x02
+
+/* Flag of counts of rows whose NULLs were known, and counted. */
+#define FC_DRIFT_NULLS	0x04
 
 /*
  * Number of rows per batch. A batch has two 32-bit words for each bit of a
@@ -60,6 +67,7 @@ typedef struct fc_drift_counts
 	uint32_t	far;
 	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	int64_t		rows;
+	uint64_t	reserved[4];	/* always 0 */
 } fc_drift_counts;
 
 static inline size_t
@@ -74,12 +82,19 @@ fc_drift_pairs(size_t bits)
 	return bits > 0 ? bits * (bits - 1) / 2 : 0;
 }
 
-/* Returns the number of counts: cells and pairs together. */
+/* Returns the number of counts of cells and pairs, which precede NULLs. */
 static inline size_t
-fc_drift_numbers(const fc_drift_counts *counts)
+fc_drift_values(const fc_drift_counts *counts)
 {
 	return (size_t) counts->dim * FC_DRIFT_CELLS +
 		fc_drift_pairs(fc_drift_bits(counts));
+}
+
+/* Returns the number of counts: cells, pairs and NULLs together. */
+static inline size_t
+fc_drift_numbers(const fc_drift_counts *counts)
+{
+	return fc_drift_values(counts) + counts->dim;
 }
 
 static inline uint64_t
@@ -112,9 +127,9 @@ void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 void		fc_drift_fold(fc_drift_counts *counts);
 
 /*
- * Copies counts with other flags into fc_drift_counts_size(source, flags)
- * bytes; source must be folded. Returns FC_EOVERFLOW if there are too many
- * rows for 32 bits.
+ * Copies counts with other flags, apart from FC_DRIFT_NULLS, into
+ * fc_drift_counts_size(source, flags) bytes; source must be folded. Returns
+ * FC_EOVERFLOW if there are too many rows for 32 bits.
  */
 fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 							 fc_drift_counts *target);
@@ -126,9 +141,17 @@ fc_drift_width(int64_t rows)
 	return rows > FC_DRIFT_MAX_NARROW ? FC_DRIFT_WIDE : 0;
 }
 
+/* Returns the flags of these counts in the packed layout. */
+static inline uint8_t
+fc_drift_packed_flags(const fc_drift_counts *counts)
+{
+	return fc_drift_width(counts->rows) | (counts->flags & FC_DRIFT_NULLS);
+}
+
 /*
  * Adds sign * source (1 or -1) to target; both must be folded, and the
- * target wide enough for all rows. Returns FC_EMISMATCH if the specs differ,
+ * target wide enough for all rows. NULLs remain known only if they are known
+ * for the rows of both. Returns FC_EMISMATCH if the specs differ,
  * FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if the
  * rows exceed the width.
  */
@@ -178,5 +201,11 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 fc_status
 			fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 							   const float *floats, fc_drift_counts *counts);
+
+/*
+ * Counts a NULL in the column of the table whose last dimension is j. The
+ * counts must have FC_DRIFT_NULLS.
+ */
+void		fc_drift_count_null(fc_drift_counts *counts, size_t j);
 
 #endif							/* FC_DRIFT_COUNTS_H */

@@ -288,10 +288,10 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 static size_t
 plain_bits(size_t d)
 {
-	size_t		cells = d * FC_DRIFT_CELLS * sizeof(uint32_t);
-	size_t		max = (cells < FC_DRIFT_MAX_BYTES
+	size_t		others = d * (FC_DRIFT_CELLS + 1) * sizeof(uint32_t);
+	size_t		max = (others < FC_DRIFT_MAX_BYTES
 					   ? (size_t) sqrt(2.0 *
-									   (double) (FC_DRIFT_MAX_BYTES - cells) /
+									   (double) (FC_DRIFT_MAX_BYTES - others) /
 									   sizeof(uint32_t))
 					   : 0);
 

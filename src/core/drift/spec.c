@@ -42,7 +42,8 @@ fixed_fields_valid(const fc_drift_spec *spec)
 		(spec->flags & ~FC_DRIFT_ORIGIN) == 0 && spec->dim >= 1 &&
 		spec->dim <= FC_MAX_DIM && spec->plain <= FC_DRIFT_PLAIN &&
 		spec->plain <= spec->dim && spec->far <= FC_DRIFT_FAR &&
-		spec->far <= spec->dim && spec->padding == 0;
+		spec->far <= spec->dim && spec->padding == 0 &&
+		spec->reserved[0] == 0 && spec->reserved[1] == 0;
 }
 
 /*

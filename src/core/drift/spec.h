@@ -97,6 +97,7 @@ typedef struct fc_drift_spec
 	uint32_t	far;
 	uint32_t	padding;		/* always 0 */
 	uint64_t	seed;
+	uint64_t	reserved[2];	/* always 0 */
 } fc_drift_spec;
 
 static inline size_t

@@ -28,6 +28,13 @@
 #define RANK_WEIGHT	3.0
 
 /*
+ * Weight of the NULLs in the harmonic mean of the test sets. A larger weight
+ * finds smaller changes of a share of NULLs, and fewer changes of any other
+ * kind in tables with NULLs (bench/drift.py).
+ */
+#define NULL_WEIGHT	2.0
+
+/*
  * Standard deviation below which a column counts as constant, in units of the
  * spec's sigma * scale. A guess.
  */
@@ -35,13 +42,15 @@
 
 /*
  * Contingency table of one count: the rows of each side that are at or below
- * an edge of a column, or that have a combination of two bits.
+ * an edge of a column, that have a combination of two bits, or that have a
+ * NULL.
  */
 typedef struct two_by_two
 {
 	size_t		column;
 	size_t		other;			/* index of the second column of a pair; else
 								 * equal to `column` */
+	bool		nulls;			/* true: counts of NULLs */
 	double		count[2];
 
 	/*
@@ -156,6 +165,43 @@ mean_tests(const fc_drift_sides *sides)
 	return has_sums(sides) ? columns_of_kind(sides, COARSE) : 0;
 }
 
+/*
+ * Sets *table to the counts of NULLs in a column of the table whose last
+ * dimension is j. Returns false if the column has no NULLs, or if one side has
+ * not counted NULLs.
+ */
+static bool
+null_table(const fc_drift_sides *sides, size_t j, two_by_two *table)
+{
+	*table = (two_by_two)
+	{
+		.column = j,.other = j,.nulls = true
+	};
+	for (int side = 0; has_counts(sides) && side < 2; side++)
+	{
+		const fc_drift_counts *counts = sides->counts[side];
+
+		if (!(counts->flags & FC_DRIFT_NULLS))
+			return false;
+		table->count[side] = (double) fc_drift_number(counts,
+													  fc_drift_values(counts) +
+													  j);
+	}
+	return table->count[0] + table->count[1] > 0;
+}
+
+/* Returns T6, the number of tests of NULLs. */
+static double
+null_tests(const fc_drift_sides *sides)
+{
+	double		tests = 0;
+	two_by_two	table;
+
+	for (size_t j = 0; has_counts(sides) && j < sides->spec->dim; j++)
+		tests += null_table(sides, j, &table);
+	return tests;
+}
+
 /* Returns F, the sum of the weights of the test sets that apply. */
 static double
 sum_set_weights(const fc_drift_sides *sides, bool waves)
@@ -163,7 +209,8 @@ sum_set_weights(const fc_drift_sides *sides, bool waves)
 	return has_counts(sides) +
 		(has_counts(sides) && pair_tests(sides->spec) > 0) + waves +
 		(mean_tests(sides) > 0) +
-		(columns_of_kind(sides, FINE) > 0 ? RANK_WEIGHT : 0.0);
+		(columns_of_kind(sides, FINE) > 0 ? RANK_WEIGHT : 0.0) +
+		(null_tests(sides) > 0 ? NULL_WEIGHT : 0.0);
 }
 
 /* ---- the strongest tables ---- */
@@ -304,6 +351,7 @@ enum
 	WAVES,
 	MEANS,
 	RANKS,
+	NULLS,
 	TEST_SETS
 };
 
@@ -375,6 +423,21 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 		search_pairs(sides, NULL, arena, &tables);
 	if (tables.count > 0)
 		run_test_set(sides, pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
+}
+
+static void
+test_nulls(const fc_drift_sides *sides, test_set * result)
+{
+	two_by_two	strongest[EXACT_TESTS];
+	table_list	tables = {strongest, 0, EXACT_TESTS};
+	double		tests = null_tests(sides);
+	two_by_two	table;
+
+	for (size_t j = 0; tests > 0 && j < sides->spec->dim; j++)
+		if (null_table(sides, j, &table))
+			offer(table, sides, &tables);
+	if (tests > 0)
+		run_test_set(sides, tests, &tables, result);
 }
 
 /*
@@ -523,7 +586,7 @@ hidden_shift(const fc_drift_sides *sides, double weights, double threshold)
 static double
 weight_of_set(int f)
 {
-	return f == RANKS ? RANK_WEIGHT : 1.0;
+	return f == RANKS ? RANK_WEIGHT : f == NULLS ? NULL_WEIGHT : 1.0;
 }
 
 /*
@@ -562,21 +625,21 @@ void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 					double min_effect, fc_arena *arena, fc_drift_result *result)
 {
-	test_set	test_sets[TEST_SETS] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
+	test_set	test_sets[TEST_SETS];
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 
 	*result = (fc_drift_result)
 	{
-		NAN,
-			NAN,
-			NAN,
-			NAN,
-			NAN,
-		{
-			NAN, NAN, NAN, NAN, NAN
-		},
-			FC_VERDICT_TOO_FEW
+		.mmd2 = NAN,.null_sd = NAN,.p_value = NAN,.effect = NAN,.hidden = NAN
 	};
+	for (int f = 0; f < TEST_SETS; f++)
+	{
+		test_sets[f] = (test_set)
+		{
+			NAN, 0
+		};
+		result->set_p[f] = NAN;
+	}
 	if (has_waves(sides) && sides->null != NULL)
 		fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena,
 						&waves);
@@ -597,6 +660,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 		test_counts(sides, arena, test_sets);
 		test_means(sides, &test_sets[MEANS]);
 		test_ranks(sides, &test_sets[RANKS]);
+		test_nulls(sides, &test_sets[NULLS]);
 	}
 	if (!isnan(test_sets[COLUMNS].p) || !isnan(test_sets[WAVES].p))
 		combine_test_sets(sides, test_sets, threshold, &waves, result);
@@ -631,7 +695,7 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 	if (!has_sums(sides))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (moves[i].column == moves[i].other)
+		if (moves[i].column == moves[i].other && !moves[i].nulls)
 			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
 }
 
@@ -645,6 +709,7 @@ typedef struct test_numbers
 	double		means;			/* T4, or the number of columns if the means
 								 * of all columns are tested */
 	double		ranks;			/* T5 */
+	double		nulls;			/* T6 */
 } test_numbers;
 
 /*
@@ -676,8 +741,26 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 }
 
 /*
- * Sets moved[j] for each of d columns whose column_log_p is below the limit.
- * Lists the moved columns with the smallest p-values in `tables`.
+ * Returns true if column j indicates the NULLs of a column of the table: if
+ * its strongest table has the rows without a NULL.
+ */
+static bool
+indicates_null(const fc_drift_sides *sides, size_t j)
+{
+	two_by_two	nulls;
+	two_by_two	values;
+
+	if (!null_table(sides, j, &nulls))
+		return false;
+	values = strongest_of_column(sides, j);
+	return values.count[0] + nulls.count[0] == rows_of_side(sides, 0) &&
+		values.count[1] + nulls.count[1] == rows_of_side(sides, 1);
+}
+
+/*
+ * Sets moved[j] for each of d columns whose column_log_p is below the limit,
+ * and for columns whose NULLs have such a p-value. Lists the tables of moved
+ * columns and of NULLs with the smallest p-values.
  */
 static void
 list_columns(const fc_drift_sides *sides, const test_numbers *tests,
@@ -688,23 +771,53 @@ list_columns(const fc_drift_sides *sides, const test_numbers *tests,
 	for (size_t j = 0; j < d; j++)
 	{
 		two_by_two	table = {.column = j,.other = j};
+		table_list	one = {&table, 1, 1};
 
 		fc_check();
 		table.log_p = column_log_p(sides, j, tests, all);
 		moved[j] = table.log_p < limit;
-		if (moved[j])
+		if (moved[j] && !indicates_null(sides, j))
 			keep_smallest(&table, tables);
+		if (!null_table(sides, j, &table))
+			continue;
+		test_tables(sides, &one);
+		table.log_p += log(tests->sets * tests->nulls / NULL_WEIGHT);
+		if (table.log_p < limit)
+		{
+			moved[j] = true;
+			keep_smallest(&table, tables);
+		}
 	}
+}
+
+static fc_drift_move
+move_of_table(const fc_drift_sides *sides, const two_by_two *table)
+{
+	fc_drift_move move = {
+		.column = table->column,
+		.other = table->other,
+		.nulls = table->nulls,
+		.log_p = table->log_p,
+		.shift = NAN,
+		.spread = NAN
+	};
+
+	for (int side = 0; side < 2; side++)
+		move.share[side] = table->nulls
+			? table->count[side] / rows_of_side(sides, side)
+			: NAN;
+	return move;
 }
 
 /*
  * Appends a move for each table whose p-value is below exp(limit). log_tests
  * is added to the logarithms of the p-values. Stops at `max` moves in all. A
- * column or pair of columns has at most one move.
+ * column or pair of columns has at most one move, and one for its NULLs.
  */
 static void
-take_moves(const table_list *tables, double log_tests, double limit,
-		   size_t max, fc_drift_move *moves, size_t *count)
+take_moves(const fc_drift_sides *sides, const table_list *tables,
+		   double log_tests, double limit, size_t max, fc_drift_move *moves,
+		   size_t *count)
 {
 	for (size_t i = 0;
 		 i < tables->count && tables->table[i].log_p + log_tests < limit; i++)
@@ -714,14 +827,12 @@ take_moves(const table_list *tables, double log_tests, double limit,
 
 		for (size_t j = 0; j < *count; j++)
 			again |= moves[j].column == table->column &&
-				moves[j].other == table->other;
-		if (!again && *count < max)
-			moves[(*count)++] = (fc_drift_move)
-		{
-			table->column, table->other,
-				table->log_p + log_tests, NAN,
-				NAN
-		};
+				moves[j].other == table->other &&
+				moves[j].nulls == table->nulls;
+		if (again || *count == max)
+			continue;
+		moves[*count] = move_of_table(sides, table);
+		moves[(*count)++].log_p += log_tests;
 	}
 }
 
@@ -747,20 +858,22 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 		sum_set_weights(sides, has_waves(sides)),
 			counts ? column_tests(sides->spec) : 0.0,
 			mean_tests(sides),
-			columns_of_kind(sides, FINE)
+			columns_of_kind(sides, FINE),
+			null_tests(sides)
 	};
 	tables.table = FC_TAKE(arena, tables.capacity, two_by_two);
 	moved = FC_TAKE(arena, d, bool);
 	if (counts)
 	{
 		list_columns(sides, &tests, d, false, log(threshold), &tables, moved);
-		take_moves(&tables, 0.0, log(threshold), max, moves, count);
+		take_moves(sides, &tables, 0.0, log(threshold), max, moves, count);
 		if (*count < max && pair_tests(sides->spec) > 0)
 		{
 			tables.count = 0;	/* restart with pairs of the other columns */
 			search_pairs(sides, moved, arena, &tables);
 			test_tables(sides, &tables);
-			take_moves(&tables, log(tests.sets * pair_tests(sides->spec)),
+			take_moves(sides, &tables,
+					   log(tests.sets * pair_tests(sides->spec)),
 					   log(threshold), max, moves, count);
 		}
 	}
@@ -768,7 +881,7 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 	{
 		tests.means = (double) d;
 		list_columns(sides, &tests, d, true, INFINITY, &tables, moved);
-		take_moves(&tables, 0.0, INFINITY, max, moves, count);
+		take_moves(sides, &tables, 0.0, INFINITY, max, moves, count);
 	}
 	describe_moves(sides, moves, *count);
 }

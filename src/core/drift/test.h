@@ -2,7 +2,7 @@
  * test.h - tests if rows have changed since training, by how much, and in
  * which columns.
  *
- * There are five sets of tests; each detects changes that the others miss:
+ * There are six sets of tests; each detects changes that the others miss:
  *     columns   exact two-sided p-value p of each count below an edge;
  *               p1 = T1 min p, T1 = number of edges + number of columns.
  *               Edges are values of training rows, but Fisher's tail is never
@@ -29,8 +29,12 @@
  *               normal tail and T5 the number of these columns. A shift of few
  *               rows is significant in the ranks before it is in any count,
  *               because T5 is small and all rows contribute.
+ *     NULLs     the exact test of the number of NULLs of each column of the
+ *               table that has NULLs on either side; p6 = T6 min p, where T6
+ *               is the number of these columns. It applies if the NULLs of
+ *               both sides were counted, and there are any.
  * p is the weighted harmonic mean (D. Wilson 2019) of the p_f of the test sets
- * that apply. The weight w_f is 3 for ranks and 1 for the others:
+ * that apply. The weight w_f is 3 for ranks, 2 for NULLs and 1 for the others:
  *     p = F / sum (w_f / p_f), F = sum w_f
  * If only one p_f is small, p is about F p_f / w_f, which is Bonferroni's
  * bound; if several are, p is smaller. The effect is the largest effect among
@@ -107,10 +111,10 @@ typedef struct fc_drift_result
 	double		hidden;
 
 	/*
-	 * p_f of columns, pairs, waves, means and ranks; NaN for a test set that
-	 * does not apply
+	 * p_f of columns, pairs, waves, means, ranks and NULLs; NaN for a test
+	 * set that does not apply
 	 */
-	double		set_p[5];
+	double		set_p[6];
 	fc_verdict	verdict;
 } fc_drift_result;
 
@@ -123,14 +127,19 @@ void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 								fc_drift_result *result);
 
 /*
- * A column that moved, or a pair of columns whose joint distribution
- * changed.
+ * A column that moved, a pair of columns whose joint distribution changed, or
+ * a column of the table whose share of NULLs changed.
  */
 typedef struct fc_drift_move
 {
 	size_t		column;
 	size_t		other;			/* index of the second column of a pair; else
 								 * equal to `column` */
+	bool		nulls;			/* true: the share of NULLs changed, and
+								 * `column` is the last dimension of the
+								 * column of the table */
+	double		share[2];		/* share of NULLs among the training rows and
+								 * among the new rows; NaN unless `nulls` */
 	double		log_p;			/* logarithm of F T p / w (see the top of this
 								 * file), where p is the p-value of the
 								 * strongest test; may be above 0 */
@@ -139,7 +148,7 @@ typedef struct fc_drift_move
 								 * deviations of the training rows. In the
 								 * column's own units if it was constant in
 								 * the training rows. NaN without sketches,
-								 * and for pairs. */
+								 * for pairs and for NULLs. */
 
 	/*
 	 * standard deviation of the new rows divided by the standard deviation of
@@ -150,7 +159,8 @@ typedef struct fc_drift_move
 
 /*
  * Lists up to `max` (>= 1) columns with F T p / w below the threshold for one of
- * their tests, smallest p-value first. If fewer than `max` were listed, appends
+ * their tests, smallest p-value first; a column has one entry for its values,
+ * and one for its NULLs. If fewer than `max` were listed, appends
  * pairs with F T2 p below the threshold, in which neither column moved. If no
  * column and no pair is significant and `drifted` is true, as after a change
  * that only waves show, lists the columns with the smallest p-values of their

@@ -61,7 +61,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 		if (v.doubles == NULL)
 			return unchanged_state(fcinfo);
 	}
-	state = PG_ARGISNULL(0) ? new_drift_counts(spec)
+	state = PG_ARGISNULL(0) ? new_drift_counts(spec, 0)
 		: (fc_drift_counts *) PG_GETARG_POINTER(0);
 	/* packed or short-header counts are copied */
 	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_UNPACKED)))

@@ -237,7 +237,8 @@ rounded(double value)
 /*
  * Takes (drift_spec, training counts, counts, training sketch, sketch,
  * threshold, max_count, drifted). Returns up to max_count rows (dimension from
- * 1, other dimension of a pair, p_value, shift, spread).
+ * 1, other dimension of a pair, p_value, shift, spread, share of NULLs before,
+ * share of NULLs after).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -261,19 +262,23 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 				   moves, &count);
 	for (Size i = 0; i < count; i++)
 	{
-		Datum		values[5] = {
+		Datum		values[7] = {
 			Int32GetDatum((int32) moves[i].column + 1),
 			Int32GetDatum((int32) moves[i].other + 1),
 			Float8GetDatum(exp(Min(moves[i].log_p, 0.0))),
 			Float8GetDatum(rounded(moves[i].shift)),
-			Float8GetDatum(rounded(moves[i].spread))
+			Float8GetDatum(rounded(moves[i].spread)),
+			Float8GetDatum(moves[i].share[0]),
+			Float8GetDatum(moves[i].share[1])
 		};
-		bool		nulls[5] = {
+		bool		nulls[7] = {
 			false,
 			moves[i].other == moves[i].column,
 			false,
 			isnan(moves[i].shift),
-			isnan(moves[i].spread)
+			isnan(moves[i].spread),
+			!moves[i].nulls,
+			!moves[i].nulls
 		};
 
 		put_row(fcinfo, values, nulls);

@@ -58,6 +58,13 @@ fastclust_drift_counts_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(drift_counts_pack(DRIFT_COUNTS_ARG(0)));
 }
 
+PG_FUNCTION_INFO_V1(fastclust_counts_nulls);
+Datum
+fastclust_counts_nulls(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(DRIFT_COUNTS_ARG(0)->flags & FC_DRIFT_NULLS);
+}
+
 /* ---- specs prepared ---- */
 
 const fc_drift_prepared *
@@ -88,14 +95,14 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 /* ---- layouts ---- */
 
 fc_drift_counts *
-new_drift_counts(const fc_drift_spec *spec)
+new_drift_counts(const fc_drift_spec *spec, uint8 nulls)
 {
 	Size		size = fc_drift_size_of_spec(spec, FC_DRIFT_UNPACKED);
 	fc_drift_counts *counts;
 
 	check_budget(2 * size, "drift_counts");
 	counts = palloc(size);
-	fc_drift_counts_init(spec, FC_DRIFT_UNPACKED, counts);
+	fc_drift_counts_init(spec, FC_DRIFT_UNPACKED | nulls, counts);
 	SET_VARSIZE(counts, size);
 	return counts;
 }
@@ -128,7 +135,7 @@ drift_counts_unpack(fc_drift_counts *counts)
 fc_drift_counts *
 drift_counts_pack(const fc_drift_counts *counts)
 {
-	uint8		flags = fc_drift_width(counts->rows);
+	uint8		flags = fc_drift_packed_flags(counts);
 	fc_drift_counts *copy;
 
 	if (counts->flags == flags)

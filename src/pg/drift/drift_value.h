@@ -41,8 +41,11 @@ extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec
 
 /* ---- counts, in the current context ---- */
 
-/* Creates unpacked counts without rows. */
-extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec);
+/*
+ * Creates unpacked counts without rows. nulls is FC_DRIFT_NULLS if NULLs will
+ * be counted, else 0.
+ */
+extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec, uint8 nulls);
 
 /*
  * Returns the counts in the unpacked layout, with space for pending rows: the

@@ -280,6 +280,25 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Takes (encoder, dimension from 1). Returns the name of the NULLs of the
+ * column that has the dimension, such as: age is NULL.
+ */
+PG_FUNCTION_INFO_V1(fastclust_null_name);
+Datum
+fastclust_null_name(PG_FUNCTION_ARGS)
+{
+	fc_encoder	view;
+	const fc_encoder_feature *feature;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
+	feature = view.feature;
+	while (feature->first + feature->width < (uint32) PG_GETARG_INT32(1))
+		feature++;
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s is NULL", feature_name(&view, feature))));
+}
+
+/*
  * Takes (feature, d, center, scale). Returns an encoder of one column of
  * vectors with d dimensions. Returns NULL if feature or d is NULL.
  */

@@ -230,7 +230,7 @@ make_sketch(live_changes *changes, row_side *side)
 	changes->bytes += VARSIZE(side->sketch);
 	if (changes->live->drift_spec != NULL)
 	{
-		side->counts = new_drift_counts(changes->live->drift_spec);
+		side->counts = new_drift_counts(changes->live->drift_spec, 0);
 		changes->bytes += VARSIZE(side->counts);
 	}
 	if (side->rows.data != NULL)

@@ -119,7 +119,7 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || (PG_ARGISNULL(2) && PG_ARGISNULL(3)))
 		return unchanged_state(fcinfo);
 	spec = DRIFT_SPEC_ARG(1);
-	state = PG_ARGISNULL(0) ? new_drift_counts(spec)
+	state = PG_ARGISNULL(0) ? new_drift_counts(spec, 0)
 		: drift_counts_unpack(DRIFT_COUNTS_ARG(0));
 	if (!PG_ARGISNULL(2))
 	{

@@ -169,7 +169,8 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 	if (plan->spec != NULL)
 		state->sketch = sketch_unpack(NULL, plan->spec);
 	if (plan->drift_spec != NULL)
-		state->counts = new_drift_counts(plan->drift_spec);
+		state->counts = new_drift_counts(plan->drift_spec,
+										 plan->encoder != NULL ? FC_DRIFT_NULLS : 0);
 	if (plan->sample.size > 0)
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
 									plan->metric, pending);
@@ -261,12 +262,32 @@ scaled_batch(const scan_state *state, const double *rows, Size n)
 }
 
 /*
- * Adds rows to the sketch and the drift counts, except rows whose hash is
- * outside the share. sparse: the elements of the only row, or NULL.
+ * Adds the NULLs of a row of columns to the drift counts. raw: the encoded row,
+ * in which missing values are NaN.
  */
 static void
-add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
-		  const fc_sparse_row *sparse)
+count_nulls(const scan_state *state, const double *raw)
+{
+	const fc_encoder *encoder = &state->plan->encoder->view;
+
+	for (Size i = 0; i < encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+		Size		last = feature->first + feature->width - 1;
+
+		if (isnan(raw[feature->first]) || (feature->missing && raw[last] == 1.0))
+			fc_drift_count_null(state->counts, last);
+	}
+}
+
+/*
+ * Adds rows to the sketch and the drift counts, except rows whose hash is
+ * outside the share. x: the rows with fill values; raw: the rows with NaN for
+ * missing values. sparse: the elements of the only row, or NULL.
+ */
+static void
+add_share(scan_state *state, const uint64 *hashes, const double *x,
+		  const double *raw, Size n, const fc_sparse_row *sparse)
 {
 	const scan_plan *plan = state->plan;
 	const fc_prepared *prepared = (plan->spec != NULL
@@ -280,7 +301,7 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
 
 	if (prepared != NULL)
 		sketch = fc_sketch_view_of(state->sketch);
-	for (Size r = 0; r < n; r++, x += plan->d)
+	for (Size r = 0; r < n; r++, x += plan->d, raw += plan->d)
 	{
 		const fc_row row = {
 			.doubles = sparse != NULL ? NULL : x,
@@ -295,8 +316,11 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n,
 			status = fc_sketch_add(prepared, &row, &sketch);
 		if (unlikely(status != FC_OK))
 			report_row(status, x, NULL, plan->d);
-		if (edges != NULL)
-			state->counts = drift_counts_add_row(edges, x, NULL, state->counts);
+		if (edges == NULL)
+			continue;
+		state->counts = drift_counts_add_row(edges, x, NULL, state->counts);
+		if (plan->encoder != NULL)
+			count_nulls(state, raw);
 	}
 }
 
@@ -472,7 +496,7 @@ add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 		fc_coreset_hash(plan->sample.seed, raw, rows->count, plan->d,
 						rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
-		add_share(state, rows->keys, raw, rows->count, NULL);
+		add_share(state, rows->keys, raw, rows->raw, rows->count, NULL);
 	if (partial)
 	{
 		remove_empty_rows(state, rows);
@@ -592,7 +616,7 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 	if (!state->started)
 		start_sums(fcinfo, state);
 	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
-	add_share(state, &hash, x, 1, &call->sparse.row);
+	add_share(state, &hash, x, x, 1, &call->sparse.row);
 	if (state->sample != NULL)
 		add_to_sample(fcinfo, state, &hash, x, 1);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)

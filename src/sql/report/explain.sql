@@ -29,12 +29,6 @@ CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
      WHERE version.encoder IS NULL
 $$;
 
--- Returns a value as text in its own unit, with four significant digits, or with all digits if
--- `exact` is true. Days and seconds count from 2000-01-01.
-CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
-    RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
 -- ---- the profile ----
 
 -- Returns a row for each cluster and each of two kinds of dimensions: the max_features most

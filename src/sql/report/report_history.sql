@@ -83,6 +83,15 @@ $$;
 
 -- ---- drift ----
 
+-- Shows how a column changed: the shift of its mean, or its shares of NULLs.
+CREATE FUNCTION fastclust_internal.html_change("column" jsonb) RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN $1 ? 'before'
+                    THEN concat_ws('&nbsp;', html_value(($1 ->> 'before')::float8, 'category'),
+                                   '&rarr;', html_value(($1 ->> 'after')::float8, 'category'))
+                ELSE html_value(($1 ->> 'shift')::float8, 'number') END
+$$;
+
 -- Shows the last four hundred checks: their effects as a line, together with the limit of the last
 -- check, and the last ten checks as a table.
 CREATE FUNCTION fastclust_internal.report_drift(stored stored_models) RETURNS text
@@ -172,8 +181,7 @@ BEGIN
                                            (SELECT string_agg(
                                                        concat_ws(
                                                            '&nbsp;', html(u.col ->> 'name', 40),
-                                                           html_value((u.col ->> 'shift')::float8,
-                                                                      'number')),
+                                                           html_change(u.col)),
                                                        ', ' ORDER BY u.i)
                                               FROM jsonb_array_elements(c.columns)
                                                        WITH ORDINALITY u(col, i)

@@ -75,6 +75,18 @@ BEGIN
 END
 $$;
 
+-- Returns the entry of drift for a column whose share of NULLs changed; name: "age is NULL".
+CREATE FUNCTION fastclust_internal.null_entry(name text, before double precision,
+        after double precision, p numeric)
+    RETURNS jsonb
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object('name', name, 'shown',
+                              format('%s: %s -> %s', name, shown_value(before, 'category', false),
+                                     shown_value(after, 'category', false)),
+                              'before', round(before::numeric, 4),
+                              'after', round(after::numeric, 4), 'p', p)
+$$;
+
 -- Compares a version with other rows by the statistics that both have: counts, and sketches if
 -- their frequencies have all dimensions. counted: number of the other rows, which may be more than
 -- the rows in the sketch. If the rows were scanned, also reports new values of categories.
@@ -108,7 +120,9 @@ BEGIN
     -- up to five columns and pairs of columns that changed significantly, smallest p-value first;
     -- after a change that only waves show, the columns with the smallest p-values
     columns := (SELECT COALESCE(
-                           jsonb_agg(CASE WHEN c.other IS NULL
+                           jsonb_agg(CASE WHEN c.before IS NOT NULL
+                                              THEN null_entry(x.nulls, c.before, c.after, x.p)
+                                          WHEN c.other IS NULL
                                               THEN jsonb_strip_nulls(
                                                        jsonb_build_object(
                                                            'name', x.name, 'shift', c.shift,
@@ -127,7 +141,8 @@ BEGIN
                            '[]')
                   FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s,
                                      threshold, 5, COALESCE(p_value < threshold, false))
-                           WITH ORDINALITY c(dimension, other, p_value, shift, spread, place),
+                           WITH ORDINALITY c(dimension, other, p_value, shift, spread, before,
+                                             after, place),
                        feature_names(version.encoder) names,
                        LATERAL (
                            SELECT COALESCE(
@@ -135,6 +150,7 @@ BEGIN
                                       format('%s[%s]', version.features[1], c.dimension)) AS name,
                                   COALESCE(names[c.other],
                                            format('%s[%s]', version.features[1], c.other)) AS other,
+                                  null_name(version.encoder, c.dimension) AS nulls,
                                   trim_scale(round(c.p_value::numeric, 12)) AS p) x);
 END
 $$;
@@ -180,6 +196,26 @@ BEGIN
 END
 $$;
 
+-- Reports that NULLs in the columns of a model cannot be compared: because of the source of the
+-- new rows or, if `source` is NULL, because the version was made from a live sketch.
+CREATE FUNCTION fastclust_internal.report_uncounted_nulls(version stored_versions, source text)
+    RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    counted boolean := COALESCE(counts_nulls(version.drift_counts), false);
+BEGIN
+    IF version.encoder IS NOT NULL AND NOT (counted AND source IS NULL) THEN
+        RAISE NOTICE USING
+            MESSAGE = format('the share of NULLs in the columns of model "%s" is not compared',
+                             version.model),
+            DETAIL = COALESCE(source, format('Version %s was made from a sketch', version.version))
+                     || ', which does not count NULLs.',
+            HINT = CASE WHEN counted THEN 'Use drift(model, relation), which reads the rows.'
+                        ELSE 'Retrain the model on rows.' END;
+    END IF;
+END
+$$;
+
 -- Returns the rows to compare, for each value of a column or all together. They are the current
 -- rows of the live sketch if the model is live and its live sketch counts them, else the rows of a
 -- scan, whose relation is then in `scanned`.
@@ -196,10 +232,14 @@ BEGIN
     IF live.id IS NULL THEN
         named := scanned_relation(stored, version, relation, by);
         version := version_since(version, named, since);
+        PERFORM report_uncounted_nulls(version, NULL);
         RETURN QUERY
             SELECT r.*, version, CASE WHEN by IS NULL THEN named END
               FROM sketch_rows(version, named, by) r;
-    ELSIF by IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM report_uncounted_nulls(version, 'The new rows are in a live sketch');
+    IF by IS NULL THEN
         RETURN QUERY
             SELECT NULL::text, r.*, row_count(r.s), version, NULL::regclass
               FROM model_rows(live, since) r;
@@ -242,6 +282,7 @@ BEGIN
             DETAIL = 'The sketch is projected on axes of the training sample, which fit other rows less well.',
             HINT = 'Use drift(model, relation), which counts the rows.';
     ELSIF $3 IS NOT NULL THEN
+        PERFORM report_uncounted_nulls(group_version, 'The new rows are in a sketch');
         RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;
     ELSIF by_group THEN
         RETURN QUERY

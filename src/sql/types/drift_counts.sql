@@ -45,6 +45,10 @@ CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, add
     AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 100;
 
+-- Returns true if the NULLs in the columns of all rows were counted.
+CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_counts_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 -- Tests two sets of rows for drift, by their counts, their sketches, or both.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch,
@@ -54,10 +58,12 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 -- Lists columns that drifted, then pairs of other columns, smallest p-value first. `other` is NULL
 -- for a single column. Shift and spread come from the sketches. If nothing is significant and
--- `drifted` is true, lists the columns with the smallest p-values.
+-- `drifted` is true, lists the columns with the smallest p-values. `before` and `after` are the
+-- shares of NULLs of a column in which they changed, and dimension is its last one.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         max_count integer, drifted boolean, OUT dimension integer, OUT other integer,
-        OUT p_value double precision, OUT shift double precision, OUT spread double precision)
+        OUT p_value double precision, OUT shift double precision, OUT spread double precision,
+        OUT before double precision, OUT after double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_moved_columns' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

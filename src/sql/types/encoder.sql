@@ -59,6 +59,14 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
         OUT center double precision, OUT scale double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns the name of the NULLs of the column that has the dimension, such as "age is NULL".
+CREATE FUNCTION fastclust_internal.null_name(encoder encoder, dimension integer) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_null_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns a value as text in its own unit, with four significant digits, or with all digits if
+-- `exact` is true. Days and seconds count from 2000-01-01.
+CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
+    RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Returns the encoder of a column of vectors with d dimensions. center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer,
         center double precision[], scale double precision[])

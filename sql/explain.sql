@@ -326,10 +326,10 @@ CREATE TABLE mixed AS SELECT i, (i % 2 = 0)::integer AS de, (i % 4 = 1)::integer
        8000 + i % 2 * 500 + i % 7 AS since, ln(1 + 100 * (1 + i % 2 * 99)) AS spend FROM generate_series(1, 2000) i;
 SELECT train('mixed', 'mixed', '{de,fr,other,churned,since,spend}'::name[], 2, options => '{"quiet": true}');
 BEGIN;
-CREATE OR REPLACE FUNCTION fastclust_internal.labelled_features(version fastclust_internal.stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text, OUT axis_kind integer)
+CREATE OR REPLACE FUNCTION fastclust_internal.labelled_features(version fastclust_internal.stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text, OUT axis_kind integer, OUT negated text, OUT nulls integer)
     RETURNS SETOF record LANGUAGE sql STABLE AS $$
-    VALUES (1, 'country', 'category', 'DE', 'country = DE', 4), (2, 'country', 'category', 'FR', 'country = FR', 4), (3, 'country', 'category', 'other', 'country = other', 4),
-           (4, 'churned', 'boolean', NULL, 'churned', 4), (5, 'since', 'date', NULL, 'since', 2), (6, 'spend', 'number', NULL, 'spend', 1)
+    VALUES (1, 'country', 'category', 'DE', 'country = DE', 4, 'country <> DE', NULL::integer), (2, 'country', 'category', 'FR', 'country = FR', 4, 'country <> FR', NULL), (3, 'country', 'category', 'other', 'country = other', 4, 'country <> other', NULL),
+           (4, 'churned', 'boolean', NULL, 'churned', 4, 'not churned', NULL), (5, 'since', 'date', NULL, 'since', 2, NULL, NULL), (6, 'spend', 'number', NULL, 'spend', 1, NULL, NULL)
 $$;
 SELECT feature, round(value::numeric, 3) AS value, round(overall::numeric, 3) AS overall, round(difference::numeric, 3) AS difference, round(lift::numeric, 3) AS lift, shown
   FROM profile('mixed') WITH ORDINALITY p (cluster, name, feature, value, overall, difference, lift, shown, i) ORDER BY (SELECT q.value FROM profile('mixed') q WHERE q.cluster = p.cluster AND q.feature = 'since'), i;

@@ -43,7 +43,7 @@ INSERT INTO calls VALUES
 	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),
-	('profile_of_centroids(op, center, scale, means(s), stddevs(s), ARRAY[0, 0, 0], two)'), ('project(op, x)'), ('quality_of_sample(op, sample)'), ('rbf_kernel(half)'),
+	('profile_of_centroids(op, center, scale, means(s), stddevs(s), ARRAY[0, 0, 0], two, NULL)'), ('project(op, x)'), ('quality_of_sample(op, sample)'), ('rbf_kernel(half)'),
 	('read_model_encoder(rows_name, none)'), ('read_model_operator(name, none)'), ('read_model_spec(name)'), ('readable_model(name)'),
 	('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),

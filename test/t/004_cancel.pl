@@ -43,7 +43,7 @@ my @long = (
 	['qkmeans_agg', q{SELECT fastclust_internal.clusters(qkmeans_agg(x, 300, '{"iterations": 10000, "tolerance": 0}')) FROM wide}],
 	['rules', q{SELECT count(*) FROM r, generate_series(1, 50) i, rules_of_sample(op, all_rows, all_rows, array_fill(0, ARRAY[60]), array_fill(i, ARRAY[60]), 3)}],
 	['score', 'SELECT count(*) FROM r, generate_series(1, 1000) i, quality_of_sample(CASE WHEN i > 0 THEN op END, all_rows)'],
-	['profile', q{SELECT count(*) FROM r, generate_series(1, 50) i, profile_of_centroids(all_rows, NULL, NULL, array_fill(i, ARRAY[60]), array_fill(1, ARRAY[60]), array_fill(0, ARRAY[60]), 60)}],
+	['profile', q{SELECT count(*) FROM r, generate_series(1, 50) i, profile_of_centroids(all_rows, NULL, NULL, array_fill(i, ARRAY[60]), array_fill(1, ARRAY[60]), array_fill(0, ARRAY[60]), 60, NULL)}],
 	['write_labels', q{SELECT write_labels('labels', 'repeated', 'labels', '{"key": "id"}')}],
 	['scores of many labels', q{SELECT normalized_mutual_information_agg((i % 1000003)::int, (i % 999983)::int) FROM generate_series(1, 2000000) i}],
 );

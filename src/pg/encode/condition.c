@@ -328,30 +328,40 @@ bound(const ranges *r, Size i, bool upper)
 															  [i])));
 }
 
+/*
+ * Returns the condition on a feature of numbers, times or vectors. A range of
+ * its indicator of NULL, which is 0 or 1, means IS NULL or IS NOT NULL.
+ */
 static char *
-range_condition(const ranges *r, Oid relation, Size i)
+number_condition(const ranges *r, Oid relation)
 {
-	ranges		one = *r;
-	Size		place = (Size) r->dimension[i] - 1 - r->feature->first;
-	bool		indicator = (r->feature->missing &&
-							 place == fc_feature_values(r->feature));
-	char	   *value = value_of(r, relation, indicator ? 0 : (uint32) place);
-	char	   *condition = NULL;
+	StringInfoData bounds;
+	bool		null = holds_at_null(r);
+	bool		known = true;
 
-	one.count = 1;
-	one.dimension += i;
-	one.lower += i;
-	one.upper += i;
-	if (indicator)				/* an indicator of NULL is 0 or 1, so that a
-								 * range of it means IS NULL or IS NOT NULL */
-		return with_null(NULL, value, holds_at_null(&one));
-	if (r->lower[i] > -INFINITY)
-		condition = psprintf("%s > %s", value, bound(r, i, false));
-	if (r->upper[i] < INFINITY)
-		condition = psprintf("%s%s%s <= %s", condition != NULL ? condition : "",
-							 condition != NULL ? " AND " : "", value,
-							 bound(r, i, true));
-	return with_null(condition, value, holds_at_null(&one));
+	initStringInfo(&bounds);
+	for (Size i = 0; i < r->count; i++)
+	{
+		Size		place = (Size) r->dimension[i] - 1 - r->feature->first;
+		char	   *value;
+
+		if (place == fc_feature_values(r->feature))
+		{
+			known = r->lower[i] < 0;
+			continue;
+		}
+		value = value_of(r, relation, (uint32) place);
+		if (r->lower[i] > -INFINITY)
+			appendStringInfo(&bounds, "%s%s > %s", bounds.len > 0 ? " AND " : "",
+							 value, bound(r, i, false));
+		if (r->upper[i] < INFINITY)
+			appendStringInfo(&bounds, "%s%s <= %s", bounds.len > 0 ? " AND " : "",
+							 value, bound(r, i, true));
+	}
+	if (!known && !null)
+		return pstrdup("false");
+	return with_null(known && bounds.len > 0 ? bounds.data : NULL,
+					 value_of(r, relation, 0), null);
 }
 
 /*
@@ -402,7 +412,6 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	int			count = ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given));
 	ranges		r = {.view = &view,.count = (Size) count};
 	char	   *shown;
-	StringInfoData all;
 
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	r.dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
@@ -431,9 +440,5 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 								  holds_at(&r, r.feature->width));
 		PG_RETURN_TEXT_P(cstring_to_text(shown));
 	}
-	initStringInfo(&all);
-	for (Size i = 0; i < r.count; i++)
-		appendStringInfo(&all, "%s%s", i > 0 ? " AND " : "",
-						 range_condition(&r, PG_GETARG_OID(1), i));
-	PG_RETURN_TEXT_P(cstring_to_text(all.data));
+	PG_RETURN_TEXT_P(cstring_to_text(number_condition(&r, PG_GETARG_OID(1))));
 }

@@ -150,16 +150,18 @@ is_indicator(const fc_encoder_feature *feature, uint32 place)
 		place == fc_feature_values(feature);
 }
 
-/* Returns a name such as: age, country = DE, x[3], age is NULL. */
+/*
+ * Returns a name such as: age, country = DE, x[3], age is NULL, country is
+ * NULL.
+ */
 static char *
 dimension_name(const fc_encoder *view, const fc_encoder_feature *feature,
 			   uint32 place)
 {
 	char	   *name = feature_name(view, feature);
 
-	if (is_indicator(feature, place))
+	if (feature->missing && place == fc_feature_values(feature))
 		return psprintf("%s is NULL", name);
-
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		return psprintf("%s = %s", name, category_name(view, feature, place));
 	return feature->kind == FC_FEATURE_VECTOR
@@ -233,7 +235,8 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 
 /*
  * Takes (encoder). Returns rows (dimension, feature, kind, category,
- * transform, center, scale), with dimensions from 1.
+ * transform, center, scale, label, nulls), with dimensions from 1. nulls is the
+ * dimension that indicates the NULLs of the feature, unless it is a category.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
@@ -255,23 +258,27 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			char	   *name = (category ? feature_name(&view, feature)
 								: dimension_name(&view, feature, j));
 			Size		place = feature->first + j;
-			Datum		values[7] = {
+			Datum		values[9] = {
 				Int32GetDatum((int32) (place + 1)),
 				CStringGetTextDatum(name),
 				CStringGetTextDatum(feature_kind_name(kind)),
 				category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
 				CStringGetTextDatum(feature->log && !indicator ? "log" : "none"),
 				scaled ? Float8GetDatum(view.center[place]) : (Datum) 0,
-				scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0
+				scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0,
+				CStringGetTextDatum(dimension_name(&view, feature, j)),
+				Int32GetDatum((int32) (feature->first + feature->width))
 			};
-			bool		isnull[7] = {
+			bool		isnull[9] = {
 				false,
 				false,
 				false,
 				!category,
 				false,
 				!scaled,
-				!scaled
+				!scaled,
+				false,
+				category || !feature->missing
 			};
 
 			put_row(fcinfo, values, isnull);

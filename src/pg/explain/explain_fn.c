@@ -39,9 +39,9 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- rows and their labels ---- */
 
-/* Returns the values of the rows transposed (d x n). */
+/* Returns the values of the rows transposed (d x n), in the order of axes. */
 static double *
-columns_of_rows(const fc_weighted_rows *rows)
+columns_of_rows(const fc_weighted_rows *rows, const Size *order)
 {
 	double	   *row = palloc(rows->d * sizeof(double));
 	double	   *x = alloc_large(rows->d * rows->n * sizeof(double));
@@ -52,7 +52,7 @@ columns_of_rows(const fc_weighted_rows *rows)
 			CHECK_FOR_INTERRUPTS();
 		fc_weighted_row(rows, i, row);
 		for (Size j = 0; j < rows->d; j++)
-			x[j * rows->n + i] = row[j];
+			x[j * rows->n + i] = row[order[j]];
 	}
 	return x;
 }
@@ -105,6 +105,41 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 	return axes;
 }
 
+/*
+ * Returns the axes with indicators of NULL first: flags whose column also has
+ * another axis that is no flag. Of two conditions that divide the sample alike,
+ * a rule then has the one on the indicator, not a range of the values that
+ * stand in for NULLs.
+ */
+static Size *
+indicators_first(const fc_axis *axes, Size d)
+{
+	Size	   *order = palloc(d * sizeof(Size));
+	Size		count = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (Size j = 0; j < d; j++)
+		{
+			bool		indicator = (axes[j].kind == FC_AXIS_FLAG && j > 0 &&
+									 axes[j - 1].column == axes[j].column &&
+									 axes[j - 1].kind != FC_AXIS_FLAG);
+
+			if (indicator == (pass == 0))
+				order[count++] = j;
+		}
+	return order;
+}
+
+static fc_axis *
+ordered_axes(const fc_axis *axes, const Size *order, Size d)
+{
+	fc_axis    *ordered = palloc(d * sizeof(fc_axis));
+
+	for (Size j = 0; j < d; j++)
+		ordered[j] = axes[order[j]];
+	return ordered;
+}
+
 /* ---- rules ---- */
 
 /*
@@ -127,7 +162,7 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
  * is_short, fidelity); a missing bound is infinite.
  */
 static void
-return_rule(FunctionCallInfo fcinfo, int32 label,
+return_rule(FunctionCallInfo fcinfo, const Size *order, int32 label,
 			const fc_condition *conditions, Size count, bool is_short,
 			double fidelity)
 {
@@ -138,7 +173,7 @@ return_rule(FunctionCallInfo fcinfo, int32 label,
 
 	for (Size i = 0; i < count; i++)
 	{
-		dimensions[i] = (int32) conditions[i].axis + 1;
+		dimensions[i] = (int32) order[conditions[i].axis] + 1;
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
 	}
@@ -156,8 +191,8 @@ return_rule(FunctionCallInfo fcinfo, int32 label,
  * Rules for rows without a cluster are left out.
  */
 static void
-return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
-			 double fidelity)
+return_rules(FunctionCallInfo fcinfo, const Size *order,
+			 const fc_rule_tree *tree, Size clusters, double fidelity)
 {
 	fc_condition conditions[FC_RULES_DEPTH];
 	uint32	   *leaves = palloc(tree->count * sizeof(uint32));
@@ -165,7 +200,7 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
 
 	for (Size i = 0; i < count; i++)
 		if ((Size) tree->nodes[leaves[i]].label < clusters)
-			return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions,
+			return_rule(fcinfo, order, tree->nodes[leaves[i]].label, conditions,
 						fc_rules_conditions(tree, leaves[i], conditions), false,
 						fidelity);
 	for (Size i = 0; i < tree->short_count; i++)
@@ -181,7 +216,7 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters,
 				rule->ranges[j].lower.shown,
 				rule->ranges[j].upper.shown
 		};
-		return_rule(fcinfo, rule->label, conditions, rule->count, true,
+		return_rule(fcinfo, order, rule->label, conditions, rule->count, true,
 					fidelity);
 	}
 }
@@ -201,24 +236,29 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	fc_labelled rows;
 	fc_rule_tree tree;
 	fc_arena	arena;
+	fc_axis    *axes;
+	Size	   *order;
 	Size		clusters;
 
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
 	raw = rows_of_operator(OPERATOR_ARG(2));
 	charge_memory(&memory, raw->n * (raw->d + 2) * sizeof(double));
+	axes = read_axes(fcinfo, raw->d);
+	order = indicators_first(axes, raw->d);
+	axes = ordered_axes(axes, order, raw->d);
 	rows = (fc_labelled)
 	{
-		.x = columns_of_rows(raw),
+		.x = columns_of_rows(raw, order),
 			.labels = read_labels(fcinfo, raw->n, &clusters),
-			.axes = read_axes(fcinfo, raw->d)
+			.axes = axes
 	};
 	rows.n = raw->n;
 	rows.d = raw->d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = charged_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
-	return_rules(fcinfo, &tree, clusters, share_kept(&tree, &rows));
+	return_rules(fcinfo, order, &tree, clusters, share_kept(&tree, &rows));
 	return (Datum) 0;
 }
 
@@ -293,13 +333,31 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 #define MAX_COMPARED	1e9
 
 /*
- * Takes (op, center, scale, means, deviations, kinds, max_features). Returns
- * rows (cluster, dimension, value, overall, difference, lift, place, apart),
+ * Returns true if a column is mostly NULL in a cluster: if the indicator, a
+ * dimension from 1 or 0 for none, is above 1/2 in the centroid. The indicator
+ * itself is never NULL.
+ */
+static bool
+is_null_in(const double *centroid, Size d, Size axis, double indicator)
+{
+	Size		dimension = (indicator >= 1 && indicator <= (double) d
+							 ? (Size) indicator
+							 : 0);
+
+	return dimension > 0 && dimension - 1 != axis &&
+		centroid[dimension - 1] > 0.5;
+}
+
+/*
+ * Takes (op, center, scale, means, deviations, kinds, max_features, nulls).
+ * Returns rows (cluster, dimension, value, overall, difference, lift, place, apart),
  * where place 1 is the most characteristic dimension of the cluster. A cluster
  * has rows for its max_features most characteristic dimensions. Unless there
  * are too many clusters to compare all pairs, it also has rows for the
  * max_features dimensions that separate it best from the nearest other
- * cluster. A NULL center counts as 0, a NULL scale as 1.
+ * cluster. A NULL center counts as 0, a NULL scale as 1. nulls has for each
+ * dimension the indicator of NULL of its column, from 1, or 0; if this is above
+ * 1/2 in a cluster, the value, difference, lift and apart are NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -318,6 +376,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	double	   *argument[4];
 	double	   *centroids;
 	double	   *distances;
+	const double *indicator;
 	int32	   *nearest;
 	Size		max;
 
@@ -330,6 +389,8 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		argument[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
 	check_count("max_features", PG_GETARG_INT32(6), 1, INT32_MAX);
+	indicator = PG_ARGISNULL(7) ? NULL
+		: read_float8_array(PG_GETARG_DATUM(7), (int) op.d, "nulls");
 	max = Min((Size) PG_GETARG_INT32(6), op.d);
 	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));
@@ -354,6 +415,9 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		for (Size i = 0; i < op.d; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];
+			bool		null = (indicator != NULL &&
+								is_null_in(centroids + j * op.d, op.d,
+										   cell->axis, indicator[cell->axis]));
 			Datum		values[8] = {
 				Int32GetDatum(fc_operator_number(&op, j)),
 				Int32GetDatum((int32) cell->axis + 1),
@@ -367,12 +431,12 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 			bool		nulls[8] = {
 				false,
 				false,
+				null,
 				false,
+				null || isnan(cell->difference),
+				null || isnan(cell->lift),
 				false,
-				isnan(cell->difference),
-				isnan(cell->lift),
-				false,
-				false
+				null
 			};
 
 			if (i < max || cell->apart_place < max)

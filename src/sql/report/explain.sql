@@ -4,27 +4,32 @@
 -- Returns the dimensions of the rows. feature: the column, or part of one, that a dimension comes
 -- from; kind: number, year, boolean, date, timestamp, interval, category or vector; category: the
 -- category for which the dimension is 1 (else 0); label: the displayed name, such as "country =
--- DE"; axis_kind: the kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag.
+-- DE"; axis_kind: the kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag; negated: the
+-- words if a flag is 0, such as "country <> DE"; nulls: the dimension that marks the NULLs of the
+-- column, if it has values in other dimensions.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
         OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
-        OUT axis_kind integer)
+        OUT axis_kind integer, OUT negated text, OUT nulls integer)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT f.dimension, f.feature,
            CASE WHEN f.kind = 'number' AND f.feature ~* '(^|[^a-z])years?([^a-z]|$)' THEN 'year'
                 ELSE f.kind END,
-           f.category,
-           CASE WHEN f.category IS NULL THEN f.feature
-                ELSE format('%s = %s', f.feature, f.category) END,
+           f.category, f.label,
            CASE WHEN f.transform = 'log' THEN 1
                 WHEN f.kind = 'date' THEN 2
                 WHEN f.kind IN ('timestamp', 'interval') THEN 3
                 WHEN f.kind IN ('boolean', 'category') THEN 4
-                ELSE 0 END
+                ELSE 0 END,
+           CASE WHEN f.category = 'missing' OR f.dimension = f.nulls
+                    THEN regexp_replace(f.label, 'NULL$', 'not NULL')
+                WHEN f.kind = 'category' THEN format('%s <> %s', f.feature, f.category)
+                WHEN f.kind = 'boolean' THEN format('not %s', f.feature) END,
+           f.nulls
       FROM encoder_features(version.encoder) f
     UNION ALL
     SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL,
-           format('%s[%s]', version.features[1], i), 0
+           format('%s[%s]', version.features[1], i), 0, NULL, NULL
       FROM generate_series(1, cardinality(means(version.training_sketch))) i
      WHERE version.encoder IS NULL
 $$;
@@ -34,31 +39,39 @@ $$;
 -- Returns a row for each cluster and each of two kinds of dimensions: the max_features most
 -- distinctive ones, numbered by place from 1, and the max_features ones with the largest |apart|.
 -- apart is the difference from the nearest other centroid in this dimension, in standard
--- deviations.
+-- deviations. nulls has for each dimension the one that marks the NULLs of its column, or 0. If
+-- this is above 1/2 in a cluster, the other dimensions of the column have no value.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
-        kinds integer[], max_features integer, OUT cluster integer, OUT dimension integer,
-        OUT value double precision, OUT overall double precision, OUT difference double precision,
-        OUT lift double precision, OUT place integer, OUT apart double precision)
+        kinds integer[], max_features integer, nulls integer[], OUT cluster integer,
+        OUT dimension integer, OUT value double precision, OUT overall double precision,
+        OUT difference double precision, OUT lift double precision, OUT place integer,
+        OUT apart double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
--- Returns the profile of a version, or no rows if the centroids consist of kernel features.
+-- Returns the profile of a version, or no rows if the centroids consist of kernel features. If
+-- `values` is true, columns that are mostly NULL in a cluster have values as well.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_features integer,
-        OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
-        OUT category text, OUT label text, OUT value double precision,
-        OUT overall double precision, OUT difference double precision, OUT lift double precision,
-        OUT place integer, OUT apart double precision)
+        "values" boolean DEFAULT false, OUT cluster integer, OUT dimension integer,
+        OUT feature text, OUT kind text, OUT category text, OUT label text,
+        OUT value double precision, OUT overall double precision, OUT difference double precision,
+        OUT lift double precision, OUT place integer, OUT apart double precision, OUT negated text)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000 SET search_path FROM CURRENT AS $$
     WITH f AS MATERIALIZED (
-             SELECT * FROM labelled_features(version))
+             SELECT * FROM labelled_features(version)),
+         axes AS (
+             SELECT array_agg(f.axis_kind ORDER BY f.dimension) AS kinds,
+                    array_agg(COALESCE(f.nulls, 0) ORDER BY f.dimension) AS nulls FROM f)
     SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall,
-           p.difference, p.lift, p.place, p.apart
-      FROM profile_of_centroids(version.operator, version.center, version.scale,
+           p.difference, p.lift, p.place, p.apart, f.negated
+      FROM axes,
+           profile_of_centroids(version.operator, version.center, version.scale,
                                 means(version.training_sketch), stddevs(version.training_sketch),
-                                (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), max_features) p
+                                axes.kinds, max_features,
+                                CASE WHEN NOT "values" THEN axes.nulls END) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL
 $$;
@@ -82,13 +95,12 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
                                                                 THEN format('often %s', p.label)
                                                             WHEN p.difference <= -0.5
                                                                  AND p.value < 0.05
-                                                                THEN format('%s <> %s', p.feature,
-                                                                            p.category) END
+                                                                THEN p.negated END
                          WHEN p.kind = 'boolean' THEN CASE WHEN p.difference >= 0.5
                                                                 AND p.value >= 0.5 THEN p.feature
                                                            WHEN p.difference <= -0.5
                                                                 AND p.value < 0.5
-                                                               THEN format('not %s', p.feature) END
+                                                               THEN p.negated END
                          WHEN abs(p.difference) < 0.5 THEN CASE WHEN abs(p.apart) >= 1
                                                                     THEN format('average %s',
                                                                                 p.feature) END
@@ -177,6 +189,7 @@ BEGIN
         SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift,
                shown_value(p.value, p.kind, false)
           FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster)
+         WHERE p.value IS NOT NULL
          ORDER BY p.cluster, p.place;
 END
 $$;

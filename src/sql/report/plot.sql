@@ -91,6 +91,7 @@ BEGIN
                                       FROM s JOIN version_profile(version, 5) p USING (cluster)
                                      WHERE s.place <= max_shown
                                        AND p.place <= 5
+                                       AND p.value IS NOT NULL
                                        AND (abs(p.difference) >= 0.1 OR p.place = 1)
                                      GROUP BY s.place, s.cluster, s.name) c))),
                CASE WHEN k > max_shown THEN E'\n'

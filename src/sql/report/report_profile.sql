@@ -56,9 +56,11 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
                                          '{0.25,0.75,1.5,2.5}'::float8[]),
                                      0),
                             html(format(
-                                     '%s: %s %s, %s standard deviations from all rows%s',
-                                     cluster_label(c.cluster, c.name, 200), v.feature, shown,
-                                     to_char(v.difference, 'FMSG99990.00'),
+                                     '%s: %s %s%s%s',
+                                     cluster_label(c.cluster, c.name, 200), v.feature,
+                                     COALESCE(shown, 'NULL'),
+                                     ', ' || to_char(v.difference, 'FMSG99990.00')
+                                     || ' standard deviations from all rows',
                                      CASE WHEN v.lift IS NOT NULL
                                               THEN format(
                                                        ', %s times as often',

@@ -23,8 +23,8 @@ CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation r
     AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
 
 -- Returns the rules in words and as SQL conditions, with measures from about a million rows.
--- Categories of one column form one condition: the category that the rows have, or the categories
--- that they do not have.
+-- The ranges of a column form one condition; of categories, the category that the rows have, or the
+-- categories that they do not have.
 CREATE FUNCTION fastclust_internal.version_rules(stored stored_models, version stored_versions,
         conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision,
@@ -45,7 +45,13 @@ DECLARE
     rules_found record;
 BEGIN
     WITH f AS MATERIALIZED (
-             SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number
+             SELECT l.*, l.dimension = l.nulls AS marks_nulls,
+                    max(l.label) FILTER (WHERE l.dimension = l.nulls) OVER (PARTITION BY l.nulls)
+                        AS null_label,
+                    dense_rank() OVER (ORDER BY CASE WHEN l.kind = 'vector' OR l.nulls IS NULL
+                                                         THEN l.feature
+                                                     ELSE format('%s', l.nulls) END,
+                                       l.nulls) AS number
                FROM labelled_features(version) l),
          r AS MATERIALIZED (
              SELECT q.*, row_number() OVER () AS id
@@ -58,9 +64,17 @@ BEGIN
                                        FROM f),
                                     conditions) q),
          merged_conditions AS (
-             SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower,
-                    min(u.upper) AS upper, max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is,
+             SELECT r.id, min(u.i) AS place,
+                    max(f.feature) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS feature,
+                    max(f.kind) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS kind,
+                    max(u.lower) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS lower,
+                    min(u.upper) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS upper,
+                    max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is,
                     array_agg(f.category ORDER BY u.i) AS is_not,
+                    COALESCE(max(f.negated) FILTER (WHERE f.marks_nulls IS NOT TRUE),
+                             max(f.negated)) AS negated,
+                    max(f.null_label) AS null_label,
+                    bool_or(f.marks_nulls AND u.lower > '-Infinity') AS is_null,
                     feature_condition(
                         encoder, scanned, array_agg(u.dimension ORDER BY u.i),
                         array_agg(u.lower ORDER BY u.i), array_agg(u.upper ORDER BY u.i),
@@ -70,27 +84,35 @@ BEGIN
                     unnest(r.dimensions, r.lower, r.upper) WITH ORDINALITY
                         u(dimension, lower, upper, i)
                JOIN f USING (dimension)
-              GROUP BY 1, 2, 3),
+              GROUP BY r.id, f.number),
          words AS (
              SELECT a.id, string_agg(a.condition, ' AND ' ORDER BY a.place) AS condition,
-                    string_agg(CASE WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL
+                    string_agg(CASE WHEN a.is_null THEN a.null_label
+                                    WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL
                                         THEN a.is
-                                    WHEN a.kind = 'boolean' THEN format('not %s', a.feature)
-                                    WHEN a.kind = 'category' AND cardinality(a.is_not) = 1
-                                        THEN format('%s <> %s', a.feature, a.is_not[1])
+                                    WHEN a.kind IS NULL OR a.kind = 'boolean'
+                                         OR a.kind = 'category' AND cardinality(a.is_not) = 1
+                                        THEN a.negated
                                     WHEN a.kind = 'category'
                                         THEN format('%s not in (%s)', a.feature,
-                                                    array_to_string(a.is_not, ', '))
-                                    WHEN a.upper = 'Infinity'
-                                        THEN format('%s > %s', a.feature,
-                                                    shown_value(a.lower, a.kind, true))
-                                    WHEN a.lower = '-Infinity'
-                                        THEN format('%s <= %s', a.feature,
-                                                    shown_value(a.upper, a.kind, true))
-                                    ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true),
-                                                a.feature, shown_value(a.upper, a.kind, true)) END,
+                                                    array_to_string(
+                                                        array_replace(a.is_not, 'missing', 'NULL'),
+                                                        ', '))
+                                    WHEN a.condition LIKE '% IS NULL)' AND a.null_label IS NOT NULL
+                                        THEN format('(%s or %s)', a.range, a.null_label)
+                                    ELSE a.range END,
                                ' and ' ORDER BY a.place) AS rule
-               FROM merged_conditions a
+               FROM (SELECT m.*,
+                            CASE WHEN m.upper = 'Infinity'
+                                     THEN format('%s > %s', m.feature,
+                                                 shown_value(m.lower, m.kind, true))
+                                 WHEN m.lower = '-Infinity'
+                                     THEN format('%s <= %s', m.feature,
+                                                 shown_value(m.upper, m.kind, true))
+                                 ELSE format('%s < %s <= %s', shown_value(m.lower, m.kind, true),
+                                             m.feature, shown_value(m.upper, m.kind, true)) END
+                                AS range
+                       FROM merged_conditions m) a
               GROUP BY 1)
     SELECT array_agg(r.cluster ORDER BY id) AS clusters,
            array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules,

@@ -56,7 +56,7 @@ CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name
     AS 'MODULE_PATHNAME', 'fastclust_encoder_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer,
         OUT feature text, OUT kind text, OUT category text, OUT transform text,
-        OUT center double precision, OUT scale double precision)
+        OUT center double precision, OUT scale double precision, OUT label text, OUT nulls integer)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Returns the name of the NULLs of the column that has the dimension, such as "age is NULL".

@@ -19,7 +19,7 @@ WAY is one of
 Good:
     same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell, and in at
         most 1.2 % and 5.5 % of the draws of all cells
-    changed law: p < .01 in at least the percentage of POWER; a SLIGHT change is never `drifted`
+    changed law: p < .01 in at least the percentage of POWER or NULL_POWER; a SLIGHT change is never `drifted`
     every draw: the verdict is `slight` or `drifted` exactly if p < .01
 A cell that breaks its bound is run again with five times as many trainings, which decide. --once
 runs no cell again, so that a cell sometimes exceeds its bound by chance.
@@ -46,6 +46,8 @@ POWER = {'shift=0.2:10:5000:5000': 95, 'shift=0.2:60:5000:5000': 95, 'shift=0.2:
          'correlation=0.5:10:5000:5000': 95, 'correlation=0.5:60:5000:5000': 95, 'correlation=0.3:60:5000:5000': 80,
          'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95,
          'shift=0.4:10:300:300': 80, 'shift=0.5:10:5000:100': 80, 'shift=0.5:50:300:300': 80}
+NULL_POWER = {'null=0.05:2:5000:2000': 95, 'null=0.05:10:5000:2000': 95, 'nulls=0.36:2:5000:2000': 80, 'nulls=0.36:10:5000:2000': 80,
+              'nulls=0.36:30:5000:2000': 80}
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
 GROUPS = {'groups': 3, 'tenants': 10}      # WAY -> number of groups
@@ -68,7 +70,23 @@ def categories(rng, d, texts=False):
     return (lambda n: np.char.add('v', draw(n)[0].astype(str))) if texts else lambda n: tables.one_hot(*draw(n)[:2])
 
 
+def with_nulls(rng, share):
+    """Returns a function of rows that makes them doubles, which become columns, with a share of
+    NULLs, as NaN; share has a number or a number for each column."""
+    return lambda x: np.where(rng.random(x.shape) < share, np.nan, x.astype(np.float64))
+
+
+def nulls(share):
+    def law(rng, d):
+        draw, holes = LAWS['mixture'](rng, d), with_nulls(rng, share)
+        return lambda n: holes(draw(n))
+    return law
+
+
 LAWS = {
+    'nulls0.1': nulls(.001),
+    'nulls5': nulls(.05),
+    'nulls30': nulls(.3),
     'normal': lambda rng, d: lambda n: rng.standard_normal((n, d), dtype=np.float32),
     'uniform': lambda rng, d: lambda n: rng.random((n, d), dtype=np.float32),
     't3': lambda rng, d: lambda n: rng.standard_t(3, (n, d)).astype(np.float32),
@@ -86,7 +104,7 @@ LAWS = {
 # ---- changes: generators of training rows and of new rows, and the columns that change ----
 
 def changed(change, rng, d, size):
-    columns = rng.choice(d, 3, replace=False)
+    columns = rng.choice(d, min(d, 3), replace=False)
     one = columns[:1]
     normal = LAWS['normal'](rng, d)
 
@@ -103,6 +121,10 @@ def changed(change, rng, d, size):
         return column(lambda x: x + size)
     if change == 'variance':
         return column(lambda x: x * np.sqrt(size))
+    if change in ('null', 'nulls'):     # one column, among others with no or 30 % NULLs, gets a share `size` of NULLs
+        before = np.full(d, 0. if change == 'null' else .3)
+        after = np.where(np.arange(d) == one[0], size, before)
+        return lambda n: with_nulls(rng, before)(normal(n)), lambda n: with_nulls(rng, after)(normal(n)), one
     if change == 'category':
         return column(lambda x: rng.random(len(x)) < size, lambda x: rng.random(len(x)) < .002)
     if change == 'correlation':
@@ -137,6 +159,11 @@ def rows_of(text, seed, draws):
     return x[:n1], np.split(x[n1:], draws), ()
 
 
+def in_columns(x):
+    """Returns whether the rows are columns of a table, of texts or with NULLs, and not vectors."""
+    return x.dtype.kind == 'U' or x.dtype == np.float64
+
+
 # ---- a training and its draws ----
 
 class Session:
@@ -155,7 +182,7 @@ class Session:
         return self.cursor.fetchall()
 
     def copy(self, table, x, way):
-        if x.dtype.kind == 'U':
+        if in_columns(x):
             tables.copy_columns(self.connection, table, x)
         else:
             tables.copy_rows(self.connection, table, x + 100 * (np.arange(1, len(x) + 1)[:, None] % 10) if way == 'tenants' else x)
@@ -165,7 +192,7 @@ class Session:
     def train(self, x, way, seed):
         self.ask('SELECT count(drop_model(model)) FROM models WHERE model = %s', self.name)
         self.copy('trained', x, way)
-        features = [f'c{j}' for j in range(x.shape[1])] if x.dtype.kind == 'U' else 'x'
+        features = [f'c{j}' for j in range(x.shape[1])] if in_columns(x) else 'x'
         more = ', "group_by": "part"' if way in GROUPS else ', "live": true' if way == 'live' else ''
         if way == 'live':
             self.cursor.execute('ALTER TABLE trained SET LOGGED')
@@ -180,7 +207,7 @@ class Session:
         if way in GROUPS:
             return self.ask(f"{what} drift(%s, 'judged', by => 'group')", self.name)
         if way == 'sketch':
-            row = 'x' if y.dtype.kind != 'U' else 'encode_row((SELECT model_encoder(%s)), j, scaled => false)'
+            row = 'x' if not in_columns(y) else 'encode_row((SELECT model_encoder(%s)), j, scaled => false)'
             return self.ask(f'{what} drift(%s, sketch => (SELECT sketch_agg({row}, model_spec(%s)) FROM judged j))',
                             *([self.name] * (2 + row.count('%s'))))
         if way == 'live':
@@ -197,7 +224,7 @@ def measure(text, trainings, draws):
     for seed in range(trainings):
         x, drawn, columns = rows_of(text, seed, draws)
         session.train(x, way, seed)
-        names = {f'x[{j + 1}]' for j in columns}
+        names = {f'c{j} is NULL' if in_columns(x) else f'x[{j + 1}]' for j in columns}
         results += [(p, effect, verdict, any(one in name for one in names)) for y in drawn for p, effect, verdict, name in session.drift(y, way)]
     return results
 
@@ -229,7 +256,7 @@ def kept(text, f):
     if text == SLIGHT:
         return f['p < .01'] == 1 and f['drifted'] == 0
     if '=' in text:
-        return 100 * f['p < .01'] >= POWER.get(text, 0)
+        return 100 * f['p < .01'] >= (POWER | NULL_POWER).get(text, 0)
     return f['p < .01'] <= .04 and f['p < .05'] <= .09
 
 
@@ -253,6 +280,7 @@ def cells(arguments):
     yield from sized(('normal', 'uniform', 't3', 'pareto', 'mixture'), (2, 10, 24, 60, 100, 300))
     yield from sized(('onehot', 'texts'), (20, 60, 100, 300))
     yield from sized(('factors', 'zeros'), (40,))
+    yield from sized(('nulls0.1', 'nulls5', 'nulls30'), (2, 10, 24))
     for i, law in enumerate(('normal', 't3', 'pareto', 'mixture', 'zeros')):
         yield from (f'{law}:{d}:{FEW[(i + j) % 3]}' for j, d in enumerate((10, 60)))
     for i, levels in enumerate((33, 40, 60, 100, 200, 1000, 3000)):
@@ -265,6 +293,7 @@ def cells(arguments):
         n1, n2 = (10000, 5000) if len(x) >= 15000 else (len(x) // 2, len(x) // 2)
         yield f'real/{name}:{x.shape[1]}:{n1}:{n2}'
     yield from POWER
+    yield from NULL_POWER
     yield from (f'{cell}:sketch' for cell in POWER)
     yield SLIGHT
 

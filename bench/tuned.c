@@ -456,7 +456,10 @@ p_of_rows(drift_model *m, const float *x, size_t n)
 	fc_mark		mark = fc_arena_mark(&m->arena);
 	fc_sketch_view sketch = sketch_rows(&m->sketching, x, n, DRIFT_COLUMNS);
 	fc_drift_sides sides = {
-		m->spec, {m->counts, count_rows(m, x, n)}, {&m->sketch, &sketch}, &m->null
+		.spec = m->spec,
+		.counts = {m->counts, count_rows(m, x, n)},
+		.sketch = {&m->sketch, &sketch},
+		.null = &m->null
 	};
 	fc_drift_result result;
 

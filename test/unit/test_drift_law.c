@@ -44,7 +44,9 @@ sides_of(const drift_model *model, const float *training, size_t n1, const float
 	two.counts[1] = counts_of(model, rows, n2);
 	two.sketch[0] = waves_of(model, training, n1);
 	two.sketch[1] = waves_of(model, rows, n2);
-	two.sides = (fc_drift_sides) {model->spec, {two.counts[0], two.counts[1]}, {two.sketch[0], two.sketch[1]}, &model->null};
+	two.sides = (fc_drift_sides) {
+		.spec = model->spec,.counts = {two.counts[0], two.counts[1]},.sketch = {two.sketch[0], two.sketch[1]},.null = &model->null
+	};
 	return two;
 }
 
@@ -513,6 +515,63 @@ test_changed_nulls(void)
 	}
 }
 
+/* Returns the fill 0 for each of d columns. */
+static fc_drift_fill *
+zero_fill(const drift_model *model, size_t d)
+{
+	fc_drift_fill *fill = unit_alloc(d, sizeof(fc_drift_fill));
+
+	for (size_t j = 0; j < d; j++)
+		fill[j] = (fc_drift_fill) {j, fc_drift_cell(model->spec, j, 0.0), 0.0};
+	return fill;
+}
+
+/*
+ * Values that stand in for NULLs are no values: if a share of NULLs grows from
+ * 10 to 40 %, only the NULLs have moved. A shift of all values by .3
+ * deviations, 30 % of them NULL, is reported as such, without a change of the
+ * spread, and nothing else moves in a column without values.
+ */
+static void
+test_filled_values(void)
+{
+	enum { N = 5000, THREE = 3 };
+	static const null_shares shares[] = {{{0.1, 0.4}, {0, 0}}, {{0.3, 0.3}, {0, 0}}, {{0.3, 1.0}, {0, 0}}};
+	drift_model model;
+	fc_drift_move moves[5];
+	two_sides	two;
+
+	for (size_t s = 0; s < 3; s += 2)
+	{
+		two = sides_with_nulls(&shares[s], N, N, THREE, 1, &model);
+		CHECK(moved(&two.sides, true, moves) > 1 && moves[0].nulls && !moves[1].nulls && moves[1].column == 0, "without fill, the values do not move");
+		two.sides.fill = zero_fill(&model, THREE);
+		CHECK(compare(&two.sides, 0.01, 0.1).p_value < 0.01 && moved(&two.sides, true, moves) == 1 && moves[0].nulls, "the values of NULLs move");
+	}
+	two = sides_with_nulls(&shares[1], N, N, THREE, 1, &model);
+	two.sides.fill = zero_fill(&model, THREE);
+	{
+		float	   *rows = normal_table(N, THREE, 3);
+		fc_drift_counts *open = new_counts(model.spec, FC_DRIFT_UNPACKED | FC_DRIFT_NULLS);
+
+		for (size_t i = 0; i < N; i++)
+		{
+			bool		null = i % 10 < 3;
+
+			rows[i * THREE] = null ? 0.0f : rows[i * THREE] + 0.3f;
+			CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * THREE, open) == FC_OK, "count");
+			if (null)
+				fc_drift_count_null(open, 0);
+		}
+		fc_drift_fold(open);
+		two.sides.counts[1] = converted_counts(open, 0);
+		two.sides.sketch[1] = waves_of(&model, rows, N);
+	}
+	CHECK(moved(&two.sides, true, moves) == 1 && !moves[0].nulls && fabs(moves[0].shift - 0.3) < 0.05 && fabs(moves[0].spread - 1) < 0.05,
+		  "shift %g, spread %g", moves[0].shift, moves[0].spread);
+	CHECK(fabs(compare(&two.sides, 0.01, 0.1).effect - 0.3) < 0.07, "effect %g", compare(&two.sides, 0.01, 0.1).effect);
+}
+
 /*
  * The NULLs of one side are unknown: no test applies to them. A dimension that
  * indicates the NULLs is listed once.
@@ -561,6 +620,7 @@ main(void)
 	test_pooled_scales();
 	test_same_nulls();
 	test_changed_nulls();
+	test_filled_values();
 	test_null_moves();
 	return unit_finish();
 }

@@ -52,6 +52,8 @@ typedef struct two_by_two
 								 * equal to `column` */
 	bool		nulls;			/* true: counts of NULLs */
 	double		count[2];
+	double		rows[2];		/* rows of each side in which the count could
+								 * be */
 
 	/*
 	 * minus fc_two_counts_deviance; after test_tables, logarithm of the
@@ -83,6 +85,71 @@ rows_of_side(const fc_drift_sides *sides, int side)
 	return has_counts(sides) ? (double) sides->counts[side]->rows
 		: fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
 		fc_sketch_weight2(sketch);
+}
+
+/* ---- NULLs ---- */
+
+/*
+ * Returns the number of NULLs that a side counted in the column of the table
+ * whose last dimension is j.
+ */
+static double
+nulls_of_side(const fc_drift_sides *sides, int side, size_t j)
+{
+	const fc_drift_counts *counts = sides->counts[side];
+
+	return (double) fc_drift_number(counts, fc_drift_values(counts) + j);
+}
+
+static bool
+nulls_known(const fc_drift_sides *sides)
+{
+	return has_counts(sides) &&
+		(sides->counts[0]->flags & sides->counts[1]->flags & FC_DRIFT_NULLS);
+}
+
+/*
+ * Returns the number of rows of a side in which column j has a value that
+ * stands in for a NULL; 0 if this is not known.
+ */
+static double
+filled_rows(const fc_drift_sides *sides, int side, size_t j)
+{
+	return sides->fill != NULL && sides->fill[j].cell >= 0 && nulls_known(sides)
+		? nulls_of_side(sides, side, sides->fill[j].nulls)
+		: 0.0;
+}
+
+/* Returns the number of rows of a side without a NULL in column j. */
+static double
+rows_of_column(const fc_drift_sides *sides, int side, size_t j)
+{
+	return rows_of_side(sides, side) - filled_rows(sides, side, j);
+}
+
+/* Returns the number of rows of a side in a cell of column j, without NULLs. */
+static double
+rows_of_cell(const fc_drift_sides *sides, int side, size_t j, size_t cell)
+{
+	double		rows = (double) fc_drift_number(sides->counts[side],
+												j * FC_DRIFT_CELLS + cell);
+
+	return sides->fill != NULL && sides->fill[j].cell == (int32_t) cell
+		? fmax(0.0, rows - filled_rows(sides, side, j))
+		: rows;
+}
+
+int32_t
+fc_drift_cell(const fc_drift_spec *spec, size_t j, double value)
+{
+	const double *origin = fc_drift_origin(spec);
+	float		x = (float) (value - (origin != NULL ? origin[j] : 0.0));
+	const float *edge = fc_drift_edges(spec) + j * FC_DRIFT_EDGES;
+	int32_t		cell = x >= fc_drift_minima(spec)[j];
+
+	for (size_t k = 0; k < FC_DRIFT_EDGES; k++)
+		cell += x > edge[k];
+	return cell;
 }
 
 /* ---- tests and test sets ---- */
@@ -131,7 +198,7 @@ typedef enum column_kind
 
 /*
  * Returns COARSE if column j has many edges, but more than half of the training
- * rows are between two of them. Edges are chosen for all groups together, so
+ * rows without a NULL are between two of them. Edges are chosen for all groups together, so
  * that a group may have such columns. Neither counts nor ranks show whether
  * these columns move.
  */
@@ -140,12 +207,13 @@ kind_of_column(const fc_drift_sides *sides, size_t j)
 {
 	double		max = 0;
 
-	if (fc_drift_edge_counts(sides->spec)[j] < FC_DRIFT_QUANTILES)
+	if (fc_drift_edge_counts(sides->spec)[j] < FC_DRIFT_QUANTILES ||
+		fmin(rows_of_column(sides, 0, j), rows_of_column(sides, 1, j)) <
+		FC_DRIFT_MIN_ROWS)
 		return FEW_EDGES;
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
-		max = fmax(max, (double) fc_drift_number(sides->counts[0],
-												 j * FC_DRIFT_CELLS + cell));
-	return 2.0 * max > rows_of_side(sides, 0) ? COARSE : FINE;
+		max = fmax(max, rows_of_cell(sides, 0, j, cell));
+	return 2.0 * max > rows_of_column(sides, 0, j) ? COARSE : FINE;
 }
 
 static double
@@ -173,19 +241,16 @@ mean_tests(const fc_drift_sides *sides)
 static bool
 null_table(const fc_drift_sides *sides, size_t j, two_by_two *table)
 {
+	if (!nulls_known(sides))
+		return false;
 	*table = (two_by_two)
 	{
 		.column = j,.other = j,.nulls = true
 	};
-	for (int side = 0; has_counts(sides) && side < 2; side++)
+	for (int side = 0; side < 2; side++)
 	{
-		const fc_drift_counts *counts = sides->counts[side];
-
-		if (!(counts->flags & FC_DRIFT_NULLS))
-			return false;
-		table->count[side] = (double) fc_drift_number(counts,
-													  fc_drift_values(counts) +
-													  j);
+		table->count[side] = nulls_of_side(sides, side, j);
+		table->rows[side] = rows_of_side(sides, side);
 	}
 	return table->count[0] + table->count[1] > 0;
 }
@@ -230,10 +295,10 @@ keep_smallest(const two_by_two *table, table_list *tables)
 }
 
 static void
-offer(two_by_two table, const fc_drift_sides *sides, table_list *tables)
+offer(two_by_two table, table_list *tables)
 {
-	table.log_p = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0),
-										  table.count[1], rows_of_side(sides, 1));
+	table.log_p = -fc_two_counts_deviance(table.count[0], table.rows[0],
+										  table.count[1], table.rows[1]);
 	keep_smallest(&table, tables);
 }
 
@@ -244,13 +309,13 @@ strongest_of_column(const fc_drift_sides *sides, size_t j)
 	table_list	one = {&strongest, 0, 1};
 	two_by_two	table = {.column = j,.other = j};
 
+	for (int side = 0; side < 2; side++)
+		table.rows[side] = rows_of_column(sides, side, j);
 	for (size_t cell = 0; cell <= fc_drift_edge_counts(sides->spec)[j]; cell++)
 	{
 		for (int side = 0; side < 2; side++)
-			table.count[side] += (double) fc_drift_number(sides->counts[side],
-														  j * FC_DRIFT_CELLS +
-														  cell);
-		offer(table, sides, &one);
+			table.count[side] += rows_of_cell(sides, side, j, cell);
+		offer(table, &one);
 	}
 	return strongest;
 }
@@ -293,14 +358,15 @@ offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b,
 	{
 		const double *with = one + (size_t) side * bits;
 
+		both.rows[side] = alone.rows[side] = rows_of_side(sides, side);
 		both.count[side] = (double) fc_drift_number(sides->counts[side], place);
 		alone.count[side] = with[a] + with[b] - 2.0 * both.count[side];
 		if (both.count[side] > fmin(with[a], with[b]) ||
 			with[a] + with[b] - both.count[side] > rows_of_side(sides, side))
 			return;
 	}
-	offer(both, sides, tables);
-	offer(alone, sides, tables);
+	offer(both, tables);
+	offer(alone, tables);
 }
 
 static void
@@ -326,7 +392,7 @@ search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
 /* ---- the tests ---- */
 
 static void
-test_tables(const fc_drift_sides *sides, table_list *tables)
+test_tables(table_list *tables)
 {
 	size_t		count = tables->count;
 
@@ -336,10 +402,8 @@ test_tables(const fc_drift_sides *sides, table_list *tables)
 		two_by_two	table = tables->table[i];
 
 		fc_check();
-		table.log_p = fc_hypergeometric_log_p(table.count[0],
-											  rows_of_side(sides, 0),
-											  table.count[1],
-											  rows_of_side(sides, 1));
+		table.log_p = fc_hypergeometric_log_p(table.count[0], table.rows[0],
+											  table.count[1], table.rows[1]);
 		keep_smallest(&table, tables);
 	}
 }
@@ -380,15 +444,14 @@ harmonic(const fc_drift_sides *sides)
 }
 
 static double
-effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
-				double tests)
+effect_of_table(const two_by_two *table, double tests)
 {
-	double		n1 = rows_of_side(sides, 0);
-	double		n2 = rows_of_side(sides, 1);
+	double		n1 = fmax(table->rows[0], 1.0);
+	double		n2 = fmax(table->rows[1], 1.0);
 	double		share = (table->count[0] + table->count[1]) / (n1 + n2);
 	double		gap = table->count[1] / n2 - table->count[0] / n1;
 	double		square = (gap * gap / fmax(share * (1.0 - share), 1e-30) -
-						  2.0 * harmonic(sides) * log(fmax(tests, 2.0)));
+						  2.0 * (1.0 / n1 + 1.0 / n2) * log(fmax(tests, 2.0)));
 
 	return DEVIATIONS_PER_SPLIT * sqrt(fmax(square, 0.0));
 }
@@ -398,12 +461,11 @@ effect_of_table(const fc_drift_sides *sides, const two_by_two *table,
  * and result->effect to the effect of the table with this p-value.
  */
 static void
-run_test_set(const fc_drift_sides *sides, double tests, table_list *tables,
-			 test_set * result)
+run_test_set(double tests, table_list *tables, test_set * result)
 {
-	test_tables(sides, tables);
+	test_tables(tables);
 	result->p = fmin(1.0, tests * exp(tables->table[0].log_p));
-	result->effect = effect_of_table(sides, &tables->table[0], tests);
+	result->effect = effect_of_table(&tables->table[0], tests);
 }
 
 static void
@@ -415,14 +477,14 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
 		fc_check();
-		offer(strongest_of_column(sides, j), sides, &tables);
+		offer(strongest_of_column(sides, j), &tables);
 	}
-	run_test_set(sides, column_tests(sides->spec), &tables, &test_sets[COLUMNS]);
+	run_test_set(column_tests(sides->spec), &tables, &test_sets[COLUMNS]);
 	tables.count = 0;
 	if (pair_tests(sides->spec) > 0)
 		search_pairs(sides, NULL, arena, &tables);
 	if (tables.count > 0)
-		run_test_set(sides, pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
+		run_test_set(pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
 }
 
 static void
@@ -435,20 +497,22 @@ test_nulls(const fc_drift_sides *sides, test_set * result)
 
 	for (size_t j = 0; tests > 0 && j < sides->spec->dim; j++)
 		if (null_table(sides, j, &table))
-			offer(table, sides, &tables);
+			offer(table, &tables);
 	if (tests > 0)
-		run_test_set(sides, tests, &tables, result);
+		run_test_set(tests, &tables, result);
 }
 
 /*
  * Returns the difference of the mean ranks of both sides in column j, divided
  * by its standard deviation if nothing has changed. The rows of a cell have
- * equal ranks.
+ * equal ranks, and rows with a NULL have none.
  */
 static double
 rank_z(const fc_drift_sides *sides, size_t j)
 {
-	double		n = rows_of_side(sides, 0) + rows_of_side(sides, 1);
+	double		n1 = rows_of_column(sides, 0, j);
+	double		n2 = rows_of_column(sides, 1, j);
+	double		n = n1 + n2;
 	double		below = 0;
 	double		gap = 0;
 	double		variance = 0;
@@ -459,15 +523,15 @@ rank_z(const fc_drift_sides *sides, size_t j)
 		double		rank;
 
 		for (int side = 0; side < 2; side++)
-			rows[side] = (double) fc_drift_number(sides->counts[side],
-												  j * FC_DRIFT_CELLS + cell);
+			rows[side] = rows_of_cell(sides, side, j, cell);
 		rank = below + 0.5 * (rows[0] + rows[1]) - 0.5 * n;
 		below += rows[0] + rows[1];
-		gap += (rows[1] / rows_of_side(sides, 1) -
-				rows[0] / rows_of_side(sides, 0)) * rank;
+		gap += (rows[1] / n2 - rows[0] / n1) * rank;
 		variance += (rows[0] + rows[1]) * rank * rank / (n - 1.0);
 	}
-	return variance > 0 ? fabs(gap) / sqrt(variance * harmonic(sides)) : 0.0;
+	return variance > 0
+		? fabs(gap) / sqrt(variance * (1.0 / n1 + 1.0 / n2))
+		: 0.0;
 }
 
 /* Returns log P(|Z| >= z) of a normal Z, for z >= 0. */
@@ -483,14 +547,21 @@ test_ranks(const fc_drift_sides *sides, test_set * result)
 {
 	double		tests = columns_of_kind(sides, FINE);
 	double		max = 0;
-	double		square;
+	double		square = 0;
 
 	if (tests == 0)
 		return;
 	for (size_t j = 0; j < sides->spec->dim; j++)
-		if (kind_of_column(sides, j) == FINE)
-			max = fmax(max, rank_z(sides, j));
-	square = harmonic(sides) * (max * max - 2.0 * log(fmax(tests, 2.0)));
+	{
+		double		z = kind_of_column(sides, j) == FINE ? rank_z(sides, j) : 0;
+
+		if (!(z > max))
+			continue;
+		max = z;
+		square = (1.0 / rows_of_column(sides, 0, j) +
+				  1.0 / rows_of_column(sides, 1, j)) *
+			(z * z - 2.0 * log(fmax(tests, 2.0)));
+	}
 	*result = (test_set)
 	{
 		fmin(1.0, tests * exp(log_two_sided(max))),
@@ -670,20 +741,46 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 /* ---- shift and spread of a column, by the moments of sketches ---- */
 
 /*
+ * Sets the mean and the standard deviation of a column in the rows of a side
+ * without a NULL in it. Around the value that stands in for NULLs, these add
+ * nothing to the sums.
+ */
+static void
+moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
+				double *deviation)
+{
+	const fc_sketch_view *sketch = sides->sketch[side];
+	double		nulls = has_counts(sides) ? filled_rows(sides, side, j) : 0.0;
+	double		n = rows_of_side(sides, side);
+	double		fill = nulls > 0 && nulls < n ? sides->fill[j].value : 0.0;
+	double		factor = nulls > 0 && nulls < n ? n / (n - nulls) : 1.0;
+	double		gap = fc_sketch_mean(sketch, j) - fill;
+
+	*mean = fill + factor * gap;
+	*deviation = sqrt(factor == 1.0 ? fc_sketch_variance(sketch, j)
+					  : fmax(0.0, factor * (fc_sketch_variance(sketch, j) +
+											gap * gap * (1.0 - factor))));
+}
+
+/*
  * Sets shift and spread of a column. If the column was constant in the
  * training rows, shift is in the column's own units.
  */
 static void
-describe_move(const fc_sketch_view *training, const fc_sketch_view *rows,
-			  fc_drift_move *move)
+describe_move(const fc_drift_sides *sides, fc_drift_move *move)
 {
-	size_t		i = move->column;
-	double		min = min_deviation(training, i);
-	double		before = sqrt(fc_sketch_variance(training, i));
-	double		after = sqrt(fc_sketch_variance(rows, i));
+	double		min = min_deviation(sides->sketch[0], move->column);
+	double		mean[2];
+	double		deviation[2];
+	double		before;
+	double		after;
 
-	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) /
-		(before > min ? before : 1.0);
+	for (int side = 0; side < 2; side++)
+		moments_of_side(sides, side, move->column, &mean[side],
+						&deviation[side]);
+	before = deviation[0];
+	after = deviation[1];
+	move->shift = (mean[1] - mean[0]) / (before > min ? before : 1.0);
 	move->spread = before > min ? after / before
 		: after > min ? INFINITY
 		: 1.0;
@@ -696,7 +793,7 @@ describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (moves[i].column == moves[i].other && !moves[i].nulls)
-			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
+			describe_move(sides, &moves[i]);
 }
 
 /* ---- columns that moved ---- */
@@ -729,7 +826,7 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 		two_by_two	table = strongest_of_column(sides, j);
 		table_list	one = {&table, 1, 1};
 
-		test_tables(sides, &one);
+		test_tables(&one);
 		log_p = table.log_p + log(tests->columns);
 		if (kind_of_column(sides, j) == FINE)
 			log_p = fmin(log_p, log_two_sided(rank_z(sides, j)) +
@@ -759,7 +856,7 @@ indicates_null(const fc_drift_sides *sides, size_t j)
 
 /*
  * Sets moved[j] for each of d columns whose column_log_p is below the limit,
- * and for columns whose NULLs have such a p-value. Lists the tables of moved
+ * and for all dimensions of columns whose NULLs have such a p-value. Lists the tables of moved
  * columns and of NULLs with the smallest p-values.
  */
 static void
@@ -780,11 +877,13 @@ list_columns(const fc_drift_sides *sides, const test_numbers *tests,
 			keep_smallest(&table, tables);
 		if (!null_table(sides, j, &table))
 			continue;
-		test_tables(sides, &one);
+		test_tables(&one);
 		table.log_p += log(tests->sets * tests->nulls / NULL_WEIGHT);
 		if (table.log_p < limit)
 		{
-			moved[j] = true;
+			for (size_t i = 0; i <= j; i++)
+				moved[i] |= i == j ||
+					(sides->fill != NULL && sides->fill[i].nulls == j);
 			keep_smallest(&table, tables);
 		}
 	}
@@ -871,7 +970,7 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 		{
 			tables.count = 0;	/* restart with pairs of the other columns */
 			search_pairs(sides, moved, arena, &tables);
-			test_tables(sides, &tables);
+			test_tables(&tables);
 			take_moves(sides, &tables,
 					   log(tests.sets * pair_tests(sides->spec)),
 					   log(threshold), max, moves, count);

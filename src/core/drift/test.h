@@ -3,7 +3,8 @@
  * which columns.
  *
  * There are six sets of tests; each detects changes that the others miss:
- *     columns   exact two-sided p-value p of each count below an edge;
+ *     columns   exact two-sided p-value p of each count below an edge, among
+ *               the rows without a NULL in the column;
  *               p1 = T1 min p, T1 = number of edges + number of columns.
  *               Edges are values of training rows, but Fisher's tail is never
  *               below the true (negative hypergeometric) one.
@@ -55,9 +56,25 @@
 #include "drift/counts.h"
 #include "drift/waves.h"
 
+/* Values that stand in for the NULLs of a column. */
+typedef struct fc_drift_fill
+{
+	size_t		nulls;			/* last dimension of the column of the table,
+								 * where NULLs are counted */
+	int32_t		cell;			/* index of the cell of the value, from 0; -1:
+								 * no value stands in for a NULL */
+	double		value;
+}			fc_drift_fill;
+
 typedef struct fc_drift_sides
 {
 	const fc_drift_spec *spec;	/* spec of the counts */
+
+	/*
+	 * one for each dimension; NULL: unknown, so that values that stand in for
+	 * NULLs count as values
+	 */
+	const		fc_drift_fill *fill;
 
 	/*
 	 * [0] training rows, [1] new rows, folded; NULL: tests of counts do not
@@ -118,6 +135,9 @@ typedef struct fc_drift_result
 	fc_verdict	verdict;
 } fc_drift_result;
 
+/* Returns the index of the cell of a value in column j. */
+int32_t		fc_drift_cell(const fc_drift_spec *spec, size_t j, double value);
+
 /*
  * Tests two sides for drift. Both counts must be of one drift_spec, and both
  * sketches of one sketch_spec.
@@ -145,10 +165,10 @@ typedef struct fc_drift_move
 								 * strongest test; may be above 0 */
 	double
 				shift;			/* change of the column's mean, in standard
-								 * deviations of the training rows. In the
-								 * column's own units if it was constant in
-								 * the training rows. NaN without sketches,
-								 * for pairs and for NULLs. */
+								 * deviations of the training rows, without
+								 * NULLs. In the column's own units if it was
+								 * constant in the training rows. NaN without
+								 * sketches, for pairs and for NULLs. */
 
 	/*
 	 * standard deviation of the new rows divided by the standard deviation of

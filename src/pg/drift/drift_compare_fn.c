@@ -19,6 +19,7 @@
 #include "drift/test.h"
 #include "pg/base/memory.h"
 #include "pg/drift/drift_value.h"
+#include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
@@ -127,30 +128,57 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 
 /* ---- the test ---- */
 
+/* Returns the values that stand in for NULLs in the columns of an encoder. */
+static fc_drift_fill *
+fill_of_encoder(const fc_encoder_header *encoder, const fc_drift_spec *spec)
+{
+	fc_encoder	view;
+	fc_drift_fill *fill;
+
+	check_same_dim((int32) spec->dim, (int32) encoder->dim);
+	fc_encoder_view(encoder, &view);
+	fill = palloc(view.dim * sizeof(fc_drift_fill));
+	for (Size i = 0; i < view.features; i++)
+	{
+		const fc_encoder_feature *feature = &view.feature[i];
+		bool		imputed = feature->kind != FC_FEATURE_CATEGORY;
+
+		for (Size j = feature->first; j < feature->first + feature->width; j++)
+			fill[j] = (fc_drift_fill)
+		{
+			feature->first + feature->width - 1,
+				imputed && j < feature->first + fc_feature_values(feature)
+				? fc_drift_cell(spec, j, view.fill[j])
+				: -1,
+				view.fill[j]
+		};
+	}
+	return fill;
+}
+
 /*
- * Reads five arguments, from index first - 1 on: drift_spec, training counts,
- * counts, training sketch, sketch. Each may be NULL.
+ * Reads the first five arguments: drift_spec, training counts, counts,
+ * training sketch, sketch; and argument 8, the encoder of the rows. Each may
+ * be NULL.
  */
 static fc_drift_sides
-sides_argument(FunctionCallInfo fcinfo, int first)
+sides_argument(FunctionCallInfo fcinfo)
 {
 	fc_drift_sides sides = {0};
 
 	for (int side = 0; side < 2; side++)
 	{
-		if (!PG_ARGISNULL(first + side))
-			sides.counts[side] = drift_counts_pack(DRIFT_COUNTS_ARG(first +
-																	side));
-		if (!PG_ARGISNULL(first + 2 + side))
+		if (!PG_ARGISNULL(1 + side))
+			sides.counts[side] = drift_counts_pack(DRIFT_COUNTS_ARG(1 + side));
+		if (!PG_ARGISNULL(3 + side))
 		{
 			fc_sketch_view *view = palloc(sizeof(fc_sketch_view));
 
-			*view = fc_sketch_view_of(sketch_pack(SKETCH_ARG(first + 2 +
-															 side)));
+			*view = fc_sketch_view_of(sketch_pack(SKETCH_ARG(3 + side)));
 			sides.sketch[side] = view;
 		}
 	}
-	sides.spec = PG_ARGISNULL(first - 1) ? NULL : DRIFT_SPEC_ARG(first - 1);
+	sides.spec = PG_ARGISNULL(0) ? NULL : DRIFT_SPEC_ARG(0);
 	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL &&
 		!fc_spec_same(sides.sketch[0]->spec, sides.sketch[1]->spec))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
@@ -163,6 +191,8 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 			 !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 					errmsg("the drift_counts were not made with the drift_spec"));
+	if (sides.spec != NULL && !PG_ARGISNULL(8))
+		sides.fill = fill_of_encoder(ENCODER_ARG(8), sides.spec);
 	return sides;
 }
 
@@ -188,14 +218,14 @@ static const char *const verdicts[] = {
 
 /*
  * Takes (drift_spec, training counts, counts, training sketch, sketch, null
- * moments, threshold, min_effect). Returns (mmd2, null_sd, p_value, effect,
- * verdict).
+ * moments, threshold, min_effect, encoder). Returns (mmd2, null_sd, p_value,
+ * effect, verdict).
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_compare);
 Datum
 fastclust_drift_compare(PG_FUNCTION_ARGS)
 {
-	fc_drift_sides sides = sides_argument(fcinfo, 1);
+	fc_drift_sides sides = sides_argument(fcinfo);
 	double		threshold = threshold_argument(fcinfo, 6);
 	fc_wave_null null;
 	fc_drift_result result;
@@ -236,7 +266,7 @@ rounded(double value)
 
 /*
  * Takes (drift_spec, training counts, counts, training sketch, sketch,
- * threshold, max_count, drifted). Returns up to max_count rows (dimension from
+ * threshold, max_count, drifted, encoder). Returns up to max_count rows (dimension from
  * 1, other dimension of a pair, p_value, shift, spread, share of NULLs before,
  * share of NULLs after).
  */
@@ -244,7 +274,7 @@ PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
 fastclust_moved_columns(PG_FUNCTION_ARGS)
 {
-	fc_drift_sides sides = sides_argument(fcinfo, 1);
+	fc_drift_sides sides = sides_argument(fcinfo);
 	double		threshold = threshold_argument(fcinfo, 5);
 	fc_drift_move *moves;
 	fc_arena	arena;

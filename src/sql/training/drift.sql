@@ -112,7 +112,8 @@ BEGIN
       INTO mmd2, null_sd, p_value, effect, verdict
       FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END,
                       CASE WHEN version.drift_counts IS NOT NULL THEN counts END,
-                      version.training_sketch, s, version.null_moments, threshold, min_effect) t;
+                      version.training_sketch, s, version.null_moments, threshold, min_effect,
+                      version.encoder) t;
     verdict := COALESCE(verdict, 'too few rows');
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                              THEN fit_residual(s, version.operator, version.center, version.scale,
@@ -140,7 +141,8 @@ BEGIN
                                      c.place),
                            '[]')
                   FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s,
-                                     threshold, 5, COALESCE(p_value < threshold, false))
+                                     threshold, 5, COALESCE(p_value < threshold, false),
+                                     version.encoder)
                            WITH ORDINALITY c(dimension, other, p_value, shift, spread, before,
                                              after, place),
                        feature_names(version.encoder) names,

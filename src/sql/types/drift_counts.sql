@@ -49,12 +49,13 @@ CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, add
 CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_counts_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Tests two sets of rows for drift, by their counts, their sketches, or both.
+-- Tests two sets of rows for drift, by their counts, their sketches, or both. With the encoder of
+-- their columns, NULLs are not compared as the values that stand in for them.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch,
         null_moments double precision[], threshold double precision, min_effect double precision,
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
-        OUT effect double precision, OUT verdict text)
+        encoder encoder DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 -- Lists columns that drifted, then pairs of other columns, smallest p-value first. `other` is NULL
 -- for a single column. Shift and spread come from the sketches. If nothing is significant and
@@ -62,8 +63,8 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
 -- shares of NULLs of a column in which they changed, and dimension is its last one.
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
-        max_count integer, drifted boolean, OUT dimension integer, OUT other integer,
-        OUT p_value double precision, OUT shift double precision, OUT spread double precision,
-        OUT before double precision, OUT after double precision)
+        max_count integer, drifted boolean, encoder encoder DEFAULT NULL, OUT dimension integer,
+        OUT other integer, OUT p_value double precision, OUT shift double precision,
+        OUT spread double precision, OUT before double precision, OUT after double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_moved_columns' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;

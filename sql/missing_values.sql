@@ -174,7 +174,7 @@ CREATE TABLE told AS SELECT i, CASE WHEN i % 3 = 0 THEN normal(i, 1) END AS paid
 ANALYZE told;
 SET client_min_messages = warning;
 SELECT train('told', 'told', '{paid,seen,word,rare}', 3, options => '{"quiet": true}');
-SELECT feature_names(model_encoder('told')) @> ARRAY['paid is NULL', 'word = missing'] AS dimensions_of_nulls;
+SELECT feature_names(model_encoder('told')) @> ARRAY['paid is NULL', 'word is NULL'] AS dimensions_of_nulls;
 SELECT train('told by mean', 'told', '{paid,seen,word,rare}', 3, 'compressive', '{"quiet": true}');
 SELECT count(drop_model(m)) AS dropped
   FROM unnest('{visits,parallel,parts,scans,trimmed,balanced,one,two,sketched,dense,told,"told by mean"}'::text[]) m;

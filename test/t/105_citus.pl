@@ -165,11 +165,13 @@ cmp_ok($server->query('SELECT distribute_models()'), '>', 8, 'distribute_models 
 is($server->query('SELECT distribute_models() = count(*) FROM models'), 't', 'distribute_models can be repeated');
 $server->query(<<'SQL');
 CREATE VIEW labelled AS SELECT id, predict('m kmeans', x) AS label, predict_distance('m kmeans', x) AS distance, anomaly('m kmeans', x) AS odd,
-	predict('m columns', a, b) AS of_columns, predict('m groups', x, group_value => g::text) AS of_group, predict('m groups', x, group_value => '99') AS of_no_group FROM shards;
+	predict('m columns', a, b) AS of_columns, predict_distance('m columns', CASE WHEN id % 3 > 0 THEN a END, b) AS of_partial,
+	predict('m groups', x, group_value => g::text) AS of_group, predict('m groups', x, group_value => '99') AS of_no_group FROM shards;
 SQL
-my $labels = 'md5(string_agg(concat_ws(\',\', id, label, distance, odd, of_columns, of_group, of_no_group), \';\' ORDER BY id))';
+my $labels = 'md5(string_agg(concat_ws(\',\', id, label, distance, odd, of_columns, of_partial, of_group, of_no_group), \';\' ORDER BY id))';
 my $of_single = "SELECT id, predict('m kmeans', x) AS label, predict_distance('m kmeans', x) AS distance, anomaly('m kmeans', x) AS odd,
-	predict('m columns', a, b) AS of_columns, predict('m groups', x, group_value => g::text) AS of_group, predict('m groups', x, group_value => '99') AS of_no_group FROM single";
+	predict('m columns', a, b) AS of_columns, predict_distance('m columns', CASE WHEN id % 3 > 0 THEN a END, b) AS of_partial,
+	predict('m groups', x, group_value => g::text) AS of_group, predict('m groups', x, group_value => '99') AS of_no_group FROM single";
 is($server->query("SELECT $labels FROM labelled"), $server->query("SELECT $labels FROM ($of_single) q"), 'predict and its family give the same labels in a view over shards');
 my @sent = $server->sent('shards', "SELECT count(*) FROM shards WHERE predict('m kmeans', x) = 1");
 is(scalar(grep { /WHERE .*predict/ } @sent), 12, 'predict in WHERE runs on the shards');

@@ -113,7 +113,7 @@ nulls_known(const fc_drift_sides *sides)
  * stands in for a NULL; 0 if this is not known.
  */
 static double
-filled_rows(const fc_drift_sides *sides, int side, size_t j)
+imputed_rows(const fc_drift_sides *sides, int side, size_t j)
 {
 	return sides->fill != NULL && sides->fill[j].cell >= 0 && nulls_known(sides)
 		? nulls_of_side(sides, side, sides->fill[j].nulls)
@@ -124,7 +124,7 @@ filled_rows(const fc_drift_sides *sides, int side, size_t j)
 static double
 rows_of_column(const fc_drift_sides *sides, int side, size_t j)
 {
-	return rows_of_side(sides, side) - filled_rows(sides, side, j);
+	return rows_of_side(sides, side) - imputed_rows(sides, side, j);
 }
 
 /* Returns the number of rows of a side in a cell of column j, without NULLs. */
@@ -135,7 +135,7 @@ rows_of_cell(const fc_drift_sides *sides, int side, size_t j, size_t cell)
 												j * FC_DRIFT_CELLS + cell);
 
 	return sides->fill != NULL && sides->fill[j].cell == (int32_t) cell
-		? fmax(0.0, rows - filled_rows(sides, side, j))
+		? fmax(0.0, rows - imputed_rows(sides, side, j))
 		: rows;
 }
 
@@ -750,7 +750,7 @@ moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
 				double *deviation)
 {
 	const fc_sketch_view *sketch = sides->sketch[side];
-	double		nulls = has_counts(sides) ? filled_rows(sides, side, j) : 0.0;
+	double		nulls = has_counts(sides) ? imputed_rows(sides, side, j) : 0.0;
 	double		n = rows_of_side(sides, side);
 	double		fill = nulls > 0 && nulls < n ? sides->fill[j].value : 0.0;
 	double		factor = nulls > 0 && nulls < n ? n / (n - nulls) : 1.0;

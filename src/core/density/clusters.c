@@ -74,9 +74,10 @@
 #define MIN_BALL_ROWS	5.0
 
 /*
- * Minimum number of average micro-clusters in a ball of K rows. A smaller
- * number splits evenly distributed rows, a larger one merges clusters across
- * narrow gaps (bench/density.py, bench/tuned.py).
+ * Minimum number of average micro-clusters, and of places of `copies` equal
+ * rows, in a ball of K rows. A smaller number splits evenly distributed rows,
+ * a larger one merges clusters across narrow gaps (bench/density.py,
+ * bench/tuned.py).
  */
 #define MIN_BALL_MICRO_CLUSTERS	5.0
 
@@ -97,6 +98,12 @@
 
 /* Tolerance in steps of a lattice whose points are floats. */
 #define ROUNDING	1e-3
+
+/*
+ * Ratio of a column's median gap to its smallest one below which both are one
+ * step: between a step and two steps.
+ */
+#define STEP_TOLERANCE	1.5
 
 /*
  * Sets number[c] to the rank of cluster c by its number of rows, 0 for the
@@ -147,6 +154,7 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 						double rows, double K, double step, const double *near,
 						fc_arena *arena)
 {
+	double		copies = near != NULL ? 1.0 : options->copies;
 	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
 	fc_mark		mark = fc_arena_mark(arena);
@@ -155,13 +163,13 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 	for (size_t a = 0; a < b->m; a++)
 	{
 		double		grain = b->n[a] * (near != NULL ? LATTICE_GRAIN : 1.0);
-		double		above = sqrt(K * (chance + grain));
+		double		above = sqrt(K * (copies * chance + grain));
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
 		mass[SURE_ON_LINE * b->m + a] = K +
-			sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE
-					   : CHANCE_ON_BAND) +
+			sqrt(K * (copies * (b->d == 1 ? CHANCE_ON_LINE
+								: CHANCE_ON_BAND) +
 					  grain));
 		mass[TAIL * b->m + a] = K / FC_GROWTH_SHARE;
 		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED_NOISE) * above;
@@ -182,15 +190,12 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 }
 
 /*
- * Returns true if the rows are a lattice, such as integers or ages: more than
- * half of them are in micro-clusters of several equal rows. The step between
- * points of a lattice is not a gap between clusters.
+ * Returns the mean squared distance from its mean up to which a micro-cluster's
+ * rows are equal, except for rounding.
  */
-static bool
-is_lattice(const fc_micro_clusters *b)
+static double
+square_of_equal_rows(const fc_micro_clusters *b)
 {
-	double		more = 0.0;		/* number of rows in micro-clusters of equal
-								 * rows, minus the number of all others */
 	double		square = 0.0;
 	double		mean = 0.0;
 
@@ -201,10 +206,39 @@ is_lattice(const fc_micro_clusters *b)
 			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] /
 				(double) (b->m * b->d);
 	}
+	return 1e-9 * square + 1e-12 * mean;
+}
+
+/*
+ * Returns the mean number of rows of the micro-clusters that are not heavy
+ * places of equal rows; 0 if all are.
+ */
+static double
+light_micro_cluster(const fc_micro_clusters *b, double rows)
+{
+	double		equal = square_of_equal_rows(b);
+	double		light = 0.0;
+	double		count = 0.0;
+
 	for (size_t a = 0; a < b->m; a++)
-		more += b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean
-			? b->n[a]
-			: -b->n[a];
+		if (b->square[a] > equal || b->n[a] < FC_HEAVY_PLACE * rows)
+		{
+			light += b->n[a];
+			count += 1.0;
+		}
+	return count > 0.0 ? light / count : 0.0;
+}
+
+/* Are more than half of the rows in micro-clusters of several equal rows? */
+static bool
+is_repeated(const fc_micro_clusters *b)
+{
+	double		equal = square_of_equal_rows(b);
+	double		more = 0.0;		/* number of rows in micro-clusters of equal
+								 * rows, minus the number of all others */
+
+	for (size_t a = 0; a < b->m; a++)
+		more += b->n[a] > 1.0 && b->square[a] <= equal ? b->n[a] : -b->n[a];
 	return b->m > 1 && more > 0.0;
 }
 
@@ -226,6 +260,56 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
 }
 
 /*
+ * Computes the gaps between the different values of a column, sorted, into m -
+ * 1 numbers. Returns how many there are. Values that differ only by the
+ * rounding of their micro-clusters to floats count as equal.
+ */
+static size_t
+column_gaps(const fc_micro_clusters *b, size_t column, double *gap, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *x = FC_TAKE(arena, b->m, double);
+	size_t		count = 0;
+	double		range;
+
+	for (size_t a = 0; a < b->m; a++)
+		x[a] = b->mean[a * b->d + column];
+	sort_numbers(x, b->m, arena);
+	range = x[b->m - 1] - x[0];
+	for (size_t a = 0; a + 1 < b->m; a++)
+		if (x[a + 1] - x[a] > ROUNDING * range / (double) b->m)
+			gap[count++] = x[a + 1] - x[a];
+	sort_numbers(gap, count, arena);
+	fc_arena_release(arena, mark);
+	return count;
+}
+
+/*
+ * Returns true if the rows are a lattice, such as integers or ages: most of
+ * them are repeated, and in each column most of the gaps between values, two
+ * or more, are equal. The step between points of a lattice is not a gap
+ * between clusters. Places such as addresses are repeated, too, but are no
+ * lattice.
+ */
+static bool
+is_lattice(const fc_micro_clusters *b, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *gap = FC_TAKE(arena, b->m, double);
+	bool		even = is_repeated(b);
+
+	for (size_t c = 0; even && c < b->d; c++)
+	{
+		size_t		count = column_gaps(b, c, gap, arena);
+
+		even = count == 0 ||
+			(count > 1 && gap[count / 2] < STEP_TOLERANCE * gap[0]);
+	}
+	fc_arena_release(arena, mark);
+	return even;
+}
+
+/*
  * Stretches the columns of a lattice until their steps, the median gaps
  * between values, all equal the widest one. A step then counts equally in
  * every column.
@@ -235,23 +319,14 @@ stretch_columns(fc_micro_clusters *b, fc_arena *arena)
 {
 	double	   *mean = FC_TAKE(arena, b->m * b->d, double);
 	double	   *step = FC_TAKE(arena, b->d, double);
-	double	   *x = FC_TAKE(arena, b->m, double);
+	double	   *gap = FC_TAKE(arena, b->m, double);
 	double		widest = 0.0;
 
 	for (size_t c = 0; c < b->d; c++)
 	{
-		double		range;
-		size_t		equal = 0;
+		size_t		count = column_gaps(b, c, gap, arena);
 
-		for (size_t a = 0; a < b->m; a++)
-			x[a] = b->mean[a * b->d + c];
-		sort_numbers(x, b->m, arena);
-		range = x[b->m - 1] - x[0];
-		for (size_t a = 0; a + 1 < b->m; a++)
-			equal += (x[a] = x[a + 1] - x[a]) <=
-				ROUNDING * range / (double) b->m;
-		sort_numbers(x, b->m - 1, arena);
-		step[c] = equal + 1 < b->m ? x[(equal + b->m - 2) / 2] : 0.0;
+		step[c] = count > 0 ? gap[(count - 1) / 2] : 0.0;
 		widest = fmax(widest, step[c]);
 	}
 	for (size_t i = 0; i < b->m * b->d; i++)
@@ -483,7 +558,7 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 	const fc_micro_clusters *micro_clusters = &stretched;
 	size_t		m = given->m;
 	fc_mark		mark;
-	bool		lattice = is_lattice(given);
+	bool		lattice = is_lattice(given, arena);
 	double	   *radius;
 	double	   *near = NULL;	/* smoothed density of each point of a
 								 * lattice; NULL: not smoothed */
@@ -515,11 +590,13 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 
 	/*
 	 * A ball of K rows must span several micro-clusters, or the density would
-	 * depend on how the rows were summarized. Points of a lattice are not
-	 * summaries of different rows, so that they need no such minimum.
+	 * depend on how the rows were summarized, and several places. Points of a
+	 * lattice are not summaries of different rows, and are smoothed below if
+	 * they have many rows, so that they need no such minimum.
 	 */
 	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
-			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS * rows / (double) m);
+			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS *
+			   fmax(light_micro_cluster(given, rows), options->copies));
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	if (lattice)
 	{

@@ -15,11 +15,13 @@
  * needs only these sums, and every threshold is a number of rows, independent
  * of dimension and volume (R = min_rows):
  *
- *     K  = max(5, 0.35 R, 5 N / m)        rows in a ball that measures
+ *     K  = max(5, 0.35 R, 5 N / m, 5 w)   rows in a ball that measures
  *                                         density; among N rows it spans a few
- *                                         micro-clusters
- *     K' = K + sqrt(K (Z + n_a))          more rows than chance and the size
- *                                         of the micro-cluster explain;
+ *                                         micro-clusters, and a few places of
+ *                                         w equal rows each
+ *     K' = K + sqrt(K (w Z + n_a))        more rows than chance and the size
+ *                                         of the micro-cluster explain: chance
+ *                                         puts places there, not single rows;
  *                                         Z = 2.1 ln(N / K),
  *                                         on a band 36, on a line 60
  *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach
@@ -59,6 +61,9 @@ typedef struct fc_density_options
 								 * or more */
 	double		noise;			/* strictness about noise, from 0 (lax) to 2
 								 * (strict) */
+	double		copies;			/* mean over the rows of the number of rows
+								 * that equal a row, itself included; 1: all
+								 * rows differ (fc_density_copies) */
 } fc_density_options;
 
 /* A cluster, which is a leaf of the condensed tree. */
@@ -98,6 +103,21 @@ typedef struct fc_density
 								 * belong */
 	double	   *radius;			/* m values: r_K of each micro-cluster */
 } fc_density;
+
+/*
+ * Share of the rows from which on a place of equal rows is no repetition but a
+ * cluster of its own, 0 to 1. With a smaller one, more places are clusters; a
+ * larger one lets few heavy places hide clusters of lighter ones. A guess.
+ */
+#define FC_HEAVY_PLACE	0.05
+
+/*
+ * Estimates option `copies` from a sample of n rows (n x d) and the number of
+ * rows that each of them represents, without places of FC_HEAVY_PLACE of the
+ * rows.
+ */
+double		fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
+							  fc_arena *arena);
 
 /*
  * Finds the clusters and the noise of micro-clusters, in time O(m^2 d) and

@@ -355,7 +355,11 @@ agreement(const micro_cluster_set *set, const int32 *a, const int32 *b,
 	return score;
 }
 
-static void
+/*
+ * Finds the clusters again from half as many micro-clusters. Returns a note if
+ * they differ, else NULL.
+ */
+static char *
 compare_halved(const training *t, const micro_cluster_set *set,
 			   const fc_density_options *options, const fc_density *found,
 			   fc_arena *arena)
@@ -366,8 +370,8 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	fc_density	other;
 	double		score;
 
-	if (set->b.m < MIN_COMPARED || t->options->quiet || t->source.group_by != NULL)
-		return;
+	if (set->b.m < MIN_COMPARED || t->source.group_by != NULL)
+		return NULL;
 	number = FC_TAKE(arena, set->b.m, int32);
 	label = FC_TAKE(arena, set->b.m, int32);
 	half = halved_micro_clusters(t, set, arena, number);
@@ -375,13 +379,17 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
-	if (other.k != found->k || score < MIN_HALVED_AGREEMENT)
+	if (other.k == found->k && score >= MIN_HALVED_AGREEMENT)
+		return NULL;
+	if (!t->options->quiet)
 		ereport(NOTICE,
 				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters with %zu, %zu with %zu",
 					   t->model, found->k, set->b.m, other.k, half.b.m),
 				errdetail("The adjusted Rand index of the two clusterings is %.2f.",
 						  score),
 				errhint("Raise option micro_clusters until the clusters stay the same, or min_cluster_rows for fewer and larger clusters."));
+	return psprintf("unstable: %zu cluster%s with half as many micro-clusters", other.k,
+					other.k == 1 ? "" : "s");
 }
 
 /* ---- regions ---- */
@@ -398,6 +406,8 @@ typedef struct found_regions
 	double	   *radius;
 	double	   *reach;
 	double	   *peak;
+	char	   *note;			/* NULL: the clusters are stable, or this was
+								 * not tried */
 } found_regions;
 
 static float
@@ -511,6 +521,28 @@ warn_equal_distances(const training *t, const micro_cluster_set *set,
 }
 
 /*
+ * Returns the mean number of copies of a row. A live model has no sample: its
+ * repeated rows are those of micro-clusters without extent.
+ */
+static double
+copies_of_fit(const group_fit *fit, const micro_cluster_set *set, fc_arena *arena)
+{
+	double		light = 0;
+	double		squares = 0;
+
+	if (fit->rows != NULL)
+		return fc_density_copies(fit->rows->values, fit->rows->weights, fit->rows->n,
+								 fit->rows->d, arena);
+	for (Size a = 0; a < set->b.m; a++)
+		if (set->n[a] < FC_HEAVY_PLACE * set->rows)
+		{
+			light += set->n[a];
+			squares += set->n[a] * (set->square[a] > 0 ? 1 : set->n[a]);
+		}
+	return light > 0 ? Max(1, squares / light) : 1;
+}
+
+/*
  * Returns the leaves of the condensed tree as regions, and stores the splits
  * of the tree in the group.
  */
@@ -520,7 +552,8 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 {
 	fc_density_options options = {
 		min_cluster_rows(t, set->rows),
-		given_or(t->options->noise, NOISE)
+		given_or(t->options->noise, NOISE),
+		copies_of_fit(fit, set, arena)
 	};
 	Size		m = set->b.m;
 	fc_density	tree;
@@ -528,7 +561,6 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 
 	fc_density_clusters(&set->b, &options, arena, &tree);
 	warn_equal_distances(t, set, tree.radius, arena);
-	compare_halved(t, set, &options, &tree, arena);
 	found = (found_regions)
 	{
 		tree.k,
@@ -536,7 +568,8 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 			tree.peak_cluster,
 			tree.radius,
 			FC_TAKE(arena, m, double),
-			FC_TAKE(arena, m, double)
+			FC_TAKE(arena, m, double),
+			compare_halved(t, set, &options, &tree, arena)
 	};
 	for (Size a = 0; a < m; a++)
 	{
@@ -658,6 +691,8 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	describe_clusters(t, fit, &set, &found);
 	for (Size a = 0; a < set.b.m; a++)
 		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;
+	if (found.note != NULL)
+		t->note = t->note != NULL ? psprintf("%s, %s", found.note, t->note) : found.note;
 	fit->objective = NAN;
 	release_arena(&arena);
 	return clustered;

@@ -1,0 +1,49 @@
+/*
+ * copies.c - how often rows are repeated
+ *
+ * Let n_p be the number of rows at place p, where all rows are equal, among N
+ * rows. A row chosen at random has on average
+ *
+ *     w = sum_p n_p^2 / N = 1 + sum_p n_p (n_p - 1) / N
+ *
+ * copies, itself included. In a sample whose row i represents u_i rows, the sum
+ * over pairs of equal rows, u_i u_j, estimates n_p (n_p - 1) without bias
+ * (D. Horvitz, D. Thompson 1952), if rows are drawn independently.
+ */
+#include "density/density.h"
+
+#include "base/sort.h"
+
+double
+fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
+				  fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
+	double		total = 0.0;
+	double		light = 0.0;	/* number of rows at light places */
+	double		pairs = 0.0;	/* number of pairs of them at one place */
+
+	for (size_t i = 0; i < n; i++)
+		total += weights[i];
+	fc_sort_rows(x, n, d * sizeof(float), items);
+	for (size_t first = 0, next; first < n; first = next)
+	{
+		double		sum = 0.0;
+		double		squares = 0.0;
+
+		for (next = first; next < n && items[next].key == items[first].key; next++)
+		{
+			double		u = weights[items[next].value];
+
+			sum += u;
+			squares += u * u;
+		}
+		if (sum >= FC_HEAVY_PLACE * total)
+			continue;
+		light += sum;
+		pairs += sum * sum - squares;
+	}
+	fc_arena_release(arena, mark);
+	return light > 0.0 ? 1.0 + pairs / light : 1.0;
+}

@@ -42,6 +42,23 @@
  */
 #define MAX_OTHER_SHARE	0.9
 
+/*
+ * Maximum number of distinct values of a number column that counts as a
+ * category in a density, such as a flag or a rating. With a larger number, a
+ * column of few places is taken for a rating. A guess.
+ */
+#define FEW_VALUES	10
+
+/* Minimum number of rows of each of these values, on average. A guess. */
+#define ROWS_OF_FEW_VALUES	20
+
+/*
+ * Minimum number of distinct values of a column beside which columns of few
+ * values count as categories; without such a column, they are the clusters. A
+ * guess.
+ */
+#define MANY_VALUES	100
+
 /* ---- NULLs of the sample ---- */
 
 static double
@@ -304,11 +321,63 @@ with_indicators(const training *t, fc_encoder_header *learned)
 	return flagged_encoder(learned, found);
 }
 
+/* ---- columns without weight in a density ---- */
+
+/* Returns the number of distinct values in a column of the sample. */
+static Size
+distinct_values(const fc_weighted_rows *sample, Size column, double *sorted)
+{
+	Size		count = sample->n > 0;
+
+	for (Size i = 0; i < sample->n; i++)
+		sorted[i] = (double) sample->values[i * sample->d + column];
+	qsort(sorted, sample->n, sizeof(double), ascending);
+	for (Size i = 1; i < sample->n; i++)
+		count += sorted[i] > sorted[i - 1];
+	return count;
+}
+
 /*
- * Gives categories the minimum weight if the method is density, unless option
- * weight names them. Otherwise each category would be a dense region, although
- * a gap between two categories is no evidence for two clusters: no row can lie
- * between them. If all columns are categories, they keep their weights.
+ * Flags the numbers of few values, such as ratings and flags stored as
+ * integers, if there is a number of many values beside them. Their values are
+ * categories for a density: no row lies between two of them.
+ */
+static void
+flag_few_values(const training *t, const fc_encoder_header *learned,
+				const fc_encoder *encoder, bool *flag)
+{
+	const fc_weighted_rows *sample;
+	double	   *sorted;
+	bool		many = false;
+	Size		numbers = 0;
+
+	for (Size i = 0; i < encoder->features; i++)
+		numbers += encoder->feature[i].kind == FC_FEATURE_NUMBER;
+	if (numbers < 2)
+		return;
+	sample = flagged_rows(t, learned);
+	sorted = palloc(sample->n * sizeof(double));
+	for (Size i = 0; i < encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+		Size		count;
+
+		if (feature->kind != FC_FEATURE_NUMBER)
+			continue;
+		count = distinct_values(sample, feature->first, sorted);
+		many = many || count > MANY_VALUES || 2 * count > sample->n;
+		flag[i] = count <= FEW_VALUES && ROWS_OF_FEW_VALUES * count <= sample->n;
+	}
+	for (Size i = 0; i < encoder->features; i++)
+		flag[i] = flag[i] && many;
+}
+
+/*
+ * Gives categories, and numbers of few values, the minimum weight if the method
+ * is density, unless option weight names them. Otherwise each category would be
+ * a dense region, although a gap between two categories is no evidence for two
+ * clusters: no row can lie between them. If all columns are categories, they
+ * keep their weights.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)
@@ -322,12 +391,13 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	initStringInfo(&names);
 	fc_encoder_view(learned, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
+	flag_few_values(t, learned, &encoder, flag);
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
 		char	   *name = feature_name(&encoder, feature);
 
-		flag[i] = (feature->kind == FC_FEATURE_CATEGORY ||
+		flag[i] = (flag[i] || feature->kind == FC_FEATURE_CATEGORY ||
 				   feature->kind == FC_FEATURE_BOOLEAN) &&
 			!names_feature(t->options, "weight", name);
 		if (!flag[i])
@@ -345,9 +415,9 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
 	if (t->model_id != 0 && !t->options->quiet)
 		ereport(NOTICE,
-				errmsg("categories do not count in the density of rows: clusters do not depend on %s",
+				errmsg("categories and numbers of few values do not count in the density of rows: clusters do not depend on %s",
 					   names.data),
-				errhint("To make each category a separate region, give the column a weight: %s.",
+				errhint("To make each value a separate region, give the column a weight: %s.",
 						column_option("weight", example, "1")));
 }
 

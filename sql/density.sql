@@ -116,6 +116,14 @@ SELECT predict('colours', 3);
 CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELECT id, truth * 2 + 0.0006 * (id % 1000) AS a FROM rings WHERE truth >= 0) q;
 SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
 SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';
+-- With the metric cosine, heights of the tree and option scale are cosine distances: a row 0.1 from
+-- the end of an arc belongs to it at scale 0.01, and one 0.2 from it does not.
+SELECT max(height) BETWEEN 0.5 AND 1 AS cosine_heights FROM cluster_tree('angles');
+SELECT train('angles', 'angles', 'v', method => 'density',
+             options => '{"metric": "cosine", "scale": 0.01, "min_cluster_rows": 20, "quiet": true}') AS version;
+SELECT step, predict('angles', ARRAY[cos(-step), sin(-step)]) IS NOT NULL AS within, round((1 - cos(step))::numeric, 4) AS distance
+  FROM unnest(ARRAY[0.1, 0.2]) step;
+SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine", "scale": 3}');
 
 -- The model has the same bits for another order of the rows and eight partitions, even where a
 -- sample of the rows makes the micro-clusters.

@@ -364,13 +364,13 @@ smooth_lattice(const fc_micro_clusters *b, double step, fc_arena *arena, double 
 	/* squared width of the Gaussian; `step` is squared, too */
 	double		width = step * fmax(values / LATTICE_VALUES, 1.0);
 	double		max = 0.0;
-	fc_point_columns points = fc_point_columns_of(b, arena);
-	double	   *squared = FC_TAKE(arena, b->m, double);
+	fc_point_tiles points = fc_point_tiles_of(b, arena);
+	double	   *squared = FC_TAKE(arena, fc_point_lanes(b->m), double);
 
 	for (size_t a = 0; a < b->m; a++)
 	{
 		fc_check();
-		fc_point_distances(&points, b->mean + a * b->d, squared);
+		fc_point_distances(&points, b->mean + a * b->d, 1, squared);
 		near[a] = 0.0;
 		for (size_t i = 0; i < b->m; i++)
 			near[a] += b->n[i] * exp(-squared[i] / width);
@@ -669,10 +669,10 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 					fc_arena *arena, int32_t *label, double *radius)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_point_columns points = fc_point_columns_of(b, arena);
+	fc_point_tiles points = fc_point_tiles_of(b, arena);
 	fc_disjoint_sets sets = fc_new_sets(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
-	double	   *squared = FC_TAKE(arena, b->m, double);
+	double	   *squared = FC_TAKE(arena, fc_point_lanes(b->m), double);
 	double	   *extent = FC_TAKE(arena, b->m, double);
 	size_t		k;
 
@@ -688,7 +688,7 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 			continue;
 		fc_check();
 		points.n = a;
-		fc_point_distances(&points, b->mean + a * b->d, squared);
+		fc_point_distances(&points, b->mean + a * b->d, 1, squared);
 		for (size_t i = 0; i < a; i++)
 		{
 			double		max = scale + extent[i] + extent[a];

@@ -1,35 +1,59 @@
 /*
- * distances_simd.c - distances from one point to many, one dimension at a
- * time; see internal.h
+ * distances_simd.c - squared distances between points, in doubles; see
+ * internal.h
  */
 #include "density/internal.h"
 
 #include "base/simd.h"
 
+typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES)));
+
+/* Number of vectors per coordinate of a tile. */
+#define VECTORS	(FC_POINT_TILE * sizeof(double) / FC_VECTOR_BYTES)
+
 /*
- * Number of points whose squared distances are summed in one pass, so that the
- * sums fit the first-level cache. A guess.
+ * Number of points whose distances to a tile are summed at once, so that the
+ * sums fit the registers. A guess.
  */
-#define BLOCK	512
+#define TOGETHER	4
+
+/* Adds up the squared distances from `count` points x, a constant, to a tile. */
+static inline __attribute__((always_inline))
+void
+distances_to_tile(const double *tile, size_t d, const double *x, size_t count,
+				  double *squared, size_t stride)
+{
+	vdouble		sum[TOGETHER][VECTORS] = {{{0.0}}};
+
+	for (size_t c = 0; c < d; c++)
+		for (size_t v = 0; v < VECTORS; v++)
+		{
+			vdouble		at;
+
+			memcpy(&at, tile + c * FC_POINT_TILE + v * FC_POINT_TILE / VECTORS, sizeof(at));
+			for (size_t q = 0; q < count; q++)
+				sum[q][v] += (at - x[q * d + c]) * (at - x[q * d + c]);
+		}
+	for (size_t q = 0; q < count; q++)
+		memcpy(squared + q * stride, sum[q], sizeof(sum[q]));
+}
 
 FC_CLONES
 void
-fc_point_distances(const fc_point_columns *points, const double *x,
+fc_point_distances(const fc_point_tiles * points, const double *x, size_t count,
 				   double *squared)
 {
-	for (size_t first = 0; first < points->n; first += BLOCK)
+	size_t		d = points->d;
+	size_t		stride = fc_point_lanes(points->n);
+
+	for (size_t i = 0; i < points->n; i += FC_POINT_TILE)
 	{
-		size_t		count = (points->n - first < BLOCK ? points->n - first : BLOCK);
-		double	   *sum = squared + first;
+		const double *tile = points->x + i * d;
+		size_t		q = 0;
 
-		for (size_t i = 0; i < count; i++)
-			sum[i] = 0.0;
-		for (size_t c = 0; c < points->d; c++)
-		{
-			const double *column = points->x + c * points->stride + first;
-
-			for (size_t i = 0; i < count; i++)
-				sum[i] += (column[i] - x[c]) * (column[i] - x[c]);
-		}
+		for (; q + TOGETHER <= count; q += TOGETHER)
+			distances_to_tile(tile, d, x + q * d, TOGETHER, squared + q * stride + i, stride);
+		for (; q < count; q++)
+			distances_to_tile(tile, d, x + q * d, 1, squared + q * stride + i, stride);
 	}
 }

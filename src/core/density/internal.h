@@ -7,24 +7,45 @@
 
 #include "density/density.h"
 
+/* Number of points whose coordinates are stored together. */
+#define FC_POINT_TILE	8
+
 /*
- * Points stored by dimension, so that the distances to all of them take one
- * loop per dimension.
+ * Points stored in tiles: a tile has the first coordinates of FC_POINT_TILE
+ * points, then their second coordinates, and so on. The last tile is filled up
+ * with zeros.
  */
-typedef struct fc_point_columns
+typedef struct fc_point_tiles
 {
 	size_t		n;
-	size_t		stride;
 	size_t		d;
-	double	   *x;				/* d columns, `stride` values apart */
-} fc_point_columns;
+	double	   *x;
+}			fc_point_tiles;
 
-fc_point_columns
-			fc_point_columns_of(const fc_micro_clusters *micro_clusters, fc_arena *arena);
+/* Returns the address of coordinate c of point i. */
+static inline double *
+fc_point_coordinate(const fc_point_tiles * points, size_t i, size_t c)
+{
+	return &points->x[(i / FC_POINT_TILE * points->d + c) * FC_POINT_TILE +
+					  i % FC_POINT_TILE];
+}
 
-/* Sets squared[i] = |x - point i|^2 for all points. */
-void		fc_point_distances(const fc_point_columns *points, const double *x,
-							   double *squared);
+/* Returns the length of an array for the distances to n points. */
+static inline size_t
+fc_point_lanes(size_t n)
+{
+	return (n + FC_POINT_TILE - 1) / FC_POINT_TILE * FC_POINT_TILE;
+}
+
+fc_point_tiles
+fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_arena *arena);
+
+/*
+ * Computes the squared distances from each of `count` points x (count x d) to
+ * all points; squared has fc_point_lanes(n) values for each x.
+ */
+void		fc_point_distances(const fc_point_tiles * points, const double *x,
+							   size_t count, double *squared);
 
 /*
  * Sets squared[t * m + a] to r_M(a)^2 for M = mass[t * m + a], where t <

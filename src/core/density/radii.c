@@ -13,20 +13,26 @@
 
 #include "base/sort.h"
 
-fc_point_columns
-fc_point_columns_of(const fc_micro_clusters *micro_clusters, fc_arena *arena)
+/*
+ * Number of micro-clusters whose distances to all are computed together, so
+ * that a tile is read once for all of them. A guess.
+ */
+#define BATCH	32
+
+fc_point_tiles
+fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_arena *arena)
 {
-	fc_point_columns columns = {
+	size_t		d = micro_clusters->d;
+	fc_point_tiles points = {
 		micro_clusters->m,
-		micro_clusters->m,
-		micro_clusters->d,
-		FC_TAKE(arena, micro_clusters->m * micro_clusters->d, double)
+		d,
+		FC_TAKE_ZEROED(arena, fc_point_lanes(micro_clusters->m) * d, double)
 	};
 
 	for (size_t a = 0; a < micro_clusters->m; a++)
-		for (size_t c = 0; c < micro_clusters->d; c++)
-			columns.x[c * micro_clusters->m + a] = micro_clusters->mean[a * micro_clusters->d + c];
-	return columns;
+		for (size_t c = 0; c < d; c++)
+			*fc_point_coordinate(&points, a, c) = micro_clusters->mean[a * d + c];
+	return points;
 }
 
 /*
@@ -115,32 +121,47 @@ bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,
 	return radius * radius;
 }
 
+/*
+ * Computes the squared radii of micro-cluster a. distance: squared distances
+ * of all micro-clusters from its mean; changed.
+ */
+static void
+radii_of(const fc_micro_clusters *b, size_t a, const double *mass, size_t masses,
+		 double *distance, fc_keyed *near, double *squared)
+{
+	double		rows = 0.0;
+	double		max = bound_of_radius(b, a, distance, squared, masses);
+	size_t		count;
+
+	for (size_t t = 0; t < masses; t++)
+		rows = fmax(rows, mass[t * b->m + a]);
+	for (size_t i = 0; i < b->m; i++)
+		distance[i] += b->square[i];
+	count = find_near(b, distance, max, rows, near);
+	for (size_t t = 0; t < masses; t++)
+		squared[t * b->m + a] = squared_radius(b, near, count, distance,
+											   mass[t * b->m + a]);
+}
+
 void
 fc_squared_radii(const fc_micro_clusters *b, const double *mass, size_t masses,
 				 fc_arena *arena, double *squared)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_point_columns columns = fc_point_columns_of(b, arena);
-	double	   *distance = FC_TAKE(arena, b->m, double);
+	fc_point_tiles points = fc_point_tiles_of(b, arena);
+	size_t		lanes = fc_point_lanes(b->m);
+	size_t		batch = b->m < BATCH ? b->m : BATCH;
+	double	   *distance = FC_TAKE(arena, batch * lanes, double);
 	fc_keyed   *near = FC_TAKE(arena, 2 * b->m, fc_keyed);
 
-	for (size_t a = 0; a < b->m; a++)
+	for (size_t first = 0; first < b->m; first += batch)
 	{
-		double		rows = 0.0;
-		double		max;
-		size_t		count;
+		size_t		count = b->m - first < batch ? b->m - first : batch;
 
 		fc_check();
-		fc_point_distances(&columns, b->mean + a * b->d, distance);
-		for (size_t t = 0; t < masses; t++)
-			rows = fmax(rows, mass[t * b->m + a]);
-		max = bound_of_radius(b, a, distance, squared, masses);
-		for (size_t i = 0; i < b->m; i++)
-			distance[i] += b->square[i];
-		count = find_near(b, distance, max, rows, near);
-		for (size_t t = 0; t < masses; t++)
-			squared[t * b->m + a] = squared_radius(b, near, count, distance,
-												   mass[t * b->m + a]);
+		fc_point_distances(&points, b->mean + first * b->d, count, distance);
+		for (size_t i = 0; i < count; i++)
+			radii_of(b, first + i, mass, masses, distance + i * lanes, near, squared);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -11,7 +11,7 @@
  */
 typedef struct outside_tree
 {
-	fc_point_columns points;
+	fc_point_tiles points;
 	uint32_t   *micro_cluster;
 	fc_edge    *edge;			/* shortest edge from the tree to each
 								 * micro-cluster, which is the edge's b */
@@ -34,8 +34,8 @@ remove_micro_cluster(outside_tree *o, size_t i)
 	size_t		last = --o->points.n;
 
 	for (size_t c = 0; c < o->points.d; c++)
-		o->points.x[c * o->points.stride +
-					i] = o->points.x[c * o->points.stride + last];
+		*fc_point_coordinate(&o->points, i, c) =
+			*fc_point_coordinate(&o->points, last, c);
 	o->micro_cluster[i] = o->micro_cluster[last];
 	o->edge[i] = o->edge[last];
 }
@@ -97,10 +97,10 @@ fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *core, fc
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		m = micro_clusters->m;
 	outside_tree o = {
-		fc_point_columns_of(micro_clusters, arena),
+		fc_point_tiles_of(micro_clusters, arena),
 		FC_TAKE(arena, m, uint32_t),
 		FC_TAKE(arena, m, fc_edge),
-		FC_TAKE(arena, m, double)
+		FC_TAKE(arena, fc_point_lanes(m), double)
 	};
 	uint32_t	v = 0;
 
@@ -118,7 +118,7 @@ fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *core, fc
 		size_t		best;
 
 		fc_check();
-		fc_point_distances(&o.points, micro_clusters->mean + v * micro_clusters->d,
+		fc_point_distances(&o.points, micro_clusters->mean + v * micro_clusters->d, 1,
 						   o.squared);
 		best = offer_edges(&o, core, v);
 		edges[i] = o.edge[best];

@@ -66,6 +66,15 @@ SELECT k, verdict FROM choose_k('far_out', 'x', 12, '{"trim": 0.03}') WHERE verd
 SELECT train('trimmed', 'far_out', 'x', NULL, options => '{"trim": 0.03, "quiet": true}');
 SELECT k, note FROM fastclust_internal.stored_versions WHERE model = 'trimmed';
 SELECT * FROM choose_k('far_out', 'x', 12, '{"trim": 0.7}');
+-- Few rows: three heaps are three clusters, and a cloud is not clear, for which train warns. One
+-- column with two clusters is clear.
+CREATE TABLE heaps AS SELECT i % 3 * 100 + random() AS a, i % 3 * 100 + random() AS b FROM generate_series(1, 30) i;
+SELECT k, verdict, reason FROM choose_k('heaps', '{a,b}'::name[]) WHERE verdict IS NOT NULL;
+CREATE VIEW thirty AS SELECT x FROM cloud LIMIT 30;
+SELECT verdict, reason FROM choose_k('thirty', 'x') WHERE verdict IS NOT NULL;
+SELECT train('of thirty', 'thirty', 'x', NULL, options => '{"quiet": true}');
+CREATE TABLE line AS SELECT i % 2 * 10 + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) AS v FROM generate_series(1, 5000) i;
+SELECT k, verdict, reason FROM choose_k('line', '{v}'::name[]) WHERE verdict IS NOT NULL;
 -- train and retrain with k NULL use the number that choose_k finds.
 SELECT train('by evidence', 'seven', 'x', NULL, options => '{"quiet": true}');
 SELECT k, note, fastclust_internal.clusters(operator) FROM fastclust_internal.stored_versions WHERE model = 'by evidence';
@@ -102,5 +111,5 @@ SET ROLE regress_choose_k;
 SELECT k, verdict FROM choose_k('seven', 'x', 12) WHERE verdict IS NOT NULL;
 RESET ROLE;
 \set QUIET on
-SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'trimmed') \g /dev/null
+SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'of thirty', 'trimmed') \g /dev/null
 DROP SCHEMA of_choose_k CASCADE; DROP ROLE regress_choose_k;

@@ -190,6 +190,45 @@ test_valley(size_t between, size_t expected)
 	CHECK(separated == expected, "%zu between: %zu", between, separated);
 }
 
+/*
+ * Of 20 tables of three or four clusters of a few rows, nine deviations apart,
+ * 19 are right and clear; a single cloud of few rows is never called clear.
+ */
+static void
+test_few_clusters(size_t k, size_t each)
+{
+	size_t		right = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++)
+	{
+		problem		p = make_problem(k * each, 2, k);
+		fc_rng		rng = fc_rng_start(31 + seed, k);
+
+		for (size_t i = 0; i < p.rows.n * 2; i++)
+			p.x[i] = (float) (9.0 * (double) (i % 2 == 0 ? i / 2 % k % 2 : i / 2 % k / 2) + fc_rng_normal(&rng));
+		right += chosen(&p, 50, 0.0) == k && choice.verdict == FC_K_CLEAR;
+	}
+	CHECK(right >= 19, "%zu clusters of %zu rows: %zu of 20 right", k, each, right);
+}
+
+static void
+test_few_of_cloud(size_t n, int law)
+{
+	size_t		clear = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++)
+	{
+		problem		p = make_problem(n, 2, 1);
+		fc_rng		rng = fc_rng_start(37 + seed, n);
+
+		for (size_t i = 0; i < p.rows.n * 2; i++)
+			p.x[i] = (float) (law == 0 ? fc_rng_uniform(&rng) : law == 1 ? fc_rng_normal(&rng) : -log(fc_rng_uniform(&rng)));
+		(void) chosen(&p, 50, 0.0);
+		clear += choice.verdict == FC_K_CLEAR;
+	}
+	CHECK(clear <= 1, "law %d, %zu rows: %zu of 20 clear", law, n, clear);
+}
+
 int
 main(void)
 {
@@ -216,5 +255,16 @@ main(void)
 	test_valley(10, 2);
 	test_valley(14, 1);
 	test_valley(40, 1);
+	for (size_t each = 5; each <= 16; each += 11)
+	{
+		test_few_clusters(3, each);
+		test_few_clusters(4, each);
+	}
+	for (int law = 0; law < 3; law++)
+	{
+		test_few_of_cloud(15, law);
+		test_few_of_cloud(48, law);
+		test_few_of_cloud(300, law);
+	}
 	return unit_finish();
 }

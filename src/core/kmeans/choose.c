@@ -60,6 +60,12 @@
  */
 #define LIMIT_SHARE	0.8
 
+/*
+ * Minimum fraction of the clusters of a rival that are found along one axis. A
+ * smaller one makes more choices unclear. A guess.
+ */
+#define LINE_SHARE	0.5
+
 typedef struct k_search
 {
 	fc_halves	halves;
@@ -325,12 +331,13 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 }
 
 /*
- * Returns true if more than half of the coarse clusters contain several fine
- * ones, and if most of these are farther from other clusters than their fine
- * clusters are from each other, by the factor FC_LEVEL_GAP.
+ * Counts the coarse clusters that contain several fine ones (parted), and those
+ * of them that are farther from other clusters than their fine clusters are
+ * from each other, by the factor FC_LEVEL_GAP (apart).
  */
-static bool
-is_level(k_search *s, size_t coarse, size_t fine)
+static void
+count_parted(const k_search *s, size_t coarse, size_t fine, size_t *parted,
+			 size_t *apart)
 {
 	const fc_half_centroids *of = &s->found[coarse];
 	const fc_half_centroids *in = &s->found[fine];
@@ -338,9 +345,8 @@ is_level(k_search *s, size_t coarse, size_t fine)
 	size_t		d = s->halves.d;
 	size_t	   *group = FC_TAKE(s->arena, in->k, size_t);
 	cluster_edges *edges = FC_TAKE(s->arena, of->k, cluster_edges);
-	size_t		parted = 0;
-	size_t		apart = 0;
 
+	*parted = *apart = 0;
 	for (size_t g = 0; g < of->k; g++)
 		edges[g] = (cluster_edges)
 	{
@@ -359,12 +365,39 @@ is_level(k_search *s, size_t coarse, size_t fine)
 	for (size_t g = 0; g < of->k; g++)
 		if (edges[g].within > 0.0)
 		{
-			parted++;
-			apart += edges[g].between >= FC_LEVEL_GAP * edges[g].within;
+			(*parted)++;
+			*apart += edges[g].between >= FC_LEVEL_GAP * edges[g].within;
 		}
 	fc_arena_release(s->arena, mark);
-	return 2 * parted > of->k &&
+}
+
+/*
+ * Returns true if more than half of the coarse clusters are parted, and most of
+ * these are apart.
+ */
+static bool
+is_level(const k_search *s, size_t coarse, size_t fine)
+{
+	size_t		parted;
+	size_t		apart;
+
+	count_parted(s, coarse, fine, &parted, &apart);
+	return 2 * parted > s->found[coarse].k &&
 		(double) apart >= LEVEL_SHARE * (double) parted;
+}
+
+/*
+ * Returns true if the fine clusters only part some coarse ones, which are all
+ * apart.
+ */
+static bool
+is_within(const k_search *s, size_t coarse, size_t fine)
+{
+	size_t		parted;
+	size_t		apart;
+
+	count_parted(s, coarse, fine, &parted, &apart);
+	return parted > 0 && apart == parted;
 }
 
 /* ---- the choice ---- */
@@ -458,8 +491,11 @@ choose(k_search *s)
 /*
  * Returns a number greater than the chosen one for which more clusters are
  * found, or whose clusters are reproduced by both halves and bend the cost
- * clearly. Returns 0 if there is no such number, or if the chosen number is a
- * level, because all finer numbers would qualify.
+ * clearly, unless they are only parts of clusters that are far apart. Returns 0
+ * if there is no such number, or if the chosen number is a level, because all
+ * finer numbers would qualify. Along one axis, halves divide
+ * any rows into nearly the same parts, and parts of few rows have valleys by
+ * chance, so that only numbers count of which most clusters are found.
  */
 static size_t
 rival_of(const k_search *s)
@@ -471,12 +507,15 @@ rival_of(const k_search *s)
 		 i < choice->count && choice->chosen == s->fine; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
+		bool		line = s->halves.d == 1;
 
-		if (tried->evidence.found >= (double) chosen->k + 1.0 ||
-			(i + 1 < choice->count &&
-			 tried->evidence.agreement >= RIVAL_AGREEMENT &&
-			 tried->gain >= RIVAL_GAIN * chosen->gain &&
-			 tried->gain >= FC_CLEAR_GAIN * tried[1].gain))
+		if ((tried->evidence.found >= fmax((double) chosen->k + 1.0,
+										   line ? LINE_SHARE * (double) tried->k : 0.0) ||
+			 (i + 1 < choice->count && !line &&
+			  tried->evidence.agreement >= RIVAL_AGREEMENT &&
+			  tried->gain >= RIVAL_GAIN * chosen->gain &&
+			  tried->gain >= FC_CLEAR_GAIN * tried[1].gain)) &&
+			!is_within(s, choice->chosen, i))
 			return tried->k;
 	}
 	return 0;
@@ -572,9 +611,21 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	}
 	else
 	{
-		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL,
-								  options->seed, arena);
-		try_all(&s, max_clusters(kept.n, max_k));
+		fc_choice	few = {.count = 0};
+
+		if (kept.n < FC_FEW_ROWS)
+			fc_choose_of_few(&kept, max_k, &s.options, arena, &few);
+		/* halves of few rows on a line have valleys by chance */
+		if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && kept.d > 1))
+		{
+			s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL,
+									  options->seed, arena);
+			try_all(&s, max_clusters(kept.n, max_k));
+		}
+		if (few.verdict != FC_K_UNCLEAR ||
+			(choice->verdict != FC_K_CLEAR && few.count > 0 && few.count >= choice->count))
+			*choice = few;
+		measure_gains(choice);
 	}
 	fc_arena_release(arena, mark);
 }

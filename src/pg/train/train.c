@@ -239,19 +239,29 @@ verdict_of(const fc_choice *choice)
 const char *
 reason_of(const fc_choice *choice)
 {
+	const fc_tried *chosen = &choice->tried[choice->chosen];
+	const fc_tried *last = &choice->tried[choice->count - 1];
+
 	if (choice->verdict == FC_K_CLEAR)
 		return NULL;
 	if (choice->verdict == FC_K_LIMIT)
-		return "clusters are separate up to the largest number tried";
+		return psprintf("clusters are separate up to the largest number tried, %zu",
+						last->k);
 	if (choice->hidden > 0)
 		return psprintf("%zu of %zu clusters contain smaller ones", choice->hidden,
-						choice->tried[choice->chosen].k);
+						chosen->k);
 	if (choice->rival > 0)
 		return psprintf("%zu clusters are as stable", choice->rival);
-	if (choice->tried[choice->chosen].evidence.cost <=
-		FC_NO_SPREAD * choice->tried[0].evidence.cost)
+	if (chosen->evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
 		return "the rows of each cluster are equal";
-	return "no number of clusters is both stable and well separated";
+	if (last->k == 1)
+		return "there are too few rows to try more than one cluster";
+	if (chosen->stability >= (choice->few ? FC_FEW_STABILITY : FC_CLEAR_STABILITY))
+		return choice->few && !choice->apart
+			? psprintf("%zu clusters are stable, but not well separated", chosen->k)
+			: psprintf("%zu clusters are stable, but so are others", chosen->k);
+	return psprintf("no number of clusters up to %zu is both stable and well separated",
+					last->k);
 }
 
 /* Chooses k from the sample, and logs the verdict and its reason. */
@@ -271,6 +281,12 @@ choose_k(training *t, const fc_weighted_rows *sample)
 					  : psprintf("stability %.2f", chosen->stability)));
 	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "",
 					   t->note != NULL ? "; " : "", verdict_of(choice));
+	if (choice->verdict != FC_K_CLEAR && !t->again)
+		ereport(WARNING,
+				errmsg("the number of clusters of model \"%s\" is not clear: k is %zu", t->model,
+					   t->k),
+				errdetail("%s: %s.", verdict_of(choice), reason),
+				errhint("choose_k shows the evidence for each number; pass k to choose another one."));
 }
 
 fc_choice *
@@ -280,6 +296,10 @@ try_clusters(training *t)
 
 	learn_encoder(t);
 	sample = uniform_sample(t, 0);
+	if (t->source.encoder != NULL)
+		warn_useless_columns(t, sample,
+							 is_whole(t, sample) ? "" : " of a sample");
+	warn_columns(t, sample);
 	t->scaling = standard_scaling(t, sample);
 	return tried_clusters(t, sample, t->k);
 }

@@ -1,0 +1,289 @@
+/*
+ * few_rows.c - the choice of the number of clusters of few rows; see choose.h
+ */
+#include "kmeans/choose.h"
+
+#include "base/rng.h"
+
+/*
+ * Number of resamples. More of them measure stability more precisely, and take
+ * proportionally longer. A guess.
+ */
+#define RESAMPLES	20
+
+/* Numbers of starts for all rows, and for a resample. Guesses. */
+#define STARTS	5
+#define RESAMPLE_STARTS	2
+
+typedef struct few_rows
+{
+	const fc_rows *rows;
+	fc_kmeans_options options;
+	fc_arena   *arena;
+	const double *distance;		/* n x n distances between the rows */
+}			few_rows;
+
+static void
+run_kmeans(few_rows * w, const fc_rows *rows, int starts, uint64_t seed,
+		   fc_kmeans_result *result, size_t k)
+{
+	w->options.n_init = starts;
+	w->options.seed = seed;
+	fc_kmeans(rows, k, NULL, &w->options, w->arena, result);
+}
+
+static fc_kmeans_result
+new_result(size_t n, size_t d, size_t k, fc_arena *arena)
+{
+	return (fc_kmeans_result)
+	{
+		.centroids = FC_TAKE(arena, k * d, double),
+			.weights = FC_TAKE(arena, k, double),
+			.labels = FC_TAKE(arena, n, int32_t)
+	};
+}
+
+/*
+ * Returns the mean silhouette of the rows: (b - a) / max(a, b), where a is the
+ * mean distance to the other rows of the cluster, and b the least mean distance
+ * to the rows of another one; 0 for a row that is a cluster by itself (P.
+ * Rousseeuw 1987).
+ */
+static double
+silhouette(const few_rows * w, const int32_t *label, size_t k)
+{
+	size_t		n = w->rows->n;
+	fc_mark		mark = fc_arena_mark(w->arena);
+	double	   *sum = FC_TAKE(w->arena, k, double);
+	size_t	   *count = FC_TAKE_ZEROED(w->arena, k, size_t);
+	double		total = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		count[label[i]]++;
+	for (size_t i = 0; i < n; i++)
+	{
+		size_t		own = (size_t) label[i];
+		double		other = INFINITY;
+
+		if (count[own] < 2)
+			continue;
+		memset(sum, 0, k * sizeof(double));
+		for (size_t r = 0; r < n; r++)
+			sum[label[r]] += w->distance[i * n + r];
+		for (size_t j = 0; j < k; j++)
+			if (j != own && count[j] > 0)
+				other = fmin(other, sum[j] / (double) count[j]);
+		sum[own] /= (double) (count[own] - 1);
+		if (isfinite(other) && fmax(sum[own], other) > 0.0)
+			total += (other - sum[own]) / fmax(sum[own], other);
+	}
+	fc_arena_release(w->arena, mark);
+	return total / (double) n;
+}
+
+static double
+pairs(double count)
+{
+	return count * (count - 1.0) / 2.0;
+}
+
+/*
+ * Returns the adjusted Rand index of two labellings with k labels each (L.
+ * Hubert, P. Arabie 1985); 1 if both have one cluster.
+ */
+static double
+adjusted_rand(const int32_t *a, const int32_t *b, size_t n, size_t k, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *both = FC_TAKE_ZEROED(arena, k * k, double);
+	double		together = 0.0;
+	double		in_a = 0.0;
+	double		in_b = 0.0;
+	double		expected;
+
+	for (size_t i = 0; i < n; i++)
+		both[(size_t) a[i] * k + (size_t) b[i]] += 1.0;
+	for (size_t i = 0; i < k; i++)
+	{
+		double		row = 0.0;
+		double		column = 0.0;
+
+		for (size_t j = 0; j < k; j++)
+		{
+			row += both[i * k + j];
+			column += both[j * k + i];
+			together += pairs(both[i * k + j]);
+		}
+		in_a += pairs(row);
+		in_b += pairs(column);
+	}
+	fc_arena_release(arena, mark);
+	expected = in_a * in_b / pairs((double) n);
+	return in_a + in_b == 2.0 * expected ? 1.0
+		: (together - expected) / ((in_a + in_b) / 2.0 - expected);
+}
+
+/* Sets label[i] to the index of the centroid that is nearest to row i. */
+static void
+label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *label)
+{
+	for (size_t i = 0; i < rows->n; i++)
+	{
+		double		least = INFINITY;
+
+		for (size_t j = 0; j < k; j++)
+		{
+			double		square = 0.0;
+
+			for (size_t c = 0; c < rows->d; c++)
+			{
+				double		difference = ((double) rows->x[i * rows->d + c] -
+										  centroids[j * rows->d + c]);
+
+				square += difference * difference;
+			}
+			if (square < least)
+			{
+				least = square;
+				label[i] = (int32_t) j;
+			}
+		}
+	}
+}
+
+/*
+ * Returns the mean adjusted Rand index between the labels of all rows and the
+ * labels by the centroids of resamples, which draw n of the n rows with
+ * replacement.
+ */
+static double
+resampled_agreement(few_rows * w, const int32_t *label, size_t k)
+{
+	size_t		n = w->rows->n;
+	size_t		d = w->rows->d;
+	fc_mark		mark = fc_arena_mark(w->arena);
+	fc_rng		rng = fc_rng_start(w->options.seed, k);
+	float	   *x = FC_TAKE(w->arena, n * d, float);
+	int32_t    *again = FC_TAKE(w->arena, n, int32_t);
+	fc_kmeans_result result = new_result(n, d, k, w->arena);
+	fc_rows		drawn = {.x = x,.n = n,.d = d};
+	double		sum = 0.0;
+
+	for (uint64_t sample = 0; sample < RESAMPLES; sample++)
+	{
+		fc_check();
+		for (size_t i = 0; i < n; i++)
+			memcpy(x + i * d, w->rows->x + fc_rng_below(&rng, n) * d, d * sizeof(float));
+		run_kmeans(w, &drawn, RESAMPLE_STARTS, sample, &result, k);
+		label_rows(w->rows, result.centroids, k, again);
+		sum += adjusted_rand(label, again, n, k, w->arena);
+	}
+	fc_arena_release(w->arena, mark);
+	return sum / RESAMPLES;
+}
+
+static bool
+has_small_cluster(const fc_kmeans_result *result, size_t k)
+{
+	for (size_t j = 0; j < k; j++)
+		if (result->weights[j] < FC_FEW_PER_CLUSTER)
+			return true;
+	return false;
+}
+
+/*
+ * Tries k clusters, and returns their silhouette; 0 if a cluster has too few
+ * rows, such as a few outliers.
+ */
+static double
+try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried)
+{
+	fc_mark		mark = fc_arena_mark(w->arena);
+	fc_kmeans_result result = new_result(w->rows->n, w->rows->d, k, w->arena);
+	double		width = 0.0;
+
+	run_kmeans(w, w->rows, STARTS, seed, &result, k);
+	*tried = (fc_tried)
+	{
+		.k = k,
+			.evidence =
+		{
+			.cost = result.sse / (double) w->rows->n,
+				.separated = (double) k,
+				.found = (double) k
+		},
+			.stability = NAN
+	};
+	if (k > 1)
+	{
+		if (!has_small_cluster(&result, k))
+			width = silhouette(w, result.labels, k);
+		tried->evidence.agreement = tried->stability =
+			resampled_agreement(w, result.labels, k);
+	}
+	fc_arena_release(w->arena, mark);
+	return width;
+}
+
+static double *
+distances_of_rows(const fc_rows *rows, fc_arena *arena)
+{
+	double	   *distance = FC_TAKE(arena, rows->n * rows->n, double);
+
+	for (size_t i = 0; i < rows->n; i++)
+		for (size_t r = 0; r < rows->n; r++)
+		{
+			double		square = 0.0;
+
+			for (size_t c = 0; c < rows->d; c++)
+			{
+				double		difference = ((double) rows->x[i * rows->d + c] -
+										  (double) rows->x[r * rows->d + c]);
+
+				square += difference * difference;
+			}
+			distance[i * rows->n + r] = sqrt(square);
+		}
+	return distance;
+}
+
+void
+fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *options,
+				 fc_arena *arena, fc_choice *choice)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	few_rows	w = {rows, fc_kmeans_defaults(), arena, distances_of_rows(rows, arena)};
+	size_t		max = rows->n / FC_FEW_PER_CLUSTER;
+	double		widest = -INFINITY;
+	const fc_tried *chosen;
+
+	max = max < max_k ? max : max_k;
+	max = max < FC_FEW_CLUSTERS ? max : FC_FEW_CLUSTERS;
+	*choice = (fc_choice)
+	{
+		.few = true
+	};
+	w.options.sphere = options->sphere;
+	w.options.rounds = 0;
+	for (size_t k = 1; k <= (max < 1 ? 1 : max); k++)
+	{
+		fc_tried   *tried = &choice->tried[choice->count];
+		double		width = try_few(&w, k, options->seed, tried);
+
+		if (k > 1 && width > widest)
+		{
+			widest = width;
+			choice->chosen = choice->count;
+		}
+		choice->count++;
+		if (choice->tried[0].evidence.cost <= 0.0)
+			break;				/* all rows are equal */
+	}
+	chosen = &choice->tried[choice->chosen];
+	choice->apart = widest > FC_FEW_SILHOUETTE;
+	if (chosen->k > 1 && choice->apart && chosen->stability > FC_FEW_STABILITY &&
+		chosen->evidence.cost > FC_NO_SPREAD * choice->tried[0].evidence.cost)
+		choice->verdict = chosen->k == FC_FEW_CLUSTERS || chosen->k == max_k
+			? FC_K_LIMIT : FC_K_CLEAR;
+	fc_arena_release(arena, mark);
+}

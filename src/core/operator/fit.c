@@ -310,7 +310,7 @@ quality_of(double weight, double silhouettes, double squares, double totals,
 }
 
 static void
-finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters,
+finish(const fc_operator *op, quality_sums *sums, fc_quality *clusters,
 	   fc_quality *all)
 {
 	double		weight = 0.0;
@@ -324,6 +324,8 @@ finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters,
 							  sums->distances, sums->worst);
 	for (size_t j = 0; j < op->k; j++)
 	{
+		if (sums->weights[j] <= 1.0)
+			sums->silhouettes[j] = 0.0;
 		weight += sums->weights[j];
 		silhouettes += sums->silhouettes[j];
 		squares += sums->squares[j];

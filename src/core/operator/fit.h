@@ -11,7 +11,8 @@
  * Let a_i and b_i be the distances of row i to its nearest and its second
  * nearest centroid, w_i its weight, and m the mean of all rows:
  *     silhouette = mean of (b_i - a_i) / b_i
- *                  (simplified: Hruschka, de Castro, Campello 2004)
+ *                  (simplified: Hruschka, de Castro, Campello 2004); 0 for
+ *                  the row of a cluster of weight 1 or less
  *     davies_bouldin = max_l (S_j + S_l) / ||c_j - c_l||, S_j = mean of a_i
  *                  (Davies, Bouldin 1979)
  *     spread = sqrt(mean of a_i^2 / d)

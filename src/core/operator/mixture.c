@@ -7,22 +7,31 @@
 #include "base/rng.h"
 #include "operator/partial.h"
 
-/*
- * Returns the minimum standard deviation in the densities; 0 if all spreads
- * are 0.
- */
-static double
-min_spread(const fc_operator *op, const double *spreads)
+double
+fc_common_square(const double *weights, const double *spreads, size_t k)
 {
 	double		weight = 0.0;
 	double		square = 0.0;
 
-	for (size_t j = 0; j < op->k; j++)
+	for (size_t j = 0; j < k; j++)
 	{
-		weight += op->weights[j];
-		square += op->weights[j] * spreads[j] * spreads[j];
+		weight += weights[j];
+		square += weights[j] * spreads[j] * spreads[j];
 	}
-	return weight > 0.0 ? FC_MIN_SPREAD * sqrt(square / weight) : 0.0;
+	return weight > 0.0 ? square / weight : 0.0;
+}
+
+double
+fc_relative_distance(const fc_operator *op, size_t j, double weight, double spread,
+					 double common, double square)
+{
+	double		scale = ((weight * spread * spread + FC_COMMON_ROWS * common) /
+						 (weight + FC_COMMON_ROWS));
+	double		rounding = fc_operator_centroid_rounding(op, j);
+
+	if (!(square > rounding * rounding))
+		return 0.0;
+	return scale > 0.0 ? sqrt(square / ((double) op->d * scale)) : INFINITY;
 }
 
 /*
@@ -67,7 +76,8 @@ void
 fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 							 const double *x, fc_scratch scratch, double *p)
 {
-	double		min = min_spread(op, spreads);
+	/* minimum standard deviation; 0 if all spreads are 0 */
+	double		min = FC_MIN_SPREAD * sqrt(fc_common_square(op->weights, spreads, op->k));
 	double		sum = 0.0;
 	size_t		observed = fc_partial_observed(x, op->d);
 

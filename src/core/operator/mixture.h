@@ -33,6 +33,30 @@ void
 										 const double *x, fc_scratch scratch, double *p);
 
 /*
+ * Number of rows with the common standard deviation that are added to each
+ * cluster for relative distances. With a larger number, clusters of few rows
+ * count as more like the others; with 0, a cluster of equal rows has no scale.
+ * A guess.
+ */
+#define FC_COMMON_ROWS	10.0
+
+/* Returns the mean of s_j^2, weighted by w_j; 0 if all weights are 0. */
+double		fc_common_square(const double *weights, const double *spreads, size_t k);
+
+/*
+ * Returns the distance of a row from its nearest centroid j in standard
+ * deviations of that cluster, drawn towards the common one:
+ *
+ *     sqrt(square / (d s^2)),
+ *     s^2 = (w_j s_j^2 + FC_COMMON_ROWS * common) / (w_j + FC_COMMON_ROWS)
+ *
+ * 0 if the row is the centroid up to rounding, infinity if s is 0 otherwise.
+ * common: from fc_common_square.
+ */
+double		fc_relative_distance(const fc_operator *op, size_t j, double weight,
+								 double spread, double common, double square);
+
+/*
  * Draws rows (count x op->d). For each row, draws a cluster with a probability
  * in proportion to its weight, and adds spreads[cluster] times standard normal
  * variates to its centroid. spreads holds k standard deviations per dimension,

@@ -44,14 +44,15 @@ typedef struct served_model
 	Size		d;				/* dimension of the rows */
 	double	   *center;			/* d values, or NULL if rows are not scaled */
 	double	   *scale;
-	double	   *quantiles;		/* quantiles of the training distances;
-								 * element i is for the probability 1 - (1 - i
-								 * / (count - 1))^2 */
+	double	   *quantiles;		/* quantiles of the relative distances of the
+								 * training rows; element i is for the
+								 * probability 1 - (1 - i / (count - 1))^2 */
 	int			quantile_count;
 	double		contamination;	/* share of the rows, 0 to 1, that anomaly()
 								 * flags by default */
 	double	   *spreads;		/* standard deviation per dimension of each of
 								 * the k clusters, or NULL */
+	double		common_square;	/* weighted mean of their squares */
 	Datum	   *names;			/* names of the model's clusters; NULL until
 								 * they are needed */
 	int			name_count;

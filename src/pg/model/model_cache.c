@@ -26,6 +26,7 @@
 
 #include "base/rng.h"
 #include "operator/partial.h"
+#include "operator/mixture.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/encode/group_value.h"
@@ -331,6 +332,9 @@ read_row(served_model *model)
 									"distance_quantiles",
 									&model->quantile_count);
 	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
+	if (model->spreads != NULL && model->view.regions.clusters == 0)
+		model->common_square = fc_common_square(model->view.weights, model->spreads,
+												model->view.k);
 	read_encoder(model);
 	read_paths(model);
 	contamination = column(COLUMN_CONTAMINATION, &null);

@@ -97,8 +97,8 @@ distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 
 /*
  * Returns the limit that a share `contamination` of the training rows
- * exceeded. The limit is a distance or, for a model of regions, an outlier
- * score.
+ * exceeded. The limit is a relative distance or, for a model of regions, an
+ * outlier score.
  */
 static double
 anomaly_limit(const served_model *model, double contamination)
@@ -125,6 +125,23 @@ outlier_score(const model_row *row)
 													row->x, row->scratch));
 }
 
+/*
+ * Returns the distance of the row from its centroid, relative to the standard
+ * deviation of the cluster (operator/mixture.h); the distance itself if the
+ * model has no standard deviations.
+ */
+static double
+relative_distance(const model_row *row)
+{
+	const served_model *model = row->model;
+	size_t		nearest = nearest_of_row(row);
+	double		square = square_of(row);
+
+	return model->spreads == NULL ? sqrt(square)
+		: fc_relative_distance(&model->view, nearest, model->view.weights[nearest],
+							   model->spreads[nearest], model->common_square, square);
+}
+
 static Datum
 anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
@@ -137,7 +154,7 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 				errdetail("It must be a share of the rows, between 0 and 1."));
 	PG_RETURN_BOOL((row->model->view.regions.clusters > 0
 					? outlier_score(row)
-					: sqrt(square_of(row))) >
+					: relative_distance(row)) >
 				   anomaly_limit(row->model, share));
 }
 

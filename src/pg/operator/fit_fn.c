@@ -341,7 +341,7 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 		(void) prune_operator(&op, CurrentMemoryContext);
 	if (rows->missing != NULL)
 		(void) pack_operator(&op, CurrentMemoryContext);
-	charge_memory(memory, rows->n * (sizeof(int32) + 2 * sizeof(double)) +
+	charge_memory(memory, rows->n * (sizeof(int32) + 3 * sizeof(double)) +
 				  fc_fit_scratch(&op) * sizeof(float) +
 				  FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op));
@@ -356,6 +356,34 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 		rows->n, fc_operator_labels(&op), rows->weights, labels,
 			squares, factors_of_rows(rows)
 	};
+}
+
+/*
+ * Returns the fit with the squares of relative distances (mixture.h) in place
+ * of the squared distances.
+ */
+static fc_fit
+relative_fit(const fc_operator_header *header, const fc_fit *fit,
+			 const fit_profile *profile)
+{
+	double		common = fc_common_square(profile->weights, profile->spreads, fit->k);
+	double	   *squares = alloc_large(fit->n * sizeof(double));
+	fc_fit		relative = *fit;
+	fc_operator op;
+
+	open_operator(header, &op);
+	for (Size i = 0; i < fit->n; i++)
+	{
+		Size		j = (Size) fit->labels[i];
+		double		distance = fc_relative_distance(&op, j, profile->weights[j],
+													profile->spreads[j], common,
+													fc_fit_square(fit, i));
+
+		squares[i] = distance * distance;
+	}
+	relative.squares = squares;
+	relative.factors = NULL;
+	return relative;
 }
 
 fit_profile
@@ -374,7 +402,12 @@ profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
 				 profile.weights);
 	for (Size j = 0; j < fit.k; j++)
 		profile.spreads[j] = sqrt(profile.spreads[j] / (double) op->d);
-	fc_fit_quantiles(&fit, places, count, &arena, profile.quantiles);
+	if (count > 0)
+	{
+		const fc_fit relative = relative_fit(op, &fit, &profile);
+
+		fc_fit_quantiles(&relative, places, count, &arena, profile.quantiles);
+	}
 	release_arena(&arena);
 	return profile;
 }

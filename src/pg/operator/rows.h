@@ -91,14 +91,14 @@ extern double
 
 /*
  * Fit of an operator to rows: the mean squared distance and its standard
- * error, quantiles of the distances, and the standard deviation of each
- * cluster.
+ * error, quantiles of the relative distances (operator/mixture.h), and the
+ * standard deviation of each cluster.
  */
 typedef struct fit_profile
 {
 	double		mean;
 	double		error;
-	double	   *quantiles;		/* `count` quantiles of the distances */
+	double	   *quantiles;		/* `count` quantiles of the relative distances */
 	double	   *spreads;		/* k values: standard deviation per dimension
 								 * of each cluster */
 	double	   *weights;		/* k values: total weight of the rows of each
@@ -106,7 +106,7 @@ typedef struct fit_profile
 } fit_profile;
 
 /*
- * Number of stored quantiles of the distances. Their probabilities are closer
+ * Number of stored quantiles of the relative distances. Their probabilities are closer
  * together towards 1. With more quantiles, the scores of rows are more exact,
  * and models are larger. A guess.
  */

@@ -193,30 +193,6 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 				2);
 }
 
-/*
- * Scales the distance quantiles if the number of clusters has changed,
- * assuming that they are proportional to the root mean square distance.
- */
-static void
-scale_quantiles(record_builder *row, Size k, const stored_version *old,
-				double objective)
-{
-	HeapTupleHeader record = DatumGetHeapTupleHeader(old->record);
-	bool		null[2];
-	double		before = DatumGetFloat8(GetAttributeByName(record, "objective",
-														   &null[0]));
-	Datum		quantiles = GetAttributeByName(record, "distance_quantiles",
-											   &null[1]);
-	ArrayType  *scaled;
-
-	if (k == old->k || null[0] || null[1] || before == 0 || isnan(objective))
-		return;
-	scaled = DatumGetArrayTypePCopy(quantiles);
-	for (int i = 0; i < ARR_DIMS(scaled)[0]; i++)
-		((double *) ARR_DATA_PTR(scaled))[i] *= sqrt(objective / before);
-	set_value(row, "distance_quantiles", scaled);
-}
-
 static Datum
 decoded_group(const training *t, Size k, const char *group,
 			  const struct varlena *sketch, const struct varlena *counts,
@@ -262,8 +238,6 @@ decoded_group(const training *t, Size k, const char *group,
 		set_value(&row, unknown[i], NULL);
 	if (fresh)
 		set_drawn(&row, t, &found, old, row_scaling);
-	else
-		scale_quantiles(&row, k, old, found.objective);
 	return end_record(&row);
 }
 

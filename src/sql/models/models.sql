@@ -81,7 +81,7 @@ CREATE TABLE fastclust_internal.version_groups (
     null_moments double precision[],
     -- standard deviation per dimension of the scaled rows of each cluster
     spreads double precision[],
-    -- quantiles of the distances of the training rows, for the probabilities 1 - (1 - i / 200)^2
+    -- quantiles of the relative distances of the training rows, for the probabilities 1 - (1 - i / 200)^2
     distance_quantiles double precision[],
     n bigint NOT NULL CHECK (n >= 0),
     -- number of training rows with a NULL that was replaced by a value; NULL if they were not

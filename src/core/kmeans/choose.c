@@ -331,9 +331,9 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 }
 
 /*
- * Counts the coarse clusters that contain several fine ones (parted), and those
- * of them that are farther from other clusters than their fine clusters are
- * from each other, by the factor FC_LEVEL_GAP (apart).
+ * Counts the coarse clusters that contain several fine ones (parted). Counts
+ * how many of these are farther from other clusters than their fine clusters
+ * are from each other, by the factor FC_LEVEL_GAP (apart).
  */
 static void
 count_parted(const k_search *s, size_t coarse, size_t fine, size_t *parted,

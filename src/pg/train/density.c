@@ -96,7 +96,8 @@
 
 /*
  * Adjusted Rand index between the labels with all micro-clusters and with half
- * as many, below which a notice is raised. A guess.
+ * as many, below which clusters are called unstable. A larger one also does so
+ * if only small clusters differ. A guess.
  */
 #define MIN_HALVED_AGREEMENT	0.8
 
@@ -405,7 +406,7 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
-	if (other.k == found->k && score >= MIN_HALVED_AGREEMENT)
+	if (score >= MIN_HALVED_AGREEMENT)
 		return NULL;
 	if (!t->options->quiet)
 		ereport(NOTICE,
@@ -547,8 +548,8 @@ warn_equal_distances(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Returns the mean number of copies of a row. A live model has no sample: its
- * repeated rows are those of micro-clusters without extent.
+ * Returns the mean number of copies of a row. A live model has no sample, so
+ * only rows in micro-clusters without extent count as repeated.
  */
 static double
 copies_of_fit(const group_fit *fit, const micro_cluster_set *set, fc_arena *arena)

@@ -53,9 +53,9 @@
 #define ROWS_OF_FEW_VALUES	20
 
 /*
- * Minimum number of distinct values of a column beside which columns of few
- * values count as categories; without such a column, they are the clusters. A
- * guess.
+ * Minimum number of distinct values that one column must have, so that columns
+ * of few values count as categories. In a table without such a column, they
+ * are the clusters. A guess.
  */
 #define MANY_VALUES	100
 
@@ -339,7 +339,7 @@ distinct_values(const fc_weighted_rows *sample, Size column, double *sorted)
 
 /*
  * Flags the numbers of few values, such as ratings and flags stored as
- * integers, if there is a number of many values beside them. Their values are
+ * integers, if the table has a number of many values, too. Their values are
  * categories for a density: no row lies between two of them.
  */
 static void

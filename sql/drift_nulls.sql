@@ -62,6 +62,13 @@ INSERT INTO ages TABLE less_age;
 SELECT retrain_if_drifted('ages', options => '{"quiet": true}');
 SELECT verdict, shown(columns) AS columns, new_version FROM drift_log WHERE model = 'ages';
 
+-- A new category beside NULLs: NULL is no new value.
+CREATE TABLE kinds AS SELECT i, i % 7 AS b, CASE WHEN i % 10 > 0 THEN 'c' || i % 3 END AS t FROM generate_series(1, 1000) i;
+SELECT train('kinds', 'kinds', '{t,b}', 2, options => '{"quiet": true}');
+UPDATE kinds SET t = 'new' WHERE i % 4 = 0;
+SELECT verdict, columns -> 0 ->> 'name' AS name, columns -> 0 -> 'new_values' AS new_values FROM drift('kinds');
+SELECT drop_model('kinds');
+
 -- Neither a sketch nor a live sketch counts NULLs, and a version that was made from a live sketch
 -- has no counts of NULLs.
 SET client_min_messages = notice;

@@ -64,7 +64,8 @@ BEGIN
                       FROM (SELECT min(t.%1$I::text COLLATE "C") COLLATE "default" AS value,
                                    count(*) / sum(count(*)) OVER () AS share
                             %2$s GROUP BY t.%1$I%3$s) q
-                     WHERE q.share > $1 AND category_of($2, %1$L, q.value) IS NULL
+                     WHERE q.share > $1 AND q.value IS NOT NULL
+                       AND category_of($2, %1$L, q.value) IS NULL
                      ORDER BY q.share DESC, q.value LIMIT 5) v $query$,
             column_name, (version_query(version, relation, NULL)).rows,
             CASE WHEN NOT typed THEN '::text' END)

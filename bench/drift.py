@@ -196,7 +196,7 @@ class Session:
         more = ', "group_by": "part"' if way in GROUPS else ', "live": true' if way == 'live' else ''
         if way == 'live':
             self.cursor.execute('ALTER TABLE trained SET LOGGED')
-        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 5, 'compressive' if way == 'compressive' else 'kmeans',
+        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 2 if in_columns(x) and x.shape[1] == 1 else 5, 'compressive' if way == 'compressive' else 'kmeans',
                  f'{{"quiet": true, "seed": {seed}{more}}}')
 
     def drift(self, y, way):

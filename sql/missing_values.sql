@@ -167,6 +167,9 @@ SELECT m AS model, count(*) FILTER (WHERE predict(m, r) IS DISTINCT FROM predict
  GROUP BY m ORDER BY m;
 SELECT count(*) AS rows, sum((encode_row(model_encoder('two'), r))[1]) IS NOT NULL AS encoded FROM readings r WHERE level IS NULL;
 
+-- The stored sizes are those of predict.
+SELECT bool_and(m.size = (SELECT count(*) FROM readings r WHERE predict('two', r) = m.cluster)) AS exact_sizes FROM model_clusters m WHERE m.model = 'two';
+
 -- ---- warnings ----
 -- A text has no imputed value, and NULLs with a dimension of their own decide nothing.
 CREATE TABLE told AS SELECT i, CASE WHEN i % 3 = 0 THEN normal(i, 1) END AS paid, 5 * (i % 3) + normal(i, 2) AS seen, CASE WHEN uniform(i, 3) < 0.4 THEN (ARRAY['a', 'b'])[1 + i % 2] END AS word, CASE WHEN uniform(i, 4) < 0.4 THEN normal(i, 5) END AS rare

@@ -372,8 +372,12 @@ measure_group(const training *t, group_fit *fit,
 		? profile_of_regions(fit, places, DISTANCE_QUANTILES)
 		: profile_of_fit(fit->op, rows, places,
 						 DISTANCE_QUANTILES);
-	/* weights from the sample, because no scan has counted the rows */
-	if (isnan(fit->objective) && fit->micro == NULL)
+
+	/*
+	 * weights from the sample, if no scan has counted the rows, or if it has
+	 * all rows: a scan counts them before it moves the centroids
+	 */
+	if ((isnan(fit->objective) || (int64) rows->n == fit->n) && fit->micro == NULL)
 		fit->op = with_weights(fit->op, result.profile.weights);
 	if (t->paths != 0)
 		result.paths = t->paths;

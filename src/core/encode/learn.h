@@ -209,7 +209,7 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
  * than they are from each other. With a smaller share, outliers raise the
  * warning. A guess.
  */
-#define FC_SENTINEL_SHARE	0.005
+#define FC_SENTINEL_SHARE	0.001
 
 /* Minimum number of rows at a sentinel. A guess. */
 #define FC_SENTINEL_ROWS	3

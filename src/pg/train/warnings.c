@@ -224,9 +224,9 @@ where_within_fence(const training *t, const fc_encoder_feature *feature,
 }
 
 /*
- * Warns about a skewed column. The hint suggests the logarithm if that removes
- * the skew. Dates have no logarithm, and for values far from 0 and most tails
- * to the left it does not help. In these cases the hint is a condition that
+ * Warns about a skewed column. The hint suggests the logarithm if the skew is
+ * positive and the logarithm removes it. Dates have no logarithm, and for
+ * values far from 0 it does not help. In these cases the hint is a condition that
  * leaves out rows with extreme values, if there are any.
  */
 static void
@@ -235,7 +235,7 @@ warn_skew(const training *t, const fc_encoder_feature *feature,
 {
 	bool		has_log = (feature->kind == FC_FEATURE_NUMBER ||
 						   feature->kind == FC_FEATURE_INTERVAL);
-	bool		by_log = has_log && fabs(facts->log_skew) <= MAX_LOG_SKEW;
+	bool		by_log = has_log && facts->skew > 0 && fabs(facts->log_skew) <= MAX_LOG_SKEW;
 	double		fence = facts->fence[facts->skew > 0];
 	bool		by_fence = (column != NULL && facts->beyond[facts->skew > 0] > 0 &&
 							(feature->kind != FC_FEATURE_INTERVAL ||

@@ -18,7 +18,7 @@ SELECT share, avg(anomaly('beside', b, share)::integer) FILTER (WHERE odd) AS hi
        avg(anomaly('beside', b, share)::integer) FILTER (WHERE NOT odd) AS false_alarms
   FROM beside b, unnest('{0.001,0.002,0.005,0.01,0.02,0.05,0.1,0.2,0.5}'::float8[]) share GROUP BY 1;
 SELECT sum((false_alarms - before) * (hits + hits_before) / 2) + 1 - max(false_alarms) > 0.95 AS area_above_0_95
-  FROM (SELECT *, lag(false_alarms, 1, 0) OVER (ORDER BY share) AS before, lag(hits, 1, 0) OVER (ORDER BY share) AS hits_before FROM rates) r;
+  FROM (SELECT *, COALESCE(lag(false_alarms) OVER (ORDER BY share), 0) AS before, COALESCE(lag(hits) OVER (ORDER BY share), 0) AS hits_before FROM rates) r;
 -- 0 to 60 % of the rows are equal; 1 % of the rows is asked for.
 CREATE TABLE shares (equal_rows numeric, k integer, found float8);
 DO $$

@@ -70,7 +70,9 @@ SELECT * FROM choose_k('far_out', 'x', 12, '{"trim": 0.7}');
 -- column with two clusters is clear.
 CREATE TABLE heaps AS SELECT i % 3 * 100 + random() AS a, i % 3 * 100 + random() AS b FROM generate_series(1, 30) i;
 SELECT k, verdict, reason FROM choose_k('heaps', '{a,b}'::name[]) WHERE verdict IS NOT NULL;
-CREATE VIEW thirty AS SELECT x FROM cloud LIMIT 30;
+CREATE VIEW thirty AS SELECT ARRAY[u, v]::real[] AS x
+  FROM generate_series(1, 30) i, LATERAL (SELECT ('x' || substr(md5(i || 'a'), 1, 8))::bit(32)::bigint / 4294967296.0 AS u,
+                                                 ('x' || substr(md5(i || 'b'), 1, 8))::bit(32)::bigint / 4294967296.0 AS v) q;
 SELECT verdict, reason FROM choose_k('thirty', 'x') WHERE verdict IS NOT NULL;
 SELECT train('of thirty', 'thirty', 'x', NULL, options => '{"quiet": true}');
 CREATE TABLE line AS SELECT i % 2 * 10 + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) AS v FROM generate_series(1, 5000) i;

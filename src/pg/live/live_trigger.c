@@ -397,6 +397,10 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 	(void) relation_name(PG_GETARG_OID(1)); /* raise a clear error if the
 											 * table does not exist */
 	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
+	if (table->rd_tableam == NULL)
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				errmsg("\"%s\" is not a table that stores rows",
+					   RelationGetRelationName(table)));
 	CacheInvalidateRelcache(table);
 	CommandCounterIncrement();
 	GetUserIdAndSecContext(&caller, &context);

@@ -1,6 +1,8 @@
 /* choose.c - the choice of the number of clusters; see choose.h */
 #include "kmeans/choose.h"
 
+#include <stdlib.h>
+
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
@@ -563,6 +565,42 @@ try_all(k_search *s, size_t max)
 		choice->verdict = FC_K_UNCLEAR;
 }
 
+static int
+compare_floats(const void *a, const void *b)
+{
+	float		x = *(const float *) a;
+	float		y = *(const float *) b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Returns true if a coordinate has few values that are repeated, such as a flag
+ * or a category. Its gaps are no evidence for clusters, but silhouettes are
+ * large across them.
+ */
+static bool
+has_repeated_values(const fc_rows *rows, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	float	   *sorted = FC_TAKE(arena, rows->n, float);
+	bool		found = false;
+
+	for (size_t c = 0; c < rows->d && !found; c++)
+	{
+		size_t		values = 1;
+
+		for (size_t i = 0; i < rows->n; i++)
+			sorted[i] = rows->x[i * rows->d + c];
+		qsort(sorted, rows->n, sizeof(float), compare_floats);
+		for (size_t i = 1; i < rows->n; i++)
+			values += sorted[i] > sorted[i - 1];
+		found = values > 1 && values <= FC_FEW_VALUES && 2 * values < rows->n;
+	}
+	fc_arena_release(arena, mark);
+	return found;
+}
+
 void
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 			const fc_kmeans_options *options, fc_arena *arena,
@@ -613,7 +651,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	{
 		fc_choice	few = {.count = 0};
 
-		if (kept.n < FC_FEW_ROWS)
+		if (kept.n < FC_FEW_ROWS && !has_repeated_values(&kept, arena))
 			fc_choose_of_few(&kept, max_k, &s.options, arena, &few);
 		/* halves of few rows on a line have valleys by chance */
 		if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && kept.d > 1))

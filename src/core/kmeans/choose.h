@@ -33,8 +33,8 @@
  * is the number with the greatest product of agreement and log(cost(1) /
  * cost(k)) / log(k); for a uniform distribution the second factor is 2 / d.
  *
- * Halves of few rows say little. Below FC_FEW_ROWS rows, up to FC_FEW_CLUSTERS
- * numbers are therefore tried on all rows first (few_rows.c), and the number
+ * Halves of few rows say little. Below FC_FEW_ROWS rows, if no coordinate has
+ * few values that are repeated, up to FC_FEW_CLUSTERS numbers are therefore tried on all rows first (few_rows.c), and the number
  * with the greatest mean silhouette is chosen, if each of its clusters has
  * FC_FEW_PER_CLUSTER rows. It is clear if this silhouette
  * is above FC_FEW_SILHOUETTE, and if the labels by the centroids of resamples

@@ -34,13 +34,14 @@
  * cost(k)) / log(k); for a uniform distribution the second factor is 2 / d.
  *
  * Halves of few rows say little. Below FC_FEW_ROWS rows, if no coordinate has
- * few values that are repeated, up to FC_FEW_CLUSTERS numbers are therefore tried on all rows first (few_rows.c), and the number
- * with the greatest mean silhouette is chosen, if each of its clusters has
- * FC_FEW_PER_CLUSTER rows. It is clear if this silhouette
- * is above FC_FEW_SILHOUETTE, and if the labels by the centroids of resamples
- * agree with it by an adjusted Rand index above FC_FEW_STABILITY. Otherwise
- * the rule above decides if there are several dimensions and it finds a clear
- * number, or if there are rows for more numbers than were tried.
+ * few values that are repeated, up to FC_FEW_CLUSTERS numbers are therefore
+ * tried on all rows first (few_rows.c), and the number with the greatest mean
+ * silhouette is chosen, if each of its clusters has FC_FEW_PER_CLUSTER rows. It
+ * is clear if this silhouette is above FC_FEW_SILHOUETTE, and if the labels by
+ * the centroids of resamples agree with it by an adjusted Rand index above
+ * FC_FEW_STABILITY. Otherwise the rule above decides if there are several
+ * dimensions and it finds a clear number, or if there are rows for more numbers
+ * than were tried.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */

@@ -250,7 +250,8 @@ def encoded(cursor, rows):
 
 
 def labels(cursor, rows):
-    cursor.execute(f"SELECT predict('bench', {'p' if rows.columns else 'x'}) FROM points p ORDER BY id")
+    """Returns the label of each row; rows without any value have none and share the label -1."""
+    cursor.execute(f"SELECT coalesce(predict('bench', {'p' if rows.columns else 'x'}), -1) FROM points p ORDER BY id")
     return np.array(cursor.fetchall())[:, 0]
 
 

@@ -93,16 +93,14 @@ shift_row(const fc_operator *op, const double *x, fc_scratch scratch)
 		.observed = (uint32_t *) (scratch.floats + 2 * op->d)
 	};
 
-	for (size_t i = 0; i < op->d; i++)
-		row.shifted[i] = (float) (x[i] - (op->offset != NULL ? op->offset[i] : 0.0));
+	fc_shift_row(x, op->offset, op->d, row.shifted);
 	for (size_t i = 0; i < op->d; i++)
 	{
 		row.known[row.count] = row.shifted[i];
 		row.observed[row.count] = (uint32_t) i;
 		row.count += isnan(row.shifted[i]) ? 0 : 1;
 	}
-	for (size_t i = 0; i < row.count; i++)
-		row.length += (double) row.known[i] * (double) row.known[i];
+	row.length = fc_row_square(row.known, row.count);
 	row.length = sqrt(row.length) * (1.0 + FC_EXP2_MINUS(20));
 	return row;
 }

@@ -35,6 +35,12 @@
 #define NULL_WEIGHT	2.0
 
 /*
+ * Minimum number of edges of a column whose ranks are compared. 30 training
+ * rows without equal values have nine different quantiles.
+ */
+#define MIN_RANK_EDGES	(FC_DRIFT_QUANTILES - 2)
+
+/*
  * Standard deviation below which a column counts as constant, in units of the
  * spec's sigma * scale. A guess.
  */
@@ -207,7 +213,7 @@ kind_of_column(const fc_drift_sides *sides, size_t j)
 {
 	double		max = 0;
 
-	if (fc_drift_edge_counts(sides->spec)[j] < FC_DRIFT_QUANTILES ||
+	if (fc_drift_edge_counts(sides->spec)[j] < MIN_RANK_EDGES ||
 		fmin(rows_of_column(sides, 0, j), rows_of_column(sides, 1, j)) <
 		FC_DRIFT_MIN_ROWS)
 		return FEW_EDGES;
@@ -431,11 +437,8 @@ typedef struct test_set
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 
-/*
- * Shift of a normal column, in standard deviations, if its mean rank changes by
- * one standard deviation of the ranks: sqrt(pi / 3).
- */
-#define DEVIATIONS_PER_RANK	1.0233267079464885
+/* Change of a normal quantile at which Newton's steps end. */
+#define QUANTILE_STEP	1e-9
 
 static double
 harmonic(const fc_drift_sides *sides)
@@ -503,31 +506,70 @@ test_nulls(const fc_drift_sides *sides, test_set * result)
 }
 
 /*
- * Returns the difference of the mean ranks of both sides in column j, divided
- * by its standard deviation if nothing has changed. The rows of a cell have
- * equal ranks, and rows with a NULL have none.
+ * Returns the quantile of the standard normal distribution, for 0 < p < 1.
+ * From 0, Newton's steps approach it from one side, as the distribution
+ * function is convex below 0 and concave above.
+ */
+static double
+normal_quantile(double p)
+{
+	double		tail = fmin(p, 1.0 - p);
+	double		z = 0;
+	double		step;
+
+	do
+	{
+		step = (0.5 * erfc(z / M_SQRT2) - tail) * sqrt(2.0 * M_PI) * exp(0.5 * z * z);
+		z += step;
+	} while (step > QUANTILE_STEP);
+	return p < 0.5 ? -z : z;
+}
+
+/*
+ * Sets score[cell] to the normal scores of the ranks of both sides together in
+ * column j, minus their mean. The rows of a cell have equal ranks, and rows
+ * with a NULL have none.
+ */
+static void
+normal_scores(const fc_drift_sides *sides, size_t j, double *score)
+{
+	double		n = rows_of_column(sides, 0, j) + rows_of_column(sides, 1, j);
+	double		below = 0;
+	double		mean = 0;
+
+	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
+	{
+		double		rows = rows_of_cell(sides, 0, j, cell) + rows_of_cell(sides, 1, j, cell);
+
+		score[cell] = rows > 0 ? normal_quantile((below + 0.5 * rows) / n) : 0.0;
+		below += rows;
+		mean += rows * score[cell] / n;
+	}
+	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
+		score[cell] -= mean;
+}
+
+/*
+ * Returns the difference of the mean normal scores of both sides in column j,
+ * divided by its standard deviation if nothing has changed.
  */
 static double
 rank_z(const fc_drift_sides *sides, size_t j)
 {
 	double		n1 = rows_of_column(sides, 0, j);
 	double		n2 = rows_of_column(sides, 1, j);
-	double		n = n1 + n2;
-	double		below = 0;
+	double		score[FC_DRIFT_CELLS];
 	double		gap = 0;
 	double		variance = 0;
 
+	normal_scores(sides, j, score);
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
 	{
-		double		rows[2];
-		double		rank;
+		double		first = rows_of_cell(sides, 0, j, cell);
+		double		second = rows_of_cell(sides, 1, j, cell);
 
-		for (int side = 0; side < 2; side++)
-			rows[side] = rows_of_cell(sides, side, j, cell);
-		rank = below + 0.5 * (rows[0] + rows[1]) - 0.5 * n;
-		below += rows[0] + rows[1];
-		gap += (rows[1] / n2 - rows[0] / n1) * rank;
-		variance += (rows[0] + rows[1]) * rank * rank / (n - 1.0);
+		gap += (second / n2 - first / n1) * score[cell];
+		variance += (first + second) * score[cell] * score[cell] / (n1 + n2 - 1.0);
 	}
 	return variance > 0
 		? fabs(gap) / sqrt(variance * (1.0 / n1 + 1.0 / n2))
@@ -565,7 +607,7 @@ test_ranks(const fc_drift_sides *sides, test_set * result)
 	*result = (test_set)
 	{
 		fmin(1.0, tests * exp(log_two_sided(max))),
-			DEVIATIONS_PER_RANK * sqrt(fmax(square, 0.0))
+			sqrt(fmax(square, 0.0))
 	};
 }
 
@@ -649,8 +691,7 @@ hidden_shift(const fc_drift_sides *sides, double weights, double threshold)
 	sqrt(log(2.0 * weights * fmax(columns, 2.0) / threshold));
 
 	if (ranks > 0)
-		shift = fmin(shift, DEVIATIONS_PER_RANK *
-					 sqrt(log(2.0 * weights / RANK_WEIGHT * ranks / threshold)));
+		shift = fmin(shift, sqrt(log(2.0 * weights / RANK_WEIGHT * ranks / threshold)));
 	return sqrt(2.0 * harmonic(sides)) * shift;
 }
 

@@ -24,12 +24,14 @@
  *               of rows of a side. z is multiplied by sqrt(4 n / (n1 + n2)) if
  *               n, the smaller number of rows, is below a quarter of all rows.
  *               A single value far above all others then has z < 2.
- *     ranks     for the other columns with FC_DRIFT_QUANTILES edges or more:
- *               the mean ranks of both sides (F. Wilcoxon 1945), where the
- *               rows of a cell have equal ranks; p5 = T5 min p, where p is the
- *               normal tail and T5 the number of these columns. A shift of few
- *               rows is significant in the ranks before it is in any count,
- *               because T5 is small and all rows contribute.
+ *     ranks     for the other columns with nine edges or more: the mean normal
+ *               scores of both sides (B. L. van der Waerden 1952). The score of
+ *               a row is the normal quantile of its rank, and the rows of a
+ *               cell have equal ranks; p5 = T5 min p, where p is the normal
+ *               tail and T5 the number of these columns. A shift of few rows
+ *               is significant in the ranks before it is in any count, because
+ *               T5 is small and all rows contribute. For normal columns, the
+ *               scores find a shift as often as the t-test.
  *     NULLs     the exact test of the number of NULLs of each column of the
  *               table that has NULLs on either side; p6 = T6 min p, where T6
  *               is the number of these columns. It applies if the NULLs of
@@ -47,8 +49,8 @@
  * the shift of a normal column, in standard deviations, that changes the share
  * below its median as much. The second term is the square that the largest of
  * T counts reaches by chance. The effect of ranks is
- *     sqrt(pi / 3) sqrt(max(0, c (z^2 - 2 log T5))):
- * the shift of a normal column that changes its mean rank as much.
+ *     sqrt(max(0, c (z^2 - 2 log T5))):
+ * the shift of a normal column that changes its mean score as much.
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H

@@ -27,6 +27,8 @@ test_gamma(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		CHECK(fabs(fc_gamma_upper(known[i][0], known[i][1]) / known[i][2] - 1) < 1e-8, "Q(%g, %g) = %.17g",
 			  known[i][0], known[i][1], fc_gamma_upper(known[i][0], known[i][1]));
+	CHECK(fabs(fc_normal_quantile(0.975) - 1.959963985) < 1e-8 && fabs(fc_normal_quantile(1e-6) + 4.753424309) < 1e-8 && fc_normal_quantile(0.5) == 0,
+		  "normal quantiles are %.10g, %.10g, %.10g", fc_normal_quantile(0.975), fc_normal_quantile(1e-6), fc_normal_quantile(0.5));
 	CHECK(fc_gamma_upper(3, 0) == 1 && fc_gamma_upper(3, -1) == 1, "the tail is not 1 at 0 and below");
 	CHECK(fabs(fc_gamma_upper(1e5 - 1, 1e5 + 500) - fc_gamma_upper(1e5 + 1, 1e5 + 502)) < 1e-4, "the two formulas do not meet");
 }

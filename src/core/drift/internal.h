@@ -1,5 +1,5 @@
 /*
- * internal.h - the inner loops of counting, the upper tail of gamma
+ * internal.h - the inner loops of counting, tails of gamma and normal
  * distributions, and the exact test of two counts (R. A. Fisher 1935)
  */
 #ifndef FC_DRIFT_INTERNAL_H
@@ -54,6 +54,12 @@ void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
  * 0 and x >= 0; relative error 1e-9 for a < 1e4.
  */
 double		fc_gamma_upper(double a, double x);
+
+/* Returns the logarithm of the two-sided p-value of a standard normal z >= 0. */
+double		fc_normal_log_p(double z);
+
+/* Returns the quantile of the standard normal distribution, for 0 < p < 1. */
+double		fc_normal_quantile(double p);
 
 /*
  * Returns the logarithm of the two-sided p-value of the exact test that c1 of

@@ -1,5 +1,5 @@
 /*
- * tails.c - the upper tail of gamma distributions, and the exact test of two
+ * tails.c - tails of gamma and normal distributions, and the exact test of two
  * counts; see internal.h
  *
  * Given c1 + c2 = t, the hypergeometric probability of c2 = x is
@@ -26,6 +26,9 @@
  * where the series would have too many terms.
  */
 #define LARGE_SHAPE	1e5
+
+/* Change of a normal quantile at which Newton's steps end. */
+#define QUANTILE_STEP	1e-9
 
 static double
 log_gamma(double a)
@@ -129,4 +132,30 @@ fc_two_counts_deviance(double c1, double n1, double c2, double n2)
 {
 	return log_likelihood(c1, n1) + log_likelihood(c2, n2) -
 		log_likelihood(c1 + c2, n1 + n2);
+}
+
+double
+fc_normal_log_p(double z)
+{
+	return z < 30.0 ? log(erfc(z / M_SQRT2))
+		: -0.5 * z * z - log(z * sqrt(M_PI / 2.0));
+}
+
+double
+fc_normal_quantile(double p)
+{
+	/*
+	 * -z approaches the quantile of the lower tail from above, because the
+	 * distribution function is convex there.
+	 */
+	double		tail = fmin(p, 1.0 - p);
+	double		z = 0;
+	double		step;
+
+	do
+	{
+		step = (0.5 * erfc(z / M_SQRT2) - tail) * sqrt(2.0 * M_PI) * exp(0.5 * z * z);
+		z += step;
+	} while (step > QUANTILE_STEP);
+	return p < 0.5 ? -z : z;
 }

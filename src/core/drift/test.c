@@ -437,9 +437,6 @@ typedef struct test_set
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 
-/* Change of a normal quantile at which Newton's steps end. */
-#define QUANTILE_STEP	1e-9
-
 static double
 harmonic(const fc_drift_sides *sides)
 {
@@ -506,26 +503,6 @@ test_nulls(const fc_drift_sides *sides, test_set * result)
 }
 
 /*
- * Returns the quantile of the standard normal distribution, for 0 < p < 1.
- * From 0, Newton's steps approach it from one side, as the distribution
- * function is convex below 0 and concave above.
- */
-static double
-normal_quantile(double p)
-{
-	double		tail = fmin(p, 1.0 - p);
-	double		z = 0;
-	double		step;
-
-	do
-	{
-		step = (0.5 * erfc(z / M_SQRT2) - tail) * sqrt(2.0 * M_PI) * exp(0.5 * z * z);
-		z += step;
-	} while (step > QUANTILE_STEP);
-	return p < 0.5 ? -z : z;
-}
-
-/*
  * Sets score[cell] to the normal scores of the ranks of both sides together in
  * column j, minus their mean. The rows of a cell have equal ranks, and rows
  * with a NULL have none.
@@ -541,7 +518,7 @@ normal_scores(const fc_drift_sides *sides, size_t j, double *score)
 	{
 		double		rows = rows_of_cell(sides, 0, j, cell) + rows_of_cell(sides, 1, j, cell);
 
-		score[cell] = rows > 0 ? normal_quantile((below + 0.5 * rows) / n) : 0.0;
+		score[cell] = rows > 0 ? fc_normal_quantile((below + 0.5 * rows) / n) : 0.0;
 		below += rows;
 		mean += rows * score[cell] / n;
 	}
@@ -576,14 +553,6 @@ rank_z(const fc_drift_sides *sides, size_t j)
 		: 0.0;
 }
 
-/* Returns log P(|Z| >= z) of a normal Z, for z >= 0. */
-static double
-log_two_sided(double z)
-{
-	return z < 30.0 ? log(erfc(z / M_SQRT2))
-		: -0.5 * z * z - log(z * sqrt(M_PI / 2.0));
-}
-
 static void
 test_ranks(const fc_drift_sides *sides, test_set * result)
 {
@@ -606,7 +575,7 @@ test_ranks(const fc_drift_sides *sides, test_set * result)
 	}
 	*result = (test_set)
 	{
-		fmin(1.0, tests * exp(log_two_sided(max))),
+		fmin(1.0, tests * exp(fc_normal_log_p(max))),
 			sqrt(fmax(square, 0.0))
 	};
 }
@@ -870,7 +839,7 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 		test_tables(&one);
 		log_p = table.log_p + log(tests->columns);
 		if (kind_of_column(sides, j) == FINE)
-			log_p = fmin(log_p, log_two_sided(rank_z(sides, j)) +
+			log_p = fmin(log_p, fc_normal_log_p(rank_z(sides, j)) +
 						 log(tests->ranks / RANK_WEIGHT));
 	}
 	if (has_sums(sides) && (all || kind_of_column(sides, j) == COARSE))

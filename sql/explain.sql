@@ -49,14 +49,14 @@ SELECT name, feature, shown FROM profile('vectors') WHERE abs(difference) > 0.5 
 -- model.
 SELECT name_cluster('kinds', cluster, 'the rich') FROM planted WHERE kind = 0;
 SELECT kind, name FROM model_centroids JOIN planted USING (cluster) WHERE model = 'kinds' AND feature = 'age' ORDER BY kind;
-SELECT m.model, n.features, n.name, n.named_by = current_user AS named_by_me
+SELECT m.model, n.name, n.named_by = current_user AS named_by_me
   FROM fastclust_internal.stored_names n JOIN fastclust_internal.stored_models m ON m.id
        = n.model_id;
 CREATE TABLE before AS SELECT id, predict('kinds', income, age, mood) AS cluster FROM customers;
 SELECT retrain('kinds', '{"quiet": true, "seed": 5}'), rename_model('kinds', 'people'), rename_model('people', 'kinds');
 SELECT DISTINCT kind, name FROM profile('kinds') JOIN planted USING (cluster) WHERE kind = 0;
--- A version of other columns does not have the name, and the earlier version has it back. A name
--- can be removed; a wrong cluster or a bad name is an error.
+-- A version of other columns has the name where it has the rows. A name can be removed; a wrong
+-- cluster or a bad name is an error.
 SELECT train('kinds', 'customers', '{income,age}'::name[], 3, options => '{"quiet": true}');
 SELECT count(*) AS entries_with_name FROM profile('kinds') WHERE name = 'the rich';
 SELECT use_version('kinds', 2);

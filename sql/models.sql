@@ -248,8 +248,8 @@ CREATE TABLE empty_points (x real[]);
 -- Absurd numbers in one model, written past the functions, break no view of the other models.
 SELECT train('crafted', 'planted', ARRAY['a', 'b'], 2);
 UPDATE fastclust_internal.version_groups SET center = '{1e300,1e300}', scale = '{1e300,1e300}', n = 9223372036854775807, objective = 1e308 WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted');
-INSERT INTO fastclust_internal.version_groups (model_id, version, group_value, method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at)
-SELECT model_id, version, 'twice', method, relation, features, vector, encoder, k, options, operator, center, scale, n, objective, trained_by, started_at
+INSERT INTO fastclust_internal.version_groups (model_id, version, group_value, method, relation, features, vector, encoder, k, options, operator, identities, center, scale, n, objective, trained_by, started_at)
+SELECT model_id, version, 'twice', method, relation, features, vector, encoder, k, options, operator, identities, center, scale, n, objective, trained_by, started_at
   FROM fastclust_internal.stored_versions WHERE model = 'crafted';
 UPDATE fastclust_internal.version_groups SET operator = (SELECT fastop_agg(x) FROM (VALUES ('{1,1}'::real[]), ('{1e18,1}')) v(x)) WHERE model_id = (SELECT id FROM fastclust_internal.stored_models WHERE model = 'crafted') AND group_value = 'twice';
 SET client_min_messages = error;

@@ -40,7 +40,7 @@ for my $role (qw(alice bob))
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
 	refused($role, $_, '(42501|55000)', "$role cannot write past the functions: $_")
 		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', 'UPDATE version_groups SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
-		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, cluster, features, name, named_by) VALUES (1, 0, '{x}', 'x', 'alice')",
+		"INSERT INTO stored_names (model_id, identity, name, named_by) SELECT id, 0, 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, identity, name, named_by) VALUES (1, 0, 'x', 'alice')",
 		"INSERT INTO drift_checks (model_id, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, 1, 'x', 1, 'none', 0, 0, 'bob' FROM readable_models",
 		"INSERT INTO stored_models (model, owner) VALUES ('n', 'alice')", "INSERT INTO stored_models (model, owner) VALUES ('n', 'bob')",
 		"INSERT INTO version_groups (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
@@ -158,8 +158,8 @@ refused('bob', "SELECT $_", '(42501|42704)', "bob cannot call what has no entry 
 	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "locked_model('m', true)", "locked_model('m', true, true)";
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'bob may write a step of his own model');
-gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'alice names a cluster');
-gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT m.model, n.cluster, n.name, n.named_by FROM readable_models m JOIN readable_names n ON n.model_id = m.id", "\nb|1|his|bob", 'bob names a cluster of his and sees no name of alice');
+gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT name, named_by FROM readable_names", "\nhers|alice", 'alice names a cluster');
+gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT m.model, n.name, n.named_by FROM readable_models m JOIN readable_names n ON n.model_id = m.id", "\nb|his|bob", 'bob names a cluster of his and sees no name of alice');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . ' > 0; SELECT model, checked_by, id <> 7 FROM drift_log', "t\nb|bob|t", 'bob may log a check of his own model, under his own name');
 refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "bob cannot log an impossible check: $_")
 	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null', '"columns": [{}]', '"columns": {}', '"columns": [{"name": "x", "shift": "far"}]';

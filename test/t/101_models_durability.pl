@@ -111,8 +111,8 @@ CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM
 SELECT train('flip', 'two', 'x', 2, options => '{"quiet": true, "keep": 1000}');
 SQL
 $server->query(q{UPDATE version_groups SET operator = joined_clusters(operator, ARRAY[1, 0]), version = 2 WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip');
-	INSERT INTO version_groups (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
-	SELECT model_id, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
+	INSERT INTO version_groups (model_id, version, method, relation, features, vector, k, options, operator, identities, n, trained_by, started_at)
+	SELECT model_id, 1, method, relation, features, vector, k, options, operator, identities, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
 	UPDATE version_groups SET operator = joined_clusters(operator, ARRAY[1, 0]) WHERE model_id = (SELECT id FROM stored_models WHERE model = 'flip') AND version = 1;});
 my %seen;
 my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM use_version('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
@@ -257,7 +257,7 @@ SQL
 	$why = qx(psql -Xq -v VERBOSITY=verbose -U owner -d refused -o /dev/null -f $dump.other 2>&1);
 	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'the owner of a database cannot restore models of other roles');
 	for my $planted ("INSERT INTO training_steps (model_id, version, step) SELECT id, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
-		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO stored_names (model_id, identity, name, named_by) SELECT id, 0, 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
 		"INSERT INTO label_tables (model_id, target, relation, options, followed_by) SELECT id, 'x', 'x', '{}', 'postgres' FROM own_models LIMIT 1",
 		"INSERT INTO stored_models (model, owner) VALUES ('x', 'postgres')", "INSERT INTO live_deltas (live_id) VALUES (4711)", "UPDATE stored_models SET owner = 'owner'", 'DELETE FROM stored_models')
 	{

@@ -178,6 +178,7 @@ BEGIN
     v.version := v.version + 1;
     v.group_value := '$group';
     $changes
+    v.identities := COALESCE(v.identities[:clusters(v.operator)], '{}') || array_fill(0::bigint, ARRAY[greatest(0, clusters(v.operator) - cardinality(v.identities))]);
     PERFORM write_groups(ARRAY[v]);
     PERFORM serve_version(v.model_id, v.version, 100);
 END \$\$};

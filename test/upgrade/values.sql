@@ -9,7 +9,7 @@ SELECT 'logs', (SELECT count(*) FROM fastclust.training_log), (SELECT count(*) F
 SELECT 'labels', cluster, count(*) FROM shop.labelled GROUP BY 2 ORDER BY 2;
 SELECT 'predict', predict('sketched', '{10,8}'::real[]), predict('grouped', '{10,8}'::real[], group_value => '1');
 SELECT 'tree', level, node, parent, md5(centroid::text) FROM cluster_tree('tree') ORDER BY level, node;
-SELECT 'names', * FROM fastclust_internal.stored_names ORDER BY model_id, group_value, cluster;
+SELECT 'names', * FROM fastclust_internal.stored_names ORDER BY model_id, group_value, identity;
 SELECT 'follow', live, group_value, bucket, md5(sketch_send(s)), row_count(s)
 FROM unnest(ARRAY['orders by tenant', 'followed']) live, current_sketches(live) ORDER BY live, group_value, bucket;
 INSERT INTO shop.orders SELECT tenant, at + interval '60 days', x, a, b FROM shop.orders WHERE tenant = 2;

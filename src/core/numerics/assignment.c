@@ -13,12 +13,6 @@
 #define NONE SIZE_MAX
 
 /*
- * Maximum number of clusters whose pairs are all compared, in cubic time; more
- * are paired by nearness, which may miss the best pairs. A guess.
- */
-#define MAX_EXACT	((size_t) 512)
-
-/*
  * Maximum number of rounds of pairing mutual nearest neighbours; clusters that
  * then remain are new. With more rounds, more clusters keep their numbers, in
  * more time. A guess.
@@ -229,7 +223,7 @@ fc_complete_numbers(int32_t *number, size_t k, fc_arena *arena)
 static inline bool
 are_many(size_t k_old, size_t k_new)
 {
-	return k_old > MAX_EXACT && k_new > MAX_EXACT;
+	return k_old > FC_MAX_EXACT_PAIRS && k_new > FC_MAX_EXACT_PAIRS;
 }
 
 size_t
@@ -258,6 +252,41 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 			fc_check();
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
+	}
+}
+
+/* Returns the index of the centroid (of k) nearest to x; ties go to the lowest. */
+static size_t
+nearest_centroid(const double *centroids, size_t k, size_t d, const double *x)
+{
+	size_t		nearest = 0;
+	double		min = INFINITY;
+
+	for (size_t i = 0; i < k; i++)
+	{
+		double		square = squared_distance(centroids + i * d, x, d);
+
+		fc_check();
+		if (square < min)
+		{
+			min = square;
+			nearest = i;
+		}
+	}
+	return nearest;
+}
+
+void
+fc_part_far_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
+				  size_t d, int32_t *number)
+{
+	for (size_t j = 0; j < k_new; j++)
+	{
+		size_t		i = (size_t) number[j];
+
+		if (number[j] >= 0 && nearest_centroid(old, k_old, d, new + j * d) != i &&
+			nearest_centroid(new, k_new, d, old + i * d) != j)
+			number[j] = -1;
 	}
 }
 

@@ -18,6 +18,12 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
 						  fc_arena *arena, int32_t *column_of_row);
 
 /*
+ * Number of clusters up to which all pairs are compared, in cubic time; more
+ * are paired by nearness, which may miss the best pairs. A guess.
+ */
+#define FC_MAX_EXACT_PAIRS	((size_t) 512)
+
+/*
  * fc_pair_clusters sets number[j], for each of k_new new clusters, to the
  * index of the old cluster (of k_old) that it continues, or to -1. No index
  * occurs twice. fc_pair_clusters_worksize returns an upper bound on the number
@@ -35,6 +41,14 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
 size_t		fc_pair_clusters_worksize(size_t k_old, size_t k_new);
 void		fc_pair_clusters(const double *old, size_t k_old, const double *new,
 							 size_t k_new, size_t d, fc_arena *arena, int32_t *number);
+
+/*
+ * Sets number[j] to -1 if neither new cluster j nor the old cluster number[j] is
+ * the nearest of its version to the other. fc_pair_clusters also pairs clusters
+ * that are left over.
+ */
+void		fc_part_far_pairs(const double *old, size_t k_old, const double *new,
+							  size_t k_new, size_t d, int32_t *number);
 
 /*
  * Sets number[j] to the old label that new label j continues, or to -1, so

@@ -10,6 +10,7 @@
 
 #include "numerics/weighted_rows.h"
 #include "pg/operator/operator_cache.h"
+#include "pg/operator/rows.h"
 #include "rkhs/map.h"
 
 /*
@@ -245,54 +246,44 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
 									 const served_model *model, Datum x);
 
 /*
- * Returns the number of each cluster of `new`. Clusters of `new` and `old` are
- * matched by distance. A matched cluster keeps the old number; any other
- * cluster has the lowest number that is neither used nor reserved. Returns
- * NULL if the two cannot be compared, or if matching would exceed the memory
- * budget.
- */
-extern int32 *numbers_by_distance(const fc_operator_header *old,
-								  const fc_operator_header *new, const Bitmapset *reserved);
-
-/*
- * rows_by_distance matches clusters by distance. rows_by_labels matches them
- * by a contingency table (k_new x k_old): the weight of the rows with each
- * pair of labels, or NULL. Both return, for each new cluster, the index of the
- * old cluster that it continues, or -1. Both return NULL if the operators
+ * rows_by_distance matches clusters by distance; near: only if one is the nearest
+ * of its version to the other. continued_rows matches them
+ * by the rows that they share: `labels` has the labels of the same rows, by
+ * the new operator and by the old one, both without numbers. `moved` is the
+ * new operator in the coordinates of the old one, or NULL if it cannot be
+ * compared; its centroids match clusters that have no rows. The first
+ * `fixed_count` new clusters are known to continue the old clusters fixed[j].
+ *
+ * Both return, for each new cluster, the index of the old cluster that it
+ * continues, or -1. No index occurs twice. They return NULL if the operators
  * cannot be compared, or if matching would exceed the memory budget.
  */
-extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new);
-extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
-
-/* Returns the set of the numbers with which an operator labels rows. */
-extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);
+extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new,
+							   bool near);
+extern int32 *continued_rows(const two_labellings *labels, const fc_operator_header *old,
+							 const fc_operator_header *moved,
+							 const int32 *fixed, Size fixed_count);
 
 /*
- * Replaces each negative element of number[k] by the lowest number that is
- * neither used nor reserved.
+ * Returns the number with which each cluster of an operator labels rows, in
+ * ascending order. Sets *count to the number of clusters.
  */
-extern void
-			number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
+extern int32 *cluster_numbers_of(const fc_operator_header *op, Size *count);
+
+/*
+ * Returns the numbers of k new clusters: a cluster that continues row row[j] of
+ * the old operator has its number, and any other cluster the lowest free one.
+ * If there are fewer clusters than before, numbers >= k are free, too, but the
+ * first `fixed_count` clusters keep theirs. Returns NULL if row is NULL.
+ */
+extern int32 *continued_numbers(const fc_operator_header *old, const int32 *row,
+								Size k, Size fixed_count);
 
 /*
  * Returns, for each of k cluster numbers, how many of the others are less.
  * This is the index of the cluster in a renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
-
-/*
- * Returns the new operator, in which a cluster that continues an old one has
- * the old number. `moved` is the new operator in the coordinates of the old
- * one, or NULL. If it is given, clusters are matched by distance. Otherwise
- * they are matched by the labels of rows: old_rows and new_rows are the same
- * rows in the coordinates of each operator.
- */
-extern fc_operator_header *with_numbers_of(const fc_operator_header *old,
-										   const fc_weighted_rows *old_rows,
-										   const fc_operator_header *new,
-										   const fc_weighted_rows *new_rows,
-										   const fc_operator_header *moved,
-										   const Bitmapset *reserved);
 
 /*
  * Returns a copy of op in which cluster j has number numbers[j], with clusters

@@ -292,9 +292,11 @@ can_match(Size bytes, Size k)
 
 int32 *
 rows_by_distance(const fc_operator_header *old_header,
-				 const fc_operator_header *new_header)
+				 const fc_operator_header *new_header, bool near)
 {
 	fc_operator old;
+	double	   *x;
+	double	   *y;
 	fc_operator new;
 	fc_arena	arena;
 	int32	   *number;
@@ -311,46 +313,130 @@ rows_by_distance(const fc_operator_header *old_header,
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	fc_pair_clusters(rescaled_centroids(&old, NULL, NULL), old.k,
-					 rescaled_centroids(&new, NULL, NULL), new.k, old.d, &arena,
-					 number);
+	x = rescaled_centroids(&old, NULL, NULL);
+	y = rescaled_centroids(&new, NULL, NULL);
+	fc_pair_clusters(x, old.k, y, new.k, old.d, &arena, number);
+	if (near)
+		fc_part_far_pairs(x, old.k, y, new.k, old.d, number);
 	release_arena(&arena);
 	return number;
 }
 
 int32 *
-rows_by_labels(const double *counts, Size k_old, Size k_new)
-{
-	fc_arena	arena;
-	int32	   *number;
-
-	if (counts == NULL || !can_match(2 * k_old * k_new * sizeof(double), k_new))
-		return NULL;
-	number = palloc(k_new * sizeof(int32));
-	arena = make_arena("matching the clusters");
-	fc_pair_labels(counts, k_old, k_new, &arena, number);
-	release_arena(&arena);
-	return number;
-}
-
-Bitmapset *
-numbers_of_clusters(const fc_operator_header *header)
+cluster_numbers_of(const fc_operator_header *header, Size *count)
 {
 	fc_operator op;
-	Bitmapset  *numbers = NULL;
+	int32	   *numbers;
 
 	open_operator(header, &op);
-	if (op.regions.clusters > 0)
-		return bms_add_range(NULL, 0, (int) op.regions.clusters - 1);
-	for (Size j = 0; j < op.k; j++)
-		numbers = bms_add_member(numbers, fc_operator_number(&op, j));
+	*count = op.regions.clusters > 0 ? op.regions.clusters : op.k;
+	numbers = palloc(*count * sizeof(int32));
+	for (Size j = 0; j < *count; j++)
+		numbers[j] = op.regions.clusters > 0 ? (int32) j : fc_operator_number(&op, j);
 	return numbers;
 }
 
-void
-number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
+/*
+ * Minimum share of its rows that a cluster has from the old cluster that it
+ * continues. With a larger share, clusters that moved would lose their names;
+ * with a smaller one, clusters of other rows would get them. A guess.
+ */
+#define MIN_SHARED	0.1
+
+/*
+ * Share of the rows of a pair at which another old cluster, which no cluster
+ * continues, is an equal partner. Which of the two is continued would then be
+ * an accident of the sample, and the next version could split off the other.
+ * With a smaller share, a cluster joined from two keeps the name of the larger
+ * one more rarely. A guess.
+ */
+#define RIVAL_SHARE	0.8
+
+/*
+ * Returns the contingency table of the labels (new x old), in which a pair of
+ * near clusters (near[j], NULL: none) has a negligible weight, and the pair of
+ * a fixed cluster is the only one. Returns NULL if it is too large.
+ */
+static double *
+weighted_pairs(const two_labellings *labels, const int32 *near,
+			   const int32 *fixed, Size fixed_count)
 {
-	Bitmapset  *taken = bms_copy(reserved);
+	Size		k_new = labels->a.k;
+	Size		k_old = labels->b.k;
+	double	   *counts = counted_labels(labels);
+	double		total = 1e-300 + fc_weight_sum(labels->a.weights, labels->a.n);
+
+	for (Size j = 0; counts != NULL && near != NULL && j < k_new; j++)
+		if (near[j] >= 0)
+			counts[j * k_old + (Size) near[j]] += 1e-9 * total;
+	for (Size p = 0; counts != NULL && p < fixed_count; p++)
+	{
+		memset(counts + p * k_old, 0, k_old * sizeof(double));
+		for (Size j = 0; j < k_new; j++)
+			counts[j * k_old + (Size) fixed[p]] = j == p ? total : 0;
+	}
+	return counts;
+}
+
+/*
+ * Parts a pair of clusters if it shares too few rows, or if another old cluster
+ * without a partner shares nearly as many.
+ */
+static void
+part_weak_pairs(const double *counts, Size k_old, Size k_new, int32 *row)
+{
+	bool	   *paired = palloc0(k_old * sizeof(bool));
+
+	for (Size j = 0; j < k_new; j++)
+		if (row[j] >= 0)
+			paired[row[j]] = true;
+	for (Size j = 0; j < k_new; j++)
+	{
+		const double *shared = counts + j * k_old;
+		double		all = 0;
+		double		rival = 0;
+
+		for (Size i = 0; i < k_old; i++)
+		{
+			all += shared[i];
+			rival = paired[i] ? rival : Max(rival, shared[i]);
+		}
+		if (row[j] >= 0 && (shared[row[j]] <= MIN_SHARED * all ||
+							rival > RIVAL_SHARE * shared[row[j]]))
+			row[j] = -1;
+	}
+	pfree(paired);
+}
+
+int32 *
+continued_rows(const two_labellings *labels, const fc_operator_header *old,
+			   const fc_operator_header *moved, const int32 *fixed, Size fixed_count)
+{
+	Size		k_new = labels->a.k;
+	Size		k_old = labels->b.k;
+	int32	   *row = moved != NULL ? rows_by_distance(old, moved, true) : NULL;
+	double	   *counts;
+	fc_arena	arena;
+
+	if (row != NULL && Min(k_old, k_new) > FC_MAX_EXACT_PAIRS)
+		return row;
+	counts = weighted_pairs(labels, row, fixed, fixed_count);
+	if (counts == NULL || !can_match(2 * k_old * k_new * sizeof(double), k_new))
+		return row;
+	row = palloc(k_new * sizeof(int32));
+	arena = make_arena("matching the clusters");
+	fc_pair_labels(counts, k_old, k_new, &arena, row);
+	release_arena(&arena);
+	part_weak_pairs(counts, k_old, k_new, row);
+	pfree(counts);
+	return row;
+}
+
+/* Replaces the negative elements of number[k] by the lowest unused numbers. */
+static void
+number_new_clusters(int32 *number, Size k)
+{
+	Bitmapset  *taken = NULL;
 	int32		next = 0;
 
 	for (Size j = 0; j < k; j++)
@@ -366,39 +452,25 @@ number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
 	}
 }
 
-/*
- * Replaces number[j], which is the index of the old cluster that cluster j
- * continues, or -1. An index becomes the number of the old cluster. A -1
- * becomes the lowest number that is neither used nor reserved. If there are
- * fewer clusters than before, numbers >= k are also replaced by lower ones,
- * unless they are reserved.
- */
-static int32 *
-continued_numbers(const fc_operator_header *old_header, int32 *number, Size k,
-				  const Bitmapset *reserved)
-{
-	fc_operator old;
-
-	if (number == NULL)
-		return NULL;
-	open_operator(old_header, &old);
-	for (Size j = 0; j < k; j++)
-		if (number[j] >= 0)
-		{
-			number[j] = fc_operator_number(&old, (Size) number[j]);
-			if (k < old.k && number[j] >= (int32) k &&
-				!bms_is_member(number[j], reserved))
-				number[j] = -1;
-		}
-	number_new_clusters(number, k, reserved);
-	return number;
-}
-
 int32 *
-numbers_by_distance(const fc_operator_header *old,
-					const fc_operator_header *new, const Bitmapset *reserved)
+continued_numbers(const fc_operator_header *old, const int32 *row, Size k,
+				  Size fixed_count)
 {
-	return continued_numbers(old, rows_by_distance(old, new), new->k, reserved);
+	Size		k_old;
+	int32	   *before = cluster_numbers_of(old, &k_old);
+	int32	   *number;
+
+	if (row == NULL)
+		return NULL;
+	number = palloc(k * sizeof(int32));
+	for (Size j = 0; j < k; j++)
+	{
+		number[j] = row[j] < 0 ? -1 : before[row[j]];
+		if (j >= fixed_count && k < k_old && number[j] >= (int32) k)
+			number[j] = -1;
+	}
+	number_new_clusters(number, k);
+	return number;
 }
 
 int32 *
@@ -440,26 +512,6 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	return stored;
 }
 
-fc_operator_header *
-with_numbers_of(const fc_operator_header *old,
-				const fc_weighted_rows *old_rows,
-				const fc_operator_header *new,
-				const fc_weighted_rows *new_rows,
-				const fc_operator_header *moved, const Bitmapset *reserved)
-{
-	two_labellings labels;
-	int32	   *row;
-
-	if (moved != NULL)
-		return renumbered(new, numbers_by_distance(old, moved, reserved));
-	labels = label_twice(new, new_rows,
-						 old->flags & FC_OPERATOR_REGIONS ? old
-						 : plain_operator(old),
-						 old_rows);
-	row = rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k);
-	return renumbered(new, continued_numbers(old, row, new->k, reserved));
-}
-
 /*
  * Takes (old operator, rows in its coordinates, new operator, rows in its
  * coordinates, new operator in the coordinates of the old one or NULL).
@@ -472,8 +524,12 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 {
 	const fc_weighted_rows *old_rows;
 	const fc_weighted_rows *rows;
+	const fc_operator_header *old;
 	const fc_operator_header *new;
 	two_labellings labels;
+	int32	   *before;
+	int32	   *numbers;
+	Size		k;
 
 	for (int i = 0; i < 4; i++)
 		if (PG_ARGISNULL(i))
@@ -481,11 +537,19 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 	old_rows = rows_of_operator(OPERATOR_ARG(1));
 	rows = rows_of_operator(OPERATOR_ARG(3));
 	check_count("the number of rows", (int64) old_rows->n, (int64) rows->n, (int64) rows->n);
-	new = with_numbers_of(OPERATOR_ARG(0), old_rows,
-						  plain_operator(OPERATOR_ARG(2)), rows,
-						  PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4), NULL);
-	labels = label_twice(new, rows, OPERATOR_ARG(0), old_rows);
-	PG_RETURN_FLOAT8(changed_labels(&labels));
+	old = OPERATOR_ARG(0);
+	new = plain_operator(OPERATOR_ARG(2));
+	labels = label_twice(new, rows, old->flags & FC_OPERATOR_REGIONS ? old
+						 : plain_operator(old), old_rows);
+	numbers = continued_numbers(old,
+								continued_rows(&labels, old,
+											   PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4),
+											   NULL, 0),
+								labels.a.k, 0);
+	before = cluster_numbers_of(old, &k);
+	PG_RETURN_FLOAT8(changed_labels(&labels,
+									numbers != NULL ? numbers
+									: cluster_numbers_of(new, &k), before));
 }
 
 /*

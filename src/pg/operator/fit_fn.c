@@ -513,8 +513,14 @@ label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 	return labels;
 }
 
+static inline int32
+number_of_label(int32 label, const int32 *numbers)
+{
+	return label < 0 ? -1 : numbers[label];
+}
+
 double
-changed_labels(const two_labellings *labels)
+changed_labels(const two_labellings *labels, const int32 *number_a, const int32 *number_b)
 {
 	double		weight = 0.0;
 	double		changed = 0.0;
@@ -522,7 +528,8 @@ changed_labels(const two_labellings *labels)
 	for (Size i = 0; i < labels->a.n; i++)
 	{
 		weight += labels->a.weights[i];
-		if (labels->a.labels[i] != labels->b.labels[i])
+		if (number_of_label(labels->a.labels[i], number_a) !=
+			number_of_label(labels->b.labels[i], number_b))
 			changed += labels->a.weights[i];
 	}
 	return weight > 0.0 ? changed / weight : 0.0;

@@ -198,8 +198,12 @@ extern two_labellings
 			label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 						const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
-/* Returns the weighted share of the rows whose labels differ. */
-extern double changed_labels(const two_labellings *labels);
+/*
+ * Returns the weighted share of the rows whose labels differ. number_a and
+ * number_b are the numbers to which the labels of each operator are converted.
+ */
+extern double changed_labels(const two_labellings *labels,
+							 const int32 *number_a, const int32 *number_b);
 
 /*
  * Returns the contingency table of the labels (k_a x k_b weights), or NULL if

@@ -137,29 +137,36 @@ decode_group(const training *t, Size k, const char *group,
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(row_scaling, d);
-	bool		continues = !fresh && old->op != NULL;
-	fc_operator_header *initial = (continues
-								   ? rescaled_operator(old->op, row_scaling,
-													   no_scaling)
-								   : NULL);
+	fc_operator_header *initial = (fresh || old->op == NULL
+								   ? NULL
+								   : rescaled_operator(old->op, row_scaling,
+													   no_scaling));
 	decoded_clusters found = decode_sketch(t, sketch,
 										   fresh ? spec_without_sample(old->spec)
 										   : old->spec,
 										   k, initial, true, fresh);
-	double	   *spreads = palloc(found.op->k * sizeof(double));
-	int32	   *numbers;
+	double	   *spreads;
+	int32	   *row = NULL;
+	int32	   *numbers = NULL;
 	int32	   *place;
 
 	found.op = rescaled_operator(found.op, no_scaling, row_scaling);
 	found.objective /= unit * unit;
-	numbers = continues ? numbers_by_distance(old->op, found.op,
-											  named_numbers(t, group))
-		: NULL;
-	place = numbers != NULL ? places_of_numbers(numbers, found.op->k) : NULL;
-	for (Size j = 0; j < found.op->k; j++)
-		spreads[place != NULL ? (Size) place[j] : j] = found.spreads[j] / unit;
+	k = found.op->k;
+	if (old->op != NULL)
+	{
+		row = rows_by_distance(old->op, found.op, true);
+		numbers = continued_numbers(old->op, row, k, 0);
+	}
+	if (numbers == NULL)
+		numbers = cluster_numbers_of(found.op, &k);
+	spreads = palloc(k * sizeof(double));
+	place = places_of_numbers(numbers, k);
+	for (Size j = 0; j < k; j++)
+		spreads[place[j]] = found.spreads[j] / unit;
 	found.op = renumbered(found.op, numbers);
 	found.spreads = spreads;
+	found.identities = continued_identities(t, numbers, k, row, old->identities);
 	return found;
 }
 
@@ -232,6 +239,7 @@ decoded_group(const training *t, Size k, const char *group,
 	set_column(&row, "n", Int64GetDatum(((const fc_sketch *) sketch)->count));
 	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
 	set_numbers(&row, "spreads", found.spreads, found.op->k);
+	set_column(&row, "identities", identity_array(found.identities, found.op->k));
 	set_number(&row, "objective", found.objective);
 	set_value(&row, "paths", no_paths ? NULL : DatumGetPointer(paths));
 	for (int i = 0; i < lengthof(unknown); i++)
@@ -294,7 +302,6 @@ begin_decoded(const locked_model *locked, const stored_version *version,
 	t->model_id = locked->id;
 	t->model = locked->model;
 	t->version = next_version(locked->id);
-	read_named_clusters(t);
 	t->stored = next_options(version, options);
 	t->options = read_train_options(t->stored, FOR_TRAIN);
 	t->begun = GetCurrentTimestamp();
@@ -400,8 +407,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	for (Size j = 0; j < t->k; j++)
 		spreads[j] = sqrt(fit.squares[j] / (double) t->dim);
 	fit.rows = rows_drawn_from(fit.op, spreads, MAX_DRAWN, t->options->seed);
-	if (!options->fresh)
-		read_serving(t);
+	read_serving(t);
 	find_regions(t, NULL, &fit, 1);
 	(void) store_groups(t, rescaled_rows(fit.rows, t->scaling, no_scaling), &fit,
 						1);

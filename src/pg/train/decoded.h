@@ -10,6 +10,8 @@ typedef struct decoded_clusters
 								 * decode_sketch returns are not scaled */
 	double	   *spreads;
 	double		objective;
+	int64	   *identities;		/* identities of the clusters, ascending by
+								 * number; NULL from decode_sketch */
 } decoded_clusters;
 
 /*

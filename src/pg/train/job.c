@@ -235,7 +235,6 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->model_id = locked->id;
 	t->model = locked->model;
 	t->version = next_version(locked->id);
-	read_named_clusters(t);
 	t->source = *source;
 	t->k = (Size) k;
 	t->options = options;

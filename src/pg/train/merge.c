@@ -48,8 +48,7 @@ list_clusters(const locked_model *locked, const stored_version *version)
 	for (Size j = 0; j < list.op.k; j++)
 		list.name[j] = "";
 	run_query("SELECT n.name, g.name FROM version_names($1) n"
-			  "  LEFT JOIN readable_names g ON g.model_id = ($1).model_id AND g.group_value = ($1).group_value"
-			  "        AND g.cluster = n.cluster AND g.features = ($1).features ORDER BY n.cluster",
+			  "  LEFT JOIN given_names($1) g USING (cluster) ORDER BY n.cluster",
 			  1, &argument, 0);
 	for (uint64 j = 0; j < Min(SPI_processed, list.op.k); j++)
 	{
@@ -261,12 +260,25 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 }
 
 /*
+ * Returns the row of the cluster whose name the merged cluster has: the largest
+ * one, or if it has no name, the largest of the named ones.
+ */
+static int64
+continued_cluster(const cluster_list *list, int64 kept)
+{
+	int64		named = largest_chosen(list, true);
+
+	return named < 0 || list->given[kept] != NULL ? kept : named;
+}
+
+/*
  * Sets the clusters of the new version. The merged cluster takes the number of
  * the largest one, and all others keep their numbers.
  */
 static void
 merge_chosen(training *t, const cluster_list *list, int64 kept)
 {
+	int64	   *identities = palloc(list->op.k * sizeof(int64));
 	int32	   *place = palloc(list->op.k * sizeof(int32));
 	int32	   *numbers = palloc(list->op.k * sizeof(int32));
 	Size		found = 0;
@@ -275,6 +287,9 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 		if (is_left(list, j, kept))
 		{
 			numbers[found] = fc_operator_number(&list->op, j);
+			identities[found] = list->version->identities[(int64) j == kept
+														  ? (Size) continued_cluster(list, kept)
+														  : j];
 			place[j] = (int32) found++;
 		}
 	for (Size j = 0; j < list->op.k; j++)
@@ -286,6 +301,7 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 													   list->version->op->d),
 									no_scaling);
 	t->numbers = numbers;
+	t->identities = identities;
 	t->paths = merged_paths(list, kept, found);
 	t->k = found;
 	t->note = "merged clusters";
@@ -323,32 +339,24 @@ release_merged(training *t, const cluster_list *list)
 }
 
 /*
- * Gives the merged cluster the name of the largest named cluster among the
- * merged ones, if the largest of all has no name.
+ * Raises a NOTICE if the merged cluster has the name of another cluster than
+ * the largest.
  */
 static void
-keep_name(const training *t, const cluster_list *list, int64 kept)
+report_name(const training *t, const cluster_list *list, int64 kept)
 {
-	int64		named = largest_chosen(list, true);
+	int64		named = continued_cluster(list, kept);
 	int32		number = fc_operator_number(&list->op, (Size) kept);
-	query_argument arguments[3] = {0};
 
-	if (named < 0 || named == kept || list->given[kept] != NULL ||
-		!t->options->activate)
+	if (named == kept || t->options->quiet)
 		return;
-	arguments[0] = text_argument(t->model);
-	arguments[1].type = "int4";
-	arguments[1].value = Int32GetDatum(number);
-	arguments[2] = text_argument(list->given[named]);
-	run_query("SELECT name_cluster($1, $2, $3)", 3, arguments, 0);
-	if (!t->options->quiet)
-		ereport(NOTICE,
-				errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d",
-					   number, t->model, list->given[named],
-					   fc_operator_number(&list->op, (Size) named)),
-				errdetail("The named cluster had %.0f rows; the larger one had %.0f rows and no name.",
-						  list->op.weights[named], list->op.weights[kept]),
-				errhint("To change the name, use name_cluster."));
+	ereport(NOTICE,
+			errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d",
+				   number, t->model, list->given[named],
+				   fc_operator_number(&list->op, (Size) named)),
+			errdetail("The named cluster had %.0f rows; the larger one had %.0f rows and no name.",
+					  list->op.weights[named], list->op.weights[kept]),
+			errhint("To change the name, use name_cluster."));
 }
 
 /*
@@ -384,7 +392,7 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	merge_chosen(t, &list, kept);
 	release_merged(t, &list);
 	made = run_training(fcinfo, t);
-	keep_name(t, &list, kept);
+	report_name(t, &list, kept);
 	return made;
 }
 

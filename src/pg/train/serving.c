@@ -1,16 +1,17 @@
 /*
- * serving.c - reads the groups of the serving version and the names of its
- * clusters, and makes the next version the serving one
+ * serving.c - reads the groups of the serving version, gives new clusters their
+ * identities, and makes the next version the serving one
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "nodes/bitmapset.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "pg/encode/encode.h"
+#include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
+#include "pg/train/options.h"
 #include "pg/train/query.h"
 #include "pg/train/relation.h"
 #include "pg/train/serving.h"
@@ -82,18 +83,19 @@ read_serving(training *t)
 	};
 
 	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center,"
-			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder, v.group_type"
+			  " v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder, v.group_type,"
+			  " v.identities, v.features = $3"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
 			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM"
-			  " $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
+			  " $2::name ORDER BY v.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_group));
 	for (int i = 0; i < t->serving_count; i++)
 	{
 		serving_group *found = &t->serving[i];
-		Datum		value[8];
-		bool		null[8];
+		Datum		value[10];
+		bool		null[10];
 
 		for (int j = 0; j < lengthof(value); j++)
 			value[j] = query_value((uint64) i, j + 1, &null[j]);
@@ -105,7 +107,8 @@ read_serving(training *t)
 			? NULL
 			: (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
 		found->cosine = !null[5] && DatumGetBool(value[5]);
-		if (row_length(found) != t->dim ||
+		found->identities = (int64 *) ARR_DATA_PTR(DatumGetArrayTypePCopy(value[8]));
+		if (!DatumGetBool(value[9]) || row_length(found) != t->dim ||
 			!same_dimensions(null[6] ? NULL : aligned_value(value[6]),
 							 (fc_encoder_header *) t->source.encoder))
 			found->op = NULL;
@@ -138,63 +141,31 @@ serving_of(const training *t, const char *group)
 	return found != NULL ? *found : none;
 }
 
-/* ---- names ---- */
+/* ---- identities ---- */
 
-void
-read_named_clusters(training *t)
+int64 *
+continued_identities(const training *t, const int32 *numbers, Size k,
+					 const int32 *row, const int64 *before)
 {
-	query_argument arguments[] = {
-		{"int8", Int64GetDatum(t->model_id)},
-		{"int4", Int32GetDatum(FC_MAX_NUMBERS)}
-	};
+	int64	   *identities = palloc(k * sizeof(int64));
+	int32	   *place = places_of_numbers(numbers, k);
 
-	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2"
-			  " ORDER BY group_value COLLATE \"C\"",
-			  2, arguments, 0);
-	t->named_count = (int) SPI_processed;
-	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
-	for (int i = 0; i < t->named_count; i++)
-	{
-		bool		null;
-
-		t->named[i].group = TextDatumGetCString(query_value((uint64) i, 1,
-															&null));
-		t->named[i].cluster = DatumGetInt32(query_value((uint64) i, 2, &null));
-	}
-	end_query();
+	for (Size j = 0; j < k; j++)
+		identities[place[j]] = row != NULL && row[j] >= 0
+			? before[row[j]]
+			: ((int64) t->version << 32) + numbers[j];
+	return identities;
 }
 
-/*
- * Returns the index of the first named cluster of a group, or if there is
- * none, the index at which it would be inserted.
- */
-static int
-first_name(const training *t, const char *group)
+Datum
+identity_array(const int64 *identities, Size k)
 {
-	int			low = 0;
-	int			high = t->named_count;
+	Datum	   *elements = palloc(k * sizeof(Datum));
 
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (strcmp(t->named[middle].group, group) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-Bitmapset *
-named_numbers(const training *t, const char *group)
-{
-	Bitmapset  *named = NULL;
-
-	for (int i = first_name(t, group);
-		 i < t->named_count && strcmp(t->named[i].group, group) == 0; i++)
-		named = bms_add_member(named, t->named[i].cluster);
-	return named;
+	for (Size j = 0; j < k; j++)
+		elements[j] = Int64GetDatum(identities[j]);
+	return PointerGetDatum(construct_array(elements, (int) k, INT8OID, sizeof(int64),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
 /* ---- versions ---- */
@@ -223,6 +194,9 @@ start_serving(const training *t)
 		{"int4", Int32GetDatum((int32) given_or(t->options->keep, DEFAULT_VERSIONS_KEPT))}
 	};
 
+	/* clusters that were merged are gone on purpose */
+	if (t->identities == NULL && t->options->activate)
+		run_query("SELECT warn_lost_names($1, $2)", 2, arguments, 0);
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",
 			  lengthof(arguments), arguments, 0);
 }

@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_TRAIN_SERVING_H
 #define FASTCLUST_TRAIN_SERVING_H
 
-#include "nodes/bitmapset.h"
-
 #include "pg/train/training.h"
 
 /*
@@ -27,15 +25,16 @@ extern serving_group serving_of(const training *t, const char *group);
  */
 extern char *group_as_served(const training *t, char *group);
 
-/* Reads the named clusters of the model into the training. */
-extern void read_named_clusters(training *t);
-
 /*
- * Returns the numbers of the named clusters of a group. A new cluster must not
- * take one of these numbers, or it would have the name of a cluster that no
- * longer exists.
+ * Returns the identities of the clusters of a new version, by ascending
+ * number. Cluster j has number numbers[j] and the identity of the cluster
+ * before[row[j]], or a new one if row is NULL or row[j] is negative.
  */
-extern Bitmapset *named_numbers(const training *t, const char *group);
+extern int64 *continued_identities(const training *t, const int32 *numbers, Size k,
+								   const int32 *row, const int64 *before);
+
+/* Returns an array of identities, as a version stores it. */
+extern Datum identity_array(const int64 *identities, Size k);
 
 /*
  * Returns the number of the next version, one above the highest stored one.

@@ -4,10 +4,8 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/bitmapset.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -57,208 +55,82 @@ typedef struct group_result
 	fit_profile profile;
 	double		churn;			/* share of rows whose label changed; NAN if
 								 * there is no previous version */
+	int64	   *identities;		/* identity of each cluster, by ascending
+								 * number */
 	Datum		paths;
 	bool		no_paths;
 } group_result;
 
 /*
- * Minimum share of its rows that a cluster must keep to keep its name. With a
- * larger share, names of clusters that moved would be lost. A guess.
- */
-#define MIN_KEPT_SHARE	0.1
-
-/*
- * Returns the numbers of clusters that have mostly other rows than before:
- * less than a tenth of their rows had the same number.
- */
-static Bitmapset *
-moved_numbers(const two_labellings *labels)
-{
-	double	   *rows = palloc0(labels->a.k * sizeof(double));
-	double	   *kept = palloc0(labels->a.k * sizeof(double));
-	Bitmapset  *moved = NULL;
-
-	for (Size i = 0; i < labels->a.n; i++)
-		if (labels->a.labels[i] >= 0)
-		{
-			rows[labels->a.labels[i]] += labels->a.weights[i];
-			kept[labels->a.labels[i]] += labels->a.labels[i] ==
-				labels->b.labels[i]
-				? labels->a.weights[i]
-				: 0.0;
-		}
-	for (Size j = 0; j < labels->a.k; j++)
-		if (rows[j] > 0 && kept[j] < MIN_KEPT_SHARE * rows[j])
-			moved = bms_add_member(moved, (int) j);
-	return moved;
-}
-
-/*
- * Returns the names of the clusters with these numbers, such as '1,
- * "Students"; 4, "Others"'. Returns NULL if they have no names.
- */
-static char *
-listed_names(const training *t, const char *group, const Bitmapset *numbers)
-{
-	Datum	   *elements = palloc((Size) Max(1, bms_num_members(numbers)) *
-								  sizeof(Datum));
-	query_argument arguments[] = {
-		{"int8", Int64GetDatum(t->model_id)},
-		text_argument(group),
-		{"_int4"},
-		{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}
-	};
-	int			count = 0;
-	Datum		names;
-	bool		none;
-
-	for (int number = -1; (number = bms_next_member(numbers, number)) >= 0;)
-		elements[count++] = Int32GetDatum(number);
-	if (count == 0)
-		return NULL;
-	arguments[2].value = PointerGetDatum(construct_array(elements, count,
-														 INT4OID, sizeof(int32),
-														 true, TYPALIGN_INT));
-	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY"
-						" cluster) FROM readable_names"
-						" WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3) AND"
-						" features = $4",
-						4, arguments, 0, &none);
-	return none ? NULL : TextDatumGetCString(names);
-}
-
-/*
- * Warns about named clusters that have other rows than before. Density
- * clusters are numbered from 0 without gaps, so they cannot avoid the numbers
- * of named clusters.
- */
-static void
-warn_moved_names(const training *t, const char *group,
-				 const two_labellings *labels)
-{
-	char	   *names = listed_names(t, group, moved_numbers(labels));
-
-	if (names != NULL)
-		ereport(WARNING,
-				errmsg("named clusters of model \"%s\" have other rows than before: %s",
-					   t->model, names),
-				errdetail("Fewer than a tenth of their rows were in the same cluster in the previous version."),
-				errhint("Rename the clusters with name_cluster; NULL removes a name."));
-}
-
-/*
- * Warns about named clusters of the old operator whose numbers the new
- * operator does not have, so that their names are not shown any more.
- */
-static void
-warn_lost_names(const training *t, const char *group,
-				const fc_operator_header *old, const fc_operator_header *new)
-{
-	char	   *names = listed_names(t, group,
-									 bms_difference(numbers_of_clusters(old),
-													numbers_of_clusters(new)));
-
-	if (names != NULL)
-		ereport(WARNING,
-				errmsg("named clusters of model \"%s\" are gone: %s", t->model,
-					   names),
-				errdetail("No cluster of version %d continues one of them, and no other cluster gets their numbers.",
-						  t->version),
-				errhint("To remove a name, call name_cluster with the number and NULL."));
-}
-
-/* Returns the numbers of clusters whose centroids are fixed by the options. */
-static Bitmapset *
-pinned_numbers(const training *t, const fc_operator_header *op)
-{
-	const float_list *list = &t->options->pinned;
-	Bitmapset  *pinned = NULL;
-
-	if (t->frozen)
-		return numbers_of_clusters(op);
-	for (int i = 0; i < list->count; i++)
-		pinned = bms_add_member(pinned, (int) rint(list->values[i]));
-	return pinned;
-}
-
-/*
- * Renumbers each cluster that has the number of a named cluster but other
- * rows, so that it does not take that name. Returns the numbers of all
- * clusters, or NULL if no number changes.
+ * Returns the old clusters, by row, whose centroids the options fix. They are
+ * the first clusters of the new version. Sets *count to their number.
  */
 static int32 *
-numbers_avoiding_names(const training *t, const group_fit *fit,
-					   const two_labellings *labels)
+fixed_clusters(const training *t, const fc_operator_header *old, Size *count)
 {
-	Bitmapset  *named = named_numbers(t, fit->group);
-	Bitmapset  *moved = bms_int_members(moved_numbers(labels), named);
-	fc_operator op;
-	int32	   *numbers;
+	const float_list *list = &t->options->pinned;
+	Size		k;
+	int32	   *numbers = cluster_numbers_of(old, &k);
+	int32	   *fixed = palloc(k * sizeof(int32));
 
-	moved = bms_del_members(moved, pinned_numbers(t, fit->op));
-	if (bms_is_empty(moved))
-		return NULL;
-	open_operator(fit->op, &op);
-	numbers = palloc(op.k * sizeof(int32));
-	for (Size j = 0; j < op.k; j++)
+	*count = 0;
+	for (Size i = 0; i < k; i++)
 	{
-		numbers[j] = fc_operator_number(&op, j);
-		if (bms_is_member(numbers[j], moved))
-			numbers[j] = -1;
+		bool		is_fixed = t->frozen;
+
+		for (int p = 0; p < list->count; p++)
+			is_fixed = is_fixed || list->values[p] == numbers[i];
+		if (is_fixed)
+			fixed[(*count)++] = (int32) i;
 	}
-	number_new_clusters(numbers, op.k, named);
-	return numbers;
+	return fixed;
 }
 
 /*
- * Gives clusters the numbers of the old ones that they continue. They are
- * matched by distance in the old scaling, or by labels if the kernel maps
- * differ or a cluster has several centroids. Sets *churn to the share of rows
- * whose label changed.
+ * Gives clusters the numbers and the identities of the old ones that they
+ * continue, and sets the share of rows whose label changed.
  */
 static void
-continue_numbers(const training *t, group_fit *fit,
-				 const fc_weighted_rows *rows, const serving_group *old,
-				 double *churn)
+continue_clusters(const training *t, group_fit *fit, const fc_weighted_rows *rows,
+				  const serving_group *old, group_result *result)
 {
 	const fc_weighted_rows *old_rows = rows_with_map(old->map,
 													 rescaled_rows(fit->rows,
 																   t->scaling,
 																   old->scaling));
-	bool		compared = (t->map == NULL && old->map == NULL &&
-							(old->op->flags & FC_OPERATOR_REGIONS) == 0);
-	two_labellings labels;
+	bool		regions = (old->op->flags & FC_OPERATOR_REGIONS) != 0;
+	bool		compared = (t->map == NULL && old->map == NULL && fit->micro == NULL &&
+							!regions);
+	two_labellings labels = label_twice(fit->micro != NULL ? fit->micro
+										: plain_operator(fit->op), rows,
+										regions ? old->op : plain_operator(old->op),
+										old_rows);
+	Size		k = fit->op->k;
+	Size		k_old;
+	Size		fixed_count = 0;
+	int32	   *before = cluster_numbers_of(old->op, &k_old);
+	int32	   *fixed = fixed_clusters(t, old->op, &fixed_count);
+	int32	   *numbers = (int32 *) t->numbers;
+	int32	   *row = NULL;
 
-	if (fit->micro == NULL && t->numbers != NULL)
-		fit->op = renumbered(fit->op, t->numbers);
-	else if (fit->micro == NULL)
-		fit->op = with_numbers_of(old->op, old_rows, fit->op, rows,
-								  compared ? rescaled_operator(fit->op, t->scaling,
-															   old->scaling)
-								  : NULL,
-								  named_numbers(t, fit->group));
-	else
+	if (numbers == NULL)
 	{
-		labels = label_twice(fit->micro, rows, old->op, old_rows);
-		number_regions(fit, rows_by_labels(counted_labels(&labels), labels.b.k,
-										   labels.a.k));
+		row = continued_rows(&labels, old->op,
+							 compared
+							 ? rescaled_operator(fit->op, t->scaling, old->scaling)
+							 : NULL,
+							 fixed, fixed_count);
+		numbers = continued_numbers(old->op, row, k, fixed_count);
 	}
-	labels = label_twice(fit->micro != NULL ? fit->micro : fit->op, rows,
-						 old->op, old_rows);
 	if (fit->micro != NULL)
-		warn_moved_names(t, fit->group, &labels);
-	else if (t->numbers == NULL)	/* merge_clusters moves names itself */
-	{
-		int32	   *numbers = numbers_avoiding_names(t, fit, &labels);
-
-		if (numbers != NULL)
-		{
-			fit->op = renumbered(fit->op, numbers);
-			labels = label_twice(fit->op, rows, old->op, old_rows);
-		}
-		warn_lost_names(t, fit->group, old->op, fit->op);
-	}
-	*churn = changed_labels(&labels);
+		number_regions(fit, numbers);
+	else
+		fit->op = renumbered(fit->op, numbers);
+	if (numbers == NULL)
+		numbers = cluster_numbers_of(fit->op, &k);
+	result->churn = changed_labels(&labels, numbers, before);
+	result->identities = t->identities != NULL ? (int64 *) t->identities
+		: continued_identities(t, numbers, k, row, old->identities);
 }
 
 /*
@@ -359,14 +231,22 @@ measure_group(const training *t, group_fit *fit,
 	double		places[DISTANCE_QUANTILES];
 
 	if (old.op != NULL)
-		continue_numbers(t, fit, rows, &old, &result.churn);
-	else if (other_group != NULL && fit->micro != NULL)
-		number_regions(fit, rows_by_distance(other_group, fit->op));
-	else if (other_group != NULL)
-		fit->op = renumbered(fit->op,
-							 numbers_by_distance(other_group, fit->op,
-												 named_numbers(t,
-															   fit->group)));
+		continue_clusters(t, fit, rows, &old, &result);
+	else
+	{
+		Size		k;
+		int32	   *numbers = (other_group == NULL ? NULL
+							   : continued_numbers(other_group,
+												   rows_by_distance(other_group, fit->op, false),
+												   fit->op->k, 0));
+
+		if (fit->micro != NULL)
+			number_regions(fit, numbers);
+		else
+			fit->op = renumbered(fit->op, numbers);
+		numbers = cluster_numbers_of(fit->op, &k);
+		result.identities = continued_identities(t, numbers, k, NULL, NULL);
+	}
 	quantile_places(places);
 	result.profile = fit->micro != NULL
 		? profile_of_regions(fit, places, DISTANCE_QUANTILES)
@@ -451,6 +331,7 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_number(&row, "objective_error",
 			   fit->measured ? 0 : result->profile.error);
 	set_number(&row, "label_churn", result->churn);
+	set_column(&row, "identities", identity_array(result->identities, fit->op->k));
 	if (!result->no_paths)
 		set_column(&row, "paths", result->paths);
 	set_number(&row, "recall", t->recall);

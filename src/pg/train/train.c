@@ -14,6 +14,7 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/checks.h"
+#include "pg/train/continued.h"
 #include "pg/train/density.h"
 #include "pg/train/encoder.h"
 #include "pg/train/fit.h"
@@ -572,4 +573,5 @@ train_rows(training *t)
 	if (!isnan(t->options->probes) && t->source.group_by == NULL)
 		measure_recall(t, sample, &fits[0]);
 	log_step(t, "profile", begun, store_groups(t, sample, fits, count), NULL);
+	continue_by_rows(t);
 }

@@ -16,7 +16,10 @@
 typedef struct serving_group
 {
 	char	   *group;
-	fc_operator_header *op;
+	fc_operator_header *op;		/* NULL if rows of the training have other
+								 * coordinates */
+	int64	   *identities;		/* identity of each cluster, by ascending
+								 * number */
 	scaling		scaling;
 	struct varlena *map;
 	bool		cosine;
@@ -39,13 +42,6 @@ typedef struct candidates
 								 * error */
 	double		error;
 } candidates;
-
-/* A cluster that a user has named. */
-typedef struct named_cluster
-{
-	char	   *group;			/* '' if the model has no groups */
-	int32		cluster;
-} named_cluster;
 
 typedef struct training
 {
@@ -73,6 +69,8 @@ typedef struct training
 			   *numbers;		/* numbers of the imported clusters,
 								 * ascending; NULL: taken from the clusters
 								 * that they continue */
+	const int64 *identities;	/* identities of the imported clusters,
+								 * ascending by number, given with `numbers` */
 	Datum		paths;			/* numbers of the nodes above each cluster, as
 								 * a version stores them; 0 if they are
 								 * computed from option levels */
@@ -97,9 +95,6 @@ typedef struct training
 	int			serving_count;
 	group_finder *serving_finder;	/* finder of these groups by the texts of
 									 * equal values; NULL: by equal texts */
-	named_cluster *named;		/* named clusters of all groups, sorted by
-								 * group */
-	int			named_count;
 	candidates *found;			/* candidates for the scan, sorted by group */
 	int			found_count;
 	double		recall;			/* recall of a search with option probes; NAN

@@ -73,6 +73,7 @@ open_version(Datum record)
 	Datum		features = field(&version, "features");
 	Datum		options = field(&version, "options");
 	char	   *method = field_text(&version, "method");
+	Datum		identities;
 
 	version.model = field_text(&version, "model");
 	version.version = DatumGetInt32(field(&version, "version"));
@@ -88,6 +89,9 @@ open_version(Datum record)
 	version.options = options == 0 ? options_of_text("{}") :
 		read_train_options(DatumGetJsonbP(options), FOR_TRAIN);
 	version.op = field_value(&version, "operator");
+	identities = field(&version, "identities");
+	version.identities = identities == 0 ? NULL
+		: (int64 *) ARR_DATA_PTR(DatumGetArrayTypePCopy(identities));
 	version.map = field_value(&version, "map");
 	version.spec = field_value(&version, "spec");
 	version.sketch = field_value(&version, "training_sketch");

@@ -23,6 +23,8 @@ typedef struct stored_version
 	Size		k;
 	const train_options *options;
 	fc_operator_header *op;
+	int64	   *identities;		/* identities of the clusters, ascending by
+								 * number */
 	struct varlena *map;
 	fc_spec    *spec;
 	struct varlena *sketch;

@@ -1,20 +1,31 @@
 
--- Names that users give to clusters
+-- Names that users give to clusters. A name belongs to the identity of its cluster, which the
+-- clusters that continue it in later versions share.
 
 CREATE TABLE fastclust_internal.stored_names (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     group_value text NOT NULL DEFAULT '',
-    cluster integer NOT NULL CHECK (cluster >= 0),
-    features name[] NOT NULL,
+    identity bigint NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200
                               AND name !~ E'[\\x01-\\x1f\\x7f]'),
     named_by name NOT NULL,    -- role that named the cluster
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- time of naming
-    PRIMARY KEY (model_id, group_value, cluster));
+    PRIMARY KEY (model_id, group_value, identity));
 SELECT pg_catalog.pg_extension_config_dump('stored_names', '');
 CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
     SELECT n.* FROM readable_models m JOIN stored_names n ON n.model_id = m.id;
 GRANT SELECT ON readable_names TO PUBLIC;
+
+-- Returns the clusters of a version, or of one of its groups, that users have named.
+CREATE FUNCTION fastclust_internal.given_names(version stored_versions, OUT cluster integer,
+        OUT name text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+    SELECT u.cluster, n.name
+      FROM unnest(cluster_numbers(version.operator), version.identities) u(cluster, identity)
+      JOIN readable_names n USING (identity)
+     WHERE n.model_id = version.model_id AND n.group_value = version.group_value
+$$;
 
 -- Returns the row of the current version, or of one of its groups. Models with groups require
 -- group_value, others reject it. Raises an error if the version or the group does not exist.
@@ -70,16 +81,11 @@ CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name t
 DECLARE
     stored stored_models := locked_model(model, true, false, caller);
     version stored_versions := explained_version(stored, group_of($1, -1, group_value));
+    bearer bigint := version.identities[array_position(cluster_numbers(version.operator), cluster)];
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
-    -- a name can outlive its cluster and can still be removed
-    ELSIF cluster <> ALL (cluster_numbers(version.operator))
-          AND (name IS NOT NULL
-               OR NOT EXISTS (SELECT FROM stored_names n
-                               WHERE n.model_id = stored.id
-                                 AND n.group_value = version.group_value
-                                 AND n.cluster = $2)) THEN
+    ELSIF bearer IS NULL THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('cluster is %s, out of range', cluster),
             DETAIL = format('Model "%s" has clusters %s.', stored.model,
@@ -95,10 +101,12 @@ BEGIN
             DETAIL = 'A name must be one line of text.';
     END IF;
     DELETE FROM stored_names n
-     WHERE n.model_id = stored.id AND n.group_value = version.group_value AND n.cluster = $2;
+     WHERE n.model_id = stored.id
+       AND n.group_value = version.group_value
+       AND n.identity = bearer;
     IF name IS NOT NULL THEN
-        INSERT INTO stored_names (model_id, group_value, cluster, features, name, named_by)
-        VALUES (stored.id, version.group_value, $2, version.features, $3, pg_get_userbyid(caller));
+        INSERT INTO stored_names (model_id, group_value, identity, name, named_by)
+        VALUES (stored.id, version.group_value, bearer, $3, pg_get_userbyid(caller));
     END IF;
 END
 $$;

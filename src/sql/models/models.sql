@@ -94,6 +94,10 @@ CREATE TABLE fastclust_internal.version_groups (
     -- numbers of the nodes above each cluster, top level first, numbered on each level from 0
     -- without gaps; NULL without levels
     paths integer[],
+    -- identity of each cluster, in the order of the numbers. A cluster that continues one of the
+    -- version before has its identity, but maybe another number. Names belong to identities. A new
+    -- cluster has the number of its version * 2^32 plus its own number.
+    identities bigint[] NOT NULL,
     -- share of the ten nearest rows that a search through `probes` buckets finds; NULL without
     -- option probes
     recall double precision CHECK (recall BETWEEN 0 AND 1),
@@ -107,6 +111,7 @@ CREATE TABLE fastclust_internal.version_groups (
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     CHECK (vector = (encoder IS NULL)),
+    CHECK (cardinality(identities) = clusters(operator)),
     -- rights on the features are checked before a scan, so the encoder must read the same columns
     CHECK (encoder_columns(encoder) = features),
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments,

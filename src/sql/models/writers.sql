@@ -222,15 +222,62 @@ BEGIN
                                vector, encoder, k, options, operator, micro_clusters, splits,
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
                                null_moments, spreads, distance_quantiles, n, imputed, objective,
-                               objective_error, label_churn, paths, recall, group_type, started_at,
-                               trained_by)
+                               objective_error, label_churn, paths, identities, recall, group_type,
+                               started_at, trained_by)
     SELECT stored.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
            v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
-           v.label_churn, v.paths, v.recall, v.group_type, v.started_at, pg_get_userbyid(caller)
+           v.label_churn, v.paths, v.identities, v.recall, v.group_type, v.started_at,
+           pg_get_userbyid(caller)
       FROM unnest(groups) v;
 END
+$$;
+
+-- Returns the identity of the cluster of `before` that each cluster of `after` continues; an element
+-- is NULL if there is none. Both are the same group of two versions of a model. Clusters are matched
+-- by the rows that they share: rows[i] rows have the label a[i] in `before` and b[i] in `after`.
+-- Without these lists they are matched by their centroids, and the result is NULL if the versions
+-- have other coordinates.
+CREATE FUNCTION fastclust_internal.continued_identities(before stored_versions,
+        after stored_versions, a integer[], b integer[], rows double precision[])
+    RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'fastclust_continued_identities' LANGUAGE C STABLE;
+
+-- Sets the identities of the clusters of a group of the newest version.
+CREATE FUNCTION fastclust_internal.write_identities(model_id bigint, version integer,
+        group_value text, identities bigint[])
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.write_identities(model_id bigint, version integer,
+        group_value text, identities bigint[], caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := locked_model(model_id, version, true, caller);
+BEGIN
+    UPDATE version_groups v
+       SET identities = $4
+     WHERE v.model_id = stored.id AND v.version = $2 AND v.group_value = $3;
+END
+$$;
+
+-- Returns the identities of `after`, of which some become identities of `before`, so that names
+-- follow the clusters to a version that was made on another path. This happens where both
+-- identities are in one of the versions only, and no user has named the cluster of `after`.
+CREATE FUNCTION fastclust_owner.joined_identities(before stored_versions, after stored_versions)
+    RETURNS bigint[]
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT array_agg(CASE WHEN c.old = ANY (after.identities)
+                               OR c.own = ANY (before.identities)
+                               OR EXISTS (SELECT FROM stored_names n
+                                           WHERE n.model_id = after.model_id
+                                             AND n.group_value = after.group_value
+                                             AND n.identity = c.own)
+                               THEN c.own
+                          ELSE COALESCE(c.old, c.own) END ORDER BY c.i)
+      FROM unnest(after.identities, continued_identities(before, after, NULL, NULL, NULL))
+               WITH ORDINALITY c(own, old, i)
 $$;
 
 -- Makes a version current, unless it was trained with "activate": false. Removes all versions
@@ -246,6 +293,29 @@ CREATE FUNCTION fastclust_owner.serve_version(model_id bigint, version integer, 
 DECLARE
     stored stored_models := locked_model(model_id, NULL, false, caller);
 BEGIN
+    IF keep IS NULL THEN
+        BEGIN
+            UPDATE version_groups v
+               SET identities = q.joined
+              FROM (SELECT a.group_value, joined_identities(b, a) AS joined, a.identities
+                      FROM stored_versions b
+                      JOIN stored_versions a USING (model_id, group_value)
+                     WHERE a.model_id = stored.id
+                       AND b.version = stored.version
+                       AND a.version = $2
+                       AND EXISTS (SELECT FROM stored_names n
+                                    WHERE n.model_id = a.model_id
+                                      AND n.group_value = a.group_value
+                                      AND n.identity = ANY (b.identities)
+                                      AND n.identity <> ALL (a.identities))) q
+             WHERE v.model_id = stored.id
+               AND v.version = $2
+               AND v.group_value = q.group_value
+               AND q.joined <> q.identities;
+        EXCEPTION WHEN data_exception OR insufficient_resources THEN
+            NULL;    -- a version that cannot be matched has the names that it had
+        END;
+    END IF;
     UPDATE stored_models m
        SET version = v.version, group_by = v.options ->> 'group_by'
       FROM (SELECT o.version, o.options

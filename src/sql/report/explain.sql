@@ -154,11 +154,7 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
                          WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name
                          ELSE format('%s (%s)', n.name, n.cluster) END)
       FROM chosen n
-      LEFT JOIN readable_names g
-                ON g.model_id = version.model_id
-                   AND g.group_value = version.group_value
-                   AND g.cluster = n.cluster
-                   AND g.features = version.features
+      LEFT JOIN given_names(version) g ON g.cluster = n.cluster
      ORDER BY 1
 $$;
 

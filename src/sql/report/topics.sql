@@ -114,10 +114,7 @@ BEGIN
                   COALESCE($5, false), $3
     LOOP
         IF one.words IS NOT NULL
-           AND NOT EXISTS (SELECT FROM readable_names g
-                            WHERE (g.model_id, g.group_value, g.cluster) = (
-                                      stored.id, version.group_value, one.cluster)
-                              AND g.features = version.features) THEN
+           AND NOT EXISTS (SELECT FROM given_names(version) g WHERE g.cluster = one.cluster) THEN
             PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200),
                                  CASE WHEN $4 IS NOT NULL THEN version.group_value END);
         END IF;

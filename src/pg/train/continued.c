@@ -1,0 +1,171 @@
+/*
+ * continued.c - stored versions whose clusters continue another version
+ *
+ * A training matches its clusters with the serving ones before it writes them
+ * (store.c), if both have the same coordinates. The functions of this file are
+ * for stored versions. Versions of other columns are matched by the labels of
+ * some rows; the two versions of use_version are matched by their centroids.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/array.h"
+
+#include "pg/encode/encode.h"
+#include "pg/model/model.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/continued.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/source.h"
+#include "pg/train/version.h"
+
+static int
+by_number(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Returns true if centroids of both versions have the same coordinates. */
+static bool
+comparable_versions(const stored_version *a, const stored_version *b)
+{
+	bool		same = (a->op != NULL && b->op != NULL && a->map == NULL && b->map == NULL &&
+						a->op->d == b->op->d && a->options->metric == b->options->metric &&
+						a->features.count == b->features.count &&
+						same_dimensions((fc_encoder_header *) a->encoder,
+										(fc_encoder_header *) b->encoder));
+
+	for (int i = 0; same && i < a->features.count; i++)
+		same = strcmp(a->features.names[i], b->features.names[i]) == 0;
+	return same;
+}
+
+/*
+ * Returns, for each cluster of `after`, the row of the cluster of `before` that it
+ * continues, or -1.
+ */
+static int32 *
+rows_by_centroids(const stored_version *before, const stored_version *after)
+{
+	Size		d = after->op->d;
+
+	if (!comparable_versions(before, after))
+		return NULL;
+	return rows_by_distance(before->op,
+							rescaled_operator(after->op, scaling_of_version(after, d),
+											  scaling_of_version(before, d)),
+							true);
+}
+
+/* Returns the index of a number in an ascending list, or -1. */
+static int32
+place_of_number(const int32 *numbers, Size k, int32 number)
+{
+	const int32 *found = bsearch(&number, numbers, k, sizeof(int32), by_number);
+
+	return found == NULL ? -1 : (int32) (found - numbers);
+}
+
+/*
+ * Returns the same, matched by a list of labels: rows[i] rows have the label
+ * a[i] by `before` and b[i] by `after`.
+ */
+static int32 *
+rows_by_list(const stored_version *before, const stored_version *after,
+			 const int32 *a, const int32 *b, const double *rows, int count)
+{
+	Size		k_old;
+	Size		k_new;
+	const int32 *old = cluster_numbers_of(before->op, &k_old);
+	const int32 *new = cluster_numbers_of(after->op, &k_new);
+	int32	   *labels = palloc(2 * (Size) Max(1, count) * sizeof(int32));
+	two_labellings both = {
+		{(Size) count, k_new, rows, labels},
+		{(Size) count, k_old, rows, labels + count}
+	};
+
+	for (int i = 0; i < count; i++)
+	{
+		labels[i] = place_of_number(new, k_new, b[i]);
+		labels[count + i] = place_of_number(old, k_old, a[i]);
+	}
+	return continued_rows(&both, before->op, NULL, NULL, 0);
+}
+
+/*
+ * Takes (before, after, a, b, rows): the same group of two versions, and lists
+ * of labels as for rows_by_list, or NULL to match clusters by their centroids.
+ * Returns the identity of the cluster of `before` that each cluster of `after`
+ * continues, by ascending number. An element is NULL if there is no such
+ * cluster. Returns NULL if the versions cannot be compared.
+ */
+PG_FUNCTION_INFO_V1(fastclust_continued_identities);
+Datum
+fastclust_continued_identities(PG_FUNCTION_ARGS)
+{
+	stored_version before = open_version(PG_GETARG_DATUM(0));
+	stored_version after = open_version(PG_GETARG_DATUM(1));
+	int32	   *row;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			lower = 1;
+	int			k;
+
+	if (PG_ARGISNULL(2))
+		row = rows_by_centroids(&before, &after);
+	else
+	{
+		ArrayType  *a = PG_GETARG_ARRAYTYPE_P(2);
+
+		row = rows_by_list(&before, &after, (int32 *) ARR_DATA_PTR(a),
+						   (int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(3)),
+						   (double *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(4)),
+						   ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
+	}
+	if (row == NULL)
+		PG_RETURN_NULL();
+	k = (int) after.op->k;
+	elements = palloc((Size) k * sizeof(Datum));
+	nulls = palloc((Size) k * sizeof(bool));
+	for (int j = 0; j < k; j++)
+	{
+		nulls[j] = row[j] < 0;
+		elements[j] = nulls[j] ? (Datum) 0 : Int64GetDatum(before.identities[row[j]]);
+	}
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(elements, nulls, 1, &k, &lower, INT8OID,
+											 sizeof(int64), FLOAT8PASSBYVAL,
+											 TYPALIGN_DOUBLE));
+}
+
+/*
+ * Minimum number of rows, in total and per cluster and group, by which the
+ * clusters of versions with other coordinates are matched. With more rows,
+ * small clusters are matched more surely, in proportional time. Guesses.
+ */
+#define MATCHED_ROWS	20000.0
+#define MATCHED_ROWS_PER_CLUSTER	200.0
+
+void
+continue_by_rows(const training *t)
+{
+	StringInfoData rows;
+	query_argument arguments[4] = {
+		{"int8", Int64GetDatum(t->model_id)},
+		{"int4", Int32GetDatum(t->version)},
+		{"regclass", ObjectIdGetDatum(t->source.id)}
+	};
+
+	if (t->serving_count == 0 || t->serving[0].op != NULL)
+		return;
+	initStringInfo(&rows);
+	append_rows_from(&rows, &t->source,
+					 Max(MATCHED_ROWS, MATCHED_ROWS_PER_CLUSTER * t->groups * (double) t->k),
+					 t->estimate, t->options->seed, NULL);
+	arguments[3] = text_argument(rows.data);
+	run_query("SELECT continue_by_rows($1, $2, $3, $4)", lengthof(arguments), arguments, 0);
+}

@@ -255,16 +255,12 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 		3 * Min(found->error, MAX_ERROR * found->objective);
 }
 
-/*
- * Sets the group's operator to candidate i after the Lloyd step of the scan.
- * Marks it as converged if the step gained no more than the tolerance.
- */
+/* Sets the group's operator to candidate i, which the scan has measured. */
 static void
 take_candidate(const training *t, group_fit *fit, int i)
 {
-	fit->op = fit->next[i];
-	fit->objective = Max(0, fit->sse[i] - fit->gain[i]) / (double) fit->n;
-	fit->converged = fit->gain[i] <= tolerance_of(t->options) * fit->sse[i];
+	take_step(t, fit, fit->found.op[i], fit->next[i], fit->sse[i], fit->gain[i],
+			  fit->n);
 }
 
 /*

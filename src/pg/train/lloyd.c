@@ -277,6 +277,25 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 /* ---- scans ---- */
 
 /*
+ * Maximum gain of a step that is not taken, as a share of the sum of squares.
+ * With a larger share, the sizes of more models are exact, and their clusters
+ * are worse by up to that share. A guess.
+ */
+#define MAX_UNTAKEN_GAIN	0.001
+
+void
+take_step(const training *t, group_fit *fit, fc_operator_header *op,
+		  fc_operator_header *next, double sse, double gain, int64 n)
+{
+	bool		untaken;
+
+	fit->converged = fit->converged || gain <= tolerance_of(t->options) * sse;
+	untaken = fit->converged && gain <= MAX_UNTAKEN_GAIN * sse;
+	fit->op = untaken ? with_weights_of(op, next) : next;
+	fit->objective = Max(0, untaken ? sse : sse - gain) / (double) n;
+}
+
+/*
  * Returns the operator `next` after replacing its first centroids, which
  * belong to the serving clusters, by the old ones.
  */
@@ -300,13 +319,11 @@ frozen_centroids(const training *t, const group_fit *fit,
 }
 
 /*
- * Moves the centroids of a group to the means that a scan computed, or only
- * updates their weights if they have converged. Returns true if the step
- * gained more than the tolerance, so that another scan is worthwhile.
+ * Moves the centroids of a group to the means that a scan computed, unless they
+ * have converged. Returns true if another scan is worthwhile.
  */
 static bool
-move_group(const training *t, group_fit *fit, lloyd_sums *sums,
-		   double tolerance)
+move_group(const training *t, group_fit *fit, lloyd_sums *sums)
 {
 	double		gain = 0;
 
@@ -317,10 +334,8 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 	if (t->source.cosine)		/* the factor is a lower bound on the mean of
 								 * ||m_j|| in gain_of_step */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
-	fit->objective = Max(0, sums->sse - gain) / (double) sums->n;
-	fit->op = fit->converged ? with_weights_of(fit->op, sums->next)
-		: sums->next;
-	return gain > tolerance * sums->sse;
+	take_step(t, fit, fit->op, sums->next, sums->sse, gain, sums->n);
+	return !fit->converged;
 }
 
 /*
@@ -331,7 +346,6 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums,
 void
 lloyd_scans(training *t, group_fit *fits, int count, int steps)
 {
-	double		tolerance = tolerance_of(t->options);
 	int		   *active = palloc(count * sizeof(int));
 	lloyd_sums *sums = palloc(count * sizeof(lloyd_sums));
 	int			left = 0;
@@ -358,7 +372,7 @@ lloyd_scans(training *t, group_fit *fits, int count, int steps)
 				continue;
 			sse += sums[i].sse;
 			n += (double) sums[i].n;
-			if (move_group(t, &fits[active[i]], &sums[i], tolerance))
+			if (move_group(t, &fits[active[i]], &sums[i]))
 				active[left++] = active[i];
 		}
 		log_step(t, name, begun, sse / n,

@@ -26,4 +26,15 @@ extern bool sums_are_shared(const fc_operator_header *op);
 
 extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);
 
+/*
+ * Sets the operator of a group to `next`, the means of the rows that a scan has
+ * labelled by `op`. The sum of squares, sse, of the n rows falls by `gain`. The group has
+ * converged if that is at most the tolerance. If it is at most
+ * MAX_UNTAKEN_GAIN, too, the operator remains `op`, with the numbers of rows
+ * that the scan counted, which then are the numbers that predict gives.
+ */
+extern void take_step(const training *t, group_fit *fit, fc_operator_header *op,
+					  fc_operator_header *next, double sse, double gain,
+					  int64 n);
+
 #endif							/* FASTCLUST_TRAIN_LLOYD_H */

@@ -379,11 +379,38 @@ weighted_pairs(const two_labellings *labels, const int32 *near,
 }
 
 /*
+ * Returns true if centroid j of `new` is at most half as far from centroid i of
+ * `old` as from centroid `rival`; false if `new` is NULL.
+ */
+static bool
+is_much_nearer(const fc_operator_header *old_header, const fc_operator_header *new_header,
+			   Size j, Size i, Size rival)
+{
+	fc_operator old;
+	fc_operator new;
+	fc_scratch	scratch;
+	double	   *x;
+
+	if (new_header == NULL)
+		return false;
+	open_operator(old_header, &old);
+	open_operator(new_header, &new);
+	scratch = make_scratch(Max(fc_operator_scratch(&old), fc_operator_scratch(&new)));
+	x = palloc(3 * old.d * sizeof(double));
+	fc_operator_row(&new, j, scratch, x);
+	fc_operator_row(&old, i, scratch, x + old.d);
+	fc_operator_row(&old, rival, scratch, x + 2 * old.d);
+	return 4 * fc_square_between(x, x + old.d, old.d) <=
+		fc_square_between(x, x + 2 * old.d, old.d);
+}
+
+/*
  * Parts a pair of clusters if it shares too few rows, or if another old cluster
- * without a partner shares nearly as many.
+ * without a partner shares nearly as many and is not much farther away.
  */
 static void
-part_weak_pairs(const double *counts, Size k_old, Size k_new, int32 *row)
+part_weak_pairs(const double *counts, const fc_operator_header *old, Size k_old,
+				const fc_operator_header *moved, Size k_new, int32 *row)
 {
 	bool	   *paired = palloc0(k_old * sizeof(bool));
 
@@ -394,15 +421,18 @@ part_weak_pairs(const double *counts, Size k_old, Size k_new, int32 *row)
 	{
 		const double *shared = counts + j * k_old;
 		double		all = 0;
-		double		rival = 0;
+		Size		rival = k_old;
 
 		for (Size i = 0; i < k_old; i++)
 		{
 			all += shared[i];
-			rival = paired[i] ? rival : Max(rival, shared[i]);
+			if (!paired[i] && (rival == k_old || shared[i] > shared[rival]))
+				rival = i;
 		}
-		if (row[j] >= 0 && (shared[row[j]] <= MIN_SHARED * all ||
-							rival > RIVAL_SHARE * shared[row[j]]))
+		if (row[j] >= 0 &&
+			(shared[row[j]] <= MIN_SHARED * all ||
+			 (rival < k_old && shared[rival] > RIVAL_SHARE * shared[row[j]] &&
+			  !is_much_nearer(old, moved, j, (Size) row[j], rival))))
 			row[j] = -1;
 	}
 	pfree(paired);
@@ -427,7 +457,7 @@ continued_rows(const two_labellings *labels, const fc_operator_header *old,
 	arena = make_arena("matching the clusters");
 	fc_pair_labels(counts, k_old, k_new, &arena, row);
 	release_arena(&arena);
-	part_weak_pairs(counts, k_old, k_new, row);
+	part_weak_pairs(counts, old, k_old, moved, k_new, row);
 	pfree(counts);
 	return row;
 }

@@ -71,28 +71,43 @@ place_of_number(const int32 *numbers, Size k, int32 number)
 	return found == NULL ? -1 : (int32) (found - numbers);
 }
 
+/* Raises an error unless the array has `count` elements, none of them NULL. */
+static void
+check_elements(ArrayType *array, int count)
+{
+	if (array_contains_nulls(array) || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != count)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("lists of labels must have equally many elements, none of them NULL"));
+}
+
 /*
- * Returns the same, matched by a list of labels: rows[i] rows have the label
+ * Returns the same, matched by lists of labels: rows[i] rows have the label
  * a[i] by `before` and b[i] by `after`.
  */
 static int32 *
 rows_by_list(const stored_version *before, const stored_version *after,
-			 const int32 *a, const int32 *b, const double *rows, int count)
+			 ArrayType *a, ArrayType *b, ArrayType *rows)
 {
+	int			count = ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
 	Size		k_old;
 	Size		k_new;
 	const int32 *old = cluster_numbers_of(before->op, &k_old);
 	const int32 *new = cluster_numbers_of(after->op, &k_new);
 	int32	   *labels = palloc(2 * (Size) Max(1, count) * sizeof(int32));
+	const double *weights = (double *) ARR_DATA_PTR(rows);
 	two_labellings both = {
-		{(Size) count, k_new, rows, labels},
-		{(Size) count, k_old, rows, labels + count}
+		{(Size) count, k_new, weights, labels},
+		{(Size) count, k_old, weights, labels + count}
 	};
 
+	check_elements(a, count);
+	check_elements(b, count);
+	check_elements(rows, count);
+	check_not_negative("rows", weights, (Size) count);
 	for (int i = 0; i < count; i++)
 	{
-		labels[i] = place_of_number(new, k_new, b[i]);
-		labels[count + i] = place_of_number(old, k_old, a[i]);
+		labels[i] = place_of_number(new, k_new, ((int32 *) ARR_DATA_PTR(b))[i]);
+		labels[count + i] = place_of_number(old, k_old, ((int32 *) ARR_DATA_PTR(a))[i]);
 	}
 	return continued_rows(&both, before->op, NULL, NULL, 0);
 }
@@ -108,25 +123,25 @@ PG_FUNCTION_INFO_V1(fastclust_continued_identities);
 Datum
 fastclust_continued_identities(PG_FUNCTION_ARGS)
 {
-	stored_version before = open_version(PG_GETARG_DATUM(0));
-	stored_version after = open_version(PG_GETARG_DATUM(1));
+	stored_version before;
+	stored_version after;
 	int32	   *row;
 	Datum	   *elements;
 	bool	   *nulls;
 	int			lower = 1;
 	int			k;
 
-	if (PG_ARGISNULL(2))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	before = open_version(PG_GETARG_DATUM(0));
+	after = open_version(PG_GETARG_DATUM(1));
+	if (before.identities == NULL || after.op == NULL)
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		row = rows_by_centroids(&before, &after);
 	else
-	{
-		ArrayType  *a = PG_GETARG_ARRAYTYPE_P(2);
-
-		row = rows_by_list(&before, &after, (int32 *) ARR_DATA_PTR(a),
-						   (int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(3)),
-						   (double *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(4)),
-						   ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
-	}
+		row = rows_by_list(&before, &after, PG_GETARG_ARRAYTYPE_P(2),
+						   PG_GETARG_ARRAYTYPE_P(3), PG_GETARG_ARRAYTYPE_P(4));
 	if (row == NULL)
 		PG_RETURN_NULL();
 	k = (int) after.op->k;

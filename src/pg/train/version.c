@@ -62,6 +62,18 @@ field_text(const stored_version *version, const char *name)
 	return value == 0 ? NULL : TextDatumGetCString(value);
 }
 
+static int64 *
+read_identities(Datum value, Size k)
+{
+	ArrayType  *array = DatumGetArrayTypePCopy(value);
+
+	if (array_contains_nulls(array) ||
+		(Size) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != k)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("identities must have %zu elements, none of them NULL", k));
+	return (int64 *) ARR_DATA_PTR(array);
+}
+
 /*
  * Reads a version from its record. A caller may have made the record, so most
  * fields may be NULL.
@@ -90,8 +102,8 @@ open_version(Datum record)
 		read_train_options(DatumGetJsonbP(options), FOR_TRAIN);
 	version.op = field_value(&version, "operator");
 	identities = field(&version, "identities");
-	version.identities = identities == 0 ? NULL
-		: (int64 *) ARR_DATA_PTR(DatumGetArrayTypePCopy(identities));
+	if (identities != 0 && version.op != NULL)
+		version.identities = read_identities(identities, version.op->k);
 	version.map = field_value(&version, "map");
 	version.spec = field_value(&version, "spec");
 	version.sketch = field_value(&version, "training_sketch");

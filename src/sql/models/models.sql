@@ -111,7 +111,8 @@ CREATE TABLE fastclust_internal.version_groups (
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     CHECK (vector = (encoder IS NULL)),
-    CHECK (cardinality(identities) = clusters(operator)),
+    CHECK (cardinality(identities) = clusters(operator)
+           AND array_position(identities, NULL) IS NULL),
     -- rights on the features are checked before a scan, so the encoder must read the same columns
     CHECK (encoder_columns(encoder) = features),
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments,

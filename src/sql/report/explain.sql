@@ -78,14 +78,17 @@ $$;
 
 -- Returns the name of each cluster: the given name, or else two phrases about two columns, the most
 -- distinctive one and the one that separates the cluster most from its nearest neighbour. If
--- another cluster would have the same name, a third phrase is added, then the number of the
--- cluster. A category that the rows have is named before one that they do not have.
+-- another cluster would have the same name, a third phrase is added; if that name is not unique
+-- either, it consists of the categories and the values of the two features that separate the
+-- cluster most, or else of its number. A category that the rows have is named before one that they
+-- do not have. The category "other", which has the rare values, is in no name.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer,
         OUT name text)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     WITH described AS (
-             SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS first_place,
+             SELECT p.cluster, p.dimension, p.feature, p.kind, p.value, p.place,
+                    min(p.place) OVER feature AS first_place,
                     max(abs(p.apart)) OVER feature AS apart,
                     p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated,
                     CASE WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5
@@ -118,6 +121,7 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
                                   p.feature) END AS words
                FROM version_profile(version, 20) p
               WHERE p.difference IS NOT NULL
+                AND (p.kind <> 'category' OR p.category <> 'other')
              WINDOW feature AS (PARTITION BY p.cluster, p.feature)),
          phrases AS (
              SELECT DISTINCT ON (t.cluster, t.feature) t.*
@@ -142,17 +146,39 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
                FROM unnest(cluster_numbers(version.operator)) c(cluster)
                LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3
               GROUP BY 1),
-         chosen AS (
+         worded AS (
              SELECT n.cluster,
                     COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two
                                   ELSE n.three END,
                              'average') AS name
-               FROM named n)
+               FROM named n),
+         counted AS (
+             SELECT w.*, count(*) OVER (PARTITION BY w.name) AS same FROM worded w),
+         separating AS (
+             SELECT q.*, row_number() OVER (PARTITION BY q.cluster ORDER BY q.apart DESC,
+                                            q.first_place) AS i
+               FROM (SELECT DISTINCT ON (d.cluster, d.feature) d.* FROM described d
+                       JOIN counted USING (cluster)
+                      WHERE counted.same > 1
+                        AND (d.words IS NOT NULL OR d.kind NOT IN ('category', 'boolean'))
+                      ORDER BY d.cluster, d.feature, d.words IS NULL, d.negated, d.place) q),
+         valued AS (
+             SELECT s.cluster,
+                    string_agg(CASE WHEN s.kind IN ('category', 'boolean') THEN s.words
+                                    ELSE format('%s %s', s.feature,
+                                                shown_value(s.value, s.kind, false)) END,
+                               ', ' ORDER BY s.negated, s.dimension) AS name
+               FROM separating s
+              WHERE s.i <= 2
+              GROUP BY 1),
+         chosen AS (
+             SELECT c.cluster, CASE WHEN c.same = 1 THEN c.name ELSE v.name END AS name
+               FROM counted c LEFT JOIN valued v USING (cluster))
     SELECT n.cluster,
            COALESCE(g.name,
-                    CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster)
-                         WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name
-                         ELSE format('%s (%s)', n.name, n.cluster) END)
+                    CASE WHEN version.map IS NULL AND count(*) OVER (PARTITION BY n.name) = 1
+                             THEN n.name END,
+                    format('cluster %s', n.cluster))
       FROM chosen n
       LEFT JOIN given_names(version) g ON g.cluster = n.cluster
      ORDER BY 1
@@ -191,4 +217,5 @@ END
 $$;
 COMMENT ON FUNCTION fastclust.profile IS
     'Returns the features that distinguish each cluster: a row per cluster and feature, in the '
-    'unit of the table, most distinctive first. group_value selects a group.';
+    'unit of the table, most distinctive first. A logarithmic column has a typical value, from the '
+    'mean of its logarithms, which is below its mean. group_value selects a group.';

@@ -74,6 +74,11 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
                'profile', 'Profile',
                concat(
                    'The mean of each cluster, coloured by how far it is from the mean of all rows.',
+                   (SELECT format(' For %s it is a typical value, from the mean of the logarithms, which is below the mean of the rows.',
+                                  html(string_agg(f.feature, ', ' ORDER BY f.dimension)))
+                      FROM labelled_features(version) f
+                     WHERE f.axis_kind = 1
+                    HAVING count(*) > 0),
                    CASE WHEN cardinality(clusters) > 24 THEN format(
                                                                  ' The 24 largest of %s clusters are shown.',
                                                                  to_char(cardinality(clusters),

@@ -161,12 +161,14 @@ COMMENT ON COLUMN model_clusters.group_value IS 'group; NULL for a model without
 COMMENT ON COLUMN model_clusters.cluster IS 'number of the cluster, as predict returns it';
 COMMENT ON COLUMN model_clusters.name IS 'name given by name_cluster, else the suggested name';
 COMMENT ON COLUMN model_clusters.size IS
-    'number of training rows in the cluster, estimated from its share';
+    'number of training rows in the cluster: as many as predict labels if k-means counted them, else '
+    'about';
 COMMENT ON COLUMN model_clusters.share IS 'share of the training rows in the cluster, from 0 to 1';
 COMMENT ON COLUMN model_clusters.spread IS
     'standard deviation per dimension; in standard deviations of all rows for a standardised model';
 COMMENT ON COLUMN model_clusters.centroid IS
-    'mean of the cluster in the units of the rows; NULL for a kernel model';
+    'mean of the cluster in the units of the rows, of logarithms for a logarithmic column; NULL for a '
+    'kernel model';
 COMMENT ON COLUMN model_clusters.nearest_cluster IS
     'number of the cluster with the nearest centroid';
 COMMENT ON COLUMN model_clusters.nearest_distance IS
@@ -188,7 +190,8 @@ COMMENT ON COLUMN model_centroids.name IS 'name given by name_cluster, else the 
 COMMENT ON COLUMN model_centroids.feature IS
     'column, or column[i] for an element of a vector, or column = category';
 COMMENT ON COLUMN model_centroids.value IS
-    'mean of the cluster in the unit of the feature; for a category its share of the rows';
+    'mean of the cluster in the unit of the feature, for a logarithmic column a typical value, from '
+    'the mean of the logarithms; for a category its share of the rows';
 
 -- ---- logs, for roles that may change a model ----
 

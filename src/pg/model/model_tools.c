@@ -337,11 +337,12 @@ cluster_numbers_of(const fc_operator_header *header, Size *count)
 }
 
 /*
- * Minimum share of its rows that a cluster has from the old cluster that it
- * continues. With a larger share, clusters that moved would lose their names;
- * with a smaller one, clusters of other rows would get them. A guess.
+ * Minimum share of the rows of an old and a new cluster that both have, if the
+ * new one continues the old one. With a larger share, clusters that moved, or
+ * were split in many, would lose their names; with a smaller one, fragments and
+ * clusters of other rows would get them. A guess.
  */
-#define MIN_SHARED	0.1
+#define MIN_SHARED	0.2
 
 /*
  * Share of the rows of a pair at which another old cluster, which no cluster
@@ -413,10 +414,15 @@ part_weak_pairs(const double *counts, const fc_operator_header *old, Size k_old,
 				const fc_operator_header *moved, Size k_new, int32 *row)
 {
 	bool	   *paired = palloc0(k_old * sizeof(bool));
+	double	   *rows = palloc0(k_old * sizeof(double));
 
 	for (Size j = 0; j < k_new; j++)
+	{
 		if (row[j] >= 0)
 			paired[row[j]] = true;
+		for (Size i = 0; i < k_old; i++)
+			rows[i] += counts[j * k_old + i];
+	}
 	for (Size j = 0; j < k_new; j++)
 	{
 		const double *shared = counts + j * k_old;
@@ -430,12 +436,13 @@ part_weak_pairs(const double *counts, const fc_operator_header *old, Size k_old,
 				rival = i;
 		}
 		if (row[j] >= 0 &&
-			(shared[row[j]] <= MIN_SHARED * all ||
+			(shared[row[j]] <= MIN_SHARED * (all + rows[row[j]] - shared[row[j]]) ||
 			 (rival < k_old && shared[rival] > RIVAL_SHARE * shared[row[j]] &&
 			  !is_much_nearer(old, moved, j, (Size) row[j], rival))))
 			row[j] = -1;
 	}
 	pfree(paired);
+	pfree(rows);
 }
 
 int32 *

@@ -71,6 +71,32 @@ SELECT name_cluster('kinds', 0, repeat('x', 201));
 SELECT name_cluster('kinds', 0, E'two\nlines');
 SELECT name_cluster('kinds', 0, 'x', 'shop 1');
 
+-- Suggested names are different, and none is of the category "other". Clusters that the same words
+-- describe have values.
+CREATE TABLE even AS SELECT 10 * noise(i, 1) AS a, 10 * noise(i, 2) AS b, 'price ' || i AS price, exp(3 * noise(i, 3) + i % 2) AS spent FROM generate_series(1, 3000) i;
+SELECT train('even', 'even', '{a,b}'::name[], 25, options => '{"quiet": true}'),
+       train('prices', 'even', '{price,a}'::name[], 6, options => '{"quiet": true}');
+SELECT model, count(*) AS clusters, count(DISTINCT name) AS names,
+       count(*) FILTER (WHERE name ~ 'other' OR name ~ '[(]') AS empty_words,
+       count(*) FILTER (WHERE name ~ '^a [-0-9.]+, b [-0-9.]+$') > 2 AS more_than_2_by_values
+  FROM model_clusters
+ WHERE model IN ('even', 'prices')
+ GROUP BY 1 ORDER BY 1;
+-- The values of a logarithmic column are typical ones, below the mean, and the report says so.
+SELECT train('even', 'even', '{spent,a}'::name[], 3, options => '{"quiet": true, "encoder": {"transform": {"spent": "log"}}}');
+SELECT count(*) AS clusters, count(*) FILTER (WHERE p.value < m.mean) AS below_the_mean,
+       count(*) FILTER (WHERE p.value BETWEEN m.typical / 1.01 AND m.typical * 1.01) AS typical
+  FROM profile('even') p
+  JOIN (SELECT predict('even', e) AS cluster, avg(spent) AS mean,
+               exp(avg(ln(1 + spent))) - 1 AS typical
+          FROM even e
+         GROUP BY 1) m USING (cluster)
+ WHERE p.feature = 'spent';
+SELECT report('even') ~ 'For spent it is a typical value' AS says_typical,
+       report('prices') ~ 'typical value' AS says_so_of_others;
+SELECT drop_model('even'), drop_model('prices');
+DROP TABLE even;
+
 -- ---- model_centroids ----
 -- The view has the values of profile and of model_clusters.
 SELECT count(*) AS entries, max(abs(c.value - p.value)) AS largest_difference_to_profile,

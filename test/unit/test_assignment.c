@@ -155,6 +155,23 @@ test_labels(void)
 }
 
 /*
+ * A pair is parted if neither cluster is the nearest to the other: a new cluster
+ * appeared beside the first, and the last is gone.
+ */
+static void
+test_far_pairs(void)
+{
+	const double old[] = {0, 10, 90};
+	const double new[] = {0.1, 10.2, -3};
+	int32_t		number[3];
+
+	fc_pair_clusters(old, 3, new, 3, 1, unit_work(), number);
+	CHECK(number[0] == 0 && number[1] == 1 && number[2] == 2, "%d %d %d", number[0], number[1], number[2]);
+	fc_part_far_pairs(old, 3, new, 3, 1, number);
+	CHECK(number[0] == 0 && number[1] == 1 && number[2] == -1, "%d %d %d", number[0], number[1], number[2]);
+}
+
+/*
  * The nearest other centroid and its distance are found; a single centroid
  * gets -1 and NAN.
  */
@@ -180,6 +197,7 @@ main(void)
 	test_chain();
 	test_stayed();
 	test_labels();
+	test_far_pairs();
 	test_nearest();
 	return unit_finish();
 }

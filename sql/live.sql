@@ -43,6 +43,14 @@ COPY visits (id, shop, at, x, a, b) FROM STDIN;
 \.
 SELECT exact();
 
+-- A savepoint that is open at COMMIT writes a large sketch at its end, because statement triggers of
+-- a partition do not fire.
+CREATE TABLE parts (id integer, a float8) PARTITION BY RANGE (id); CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000000);
+SELECT keep_sketch('part_1', 'part_1', '{a}', sketch_spec(1, 2000, 1.0)) AS rows;
+BEGIN; SAVEPOINT one; INSERT INTO parts SELECT i, i / 5000.0 FROM generate_series(1, 5000) i; COMMIT;
+SELECT row_count(current_sketch('part_1')) AS rows;
+SELECT drop_sketch('part_1'); DROP TABLE parts;
+
 -- A rollback undoes its part of a live sketch, also to a savepoint, and TRUNCATE empties the
 -- sketch.
 BEGIN;

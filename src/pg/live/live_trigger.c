@@ -193,13 +193,18 @@ write_lost(const live_sketch *live)
  * Writes the changes that the current subtransaction has collected. A busy
  * entry remains in the list: one of its expressions is being evaluated and has
  * itself changed tables with live sketches. Each subtransaction has its own
- * changes, so that ROLLBACK TO a savepoint discards only these.
+ * changes, so that ROLLBACK TO a savepoint discards only these. There may
+ * be no snapshot at the end of a transaction or subtransaction; large values
+ * need one.
  */
 static void
 write_pending(void)
 {
 	int			level = GetCurrentTransactionNestLevel();
+	bool		pushes = pendings != NIL && !ActiveSnapshotSet();
 
+	if (pushes)
+		PushActiveSnapshot(GetTransactionSnapshot());
 	for (int i = list_length(pendings) - 1; i >= 0; i--)
 	{
 		pending_changes *p = list_nth(pendings, i);
@@ -216,19 +221,15 @@ write_pending(void)
 		live_end_evaluation(p->live, p->evaluation);
 		MemoryContextDelete(p->context);
 	}
+	if (pushes)
+		PopActiveSnapshot();
 }
 
 static void
 end_transaction(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
-	{
-		if (pendings == NIL)
-			return;
-		PushActiveSnapshot(GetTransactionSnapshot());
 		write_pending();
-		PopActiveSnapshot();
-	}
 	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
 			 event == XACT_EVENT_PREPARE)
 	{
@@ -241,7 +242,7 @@ static void
 end_subtransaction(SubXactEvent event, SubTransactionId id,
 				   SubTransactionId parent, void *argument)
 {
-	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB && pendings != NIL)
+	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
 		write_pending();
 	for (int i = list_length(pendings) - 1;
 		 event == SUBXACT_EVENT_ABORT_SUB && i >= 0; i--)

@@ -56,8 +56,9 @@ typedef struct live_sketch
 	 * server nor to this extension
 	 */
 	bool		foreign[LIVE_EXPRESSIONS];
-	bool		settings;		/* true if expressions depend on settings of
-								 * the session */
+	bool		settings;		/* true if expressions may depend on settings
+								 * of the session: all but plain columns, as
+								 * output functions are declared immutable */
 	char	   *name;
 	char	   *lost;			/* reason why triggers cannot maintain the
 								 * counts of the leaf; NULL if they can */

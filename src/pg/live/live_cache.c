@@ -316,10 +316,9 @@ plan_expressions(live_sketch *live, Relation table)
 		live->lasting = live->lasting && !live->foreign[i] &&
 			!checks_domain(expression, NULL);
 		note_columns(live, table, expression);
-		live->settings = live->settings ||
-			contain_mutable_functions(expression);
 		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
 			live->plain[i] = ((Var *) expression)->varattno;
+		live->settings = live->settings || live->plain[i] == 0;
 		live->expressions[i] = live->plain[i] != 0 ? NULL : expression;
 	}
 }

@@ -20,7 +20,8 @@ CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT
     LANGUAGE plpgsql ROWS 10
     SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
     SET extra_float_digits = 1 SET timezone = 'UTC' SET standard_conforming_strings = on
-    SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+    SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off
+    SET bytea_output = hex AS $$
 DECLARE
     live kept_sketches := locked_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;

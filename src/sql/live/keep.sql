@@ -267,7 +267,7 @@ CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass)
     SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
     SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
-    SET quote_all_identifiers = off AS $$
+    SET quote_all_identifiers = off SET bytea_output = hex AS $$
 DECLARE
     counted live_count;
 BEGIN

@@ -28,7 +28,7 @@ DECLARE
     own boolean;
 BEGIN
     IF TG_TABLE_NAME = 'stored_models' THEN
-        own := pg_has_role(NEW.owner, 'USAGE');
+        own := pg_has_role(role_id(NEW.owner), 'USAGE');
     ELSIF TG_TABLE_NAME = 'kept_sketches' THEN
         own := EXISTS (SELECT FROM pg_class c
                         WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
@@ -36,7 +36,7 @@ BEGIN
                     OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
     ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of followed_by
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id)
-               AND pg_has_role(NEW.followed_by, 'USAGE');
+               AND pg_has_role(role_id(NEW.followed_by), 'USAGE');
     ELSE
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id);
     END IF;

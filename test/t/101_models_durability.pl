@@ -215,6 +215,30 @@ for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_m
 	like($messages, qr/25006: models cannot be trained or changed in a read-only transaction.*HINT:  Begin the transaction with READ WRITE/s, "a read-only transaction refuses $change");
 }
 
+# ---- renamed roles: a dump has the names of today ----
+$server->query('CREATE DATABASE renamed'); $server->query('CREATE EXTENSION fastclust', database => 'renamed');
+$server->query(<<'SQL', database => 'renamed');
+CREATE ROLE alice; CREATE ROLE bob; CREATE ROLE carol; GRANT CREATE ON SCHEMA public TO alice, carol;
+SET ROLE alice; CREATE TABLE numbers AS SELECT i AS id, i % 7 AS a, i % 3 AS b FROM generate_series(1, 500) i; ALTER TABLE numbers ADD PRIMARY KEY (id);
+SELECT train('hers', 'numbers', '{a,b}', 3, options => '{"quiet": true}'), grant_model('hers', 'bob'), grant_model('hers', 'carol'), name_cluster('hers', 0, 'low'), write_labels('hers', 'numbers', 'labels', '{"follow": true}');
+SELECT check_drift();
+SET ROLE carol; CREATE TABLE carols AS SELECT i % 5 AS a FROM generate_series(1, 100) i; SELECT train('gone', 'carols', '{a}', 2, options => '{"quiet": true}');
+RESET ROLE; ALTER ROLE alice RENAME TO alicia; CREATE ROLE alice; ALTER ROLE bob RENAME TO robert; CREATE ROLE bob;
+DROP OWNED BY carol; DROP ROLE carol; CREATE ROLE carol;
+SQL
+$server->dump_into('renamed', 'after');
+for my $database ('renamed', 'after')
+{
+	is($server->query('SELECT model, owner, readers FROM models ORDER BY model', database => $database), "gone|carol (dropped)|{}\nhers|alicia|{robert,\"carol (dropped)\"}", "$database: owners and readers have the names of today");
+	is($server->query(q{SELECT trained_by FROM model_versions WHERE model = 'hers' UNION ALL SELECT checked_by FROM drift_log UNION ALL SELECT named_by::name FROM stored_names UNION ALL SELECT followed_by::name FROM label_tables}, database => $database),
+		join("\n", ('alicia') x 4), "$database: so have the other records of roles");
+	is($server->query("SET ROLE $_->[0]; SELECT count(*) FROM models WHERE model = '$_->[1]'", database => $database), $_->[2], "$database: $_->[0] " . ($_->[2] ? 'reads' : 'does not read') . " $_->[1]")
+		for ['alicia', 'hers', 1], ['robert', 'hers', 1], ['alice', 'hers', 0], ['bob', 'hers', 0], ['carol', 'hers', 0], ['carol', 'gone', 0];
+}
+is($server->query("SELECT role_id('nobody at all'::role_name) IS NULL, 'nobody at all'::role_name, role_id('alicia'::role_name) = 'alicia'::regrole", database => 'renamed'), 't|nobody at all|t', 'a name that no role has is kept');
+$server->query("COPY (SELECT 'alicia'::role_name, 'nobody at all'::role_name) TO '$server->{directory}/roles' (FORMAT binary); CREATE TABLE copied (a role_name, b role_name); COPY copied FROM '$server->{directory}/roles' (FORMAT binary)", database => 'renamed');
+is($server->query('SELECT a, role_id(a)::regrole, b FROM copied', database => 'renamed'), 'alicia|alicia|nobody at all', 'binary COPY keeps roles');
+
 # ---- dump and restore into a fresh cluster ----
 my $dump = "$server->{directory}/dump";
 FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump, 'postgres');

@@ -8,7 +8,7 @@ CREATE TABLE fastclust_internal.stored_names (
     identity bigint NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200
                               AND name !~ E'[\\x01-\\x1f\\x7f]'),
-    named_by name NOT NULL,    -- role that named the cluster
+    named_by role_name NOT NULL,    -- role that named the cluster
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- time of naming
     PRIMARY KEY (model_id, group_value, identity));
 SELECT pg_catalog.pg_extension_config_dump('stored_names', '');

@@ -94,8 +94,7 @@ DECLARE
 BEGIN
     FOR served IN
         SELECT m.model,
-               COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id),
-                        m.owner) AS owner,
+               m.owner::name AS owner,
                present_readers(m, '') AS readers, m.group_by, v.group_value, v.operator,
                v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads,
                v.encoder, v.paths, v.vector, v.features, v.options, v.group_type,

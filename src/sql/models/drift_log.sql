@@ -27,7 +27,7 @@ CREATE TABLE fastclust_internal.drift_checks (
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,
     new_version integer,
-    checked_by name NOT NULL,
+    checked_by role_name NOT NULL,
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON drift_checks (model_id, checked_at);
 

@@ -134,7 +134,7 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
                                               WHERE l.name = (model_live(version.model_id)).name)),
                                            ('Owner', html(summary.owner)),
                                            ('Trained',
-                                            concat('by ', html(version.trained_by), ', from ',
+                                            concat('by ', html(version.trained_by::text), ', from ',
                                                    html_time(version.started_at), ' to ',
                                                    html_time(summary.trained_at))))
                                        u(name, value)) d),
@@ -151,7 +151,7 @@ DECLARE
     version stored_versions;
     summary models := (SELECT s FROM models s WHERE s.model = stored.model);
     lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
-                               FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by),
+                               FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by::text),
                                                 min(v.method), sum(clusters(v.operator)), sum(v.n),
                                                 sum(v.objective * v.n) / NULLIF(
                                                     sum(v.n) FILTER (WHERE v.objective IS NOT NULL),

@@ -3,8 +3,7 @@
 
 CREATE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model,
-           COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner,
-           m.readers, m.version,
+           m.owner::name AS owner, m.readers::name[] AS readers, m.version,
            (SELECT count(DISTINCT o.version) FROM version_groups o
              WHERE o.model_id = m.id) AS versions,
            v.method, v.relation, v.features, m.group_by,
@@ -57,7 +56,7 @@ CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
            CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
            v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective,
            v.label_churn AS churn, v.operator, v.encoder, v.imputed, v.recall, v.training_sketch,
-           v.trained_at, v.trained_by,
+           v.trained_at, v.trained_by::name AS trained_by,
            extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN version_groups v ON v.model_id = m.id;
 COMMENT ON VIEW model_versions IS
@@ -212,8 +211,8 @@ COMMENT ON COLUMN training_log.at IS 'time when the step ended';
 
 CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
     SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
-           d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version, d.checked_by,
-           d.checked_at
+           d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version,
+           d.checked_by::name AS checked_by, d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
 COMMENT ON VIEW drift_log IS
     'one row per check by retrain_if_drifted or check_drift, for roles that may change the '

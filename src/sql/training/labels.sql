@@ -71,8 +71,7 @@ CREATE TABLE fastclust_internal.label_tables (
     target text NOT NULL,    -- qualified and quoted, like relation
     relation text NOT NULL,
     options jsonb NOT NULL,    -- options of write_labels
-    followed_by name NOT NULL,    -- role that wrote the labels
-    -- OID of followed_by when the row was written
+    followed_by role_name NOT NULL,    -- role that wrote the labels
     followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,
     PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');

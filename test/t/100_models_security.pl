@@ -704,4 +704,24 @@ for my $schema ('fastclust', 'fastclust_internal', 'fastclust_owner')
 	$server->query('DROP DATABASE prepared');
 }
 
+# ---- a relation is more than its name ----
+# After DROP TABLE, another role makes a relation of the same name, with code of its own.
+$server->query('CREATE ROLE vic LOGIN; CREATE ROLE mallory LOGIN; CREATE SCHEMA shared; GRANT CREATE, USAGE ON SCHEMA shared TO vic, mallory; GRANT INSERT ON code_ran TO PUBLIC; TRUNCATE code_ran');
+my $made = 'CREATE TABLE shared.numbers AS SELECT i AS id, i % 7 AS a, i % 3 AS b FROM generate_series(1, 500) i; ALTER TABLE shared.numbers ADD PRIMARY KEY (id);';
+gives('vic', qq{$made SELECT train('his', 'shared.numbers', '{a,b}', 3, options => '{"quiet": true}'), write_labels('his', 'shared.numbers', 'shared.labels', '{"follow": true}')}, '1|500', 'a model and its labels');
+gives('vic', qq{DROP TABLE shared.numbers; $made SELECT retrain('his', '{"quiet": true}'); SELECT verdict FROM check_drift()}, "2\nnone", 'a table that its owner drops and makes again is read');
+gives('vic', 'DROP TABLE shared.labels; SELECT 1', 1, 'the labels are gone');
+as('mallory', q{CREATE FUNCTION shared.run() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.code_ran VALUES (current_user); RETURN 1; END $$;
+	CREATE FUNCTION shared.run_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.run(); RETURN NEW; END $$;
+	CREATE TABLE shared.labels (id integer PRIMARY KEY, cluster integer); CREATE TRIGGER run BEFORE INSERT ON shared.labels FOR EACH ROW EXECUTE FUNCTION shared.run_trigger(); GRANT ALL ON shared.labels TO PUBLIC});
+like((as('vic', q{SELECT retrain('his', '{"quiet": true}')}))[2], qr/WARNING: .*labels in shared.labels could not be updated .*relation shared.labels belongs to mallory now, and belonged to vic before/, 'labels do not follow into a table of another role');
+gives('vic', 'DROP TABLE shared.numbers; SELECT 1', 1, 'the table is gone');
+as('mallory', 'CREATE VIEW shared.numbers AS SELECT 1 AS id, shared.run() AS a, 2 AS b; GRANT ALL ON shared.numbers TO PUBLIC');
+refused('vic', $_, qr/42501: .*DETAIL:  Relation shared.numbers belongs to mallory now, and belonged to vic before.*HINT:  Name the table if you trust its owner/s, "refused: $_")
+	for q{SELECT retrain('his')}, q{SELECT * FROM drift('his')}, q{SELECT * FROM typical_rows('his', 1)}, q{SELECT * FROM cluster_rules('his')};
+like((as('vic', 'SELECT verdict FROM check_drift()'))[1], qr/^failed$/, 'check_drift does not read it');
+gives('postgres', 'SELECT count(*) FROM code_ran', 0, 'no code of the other role ran');
+gives('vic', q{SELECT count(*) FROM drift('his', 'shared.numbers')}, 1, 'a relation that is named is read');
+gives('postgres', 'SELECT DISTINCT by FROM code_ran', 'vic', 'and runs its code, of which the hint warns');
+
 done_testing();

@@ -38,6 +38,10 @@ $$;
 -- cell: types of the columns and their element and base types. A cast runs code of the type's
 -- owner, who may also have put the column's name into a stored row.
 --
+-- A name does not identify a table: after DROP or RENAME, another role may have made a relation of
+-- that name. It is only scanned if it belongs to the same role as at the training, or if the caller
+-- trusts its owner.
+--
 -- named: true if the caller passed the relation. Another role can then have chosen only the
 -- columns.
 CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[],
@@ -115,6 +119,19 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
                        LIMIT 1) END
 $$;
 
+-- Returns the problem of a relation that another role has made since it belonged to `before`; NULL
+-- if it has the same owner, or if the caller trusts its owner.
+CREATE FUNCTION fastclust_internal.owner_problem(relation regclass, before role_name)
+    RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT format('relation %s belongs to %s now, and belonged to %s before', relation,
+                  pg_get_userbyid(c.relowner), COALESCE(before::text, 'no role'))
+      FROM pg_class c
+     WHERE c.oid = relation
+       AND c.relowner IS DISTINCT FROM role_id(before)
+       AND is_trusted_owner(c.relowner) IS NOT TRUE
+$$;
+
 -- Raises an error if a scan for a stored model could read a table that the model's owner may not
 -- read, or run another role's code. The names in a stored row may lead to such tables or code
 -- through a view, a column type or an index predicate that the planner evaluates. For a model of
@@ -140,7 +157,9 @@ DECLARE
                               OR (NOT named
                                   AND (SELECT r.rolsuper FROM pg_roles r
                                         WHERE r.rolname = current_user))
-                             THEN scan_problem(relation, columns, named) END;
+                             THEN scan_problem(relation, columns, named)
+                         WHEN NOT named
+                             THEN owner_problem(relation, version.relation_owner) END;
     class pg_class;
 BEGIN
     IF NOT own AND named IS NOT TRUE THEN

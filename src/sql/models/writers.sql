@@ -223,13 +223,13 @@ BEGIN
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
                                null_moments, spreads, distance_quantiles, n, imputed, objective,
                                objective_error, label_churn, paths, identities, recall, group_type,
-                               started_at, trained_by)
+                               started_at, relation_owner, trained_by)
     SELECT stored.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
            v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
            v.label_churn, v.paths, v.identities, v.recall, v.group_type, v.started_at,
-           pg_get_userbyid(caller)
+           owner_of(to_regclass(v.relation)), pg_get_userbyid(caller)
       FROM unnest(groups) v;
 END
 $$;

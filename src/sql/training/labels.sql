@@ -69,6 +69,7 @@ CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation
 CREATE TABLE fastclust_internal.label_tables (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     target text NOT NULL,    -- qualified and quoted, like relation
+    target_owner role_name NOT NULL,    -- owner of the target when it was written
     relation text NOT NULL,
     options jsonb NOT NULL,    -- options of write_labels
     followed_by role_name NOT NULL,    -- role that wrote the labels
@@ -93,8 +94,8 @@ DECLARE
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = stored.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, target, relation, options, followed_by)
-        VALUES (stored.id, $2, $3, $4, pg_get_userbyid(caller));
+        INSERT INTO label_tables (model_id, target, target_owner, relation, options, followed_by)
+        VALUES (stored.id, $2, owner_of(to_regclass($2)), $3, $4, pg_get_userbyid(caller));
     END IF;
 END
 $$;
@@ -129,7 +130,8 @@ BEGIN
             problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
                                 THEN format('they were written by role %s', follower.followed_by)
                             WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                                THEN scan_problem(target, NULL) END;
+                                THEN scan_problem(target, NULL)
+                            ELSE owner_problem(target, follower.target_owner) END;
             IF problem IS NOT NULL THEN
                 RAISE insufficient_privilege USING MESSAGE = problem;
             END IF;

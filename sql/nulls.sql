@@ -42,7 +42,7 @@ INSERT INTO sample SELECT 'drift_counts', '', drift_counts_agg(x, (SELECT value:
 INSERT INTO sample SELECT 'fastop', '', op FROM made;
 INSERT INTO sample SELECT 'kernel_projection', '', kernel_projection_agg(id, x, 'rbf(0.5)', 2) FROM some_rows;
 INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
-INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL), ('oid', '', '0', NULL), ('interval', '', '1 day', NULL);
+INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL), ('oid', '', '0', NULL), ('role_name', '', 'nobody', NULL), ('interval', '', '1 day', NULL);
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,

@@ -3,6 +3,7 @@
  * NULLs at random, in several columns together, or at rates that merely differ
  * are not
  */
+#include "kmeans/choose.h"
 #include "kmeans/missing.h"
 #include "unit.h"
 
@@ -195,6 +196,49 @@ test_donors(void)
 }
 
 /*
+ * Of 200 columns with one NULL in five, no donor has all cells that a row
+ * lacks. All are imputed nonetheless, and rows do not cluster by their donors:
+ * of three clusters, three are found.
+ */
+static void
+test_many_columns(void)
+{
+	enum
+	{
+		n = 1000, columns = 200, d = WIDTH * columns
+	};
+	float	   *x = unit_alloc((size_t) n * d, sizeof(float));
+	float	   *y = unit_alloc((size_t) n * d, sizeof(float));
+	float	   *values = unit_alloc((size_t) n * columns, sizeof(float));
+	fc_missing_column column[columns];
+	bool		kept[columns] = {false};
+	fc_rng		rng = fc_rng_start(12, 0);
+	fc_rows		rows = {.x = values,.n = n,.d = columns};
+	fc_kmeans_options options = fc_kmeans_defaults();
+	static fc_choice choice;
+
+	for (size_t c = 0; c < columns; c++)
+		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
+	for (size_t i = 0; i < n; i++)
+		for (size_t c = 0; c < columns; c++)
+		{
+			bool		null = fc_rng_uniform(&rng) < 0.2;
+			float	   *cell = x + i * d + WIDTH * c;
+
+			cell[0] = null ? 0.0f : (float) (fc_rng_normal(&rng) + (c % 3 == i % 3 ? 3.0 : 0.0));
+			cell[1] = null ? 2.0f : -0.5f;
+		}
+	fc_missing_impute(x, n, d, column, columns, kept, y, unit_work());
+	for (size_t i = 0; i < (size_t) n * columns; i++)
+	{
+		CHECK(y[WIDTH * i + 1] < 0.0f, "NULL left in row %zu", i / columns);
+		values[i] = y[WIDTH * i];
+	}
+	fc_choose_k(&rows, 20, 0.0, NULL, &options, unit_work(), &choice);
+	CHECK(choice.tried[choice.chosen].k == 3 && choice.verdict == FC_K_CLEAR, "%zu clusters, verdict %d", choice.tried[choice.chosen].k, (int) choice.verdict);
+}
+
+/*
  * Too few rows for clusters or evidence have no informative NULLs; 200 rows
  * are enough.
  */
@@ -258,5 +302,6 @@ main(void)
 	test_few_nulls();
 	test_one_value();
 	test_donors();
+	test_many_columns();
 	return unit_finish();
 }

@@ -1,6 +1,7 @@
 /* missing.c - informative missingness; see missing.h */
 #include "kmeans/missing.h"
 
+#include "base/sort.h"
 #include "numerics/rows.h"
 
 /*
@@ -361,7 +362,13 @@ typedef struct imputation
 	const fc_missing_column *column;
 	size_t		count;
 	bool	   *kept;			/* count: true where the indicator is kept */
+	size_t	   *kept_column;	/* indices of the columns with a kept
+								 * indicator */
+	size_t		kept_count;
 	size_t		donors;
+	float	   *known;			/* donors x d: 1 for a dimension that the
+								 * donor knows, 0 for NULLs and for indicators */
+	float	   *known_here;		/* d: the same for the row */
 
 	/*
 	 * `donors` values: mean squared difference between the row and each
@@ -380,21 +387,32 @@ typedef struct imputation
 								 * be NULL */
 	bool	   *exact;			/* count: true if a donor should be NULL in
 								 * the column if and only if `wanted` */
+	fc_keyed   *order;			/* donors by ascending gap */
+	fc_keyed   *scratch;		/* donors: space for sorting */
 } imputation;
 
 static imputation
-take_imputation(size_t n, size_t count, fc_arena *arena)
+take_imputation(const float *x, size_t n, size_t d, const fc_missing_column *column,
+				size_t count, fc_arena *arena)
 {
 	imputation	q = {
+		.x = x,
+		.d = d,
+		.column = column,
 		.count = count,
 		.donors = n < FC_MISSING_DONORS ? n : FC_MISSING_DONORS
 	};
 
+	q.kept_column = FC_TAKE(arena, count, size_t);
+	q.known = FC_TAKE(arena, q.donors * d, float);
+	q.known_here = FC_TAKE(arena, d, float);
 	q.gap = FC_TAKE(arena, q.donors, double);
 	q.nearest = FC_TAKE(arena, count * FC_MISSING_NEAR, double);
 	q.null = FC_TAKE(arena, count * FC_MISSING_NEAR, bool);
 	q.wanted = FC_TAKE(arena, count, bool);
 	q.exact = FC_TAKE(arena, count, bool);
+	q.order = FC_TAKE(arena, q.donors, fc_keyed);
+	q.scratch = FC_TAKE(arena, q.donors, fc_keyed);
 	return q;
 }
 
@@ -451,6 +469,20 @@ insert_donor(imputation *q, size_t c, double gap, bool null)
 	}
 }
 
+/* Sets known (d) to 1 for dimensions that a row knows, else to 0. */
+static void
+mark_known(const imputation *q, size_t row, float *known)
+{
+	for (size_t i = 0; i < q->d; i++)
+		known[i] = 1.0f;
+	for (size_t c = 0; c < q->count; c++)
+	{
+		known[q->column[c].indicator] = 0.0f;
+		for (size_t i = 0; i < q->column[c].values && has_null(q, row, c); i++)
+			known[q->column[c].first + i] = 0.0f;
+	}
+}
+
 /*
  * Measures the gaps of a row to all donors; the gap is infinite for the row
  * itself, and for donors in which less than half of the row's known dimensions
@@ -460,13 +492,15 @@ static void
 measure_donors(imputation *q, size_t row)
 {
 	const float *x = q->x + row * q->d;
-	double		had = (double) (q->d - q->count);
+	double		had = 0.0;
 
+	mark_known(q, row, q->known_here);
+	for (size_t i = 0; i < q->d; i++)
+		had += (double) q->known_here[i];
 	for (size_t c = 0; c < q->count; c++)
 	{
 		bool		null = has_null(q, row, c);
 
-		had -= null ? (double) q->column[c].values : 0.0;
 		q->exact[c] = null || q->kept[c];
 		for (size_t i = c * FC_MISSING_NEAR; i < (c + 1) * FC_MISSING_NEAR; i++)
 		{
@@ -477,36 +511,28 @@ measure_donors(imputation *q, size_t row)
 	for (size_t j = 0; j < q->donors; j++)
 	{
 		const float *donor = q->x + j * q->d;
-		double		total = fc_row_gap(x, donor, q->d);
-		double		shared = had;
+		double		shared;
+		double		total = fc_known_gap(x, q->known_here, donor, q->known + j * q->d, q->d,
+										 &shared);
 
-		for (size_t c = 0; c < q->count; c++)
-			if (has_null(q, row, c) || has_null(q, j, c))
-			{
-				total -= fc_row_gap(x + q->column[c].first,
-									donor + q->column[c].first,
-									q->column[c].values + 1);
-				shared -= has_null(q, row, c) ? 0.0
-					: (double) q->column[c].values;
-			}
 		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < had
 			? INFINITY
 			: total / shared;
-		for (size_t c = 0; c < q->count && isfinite(q->gap[j]); c++)
-			if (q->kept[c])
-			{
-				bool		both = !has_null(q, row, c) && !has_null(q, j, c);
-				double		others = (shared -
-									  (both ? (double) q->column[c].values : 0.0));
-				double		gap = (total -
-								   (both ? fc_row_gap(x + q->column[c].first,
-													  donor + q->column[c].first,
-													  q->column[c].values)
-									: 0.0));
+		for (size_t i = 0; i < q->kept_count && isfinite(q->gap[j]); i++)
+		{
+			size_t		c = q->kept_column[i];
+			bool		both = !has_null(q, row, c) && !has_null(q, j, c);
+			double		others = (shared -
+								  (both ? (double) q->column[c].values : 0.0));
+			double		gap = (total -
+							   (both ? fc_row_gap(x + q->column[c].first,
+												  donor + q->column[c].first,
+												  q->column[c].values)
+								: 0.0));
 
-				if (others >= 1.0)
-					insert_donor(q, c, gap / others, has_null(q, j, c));
-			}
+			if (others >= 1.0)
+				insert_donor(q, c, gap / others, has_null(q, j, c));
+		}
 	}
 }
 
@@ -533,29 +559,56 @@ choose_nulls(imputation *q, size_t row)
 	return needed;
 }
 
-/*
- * Returns the donor with the fewest columns whose NULLs differ from the wanted
- * ones; ties go to the nearest.
- */
+/* Sorts the donors with a finite gap by their gap; returns their number. */
 static size_t
-choose_donor(const imputation *q)
+sort_donors(imputation *q)
 {
-	size_t		best = 0;
-	size_t		fewest = SIZE_MAX;
+	size_t		count = 0;
 
 	for (size_t j = 0; j < q->donors; j++)
-	{
-		size_t		failed = isinf(q->gap[j]) ? q->count : 0;
-
-		for (size_t c = 0; c < q->count; c++)
-			failed += q->exact[c] && has_null(q, j, c) != q->wanted[c];
-		if (failed < fewest || (failed == fewest && q->gap[j] < q->gap[best]))
+		if (isfinite(q->gap[j]))
+			q->order[count++] = (fc_keyed)
 		{
-			fewest = failed;
-			best = j;
-		}
+			fc_number_key(q->gap[j]), j
+		};
+	fc_sort(q->order, count, q->scratch);
+	return count;
+}
+
+static bool
+suits(const imputation *q, size_t donor)
+{
+	for (size_t c = 0; c < q->count; c++)
+		if (q->exact[c] && has_null(q, donor, c) != q->wanted[c])
+			return false;
+	return true;
+}
+
+/*
+ * Copies the cells of a row that are to change: all from the nearest donor
+ * that has them, or each from the nearest donor that has this one.
+ */
+static void
+copy_cells(imputation *q, size_t row, float *y)
+{
+	size_t		count = sort_donors(q);
+	size_t		all = 0;
+
+	while (all < count && !suits(q, q->order[all].value))
+		all++;
+	for (size_t c = 0; c < q->count; c++)
+	{
+		size_t		i = all < count ? all : 0;
+
+		if (q->wanted[c] == has_null(q, row, c))
+			continue;
+		while (i < count && has_null(q, q->order[i].value, c) != q->wanted[c])
+			i++;
+		if (i < count)
+			memcpy(y + q->column[c].first,
+				   q->x + q->order[i].value * q->d + q->column[c].first,
+				   (q->column[c].values + 1) * sizeof(float));
 	}
-	return best;
 }
 
 void
@@ -564,28 +617,22 @@ fc_missing_impute(const float *x, size_t n, size_t d,
 				  float *y, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	imputation	q = take_imputation(n, count, arena);
+	imputation	q = take_imputation(x, n, d, column, count, arena);
 
-	q.x = x;
-	q.d = d;
-	q.column = column;
 	q.kept = kept;
 	keep_same(&q, n);
+	for (size_t c = 0; c < count; c++)
+		if (kept[c])
+			q.kept_column[q.kept_count++] = c;
 	memcpy(y, x, n * d * sizeof(float));
+	for (size_t j = 0; j < q.donors; j++)
+		mark_known(&q, j, q.known + j * d);
 	for (size_t row = 0; row < n; row++)
 	{
 		fc_check();
 		measure_donors(&q, row);
 		if (choose_nulls(&q, row))
-		{
-			const float *donor = x + choose_donor(&q) * d;
-
-			for (size_t c = 0; c < count; c++)
-				if (q.wanted[c] != has_null(&q, row, c))
-					memcpy(y + row * d + column[c].first,
-						   donor + column[c].first,
-						   (column[c].values + 1) * sizeof(float));
-		}
+			copy_cells(&q, row, y + row * d);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -32,14 +32,18 @@
  * >= FC_MISSING_SAME only the first is informative: one event is one flag.
  *
  * fc_missing_impute replaces NULLs, so that a number of clusters can be
- * chosen. If NULLs were replaced by the mean of the column, rows would cluster
- * by their NULLs. A row takes all cells that it lacks from one donor (hot
- * deck; Andridge and Little 2010): among the first FC_MISSING_DONORS rows, the
- * nearest one that has these cells, by the mean squared difference over the
- * dimensions known in both. A column whose indicator is kept, or whose NULLs
- * are the same as in such a column, keeps NULLs. The FC_MISSING_NEAR nearest
- * donors by the other columns decide: a NULL is kept if at least a quarter of
- * them are NULL, and a value becomes NULL if more than three quarters are.
+ * chosen. If NULLs were replaced by the mean of the column, rows would
+ * cluster by their NULLs. A row takes all cells that it lacks from one
+ * donor (hot deck; Andridge and Little 2010): among the first
+ * FC_MISSING_DONORS rows, the nearest one that has these cells, by the mean
+ * squared difference over the dimensions known in both. In wide tables no
+ * donor may have them all. Then each cell comes from the nearest donor that
+ * has it, because the donor with the most cells would serve many rows,
+ * which would form a cluster. A column whose indicator is kept, or whose
+ * NULLs are the same as in such a column, keeps NULLs. The FC_MISSING_NEAR
+ * nearest donors by the other columns decide: a NULL is kept if at least a
+ * quarter of them are NULL, and a value becomes NULL if more than three
+ * quarters are.
  *
  * Cost: 10 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words
  * for each pair of columns.

@@ -28,6 +28,14 @@ float		fc_float_square(const float *x, size_t n);
 /* Returns the sum of (x - y)^2 in double; a NULL y stands for 0. */
 double		fc_row_gap(const float *x, const float *y, size_t d);
 
+/*
+ * Returns the sum of (x - y)^2 over the dimensions known in both rows, and
+ * their number in *shared; known_x, known_y (d): 1 for a known dimension, else
+ * 0.
+ */
+double		fc_known_gap(const float *x, const float *known_x, const float *y,
+						 const float *known_y, size_t d, double *shared);
+
 static inline double
 fc_row_square(const float *x, size_t d)
 {

@@ -237,6 +237,39 @@ shift(const double *x, const double *offset, size_t d, float *out)
 
 FC_CLONES
 double
+fc_known_gap(const float *x, const float *known_x, const float *y,
+			 const float *known_y, size_t d, double *shared)
+{
+	vdouble		sums[QUAD] = {{0}};
+	vdouble		both[QUAD] = {{0}};
+	double		sum = 0.0;
+	size_t		i = 0;
+
+	*shared = 0.0;
+	for (; i + 4 <= d; i += 4)
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			size_t		at = i + q * DOUBLES;
+			vdouble		known = widened(known_x + at) * widened(known_y + at);
+			vdouble		value = (widened(x + at) - widened(y + at)) * known;
+
+			both[q] += known;
+			sums[q] += value * value;
+		}
+	for (; i < d; i++)
+	{
+		double		known = (double) known_x[i] * (double) known_y[i];
+		double		value = ((double) x[i] - (double) y[i]) * known;
+
+		*shared += known;
+		sum += value * value;
+	}
+	*shared += fold_double(both);
+	return sum + fold_double(sums);
+}
+
+FC_CLONES
+double
 fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 {
 	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);

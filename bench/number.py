@@ -14,6 +14,7 @@ number of families, and the same number with max_k 50, 100 and 200. The second c
     kinds that differ in flags and categories
     small tables with texts: the table of docs/customers.md, texts that depend on the kind but are
         NULL at random, and random texts
+    wide tables of rounded numbers with NULLs, some of few rows
 --nulls counts how often choose_k finds the same number for a table with NULLs (with_nulls of
 tables.py) as for the same table without them.
 Good: the planted number in nearly all tables, and never `clear` with a wrong one.
@@ -134,6 +135,15 @@ def kinds(seed):
     return np.array(columns).T.astype(np.float32), k
 
 
+def wide(seed):
+    """Returns 30, 100 or 3000 rows of 60 or 300 rounded columns with 20 % NULLs, in three or four
+    clusters about 20 deviations apart, and their number."""
+    rng = np.random.default_rng(seed)
+    rows, d, k = (30, 100, 3000)[seed % 3], (60, 300)[seed // 3 % 2], 3 + seed // 6 % 2
+    x = (rng.standard_normal((k, d)) * 20 / np.sqrt(2 * d))[np.arange(rows) % k] + rng.standard_normal((rows, d))
+    return pandas.DataFrame(np.where(rng.uniform(size=x.shape) < .2, np.nan, np.round(x, 1)), columns=[f'c{j}' for j in range(d)]), k
+
+
 def copy_frame(connection, frame):
     types = {'f': 'double precision', 'b': 'boolean', 'M': 'date', 'O': 'text'}
     with connection.cursor() as cursor:
@@ -171,7 +181,8 @@ def with_planted(connection, arguments):
     print('\n| rows | clear | clear and the planted k |\n| --- | --- | --- |')
     for name, draw in (('equal sizes', equal), ('equal sizes, standardised', standardised(equal)), ('unequal sizes, noise', unequal),
                        ('unequal sizes, noise, standardised', standardised(unequal)), ('flags and categories', kinds), ('customers', customers),
-                       ('a text with NULLs', lambda seed: texts(seed, True)), ('a text of chance', lambda seed: texts(seed, False))):
+                       ('a text with NULLs', lambda seed: texts(seed, True)), ('a text of chance', lambda seed: texts(seed, False)),
+                       ('wide, with NULLs', wide)):
         if arguments.only not in (None, name):
             continue
         found = [(choose(connection, x, arguments.max_k, seed), k) for seed in range(arguments.seeds) for x, k in [draw(seed)]]

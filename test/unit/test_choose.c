@@ -211,6 +211,44 @@ test_few_clusters(size_t k, size_t each)
 	CHECK(right >= 19, "%zu clusters of %zu rows: %zu of 20 right", k, each, right);
 }
 
+/*
+ * Three clusters of ten rows, rounded, are clear in many dimensions, where their
+ * silhouettes in all dimensions are small.
+ */
+static void
+test_few_wide(size_t d)
+{
+	for (uint64_t seed = 0; seed < 5; seed++)
+	{
+		problem		p = make_problem(30, d, 3);
+		fc_rng		rng = fc_rng_start(41 + seed, d);
+
+		for (size_t i = 0; i < p.rows.n * d; i++)
+			p.x[i] = rintf((float) (10.0 * fc_rng_normal(&rng) +
+									(i % d % 3 == i / d % 3 ? 200.0 / sqrt((double) d) : 0.0))) / 10.0f;
+		CHECK(chosen(&p, 50, 0.0) == 3 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu clusters, verdict %d", d, choice.tried[choice.chosen].k, (int) choice.verdict);
+	}
+}
+
+/* A single column without clusters is hardly ever called clear. */
+static void
+test_few_on_line(size_t n)
+{
+	size_t		clear = 0;
+
+	for (uint64_t seed = 0; seed < 60; seed++)
+	{
+		problem		p = make_problem(n, 1, 1);
+		fc_rng		rng = fc_rng_start(43 + seed, n);
+
+		for (size_t i = 0; i < n; i++)
+			p.x[i] = (float) (seed % 3 == 0 ? -log(fc_rng_uniform(&rng)) : seed % 3 == 1 ? fc_rng_normal(&rng) : exp(fc_rng_normal(&rng)));
+		(void) chosen(&p, 50, 0.0);
+		clear += choice.verdict == FC_K_CLEAR;
+	}
+	CHECK(clear <= 3, "%zu rows: %zu of 60 clear", n, clear);
+}
+
 static void
 test_few_of_cloud(size_t n, int law)
 {
@@ -244,6 +282,9 @@ main(void)
 			test_planted(dimensions[i], k, 5.0);
 		}
 	}
+	test_few_wide(20);
+	test_few_wide(60);
+	test_few_wide(300);
 	test_outliers(2);
 	test_outliers(10);
 	test_levels(2);
@@ -257,6 +298,7 @@ main(void)
 	test_valley(40, 1);
 	for (size_t each = 5; each <= 16; each += 11)
 	{
+		test_few_on_line(3 * each);
 		test_few_clusters(3, each);
 		test_few_clusters(4, each);
 	}

@@ -1,8 +1,6 @@
 /* choose.c - the choice of the number of clusters; see choose.h */
 #include "kmeans/choose.h"
 
-#include <stdlib.h>
-
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
@@ -565,40 +563,25 @@ try_all(k_search *s, size_t max)
 		choice->verdict = FC_K_UNCLEAR;
 }
 
-static int
-compare_floats(const void *a, const void *b)
-{
-	float		x = *(const float *) a;
-	float		y = *(const float *) b;
-
-	return (x > y) - (x < y);
-}
-
 /*
- * Returns true if a coordinate has few values that are repeated, such as a flag
- * or a category. Its gaps are no evidence for clusters, but silhouettes are
- * large across them.
+ * Returns true if FC_REPEATED_SHARE of the coordinates have few values that are
+ * repeated, such as a flag or a category. Their gaps are no evidence for
+ * clusters, but silhouettes are large across them. Of many numbers with few
+ * digits, some have such values by chance.
  */
 static bool
-has_repeated_values(const fc_rows *rows, fc_arena *arena)
+has_repeated_values(const fc_rows *rows)
 {
-	fc_mark		mark = fc_arena_mark(arena);
-	float	   *sorted = FC_TAKE(arena, rows->n, float);
-	bool		found = false;
+	float		values[FC_FEW_VALUES];
+	size_t		found = 0;
 
-	for (size_t c = 0; c < rows->d && !found; c++)
+	for (size_t c = 0; c < rows->d; c++)
 	{
-		size_t		values = 1;
+		size_t		count = fc_few_values(rows->x, rows->n, rows->d, c, values);
 
-		for (size_t i = 0; i < rows->n; i++)
-			sorted[i] = rows->x[i * rows->d + c];
-		qsort(sorted, rows->n, sizeof(float), compare_floats);
-		for (size_t i = 1; i < rows->n; i++)
-			values += sorted[i] > sorted[i - 1];
-		found = values > 1 && values <= FC_FEW_VALUES && 2 * values < rows->n;
+		found += count > 1 && 2 * count < rows->n;
 	}
-	fc_arena_release(arena, mark);
-	return found;
+	return (double) found > FC_REPEATED_SHARE * (double) rows->d;
 }
 
 void
@@ -608,6 +591,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
+	bool		few_rows;
 	fc_sphere	centered = {0};
 	k_search	s = {.options = *options,.arena = arena,.choice = choice};
 
@@ -621,6 +605,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	s.options.tolerance = 1e-3;
 	if (trim > 0.0)
 		trim_rows(&kept, trim, arena);
+	few_rows = kept.n < FC_FEW_ROWS && !has_repeated_values(&kept);
 	if (kept.n >= 2 && kept.d >= FC_AXES_WIDE)
 	{
 		float	   *y = FC_TAKE(arena, kept.n * FC_CHOOSE_AXES, float);
@@ -651,7 +636,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	{
 		fc_choice	few = {.count = 0};
 
-		if (kept.n < FC_FEW_ROWS && !has_repeated_values(&kept, arena))
+		if (few_rows)
 			fc_choose_of_few(&kept, max_k, &s.options, arena, &few);
 		/* halves of few rows on a line have valleys by chance */
 		if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && kept.d > 1))

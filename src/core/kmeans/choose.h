@@ -33,15 +33,19 @@
  * is the number with the greatest product of agreement and log(cost(1) /
  * cost(k)) / log(k); for a uniform distribution the second factor is 2 / d.
  *
- * Halves of few rows say little. Below FC_FEW_ROWS rows, if no coordinate has
- * few values that are repeated, up to FC_FEW_CLUSTERS numbers are therefore
- * tried on all rows first (few_rows.c), and the number with the greatest mean
- * silhouette is chosen, if each of its clusters has FC_FEW_PER_CLUSTER rows. It
- * is clear if this silhouette is above FC_FEW_SILHOUETTE, and if the labels by
- * the centroids of resamples agree with it by an adjusted Rand index above
- * FC_FEW_STABILITY. Otherwise the rule above decides if there are several
- * dimensions and it finds a clear number, or if there are rows for more numbers
- * than were tried.
+ * Halves of few rows say little. Below FC_FEW_ROWS rows, up to FC_FEW_CLUSTERS
+ * numbers are therefore tried on all rows first (few_rows.c), unless many
+ * coordinates have few values that are repeated. The number with the greatest
+ * mean silhouette is chosen, if each of its clusters has FC_FEW_PER_CLUSTER
+ * rows. It is clear if this silhouette is above FC_FEW_SILHOUETTE, and if the
+ * labels by the centroids of resamples agree with it by an adjusted Rand index
+ * above FC_FEW_STABILITY. In many dimensions all rows are about equally far
+ * from each other. Therefore silhouettes of k clusters of wide rows are
+ * compared on the leading k principal axes, and the silhouette of a clear
+ * number is measured on the k - 1 axes that its centroids span. Along a single
+ * axis it is above FC_FEW_LINE_SILHOUETTE. If the number is not clear, the rule
+ * above decides if there are several dimensions and it finds a clear number, or
+ * if there are rows for more numbers than were tried.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */
@@ -103,6 +107,13 @@
 #define FC_FEW_ROWS	400
 
 /*
+ * Fraction of the coordinates with few, repeated values above which the rule
+ * for few rows is not used. A larger one calls numbers clear for flags; with a
+ * smaller one, rounded numbers in wide tables count as flags. A guess.
+ */
+#define FC_REPEATED_SHARE	0.1
+
+/*
  * Minimum number of rows per cluster, and maximum number of clusters, in the
  * rule for few rows. With fewer rows, clusters are found by chance; more
  * clusters take longer. Guesses.
@@ -111,12 +122,14 @@
 #define FC_FEW_CLUSTERS	10
 
 /*
- * Minimum mean silhouette and minimum agreement of resamples of a clear
- * number, both at most 1. Smaller ones call more numbers clear by chance: of
- * 4,000 structureless tables of 15 to 48 rows 15 are clear, 13 of them
- * lognormal.
+ * Minimum mean silhouette, in general and along one axis, and minimum agreement
+ * of resamples of a clear number, at most 1. Smaller ones call more numbers
+ * clear by chance: of 4,000 structureless tables of 15 to 48 rows 15 are clear,
+ * 13 of them lognormal; of 2,000 structureless columns of 15 to 100 rows 29 are
+ * clear, 27 of them lognormal, and 237 at 0.7.
  */
 #define FC_FEW_SILHOUETTE	0.7
+#define FC_FEW_LINE_SILHOUETTE	0.83
 #define FC_FEW_STABILITY	0.9
 
 /* Maximum number of numbers tried, the length of an array. */

@@ -177,6 +177,26 @@ typedef struct comparison
 	evidence_half half[2];
 } comparison;
 
+size_t
+fc_few_values(const float *x, size_t n, size_t d, size_t c, float values[FC_FEW_VALUES])
+{
+	size_t		count = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		float		value = x[i * d + c];
+		size_t		place = 0;
+
+		while (place < count && values[place] != value)
+			place++;
+		if (place == FC_FEW_VALUES)
+			return 0;
+		values[place] = value;
+		count = larger(count, place + 1);
+	}
+	return count;
+}
+
 /*
  * Returns the mean step between the values of a coordinate; 0 if it has only
  * one value, or more than FC_FEW_VALUES.
@@ -185,25 +205,16 @@ static double
 step_of(const fc_halves *h, size_t c)
 {
 	float		values[FC_FEW_VALUES];
-	size_t		count = 0;
-	float		min = h->x[c];
-	float		max = h->x[c];
+	size_t		count = fc_few_values(h->x, h->n, h->d, c, values);
+	double		min = INFINITY;
+	double		max = -INFINITY;
 
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < count; i++)
 	{
-		float		x = h->x[i * h->d + c];
-		size_t		place = 0;
-
-		while (place < count && values[place] != x)
-			place++;
-		if (place == FC_FEW_VALUES)
-			return 0.0;
-		values[place] = x;
-		count = larger(count, place + 1);
-		min = x < min ? x : min;
-		max = x > max ? x : max;
+		min = fmin(min, (double) values[i]);
+		max = fmax(max, (double) values[i]);
 	}
-	return count > 1 ? ((double) max - (double) min) / (double) (count - 1)
+	return count > 1 ? (max - min) / (double) (count - 1)
 		: 0.0;
 }
 

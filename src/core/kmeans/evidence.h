@@ -57,6 +57,13 @@ typedef struct fc_evidence
 /* Maximum number of clusters, because the counts of all pairs are stored. */
 #define FC_EVIDENCE_CLUSTERS	1024
 
+/*
+ * Lists the distinct values of coordinate c of x (n x d), and returns their
+ * number; 0 if there are more than FC_FEW_VALUES.
+ */
+size_t		fc_few_values(const float *x, size_t n, size_t d, size_t c,
+						  float values[FC_FEW_VALUES]);
+
 /* Rows in random order: the first half, then the second. */
 typedef struct fc_halves
 {

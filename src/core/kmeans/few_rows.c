@@ -4,6 +4,15 @@
 #include "kmeans/choose.h"
 
 #include "base/rng.h"
+#include "kmeans/ordered.h"
+#include "numerics/rows.h"
+
+/*
+ * Minimum number of dimensions of wide rows, whose silhouettes are measured on
+ * leading axes. With more, silhouettes of separated clusters are small in 10 to
+ * 60 dimensions. A guess.
+ */
+#define FC_FEW_WIDE	11
 
 /*
  * Number of resamples. More of them measure stability more precisely, and take
@@ -20,7 +29,11 @@ typedef struct few_rows
 	const fc_rows *rows;
 	fc_kmeans_options options;
 	fc_arena   *arena;
-	const double *distance;		/* n x n distances between the rows */
+	float	   *projected;		/* n x axes: rows on their leading principal
+								 * axes */
+	size_t		axes;			/* number of these axes; 0: rows are narrow */
+	double	   *distance;		/* n x n distances between the rows, on
+								 * leading axes of wide rows */
 }			few_rows;
 
 static void
@@ -79,6 +92,32 @@ silhouette(const few_rows * w, const int32_t *label, size_t k)
 	}
 	fc_arena_release(w->arena, mark);
 	return total / (double) n;
+}
+
+/*
+ * Measures the distances between the n rows of x, which are `stride` values
+ * apart, in the first d dimensions.
+ */
+static void
+measure_distances(few_rows * w, const float *x, size_t stride, size_t d)
+{
+	size_t		n = w->rows->n;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t r = 0; r < n; r++)
+			w->distance[i * n + r] = sqrt(fc_row_gap(x + i * stride, x + r * stride, d));
+}
+
+/*
+ * Returns the mean silhouette on the leading `axes` axes of wide rows, or in
+ * all dimensions of narrow ones.
+ */
+static double
+silhouette_of(few_rows * w, const int32_t *label, size_t k, size_t axes)
+{
+	if (w->axes > 0)
+		measure_distances(w, w->projected, w->axes, axes);
+	return silhouette(w, label, k);
 }
 
 static double
@@ -193,15 +232,17 @@ has_small_cluster(const fc_kmeans_result *result, size_t k)
 
 /*
  * Tries k clusters, and returns their silhouette; 0 if a cluster has too few
- * rows, such as a few outliers.
+ * rows, such as a few outliers. *between receives the silhouette between the
+ * clusters alone, on the k - 1 axes that separate them.
  */
 static double
-try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried)
+try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried, double *between)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_kmeans_result result = new_result(w->rows->n, w->rows->d, k, w->arena);
 	double		width = 0.0;
 
+	*between = 0.0;
 	run_kmeans(w, w->rows, STARTS, seed, &result, k);
 	*tried = (fc_tried)
 	{
@@ -217,7 +258,9 @@ try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried)
 	if (k > 1)
 	{
 		if (!has_small_cluster(&result, k))
-			width = silhouette(w, result.labels, k);
+			width = *between = silhouette_of(w, result.labels, k, k);
+		if (width > 0.0 && w->axes > 0)
+			*between = silhouette_of(w, result.labels, k, k - 1);
 		tried->evidence.agreement = tried->stability =
 			resampled_agreement(w, result.labels, k);
 	}
@@ -225,26 +268,16 @@ try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried)
 	return width;
 }
 
-static double *
-distances_of_rows(const fc_rows *rows, fc_arena *arena)
+/*
+ * Returns the minimum silhouette of k clear clusters. Along one axis, the
+ * silhouettes of any rows are large.
+ */
+static double
+min_silhouette(const few_rows * w, size_t k)
 {
-	double	   *distance = FC_TAKE(arena, rows->n * rows->n, double);
+	bool		line = w->rows->d == 1 || (w->axes > 0 && k == 2);
 
-	for (size_t i = 0; i < rows->n; i++)
-		for (size_t r = 0; r < rows->n; r++)
-		{
-			double		square = 0.0;
-
-			for (size_t c = 0; c < rows->d; c++)
-			{
-				double		difference = ((double) rows->x[i * rows->d + c] -
-										  (double) rows->x[r * rows->d + c]);
-
-				square += difference * difference;
-			}
-			distance[i * rows->n + r] = sqrt(square);
-		}
-	return distance;
+	return line ? FC_FEW_LINE_SILHOUETTE : FC_FEW_SILHOUETTE;
 }
 
 void
@@ -252,7 +285,7 @@ fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *opt
 				 fc_arena *arena, fc_choice *choice)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	few_rows	w = {rows, fc_kmeans_defaults(), arena, distances_of_rows(rows, arena)};
+	few_rows	w = {.rows = rows,.options = fc_kmeans_defaults(),.arena = arena};
 	size_t		max = rows->n / FC_FEW_PER_CLUSTER;
 	double		widest = -INFINITY;
 	const fc_tried *chosen;
@@ -265,14 +298,27 @@ fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *opt
 	};
 	w.options.sphere = options->sphere;
 	w.options.rounds = 0;
+	w.distance = FC_TAKE(arena, rows->n * rows->n, double);
+	if (rows->d < FC_FEW_WIDE)
+		measure_distances(&w, rows->x, rows->d, rows->d);
+	else
+	{
+		double		lost;
+
+		w.axes = FC_FEW_CLUSTERS;
+		w.projected = FC_TAKE(arena, rows->n * w.axes, float);
+		fc_rows_on_axes(rows, w.axes, NULL, arena, w.projected, &lost);
+	}
 	for (size_t k = 1; k <= (max < 1 ? 1 : max); k++)
 	{
 		fc_tried   *tried = &choice->tried[choice->count];
-		double		width = try_few(&w, k, options->seed, tried);
+		double		between;
+		double		width = try_few(&w, k, options->seed, tried, &between);
 
 		if (k > 1 && width > widest)
 		{
 			widest = width;
+			choice->apart = between > min_silhouette(&w, k);
 			choice->chosen = choice->count;
 		}
 		choice->count++;
@@ -280,7 +326,6 @@ fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *opt
 			break;				/* all rows are equal */
 	}
 	chosen = &choice->tried[choice->chosen];
-	choice->apart = widest > FC_FEW_SILHOUETTE;
 	if (chosen->k > 1 && choice->apart && chosen->stability > FC_FEW_STABILITY &&
 		chosen->evidence.cost > FC_NO_SPREAD * choice->tried[0].evidence.cost)
 		choice->verdict = chosen->k == FC_FEW_CLUSTERS || chosen->k == max_k

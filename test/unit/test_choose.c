@@ -40,6 +40,32 @@ chosen(problem *p, size_t max_k, double trim)
 	return choice.tried[choice.chosen].k;
 }
 
+/*
+ * Estimates of the work agree with measured seconds to a factor of 2, at 4e9
+ * multiply-adds per second.
+ */
+static void
+test_operations(void)
+{
+	static const struct
+	{
+		size_t		n;
+		size_t		d;
+		size_t		max_k;
+		double		seconds;
+	}			measured[] = {
+		{20000, 2, 10, 0.05}, {20000, 2, 200, 0.78}, {20000, 5, 50, 0.26}, {20000, 20, 200, 1.6}, {10000, 50, 50, 0.73}, {10000, 50, 200, 2.0},
+		{10000, 100, 50, 1.18}, {10000, 100, 200, 3.3}, {10000, 300, 10, 0.22}, {10000, 300, 200, 2.45}
+	};
+
+	for (size_t i = 0; i < sizeof(measured) / sizeof(*measured); i++)
+	{
+		double		ratio = fc_choose_k_operations(measured[i].n, measured[i].d, measured[i].max_k) / (4e9 * measured[i].seconds);
+
+		CHECK(ratio > 0.5 && ratio < 2.0, "%zu x %zu, max_k = %zu: %g times the work", measured[i].n, measured[i].d, measured[i].max_k, ratio);
+	}
+}
+
 /* The planted number of clusters is chosen and called clear. */
 static void
 test_planted(size_t d, size_t k, double gap)
@@ -272,6 +298,7 @@ main(void)
 {
 	size_t		dimensions[] = {1, 2, 10, 20};
 
+	test_operations();
 	for (size_t i = 0; i < 4; i++)
 	{
 		for (int law = 0; law < 3; law++)

@@ -301,13 +301,31 @@ starts_of_search(size_t d, size_t k)
 
 /*
  * Cost of a multiply-add in float, relative to double, for the estimated time
- * of fc_kmeans. This constant and the next seven are measured: if they are too
+ * of fc_kmeans. These constants are measured: if they are too
  * low, a call takes longer than estimated (bench/endless.py).
  */
 #define FLOAT_COST	0.2
 
 /* Lloyd steps of a plain start, a typical value (bench/endless.py). */
 #define TYPICAL_STEPS	20.0
+
+/*
+ * Cost of a Lloyd step of a start that takes fewer than TYPICAL_STEPS, relative
+ * to a step that compares all pairs: most rows keep their cluster. With few
+ * rows per cluster, the steps converge earlier; the cost is then less, per row
+ * and cluster, in particular with bounds (bench/endless.py).
+ */
+#define SHORT_STEP	0.375
+#define SHORT_STEP_ROW	0.125
+#define SHORT_BOUNDED_ROW	0.023
+
+/*
+ * Cost of drawing a seed by k-means++, in multiply-adds per row and dimension,
+ * and the number of dimensions that take as long as the overhead per row. A
+ * start of TYPICAL_STEPS includes it (bench/endless.py).
+ */
+#define SEED_COST	1.7
+#define SEED_OVERHEAD	10.0
 
 /* Cost of balancing the clusters, in Lloyd steps (bench/endless.py). */
 #define BALANCE_COST	250.0
@@ -342,6 +360,22 @@ starts_of_search(size_t d, size_t k)
  */
 #define AXES_COST	6.0
 
+/*
+ * Returns the cost of `starts` starts of few steps, in steps that compare all
+ * pairs. wide: true for a search with bounds.
+ */
+static double
+short_steps(size_t n, size_t d, size_t k, int iterations, int starts, bool wide)
+{
+	double		rows = (double) n / (double) k;
+	double		seeds = (SEED_COST * ((double) d + SEED_OVERHEAD) /
+						 (FLOAT_COST * (double) d));
+
+	return fmax(1.0, starts) * iterations *
+		fmin(SHORT_STEP, rows * (wide ? SHORT_BOUNDED_ROW : SHORT_STEP_ROW)) +
+		starts * seeds;
+}
+
 double
 fc_kmeans_operations(size_t n, size_t d, size_t k,
 					 const fc_kmeans_options *options)
@@ -352,8 +386,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 	};
 	const fc_effort *effort = efforts + options->effort;
 	double		step = (double) n * ((double) k * (double) d + STEP_OVERHEAD);
-	double		steps = (fmin(TYPICAL_STEPS, options->iterations) *
-						 fmax(1.0, options->n_init));
+	double		steps = TYPICAL_STEPS * fmax(1.0, options->n_init);
 	size_t		axes = fc_axes_for(d, 2 * k);
 	double		inner = fmin((double) n, (double) d);
 	double		bounded = (fmax(MIN_BOUNDED_SHARE,
@@ -364,6 +397,8 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 	double		rounds = (effort->typical_steps *
 						  fmin(1.0, wide ? bounded : in_tree));
 
+	if (options->n_init >= 0 && options->iterations < TYPICAL_STEPS)
+		steps = short_steps(n, d, k, options->iterations, options->n_init, wide);
 	if (options->n_init < 0)
 		steps = wants_split_merge(&rows, k) ? rounds : effort->budget *
 			fmax(MIN_BUDGET / step, starts_of_search(d, k) * TYPICAL_STEPS);

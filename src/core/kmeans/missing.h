@@ -132,6 +132,9 @@ void		fc_missing_informative(float *x, size_t n, size_t d,
 								   size_t columns, uint64_t seed, fc_arena *arena,
 								   bool *informative);
 
+/* Estimates the multiply-adds of fc_missing_impute. */
+double		fc_missing_impute_operations(size_t n, size_t d);
+
 /*
  * Writes y (n x d), the rows of x with cells imputed. x (n x d): scaled rows
  * in random order, with indicators. column (count): the columns that have

@@ -8,6 +8,7 @@
 
 #include "kmeans/missing.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/checks.h"
@@ -239,6 +240,9 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	kept = palloc(flagged.features * sizeof(bool));
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c]].missing;
+	announce_work(psprintf("imputing NULLs of %zu rows takes", sample->n),
+				  fc_missing_impute_operations(sample->n, d), false,
+				  "Lower option sample_rows");
 	charge_memory(&memory,
 				  sample->n * (d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
 	imputed = alloc_large(sample->n * d * sizeof(float));

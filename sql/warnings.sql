@@ -35,6 +35,27 @@ SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
 ALTER TABLE shuffled ADD PRIMARY KEY (id);
 SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
 
+-- Texts of numbers are to be cast, also with commas; other texts are names. The advice works.
+CREATE TABLE written AS
+SELECT to_char(1000 * i, 'FM9,999,999') AS price, (i * 7)::text AS code, 'v' || i AS name,
+       normal(i, 1) AS amount FROM generate_series(1, 4000) i;
+SELECT train('w10', 'written', '{price,code,name,amount}', 3, options => '{"quiet": true}');
+CREATE VIEW cast_texts AS
+SELECT replace(price, ',', '')::numeric AS price, (code)::numeric AS code, amount FROM written
+ ORDER BY md5(code);
+SELECT train('w10', 'cast_texts', '{price,amount}', 3, options => '{"quiet": true}');
+-- A sample that the memory budget cuts is announced, and limits k.
+CREATE TABLE wide AS
+SELECT ARRAY(SELECT normal(i, j) FROM generate_series(1, 30) j)::real[] AS x
+  FROM generate_series(1, 6000) i;
+SET fastclust.memory_budget = '2MB';
+SET client_min_messages = notice;
+SELECT count(*) FROM choose_k('wide', 'x', 3, '{"sample_rows": 5000}');
+SET client_min_messages = warning;
+SELECT train('w11', 'wide', 'x', 5000, options => '{"quiet": true}');
+RESET fastclust.memory_budget;
+SELECT train('w11', 'wide', 'x', 500, options => '{"quiet": true, "sample_rows": 300}');
+
 -- Twenty ordinary tables cause no warning.
 CREATE TABLE ordinary AS
 SELECT i AS id, 1 + (i % 2) AS flag, u(i, 1) < 0.3 AS yes, floor(100 * u(i, 2))::int AS percent, (1000000 * u(i, 3))::int AS cents, 18 + floor(60 * u(i, 4))::int AS age, date '1940-01-01' + (25000 * u(i, 5))::int AS birthday,
@@ -60,4 +81,4 @@ SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) AS models_dropped
   FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
-DROP VIEW unmarked; DROP TABLE marked, orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;
+DROP VIEW unmarked; DROP VIEW cast_texts; DROP TABLE written, wide, marked, orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

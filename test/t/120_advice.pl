@@ -105,7 +105,7 @@ CREATE TABLE skewed AS SELECT date '2024-01-01' + (1000 * random())::int - CASE 
   FROM generate_series(1, 10000) i;
 CREATE TABLE wide AS SELECT CASE WHEN i % 400 = 0 THEN date '5800000-01-01' ELSE date '4000-01-01 BC' + (700000 * random())::int END AS day, CASE WHEN i % 400 = 0 THEN timestamp '290000-01-01' - i * interval '1 day' ELSE timestamp '4000-01-01 BC' + 700000 * random() * interval '1 day' END AS at,
        CASE WHEN i % 400 = 0 THEN interval '100000000 years' ELSE random() * interval '2000000 years' END AS wait, random() AS a FROM generate_series(1, 8000) i;
-CREATE TABLE orders AS SELECT date '2024-01-01' + i % 100 AS repeats, date '2024-01-01' + i / 20 AS day, timestamptz '2024-01-01' + i * interval '7 minutes' AS at,
+CREATE TABLE orders AS SELECT to_char(1000 * (i * 7919 % 10007), 'FM99,999,999') AS written, (i * 7919 % 10007 / 10.0)::text AS digits, date '2024-01-01' + i % 100 AS repeats, date '2024-01-01' + i / 20 AS day, timestamptz '2024-01-01' + i * interval '7 minutes' AS at,
        i % 7 AS a, 0.1 AS one, 1e9 / 3 AS two, random() AS b, 2 * i + random() AS c, CASE WHEN i % 8 < 6 THEN random() END AS mostly, CASE WHEN i % 20 = 0 THEN -999 ELSE (90 * random())::int END AS age FROM generate_series(1, 10000) i;
 ALTER TABLE orders ADD d float8;
 UPDATE orders SET d = b + 0.01 * random();
@@ -136,14 +136,24 @@ unlike(messages_of(q{SELECT train('m', 'again', '{repeats,a}', 3);}), qr/only gr
 for my $column ('day', 'at')
 {
 	follows("$column grows", "SELECT train('m', 'orders', '{$column,a,b}', 3);", qr/only grows/, sub {
-		my ($part) = $_[0] =~ /(extract\(\w+ FROM "?\w+"?\))/ or return undef;
-		return "CREATE OR REPLACE TEMP VIEW v AS SELECT $part AS part, a, b FROM orders; SELECT train('m', 'v', '{part,a,b}', 3, options => '{\"quiet\": true}'); SELECT 1 / (count(DISTINCT $part) > 5)::int FROM orders;" });
+		my @parts = $_[0] =~ /(to_char\(\w+, 'Dy'\)|sin\(.*? 43200\))/g or return undef;
+		push @parts, map { s/^sin/cos/r } grep { /^sin/ } @parts;
+		my @names = map { "part$_" } 0 .. $#parts;
+		return "DROP VIEW IF EXISTS v; CREATE TEMP VIEW v AS SELECT " . join(', ', map { "$parts[$_] AS $names[$_]" } 0 .. $#parts) . ", a, b FROM orders;"
+			. " SELECT train('m', 'v', '{" . join(',', @names) . ",a,b}', 3, options => '{\"quiet\": true}'); SELECT 1 / (count(DISTINCT $parts[-1]) > 5)::int FROM orders;" });
 }
 unlike(messages_of(q{SELECT train('m', 'again', '{one,two,a}', 3);}), qr/near copies/, 'two columns that never change are not called copies');
 like(messages_of(q{SELECT train('m', 'orders', '{b,d,a}', 3);}), qr/near copies/, 'two equal columns are called copies');
 follows('a number for none', q{SELECT train('m', 'orders', '{age,a,b}', 3);}, qr/far from all other values/, sub {
 	my ($expression) = $_[0] =~ /(NULLIF\(.*\))\.$/ or return undef;
 	return "CREATE OR REPLACE TEMP VIEW v AS SELECT $expression AS age, a, b FROM orders; SELECT train('m', 'v', '{age,a,b}', 3, options => '{\"quiet\": true}');" });
+
+for my $column ('written', 'digits')
+{
+	follows("$column are texts of numbers", "SELECT train('m', 'orders', '{$column,a,b}', 3);", qr/too many or too long values/, sub {
+		my ($expression) = $_[0] =~ /cluster a view with (.*?);/ or return undef;
+		return "CREATE OR REPLACE TEMP VIEW numbers AS SELECT $expression AS number, a, b FROM orders; SELECT train('m', 'numbers', '{number,a,b}', 3, options => '{\"quiet\": true}');" });
+}
 
 # ---- options of an encoder belong under "encoder" in the options of train ----
 $server->query(<<'SQL');

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -311,8 +312,9 @@ reject_missing(TupleDesc desc, const char *name)
 			errmsg("the row has no column \"%s\"", name),
 			count == 0 ? errhint("The row has no columns.")
 			: strcmp(names[0], "f1") == 0
-			? errhint("ROW(...) does not name its columns, and Citus loses the names of a view's columns:"
-					  " pass rows of a table, or name all columns, as in (SELECT ... AS %s) t.",
+			? errhint("ROW(...) does not name its columns%s: pass rows of a table, or name all columns, as in (SELECT ... AS %s) t.",
+					  OidIsValid(get_extension_oid("citus", true))
+					  ? ", and Citus loses the names of a view's columns" : "",
 					  quote_identifier(name))
 			: errhint("%s", name_hint(name, (int) strlen(name), names, count,
 									  "Its columns are")));

@@ -4,7 +4,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "kmeans/missing.h"
 #include "pg/base/memory.h"
@@ -12,6 +14,7 @@
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/checks.h"
+#include "pg/train/columns.h"
 #include "pg/train/encoder.h"
 #include "pg/train/options.h"
 #include "pg/train/query.h"
@@ -586,6 +589,35 @@ learn_encoder(training *t)
 /* ---- warnings ---- */
 
 /*
+ * Returns the SQL that makes numbers of the texts of a column; NULL if not all
+ * sampled values are texts of numbers, such as 80,000.
+ */
+static char *
+numbers_of_texts(const training *t, const char *column)
+{
+	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
+	const char *name;
+	StringInfoData query;
+	bool		null;
+	Datum		commas;
+
+	if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
+		return NULL;
+	name = quote_identifier(column);
+	initStringInfo(&query);
+	appendStringInfo(&query,
+					 "SELECT CASE WHEN bool_and(q.v ~ '^[-+]?[0-9]{1,3}(,?[0-9]{3})*([.][0-9]+)?$'"
+					 " OR q.v ~ '^[-+]?[0-9]+([.][0-9]+)?$') THEN bool_or(q.v ~ ',') END"
+					 " FROM (SELECT t.%s::text AS v ", name);
+	append_rows_from(&query, &t->source, wanted_rows(t), t->estimate, t->options->seed, NULL);
+	appendStringInfoString(&query, ") q");
+	commas = query_datum(query.data, 0, NULL, 0, &null);
+	return null ? NULL
+		: DatumGetBool(commas) ? psprintf("replace(%s, ',', '')::numeric", name)
+		: psprintf("(%s)::numeric", name);
+}
+
+/*
  * Warns about columns that do not distinguish rows because they are NULL, have
  * a single value, or have too many or too long values.
  */
@@ -606,6 +638,9 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 							 ? mean[feature->first + feature->categories]
 							 : 0);
 		char	   *name = feature_name(&encoder, feature);
+		char	   *numbers = (other > MAX_OTHER_SHARE
+							   ? numbers_of_texts(t, feature->path_length == 0 ? name : NULL)
+							   : NULL);
 		double		widest = 0;
 
 		for (Size j = 0; j < feature->width; j++)
@@ -620,7 +655,10 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 			ereport(WARNING,
 					errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"",
 						   name, floor(100 * other)),
-					errhint("Leave out names and identifiers."));
+					numbers == NULL
+					? errhint("Leave out names and identifiers.")
+					: errhint("If its texts are numbers, cluster a view with %s; leave out identifiers.",
+							  numbers));
 		else if (widest == 0)
 			ereport(WARNING,
 					errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows",

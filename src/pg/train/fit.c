@@ -666,7 +666,11 @@ possible_clusters(const training *t, const fc_weighted_rows *rows)
 					   : psprintf("%zu distinct rows", distinct)),
 				errdetail("Model \"%s\" gets one cluster for each distinct row.",
 						  t->model),
-				errhint("Lower k, or add a column in which more rows differ."));
+				distinct < rows->n
+				? errhint("Lower k, or add a column in which more rows differ.")
+				: sample_is_cut(t)
+				? errhint("Lower k, or increase fastclust.memory_budget, which limits the sample.")
+				: errhint("Lower k, or raise option sample_rows."));
 	return distinct;
 }
 

@@ -71,14 +71,24 @@ rows_of_clusters(const training *t, double usual)
 	return usual * (double) t->k;
 }
 
+/* Returns the number of rows of the uniform sample without a memory budget. */
+static double
+unlimited_rows(const training *t)
+{
+	return Min(MAX_SAMPLE_ROWS, given_or(t->options->sample_rows,
+										 Max(20000.0, rows_of_clusters(t, 50))));
+}
+
 double
 wanted_rows(const training *t)
 {
-	double		wanted = given_or(t->options->sample_rows,
-								  Max(20000.0, rows_of_clusters(t, 50)));
+	return (double) rows_in_budget(unlimited_rows(t), 0, SAMPLE_BYTES, t->dim);
+}
 
-	return (double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0, SAMPLE_BYTES,
-								   t->dim);
+bool
+sample_is_cut(const training *t)
+{
+	return wanted_rows(t) < Min(unlimited_rows(t), t->estimate);
 }
 
 /* ---- the plan of a scan ---- */
@@ -341,6 +351,13 @@ const fc_weighted_rows *
 uniform_sample(training *t, double wanted)
 {
 	t->dim = dimension_of(t);
+	if (wanted == 0 && !isnan(t->options->sample_rows) && sample_is_cut(t) &&
+		!t->options->quiet)
+		ereport(NOTICE,
+				errmsg("option \"sample_rows\": fastclust.memory_budget cuts %.0f rows to %.0f",
+					   t->options->sample_rows, wanted_rows(t)),
+				errhint("Increase fastclust.memory_budget, which is %d MB.",
+						fastclust_memory_budget / 1024));
 	return sample_of_source(t, &t->source, t->dim,
 							wanted > 0 ? wanted : wanted_rows(t));
 }

@@ -48,6 +48,12 @@ extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
 extern double wanted_rows(const training *t);
 
 /*
+ * Returns true if fastclust.memory_budget limits the number of rows of the
+ * uniform sample.
+ */
+extern bool sample_is_cut(const training *t);
+
+/*
  * Returns the number of sampled rows for all clusters: `usual` for each
  * cluster, or fewer for method density, and for kmeans with option effort
  * fast.

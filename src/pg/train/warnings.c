@@ -290,9 +290,12 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 		ereport(WARNING,
 				errmsg("column \"%s\" only grows: later rows are outside the range of the training",
 					   name),
-				errhint("Leave out the column, or cluster a view with a part of it that repeats, such as"
-						" extract(%s FROM %s).",
-						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
+				type == DATEOID
+				? errhint("Leave out the column, or cluster a view with a part of it that repeats, such as to_char(%s, 'Dy').",
+						  quote_identifier(column))
+				: errhint("Leave out the column, or cluster a view with a part of it that repeats, such as to_char(%s, 'Dy')."
+						  " The time of day is an angle: sin(extract(epoch FROM %s) * pi() / 43200), and its cos.",
+						  quote_identifier(column), quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > MAX_SKEW)
 		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&

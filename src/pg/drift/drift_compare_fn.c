@@ -46,7 +46,7 @@ sample_argument(FunctionCallInfo fcinfo)
 fc_drift_spec *
 drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed)
 {
-	memory_account memory = {"a drift_spec"};
+	memory_account memory = {"preparing a model for drift"};
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
@@ -71,7 +71,7 @@ fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
 fc_spec *
 wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed)
 {
-	fc_arena	arena = make_arena("a wave_spec");
+	fc_arena	arena = make_arena("preparing a model for drift");
 	double	   *center = palloc(2 * sample->d * sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_fields fields;
@@ -96,7 +96,7 @@ null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 	check_same_dim((int32) spec->dim, (int32) sample->d);
 	if (fc_spec_basis(spec) != NULL)
 		return false;
-	arena = make_arena("the null distribution of drift");
+	arena = make_arena("preparing a model for drift");
 	status = fc_wave_null_moments(sample, (size_t) max,
 								  prepared_of_spec(spec), &arena, &null);
 	release_arena(&arena);

@@ -86,7 +86,7 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 										ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(context);
 	old = MemoryContextSwitchTo(context);
-	arena = make_arena("preparing the drift_spec");
+	arena = make_arena("counting rows for drift");
 	fc_drift_prepare(spec, &arena, &prepared);
 	MemoryContextSwitchTo(old);
 	return &prepared;

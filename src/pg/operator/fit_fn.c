@@ -161,7 +161,7 @@ scalings_differ(scaling from, scaling to)
 static fc_codebook *
 move_rows(const fc_weighted_rows *rows, scaling from, scaling to)
 {
-	memory_account memory = {"rescaled rows"};
+	memory_account memory = {"scaling the rows of a sample"};
 	moved_rows	moved = {rows, from, to};
 	fc_centroid_source source = {
 		.k = rows->n,
@@ -237,7 +237,7 @@ label_partial_rows(filled_row *filled, fc_operator *op)
 const fc_weighted_rows *
 rows_filled_by(const fc_operator_header *header, const fc_weighted_rows *rows)
 {
-	memory_account memory = {"rows filled by their centroids"};
+	memory_account memory = {"filling the NULLs of a sample"};
 	fc_operator op;
 	filled_row	filled = {rows, &op};
 	fc_centroid_source source = {
@@ -557,7 +557,7 @@ fc_weighted_rows *
 rows_drawn_from(const fc_operator_header *header, const double *spreads,
 				Size count, int64 seed)
 {
-	memory_account memory = {"drawn_rows"};
+	memory_account memory = {"drawing rows"};
 	fc_operator op;
 	double	   *rows;
 	double	   *weights;

@@ -175,7 +175,7 @@ centroids_for(fc_metric metric, const fc_operator *op)
 fc_operator_header *
 with_metric(const fc_operator_header *header, fc_metric metric)
 {
-	memory_account memory = {"with_metric"};
+	memory_account memory = {"changing the metric of an operator"};
 	fc_operator op;
 
 	open_operator(header, &op);

@@ -184,7 +184,7 @@ write_map(memory_account *memory, const fc_spectral *chosen, const double *x,
 fc_kernel_map_header *
 spectral_map(const fc_weighted_rows *rows, Size k, Size landmarks, int64 seed)
 {
-	memory_account memory = {"spectral_map"};
+	memory_account memory = {"the spectral features of a kernel"};
 	fc_spectral chosen = {0};
 	fc_arena	arena;
 	double	   *x;

@@ -16,7 +16,6 @@ CREATE AGGREGATE lloyd_state(fastop, row_vector) (SFUNC = lloyd_accum, STYPE = a
 CREATE AGGREGATE sse_state(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggregate_state);
 CREATE AGGREGATE silhouette_state(fastop, row_vector) (SFUNC = silhouette_accum, STYPE = aggregate_state);
 CREATE AGGREGATE davies_bouldin_state(fastop, row_vector) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
-CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
 -- sample has good values for each type, and for names of arguments where the type says too
 -- little. In an expression, i is the number of the row of an aggregate.
 CREATE TABLE sample (type regtype, name text, value text, expression text);
@@ -45,7 +44,7 @@ INSERT INTO sample SELECT 'kernel_map', '', nystroem(op, 'rbf(0.5)') FROM made;
 INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::float8 AS f1, 2.0::float8 AS f2, ARRAY[1, 2]::float8[] AS x) r)'), ('text[]', '', '{f1,f2}', NULL), ('regclass[]', '', '{some_rows}', NULL), ('oid', '', '0', NULL), ('role_name', '', 'nobody', NULL), ('interval', '', '1 day', NULL);
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
-	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
+	davies_bouldin_state(op, x)::text,
 	((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1}', 2, 0, NULL, NULL)::scan_plan, id, x))).sample)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, x)::text])
 	FROM some_rows, made GROUP BY op;
 INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan

@@ -87,6 +87,37 @@ SELECT adjusted_rand_agg(a, b), normalized_mutual_information_agg(a, b) FROM (VA
 SELECT adjusted_rand_agg(a, b), normalized_mutual_information_agg(a, b) FROM (VALUES (0, 1), (0, 1), (NULL, 1)) t (a, b);
 SELECT adjusted_rand_agg(a, b) AS rand_of_no_pairs FROM (VALUES (NULL::int, 1)) t (a, b);
 
+-- Labels may have any two types, with the scores of the same labels as integers. Equal values of a
+-- type are one label; a type without equality has no labels.
+CREATE TYPE colour AS ENUM ('red', 'green', 'blue');
+CREATE TABLE kinds AS
+SELECT i % 5 AS a, i * i % 7 % 3 AS b, i % 5 + 10000000000 AS big, (i % 5)::smallint AS small,
+       'kind ' || i % 5 AS name, (i % 5)::numeric(5, 2) AS price, (i % 5)::text::numeric AS same,
+       (enum_range(NULL::colour))[1 + i * i % 7 % 3] AS colour, i * i % 7 % 3 = 0 AS yes,
+       ARRAY[i % 5, 1] AS list, date '2026-01-01' + i % 5 AS day
+  FROM generate_series(1, 1000) i;
+SELECT DISTINCT round(rand::numeric, 9) AS rand, round(information::numeric, 9) AS information
+  FROM (SELECT adjusted_rand_agg(a, b), normalized_mutual_information_agg(a, b) FROM kinds
+        UNION ALL
+        SELECT adjusted_rand_agg(big, b), normalized_mutual_information_agg(big, b) FROM kinds
+        UNION ALL
+        SELECT adjusted_rand_agg(small, b::smallint),
+               normalized_mutual_information_agg(small, b::smallint) FROM kinds
+        UNION ALL
+        SELECT adjusted_rand_agg(name, b), normalized_mutual_information_agg(colour, name)
+          FROM kinds
+        UNION ALL
+        SELECT adjusted_rand_agg(list, colour), normalized_mutual_information_agg(colour, day)
+          FROM kinds) q (rand, information);
+SELECT adjusted_rand_agg(price, same), adjusted_rand_agg(name, price), adjusted_rand_agg(list, day)
+  FROM kinds;
+SELECT adjusted_rand_agg(name, name) FILTER (WHERE yes),
+       adjusted_rand_agg(yes, NULL::text) AS rand_of_no_pairs FROM kinds;
+SELECT adjusted_rand_agg(a, point(1, a)) FROM kinds;
+SELECT adjusted_rand_agg(a, 'red') FROM kinds;
+DROP TABLE kinds;
+DROP TYPE colour;
+
 -- kmeans_agg depends neither on the order nor on the type of the rows. As many clusters as rows
 -- have no error, and equal rows share one centroid.
 SELECT kmeans_agg(x, 6) = (SELECT kmeans_agg(x, 6 ORDER BY -id) FROM planted)

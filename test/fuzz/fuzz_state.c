@@ -7,7 +7,6 @@
 #include "base/sort.h"
 #include "fuzz.h"
 #include "fuzz_operator_value.h"
-#include "operator/contingency.h"
 #include "operator/coreset.h"
 #include "operator/step.h"
 
@@ -45,20 +44,6 @@ make_step(uint8_t *bytes, size_t space_left, unsigned int seed)
 	return size;
 }
 
-static size_t
-make_contingency(uint8_t *bytes, size_t space_left, unsigned int seed)
-{
-	fc_contingency *table = (fc_contingency *) bytes;
-	size_t		capacity = (size_t) 4 << seed % 3;
-
-	if (fc_contingency_size(capacity) > space_left)
-		return 0;
-	fc_contingency_init(capacity, table);
-	for (int32_t i = 0; i < (int32_t) (seed % 4); i++)
-		fc_contingency_add(table, i, -i, 1 + i);
-	return fc_contingency_size(capacity);
-}
-
 static double
 rank_of(const fc_coreset *state, uint64_t key, const double *x)
 {
@@ -88,15 +73,8 @@ make_coreset(uint8_t *bytes, size_t space_left, unsigned int seed)
 static size_t
 make_value(uint8_t *bytes, size_t space_left, unsigned int seed)
 {
-	switch (seed % 4)
-	{
-		case 0:
-			return make_contingency(bytes, space_left, seed / 4);
-		case 1:
-			return make_coreset(bytes, space_left, seed / 4);
-		default:
-			return make_step(bytes, space_left, seed / 4);
-	}
+	return seed % 4 == 1 ? make_coreset(bytes, space_left, seed / 4)
+		: make_step(bytes, space_left, seed / 4);
 }
 
 /*
@@ -115,12 +93,10 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	if (size < sizeof(fc_contingency))
+	if (size < offsetof(fc_step, kind) + sizeof(uint8_t))
 		return FC_EFORMAT;
 	switch (kind_of(bytes))
 	{
-		case FC_STEP_CONTINGENCY:
-			return fc_contingency_check(bytes, size);
 		case FC_STEP_CORESET:
 			return fc_coreset_check(bytes, size);
 		default:
@@ -169,23 +145,6 @@ use_step(const fc_step *bytes, size_t size)
 	}
 }
 
-static void
-use_contingency(const fc_contingency *table)
-{
-	size_t		capacity = 4 * (size_t) table->capacity;
-	fc_contingency *sum;
-	fc_cell    *cells;
-
-	if (table->capacity > LARGEST)
-		return;
-	sum = unit_uncleared(fc_contingency_size(capacity));
-	cells = unit_uncleared(table->used * sizeof(fc_cell));
-	fc_contingency_init(capacity, sum);
-	if (fc_contingency_merge(sum, table) == FC_OK)
-		fuzz_sink += (double) fc_contingency_merge(sum, table);
-	fc_contingency_list(table, unit_work(), cells);
-}
-
 /*
  * Moves the coreset to a larger state, adds rows to it as the aggregate does,
  * and draws a sample.
@@ -225,9 +184,6 @@ use(const void *bytes, size_t size)
 {
 	switch (kind_of(bytes))
 	{
-		case FC_STEP_CONTINGENCY:
-			use_contingency(bytes);
-			break;
 		case FC_STEP_CORESET:
 			use_coreset(bytes);
 			break;

@@ -263,19 +263,6 @@ test_sorted(size_t n, uint64_t mask)
 		CHECK(seen[i] == 1, "n %zu: item %zu was lost", n, i);
 }
 
-/* Sort keys of labels have the order of the labels and convert back. */
-static void
-test_labels(void)
-{
-	static const int32_t labels[] = {INT32_MIN, -7, -1, 0, 1, 900, INT32_MAX};
-
-	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
-	{
-		CHECK(fc_key_label(fc_label_key(labels[i])) == labels[i], "label %d does not survive its key", labels[i]);
-		CHECK(i == 0 || fc_label_key(labels[i - 1]) < fc_label_key(labels[i]), "the key of label %d is out of order", labels[i]);
-	}
-}
-
 /* Sorting many items checks for interrupts once per pass or more often. */
 static void
 test_checks(void)
@@ -345,7 +332,6 @@ main(void)
 		test_sorted(lengths[i], 0x3f);
 		test_sorted(lengths[i], UINT64_C(0xff00000000000300));
 	}
-	test_labels();
 	test_checks();
 	test_distinct(1000, 5);
 	test_distinct(40, 40);

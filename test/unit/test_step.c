@@ -303,15 +303,13 @@ test_contingency(void)
 
 	fc_contingency_init(64, table);
 	for (int i = 0; i < 1000; i++)
-		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
-	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
+		fc_contingency_add(table, i % 5 - 2, (i % 8 - 4) * (INT64_C(1) << 61), 1);
+	CHECK(table->used == 40, "used %u", table->used);
 	fc_contingency_list(table, unit_work(), cells);
 	for (int i = 0; i < 40; i++)
-		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
+		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == (i % 8 - 4) * (INT64_C(1) << 61) && cells[i].count == 25, "cell %d", i);
 	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "too many rows of a cell are accepted");
 	CHECK(fc_contingency_merge(table, table) == FC_OK, "a table cannot be merged with itself");
-	table->used++;
-	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "a wrong number of cells is accepted");
 }
 
 /* ---- sparse rows ---- */

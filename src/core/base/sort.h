@@ -34,22 +34,6 @@ void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
 							  size_t max, fc_keyed *items, size_t *distinct);
 
 /*
- * Maps a signed label to an unsigned key with the same order; fc_key_label is
- * the inverse.
- */
-static inline uint64_t
-fc_label_key(int32_t label)
-{
-	return (uint32_t) label ^ UINT32_C(0x80000000);
-}
-
-static inline int32_t
-fc_key_label(uint64_t key)
-{
-	return (int32_t) ((uint32_t) key ^ UINT32_C(0x80000000));
-}
-
-/*
  * Maps doubles, except NaN, to keys with the same order. -0 and 0 have the
  * same key.
  */

@@ -13,22 +13,19 @@
 
 #include "base/rng.h"
 #include "base/sort.h"
-#include "operator/step.h"
 
 void
 fc_contingency_init(size_t capacity, fc_contingency *table)
 {
 	memset(table, 0, fc_contingency_size(capacity));
-	table->version = FC_STEP_VERSION;
-	table->kind = FC_STEP_CONTINGENCY;
-	table->capacity = (uint32_t) capacity;
+	table->capacity = capacity;
 }
 
 fc_status
-fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count)
+fc_contingency_add(fc_contingency *table, int64_t a, int64_t b, int64_t count)
 {
 	fc_cell    *cells = fc_contingency_cells(table);
-	int32_t		key[2] = {a, b};
+	int64_t		key[2] = {a, b};
 	size_t		mask = table->capacity - 1;
 	size_t		at = (size_t) fc_hash_bytes(0, key, sizeof(key)) & mask;
 
@@ -62,6 +59,13 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 	return FC_OK;
 }
 
+/* Maps a signed label to an unsigned key with the same order. */
+static inline uint64_t
+label_key(int64_t label)
+{
+	return (uint64_t) label ^ UINT64_C(1) << 63;
+}
+
 void
 fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 					fc_cell *cells)
@@ -76,41 +80,15 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 		if (from[i].count != 0)
 			items[n++] = (fc_keyed)
 		{
-			fc_label_key(from[i].a) << 32 |
-				fc_label_key(from[i].b),
-				(uint64_t) from[i].count
+			label_key(from[i].b), i
 		};
 	fc_sort(items, n, scratch);
 	for (size_t i = 0; i < n; i++)
-		cells[i] = (fc_cell)
-	{
-		fc_key_label(items[i].key >> 32),
-			fc_key_label(items[i].key),
-			(int64_t) items[i].value
-	};
+		items[i].key = label_key(from[items[i].value].a);
+	fc_sort(items, n, scratch);
+	for (size_t i = 0; i < n; i++)
+		cells[i] = from[items[i].value];
 	fc_arena_release(arena, mark);
-}
-
-fc_status
-fc_contingency_check(const void *bytes, size_t size)
-{
-	const fc_contingency *table = bytes;
-	const fc_cell *cells;
-	size_t		used = 0;
-
-	if (size < sizeof(fc_contingency) || table->version != FC_STEP_VERSION ||
-		table->kind != FC_STEP_CONTINGENCY || table->padding != 0 ||
-		table->capacity < 4 || (table->capacity & (table->capacity - 1)) != 0 ||
-		fc_contingency_size(table->capacity) != size)
-		return FC_EFORMAT;
-	cells = fc_contingency_cells(table);
-	for (size_t i = 0; i < table->capacity; i++)
-	{
-		if (cells[i].count < 0 || cells[i].count > FC_MAX_ROWS)
-			return FC_EFORMAT;
-		used += cells[i].count > 0;
-	}
-	return used == table->used && used < table->capacity ? FC_OK : FC_EFORMAT;
 }
 
 /* ---- agreement ---- */
@@ -158,12 +136,12 @@ take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 	{
 		out->a[i] = (fc_keyed)
 		{
-			fc_label_key(cells[i].a),
+			label_key(cells[i].a),
 				(uint64_t) cells[i].count
 		};
 		out->b[i] = (fc_keyed)
 		{
-			fc_label_key(cells[i].b),
+			label_key(cells[i].b),
 				(uint64_t) cells[i].count
 		};
 		out->n += cells[i].count;

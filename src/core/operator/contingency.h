@@ -1,6 +1,7 @@
 /*
  * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the
- * agreement of two labellings computed from them.
+ * agreement of two labellings computed from them. A label is a number, or the
+ * hash of a value.
  *
  * The table is a hash table with open addressing. The number of its cells is a
  * power of two, and an empty cell has count 0.
@@ -12,19 +13,16 @@
 
 typedef struct fc_cell
 {
-	int32_t		a;
-	int32_t		b;
+	int64_t		a;
+	int64_t		b;
 	int64_t		count;
 } fc_cell;
 
 typedef struct fc_contingency
 {
 	uint32_t	container;
-	uint16_t	version;		/* layout version, FC_STEP_VERSION */
-	uint8_t		kind;			/* kind of state, FC_STEP_CONTINGENCY */
-	uint8_t		padding;		/* always 0 */
 	uint32_t	used;
-	uint32_t	capacity;		/* number of cells: a power of two, greater
+	uint64_t	capacity;		/* number of cells: a power of two, greater
 								 * than `used` */
 } fc_contingency;
 
@@ -48,7 +46,7 @@ void		fc_contingency_init(size_t capacity, fc_contingency *table);
  * most 3/4 full. Returns FC_EOVERFLOW if the cell would exceed FC_MAX_ROWS.
  */
 fc_status
-			fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
+			fc_contingency_add(fc_contingency *table, int64_t a, int64_t b, int64_t count);
 
 /*
  * Adds the counts of source to target, which must have room. Returns
@@ -60,7 +58,6 @@ fc_status
 /* Lists the used cells, sorted by (a, b); cells has space for table->used. */
 void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 								fc_cell *cells);
-fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 /*
  * Compute the agreement of two labellings; cells are distinct, with positive

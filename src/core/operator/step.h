@@ -34,8 +34,6 @@ enum
 	FC_STEP_SSE = 2,
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
-	FC_STEP_CONTINGENCY = 5,	/* fc_contingency, which has its own layout
-								 * after the common first fields */
 	FC_STEP_CORESET = 6,		/* fc_coreset, which has its own layout after
 								 * the common first fields */
 	FC_STEP_SCAN = 7			/* several states in one value, which the

@@ -1,13 +1,16 @@
 /*
  * contingency_agg.c - adjusted_rand_agg and normalized_mutual_information_agg
- * over pairs of labels
+ * over pairs of labels of any two types
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "operator/contingency.h"
-#include "operator/step.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
@@ -19,11 +22,11 @@
 #define FIRST_CAPACITY	64
 
 /*
- * Returns an empty table, which the executor copies. charged: size in bytes of
- * the table that it replaces, or 0.
+ * Returns an empty table in the memory of the aggregate. charged: size in bytes
+ * of the table that it replaces, or 0.
  */
 static fc_contingency *
-new_table(Size charged, Size capacity)
+new_table(FunctionCallInfo fcinfo, Size charged, Size capacity)
 {
 	fc_contingency *table;
 
@@ -31,22 +34,16 @@ new_table(Size charged, Size capacity)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("too many distinct pairs of labels"),
 				errdetail("The maximum is %zu.", capacity * 3 / 8));
-	check_budget(charged + 2 * fc_contingency_size(capacity),
-				 "the table of label pairs");
-	table = palloc(fc_contingency_size(capacity));
+	check_budget(charged + fc_contingency_size(capacity), "the table of label pairs");
+	table = MemoryContextAlloc(aggregate_context(fcinfo), fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);
 	SET_VARSIZE(table, fc_contingency_size(capacity));
 	return table;
 }
 
+/* Returns the table with room for `more` pairs: itself, or a larger one. */
 static fc_contingency *
-table_argument(FunctionCallInfo fcinfo, int n)
-{
-	return state_argument(fcinfo, n, FC_STEP_CONTINGENCY);
-}
-
-static fc_contingency *
-with_capacity(fc_contingency *table, Size more)
+with_capacity(FunctionCallInfo fcinfo, fc_contingency *table, Size more)
 {
 	Size		capacity = table->capacity;
 	fc_contingency *larger;
@@ -55,10 +52,63 @@ with_capacity(fc_contingency *table, Size more)
 		capacity *= 2;
 	if (capacity == table->capacity)
 		return table;
-	larger = new_table(VARSIZE(table), capacity);
+	larger = new_table(fcinfo, VARSIZE(table), capacity);
 	check_status(fc_contingency_merge(larger, table));
+	pfree(table);
 	return larger;
 }
+
+/* ---- labels ---- */
+
+/*
+ * Looks up the types of the labels in arguments 1 and 2, and keeps them for the
+ * call site.
+ */
+static TypeCacheEntry * *label_types(FunctionCallInfo fcinfo)
+{
+	TypeCacheEntry **types = fcinfo->flinfo->fn_extra;
+
+	if (types != NULL)
+		return types;
+	types = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, 2 * sizeof(TypeCacheEntry *));
+	for (int n = 0; n < 2; n++)
+	{
+		Oid			type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, n + 1));
+
+		types[n] = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+		if (!OidIsValid(types[n]->hash_extended_proc_finfo.fn_oid))
+			ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+					errmsg("labels of type %s cannot be compared", format_type_be(type)),
+					errhint("Cast them to text."));
+	}
+	return fcinfo->flinfo->fn_extra = types;
+}
+
+/*
+ * Returns the label in argument n: an integer itself, or the hash of another
+ * value, so that values are the same label if their type holds them equal.
+ */
+static int64
+label_argument(FunctionCallInfo fcinfo, int n)
+{
+	TypeCacheEntry *type = label_types(fcinfo)[n - 1];
+
+	switch (type->type_id)
+	{
+		case INT2OID:
+			return PG_GETARG_INT16(n);
+		case INT4OID:
+			return PG_GETARG_INT32(n);
+		case INT8OID:
+			return PG_GETARG_INT64(n);
+		default:
+			return DatumGetInt64(FunctionCall2Coll(&type->hash_extended_proc_finfo,
+												   PG_GET_COLLATION(), PG_GETARG_DATUM(n),
+												   Int64GetDatum(0)));
+	}
+}
+
+/* ---- aggregates ---- */
 
 PG_FUNCTION_INFO_V1(fastclust_contingency_accum);
 Datum
@@ -66,13 +116,13 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 {
 	fc_contingency *table;
 
-	aggregate_context(fcinfo);
+	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
-	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY)
-		: with_capacity(table_argument(fcinfo, 0), 1);
-	check_status(fc_contingency_add(table, PG_GETARG_INT32(1),
-									PG_GETARG_INT32(2), 1));
+	table = PG_ARGISNULL(0) ? new_table(fcinfo, 0, FIRST_CAPACITY)
+		: with_capacity(fcinfo, (fc_contingency *) PG_GETARG_POINTER(0), 1);
+	check_status(fc_contingency_add(table, label_argument(fcinfo, 1),
+									label_argument(fcinfo, 2), 1));
 	PG_RETURN_POINTER(table);
 }
 
@@ -83,12 +133,12 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 	fc_contingency *left;
 	fc_contingency *right;
 
-	aggregate_context(fcinfo);
+	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
-	right = table_argument(fcinfo, 1);
-	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity)
-		: with_capacity(table_argument(fcinfo, 0), right->used);
+	right = (fc_contingency *) PG_GETARG_POINTER(1);
+	left = PG_ARGISNULL(0) ? new_table(fcinfo, VARSIZE(right), right->capacity)
+		: with_capacity(fcinfo, (fc_contingency *) PG_GETARG_POINTER(0), right->used);
 	check_status(fc_contingency_merge(left, right));
 	PG_RETURN_POINTER(left);
 }
@@ -97,7 +147,7 @@ static Datum
 score(FunctionCallInfo fcinfo,
 	  fc_status (*statistic) (const fc_cell *, size_t, fc_arena *, double *))
 {
-	fc_contingency *table;
+	const fc_contingency *table;
 	fc_cell    *cells;
 	fc_arena	arena;
 	memory_account memory = {"the score"};
@@ -106,7 +156,7 @@ score(FunctionCallInfo fcinfo,
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	table = table_argument(fcinfo, 0);
+	table = (fc_contingency *) PG_GETARG_POINTER(0);
 	n = table->used;
 	charge_memory(&memory, VARSIZE(table));
 	arena = charged_arena(&memory);

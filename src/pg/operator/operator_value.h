@@ -159,7 +159,6 @@ state_argument(FunctionCallInfo fcinfo, int n, int kind)
 
 /* Combine functions for two values of aggregate_state of the same kind. */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
-extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 
 /*
  * Returns the factorisation method with this name. Raises an error if the name

@@ -13,7 +13,6 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "operator/contingency.h"
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
@@ -448,12 +447,10 @@ check_state(const void *bytes, size_t size)
 {
 	const fc_step *step = bytes;
 
-	if (size < sizeof(fc_contingency))
+	if (size < offsetof(fc_step, kind) + sizeof(step->kind))
 		return FC_EFORMAT;
 	switch (step->kind)
 	{
-		case FC_STEP_CONTINGENCY:
-			return fc_contingency_check(bytes, size);
 		case FC_STEP_SCAN:
 			return check_scan(bytes, size);
 		default:
@@ -491,8 +488,6 @@ fastclust_state_combine(PG_FUNCTION_ARGS)
 	{
 		case FC_STEP_SCAN:
 			return combine_packed(fcinfo);
-		case FC_STEP_CONTINGENCY:
-			return fastclust_contingency_combine(fcinfo);
 		default:
 			return fastclust_step_combine(fcinfo);
 	}

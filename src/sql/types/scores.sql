@@ -128,23 +128,26 @@ CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x "any") (
     SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824, FINALFUNC = lloyd_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
-CREATE FUNCTION fastclust_internal.contingency_accum(aggregate_state, integer, integer)
-    RETURNS aggregate_state
+CREATE FUNCTION fastclust_internal.contingency_accum(internal, "any", "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_contingency_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.adjusted_rand_final(aggregate_state) RETURNS double precision
+CREATE FUNCTION fastclust_internal.contingency_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_contingency_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.adjusted_rand_final(internal) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_adjusted_rand_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE fastclust.adjusted_rand_agg(a integer, b integer) (
-    SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048, COMBINEFUNC = state_combine,
-    FINALFUNC = adjusted_rand_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE adjusted_rand_agg(integer, integer) IS
+CREATE AGGREGATE fastclust.adjusted_rand_agg(a "any", b "any") (
+    SFUNC = contingency_accum, STYPE = internal, SSPACE = 2048, COMBINEFUNC = contingency_combine,
+    FINALFUNC = adjusted_rand_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE adjusted_rand_agg("any", "any") IS
     'Returns the adjusted Rand index of two labellings: 1 if they agree, about 0 if they are '
     'unrelated.';
-CREATE FUNCTION fastclust_internal.normalized_mutual_information_final(aggregate_state)
+CREATE FUNCTION fastclust_internal.normalized_mutual_information_final(internal)
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_normalized_mutual_information_final' LANGUAGE C IMMUTABLE
     PARALLEL SAFE;
-CREATE AGGREGATE fastclust.normalized_mutual_information_agg(a integer, b integer) (
-    SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048, COMBINEFUNC = state_combine,
-    FINALFUNC = normalized_mutual_information_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE normalized_mutual_information_agg(integer, integer) IS
+CREATE AGGREGATE fastclust.normalized_mutual_information_agg(a "any", b "any") (
+    SFUNC = contingency_accum, STYPE = internal, SSPACE = 2048, COMBINEFUNC = contingency_combine,
+    FINALFUNC = normalized_mutual_information_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
+    SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE normalized_mutual_information_agg("any", "any") IS
     'Returns the normalised mutual information of two labellings, between 0 and 1.';

@@ -282,6 +282,30 @@ extern void make_listed_reader(FunctionCallInfo fcinfo, int first,
 extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
 						  listed_reader *listed, bool scaled, double *x);
 
+/* An encoder that a call site keeps from row to row. */
+typedef struct kept_encoder
+{
+	MemoryContext context;		/* context of everything that belongs to the
+								 * encoder */
+	uint64		digest[2];
+	Oid			user;			/* role whose rights to casts of columns were
+								 * checked */
+	prepared_encoder *encoder;	/* NULL before the first row */
+	record_reader record;
+	listed_reader listed;		/* reader of rows given as argument lists; its
+								 * `readers` is NULL until the first such row */
+}			kept_encoder;
+
+/*
+ * Prepares the encoder, unless it is the one of the last row and the user is
+ * the same; returns true if it was prepared.
+ */
+extern bool keep_encoder(kept_encoder * kept, const fc_encoder_header *header);
+
+/* Encodes a row given as arguments, from index `first` on. */
+extern bool encode_arguments(FunctionCallInfo fcinfo, kept_encoder * kept, int first,
+							 bool scaled, double *x);
+
 /* ---- renew.c ---- */
 
 /*

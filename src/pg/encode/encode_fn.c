@@ -18,46 +18,55 @@
 
 typedef struct encoder_call_state
 {
-	MemoryContext context;		/* context of everything that belongs to the
-								 * encoder */
-	uint64		digest[2];
+	kept_encoder kept;
 	char		pointer[TOAST_POINTER_SIZE];	/* TOAST pointer of the
 												 * encoder, valid if
 												 * by_pointer */
 	bool		by_pointer;
-	Oid			user;			/* role whose rights to casts were checked */
-	prepared_encoder *encoder;	/* prepared encoder; NULL before the first
-								 * call */
-	record_reader record;
-	listed_reader listed;		/* reader of rows given as argument lists; its
-								 * `readers` is NULL until the first such row */
 	double	   *x;				/* coordinates of the current row, dim values */
 } encoder_call_state;
 
 /* ---- the encoder of a call site ---- */
 
-static void
-keep_encoder(encoder_call_state *call, const fc_encoder_header *header)
+bool
+keep_encoder(kept_encoder * kept, const fc_encoder_header *header)
 {
 	fc_encoder_header *copy;
 
-	if (call->encoder != NULL &&
-		memcmp(header->digest, call->digest, sizeof(call->digest)) == 0)
-		return;
-	call->encoder = NULL;
-	call->by_pointer = false;
-	MemoryContextReset(call->context);
-	copy = memcpy(MemoryContextAlloc(call->context, VARSIZE(header)), header,
+	if (kept->encoder != NULL && kept->user == GetUserId() &&
+		memcmp(header->digest, kept->digest, sizeof(kept->digest)) == 0)
+		return false;
+	kept->encoder = NULL;
+	kept->user = GetUserId();
+	MemoryContextReset(kept->context);
+	copy = memcpy(MemoryContextAlloc(kept->context, VARSIZE(header)), header,
 				  VARSIZE(header));
-	call->record = (record_reader)
+	kept->record = (record_reader)
 	{
-		.context = AllocSetContextCreate(call->context, "fastclust columns",
+		.context = AllocSetContextCreate(kept->context, "fastclust columns",
 										 ALLOCSET_SMALL_SIZES)
 	};
-	call->listed.readers = NULL;
-	call->x = MemoryContextAlloc(call->context, header->dim * sizeof(double));
-	memcpy(call->digest, header->digest, sizeof(call->digest));
-	call->encoder = prepare_encoder(copy, call->context);
+	kept->listed.readers = NULL;
+	memcpy(kept->digest, header->digest, sizeof(kept->digest));
+	kept->encoder = prepare_encoder(copy, kept->context);
+	return true;
+}
+
+bool
+encode_arguments(FunctionCallInfo fcinfo, kept_encoder * kept, int first,
+				 bool scaled, double *x)
+{
+	if (kept->listed.readers == NULL)
+		make_listed_reader(fcinfo, first, kept->encoder, kept->context, &kept->listed);
+	return encode_listed(fcinfo, kept->encoder, &kept->listed, scaled, x);
+}
+
+static void
+take_encoder(encoder_call_state *call, const fc_encoder_header *header)
+{
+	call->by_pointer = false;
+	if (keep_encoder(&call->kept, header))
+		call->x = MemoryContextAlloc(call->kept.context, header->dim * sizeof(double));
 }
 
 /* Returns the state of a call site for the encoder in argument 0. */
@@ -71,27 +80,21 @@ call_state_of(FunctionCallInfo fcinfo)
 	{
 		call = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
 									  sizeof(encoder_call_state));
-		call->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
-											  "fastclust encoder",
-											  ALLOCSET_SMALL_SIZES);
+		call->kept.context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt,
+												   "fastclust encoder",
+												   ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = call;
-	}
-	if (unlikely(call->user != GetUserId()))
-	{
-		call->encoder = NULL;
-		call->by_pointer = false;
-		call->user = GetUserId();
 	}
 	if (VARATT_IS_4B_U(stored))
 	{
-		keep_encoder(call, (const fc_encoder_header *) stored);
+		take_encoder(call, (const fc_encoder_header *) stored);
 		return call;
 	}
 	if (VARATT_IS_EXTERNAL_ONDISK(stored) && call->by_pointer &&
+		call->kept.user == GetUserId() &&
 		memcmp(stored, call->pointer, TOAST_POINTER_SIZE) == 0)
 		return call;
-	call->by_pointer = false;
-	keep_encoder(call, (const fc_encoder_header *) detoast_attr(stored));
+	take_encoder(call, (const fc_encoder_header *) detoast_attr(stored));
 	if (VARATT_IS_EXTERNAL_ONDISK(stored))
 	{
 		memcpy(call->pointer, stored, TOAST_POINTER_SIZE);
@@ -147,11 +150,11 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 {
 	encoder_call_state *call = call_state_of(fcinfo);
 
-	if (!encode_record(call->encoder, &call->record,
+	if (!encode_record(call->kept.encoder, &call->kept.record,
 					   PG_GETARG_HEAPTUPLEHEADER(1), PG_GETARG_BOOL(2),
 					   call->x))
 		PG_RETURN_NULL();
-	return single_precision(call->encoder, call->x);
+	return single_precision(call->kept.encoder, call->x);
 }
 
 /*
@@ -162,7 +165,7 @@ PG_FUNCTION_INFO_V1(fastclust_category_of);
 Datum
 fastclust_category_of(PG_FUNCTION_ARGS)
 {
-	prepared_encoder *encoder = call_state_of(fcinfo)->encoder;
+	prepared_encoder *encoder = call_state_of(fcinfo)->kept.encoder;
 	const fc_encoder *view = &encoder->view;
 	char	   *column = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	text	   *value = PG_GETARG_TEXT_PP(2);
@@ -197,11 +200,11 @@ PG_FUNCTION_INFO_V1(fastclust_encode_record);
 Datum
 fastclust_encode_record(PG_FUNCTION_ARGS)
 {
-	encoder_call_state *call = call_state_of(fcinfo);
+	kept_encoder *kept = &call_state_of(fcinfo)->kept;
 	double	   *x;
-	Datum		array = empty_float8_array((int) call->encoder->view.dim, &x);
+	Datum		array = empty_float8_array((int) kept->encoder->view.dim, &x);
 
-	if (!encode_record(call->encoder, &call->record,
+	if (!encode_record(kept->encoder, &kept->record,
 					   PG_GETARG_HEAPTUPLEHEADER(2), PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
@@ -215,19 +218,15 @@ PG_FUNCTION_INFO_V1(fastclust_encode_listed);
 Datum
 fastclust_encode_listed(PG_FUNCTION_ARGS)
 {
-	encoder_call_state *call;
+	kept_encoder *kept;
 	double	   *x;
 	Datum		array;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	call = call_state_of(fcinfo);
-	array = empty_float8_array((int) call->encoder->view.dim, &x);
-	if (call->listed.readers == NULL)
-		make_listed_reader(fcinfo, 2, call->encoder, call->context,
-						   &call->listed);
-	if (!encode_listed(fcinfo, call->encoder, &call->listed, PG_GETARG_BOOL(1),
-					   x))
+	kept = &call_state_of(fcinfo)->kept;
+	array = empty_float8_array((int) kept->encoder->view.dim, &x);
+	if (!encode_arguments(fcinfo, kept, 2, PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
 }

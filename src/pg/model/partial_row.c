@@ -30,14 +30,7 @@ enum
 /* State that a call site keeps from row to row. */
 typedef struct partial_call_state
 {
-	MemoryContext context;		/* owns the encoder and its readers */
-	uint64		digest[2];		/* digest of the encoder */
-	Oid			user;			/* role whose rights to casts of columns were
-								 * checked */
-	prepared_encoder *encoder;	/* NULL before the first row */
-	record_reader record;
-	listed_reader listed;		/* readers of listed columns, NULL before the
-								 * first row */
+	kept_encoder kept;
 	bool		is_record;		/* true if the columns are one composite
 								 * argument */
 	FmgrInfo	operators;		/* call site that keeps the operators */
@@ -53,41 +46,13 @@ call_state_of(FunctionCallInfo fcinfo)
 	if (call != NULL)
 		return call;
 	call = MemoryContextAllocZero(memory, sizeof(partial_call_state));
-	call->context = AllocSetContextCreate(memory, "fastclust encoder",
-										  ALLOCSET_SMALL_SIZES);
+	call->kept.context = AllocSetContextCreate(memory, "fastclust encoder",
+											   ALLOCSET_SMALL_SIZES);
 	call->is_record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
 		type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_CELLS));
 	call->operators.fn_mcxt = memory;
 	fcinfo->flinfo->fn_extra = call;
 	return call;
-}
-
-/*
- * Prepares the encoder in argument 0, unless it is the one of the last row and
- * the user is the same.
- */
-static void
-keep_encoder(FunctionCallInfo fcinfo, partial_call_state *call)
-{
-	const fc_encoder_header *header = ENCODER_ARG(ARGUMENT_ENCODER);
-
-	if (call->encoder != NULL && call->user == GetUserId() &&
-		memcmp(header->digest, call->digest, sizeof(call->digest)) == 0)
-		return;
-	call->encoder = NULL;
-	call->user = GetUserId();
-	MemoryContextReset(call->context);
-	memcpy(call->digest, header->digest, sizeof(call->digest));
-	header = memcpy(MemoryContextAlloc(call->context, VARSIZE(header)), header,
-					VARSIZE(header));
-	call->record = (record_reader)
-	{
-		.context = AllocSetContextCreate(call->context, "fastclust columns",
-										 ALLOCSET_SMALL_SIZES)
-	};
-	call->listed.readers = NULL;
-	call->encoder = prepare_encoder(header, call->context);
-	keep_missing(call->encoder);
 }
 
 /* Returns the operator in argument 1, which the call site keeps prepared. */
@@ -105,12 +70,9 @@ static bool
 encode(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 {
 	if (call->is_record)
-		return encode_record(call->encoder, &call->record,
+		return encode_record(call->kept.encoder, &call->kept.record,
 							 PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x);
-	if (call->listed.readers == NULL)
-		make_listed_reader(fcinfo, ARGUMENT_CELLS, call->encoder, call->context,
-						   &call->listed);
-	return encode_listed(fcinfo, call->encoder, &call->listed, false, x);
+	return encode_arguments(fcinfo, &call->kept, ARGUMENT_CELLS, false, x);
 }
 
 /*
@@ -142,7 +104,7 @@ scale_row(const prepared_encoder *encoder, double *x)
 static bool
 fill_row(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 {
-	const fc_encoder *encoder = &call->encoder->view;
+	const fc_encoder *encoder = &call->kept.encoder->view;
 	const fc_operator *op;
 
 	if (PG_ARGISNULL(ARGUMENT_OPERATOR))
@@ -153,7 +115,7 @@ fill_row(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 	{
 		for (Size i = 0; i < op->d; i++)
 			if (isnan(x[i]))
-				x[i] = (call->encoder->fill[i] - encoder->center[i]) / encoder->scale[i];
+				x[i] = (call->kept.encoder->fill[i] - encoder->center[i]) / encoder->scale[i];
 		return true;
 	}
 	if (fc_partial_observed(x, op->d) == 0)
@@ -183,12 +145,13 @@ fastclust_encode_observed(PG_FUNCTION_ARGS)
 	call = call_state_of(fcinfo);
 	if (call->is_record && PG_ARGISNULL(ARGUMENT_CELLS))
 		PG_RETURN_NULL();
-	keep_encoder(fcinfo, call);
-	d = call->encoder->view.dim;
+	if (keep_encoder(&call->kept, ENCODER_ARG(ARGUMENT_ENCODER)))
+		keep_missing(call->kept.encoder);
+	d = call->kept.encoder->view.dim;
 	array = empty_float8_array((int) d, &x);
 	if (!encode(fcinfo, call, x))
 		PG_RETURN_NULL();
-	scale_row(call->encoder, x);
+	scale_row(call->kept.encoder, x);
 	if (!fc_all_finite(x, d) && !fill_row(fcinfo, call, x))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(array);

@@ -2,10 +2,12 @@
 scikit-learn.
 
 python3 defaults.py [--data FOLDER] [--rows N] [--only NAME,..] [--kinds KIND,..] [--k K,..]
-[--methods auto,compressive] [--starts 10] [--tables 5] [--out FOLDER]
+[--methods auto,compressive] [--starts 10] [--tables 5] [--seeds N] [--effort EFFORT] [--out FOLDER]
 
 Connects by PG* variables. FOLDER keeps the results of scikit-learn, so that a second run is
 quick. --tables is the number of tables for each law of planted clusters, each with its own seed.
+With --seeds, each table is trained with option seed = 1 .. N instead of the default seed; a last
+column shows the seed. --effort sets option effort.
 "SSE" is the SSE of the model, divided by the SSE of the best start. "reported" is the objective
 that the model reports, divided by its true objective. "seconds" is the time of train, divided by
 the time to export the table by COPY and run one start. Tables with planted clusters also have the
@@ -17,6 +19,9 @@ classes:
     wide        200 to 1000 dimensions, well separated
     small       few rows of 64 to 500 dimensions
     sizes       clusters of sizes 1 to 100
+    tails       heavy tails: Pareto, Student's t and lognormal laws, of numbers or of distances
+    survey      answers from 1 to 5 to many questions, in large groups that differ little
+    skewed      160 or 300 topics whose sizes follow a power law, dense or of length 1
     one-hot     20 to 300 dimensions, as vectors and as texts
     NULLs       columns of numbers with 5 to 60 % NULLs at random, by cluster, or in blocks
                 (with_nulls of tables.py)
@@ -43,6 +48,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import tables
 from quality import centroids_of, sse
+from topics import planted as planted_topics
 
 
 @dataclass
@@ -61,6 +67,35 @@ def pareto(rows, d, seed, shape=2.0):
     rng = np.random.default_rng(seed)
     x = tables.ckm_mixture(10, d, rows, seed)
     return (x * rng.pareto(shape, (rows, 1)) ** 0.5 + rng.pareto(shape, (rows, d))).astype(np.float32)
+
+
+def tails(law, rows, d, seed):
+    """Returns rows whose SSE depends on few of them: independent heavy-tailed numbers, or rows of
+    ten clusters whose distances from 0 have a heavy tail."""
+    rng = np.random.default_rng(seed)
+    draw = {'pareto': lambda *size: rng.pareto(2.5, size),
+            't3': lambda *size: rng.standard_t(3, size),
+            'lognormal': lambda *size: rng.lognormal(0, 1.2, size),
+            'pareto 1.5': lambda *size: rng.pareto(1.5, size)}[law.removesuffix(' rays')]
+    if law.endswith(' rays'):
+        return Rows(tables.ckm_mixture(10, d, rows, seed) * draw(rows, 1).astype(np.float32), k=(5, 20, 50))
+    return Rows(draw(rows, d).astype(np.float32), k=(5, 20, 50))
+
+
+def survey(rows, questions, groups, seed):
+    rng = np.random.default_rng(seed)
+    mean = 3 + .7 * rng.standard_normal((groups, questions))
+    mood = .5 * rng.standard_normal((rows, 1))
+    answers = mean[rng.integers(0, groups, rows)] + mood + rng.standard_normal((rows, questions))
+    return Rows(np.clip(np.round(answers), 1, 5).astype(np.float32), k=(2, 3, 5))
+
+
+def skewed(topics, d, rows, seed, unit=False):
+    """Returns rows around `topics` directions, with sizes by a power law."""
+    x, _ = planted_topics(rows, d, topics, seed)
+    if unit:
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return Rows(x, k=(topics,))
 
 
 def ordered(x):
@@ -147,6 +182,14 @@ def planted(rows, count):
                 yield 'wide', f'separated {k}, {d}', lambda k=k, d=d, s=seed: wide(k, d, rows, s)
         for d in (2, 10, 300):
             yield 'sizes', f'sizes 1:100, {d}', lambda d=d, s=seed: wide(10, d, rows, s, sizes)
+        for law in ('pareto', 'pareto 1.5', 't3', 'lognormal', 'pareto rays', 't3 rays'):
+            for n, d in ((30_000, 5), (200_000, 2), (200_000, 10)):
+                yield 'tails', f'{law} {n}, {d}', lambda w=law, n=n, d=d, s=seed: tails(w, min(rows, n), d, s)
+        for n, questions, groups in ((2000, 20, 2), (100_000, 20, 4), (100_000, 50, 8)):
+            yield 'survey', f'survey {n}, {questions}', lambda n=n, q=questions, g=groups, s=seed: survey(min(rows, n), q, g, s)
+        for topics, n, d in ((160, 100_000, 32), (160, 40_000, 128), (300, 100_000, 64)):
+            yield 'skewed', f'topics {topics}, {d}', lambda t=topics, n=n, d=d, s=seed: skewed(t, d, min(rows, n), s)
+            yield 'skewed', f'topics {topics}, {d}, unit', lambda t=topics, n=n, d=d, s=seed: skewed(t, d, min(rows, n), s, True)
         yield 'small', 'tissue-like 200 x 500', lambda s=seed: expression(200, 500, 7, s)
         yield 'small', 'DNA-like 3000 x 180', lambda s=seed: one_hot(180, 3000, s)
         for d in (20, 60, 100, 300):
@@ -222,12 +265,12 @@ def export_seconds(cursor):
     return time.perf_counter() - begun
 
 
-def trained(cursor, rows, k, method):
+def trained(cursor, rows, k, method, options):
     """Trains the model, and returns the seconds and the reported objective."""
     columns = [f'c{j}' for j in range(rows.x.shape[1])] if rows.columns else 'x'
     cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'bench'")
     begun = time.perf_counter()
-    cursor.execute("SELECT train('bench', 'points', %s, %s, %s)", (columns, k, method))
+    cursor.execute("SELECT train('bench', 'points', %s, %s, %s, %s)", (columns, k, method, json.dumps(options)))
     seconds = time.perf_counter() - begun
     cursor.execute("SELECT objective FROM model_versions WHERE model = 'bench'")
     return seconds, cursor.fetchone()[0]
@@ -255,10 +298,10 @@ def labels(cursor, rows):
     return np.array(cursor.fetchall())[:, 0]
 
 
-def measure(cursor, name, rows, k, method, cache, starts):
+def measure(cursor, name, rows, k, method, options, cache, starts):
     """Prints one line of the table. Returns the SSE relative to the best start, the ARI of the
     model, and the ARI of the best start, or None without planted clusters."""
-    seconds, objective = trained(cursor, rows, k, method)
+    seconds, objective = trained(cursor, rows, k, method, options)
     x, centroids = encoded(cursor, rows)
     if str(k) not in cache:
         cache[str(k)] = reference(x, rows, k, starts)
@@ -270,14 +313,15 @@ def measure(cursor, name, rows, k, method, cache, starts):
         ari = adjusted_rand_score(rows.classes, labels(cursor, rows))
     relative = seconds / (export_seconds(cursor) + one_start) if not rows.columns else np.nan
     print(f'{name:24s}{k:5d}{method:>13s}{true / best:9.4f}{objective * len(x) / true:10.4f}{relative:9.3f}' +
-          (f'{ari:8.3f}{best_ari:8.3f}' if planted else ''), flush=True)
+          (f'{ari:8.3f}{best_ari:8.3f}' if planted else '') + (f"{options['seed']:6d}" if 'seed' in options else ''), flush=True)
     return true / best, ari, best_ari if planted else None
 
 
 def summary(results):
     for (kind, method), cells in results.items():
         ratio = np.array([c[0] for c in cells])
-        line = f'{kind}, {method}: SSE mean {ratio.mean():.4f}, worst {ratio.max():.4f}, cells {len(cells)}'
+        line = (f'{kind}, {method}: SSE mean {ratio.mean():.4f}, worst {ratio.max():.4f}, '
+                f'above 1.01 in {(ratio > 1.01).sum()} of {len(cells)} cells')
         ari = np.array([c[1:] for c in cells if c[1] is not None], dtype=float).reshape(-1, 2)
         if len(ari):
             line += (f'; ARI mean {ari[:, 0].mean():.3f} ({ari[:, 1].mean():.3f}), worst {ari[:, 0].min():.3f}, '
@@ -295,6 +339,8 @@ def main():
     parser.add_argument('--methods', default='auto,compressive')
     parser.add_argument('--starts', type=int, default=10)
     parser.add_argument('--tables', type=int, default=5)
+    parser.add_argument('--seeds', type=int)
+    parser.add_argument('--effort')
     parser.add_argument('--out', default='build/bench/defaults')
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
@@ -302,6 +348,9 @@ def main():
     connection.autocommit = True
     cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
+    seeds = [{} if args.effort is None else {'effort': args.effort}]
+    if args.seeds is not None:
+        seeds = [{**seeds[0], 'seed': seed} for seed in range(1, args.seeds + 1)]
     results, made = {}, {}
     print(f"{'data':24s}{'k':>5s}{'method':>13s}{'SSE':>9s}{'reported':>10s}{'seconds':>9s}{'ARI':>8s}{'best':>8s}", flush=True)
     for kind, name, make in data_sets(args.rows, args.tables, args.data):
@@ -316,8 +365,9 @@ def main():
         cache = json.load(open(path)) if os.path.exists(path) else {}
         for k in rows.k or map(int, args.k.split(',')):
             for method in args.methods.split(','):
-                results.setdefault((kind, method), []).append(measure(cursor, name, rows, k, method, cache, args.starts))
-                json.dump(cache, open(path, 'w'))
+                for options in seeds:
+                    results.setdefault((kind, method), []).append(measure(cursor, name, rows, k, method, options, cache, args.starts))
+                    json.dump(cache, open(path, 'w'))
     summary(results)
 
 

@@ -113,8 +113,9 @@ test_split_merge(void)
 }
 
 /*
- * More effort means more work; a thorough search is no worse than a balanced
- * one, to 1 %, and a fast one is worse by no more than 50 %.
+ * More effort means more work; a thorough search takes four times the work of
+ * a balanced one and is never worse, and a fast one is worse by no more than
+ * 50 %.
  */
 static void
 test_efforts(size_t n, size_t d, size_t groups)
@@ -124,8 +125,8 @@ test_efforts(size_t n, size_t d, size_t groups)
 	double		balanced = excess_of_search(n, d, groups, FC_BALANCED, &work[1]);
 	double		thorough = excess_of_search(n, d, groups, FC_THOROUGH, &work[2]);
 
-	CHECK(work[0] < work[1] && work[1] <= work[2], "%zu clusters: work %g, %g, %g", groups, work[0], work[1], work[2]);
-	CHECK(thorough <= 1.01 * balanced && fast <= 1.5 * balanced, "%zu clusters: %g, %g, %g times the noise", groups, fast, balanced, thorough);
+	CHECK(work[0] < work[1] && 3.5 * work[1] <= work[2], "%zu clusters: work %g, %g, %g", groups, work[0], work[1], work[2]);
+	CHECK(thorough <= balanced && fast <= 1.5 * balanced, "%zu clusters: %g, %g, %g times the noise", groups, fast, balanced, thorough);
 }
 
 /*
@@ -144,7 +145,7 @@ test_operations(void)
 		fc_kmeans_effort effort;
 		double		seconds;
 	}			measured[] = {
-		{60000, 256, 1024, FC_FAST, 2.0}, {60000, 256, 1024, FC_BALANCED, 3.3}, {60000, 256, 1024, FC_THOROUGH, 5.0}, {200000, 128, 4096, FC_BALANCED, 20.2},
+		{60000, 256, 1024, FC_FAST, 2.0}, {60000, 256, 1024, FC_BALANCED, 3.3}, {60000, 256, 1024, FC_THOROUGH, 13.2}, {200000, 128, 4096, FC_BALANCED, 20.2},
 		{81920, 30, 4096, FC_BALANCED, 13.0}, {20480, 8, 1024, FC_FAST, 0.08}, {20480, 8, 1024, FC_BALANCED, 0.32}, {81920, 2, 4096, FC_BALANCED, 0.62},
 		{2000, 30, 64, FC_BALANCED, 0.039}, {2000, 64, 64, FC_BALANCED, 0.029}, {2000, 64, 64, FC_THOROUGH, 0.116}, {5120, 784, 256, FC_BALANCED, 1.66}
 	};
@@ -285,6 +286,7 @@ main(void)
 	test_split_merge();
 	test_efforts(4000, 64, 300);
 	test_efforts(5000, 4, 40);
+	test_efforts(3000, 8, 5);
 	test_operations();
 	test_short_operations();
 	test_no_gain();

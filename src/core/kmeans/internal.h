@@ -158,6 +158,9 @@ typedef struct fc_seeding
 typedef struct fc_effort
 {
 	double		budget;			/* factor on the budget of a balanced search */
+	double		further;		/* multiply-adds of further starts after a
+								 * search, as a multiple of the multiply-adds
+								 * of the search */
 
 	/* Rounds of splits and merges: */
 	double		start_tolerance;	/* tolerance of Lloyd's steps before the

@@ -51,6 +51,16 @@
 #define MIN_BUDGET	1e8
 
 /*
+ * Factor on the budget of a short search, and the number of multiply-adds up
+ * to which it applies. A larger one of either finds the best of several close
+ * minima more often, as rows of few values have them, in proportional time
+ * (bench/defaults.py). Searches with rounds of splits and merges begin no
+ * further start beyond SHORT_SEARCH_WORK.
+ */
+#define SHORT_SEARCH_FACTOR	3.0
+#define SHORT_SEARCH_WORK	1e9
+
+/*
  * Minimum number of multiply-adds of a search that ends because its starts
  * agree. A larger one protects against starts that agree on a local minimum by
  * chance. A guess.
@@ -145,13 +155,14 @@ static const fc_effort efforts[] = {
 		.coarse_steps = 5
 	},
 	[FC_THOROUGH] = {
-		.budget = 4.0,
+		.budget = 1.0,
+		.further = 3.0,
 		.start_tolerance = 1e-2,
-		.sure_gain = 1e-3,
+		.sure_gain = 3e-3,
 		.max_trial_failures = 4,
-		.max_trial_work = INFINITY,
+		.max_trial_work = 5e9,
 		.end_tolerance = 0.0,
-		.typical_steps = 45.0,
+		.typical_steps = 37.0,
 		.breath = 5,
 		.failures_to_shrink = 2,
 		.max_breath_failures = INT_MAX,
@@ -284,7 +295,7 @@ make_plan(fc_kmeans_work *w)
 		(double) w->rows.n * (double) w->k * (double) w->rows.d >=
 		MIN_WIDE_WORK;
 	if (search)
-		options->n_init = w->split_merge || w->wide ? 1 : INT_MAX;
+		options->n_init = w->wide ? 1 : INT_MAX;
 	if (w->wide && !w->split_merge)
 		options->rounds = 0;
 }
@@ -297,6 +308,16 @@ starts_of_search(size_t d, size_t k)
 {
 	return d > FC_PACK_DIMENSIONS ? BLAS_SEARCH_STARTS
 		: fmin(MAX_SEARCH_STARTS, BASE_SEARCH_STARTS + (double) k);
+}
+
+/*
+ * Returns the multiply-adds of a search, given the multiply-adds of the starts
+ * that it may cost.
+ */
+static double
+lengthened(double work)
+{
+	return fmax(work, fmin(SHORT_SEARCH_FACTOR * work, SHORT_SEARCH_WORK));
 }
 
 /*
@@ -400,8 +421,15 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 	if (options->n_init >= 0 && options->iterations < TYPICAL_STEPS)
 		steps = short_steps(n, d, k, options->iterations, options->n_init, wide);
 	if (options->n_init < 0)
-		steps = wants_split_merge(&rows, k) ? rounds : effort->budget *
-			fmax(MIN_BUDGET / step, starts_of_search(d, k) * TYPICAL_STEPS);
+	{
+		double		search = fmax(MIN_BUDGET,
+								  lengthened(starts_of_search(d, k) * TYPICAL_STEPS * step));
+
+		steps = (1.0 + effort->further) *
+			(wants_split_merge(&rows, k)
+			 ? fmax(rounds, fmin(search, SHORT_SEARCH_WORK) / step)
+			 : effort->budget * search / step);
+	}
 	if (options->budget > 0.0)
 		steps = fmin(steps, TYPICAL_STEPS + options->budget / step);
 	step *= FLOAT_COST * (steps + (options->max > 0.0 ? BALANCE_COST : 0.0));
@@ -428,7 +456,7 @@ search_budget(const fc_kmeans_work *w, double start)
 
 	return w->effort->budget *
 		fmax(MIN_BUDGET,
-			 starts_of_search(w->rows.d, w->k) * fmax(start, min));
+			 lengthened(starts_of_search(w->rows.d, w->k) * fmax(start, min)));
 }
 
 /*
@@ -488,49 +516,52 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 
 /*
  * Runs all starts, until the budget is spent or AGREEING_STARTS have reached
- * the lowest SSE.
+ * the lowest SSE. Returns the number of the last start.
  */
-static void
+static int
 try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 {
 	int			last = (initial == NULL && w->options.n_init < 1 ? 1
 						: w->options.n_init);
+	bool		one = w->split_merge && !(w->options.budget > 0.0);
 	double		lowest = INFINITY;
 	int			agreed = 0;
+	int			start = initial != NULL ? 0 : 1;
 
 	result->winner = -1;
-	for (int start = initial != NULL ? 0 : 1; start <= last; start++)
+	for (;; start++)
 	{
 		try_start(w, start, initial, result);
 		if (w->sse < lowest * (1.0 - SAME_SSE_TOLERANCE))
 			agreed = 0;
 		agreed += w->sse <= lowest * (1.0 + SAME_SSE_TOLERANCE);
 		lowest = fmin(lowest, w->sse);
-		if (w->spent >= w->budget || !(lowest > 0.0) || w->k == 1)
-			break;
+		if (start >= last || w->spent >= w->budget || !(lowest > 0.0) ||
+			w->k == 1 || (one && w->spent >= SHORT_SEARCH_WORK))
+			return start;
 		if (w->options.rounds > 0 && agreed >= AGREEING_STARTS &&
 			w->spent >= MIN_WORK_TO_AGREE)
-			break;
+			return start;
 	}
 }
 
 /*
  * Refines the result's centroids to a smaller tolerance. If the weight of
- * clusters is limited, balances them. Sets labels, weights and SSE.
+ * clusters is limited, balances them.
  */
 static void
-finish(fc_kmeans_work *w, fc_kmeans_result *result)
+refine(fc_kmeans_work *w, const fc_kmeans_result *result)
 {
-	size_t		size = w->k * w->rows.d * sizeof(double);
-	bool		refine = w->options.rounds > 0 && !w->split_merge;
+	bool		further = w->options.rounds > 0 && !w->split_merge;
 
-	if (refine || w->sse != result->sse)	/* not needed if the last start
+	if (further || w->sse != result->sse)	/* not needed if the last start
 											 * won: w still holds its labels
 											 * and SSE */
 	{
-		memcpy(w->centroid, result->centroids, size);
+		memcpy(w->centroid, result->centroids,
+			   w->k * w->rows.d * sizeof(double));
 		fc_kmeans_assign(w);
-		if (refine)
+		if (further)
 			(void) fc_kmeans_descend(w, w->options.iterations,
 									 FINAL_TOLERANCE_FACTOR *
 									 w->options.tolerance,
@@ -542,13 +573,43 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 		fc_kmeans_balance(w);
 		fc_kmeans_converge(w);
 	}
-	memcpy(result->centroids, w->centroid, size);
+}
+
+/* Copies centroids, labels, weights and SSE into the result. */
+static void
+store(const fc_kmeans_work *w, fc_kmeans_result *result)
+{
+	memcpy(result->centroids, w->centroid, w->k * w->rows.d * sizeof(double));
 	memcpy(result->weights, w->weight, w->k * sizeof(double));
 	for (size_t i = 0; i < w->rows.n && result->labels != NULL; i++)
 		result->labels[w->rows.order != NULL ? w->rows.order[i]
 					   : i] = w->label[i];
 	result->sse = w->sse;
-	result->compared = w->compared;
+}
+
+/*
+ * Runs further starts for a multiple of the multiply-adds of the search, and
+ * replaces its result if they find a lower SSE. `start` is the number of the
+ * last start of the search.
+ */
+static void
+search_further(fc_kmeans_work *w, int start, fc_kmeans_result *result)
+{
+	fc_kmeans_result other = {
+		.centroids = FC_TAKE(w->arena, w->k * w->rows.d, double),
+		.winner = -1
+	};
+
+	w->budget = (1.0 + w->effort->further) * w->spent;
+	do
+		try_start(w, ++start, NULL, &other);
+	while (w->spent < w->budget);
+	refine(w, &other);
+	if (!(w->sse < result->sse))
+		return;
+	store(w, result);
+	result->iterations = other.iterations;
+	result->winner = other.winner;
 }
 
 void
@@ -563,6 +624,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
 		.k = k
 	};
 	fc_mark		used = fc_arena_mark(arena);
+	int			last;
 
 	make_plan(&w);
 	if (w.search->arrange_rows != NULL)
@@ -570,7 +632,12 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
 	fc_kmeans_measure_rows(&w);
 	FC_ASSERT(w.rows.total > 0.0);
 	take_state(&w);
-	try_starts(&w, initial, result);
-	finish(&w, result);
+	last = try_starts(&w, initial, result);
+	refine(&w, result);
+	store(&w, result);
+	if (options->n_init < 0 && !(options->budget > 0.0) &&
+		w.effort->further > 0.0 && k > 1 && w.sse > 0.0)
+		search_further(&w, last, result);
+	result->compared = w.compared;
 	fc_arena_release(arena, used);
 }

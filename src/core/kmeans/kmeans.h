@@ -34,6 +34,11 @@ typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
 	FC_FAST,
+
+	/*
+	 * a balanced search, then further starts with three times its
+	 * multiply-adds; the SSE is never higher than after the balanced search
+	 */
 	FC_THOROUGH,
 
 	/*
@@ -122,10 +127,10 @@ size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
  * only start.
  *
  * The default budget of a search is min(14, 5 + k) times the cost of its first
- * start, or 5 times where d > 32, with a minimum of 1e8 multiply-adds, which
- * allow 20 starts or more if n k is small. A Lloyd step costs n (k d + 16)
- * multiply-adds. The search ends early once three of its starts reach the same
- * lowest SSE.
+ * start, or 5 times where d > 32; three times as much up to 1e9 multiply-adds,
+ * and at least 1e8, which allow 20 starts or more if n k is small. A Lloyd step
+ * costs n (k d + 16) multiply-adds. The search ends early once three of its
+ * starts reach the same lowest SSE.
  *
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
  * and a copy of a row. The caller should centre the rows, as arithmetic is in

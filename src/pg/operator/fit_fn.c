@@ -70,27 +70,35 @@ chosen_rows(const fc_weighted_rows *rows, const bool *chosen)
 		: make_codebook_for(rows->metric, x, weights, count, rows->d);
 }
 
-double
-limit_of_ranks(const fc_weighted_rows *rows, const double *center,
-			   double variance, double share)
+double *
+importances_of_rows(const fc_weighted_rows *rows, const double *center,
+					double variance)
 {
-	memory_account memory = {"a sample of shards"};
-	double	   *row;
-	double	   *importances;
-	double		limit;
+	double	   *row = palloc(rows->d * sizeof(double));
+	double	   *importances = alloc_large(rows->n * sizeof(double));
 
-	charge_memory(&memory, (rows->n + rows->d) * sizeof(double));
-	row = palloc(rows->d * sizeof(double));
-	importances = alloc_large(rows->n * sizeof(double));
 	for (Size i = 0; i < rows->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		fc_weighted_row(rows, i, row);
 		importances[i] = fc_coreset_importance(row, center, variance, rows->d);
 	}
+	pfree(row);
+	return importances;
+}
+
+double
+limit_of_ranks(const fc_weighted_rows *rows, const double *center,
+			   double variance, double share)
+{
+	memory_account memory = {"a sample of shards"};
+	double	   *importances;
+	double		limit;
+
+	charge_memory(&memory, (rows->n + rows->d) * sizeof(double));
+	importances = importances_of_rows(rows, center, variance);
 	fc_coreset_limit(importances, rows->weights, rows->n, share, &limit);
 	pfree(importances);
-	pfree(row);
 	return limit;
 }
 

@@ -82,6 +82,12 @@ extern const fc_weighted_rows *rows_filled_by(const fc_operator_header *op,
 											  const fc_weighted_rows *rows);
 
 /*
+ * Returns the importances of the rows, as defined in core/operator/coreset.h.
+ */
+extern double *importances_of_rows(const fc_weighted_rows *rows,
+								   const double *center, double variance);
+
+/*
  * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
  * rows with this distribution is expected. variance 0: uniform sample.
  */

@@ -12,7 +12,9 @@
 #include "miscadmin.h"
 #include "utils/datum.h"
 
+#include "base/rng.h"
 #include "numerics/rows.h"
+#include "operator/coreset.h"
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
@@ -90,6 +92,14 @@ sample_is_cut(const training *t)
 {
 	return wanted_rows(t) < Min(unlimited_rows(t), t->estimate);
 }
+
+/*
+ * Coefficient of variation of the squared distances of rows from their mean
+ * above which rows have a heavy tail: a normal law has sqrt(2 / d). With a
+ * larger one, samples lack the few rows that determine the SSE; with a smaller
+ * one, more trainings search twice (bench/defaults.py).
+ */
+#define HEAVY_TAIL	1.5
 
 /* ---- the plan of a scan ---- */
 
@@ -191,6 +201,67 @@ every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 	pfree(weights);
 	pfree(stepped.row);
 	return result;
+}
+
+/*
+ * Returns the importance of each row. As the variance is that of the rows, the
+ * importances have the mean 1 and half of the variation of the squared
+ * distances.
+ */
+static double *
+relative_importances(const fc_weighted_rows *rows)
+{
+	double	   *mean = palloc(rows->d * sizeof(double));
+	double	   *deviation = palloc(rows->d * sizeof(double));
+	double		variance = 0;
+
+	moments_of_rows(rows, mean, deviation);
+	for (Size i = 0; i < rows->d; i++)
+		variance += deviation[i] * deviation[i];
+	return importances_of_rows(rows, mean, variance);
+}
+
+bool
+has_heavy_tail(const fc_weighted_rows *rows)
+{
+	double	   *importances = relative_importances(rows);
+	double		squares = 0;
+
+	for (Size i = 0; i < rows->n; i++)
+		squares += rows->weights[i] * (importances[i] - 1) * (importances[i] - 1);
+	pfree(importances);
+	return 2 * sqrt(squares / fc_weight_sum(rows->weights, rows->n)) > HEAVY_TAIL;
+}
+
+fc_codebook *
+important_rows(const fc_weighted_rows *rows, double count, uint64 seed)
+{
+	double	   *scores = relative_importances(rows);
+	double	   *weights = alloc_large(rows->n * sizeof(double));
+	bool	   *chosen = alloc_large(rows->n * sizeof(bool));
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double		place = fc_rng_uniform(&rng);
+	double		limit;
+	Size		n = 0;
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		scores[i] *= rows->weights[i];
+		weights[i] = 1;
+	}
+	fc_coreset_limit(scores, weights, rows->n, count / (double) rows->n, &limit);
+	for (Size i = 0; i < rows->n; i++)
+	{
+		double		share = Min(1, scores[i] * limit);
+
+		place += share;
+		chosen[i] = place >= 1;
+		if (!chosen[i])
+			continue;
+		place -= 1;
+		weights[n++] = rows->weights[i] / share;
+	}
+	return with_weights(chosen_rows(rows, chosen), weights);
 }
 
 const fc_weighted_rows *

@@ -87,6 +87,19 @@ extern const double *fill_of_source(const train_source *source, scaling scaled);
  */
 extern fc_codebook *every_nth_row(const fc_weighted_rows *rows, Size step, Size max);
 
+/*
+ * Returns true if few far rows determine the sum of squared distances, so that
+ * a uniform sample may lack them.
+ */
+extern bool has_heavy_tail(const fc_weighted_rows *rows);
+
+/*
+ * Returns about `count` rows as centroids, drawn in proportion to weight and
+ * importance (core/operator/coreset.h). Their weights preserve sums over all
+ * rows.
+ */
+extern fc_codebook *important_rows(const fc_weighted_rows *rows, double count, uint64 seed);
+
 /* Returns the first `max` rows, or all if there are fewer. */
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max);
 
